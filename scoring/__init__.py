@@ -1,0 +1,1 @@
+"""Scoring preference pairs with reward models; runs alone on a GPU machine."""

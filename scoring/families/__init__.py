@@ -1,0 +1,1 @@
+"""One way of turning pairs into rewards a file."""

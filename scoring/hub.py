@@ -1,0 +1,224 @@
+"""Whether the Hugging Face Hub may be asked, and fetching from it without giving away a token."""
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Literal
+
+from scoring.errors import KnownError
+
+DEFAULT_DATASET = "allenai/reward-bench"
+PROBE_SECONDS = 3.0
+
+_HUB_ID = re.compile(
+    r"(?P<repo>[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95})"
+    r"(?::(?P<split>[\w.-]{1,96}))?"
+    r"(?:@(?P<revision>[\w./-]{1,96}))?"
+)
+
+RepoType = Literal["model", "dataset"]
+
+
+@dataclass(frozen=True, slots=True)
+class HubId:
+    """`org/name[:split][@revision]`, taken apart. revision None means the default branch."""
+
+    repo: str
+    split: str | None = None
+    revision: str | None = None
+
+    def __str__(self) -> str:
+        split = f":{self.split}" if self.split else ""
+        return f"{self.repo}{split}" + (f"@{self.revision}" if self.revision else "")
+
+
+def parse_hub_id(text: str) -> HubId | None:
+    """The parts of a Hub id, or None where the text is not one.
+
+    >>> parse_hub_id("allenai/reward-bench:filtered@168d848")
+    HubId(repo='allenai/reward-bench', split='filtered', revision='168d848')
+    >>> parse_hub_id("../secrets") is None and parse_hub_id("org/..") is None
+    True
+    """
+    match = _HUB_ID.fullmatch(text.strip())
+    if match is None or ".." in text or "--" in match["repo"]:
+        return None
+    return HubId(match["repo"], match["split"], match["revision"])
+
+
+class Hub:
+    """The Hub as this process may use it: asked once whether it answers, then remembered.
+
+    The Hub's client retries for 23 to 47 s without a network, so a single probe with a short
+    time limit decides; while it says no, everything uses local files only, until `retry`.
+    """
+
+    def __init__(self, offline: bool = False) -> None:
+        """offline: never try the network."""
+        self._offline = offline
+        self._lock = threading.Lock()
+        self._reason: str | None = "the network is switched off" if offline else None
+        self._tried = offline
+
+    @property
+    def reason(self) -> str | None:
+        """Why the Hub is not used, in words; None while it answers or was not yet asked."""
+        return self._reason
+
+    def reachable(self) -> bool:
+        """Whether the Hub answers; the first call probes it (at most about 3 s)."""
+        with self._lock:
+            if not self._tried:
+                self._reason = _probe()
+                self._tried = True
+            return self._reason is None
+
+    def retry(self) -> None:
+        """Forget the last probe, so that the next call asks again (never when offline)."""
+        with self._lock:
+            if not self._offline:
+                self._tried = False
+
+    def file_names(
+        self,
+        hub_id: HubId,
+        repo_type: RepoType,
+        *,
+        token: str | Literal[False],
+        local_only: bool = False,
+    ) -> list[str]:
+        """The files a repository has: as the Hub lists them, else those in the local cache.
+
+        Raises:
+            KnownError: as `snapshot`.
+        """
+        from huggingface_hub import HfApi
+
+        if local_only or not self.reachable():
+            folder = self.snapshot(hub_id, repo_type, ["*"], token=token, local_only=True)
+            return [
+                path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
+            ]
+        with self._asking(hub_id, repo_type):
+            return HfApi(token=False).list_repo_files(
+                hub_id.repo, revision=hub_id.revision, repo_type=repo_type, token=token
+            )
+
+    def total_bytes(
+        self, hub_id: HubId, repo_type: RepoType, pattern: str, *, token: str | Literal[False]
+    ) -> int:
+        """Bytes of the files that match a pattern, before any is downloaded.
+
+        0 where the Hub cannot be asked: what is in the cache already costs no download.
+
+        Raises:
+            KnownError: as `snapshot`.
+        """
+        from huggingface_hub import HfApi
+
+        if not self.reachable():
+            return 0
+        with self._asking(hub_id, repo_type):
+            info = HfApi(token=False).repo_info(
+                hub_id.repo,
+                revision=hub_id.revision,
+                repo_type=repo_type,
+                files_metadata=True,
+                token=token,
+            )
+        return sum(
+            file.size or 0 for file in info.siblings or () if fnmatch(file.rfilename, pattern)
+        )
+
+    def snapshot(
+        self,
+        hub_id: HubId,
+        repo_type: RepoType,
+        patterns: list[str],
+        *,
+        token: str | Literal[False],
+        local_only: bool = False,
+    ) -> Path:
+        """The local folder of a repository, downloaded where the Hub answers, else as cached.
+
+        Args:
+            hub_id: which repository and revision.
+            repo_type: "model" or "dataset".
+            patterns: which files are wanted.
+            token: False sends none; the server's own token is never sent by default.
+            local_only: look at the cache alone.
+
+        Raises:
+            KnownError: the repository is unknown, private, gated, or not here and out of reach.
+        """
+        from huggingface_hub import snapshot_download
+
+        with self._asking(hub_id, repo_type):
+            return Path(
+                snapshot_download(
+                    hub_id.repo,
+                    repo_type=repo_type,
+                    revision=hub_id.revision,
+                    allow_patterns=patterns,
+                    token=token,
+                    local_files_only=local_only or not self.reachable(),
+                )
+            )
+
+    @contextmanager
+    def _asking(self, hub_id: HubId, repo_type: RepoType) -> Iterator[None]:
+        """Turn whatever a call of the Hub's client raises into one sentence for a person."""
+        from huggingface_hub import errors
+
+        try:
+            yield
+        except errors.GatedRepoError as error:
+            raise KnownError(
+                f"The {repo_type} {hub_id.repo} is gated: its owner must grant access, and it is "
+                "fetched here without a token. Download it yourself and give the local folder."
+            ) from error
+        except errors.RevisionNotFoundError as error:
+            raise KnownError(
+                f"The {repo_type} {hub_id.repo} has no revision {hub_id.revision!r}."
+            ) from error
+        except errors.RepositoryNotFoundError as error:
+            raise KnownError(
+                f"There is no public {repo_type} {hub_id.repo!r} on the Hub. Check the spelling; "
+                "private ones are not fetched, since no token is sent."
+            ) from error
+        except errors.LocalEntryNotFoundError as error:
+            why = self._reason or "the Hub was not asked"
+            raise KnownError(f"{hub_id} is not on this machine, and {why}.") from error
+        except Exception as error:  # the client lets its transport's errors through
+            raise KnownError(f"The Hub could not give {hub_id}: {first_line(error)}") from error
+
+
+def first_line(error: BaseException, limit: int = 200) -> str:
+    """The first line of an error's text, or its type where it has none.
+
+    >>> first_line(ValueError("no such file" + chr(10) + "stack ..."))
+    'no such file'
+    """
+    text = str(error).strip()
+    return text.splitlines()[0][:limit] if text else type(error).__name__
+
+
+def _probe() -> str | None:
+    """None where the Hub answers, else why it does not."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+
+    try:
+        HfApi(token=False).dataset_info(DEFAULT_DATASET, timeout=PROBE_SECONDS, token=False)
+    except HfHubHTTPError as error:
+        status = error.response.status_code if error.response is not None else 503
+        return None if status < 500 else f"the Hub answered with an error ({status})"
+    except OfflineModeIsEnabled:
+        return "the network is switched off (HF_HUB_OFFLINE)"
+    except Exception as error:  # whatever the transport raises, the answer is "no"
+        return f"the Hub does not answer ({first_line(error)})"
+    return None

@@ -1,0 +1,238 @@
+"""From what a person typed to a reward model in memory."""
+
+import hashlib
+import importlib.metadata
+import json
+import logging
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from scoring.errors import KnownError
+from scoring.formatting import Formatter
+from scoring.hub import Hub, first_line, parse_hub_id
+from scoring.spec import ModelSpec, RunFacts, RunSettings
+
+logger = logging.getLogger(__name__)
+
+DEMO = "demo"
+DEMO_NAMES = (DEMO, "assets/demo/model")
+WEIGHTS = ("*.safetensors", "*.bin")
+_SMALL_FILES = ["*.json", "*.model", "*.txt", "*.jinja"]
+_DIGEST_BYTES = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPolicy:
+    """What the owner of this machine allows.
+
+    demo: folder of the bundled model.
+    local_folders: whether any folder of this machine may be loaded.
+    max_gigabytes: the largest weights, in 10^9 bytes; None means no limit.
+    """
+
+    demo: Path
+    local_folders: bool = True
+    max_gigabytes: float | None = None
+
+
+def locate(
+    typed: str, policy: ModelPolicy, hub: Hub, *, token: str | Literal[False] = False
+) -> ModelSpec:
+    """Find the model a person typed, downloading it where need be.
+
+    Args:
+        typed: "demo", a local folder, or a Hub id `org/name[@revision]`.
+        policy: what is allowed here.
+        hub: decides whether the network is used.
+        token: the visitor's own token; False sends none.
+
+    Raises:
+        KnownError: nothing was typed, it is not allowed, not found, or not a reward model.
+    """
+    typed = typed.strip()
+    if not typed:
+        raise KnownError("No model was given. Type a Hub id (org/name), a folder, or demo.")
+    if typed in DEMO_NAMES:
+        return _local_spec(DEMO, policy.demo)
+    hub_id = parse_hub_id(typed)
+    looks_local = typed.startswith(("/", ".", "~", "\\")) or hub_id is None
+    if policy.local_folders and (looks_local or Path(typed).expanduser().is_dir()):
+        return _local_spec(typed, Path(typed).expanduser())
+    if looks_local or hub_id is None or hub_id.split:
+        allowed = "a Hub id such as org/name, or demo"
+        if policy.local_folders:
+            allowed = f"a folder, {allowed}"
+        raise KnownError(f"{typed[:200]!r} is not a model that can be used here: give {allowed}.")
+    names = hub.file_names(hub_id, "model", token=token)
+    if "config.json" not in names:
+        raise KnownError(f"{hub_id.repo} is not a transformers model: it has no config.json.")
+    _check_config(
+        hub.snapshot(hub_id, "model", ["config.json"], token=token) / "config.json", hub_id.repo
+    )
+    kind = "*.safetensors" if any(name.endswith(".safetensors") for name in names) else "*.bin"
+    if policy.max_gigabytes is not None:
+        n_bytes = hub.total_bytes(hub_id, "model", kind, token=token)
+        _check_size(n_bytes, policy.max_gigabytes, hub_id.repo)
+    folder = hub.snapshot(hub_id, "model", [*_SMALL_FILES, kind], token=token)
+    return ModelSpec(hub_id.repo, str(folder), folder.name)
+
+
+def _local_spec(name: str, folder: Path) -> ModelSpec:
+    if not folder.is_dir():
+        raise KnownError(f"There is no model {name[:200]!r}: it is neither a folder nor a Hub id.")
+    _check_config(folder / "config.json", name)
+    if not any(path for pattern in WEIGHTS for path in folder.glob(pattern)):
+        raise KnownError(f"The folder {name} has no weights: no {' or '.join(WEIGHTS)}.")
+    return ModelSpec(name, str(folder), _folder_digest(folder))
+
+
+def _check_config(config: Path, name: str) -> None:
+    """Refuse, before any weights are read, what cannot be a reward model here."""
+    try:
+        values = json.loads(config.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise KnownError(f"{name} is not a transformers model: no readable config.json.") from error
+    architectures = values.get("architectures") or []
+    if "auto_map" in values:
+        raise KnownError(f"{name} needs code of its own, which is not run here.")
+    if architectures and not any("SequenceClassification" in kind for kind in architectures):
+        raise KnownError(
+            f"{name} is a {', '.join(architectures)}; only sequence classifiers with one label "
+            "are scored so far."
+        )
+    labels = len(values.get("id2label") or ()) or values.get("num_labels", 2)
+    if labels != 1:
+        raise KnownError(
+            f"{name} has {labels} labels; a reward model has one, and which of several would be "
+            "the reward is not known."
+        )
+
+
+def _check_size(n_bytes: int, max_gigabytes: float, name: str) -> None:
+    if n_bytes > max_gigabytes * 1e9:
+        raise KnownError(
+            f"{name} has {n_bytes / 1e9:.1f} GB of weights; "
+            f"at most {max_gigabytes:g} GB are allowed here."
+        )
+
+
+def _folder_digest(folder: Path) -> str:
+    """12 hex digits over each file's name, size, first and last MiB: what the folder held."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        size = path.stat().st_size
+        digest.update(f"{path.name}:{size}:".encode())
+        with path.open("rb") as file:
+            digest.update(file.read(_DIGEST_BYTES))
+            file.seek(max(0, size - _DIGEST_BYTES))
+            digest.update(file.read(_DIGEST_BYTES))
+    return digest.hexdigest()[:12]
+
+
+class RewardModel:
+    """A model in memory with its tokenizer; made by `load`."""
+
+    def __init__(self, spec: ModelSpec, model: Any, tokenizer: Any) -> None:
+        self.spec = spec
+        self.model = model
+        self.tokenizer = tokenizer
+
+    def formatter(self, settings: RunSettings) -> Formatter:
+        """How this model's conversations become tokens."""
+        limit = getattr(self.model.config, "max_position_embeddings", None) or 2**62
+        return Formatter(
+            self.tokenizer, min(limit, self.tokenizer.model_max_length or 2**62), settings
+        )
+
+    def facts(self, settings: RunSettings, pairs: str, n_pairs: int) -> RunFacts:
+        """Everything that a number scored with this model rests on."""
+        formatter = self.formatter(settings)
+        return RunFacts(
+            model=self.spec.name,
+            revision=self.spec.revision,
+            family=self.spec.family,
+            device=str(self.model.device),
+            dtype=str(self.model.dtype).removeprefix("torch."),
+            max_length=formatter.max_length,
+            truncation_side=settings.truncation_side,
+            template=formatter.template,
+            pairs=pairs,
+            n_pairs=n_pairs,
+            seed=settings.seed,
+            versions={
+                name: importlib.metadata.version(name) for name in ("torch", "transformers")
+            },
+        )
+
+
+def load(spec: ModelSpec, settings: RunSettings) -> RewardModel:
+    """Load a located model, ready to score.
+
+    Raises:
+        KnownError: weights or tokenizer are missing, broken or not those of a reward model.
+    """
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    device = _device(settings)
+    dtype = _dtype(settings, device)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(spec.folder, local_files_only=True)
+        model, info = AutoModelForSequenceClassification.from_pretrained(
+            spec.folder, local_files_only=True, dtype=dtype, output_loading_info=True
+        )
+    except Exception as error:  # a stranger's folder makes these libraries raise anything
+        logger.exception("loading %s failed", spec.name)
+        raise KnownError(f"{spec.name} could not be loaded: {first_line(error)}") from error
+    if info["missing_keys"]:
+        raise KnownError(
+            f"{spec.name} is not a whole reward model: its weights lack "
+            f"{', '.join(sorted(info['missing_keys'])[:3])}, so its scores would be random."
+        )
+    if model.config.pad_token_id is None:
+        model.config.pad_token_id = tokenizer.pad_token_id
+    try:
+        model = model.eval().requires_grad_(False).to(device)
+    except torch.OutOfMemoryError as error:
+        raise KnownError(f"{spec.name} does not fit in the memory of {device}.") from error
+    return RewardModel(spec, model, tokenizer)
+
+
+class WarmModel:
+    """Keeps the last model in memory, since most people score one model again and again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._key: tuple[ModelSpec, str, str] | None = None
+        self._model: RewardModel | None = None
+
+    def get(self, spec: ModelSpec, settings: RunSettings) -> RewardModel:
+        """The model, loaded now unless it is the warm one; the former one is let go first."""
+        key = (spec, settings.device, settings.dtype)
+        with self._lock:
+            if self._model is None or self._key != key:
+                self._model = None
+                self._model, self._key = load(spec, settings), key
+            return self._model
+
+
+def _device(settings: RunSettings) -> str:
+    import torch
+
+    if settings.device != "auto":
+        return settings.device
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _dtype(settings: RunSettings, device: str) -> Any:
+    """float32 but on CUDA, where bf16 is used if the card has it."""
+    import torch
+
+    if settings.dtype != "auto":
+        return getattr(torch, settings.dtype)
+    bf16 = device == "cuda" and torch.cuda.is_bf16_supported()
+    return torch.bfloat16 if bf16 else torch.float32

@@ -1,0 +1,312 @@
+"""A path or a Hub id -> a checked Arrow table of pairs.
+
+Every table has the columns of `SCHEMA`, whatever the file had: `prompt`, `chosen` and `rejected`
+are required; `subset` (else the split's or the file's name), `id` (else the row number) and the two
+model columns (else "unknown") have defaults. Rows in messages count from 1, without a CSV header.
+"""
+
+import csv
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from scoring.errors import KnownError
+from scoring.hub import Hub, HubId, first_line
+from scoring.spec import Pair
+
+TEXT_COLUMNS = ("prompt", "chosen", "rejected")
+MODEL_COLUMNS = ("chosen_model", "rejected_model")
+COLUMNS = ("key", "id", "subset", *TEXT_COLUMNS, *MODEL_COLUMNS)
+SCHEMA = pa.schema([(name, pa.large_string()) for name in COLUMNS])
+SUFFIXES = (".parquet", ".jsonl", ".json", ".csv")
+UNKNOWN = "unknown"
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_SPELLINGS = {"unkown": UNKNOWN}
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PairSource:
+    """Where a table of pairs came from.
+
+    name: a Hub id, a file's path or "demo".
+    revision: the Hub commit, or the first 12 hex digits of the file's sha256.
+    """
+
+    kind: Literal["hub", "file", "demo"]
+    name: str
+    split: str | None
+    revision: str
+
+    def __str__(self) -> str:
+        split = f":{self.split}" if self.split else ""
+        return f"{self.name}{split}@{self.revision[:12]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """A checked table of pairs with its provenance.
+
+    table: columns of `SCHEMA`, no nulls, at least one row, keys distinct.
+    notes: what was repaired or left out on the way, one sentence each.
+    """
+
+    source: PairSource
+    table: pa.Table
+    notes: tuple[str, ...] = ()
+
+
+def as_pairs(table: pa.Table, rows: Sequence[int]) -> list[Pair]:
+    """The rows of a checked table as `Pair` values, in the order given."""
+    columns = ("key", "subset", *TEXT_COLUMNS)
+    taken = table.select(columns).take(pa.array(rows, pa.int64()))
+    return [Pair(**row) for row in taken.to_pylist()]
+
+
+def read_pairs(path: Path, kind: Literal["file", "demo"] = "file") -> Pairs:
+    """Read and check a local file of pairs.
+
+    Raises:
+        KnownError: naming the file and, where it applies, row and column.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise KnownError(
+            f"{path} is not a file of pairs: its ending must be one of {', '.join(SUFFIXES)}."
+        )
+    if not path.is_file():
+        raise KnownError(f"There is no file {path}.")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    name = "demo" if kind == "demo" else str(path)
+    table, notes = _check_rows(_read_rows(path, path.name), path.name, path.stem)
+    return Pairs(PairSource(kind, name, None, digest), table, notes)
+
+
+def fetch_pairs(
+    hub_id: HubId, hub: Hub, *, token: str | Literal[False], local_only: bool = False
+) -> Pairs:
+    """Download (or find in the local cache) one split of a Hub dataset, and check it.
+
+    Args:
+        hub_id: which dataset, split and revision. Without a split the only one is taken.
+        hub: decides whether the network is used.
+        token: False sends none.
+        local_only: look at the cache alone.
+
+    Raises:
+        KnownError: the dataset cannot be had, or is not a table of pairs.
+    """
+    names = hub.file_names(hub_id, "dataset", token=token, local_only=local_only)
+    folder = hub.snapshot(hub_id, "dataset", ["README.md"], token=token, local_only=local_only)
+    splits = split_files(names, folder / "README.md")
+    split = hub_id.split or (next(iter(splits)) if len(splits) == 1 else None)
+    if split is None or split not in splits:
+        raise KnownError(
+            f"{hub_id.repo} needs a split, as in {hub_id.repo}:SPLIT; "
+            f"it has {', '.join(sorted(splits)) or 'no file that can be read here'}."
+        )
+    folder = hub.snapshot(hub_id, "dataset", splits[split], token=token, local_only=local_only)
+    rows = [row for name in splits[split] for row in _read_rows(folder / name, name)]
+    table, notes = _check_rows(rows, f"{hub_id.repo}:{split}", split)
+    return Pairs(PairSource("hub", hub_id.repo, split, folder.name), table, notes)
+
+
+def split_files(names: Sequence[str], card: Path) -> dict[str, list[str]]:
+    """split -> its data files, of all the file names of a dataset.
+
+    The dataset card's `configs` decide where it has them; else the files' own names
+    (`test.parquet`, `data/test-00000-of-00001.parquet`, `test/0000.parquet`), as on the Hub.
+
+    >>> split_files(["data/test-00000-of-00002.parquet", "raw/0.jsonl", "x.py"], Path("no card"))
+    {'test': ['data/test-00000-of-00002.parquet'], 'raw': ['raw/0.jsonl']}
+    """
+    declared = _declared_patterns(card)
+    splits: dict[str, list[str]] = {}
+    for name in sorted(name for name in names if name.lower().endswith(SUFFIXES)):
+        if declared:
+            owners = {split for split, pattern in declared if fnmatch(name, pattern)}
+        else:
+            path = Path(name)
+            stem = re.sub(r"-\d{5}-of-\d{5}.*$", "", path.stem)
+            owners = {path.parent.name if stem.isdigit() else stem}
+        for split in owners:
+            splits.setdefault(split, []).append(name)
+    return splits
+
+
+def _declared_patterns(card: Path) -> list[tuple[str, str]]:
+    """(split, file pattern) of the dataset card's first configuration."""
+    from huggingface_hub import metadata_load
+
+    if not card.is_file():
+        return []
+    try:
+        metadata = metadata_load(card) or {}
+        entries = (metadata.get("configs") or [{}])[0].get("data_files") or []
+        return [
+            (str(entry["split"]), str(pattern))
+            for entry in entries
+            for pattern in (entry["path"] if isinstance(entry["path"], list) else [entry["path"]])
+        ]
+    except Exception:  # a card is a stranger's text: one that cannot be read declares nothing
+        return []
+
+
+def _read_rows(path: Path, name: str) -> list[Row]:
+    """A file's raw rows. name: as the file is called in messages."""
+    readers = {".parquet": _read_parquet, ".csv": _read_csv}
+    suffix = path.suffix.lower()
+    try:
+        return readers.get(suffix, _read_json)(path)
+    except KnownError as error:
+        raise KnownError(f"{name}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise KnownError(
+            f"{name} is not a {suffix} file in UTF-8: byte {error.start} cannot be read."
+        ) from error
+    except (pa.ArrowException, csv.Error, OSError) as error:
+        raise KnownError(f"{name} cannot be read as {suffix}: {first_line(error)}") from error
+
+
+def _read_parquet(path: Path) -> list[Row]:
+    schema = pq.read_schema(path)
+    present = [name for name in COLUMNS if name in schema.names]
+    return pq.read_table(path, columns=present).to_pylist() if present else [{}]
+
+
+def _read_csv(path: Path) -> list[Row]:
+    csv.field_size_limit(2**30)
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file, strict=True)
+        rows: list[Row] = []
+        for number, row in enumerate(reader, start=1):
+            if None in row or None in row.values():
+                fields = len(reader.fieldnames or ())
+                raise KnownError(f"row {number} does not have {fields} fields as the header has.")
+            rows.append(row)
+    return rows
+
+
+def _read_json(path: Path) -> list[Row]:
+    """A list of objects, or one object a line."""
+    text = path.read_text(encoding="utf-8-sig")
+    if text.lstrip().startswith("["):
+        try:
+            values = json.loads(text)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise KnownError(f"not a JSON list ({first_line(error)}).") from error
+    else:
+        values = list(_json_lines(text))
+    for number, value in enumerate(values, start=1):
+        if not isinstance(value, dict):
+            raise KnownError(f"row {number} is {_type_name(value)}, not an object.")
+    return values
+
+
+def _json_lines(text: str) -> Iterator[Any]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except (json.JSONDecodeError, RecursionError) as error:
+                raise KnownError(f"line {number} is not JSON ({first_line(error)}).") from error
+
+
+def _check_rows(
+    rows: Sequence[Row], name: str, default_subset: str
+) -> tuple[pa.Table, tuple[str, ...]]:
+    """Raw rows -> a table of `SCHEMA` and notes on what was left out or repaired."""
+    if not rows:
+        raise KnownError(f"{name} has no rows.")
+    present = set().union(*(row.keys() for row in rows))
+    missing = [column for column in TEXT_COLUMNS if column not in present]
+    if missing:
+        raise KnownError(
+            f"{name} has no column {' or '.join(missing)}; "
+            f"{', '.join(TEXT_COLUMNS)} are required, found {_listed(present)}."
+        )
+    notes: list[str] = []
+    columns: dict[str, list[str]] = {column: [] for column in COLUMNS}
+    row_of: dict[str, int] = {}
+    for number, row in enumerate(rows, start=1):
+        null = next((column for column in TEXT_COLUMNS if row.get(column) is None), None)
+        if null:
+            notes.append(f"{name}, row {number}: {null} is null; the row is left out.")
+            continue
+        pair = _checked_row(row, f"{name}, row {number}", default_subset, number)
+        if pair["key"] in row_of:
+            raise KnownError(
+                f"{name}, row {number}, column id: the key {pair['key']!r} stands in row "
+                f"{row_of[pair['key']]} already; subset and id together must be unique."
+            )
+        row_of[pair["key"]] = number
+        for column, value in pair.items():
+            columns[column].append(value)
+    if not row_of:
+        raise KnownError(f"{name} has no row whose {', '.join(TEXT_COLUMNS)} are all given.")
+    notes += _replace_surrogates(columns, name)
+    return pa.table(dict(columns), schema=SCHEMA), tuple(notes)
+
+
+def _checked_row(row: Row, place: str, default_subset: str, number: int) -> dict[str, str]:
+    """One row with every column of `SCHEMA` as text, in its order."""
+    texts: dict[str, str] = {}
+    for column in (*TEXT_COLUMNS, "subset", *MODEL_COLUMNS):
+        value = row.get(column)
+        if value is None:
+            value = default_subset if column == "subset" else UNKNOWN
+        if not isinstance(value, str):
+            raise KnownError(f"{place}, column {column}: {_type_name(value)}, must be text.")
+        texts[column] = value
+    for column in MODEL_COLUMNS:
+        texts[column] = _SPELLINGS.get(texts[column], texts[column])
+    number_id = row.get("id")
+    if number_id is None:
+        number_id = number
+    if isinstance(number_id, bool) or not isinstance(number_id, int | str):
+        raise KnownError(
+            f"{place}, column id: {_type_name(number_id)}, must be a whole number or text."
+        )
+    return {"key": f"{texts['subset']}:{number_id}", "id": str(number_id), **texts}
+
+
+def _replace_surrogates(columns: dict[str, list[str]], name: str) -> list[str]:
+    """Lone surrogates are no text: each becomes U+FFFD. Returns a note where there were any."""
+    count = 0
+    for values in columns.values():
+        for index, value in enumerate(values):
+            if not value.isascii() and _SURROGATES.search(value):
+                values[index], replaced = _SURROGATES.subn("\ufffd", value)
+                count += replaced
+    return [f"{name}: {count} broken characters (lone surrogates) shown as \ufffd."] if count else []
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(str(name)[:40] for name in names)[:12]) or "no columns"
+
+
+def _type_name(value: object) -> str:
+    """A value's type in a reader's words.
+
+    >>> _type_name([1]), _type_name(0.5), _type_name(None)
+    ('a list', 'a number', 'null')
+    """
+    names = {
+        list: "a list",
+        dict: "an object",
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        str: "text",
+        type(None): "null",
+    }
+    return names.get(type(value), type(value).__name__)

@@ -1,0 +1,105 @@
+"""A run on disk, written as it streams: run.json says what it is, rewards.jsonl holds its pairs."""
+
+import json
+import secrets
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Literal, Self
+
+from scoring.errors import KnownError
+from scoring.spec import RunFacts, ScoredPair
+
+Status = Literal["running", "finished", "stopped", "failed"]
+
+_FACTS_FILE = "run.json"
+_ROWS_FILE = "rewards.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A stored run. started: seconds since 1970; seconds: time spent scoring, 0 while running."""
+
+    folder: Path
+    facts: RunFacts
+    status: Status
+    started: float
+    seconds: float
+
+    @property
+    def id(self) -> str:
+        """The folder's name: unguessable, so that knowing it is permission to read it."""
+        return self.folder.name
+
+    @classmethod
+    def create(cls, home: Path, facts: RunFacts) -> Self:
+        """Start a run in a new folder below `home`."""
+        name = time.strftime("%Y%m%d-%H%M%S-") + secrets.token_hex(8)
+        run = cls(home / name, facts, "running", time.time(), 0.0)
+        run.folder.mkdir(parents=True)
+        run._write()
+        return run
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Open a stored run.
+
+        Raises:
+            KnownError: the folder is not a run.
+        """
+        try:
+            values = json.loads((folder / _FACTS_FILE).read_text(encoding="utf-8"))
+            return cls(
+                folder,
+                RunFacts(**values["facts"]),
+                values["status"],
+                values["started"],
+                values["seconds"],
+            )
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise KnownError(f"{folder.name!r} is not a stored run.") from error
+
+    def record(self, packs: Iterable[tuple[ScoredPair, ...]]) -> Iterator[tuple[ScoredPair, ...]]:
+        """Pass packs on, each written to disk before it is passed."""
+        with (self.folder / _ROWS_FILE).open("a", encoding="utf-8") as file:
+            for pack in packs:
+                file.writelines(json.dumps(asdict(row)) + "\n" for row in pack)
+                file.flush()
+                yield pack
+
+    def ended(self, status: Status) -> Self:
+        """Write down how the run ended."""
+        run = replace(self, status=status, seconds=time.time() - self.started)
+        run._write()
+        return run
+
+    def rows(self) -> list[ScoredPair]:
+        """Every pair scored so far; a torn last line, left by a kill, is dropped."""
+        path = self.folder / _ROWS_FILE
+        if not path.is_file():
+            return []
+        lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+        return [ScoredPair(**json.loads(line)) for line in lines]
+
+    def _write(self) -> None:
+        values = {
+            "facts": asdict(self.facts),
+            "status": self.status,
+            "started": self.started,
+            "seconds": self.seconds,
+        }
+        part = self.folder / f"{_FACTS_FILE}.part"
+        part.write_text(json.dumps(values, indent=1), encoding="utf-8")
+        part.replace(self.folder / _FACTS_FILE)
+
+
+def stored_runs(home: Path) -> list[Run]:
+    """All runs below `home`, newest first; folders that are no run are passed over."""
+    runs = []
+    for folder in sorted(home.glob("*/"), reverse=True):
+        try:
+            runs.append(Run.open(folder))
+        except KnownError:
+            continue
+    return runs
