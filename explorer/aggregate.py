@@ -1,0 +1,82 @@
+"""Scored pairs -> subsets -> sections -> the RewardBench score."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from explorer.statistics import Interval, wilson
+from scoring.benchmark import SUBSETS, overall_score, section_of, section_scores
+from scoring.spec import Outcome, ScoredPair
+
+
+@dataclass(slots=True)
+class Tally:
+    """How often each outcome came."""
+
+    counts: dict[Outcome, int] = field(
+        default_factory=lambda: {"win": 0, "loss": 0, "tie": 0, "missing": 0}
+    )
+
+    def add(self, outcome: Outcome) -> None:
+        """Count one pair."""
+        self.counts[outcome] += 1
+
+    @property
+    def wins(self) -> int:
+        """Pairs whose chosen response scored strictly higher."""
+        return self.counts["win"]
+
+    @property
+    def n(self) -> int:
+        """Pairs that count: a tie counts as not won, a missing reward does not count."""
+        return sum(self.counts.values()) - self.counts["missing"]
+
+    @property
+    def accuracy(self) -> float | None:
+        """Share of counting pairs that were won, 0 to 1; None where none counts."""
+        return self.wins / self.n if self.n else None
+
+    @property
+    def interval(self) -> Interval | None:
+        """Wilson's 95 % interval of the accuracy."""
+        return wilson(self.wins, self.n)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What the scored pairs come to.
+
+    total: all pairs, unweighted.
+    subsets: the subsets that were scored, the benchmark's first and in its order.
+    sections: the four scores by the official weights, None where no pair counts.
+    section_tallies: the pairs behind each of them, unweighted.
+    score: the mean of the sections known; None where none is.
+    truncated: pairs of which at least one side was cut to the longest allowed length.
+    """
+
+    total: Tally
+    subsets: dict[str, Tally]
+    sections: dict[str, float | None]
+    section_tallies: dict[str, Tally]
+    score: float | None
+    truncated: int
+
+
+def summarise(scored: Iterable[ScoredPair]) -> Summary:
+    """Tally scored pairs and apply the benchmark's rule. No pairs give an empty summary."""
+    total, truncated = Tally(), 0
+    subsets: dict[str, Tally] = {}
+    section_tallies: dict[str, Tally] = {}
+    for pair in scored:
+        total.add(pair.outcome)
+        subsets.setdefault(pair.subset, Tally()).add(pair.outcome)
+        section_tallies.setdefault(section_of(pair.subset) or "", Tally()).add(pair.outcome)
+        truncated += pair.chosen_truncated or pair.rejected_truncated
+    order = {subset: place for place, subset in enumerate(SUBSETS)}
+    subsets = dict(sorted(subsets.items(), key=lambda item: (order.get(item[0], 99), item[0])))
+    accuracies = {
+        name: tally.accuracy for name, tally in subsets.items() if tally.accuracy is not None
+    }
+    sections = section_scores(accuracies)
+    return Summary(
+        total, subsets, sections, section_tallies, overall_score(sections), truncated
+    )

@@ -1,0 +1,162 @@
+"""Runs of this server: started, followed, stopped, and read back from disk."""
+
+import logging
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from explorer.settings import Settings
+from explorer.table import PairTable, Rows
+from scoring.errors import KnownError
+from scoring.hub import Hub
+from scoring.models import WarmModel, locate
+from scoring.pairs import as_pairs
+from scoring.record import Run, Status, stored_runs
+from scoring.spec import RunSettings, ScoredPair
+
+logger = logging.getLogger(__name__)
+
+LONGEST_MODEL_NAME = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is.
+
+    stage: "loading" until the first pack, then "running", then how it ended.
+    run: None until the model is loaded.
+    scored: every pair so far, in the order they were scored.
+    total: pairs the run has in all.
+    seconds: since the first pair, the loading of the model not counted.
+    message: what went wrong, for stage "failed".
+    """
+
+    stage: Literal["loading"] | Status
+    total: int
+    run: Run | None = None
+    scored: tuple[ScoredPair, ...] = ()
+    seconds: float = 0.0
+    message: str = ""
+
+
+class Runs:
+    """All runs of this server. One scores at a time; each owner can stop their own."""
+
+    def __init__(self, settings: Settings, hub: Hub) -> None:
+        self._settings = settings
+        self._hub = hub
+        self._warm = WarmModel()
+        self._stops: dict[str, threading.Event] = {}
+        self._device = threading.Lock()
+
+    def stop(self, owner: str | None) -> None:
+        """End the owner's run after its present pack; nothing happens where there is none."""
+        stop = self._stops.get(owner or "")
+        if stop is not None:
+            stop.set()
+
+    def start(
+        self, owner: str, model: object, table: PairTable, rows: Rows
+    ) -> Iterator[Progress]:
+        """Score rows of a table, as a stream of progress; what is scored is kept on disk.
+
+        Args:
+            owner: who may stop the run.
+            model: what the person typed.
+            table: where the pairs are.
+            rows: which of them.
+
+        Raises:
+            KnownError: before anything is scored: too many or no pairs, or no such model.
+            A run that fails later ends with stage "failed" and keeps its pairs.
+        """
+        self._check(model, rows)
+        with self._owned(owner) as stop:
+            yield Progress("loading", len(rows))
+            yield from self._score(str(model), table, rows, stop)
+
+    def visible(self, own: Sequence[str]) -> list[Run]:
+        """The runs a person may see, newest first: their own; on this machine alone, all."""
+        runs = stored_runs(self._settings.runs)
+        return [run for run in runs if not self._settings.on_space or run.id in own]
+
+    def open(self, run_id: object, own: Sequence[str]) -> Run:
+        """A run that the person may see.
+
+        Raises:
+            KnownError: there is none of that name, or it is someone else's.
+        """
+        for run in self.visible(own):
+            if run.id == run_id:
+                return run
+        raise KnownError("There is no such run. Choose one from the list, or score some pairs.")
+
+    def _check(self, model: object, rows: Rows) -> None:
+        if not isinstance(model, str) or len(model) > LONGEST_MODEL_NAME:
+            raise KnownError(
+                f"A model is named by at most {LONGEST_MODEL_NAME} characters of text."
+            )
+        if not len(rows):
+            raise KnownError(
+                "No pairs are selected. Widen the filter on the Browse tab, "
+                "or choose a number per subset."
+            )
+        most = self._settings.max_pairs
+        if most is not None and len(rows) > most:
+            raise KnownError(
+                f"A run may have {most:,} pairs here, and {len(rows):,} are selected. "
+                "Narrow the filter, or choose fewer per subset."
+            )
+
+    @contextmanager
+    def _owned(self, owner: str) -> Iterator[threading.Event]:
+        """The device, for one owner; the event ends the run."""
+        if not self._device.acquire(timeout=1):
+            raise KnownError("Another run is under way on this device. Try again when it is done.")
+        try:
+            self._stops[owner] = threading.Event()
+            yield self._stops[owner]
+        finally:
+            self._stops.pop(owner, None)
+            self._device.release()
+
+    def _score(
+        self, model: str, table: PairTable, rows: Rows, stop: threading.Event
+    ) -> Iterator[Progress]:
+        from scoring.run import score
+
+        settings = RunSettings()
+        loaded = self._warm.get(locate(model, self._settings.model_policy, self._hub), settings)
+        facts = loaded.facts(settings, table.id, len(rows))
+        run = Run.create(self._settings.runs, facts)
+        progress = Progress("running", len(rows), run)
+        status: Status = "stopped"
+        started = time.monotonic()
+        try:
+            pairs = as_pairs(table.arrow, rows.tolist())
+            for pack in run.record(score(pairs, loaded, settings, stop=stop)):
+                progress = replace(
+                    progress,
+                    scored=progress.scored + pack,
+                    seconds=time.monotonic() - started,
+                )
+                yield progress
+            status = "finished" if len(progress.scored) == len(rows) else "stopped"
+        except KnownError as error:
+            status, progress = "failed", replace(progress, message=str(error))
+        except Exception:
+            status = "failed"
+            logger.exception("run %s failed", run.id)
+            progress = replace(progress, message=f"An error of ours; it is in the log ({run.id}).")
+        finally:
+            run = run.ended(status)
+        yield replace(progress, stage=status, run=run)
+
+
+def failures(scored: Sequence[ScoredPair]) -> list[ScoredPair]:
+    """Pairs that were not won although both rewards are known, the worst margin first."""
+    lost = [pair for pair in scored if pair.outcome in ("loss", "tie")]
+    return sorted(lost, key=lambda pair: (pair.margin or 0.0, pair.key))

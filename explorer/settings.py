@@ -1,0 +1,99 @@
+"""Every environment variable the app reads, in one frozen value, read once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from scoring.errors import KnownError
+from scoring.models import ModelPolicy
+
+ROOT = Path(__file__).resolve().parent.parent
+ASSETS = ROOT / "assets"
+DEMO_PAIRS = ASSETS / "demo" / "pairs.jsonl"
+DEMO_MODEL = ASSETS / "demo" / "model"
+SNAPSHOT = ASSETS / "leaderboard" / "paper-v2.csv"
+
+SPACE_MAX_PAIRS = 300
+SPACE_MAX_MODEL_GB = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How this copy of the app was set up. The README's table says what each variable means.
+
+    pairs, results: what the owner wants shown; None means the default.
+    max_pairs: pairs one run may score; None means no limit.
+    max_model_gigabytes: weights a model may have, in 10^9 bytes; None means no limit.
+    on_space: whether strangers use this server; local paths are refused then.
+    """
+
+    home: Path
+    pairs: str | None = None
+    results: str | None = None
+    offline: bool = False
+    on_space: bool = False
+    max_pairs: int | None = None
+    max_model_gigabytes: float | None = None
+    server_name: str = "127.0.0.1"
+    server_port: int = 7860
+
+    @property
+    def runs(self) -> Path:
+        """The folder that holds one folder a run."""
+        return self.home / "runs"
+
+    @property
+    def model_policy(self) -> ModelPolicy:
+        """What may be loaded here."""
+        return ModelPolicy(DEMO_MODEL, not self.on_space, self.max_model_gigabytes)
+
+
+def read_settings(environ: Mapping[str, str]) -> Settings:
+    """The settings that the environment asks for.
+
+    Raises:
+        KnownError: naming the variable, its value and what is allowed.
+
+    >>> read_settings({"GRADIO_SERVER_PORT": "8000", "SPACE_ID": "me/space"}).server_port
+    8000
+    """
+    on_space = bool(environ.get("SPACE_ID"))
+    home = environ.get("EXPLORER_HOME") or "~/.cache/rewardbench-explorer"
+    max_pairs = _number(environ, "EXPLORER_MAX_PAIRS", SPACE_MAX_PAIRS if on_space else None)
+    port = _number(environ, "GRADIO_SERVER_PORT", 7860)
+    return Settings(
+        home=Path(home).expanduser(),
+        pairs=environ.get("EXPLORER_PAIRS", "").strip() or None,
+        results=environ.get("EXPLORER_RESULTS", "").strip() or None,
+        offline=_switch(environ, "EXPLORER_OFFLINE"),
+        on_space=on_space,
+        max_pairs=None if max_pairs is None else int(max_pairs),
+        max_model_gigabytes=_number(
+            environ, "EXPLORER_MAX_MODEL_GB", SPACE_MAX_MODEL_GB if on_space else None
+        ),
+        server_name=environ.get("GRADIO_SERVER_NAME") or "127.0.0.1",
+        server_port=7860 if port is None else int(port),
+    )
+
+
+def _number(environ: Mapping[str, str], name: str, default: float | None) -> float | None:
+    """A positive number, "none" for no limit, or the default where nothing is set."""
+    text = environ.get(name, "").strip()
+    if not text:
+        return default
+    if text.lower() == "none":
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e12:
+        raise KnownError(f"{name} is {text!r}; it must be a number above 0, or none.")
+    return value
+
+
+def _switch(environ: Mapping[str, str], name: str) -> bool:
+    text = environ.get(name, "").strip().lower()
+    if text not in ("", "0", "1", "false", "true", "no", "yes"):
+        raise KnownError(f"{name} is {text!r}; it must be 0 or 1.")
+    return text in ("1", "true", "yes")

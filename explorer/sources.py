@@ -1,0 +1,161 @@
+"""Which table to show: the owner's, the Hub's or the bundled one, with the reason for each choice.
+
+A `Shelf` opens at once on the best thing that lies on this machine, asks the network in the
+background, and offers what arrives; it never takes away what a session is looking at.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+from explorer.settings import DEMO_PAIRS, Settings
+from explorer.table import PairTable
+from scoring.errors import KnownError
+from scoring.hub import DEFAULT_DATASET, Hub, HubId, first_line, parse_hub_id
+from scoring.pairs import SUFFIXES, fetch_pairs, read_pairs
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_PAIRS = HubId(DEFAULT_DATASET, "filtered")
+
+
+class Shown(Protocol):
+    """What a shelf holds: something with an id that names its source and revision."""
+
+    @property
+    def id(self) -> str: ...
+
+
+T = TypeVar("T", bound=Shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate(Generic[T]):
+    """One place to read from.
+
+    label: how the place is called on screen.
+    local: reads what lies on this machine; raises `KnownError` where nothing does.
+    remote: asks the network; None where there is nothing to ask.
+    """
+
+    label: str
+    local: Callable[[], T]
+    remote: Callable[[], T] | None = None
+
+
+class Shelf(Generic[T]):
+    """Everything of one kind that can be shown, best first."""
+
+    def __init__(self, candidates: Sequence[Candidate[T]], hub: Hub) -> None:
+        """candidates: in order of preference; the last must always be readable."""
+        self._candidates = candidates
+        self._hub = hub
+        self._lock = threading.Lock()
+        self._items: dict[str, T] = {}
+        self._passed_over: dict[str, str] = {}
+        self._thread: threading.Thread | None = None
+        self._rank = self._open()
+
+    def _open(self) -> int:
+        """Read the first candidate that lies on this machine; the place it has in the order."""
+        for rank, candidate in enumerate(self._candidates):
+            try:
+                self._add(candidate.local())
+                return rank
+            except KnownError as error:
+                self._passed_over[candidate.label] = str(error)
+        raise KnownError("Nothing can be shown: " + " ".join(self._passed_over.values()))
+
+    def _add(self, item: T) -> None:
+        with self._lock:
+            self._best = item.id
+            self._items.setdefault(item.id, item)
+
+    @property
+    def best(self) -> str:
+        """The id of what a new session sees."""
+        return self._best
+
+    @property
+    def passed_over(self) -> dict[str, str]:
+        """label -> why something that would be preferred is not shown."""
+        return dict(self._passed_over)
+
+    @property
+    def fetching(self) -> bool:
+        """Whether the network is being asked right now."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def all(self) -> list[T]:
+        """Everything that was ever shown here, oldest first."""
+        return list(self._items.values())
+
+    def get(self, item_id: object) -> T:
+        """What a session is looking at; the best there is where its id is unknown."""
+        with self._lock:
+            item = self._items.get(item_id) if isinstance(item_id, str) else None
+            return item or self._items[self._best]
+
+    def fetch(self) -> None:
+        """Ask the network in the background for what is preferred to, or newer than, the best."""
+        with self._lock:
+            if not self.fetching:
+                self._thread = threading.Thread(target=self._fetch, daemon=True)
+                self._thread.start()
+
+    def retry(self) -> None:
+        """Ask the network anew after it failed."""
+        self._hub.retry()
+        self.fetch()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the network was asked, at most so long."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def _fetch(self) -> None:
+        for rank, candidate in enumerate(self._candidates[: self._rank + 1]):
+            if candidate.remote is None:
+                continue
+            try:
+                self._add(candidate.remote())
+                self._rank = rank
+                self._passed_over.pop(candidate.label, None)
+                return
+            except KnownError as error:
+                if rank < self._rank:
+                    self._passed_over[candidate.label] = str(error)
+            except Exception as error:
+                logger.exception("reading %s failed", candidate.label)
+                self._passed_over[candidate.label] = f"it could not be read: {first_line(error)}"
+
+
+def pair_shelf(settings: Settings, hub: Hub) -> Shelf[PairTable]:
+    """The tables of pairs: EXPLORER_PAIRS, else RewardBench from the Hub, else the demo."""
+    candidates = [_hub_candidate(DEFAULT_PAIRS, hub), Candidate("demo", _read_demo)]
+    if settings.pairs:
+        candidates.insert(0, _owners_candidate(settings.pairs, hub))
+    return Shelf(candidates, hub)
+
+
+def _read_demo() -> PairTable:
+    return PairTable(read_pairs(DEMO_PAIRS, kind="demo"))
+
+
+def _owners_candidate(wanted: str, hub: Hub) -> Candidate[PairTable]:
+    """What EXPLORER_PAIRS names: a file, or a public Hub dataset."""
+    path, hub_id = Path(wanted).expanduser(), parse_hub_id(wanted)
+    if hub_id and not path.exists() and path.suffix.lower() not in SUFFIXES:
+        return _hub_candidate(hub_id, hub)
+    return Candidate(f"EXPLORER_PAIRS={wanted}", lambda: PairTable(read_pairs(path)))
+
+
+def _hub_candidate(hub_id: HubId, hub: Hub) -> Candidate[PairTable]:
+    return Candidate(
+        str(hub_id),
+        lambda: PairTable(fetch_pairs(hub_id, hub, token=False, local_only=True)),
+        lambda: PairTable(fetch_pairs(hub_id, hub, token=False)),
+    )

@@ -1,0 +1,55 @@
+"""Known errors become one clear message; unknown ones are logged and shown as ours."""
+
+import functools
+import inspect
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import gradio as gr
+
+from explorer.text import text
+from scoring.errors import KnownError
+
+logger = logging.getLogger(__name__)
+
+Callback = TypeVar("Callback", bound=Callable[..., Any])
+
+
+def guarded(callback: Callback) -> Callback:
+    """Wrap a callback so that its errors are shown to the person who caused them.
+
+    Outputs keep what they show when a callback raises, so bad input loses nothing.
+    """
+    wrapper: Callable[..., Any]
+    if inspect.isgeneratorfunction(callback):
+
+        @functools.wraps(callback)
+        def stream(*args: Any, **kwargs: Any) -> Iterator[Any]:
+            with _shown():
+                yield from callback(*args, **kwargs)
+
+        wrapper = stream
+    else:
+
+        @functools.wraps(callback)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with _shown():
+                return callback(*args, **kwargs)
+
+        wrapper = call
+    return wrapper  # type: ignore[return-value]
+
+
+@contextmanager
+def _shown() -> Iterator[None]:
+    try:
+        yield
+    except KnownError as error:
+        raise gr.Error(str(error), duration=12, title="", print_exception=False) from error
+    except gr.Error:
+        raise
+    except Exception as error:
+        logger.exception("a callback failed")
+        raise gr.Error(text("error.bug"), title="", print_exception=False) from error

@@ -1,0 +1,54 @@
+"""The small pieces of HTML that views are made of. Every text that goes in is escaped here."""
+
+from collections.abc import Iterable
+from html import escape
+
+
+def tag(name: str, content: str = "", css: str = "", **attributes: str) -> str:
+    """An element around content that is HTML already.
+
+    >>> tag("b", escape("<x>"), css="warn", aria_label='"quoted"')
+    '<b class="warn" aria-label="&quot;quoted&quot;">&lt;x&gt;</b>'
+    """
+    if css:
+        attributes = {"class": css, **attributes}
+    written = "".join(
+        f' {key.replace("_", "-")}="{escape(value)}"' for key, value in attributes.items()
+    )
+    return f"<{name}{written}>{content}</{name}>"
+
+
+def chip(words: str, css: str = "") -> str:
+    """A small rounded label."""
+    return tag("span", escape(words), css=f"chip {css}".strip())
+
+
+def note(words: str, css: str = "") -> str:
+    """A line of quiet text."""
+    return tag("div", escape(words), css=f"note {css}".strip())
+
+
+def listing(title: str, lines: Iterable[str]) -> str:
+    """A title that opens a list; nothing where there are no lines."""
+    items = "".join(tag("li", escape(line)) for line in lines)
+    return tag("details", tag("summary", escape(title)) + tag("ul", items)) if items else ""
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share of 0 to 1 in percent; an en dash where it is unknown.
+
+    >>> percent(0.46), percent(None)
+    ('46.0 %', '–')
+    """
+    return "–" if share is None else f"{100 * share:.{digits}f} %"
+
+
+def signed(value: float | None) -> str:
+    """A reward or margin with its sign; an en dash where it is missing.
+
+    >>> signed(-0.25), signed(0.0), signed(None)
+    ('−0.250', '0.000', '–')
+    """
+    if value is None:
+        return "–"
+    return f"{value:+.3f}".replace("-", "−") if value else "0.000"
