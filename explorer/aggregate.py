@@ -77,6 +77,4 @@ def summarise(scored: Iterable[ScoredPair]) -> Summary:
         name: tally.accuracy for name, tally in subsets.items() if tally.accuracy is not None
     }
     sections = section_scores(accuracies)
-    return Summary(
-        total, subsets, sections, section_tallies, overall_score(sections), truncated
-    )
+    return Summary(total, subsets, sections, section_tallies, overall_score(sections), truncated)

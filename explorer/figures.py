@@ -1,6 +1,7 @@
 """Numbers -> Plotly figures, colourless: traces are named, and the theme paints them by name."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,8 @@ def length_figure(histogram: LengthHistogram) -> Figure:
 
     figure = go.Figure()
     edges = histogram.edges
-    middles = [(low + high) / 2 for low, high in zip(edges, edges[1:], strict=False)]
-    ranges = [f"{low:,} to {high - 1:,}" for low, high in zip(edges, edges[1:], strict=False)]
+    middles = [(low + high) / 2 for low, high in pairwise(edges)]
+    ranges = [f"{low:,} to {high - 1:,}" for low, high in pairwise(edges)]
     if ranges and histogram.longest >= edges[-1]:
         ranges[-1] = f"{edges[-2]:,} to {histogram.longest:,}"
     hover = "%{customdata} characters: %{y}"

@@ -6,7 +6,8 @@ import numpy as np
 
 from explorer.table import PairTable, Rows
 
-BINS = 32
+BINS = 40
+"""Bins a histogram has at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +34,14 @@ def length_histogram(table: PairTable, rows: Rows) -> LengthHistogram:
         return LengthHistogram([], [], [], 0)
     chosen_chars, rejected_chars = table.chars["chosen"][rows], table.chars["rejected"][rows]
     both = np.concatenate([chosen_chars, rejected_chars])
-    width = round_width(float(np.percentile(both, 99)) / BINS)
-    edges = width * np.arange(BINS + 1)
+    reach = float(np.percentile(both, 99))
+    width = round_width(reach / BINS)
+    edges = width * np.arange(max(1, -(-int(reach) // width)) + 1)
     counts = [
         np.histogram(np.minimum(chars, edges[-1] - 1), edges)[0].tolist()
         for chars in (chosen_chars, rejected_chars)
     ]
-    return LengthHistogram(edges.tolist(), *counts, longest=int(both.max()))
+    return LengthHistogram(edges.tolist(), counts[0], counts[1], int(both.max()))
 
 
 def round_width(least: float) -> int:

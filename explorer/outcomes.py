@@ -9,6 +9,7 @@ from typing import Literal
 
 from explorer.settings import SNAPSHOT, Settings
 from explorer.sources import Candidate, Shelf
+from explorer.text import text
 from scoring.benchmark import SUBSETS, overall_score, section_scores
 from scoring.errors import KnownError
 from scoring.hub import Hub, HubId, parse_hub_id
@@ -57,16 +58,27 @@ class LeaderboardRow:
 
 @dataclass(frozen=True, slots=True)
 class Leaderboard:
-    """Models, best first. left_out: one sentence for each file that was not used."""
+    """Models, best first. remarks: one sentence for each file that was left out."""
 
     source: ResultsSource
     rows: tuple[LeaderboardRow, ...]
-    left_out: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
         """What a session remembers instead of the board."""
         return f"{self.source}#{self.source.date}"
+
+    @property
+    def caption(self) -> str:
+        """Which figures, of how many models, from where and of when."""
+        return text(
+            f"source.board_{self.source.kind}",
+            n=f"{len(self.rows):,}",
+            name=self.source.name,
+            revision=self.source.revision[:12],
+            date=self.source.date,
+        )
 
 
 def build_leaderboard(
@@ -153,7 +165,7 @@ def fetch_results(hub_id: HubId, hub: Hub, *, local_only: bool = False) -> Leade
     )
     board = read_results_folder(folder, "hub")
     source = ResultsSource("hub", hub_id.repo, folder.name, board.source.date)
-    return Leaderboard(source, board.rows, board.left_out)
+    return Leaderboard(source, board.rows, board.remarks)
 
 
 def leaderboard_shelf(settings: Settings, hub: Hub) -> Shelf[Leaderboard]:

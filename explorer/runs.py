@@ -51,6 +51,7 @@ class Runs:
         self._warm = WarmModel()
         self._stops: dict[str, threading.Event] = {}
         self._device = threading.Lock()
+        self._active: str | None = None
 
     def stop(self, owner: str | None) -> None:
         """End the owner's run after its present pack; nothing happens where there is none."""
@@ -58,9 +59,7 @@ class Runs:
         if stop is not None:
             stop.set()
 
-    def start(
-        self, owner: str, model: object, table: PairTable, rows: Rows
-    ) -> Iterator[Progress]:
+    def start(self, owner: str, model: object, table: PairTable, rows: Rows) -> Iterator[Progress]:
         """Score rows of a table, as a stream of progress; what is scored is kept on disk.
 
         Args:
@@ -80,8 +79,13 @@ class Runs:
 
     def visible(self, own: Sequence[str]) -> list[Run]:
         """The runs a person may see, newest first: their own; on this machine alone, all."""
-        runs = stored_runs(self._settings.runs)
-        return [run for run in runs if not self._settings.on_space or run.id in own]
+        return [
+            replace(run, status="stopped")  # its server was killed
+            if run.status == "running" and run.id != self._active
+            else run
+            for run in stored_runs(self._settings.runs)
+            if not self._settings.on_space or run.id in own
+        ]
 
     def open(self, run_id: object, own: Sequence[str]) -> Run:
         """A run that the person may see.
@@ -132,6 +136,7 @@ class Runs:
         loaded = self._warm.get(locate(model, self._settings.model_policy, self._hub), settings)
         facts = loaded.facts(settings, table.id, len(rows))
         run = Run.create(self._settings.runs, facts)
+        self._active = run.id
         progress = Progress("running", len(rows), run)
         status: Status = "stopped"
         started = time.monotonic()
@@ -152,7 +157,8 @@ class Runs:
             logger.exception("run %s failed", run.id)
             progress = replace(progress, message=f"An error of ours; it is in the log ({run.id}).")
         finally:
-            run = run.ended(status)
+            run = run.ended(status, progress.seconds)
+            self._active = None
         yield replace(progress, stage=status, run=run)
 
 

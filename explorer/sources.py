@@ -23,10 +23,19 @@ DEFAULT_PAIRS = HubId(DEFAULT_DATASET, "filtered")
 
 
 class Shown(Protocol):
-    """What a shelf holds: something with an id that names its source and revision."""
+    """What a shelf holds: something that says where it came from."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Source and revision in one word."""
+
+    @property
+    def caption(self) -> str:
+        """Source, size and revision in one line for the screen."""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What was left out or repaired on the way, a sentence each."""
 
 
 T = TypeVar("T", bound=Shown)
@@ -81,7 +90,7 @@ class Shelf(Generic[T]):
 
     @property
     def passed_over(self) -> dict[str, str]:
-        """label -> why something that would be preferred is not shown."""
+        """Label -> why something that would be preferred is not shown."""
         return dict(self._passed_over)
 
     @property

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from explorer.text import text
 from scoring.benchmark import SECTIONS, SUBSETS, section_of
 from scoring.pairs import TEXT_COLUMNS, Pairs, PairSource
 from scoring.spec import text_hash
@@ -32,6 +33,22 @@ class PairTable:
         """What a session remembers instead of the table."""
         return str(self.source)
 
+    @property
+    def caption(self) -> str:
+        """Which pairs, how many, from where and at which revision."""
+        return text(
+            f"source.pairs_{self.source.kind}",
+            n=f"{len(self):,}",
+            name=self.source.name,
+            split=self.source.split,
+            revision=self.source.revision[:12],
+        )
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What was repaired or left out when the pairs were read."""
+        return self.pairs.notes
+
     def __len__(self) -> int:
         return self.pairs.table.num_rows
 
@@ -43,11 +60,11 @@ class PairTable:
     @cached_property
     def keys(self) -> list[str]:
         """The key of each row."""
-        return self.arrow.column("key").to_pylist()
+        return [str(key) for key in self.arrow.column("key").to_pylist()]
 
     @cached_property
     def row_of_key(self) -> dict[str, int]:
-        """key -> row."""
+        """Key -> row."""
         return {key: row for row, key in enumerate(self.keys)}
 
     @cached_property
@@ -63,7 +80,7 @@ class PairTable:
 
     @cached_property
     def subset_counts(self) -> dict[str, int]:
-        """subset -> pairs, the benchmark's subsets first and in its order."""
+        """Subset -> pairs, the benchmark's subsets first and in its order."""
         names, counts = np.unique(self.subset_of_row, return_counts=True)
         order = {subset: place for place, subset in enumerate(SUBSETS)}
         pairs = sorted(
@@ -74,7 +91,7 @@ class PairTable:
 
     @cached_property
     def section_counts(self) -> dict[str, int]:
-        """section -> pairs, for the sections that the table has."""
+        """Section -> pairs, for the sections that the table has."""
         counts = dict.fromkeys(SECTIONS, 0)
         for subset, count in self.subset_counts.items():
             section = section_of(subset)
@@ -84,7 +101,7 @@ class PairTable:
 
     @cached_property
     def chars(self) -> dict[str, NDArray[np.int64]]:
-        """text column -> characters of each row."""
+        """Text column -> characters of each row."""
         return {
             name: pc.utf8_length(self.arrow.column(name)).to_numpy().astype(np.int64)
             for name in TEXT_COLUMNS

@@ -104,9 +104,10 @@ class Hub:
                 path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
             ]
         with self._asking(hub_id, repo_type):
-            return HfApi(token=False).list_repo_files(
+            names: list[str] = HfApi(token=False).list_repo_files(
                 hub_id.repo, revision=hub_id.revision, repo_type=repo_type, token=token
             )
+        return names
 
     def total_bytes(
         self, hub_id: HubId, repo_type: RepoType, pattern: str, *, token: str | Literal[False]

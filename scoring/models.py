@@ -161,9 +161,7 @@ class RewardModel:
             pairs=pairs,
             n_pairs=n_pairs,
             seed=settings.seed,
-            versions={
-                name: importlib.metadata.version(name) for name in ("torch", "transformers")
-            },
+            versions={name: importlib.metadata.version(name) for name in ("torch", "transformers")},
         )
 
 

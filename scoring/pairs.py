@@ -121,7 +121,7 @@ def fetch_pairs(
 
 
 def split_files(names: Sequence[str], card: Path) -> dict[str, list[str]]:
-    """split -> its data files, of all the file names of a dataset.
+    """Split -> its data files, of all the file names of a dataset.
 
     The dataset card's `configs` decide where it has them; else the files' own names
     (`test.parquet`, `data/test-00000-of-00001.parquet`, `test/0000.parquet`), as on the Hub.
@@ -180,7 +180,7 @@ def _read_rows(path: Path, name: str) -> list[Row]:
 def _read_parquet(path: Path) -> list[Row]:
     schema = pq.read_schema(path)
     present = [name for name in COLUMNS if name in schema.names]
-    return pq.read_table(path, columns=present).to_pylist() if present else [{}]
+    return list(pq.read_table(path, columns=present).to_pylist()) if present else [{}]
 
 
 def _read_csv(path: Path) -> list[Row]:
@@ -205,11 +205,11 @@ def _read_json(path: Path) -> list[Row]:
         except (json.JSONDecodeError, RecursionError) as error:
             raise KnownError(f"not a JSON list ({first_line(error)}).") from error
     else:
-        values = list(_json_lines(text))
+        values = [*_json_lines(text)]
     for number, value in enumerate(values, start=1):
         if not isinstance(value, dict):
             raise KnownError(f"row {number} is {_type_name(value)}, not an object.")
-    return values
+    return list(values)
 
 
 def _json_lines(text: str) -> Iterator[Any]:
@@ -287,7 +287,9 @@ def _replace_surrogates(columns: dict[str, list[str]], name: str) -> list[str]:
             if not value.isascii() and _SURROGATES.search(value):
                 values[index], replaced = _SURROGATES.subn("\ufffd", value)
                 count += replaced
-    return [f"{name}: {count} broken characters (lone surrogates) shown as \ufffd."] if count else []
+    return (
+        [f"{name}: {count} broken characters (lone surrogates) shown as \ufffd."] if count else []
+    )
 
 
 def _listed(names: set[str]) -> str:

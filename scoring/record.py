@@ -68,9 +68,9 @@ class Run:
                 file.flush()
                 yield pack
 
-    def ended(self, status: Status) -> Self:
-        """Write down how the run ended."""
-        run = replace(self, status=status, seconds=time.time() - self.started)
+    def ended(self, status: Status, seconds: float) -> Self:
+        """Write down how the run ended, and how long it scored."""
+        run = replace(self, status=status, seconds=seconds)
         run._write()
         return run
 

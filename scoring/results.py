@@ -1,6 +1,7 @@
 """Result files in upstream's layout: `eval-set/<org>/<model>.json` holds a model's accuracies."""
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def _parse(values: object) -> SubsetResults:
             continue
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ValueError(f"{subset} is no number")
-        if value == value:  # upstream writes NaN for what was not measured
+        if not math.isnan(value):  # upstream writes NaN for what was not measured
             if not 0 <= value <= 1:
                 raise ValueError(f"{subset} is {value:g}, not between 0 and 1")
             accuracies[subset] = float(value)

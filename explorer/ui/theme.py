@@ -145,8 +145,14 @@ def painted(figure: Any, height: int = 260) -> Any:
     figure.update_layout(
         template="none",
         height=height,
-        margin={"l": 44, "r": 12, "t": 56, "b": 40},
-        title={"x": 0.02, "xanchor": "left", "font": {"size": 14, "weight": 700}},
+        margin={"l": 44, "r": 12, "t": 64, "b": 40},
+        title={
+            "x": 0.02,
+            "xanchor": "left",
+            "y": 0.96,
+            "yanchor": "top",
+            "font": {"size": 14, "weight": 700},
+        },
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},

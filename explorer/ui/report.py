@@ -1,0 +1,121 @@
+"""What a run came to, as HTML: cards, the table of sections and subsets, and how it was made."""
+
+import time
+from html import escape
+
+from explorer.aggregate import Summary, Tally
+from explorer.text import text
+from explorer.ui.markup import note, percent, signed, tag
+from scoring.benchmark import SECTIONS, section_of
+from scoring.record import Run
+
+
+def cards_html(summary: Summary, median_margin: float | None, whole: bool) -> str:
+    """The numbers that matter most.
+
+    whole: whether all pairs of the table were asked for.
+    """
+    total, interval = summary.total, summary.total.interval
+    sections = sum(score is not None for score in summary.sections.values())
+    accuracy = text("score.accuracy_none")
+    if interval:
+        low, high = percent(interval.low), percent(interval.high)
+        accuracy = text("score.accuracy_detail", n=f"{total.n:,}", low=low, high=high)
+    benchmark = text("score.benchmark_detail" if whole else "score.benchmark_sample", n=sections)
+    losses, ties = total.counts["loss"], total.counts["tie"]
+    missing, truncated = total.counts["missing"], summary.truncated
+    cards = [
+        _card(text("score.accuracy"), percent(total.accuracy), accuracy),
+        _card(text("score.benchmark"), percent(summary.score), benchmark),
+        _card(
+            text("score.losses"),
+            f"{losses + ties:,}",
+            text("score.losses_detail", losses=f"{losses:,}", ties=f"{ties:,}"),
+        ),
+        _card(text("score.margin_card"), signed(median_margin), text("score.margin_detail")),
+        _card(
+            text("score.missing"),
+            f"{missing:,}",
+            text("score.missing_detail", missing=f"{missing:,}", truncated=f"{truncated:,}"),
+        ),
+    ]
+    return tag("div", "".join(cards), css="cards")
+
+
+def _card(label: str, value: str, detail: str) -> str:
+    return tag(
+        "div",
+        tag("div", escape(label), "label")
+        + tag("div", escape(value), "value")
+        + tag("div", escape(detail), "detail"),
+        css="card",
+    )
+
+
+def sections_html(summary: Summary) -> str:
+    """Accuracy of each section and, below it, of its subsets."""
+    headings = [
+        text("score.by_section"),
+        text("score.accuracy_column"),
+        text("score.interval_column"),
+        text("score.pairs_column"),
+    ]
+    head = tag("tr", "".join(tag("th", escape(heading), scope="col") for heading in headings))
+    body = ""
+    for section in (*SECTIONS, None):
+        subsets = [name for name in summary.subsets if section_of(name) == section]
+        if subsets:
+            body += _section_row(summary, section)
+            body += "".join(_subset_row(name, summary.subsets[name]) for name in subsets)
+    table = tag("table", tag("thead", head) + tag("tbody", body), css="sections")
+    return table + note(text("score.rule"))
+
+
+def _section_row(summary: Summary, section: str | None) -> str:
+    tally = summary.section_tallies[section or ""]
+    score = summary.sections[section] if section else tally.accuracy
+    name = section or text("score.other")
+    cells = [tag("td", escape(percent(score))), tag("td"), tag("td", f"{tally.n:,}")]
+    return tag("tr", tag("th", escape(name), scope="row") + "".join(cells), css="section")
+
+
+def _subset_row(name: str, tally: Tally) -> str:
+    interval = tally.interval
+    written = f"{percent(interval.low, 0)} – {percent(interval.high, 0)}" if interval else "–"
+    share = 100 * (tally.accuracy or 0.0)
+    bar = tag("span", tag("i", style=f"width:{share:.1f}%"), css="bar")
+    cells = [
+        tag("td", escape(percent(tally.accuracy)) + bar),
+        tag("td", escape(written)),
+        tag("td", f"{tally.n:,}"),
+    ]
+    return tag("tr", tag("th", escape(name), scope="row") + "".join(cells))
+
+
+def facts_html(run: Run) -> str:
+    """Everything that the numbers rest on, folded away."""
+    facts = run.facts
+    length = text(
+        "facts.tokens_and_side", tokens=f"{facts.max_length:,}", side=facts.truncation_side
+    )
+    versions = ", ".join(f"{name} {version}" for name, version in facts.versions.items())
+    started = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(run.started))
+    lines = {
+        "model": facts.model,
+        "revision": facts.revision,
+        "pairs": f"{facts.n_pairs:,} · {facts.pairs}",
+        "device": facts.device,
+        "dtype": facts.dtype,
+        "max_length": length,
+        "template": facts.template,
+        "seed": str(facts.seed),
+        "versions": versions,
+        "started": started,
+        "seconds": f"{run.seconds:.1f}" if run.seconds else text("leaderboard.unknown"),
+    }
+    rows = "".join(
+        tag("dt", escape(text(f"facts.{key}"))) + tag("dd", escape(value))
+        for key, value in lines.items()
+    )
+    title = tag("summary", escape(text("score.made_with")))
+    return tag("details", title + tag("dl", rows), css="facts-list")

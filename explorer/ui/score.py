@@ -1,0 +1,279 @@
+"""The Score tab: choose a model and pairs, watch the run, see what it came to."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from statistics import median
+from typing import Any, NamedTuple
+
+import gradio as gr
+
+from explorer.aggregate import summarise
+from explorer.figures import margin_figure
+from explorer.filters import rows_per_subset
+from explorer.runs import Progress, Runs, failures
+from explorer.settings import Settings
+from explorer.table import PairTable, Rows
+from explorer.text import text
+from explorer.ui.browse import EVENT, Browse, BrowseView, build_grid
+from explorer.ui.errors import guarded
+from explorer.ui.grids import PAGE_ROWS, Column, Grid, grid
+from explorer.ui.markup import note, signed, tag
+from explorer.ui.report import cards_html, facts_html, sections_html
+from explorer.ui.theme import painted
+from scoring.errors import KnownError
+from scoring.models import DEMO
+
+BY_FILTER, BY_SUBSET = "filter", "subset"
+MOST_PER_SUBSET = 1000
+
+
+@dataclass(frozen=True)
+class ScoreView:
+    """The tab's components."""
+
+    model: gr.Dropdown
+    which: gr.Radio
+    per_subset: gr.Number
+    seed: gr.Number
+    selected: gr.HTML
+    start: gr.Button
+    stop: gr.Button
+    status: gr.HTML
+    cards: gr.HTML
+    sections: gr.HTML
+    margins: gr.Plot
+    rows: gr.Dataframe
+    facts: gr.HTML
+    inspect: gr.Button
+    run_id: gr.State
+    own_runs: gr.State
+
+    @property
+    def outputs(self) -> list[gr.components.Component]:
+        """The components that a `RunShown` fills."""
+        seen = [self.status, self.cards, self.sections, self.margins, self.rows, self.facts]
+        return [*seen, self.inspect, self.run_id, self.own_runs]
+
+
+class RunShown(NamedTuple):
+    """What a run looks like at a moment, in the order of `ScoreView.outputs`."""
+
+    status: str
+    cards: str
+    sections: str
+    margins: Any
+    rows: Grid
+    facts: str
+    inspect: Any
+    run_id: str | None
+    own_runs: list[str]
+
+
+def build_score(settings: Settings) -> ScoreView:
+    """Lay the tab out where it is called."""
+    with gr.Row(equal_height=False):
+        with gr.Column(scale=1, min_width=290, elem_classes="side"):
+            with gr.Group():
+                model = gr.Dropdown(
+                    [(text("score.model_demo"), DEMO)],
+                    value=DEMO,
+                    allow_custom_value=True,
+                    label=text("score.model"),
+                    info=text(
+                        "score.model_info_space" if settings.on_space else "score.model_info"
+                    ),
+                    elem_id="model",
+                )
+                which = gr.Radio(
+                    [
+                        (text("score.by_subset"), BY_SUBSET),
+                        (text("score.by_filter"), BY_FILTER),
+                    ],
+                    value=BY_SUBSET,
+                    label=text("score.which"),
+                    elem_id="which",
+                )
+                with gr.Row():
+                    per_subset = gr.Number(
+                        4, label=text("score.per_subset"), precision=0, min_width=100
+                    )
+                    seed = gr.Number(0, label=text("score.seed"), precision=0, min_width=100)
+            selected = gr.HTML()
+            with gr.Row():
+                start = gr.Button(
+                    text("score.start"), variant="primary", elem_id="start", min_width=120
+                )
+                stop = gr.Button(text("score.stop"), elem_id="stop", min_width=80)
+            facts = gr.HTML()
+        with gr.Column(scale=4, min_width=420):
+            with gr.Row(elem_classes="status-row"):
+                status = gr.HTML(note(text("score.idle")), elem_id="status")
+                inspect = gr.Button(
+                    visible=False, variant="primary", elem_id="inspect", scale=0, min_width=210
+                )
+            cards = gr.HTML()
+            with gr.Row(equal_height=False):
+                sections = gr.HTML(min_width=360)
+                with gr.Column(min_width=360):
+                    margins = gr.Plot(show_label=False, visible=False)
+                    rows = build_grid("scored", ["36%", "14%", "16%", "17%", "17%"])
+    return ScoreView(
+        model, which, per_subset, seed, selected, start, stop, status, cards, sections, margins,
+        rows, facts, inspect, gr.State(None), gr.State([]),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Score:
+    """The tab's callbacks.
+
+    `choice` is (table id, query, sections, subsets, which, pairs per subset, seed).
+    """
+
+    browse: Browse
+    runs: Runs
+
+    @guarded
+    def count(self, *choice: Any) -> str:
+        """How many pairs are chosen, and from where."""
+        table, rows = self.chosen(*choice)
+        if not len(rows):
+            return note(text("score.none_selected"))
+        return note(text("score.selected", n=f"{len(rows):,}", source=table.source.name))
+
+    @guarded
+    def start(
+        self, request: gr.Request, model: object, own: list[str], *choice: Any
+    ) -> Iterator[RunShown]:
+        """Score, showing each pack as it comes."""
+        table, rows = self.chosen(*choice)
+        owner = request.session_hash or ""
+        for progress in self.runs.start(owner, model, table, rows):
+            yield shown(progress, str(model), own, len(rows) == len(table))
+
+    def stop(self, request: gr.Request) -> None:
+        """End this session's run after its present pack."""
+        self.runs.stop(request.session_hash)
+
+    def chosen(self, *choice: Any) -> tuple[PairTable, Rows]:
+        """The table and the rows of it that are to be scored.
+
+        Raises:
+            KnownError: a number that is none, or too small or large.
+        """
+        *selection, which, per_subset, seed = choice
+        table, rows = self.browse.selection(*selection)
+        if which == BY_FILTER:
+            return table, rows
+        wanted = _whole(text("score.per_subset"), per_subset, 1, MOST_PER_SUBSET)
+        seed = _whole(text("score.seed"), seed, 0, 2**32 - 1)
+        return table, rows_per_subset(table, wanted, seed)
+
+
+def _whole(name: str, value: object, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise KnownError(f"{name} is {value!r}; it must be a whole number, {low} to {high:,}.")
+    return int(value)
+
+
+def shown(progress: Progress, model: str, own: list[str], whole: bool) -> RunShown:
+    """A run at a moment.
+
+    own: the runs this session had before; the present one is added.
+    whole: whether the run covers the whole table.
+    """
+    summary = summarise(progress.scored)
+    lost = len(failures(progress.scored))
+    run = progress.run
+    margins = [pair.margin for pair in progress.scored if pair.margin is not None]
+    figure = painted(margin_figure(margins)) if margins else None
+    return RunShown(
+        _status(progress, model),
+        cards_html(summary, median(margins) if margins else None, whole) if margins else "",
+        sections_html(summary) if margins else "",
+        gr.update(value=figure, visible=bool(margins)),
+        _newest(progress),
+        facts_html(run) if run else "",
+        gr.update(value=text("score.inspect", n=f"{lost:,}"), visible=lost > 0),
+        run.id if run else None,
+        own if run is None or run.id in own else [run.id, *own],
+    )
+
+
+def _newest(progress: Progress) -> Grid:
+    newest = reversed(progress.scored[-PAGE_ROWS:])
+    rows = [
+        [pair.key, pair.outcome, pair.margin, pair.chosen_reward, pair.rejected_reward]
+        for pair in newest
+    ]
+    return grid(_columns(), rows)
+
+
+def _status(progress: Progress, model: str) -> str:
+    done, total, seconds = len(progress.scored), progress.total, progress.seconds
+    rate = done / seconds if seconds else 0.0
+    words = text(
+        f"score.{progress.stage}",
+        **{
+            "model": model[:200],
+            "done": f"{done:,}",
+            "total": f"{total:,}",
+            "seconds": f"{seconds:.1f}",
+            "rate": f"{rate:.1f}",
+            "left": _duration((total - done) / rate) if rate else "–",
+            "message": progress.message,
+        },
+    )
+    share = 100 * done / total if total else 0.0
+    bar = tag(
+        "div",
+        tag("i", style=f"width:{share:.1f}%"),
+        css="progress",
+        role="progressbar",
+        aria_valuenow=f"{share:.0f}",
+        aria_valuemin="0",
+        aria_valuemax="100",
+        aria_label=text("score.title"),
+    )
+    return tag(
+        "div", tag("div", escape(words)) + bar, css=f"status {progress.stage}", role="status"
+    )
+
+
+def _duration(seconds: float) -> str:
+    """A time in a reader's units.
+
+    >>> _duration(8.2), _duration(95)
+    ('8 s', '1 min 35 s')
+    """
+    whole = round(seconds)
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"
+
+
+def wire_score(view: ScoreView, score: Score, browse: BrowseView, tab: gr.Tab) -> None:
+    """Connect the components; one run at a time uses the device."""
+    numbers = [view.which, view.per_subset, view.seed]
+    choice = [browse.table_id, *browse.filters.inputs, *numbers]
+    for changed in (*(number.input for number in numbers), tab.select):
+        changed(score.count, choice, view.selected, trigger_mode="always_last", **EVENT)
+    view.start.click(
+        score.start,
+        [view.model, view.own_runs, *choice],
+        view.outputs,
+        concurrency_id="device",
+        concurrency_limit=1,
+        trigger_mode="once",
+        **EVENT,
+    )
+    view.stop.click(score.stop, queue=False, **EVENT)
+
+
+def _columns() -> list[Column]:
+    return [
+        Column(text("list.key")),
+        Column(text("list.outcome"), lambda outcome: text(f"outcome.{outcome}")),
+        Column(text("list.margin"), signed),
+        Column(text("list.chosen_reward"), signed),
+        Column(text("list.rejected_reward"), signed),
+    ]

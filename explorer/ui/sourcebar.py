@@ -1,0 +1,64 @@
+"""The bar that always says which data is on screen, why not other data, and what has arrived."""
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any, NamedTuple
+
+import gradio as gr
+
+from explorer.sources import Shelf
+from explorer.text import text
+from explorer.ui.markup import listing, note, tag
+
+MOST_REMARKS = 100
+
+
+@dataclass(frozen=True)
+class SourceBarView:
+    """The bar's components."""
+
+    words: gr.HTML
+    show: gr.Button
+    retry: gr.Button
+
+    @property
+    def outputs(self) -> list[gr.components.Component]:
+        """The components that a `SourceBar` fills."""
+        return [self.words, self.show, self.retry]
+
+
+class SourceBar(NamedTuple):
+    """What the bar shows, in the order of `SourceBarView.outputs`."""
+
+    words: str
+    show: Any
+    retry: Any
+
+
+def build_sourcebar(show_words: str) -> SourceBarView:
+    """Lay the bar out where it is called. show_words: of the button that shows what arrived."""
+    with gr.Row(elem_classes="sourcebar"):
+        words = gr.HTML()
+        show = gr.Button(show_words, variant="primary", size="md", scale=0, min_width=180)
+        retry = gr.Button(text("source.retry"), size="md", scale=0, min_width=90)
+    return SourceBarView(words, show, retry)
+
+
+def sourcebar(shelf: Shelf[Any], item_id: object, can_retry: bool) -> SourceBar:
+    """What the bar says to a session that looks at `item_id`."""
+    item = shelf.get(item_id)
+    arrived = item.id != shelf.best
+    words = [tag("div", escape(item.caption), css="source")]
+    if shelf.fetching:
+        words.append(note(text("source.asking"), "asking"))
+    elif arrived:
+        best = shelf.get(shelf.best).caption
+        words.append(note(f"{text('source.arrived').capitalize()} {best}", "arrived"))
+    reasons = [f"{label}: {reason}" for label, reason in shelf.passed_over.items()]
+    words.append(listing(text("source.passed_over"), reasons))
+    words.append(listing(text("source.remarks", n=len(item.remarks)), item.remarks[:MOST_REMARKS]))
+    return SourceBar(
+        tag("div", "".join(words), role="status"),
+        gr.update(visible=arrived and not shelf.fetching),
+        gr.update(visible=can_retry and bool(reasons) and not shelf.fetching),
+    )
