@@ -122,7 +122,7 @@ def _build_filters() -> FilterView:
     return FilterView(query, sections, subsets, reset, count)
 
 
-def build_grid(elem_id: str, widths: list[str]) -> gr.Dataframe:
+def build_grid(elem_id: str, widths: list[str], visible: bool = True) -> gr.Dataframe:
     """A read-only table whose rows open a pair."""
     return gr.Dataframe(
         show_label=False,
@@ -132,6 +132,7 @@ def build_grid(elem_id: str, widths: list[str]) -> gr.Dataframe:
         column_widths=widths,
         elem_id=elem_id,
         elem_classes="grid paged",
+        visible=visible,
         buttons=[],
     )
 
@@ -281,7 +282,8 @@ def wire_browse(view: BrowseView, browse: Browse) -> None:
     """Connect the components. The page fills the tab when it is opened, by `refreshing`."""
     reader, filters = view.reader, view.filters
     refresh = refreshing(view, browse)
-    for changed in (filters.query.input, filters.sections.input, filters.subsets.input):
+    # A textbox's `input` event misses deleted and pasted text (Gradio 6.31), `change` does not.
+    for changed in (filters.query.change, filters.sections.input, filters.subsets.input):
         changed(**refresh, trigger_mode="always_last")
     emptied = filters.reset.click(browse.choices, view.table_id, filters.inputs, **EVENT)
     emptied.then(**refresh)

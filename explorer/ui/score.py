@@ -63,7 +63,7 @@ class RunShown(NamedTuple):
     cards: str
     sections: str
     margins: Any
-    rows: Grid
+    rows: Any
     facts: str
     inspect: Any
     run_id: str | None
@@ -117,7 +117,7 @@ def build_score(settings: Settings) -> ScoreView:
                 sections = gr.HTML(min_width=360)
                 with gr.Column(min_width=360):
                     margins = gr.Plot(show_label=False, visible=False)
-                    rows = build_grid("scored", ["36%", "14%", "16%", "17%", "17%"])
+                    rows = build_grid("scored", ["32%", "13%", "15%", "20%", "20%"], visible=False)
     return ScoreView(
         model, which, per_subset, seed, selected, start, stop, status, cards, sections, margins,
         rows, facts, inspect, gr.State(None), gr.State([]),
@@ -193,7 +193,7 @@ def shown(progress: Progress, model: str, own: list[str], whole: bool) -> RunSho
         cards_html(summary, median(margins) if margins else None, whole) if margins else "",
         sections_html(summary) if margins else "",
         gr.update(value=figure, visible=bool(margins)),
-        _newest(progress),
+        gr.update(value=_newest(progress), visible=bool(progress.scored)),
         facts_html(run) if run else "",
         gr.update(value=text("score.inspect", n=f"{lost:,}"), visible=lost > 0),
         run.id if run else None,

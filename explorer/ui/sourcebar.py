@@ -55,7 +55,7 @@ def sourcebar(shelf: Shelf[Any], item_id: object, can_retry: bool) -> SourceBar:
         best = shelf.get(shelf.best).caption
         words.append(note(f"{text('source.arrived').capitalize()} {best}", "arrived"))
     reasons = [f"{label}: {reason}" for label, reason in shelf.passed_over.items()]
-    words.append(listing(text("source.passed_over"), reasons))
+    words += [note(text("source.passed_over", reason=reason)) for reason in reasons]
     words.append(listing(text("source.remarks", n=len(item.remarks)), item.remarks[:MOST_REMARKS]))
     return SourceBar(
         tag("div", "".join(words), role="status"),

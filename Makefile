@@ -1,0 +1,58 @@
+# `make help` lists the targets. Everything is installed into .venv; nothing outside is touched,
+# but for a browser that `make test` may have to install.
+
+SHELL := /bin/bash
+VENV := .venv
+PY := $(VENV)/bin/python
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint format bench screenshots clean
+
+help: ## List the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 14
+
+run: $(VENV)/.runs ## Install what is needed and start the app on http://127.0.0.1:7860
+	@$(PY) app.py
+
+test: $(VENV)/.tests ## Install what the tests need, a browser included, and run them all
+	@$(PY) tests/e2e/browser.py --install
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/mypy
+	@$(VENV)/bin/pytest -rs
+
+lint: $(VENV)/.tests ## Check style and types
+	@$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check . && $(VENV)/bin/mypy
+
+format: $(VENV)/.tests ## Bring the code into its form
+	@$(VENV)/bin/ruff check --fix . && $(VENV)/bin/ruff format .
+
+bench: $(VENV)/.tests ## Measure start-up and the Browse callbacks
+	@$(PY) tests/bench/startup.py && $(PY) tests/bench/browse.py
+
+screenshots: $(VENV)/.tests ## Write the README's pictures anew, from the demo pairs
+	@$(PY) tests/e2e/browser.py --install
+	@$(PY) tests/e2e/readme_pictures.py
+
+clean: ## Remove what was installed and cached here
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis tests/e2e/screenshots
+
+$(VENV)/.runs: requirements.txt
+	@$(call install,requirements.txt)
+	@touch $@
+
+$(VENV)/.tests: requirements.txt requirements-dev.txt
+	@$(call install,requirements-dev.txt)
+	@touch $@ $(VENV)/.runs
+
+define install
+if [ -z "$(PYTHON)" ]; then echo "Python 3.11 or newer is needed; none was found on the PATH."; exit 1; fi; \
+[ -x $(PY) ] || $(PYTHON) -m venv $(VENV) || { \
+	echo "$(PYTHON) cannot make a virtual environment; on Debian: apt install python3-venv"; exit 1; }; \
+echo "Installing $(1) into $(VENV) (a few minutes the first time)…"; \
+$(PY) -m pip install --quiet --disable-pip-version-check -r $(1) 2> $(VENV)/install.log || { \
+	echo "The packages of $(1) could not be installed; is there a network? $$(grep -m1 ERROR $(VENV)/install.log) (all of it: $(VENV)/install.log)"; \
+	exit 1; }
+endef

@@ -1,0 +1,45 @@
+"""Write the README's pictures, light and dark, from the demo pairs: `make screenshots`."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from playwright.sync_api import Page, expect, sync_playwright
+
+from tests.e2e.browser import ARGUMENTS, find
+from tests.e2e.conftest import ROOT, open_app, open_tab, serving
+
+PICTURES = ROOT / "assets" / "pictures"
+
+
+def main() -> None:
+    PICTURES.mkdir(exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory() as home,
+        serving(Path(home)) as address,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=find(), args=ARGUMENTS)
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        _score_the_demo(page, address)
+        for theme in ("light", "dark"):
+            page.evaluate("dark => document.body.classList.toggle('dark', dark)", theme == "dark")
+            page.wait_for_timeout(400)
+            page.screenshot(path=PICTURES / f"failures-{theme}.png")
+        browser.close()
+
+
+def _score_the_demo(page: Page, address: str) -> None:
+    open_app(page, address)
+    open_tab(page, "Score")
+    page.get_by_label("All that the Browse filter shows").check()
+    page.locator("#start").click()
+    expect(page.locator(".status.finished")).to_be_visible(timeout=180_000)
+    page.locator("#inspect").click()
+    expect(page.locator("#failures .virtual-row").first).to_be_visible()
+
+
+if __name__ == "__main__":
+    main()
