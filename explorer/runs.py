@@ -26,15 +26,15 @@ LONGEST_MODEL_NAME = 500
 class Progress:
     """How far a run is.
 
-    stage: "loading" until the first pack, then "running", then how it ended.
+    stage: "refused" or "loading" before anything is scored, then "running", then how it ended.
     run: None until the model is loaded.
     scored: every pair so far, in the order they were scored.
     total: pairs the run has in all.
     seconds: since the first pair, the loading of the model not counted.
-    message: what went wrong, for stage "failed".
+    message: what went wrong, for the stages "refused" and "failed".
     """
 
-    stage: Literal["loading"] | Status
+    stage: Literal["refused", "loading"] | Status
     total: int
     run: Run | None = None
     scored: tuple[ScoredPair, ...] = ()

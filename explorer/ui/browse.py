@@ -203,9 +203,10 @@ class Browse:
     def choices(self, table_id: object) -> FilterChoices:
         """Empty the filters and offer what the table has, with counts."""
         table = self.shelf.get(table_id)
+        sections = _counted(table.section_counts)
         return FilterChoices(
             "",
-            gr.update(choices=_counted(table.section_counts), value=[]),
+            gr.update(choices=sections, value=[], visible=bool(sections)),
             gr.update(choices=_counted(table.subset_counts), value=[]),
         )
 

@@ -5,6 +5,7 @@ import inspect
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from html import escape
 from typing import Any, TypeVar
 
 import gradio as gr
@@ -44,12 +45,15 @@ def guarded(callback: Callback) -> Callback:
 
 @contextmanager
 def _shown() -> Iterator[None]:
+    title = text("error.title")
     try:
         yield
     except KnownError as error:
-        raise gr.Error(str(error), duration=12, title="", print_exception=False) from error
+        # A toast renders its message as HTML, images included.
+        message = escape(str(error))
+        raise gr.Error(message, duration=12, title=title, print_exception=False) from error
     except gr.Error:
         raise
     except Exception as error:
         logger.exception("a callback failed")
-        raise gr.Error(text("error.bug"), title="", print_exception=False) from error
+        raise gr.Error(text("error.bug"), title=title, print_exception=False) from error

@@ -46,9 +46,12 @@ def percent(share: float | None, digits: int = 1) -> str:
 def signed(value: float | None) -> str:
     """A reward or margin with its sign; an en dash where it is missing.
 
-    >>> signed(-0.25), signed(0.0), signed(None)
-    ('−0.250', '0.000', '–')
+    >>> signed(-0.25), signed(0.0), signed(-0.00002), signed(None)
+    ('−0.250', '0.000', '−2e−05', '–')
     """
     if value is None:
         return "–"
-    return f"{value:+.3f}".replace("-", "−") if value else "0.000"
+    if value == 0:
+        return "0.000"
+    written = f"{value:+.3f}" if abs(value) >= 0.0005 else f"{value:+.0e}"
+    return written.replace("-", "−")

@@ -21,7 +21,11 @@ def cards_html(summary: Summary, median_margin: float | None, whole: bool) -> st
     if interval:
         low, high = percent(interval.low), percent(interval.high)
         accuracy = text("score.accuracy_detail", n=f"{total.n:,}", low=low, high=high)
-    benchmark = text("score.benchmark_detail" if whole else "score.benchmark_sample", n=sections)
+    benchmark = text("score.benchmark_none")
+    if sections:
+        benchmark = text(
+            "score.benchmark_detail" if whole else "score.benchmark_sample", n=sections
+        )
     losses, ties = total.counts["loss"], total.counts["tie"]
     missing, truncated = total.counts["missing"], summary.truncated
     cards = [

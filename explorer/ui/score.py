@@ -96,9 +96,15 @@ def build_score(settings: Settings) -> ScoreView:
                 )
                 with gr.Row():
                     per_subset = gr.Number(
-                        4, label=text("score.per_subset"), precision=0, min_width=100
+                        4,
+                        label=text("score.per_subset"),
+                        precision=0,
+                        min_width=100,
+                        elem_id="per-subset",
                     )
-                    seed = gr.Number(0, label=text("score.seed"), precision=0, min_width=100)
+                    seed = gr.Number(
+                        0, label=text("score.seed"), precision=0, min_width=100, elem_id="seed"
+                    )
             selected = gr.HTML()
             with gr.Row():
                 start = gr.Button(
@@ -147,10 +153,12 @@ class Score:
         self, request: gr.Request, model: object, own: list[str], *choice: Any
     ) -> Iterator[RunShown]:
         """Score, showing each pack as it comes."""
-        table, rows = self.chosen(*choice)
-        owner = request.session_hash or ""
-        for progress in self.runs.start(owner, model, table, rows):
-            yield shown(progress, str(model), own, len(rows) == len(table))
+        try:
+            table, rows = self.chosen(*choice)
+            for progress in self.runs.start(request.session_hash or "", model, table, rows):
+                yield shown(progress, str(model), own, len(rows) == len(table))
+        except KnownError as error:
+            yield _only_status(_status(Progress("refused", 0, message=str(error)), ""))
 
     def stop(self, request: gr.Request) -> None:
         """End this session's run after its present pack."""
@@ -183,22 +191,29 @@ def shown(progress: Progress, model: str, own: list[str], whole: bool) -> RunSho
     own: the runs this session had before; the present one is added.
     whole: whether the run covers the whole table.
     """
+    if not progress.scored:
+        return _only_status(_status(progress, model))
     summary = summarise(progress.scored)
     lost = len(failures(progress.scored))
     run = progress.run
     margins = [pair.margin for pair in progress.scored if pair.margin is not None]
-    figure = painted(margin_figure(margins)) if margins else None
     return RunShown(
         _status(progress, model),
-        cards_html(summary, median(margins) if margins else None, whole) if margins else "",
-        sections_html(summary) if margins else "",
-        gr.update(value=figure, visible=bool(margins)),
-        gr.update(value=_newest(progress), visible=bool(progress.scored)),
+        cards_html(summary, median(margins) if margins else None, whole),
+        sections_html(summary),
+        gr.update(value=painted(margin_figure(margins)), visible=True),
+        gr.update(value=_newest(progress), visible=True),
         facts_html(run) if run else "",
         gr.update(value=text("score.inspect", n=f"{lost:,}"), visible=lost > 0),
         run.id if run else None,
         own if run is None or run.id in own else [run.id, *own],
     )
+
+
+def _only_status(status: str) -> RunShown:
+    """A word on what happens, leaving what is shown of a former run where it is."""
+    skip: Any = gr.skip()
+    return RunShown(status, *[skip] * (len(RunShown._fields) - 1))
 
 
 def _newest(progress: Progress) -> Grid:

@@ -54,7 +54,10 @@ def sourcebar(shelf: Shelf[Any], item_id: object, can_retry: bool) -> SourceBar:
     elif arrived:
         best = shelf.get(shelf.best).caption
         words.append(note(f"{text('source.arrived').capitalize()} {best}", "arrived"))
-    reasons = [f"{label}: {reason}" for label, reason in shelf.passed_over.items()]
+    reasons = [
+        reason if reason.startswith(label) else f"{label}: {reason}"
+        for label, reason in shelf.passed_over.items()
+    ]
     words += [note(text("source.passed_over", reason=reason)) for reason in reasons]
     words.append(listing(text("source.remarks", n=len(item.remarks)), item.remarks[:MOST_REMARKS]))
     return SourceBar(

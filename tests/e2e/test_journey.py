@@ -119,6 +119,8 @@ def test_a_model_that_is_none_gives_one_message_and_keeps_the_page(
     page.locator("#model input").fill("no-one/no-such-model")
     page.locator("#model input").press("Enter")
     page.locator("#start").click()
-    expect(page.get_by_text("no-one/no-such-model is not on this machine")).to_be_visible()
+    expect(page.locator(".status.refused")).to_contain_text(
+        "no-one/no-such-model is not on this machine"
+    )
     expect(page.get_by_text("Traceback")).to_have_count(0)
     expect(page.locator("#start")).to_be_enabled()

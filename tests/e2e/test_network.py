@@ -1,0 +1,61 @@
+"""With a Hub that answers, the page opens on what lies here and offers what arrives."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import Serve, open_app, open_tab
+from tests.hub_server import HubServer, Repo
+
+pytestmark = pytest.mark.e2e
+
+
+def _benchmark(folder: Path) -> Repo:
+    rows: dict[str, list[Any]] = {
+        "prompt": ["Which is bigger?", "Which is older?"],
+        "chosen": ["This one.", "That one."],
+        "rejected": ["None.", "Both."],
+        "subset": ["mt-bench-easy", "hep-go"],
+        "id": [1, 2],
+    }
+    pq.write_table(pa.table(rows), folder / "filtered.parquet")
+    return Repo(
+        {"data/filtered-00000-of-00001.parquet": (folder / "filtered.parquet").read_bytes()}
+    )
+
+
+def test_the_hub_is_shown_and_no_token_is_sent(serve: Serve, page: Page, tmp_path: Path) -> None:
+    with HubServer({"datasets/allenai/reward-bench": _benchmark(tmp_path)}) as hub:
+        address = serve(EXPLORER_OFFLINE="0", HF_ENDPOINT=hub.url, HF_TOKEN="hf_secret")
+        open_app(page, address)
+        bar = page.locator(".sourcebar").first
+        expect(bar).to_contain_text("allenai/reward-bench, split filtered: 2 pairs")
+        expect(page.locator(".pair .prompt .body")).to_have_text("Which is bigger?")
+        open_tab(page, "Leaderboard")
+        expect(page.get_by_text("There is no public dataset")).to_be_visible()
+        open_tab(page, "Score")
+        page.locator("#model input").fill("some/model")
+        page.locator("#model input").press("Enter")
+        page.locator("#start").click()
+        expect(page.get_by_text("There is no public model 'some/model'")).to_be_visible()
+        assert {request.authorization for request in hub.requests} == {None}
+    assert any("some/model" in request.path for request in hub.requests)
+
+
+def test_after_retry_what_arrives_is_offered(serve: Serve, page: Page, tmp_path: Path) -> None:
+    repos: dict[str, Repo] = {}
+    with HubServer(repos) as hub:
+        repos["datasets/allenai/reward-bench"] = Repo(refusal=(503, ""))
+        open_app(page, serve(EXPLORER_OFFLINE="0", HF_ENDPOINT=hub.url))
+        expect(page.locator(".sourcebar").first).to_contain_text("Demo pairs")
+        retry = page.get_by_role("button", name="Retry").first
+        expect(retry).to_be_visible(timeout=60_000)
+        repos["datasets/allenai/reward-bench"] = _benchmark(tmp_path)
+        retry.click()
+        page.get_by_role("button", name="Show these pairs").click()
+        expect(page.locator(".sourcebar").first).to_contain_text("split filtered: 2 pairs")
+        expect(page.locator(".count")).to_contain_text("2 of 2")

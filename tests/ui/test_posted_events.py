@@ -1,0 +1,104 @@
+"""What a public Space answers to anyone who posts to its events directly."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import build
+from explorer.settings import Settings
+from explorer.ui.browse import Browse
+from explorer.ui.failures import Failures
+from explorer.ui.score import Score
+from tests.ui.posting import Visitor
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def visitor(home: Path) -> Iterator[Visitor]:
+    page = build(Settings(home=home, offline=True, on_space=True, max_pairs=50))
+    page.queue(default_concurrency_limit=8).launch(prevent_thread_lock=True, quiet=True)
+    yield Visitor(page)
+    page.close()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "/etc",
+        "../shared/demo-model",
+        "~",
+        ".",
+        "explorer/ui",
+        "assets/demo",
+        "C:\\models",
+        "",
+        "x" * 501,
+    ],
+)
+def test_a_model_that_is_not_allowed_is_refused(visitor: Visitor, home: Path, model: str) -> None:
+    told = visitor.told(Score.start, {"model": model})
+    assert "Traceback" not in told and len(told) < 500
+    assert not any((home / "runs").glob("*"))
+
+
+@pytest.mark.parametrize("model", [None, 5, ["demo"], {"a": 1}])
+def test_a_model_that_is_no_text_is_refused(visitor: Visitor, home: Path, model: object) -> None:
+    visitor.told(Score.start, {"model": model})
+    assert not any((home / "runs").glob("*"))
+
+
+@pytest.mark.parametrize("number", [1000, 100])
+def test_more_pairs_than_allowed_are_refused(visitor: Visitor, home: Path, number: int) -> None:
+    told = visitor.told(Score.start, {"per-subset": number})
+    assert "at most" in told or "may have 50 pairs" in told
+    assert not any((home / "runs").glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("element", "value"),
+    [
+        ("per-subset", -1),
+        ("per-subset", 0),
+        ("per-subset", 1e300),
+        ("per-subset", "many"),
+        ("per-subset", None),
+        ("seed", -5),
+        ("seed", {}),
+        ("search", "x" * 501),
+        ("search", {"a": 1}),
+        ("sections", "Chat"),
+        ("sections", ["no such section"]),
+        ("subsets", [["nested"]]),
+        ("subsets", 5),
+    ],
+)
+def test_a_selection_that_is_none_is_refused(
+    visitor: Visitor, home: Path, element: str, value: Any
+) -> None:
+    told = visitor.told(Score.start, {element: value})
+    assert "Traceback" not in told
+    assert not any((home / "runs").glob("*"))
+
+
+def test_browse_refuses_a_query_that_is_too_long(visitor: Visitor) -> None:
+    assert "500 characters" in visitor.refused(Browse.refresh, {"search": "x" * 501})
+
+
+def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
+    owner, stranger = Visitor(visitor.page), Visitor(visitor.page)
+    assert owner.post(Score.start, {"per-subset": 1, "model": "demo"})["success"]
+    (run,) = (home / "runs").iterdir()
+    told = stranger.refused(Failures.show, {"run": run.name})
+    assert run.name not in told or "list" in told
+    for hostile in ("../..", "", 5, [run.name]):
+        stranger.refused(Failures.show, {"run": hostile})
+    choices = owner.post(Failures.choices, {})["output"]["data"][0]["choices"]
+    assert [value for _, value in choices] == [run.name]
+    assert stranger.post(Failures.choices, {})["output"]["data"][0]["choices"] == []
+    assert owner.post(Failures.show, {"run": run.name})["success"]
