@@ -2,10 +2,11 @@
 
 import re
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
-MOST_WORDS = 3000
-"""Words both sides may have together. More are not compared: the time grows with the square."""
+from rapidfuzz.distance import Indel
+
+MOST_WORDS = 20_000
+"""Words both sides may have together; more are not compared."""
 
 _WORD = re.compile(r"\S+\s*|\s+")
 
@@ -21,6 +22,8 @@ class Span:
 def word_diff(chosen: str, rejected: str) -> tuple[list[Span], list[Span]] | None:
     """The spans of both sides, word by word; joined they give the texts back.
 
+    What is the same is a longest common subsequence of words.
+
     Returns None where the texts are too long to compare, see `MOST_WORDS`.
 
     >>> word_diff("a red dog", "a dog")[0]
@@ -31,11 +34,12 @@ def word_diff(chosen: str, rejected: str) -> tuple[list[Span], list[Span]] | Non
         return None
     chosen_spans: list[Span] = []
     rejected_spans: list[Span] = []
-    matcher = SequenceMatcher(None, chosen_words, rejected_words, autojunk=False)
-    for tag, chosen_from, chosen_to, rejected_from, rejected_to in matcher.get_opcodes():
-        same = tag == "equal"
-        if chosen_to > chosen_from:
-            chosen_spans.append(Span("".join(chosen_words[chosen_from:chosen_to]), same))
-        if rejected_to > rejected_from:
-            rejected_spans.append(Span("".join(rejected_words[rejected_from:rejected_to]), same))
+    for step in Indel.opcodes(chosen_words, rejected_words):
+        same = step.tag == "equal"
+        if step.src_end > step.src_start:
+            words = chosen_words[step.src_start : step.src_end]
+            chosen_spans.append(Span("".join(words), same))
+        if step.dest_end > step.dest_start:
+            words = rejected_words[step.dest_start : step.dest_end]
+            rejected_spans.append(Span("".join(words), same))
     return chosen_spans, rejected_spans

@@ -12,7 +12,8 @@ from explorer.text import text
 Figure = Any
 """A plotly Figure; plotly is imported when the first one is drawn."""
 
-MARGIN_BINS = 30
+MARGIN_BINS = 15
+"""Bins on each side of zero."""
 
 
 def length_figure(histogram: LengthHistogram) -> Figure:
@@ -46,16 +47,16 @@ def margin_figure(margins: Sequence[float]) -> Figure:
     figure = go.Figure()
     if margins:
         limit = float(max(abs(margin) for margin in margins)) or 1.0
-        edges = np.linspace(-limit, limit, MARGIN_BINS + 1)
+        edges = np.linspace(0, limit, MARGIN_BINS + 1)
         middles = (edges[:-1] + edges[1:]) / 2
-        wins = np.histogram([margin for margin in margins if margin > 0], edges)[0]
-        losses = np.histogram([margin for margin in margins if margin <= 0], edges)[0]
-        for name, counts in (("rejected", losses), ("chosen", wins)):
+        won = [margin for margin in margins if margin > 0]
+        lost = [-margin for margin in margins if margin <= 0]
+        for name, sizes, sign in (("rejected", lost, -1), ("chosen", won, 1)):
             figure.add_bar(
                 name=text("outcome.lost" if name == "rejected" else "outcome.won"),
                 meta=name,
-                x=middles.tolist(),
-                y=counts.tolist(),
+                x=(sign * middles)[::sign].tolist(),
+                y=np.histogram(sizes, edges)[0][::sign].tolist(),
                 hovertemplate="margin about %{x:.2f}: %{y}",
             )
         figure.add_vline(x=0)

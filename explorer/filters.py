@@ -39,7 +39,8 @@ class Filters:
         """
         if query is not None and not isinstance(query, str):
             raise KnownError(f"A search must be text, not {type(query).__name__}.")
-        query = (query or "").strip()
+        # A lone surrogate, which JSON lets through, is in no text that was loaded.
+        query = (query or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
         if len(query) > LONGEST_QUERY:
             raise KnownError(
                 f"A search may have {LONGEST_QUERY} characters; this one has {len(query):,}."
@@ -87,5 +88,5 @@ def rows_per_subset(table: PairTable, per_subset: int, seed: int) -> Rows:
     taken = []
     for subset in table.subset_counts:
         rows = np.flatnonzero(table.subset_of_row == subset)
-        taken.append(generator.permutation(rows)[:per_subset])
+        taken.append(generator.permutation(rows)[: max(0, per_subset)])
     return np.sort(np.concatenate(taken))

@@ -13,12 +13,13 @@ from explorer.text import text
 from scoring.benchmark import SUBSETS, overall_score, section_scores
 from scoring.errors import KnownError
 from scoring.hub import Hub, HubId, parse_hub_id
+from scoring.paths import is_folder, typed_path
 from scoring.results import SubsetResults, read_eval_set
 
 DEFAULT_RESULTS = HubId("allenai/reward-bench-results")
 NOT_ON_THE_HUB = ("openai/", "anthropic/", "google/", "cohere/", "poll/", "ai2/", "my_model/")
 
-_MODEL_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_MODEL_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 _PAPER = "RewardBench paper, arXiv:2403.13787v2"
 _PAPER_DATE = "2024-06-08"
 
@@ -143,13 +144,14 @@ def read_results_folder(folder: Path, kind: Literal["hub", "folder"] = "folder")
     Raises:
         KnownError: it is no folder, or has no readable result.
     """
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise KnownError(f"There is no folder {folder}.")
     results, left_out = read_eval_set(folder)
     if not results:
         reasons = f" Left out: {'; '.join(left_out[:3])}." if left_out else ""
         raise KnownError(f"{folder} has no results below eval-set/.{reasons}")
-    newest = max(path.stat().st_mtime for path in (folder / "eval-set").rglob("*.json"))
+    files = (path for path in (folder / "eval-set").rglob("*.json") if path.is_file())
+    newest = max(path.stat().st_mtime for path in files)
     date = time.strftime("%Y-%m-%d", time.gmtime(newest))
     return build_leaderboard(ResultsSource(kind, str(folder), "", date), results, left_out)
 
@@ -175,8 +177,8 @@ def leaderboard_shelf(settings: Settings, hub: Hub) -> Shelf[Leaderboard]:
         Candidate("the bundled figures", read_snapshot),
     ]
     if settings.results:
-        hub_id, folder = parse_hub_id(settings.results), Path(settings.results).expanduser()
-        if hub_id and not folder.exists():
+        hub_id, folder = parse_hub_id(settings.results), typed_path(settings.results)
+        if hub_id and not is_folder(folder):
             candidates.insert(0, _hub_candidate(hub_id, hub))
         else:
             label = f"EXPLORER_RESULTS={settings.results}"

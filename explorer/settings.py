@@ -60,9 +60,15 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
     on_space = bool(environ.get("SPACE_ID"))
     home = environ.get("EXPLORER_HOME") or "~/.cache/rewardbench-explorer"
     max_pairs = _number(environ, "EXPLORER_MAX_PAIRS", SPACE_MAX_PAIRS if on_space else None)
-    port = _number(environ, "GRADIO_SERVER_PORT", 7860)
+    port = _number(environ, "GRADIO_SERVER_PORT", 7860) or 7860
+    for name, value, most in (
+        ("EXPLORER_MAX_PAIRS", max_pairs or 1, 1e12),
+        ("GRADIO_SERVER_PORT", port, 65535),
+    ):
+        if value != int(value) or value > most:
+            raise KnownError(f"{name} is {value:g}; it must be a whole number up to {most:g}.")
     return Settings(
-        home=Path(home).expanduser(),
+        home=_folder("EXPLORER_HOME", home),
         pairs=environ.get("EXPLORER_PAIRS", "").strip() or None,
         results=environ.get("EXPLORER_RESULTS", "").strip() or None,
         offline=_switch(environ, "EXPLORER_OFFLINE"),
@@ -72,8 +78,15 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
             environ, "EXPLORER_MAX_MODEL_GB", SPACE_MAX_MODEL_GB if on_space else None
         ),
         server_name=environ.get("GRADIO_SERVER_NAME") or "127.0.0.1",
-        server_port=7860 if port is None else int(port),
+        server_port=int(port),
     )
+
+
+def _folder(name: str, text: str) -> Path:
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise KnownError(f"{name} is {text!r}; there is no such user.") from error
 
 
 def _number(environ: Mapping[str, str], name: str, default: float | None) -> float | None:

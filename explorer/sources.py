@@ -8,7 +8,6 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from explorer.settings import DEMO_PAIRS, Settings
@@ -16,6 +15,7 @@ from explorer.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub import DEFAULT_DATASET, Hub, HubId, first_line, parse_hub_id
 from scoring.pairs import SUFFIXES, fetch_pairs, read_pairs
+from scoring.paths import is_file, typed_path
 
 logger = logging.getLogger(__name__)
 
@@ -132,14 +132,14 @@ class Shelf(Generic[T]):
             try:
                 self._add(candidate.remote())
                 self._rank = rank
-                self._passed_over.pop(candidate.label, None)
-                return
+                break
             except KnownError as error:
-                if rank < self._rank:
-                    self._passed_over[candidate.label] = str(error)
+                self._passed_over[candidate.label] = str(error)
             except Exception as error:
                 logger.exception("reading %s failed", candidate.label)
                 self._passed_over[candidate.label] = f"it could not be read: {first_line(error)}"
+        for candidate in self._candidates[self._rank :]:
+            self._passed_over.pop(candidate.label, None)
 
 
 def pair_shelf(settings: Settings, hub: Hub) -> Shelf[PairTable]:
@@ -156,8 +156,8 @@ def _read_demo() -> PairTable:
 
 def _owners_candidate(wanted: str, hub: Hub) -> Candidate[PairTable]:
     """What EXPLORER_PAIRS names: a file, or a public Hub dataset."""
-    path, hub_id = Path(wanted).expanduser(), parse_hub_id(wanted)
-    if hub_id and not path.exists() and path.suffix.lower() not in SUFFIXES:
+    path, hub_id = typed_path(wanted), parse_hub_id(wanted)
+    if hub_id and not is_file(path) and path.suffix.lower() not in SUFFIXES:
         return _hub_candidate(hub_id, hub)
     return Candidate(f"EXPLORER_PAIRS={wanted}", lambda: PairTable(read_pairs(path)))
 

@@ -4,8 +4,6 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from jinja2 import TemplateError
-
 from scoring.errors import KnownError
 from scoring.hub import first_line
 from scoring.spec import Pair, RunSettings
@@ -64,8 +62,10 @@ class Formatter:
             ids: list[int] = self._tokenizer.apply_chat_template(
                 messages, chat_template=self._template, tokenize=True, return_dict=False
             )
-        except TemplateError as error:
+        except Exception as error:  # a template is a stranger's program
             raise KnownError(f"The model's chat template fails: {first_line(error)}") from error
+        if not ids:
+            raise KnownError("The model's chat template fails: it gives no tokens.")
         return ids
 
     def _cut(self, ids: list[int]) -> tuple[tuple[int, ...], bool]:

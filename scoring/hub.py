@@ -17,7 +17,8 @@ PROBE_SECONDS = 3.0
 _HUB_ID = re.compile(
     r"(?P<repo>[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95})"
     r"(?::(?P<split>[\w.-]{1,96}))?"
-    r"(?:@(?P<revision>[\w./-]{1,96}))?"
+    r"(?:@(?P<revision>[\w.-][\w./-]{0,95}))?",
+    re.ASCII,
 )
 
 RepoType = Literal["model", "dataset"]
@@ -41,8 +42,8 @@ def parse_hub_id(text: str) -> HubId | None:
 
     >>> parse_hub_id("allenai/reward-bench:filtered@168d848")
     HubId(repo='allenai/reward-bench', split='filtered', revision='168d848')
-    >>> parse_hub_id("../secrets") is None and parse_hub_id("org/..") is None
-    True
+    >>> [parse_hub_id(text) for text in ("../secrets", "org/..", "org/name@/etc/passwd")]
+    [None, None, None]
     """
     match = _HUB_ID.fullmatch(text.strip())
     if match is None or ".." in text or "--" in match["repo"]:
@@ -99,7 +100,7 @@ class Hub:
         from huggingface_hub import HfApi
 
         if local_only or not self.reachable():
-            folder = self.snapshot(hub_id, repo_type, ["*"], token=token, local_only=True)
+            folder = self._cached(hub_id, repo_type)
             return [
                 path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
             ]
@@ -170,6 +171,24 @@ class Hub:
                 )
             )
 
+    def _cached(self, hub_id: HubId, repo_type: RepoType) -> Path:
+        """The snapshot in the Hub's cache, whole or not (its client refuses those that are not)."""
+        from huggingface_hub.constants import HF_HUB_CACHE
+        from huggingface_hub.file_download import repo_folder_name
+
+        folder = repo_folder_name(repo_id=hub_id.repo, repo_type=repo_type)
+        cache: Path = Path(HF_HUB_CACHE) / folder
+        revision = hub_id.revision or "main"
+        reference = cache / "refs" / revision
+        commit = reference.read_text() if reference.is_file() else revision
+        if not (cache / "snapshots" / commit).is_dir():
+            raise self._not_here(hub_id)
+        return cache / "snapshots" / commit
+
+    def _not_here(self, hub_id: HubId, error: BaseException | None = None) -> KnownError:
+        why = self._reason or (first_line(error) if error else "the Hub was not asked")
+        return KnownError(f"{hub_id} is not on this machine, and {why}.")
+
     @contextmanager
     def _asking(self, hub_id: HubId, repo_type: RepoType) -> Iterator[None]:
         """Turn whatever a call of the Hub's client raises into one sentence for a person."""
@@ -192,8 +211,7 @@ class Hub:
                 "private ones are not fetched, since no token is sent."
             ) from error
         except errors.LocalEntryNotFoundError as error:
-            why = self._reason or "the Hub was not asked"
-            raise KnownError(f"{hub_id} is not on this machine, and {why}.") from error
+            raise self._not_here(hub_id, error.__cause__) from error
         except Exception as error:  # the client lets its transport's errors through
             raise KnownError(f"The Hub could not give {hub_id}: {first_line(error)}") from error
 

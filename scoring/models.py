@@ -4,6 +4,7 @@ import hashlib
 import importlib.metadata
 import json
 import logging
+import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, Literal
 from scoring.errors import KnownError
 from scoring.formatting import Formatter
 from scoring.hub import Hub, first_line, parse_hub_id
+from scoring.paths import is_folder, typed_path
 from scoring.spec import ModelSpec, RunFacts, RunSettings
 
 logger = logging.getLogger(__name__)
@@ -20,7 +22,8 @@ DEMO = "demo"
 DEMO_NAMES = (DEMO, "assets/demo/model")
 WEIGHTS = ("*.safetensors", "*.bin")
 _SMALL_FILES = ["*.json", "*.model", "*.txt", "*.jinja"]
-_DIGEST_BYTES = 2**20
+_TOKENIZERS = ("tokenizer.json", "*.model", "vocab.*", "*.tiktoken")
+_DIGEST_BYTES = 2**26
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +61,8 @@ def locate(
         return _local_spec(DEMO, policy.demo)
     hub_id = parse_hub_id(typed)
     looks_local = typed.startswith(("/", ".", "~", "\\")) or hub_id is None
-    if policy.local_folders and (looks_local or Path(typed).expanduser().is_dir()):
-        return _local_spec(typed, Path(typed).expanduser())
+    if policy.local_folders and (looks_local or is_folder(typed_path(typed))):
+        return _local_spec(typed, typed_path(typed))
     if looks_local or hub_id is None or hub_id.split:
         allowed = "a Hub id such as org/name, or demo"
         if policy.local_folders:
@@ -80,7 +83,7 @@ def locate(
 
 
 def _local_spec(name: str, folder: Path) -> ModelSpec:
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise KnownError(f"There is no model {name[:200]!r}: it is neither a folder nor a Hub id.")
     _check_config(folder / "config.json", name)
     if not any(path for pattern in WEIGHTS for path in folder.glob(pattern)):
@@ -91,10 +94,11 @@ def _local_spec(name: str, folder: Path) -> ModelSpec:
 def _check_config(config: Path, name: str) -> None:
     """Refuse, before any weights are read, what cannot be a reward model here."""
     try:
-        values = json.loads(config.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        values = dict(json.loads(config.read_text(encoding="utf-8")))
+        architectures = [str(kind) for kind in values.get("architectures") or ()]
+        labels = len(dict(values.get("id2label") or {})) or values.get("num_labels", 2)
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise KnownError(f"{name} is not a transformers model: no readable config.json.") from error
-    architectures = values.get("architectures") or []
     if "auto_map" in values:
         raise KnownError(f"{name} needs code of its own, which is not run here.")
     if architectures and not any("SequenceClassification" in kind for kind in architectures):
@@ -102,7 +106,6 @@ def _check_config(config: Path, name: str) -> None:
             f"{name} is a {', '.join(architectures)}; only sequence classifiers with one label "
             "are scored so far."
         )
-    labels = len(values.get("id2label") or ()) or values.get("num_labels", 2)
     if labels != 1:
         raise KnownError(
             f"{name} has {labels} labels; a reward model has one, and which of several would be "
@@ -119,15 +122,17 @@ def _check_size(n_bytes: int, max_gigabytes: float, name: str) -> None:
 
 
 def _folder_digest(folder: Path) -> str:
-    """12 hex digits over each file's name, size, first and last MiB: what the folder held."""
+    """12 hex digits that change with what the folder holds.
+
+    Over each file's name and content; of a file too large to be read for this, over its size and
+    the time of its last change.
+    """
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.iterdir() if path.is_file()):
-        size = path.stat().st_size
-        digest.update(f"{path.name}:{size}:".encode())
-        with path.open("rb") as file:
-            digest.update(file.read(_DIGEST_BYTES))
-            file.seek(max(0, size - _DIGEST_BYTES))
-            digest.update(file.read(_DIGEST_BYTES))
+        stat = path.stat()
+        digest.update(f"{path.name}:{stat.st_size}:".encode())
+        large = stat.st_size > _DIGEST_BYTES
+        digest.update(str(stat.st_mtime_ns).encode() if large else path.read_bytes())
     return digest.hexdigest()[:12]
 
 
@@ -141,10 +146,8 @@ class RewardModel:
 
     def formatter(self, settings: RunSettings) -> Formatter:
         """How this model's conversations become tokens."""
-        limit = getattr(self.model.config, "max_position_embeddings", None) or 2**62
-        return Formatter(
-            self.tokenizer, min(limit, self.tokenizer.model_max_length or 2**62), settings
-        )
+        limits = [_positions(self.model), self.tokenizer.model_max_length]
+        return Formatter(self.tokenizer, min(limit for limit in limits if limit), settings)
 
     def facts(self, settings: RunSettings, pairs: str, n_pairs: int) -> RunFacts:
         """Everything that a number scored with this model rests on."""
@@ -165,6 +168,16 @@ class RewardModel:
         )
 
 
+def _positions(model: Any) -> int:
+    """How long a sequence the model has positions for."""
+    limit: int = getattr(model.config, "max_position_embeddings", None) or sys.maxsize
+    base = getattr(model, model.base_model_prefix, None)
+    table = getattr(getattr(base, "embeddings", None), "position_embeddings", None)
+    padding = getattr(table, "padding_idx", None)
+    # RoBERTa and its kin count positions from behind the padding's own.
+    return limit if padding is None else limit - padding - 1
+
+
 def load(spec: ModelSpec, settings: RunSettings) -> RewardModel:
     """Load a located model, ready to score.
 
@@ -176,6 +189,8 @@ def load(spec: ModelSpec, settings: RunSettings) -> RewardModel:
 
     device = _device(settings)
     dtype = _dtype(settings, device)
+    if not any(path for pattern in _TOKENIZERS for path in Path(spec.folder).glob(pattern)):
+        raise KnownError(f"{spec.name} could not be loaded: it has no tokenizer.")
     try:
         tokenizer = AutoTokenizer.from_pretrained(spec.folder, local_files_only=True)
         model, info = AutoModelForSequenceClassification.from_pretrained(

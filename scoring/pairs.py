@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +19,7 @@ import pyarrow.parquet as pq
 
 from scoring.errors import KnownError
 from scoring.hub import Hub, HubId, first_line
+from scoring.paths import is_file
 from scoring.spec import Pair
 
 TEXT_COLUMNS = ("prompt", "chosen", "rejected")
@@ -30,6 +30,7 @@ SUFFIXES = (".parquet", ".jsonl", ".json", ".csv")
 UNKNOWN = "unknown"
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_MARK = "\ufffd"
 _SPELLINGS = {"unkown": UNKNOWN}
 
 Row = Mapping[str, Any]
@@ -83,9 +84,12 @@ def read_pairs(path: Path, kind: Literal["file", "demo"] = "file") -> Pairs:
         raise KnownError(
             f"{path} is not a file of pairs: its ending must be one of {', '.join(SUFFIXES)}."
         )
-    if not path.is_file():
+    if not is_file(path):
         raise KnownError(f"There is no file {path}.")
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    try:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    except OSError as error:
+        raise KnownError(f"{path} cannot be read: {first_line(error)}") from error
     name = "demo" if kind == "demo" else str(path)
     table, notes = _check_rows(_read_rows(path, path.name), path.name, path.stem)
     return Pairs(PairSource(kind, name, None, digest), table, notes)
@@ -133,7 +137,7 @@ def split_files(names: Sequence[str], card: Path) -> dict[str, list[str]]:
     splits: dict[str, list[str]] = {}
     for name in sorted(name for name in names if name.lower().endswith(SUFFIXES)):
         if declared:
-            owners = {split for split, pattern in declared if fnmatch(name, pattern)}
+            owners = {split for split, pattern in declared if _matches(name, pattern)}
         else:
             path = Path(name)
             stem = re.sub(r"-\d{5}-of-\d{5}.*$", "", path.stem)
@@ -141,6 +145,18 @@ def split_files(names: Sequence[str], card: Path) -> dict[str, list[str]]:
         for split in owners:
             splits.setdefault(split, []).append(name)
     return splits
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Whether a file's name fits a card's pattern: `*` stays in its folder, `**` does not.
+
+    >>> _matches("data/raw-0.csv", "data/raw-*"), _matches("old/a.csv", "*.csv")
+    (True, False)
+    """
+    parts = re.split(r"(\*\*/?|\*|\?)", pattern)
+    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    expression = "".join(known.get(part, re.escape(part)) for part in parts)
+    return re.fullmatch(expression, name) is not None
 
 
 def _declared_patterns(card: Path) -> list[tuple[str, str]]:
@@ -202,7 +218,7 @@ def _read_json(path: Path) -> list[Row]:
     if text.lstrip().startswith("["):
         try:
             values = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise KnownError(f"not a JSON list ({first_line(error)}).") from error
     else:
         values = [*_json_lines(text)]
@@ -217,7 +233,7 @@ def _json_lines(text: str) -> Iterator[Any]:
         if line.strip():
             try:
                 yield json.loads(line)
-            except (json.JSONDecodeError, RecursionError) as error:
+            except (ValueError, RecursionError) as error:
                 raise KnownError(f"line {number} is not JSON ({first_line(error)}).") from error
 
 
@@ -237,12 +253,15 @@ def _check_rows(
     notes: list[str] = []
     columns: dict[str, list[str]] = {column: [] for column in COLUMNS}
     row_of: dict[str, int] = {}
+    repaired = 0
     for number, row in enumerate(rows, start=1):
         null = next((column for column in TEXT_COLUMNS if row.get(column) is None), None)
         if null:
             notes.append(f"{name}, row {number}: {null} is null; the row is left out.")
             continue
         pair = _checked_row(row, f"{name}, row {number}", default_subset, number)
+        repaired += _repair(pair)
+        pair["key"] = f"{pair['subset']}:{pair['id']}"
         if pair["key"] in row_of:
             raise KnownError(
                 f"{name}, row {number}, column id: the key {pair['key']!r} stands in row "
@@ -253,12 +272,13 @@ def _check_rows(
             columns[column].append(value)
     if not row_of:
         raise KnownError(f"{name} has no row whose {', '.join(TEXT_COLUMNS)} are all given.")
-    notes += _replace_surrogates(columns, name)
+    if repaired:
+        notes.append(f"{name}: {repaired} broken characters (lone surrogates) shown as {_MARK}.")
     return pa.table(dict(columns), schema=SCHEMA), tuple(notes)
 
 
 def _checked_row(row: Row, place: str, default_subset: str, number: int) -> dict[str, str]:
-    """One row with every column of `SCHEMA` as text, in its order."""
+    """One row with every column of `SCHEMA` but the key, as text."""
     texts: dict[str, str] = {}
     for column in (*TEXT_COLUMNS, "subset", *MODEL_COLUMNS):
         value = row.get(column)
@@ -269,31 +289,27 @@ def _checked_row(row: Row, place: str, default_subset: str, number: int) -> dict
         texts[column] = value
     for column in MODEL_COLUMNS:
         texts[column] = _SPELLINGS.get(texts[column], texts[column])
-    number_id = row.get("id")
-    if number_id is None:
-        number_id = number
-    if isinstance(number_id, bool) or not isinstance(number_id, int | str):
+    row_id = number if row.get("id") is None else row["id"]
+    if isinstance(row_id, bool) or not isinstance(row_id, int | str):
         raise KnownError(
-            f"{place}, column id: {_type_name(number_id)}, must be a whole number or text."
+            f"{place}, column id: {_type_name(row_id)}, must be a whole number or text."
         )
-    return {"key": f"{texts['subset']}:{number_id}", "id": str(number_id), **texts}
+    return {"id": str(row_id), **texts}
 
 
-def _replace_surrogates(columns: dict[str, list[str]], name: str) -> list[str]:
-    """Lone surrogates are no text: each becomes U+FFFD. Returns a note where there were any."""
-    count = 0
-    for values in columns.values():
-        for index, value in enumerate(values):
-            if not value.isascii() and _SURROGATES.search(value):
-                values[index], replaced = _SURROGATES.subn("\ufffd", value)
-                count += replaced
-    return (
-        [f"{name}: {count} broken characters (lone surrogates) shown as \ufffd."] if count else []
-    )
+def _repair(pair: dict[str, str]) -> int:
+    """Lone surrogates are no text: each becomes U+FFFD. Returns how many there were."""
+    repaired = 0
+    for column, value in pair.items():
+        if not value.isascii():
+            pair[column], count = _SURROGATES.subn(_MARK, value)
+            repaired += count
+    return repaired
 
 
 def _listed(names: set[str]) -> str:
-    return ", ".join(sorted(str(name)[:40] for name in names)[:12]) or "no columns"
+    listed = ", ".join(sorted(str(name)[:40] for name in names)[:12]) or "no columns"
+    return _SURROGATES.sub(_MARK, listed)
 
 
 def _type_name(value: object) -> str:

@@ -4,15 +4,18 @@ import json
 import secrets
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self, get_args, get_origin
 
 from scoring.errors import KnownError
 from scoring.spec import RunFacts, ScoredPair
 
 Status = Literal["running", "finished", "stopped", "failed"]
 
+_FACT_TYPES: dict[str, Any] = {
+    field.name: get_origin(field.type) or field.type for field in fields(RunFacts)
+}
 _FACTS_FILE = "run.json"
 _ROWS_FILE = "rewards.jsonl"
 
@@ -35,7 +38,7 @@ class Run:
     @classmethod
     def create(cls, home: Path, facts: RunFacts) -> Self:
         """Start a run in a new folder below `home`."""
-        name = time.strftime("%Y%m%d-%H%M%S-") + secrets.token_hex(8)
+        name = time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + secrets.token_hex(8)
         run = cls(home / name, facts, "running", time.time(), 0.0)
         run.folder.mkdir(parents=True)
         run._write()
@@ -50,14 +53,15 @@ class Run:
         """
         try:
             values = json.loads((folder / _FACTS_FILE).read_text(encoding="utf-8"))
-            return cls(
-                folder,
-                RunFacts(**values["facts"]),
-                values["status"],
-                values["started"],
-                values["seconds"],
-            )
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            facts = RunFacts(**values["facts"])
+            status, started, seconds = values["status"], values["started"], values["seconds"]
+            for name, kind in _FACT_TYPES.items():
+                if not isinstance(getattr(facts, name), kind):
+                    raise ValueError(f"{name} is not {kind}")
+            if status not in get_args(Status):
+                raise ValueError(f"no status {status!r}")
+            return cls(folder, facts, status, float(started), float(seconds))
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise KnownError(f"{folder.name!r} is not a stored run.") from error
 
     def record(self, packs: Iterable[tuple[ScoredPair, ...]]) -> Iterator[tuple[ScoredPair, ...]]:
@@ -75,12 +79,19 @@ class Run:
         return run
 
     def rows(self) -> list[ScoredPair]:
-        """Every pair scored so far; a torn last line, left by a kill, is dropped."""
+        """Every pair scored so far; a torn last line, left by a kill, is dropped.
+
+        Raises:
+            KnownError: a line is broken.
+        """
         path = self.folder / _ROWS_FILE
         if not path.is_file():
             return []
-        lines = path.read_text(encoding="utf-8").split("\n")[:-1]
-        return [ScoredPair(**json.loads(line)) for line in lines]
+        try:
+            lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+            return [ScoredPair(**json.loads(line)) for line in lines]
+        except (OSError, ValueError, TypeError) as error:
+            raise KnownError(f"The rewards of run {self.id!r} cannot be read.") from error
 
     def _write(self) -> None:
         values = {
@@ -97,9 +108,9 @@ class Run:
 def stored_runs(home: Path) -> list[Run]:
     """All runs below `home`, newest first; folders that are no run are passed over."""
     runs = []
-    for folder in sorted(home.glob("*/"), reverse=True):
+    for folder in home.glob("*/"):
         try:
             runs.append(Run.open(folder))
         except KnownError:
             continue
-    return runs
+    return sorted(runs, key=lambda run: run.started, reverse=True)

@@ -52,10 +52,11 @@ def _parse(values: object) -> SubsetResults:
             continue
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ValueError(f"{subset} is no number")
-        if not math.isnan(value):  # upstream writes NaN for what was not measured
-            if not 0 <= value <= 1:
-                raise ValueError(f"{subset} is {value:g}, not between 0 and 1")
-            accuracies[subset] = float(value)
+        if isinstance(value, float) and math.isnan(value):
+            continue  # upstream writes NaN for what was not measured
+        if not 0 <= value <= 1:
+            raise ValueError(f"{subset} is {str(value)[:20]}, not between 0 and 1")
+        accuracies[subset] = float(value)
     if not accuracies:
         raise ValueError("it has none of RewardBench's subsets")
     return SubsetResults(model, model_type if isinstance(model_type, str) else None, accuracies)

@@ -1,0 +1,33 @@
+"""What many tests need: the real data, the demo pairs, the demo model."""
+
+from pathlib import Path
+
+import pytest
+
+from scoring.models import RewardModel, load
+from scoring.pairs import as_pairs, read_pairs
+from scoring.spec import ModelSpec, Pair, RunSettings
+
+ROOT = Path(__file__).resolve().parent.parent
+DEMO_MODEL = ROOT / "assets" / "demo" / "model"
+DEMO_PAIRS = ROOT / "assets" / "demo" / "pairs.jsonl"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    folder = ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"the real data is not here: no folder {folder}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def demo_pairs() -> list[Pair]:
+    table = read_pairs(DEMO_PAIRS, "demo").table
+    return as_pairs(table, range(table.num_rows))
+
+
+@pytest.fixture(scope="session")
+def demo_model() -> RewardModel:
+    spec = ModelSpec("demo", str(DEMO_MODEL), "test")
+    return load(spec, RunSettings(device="cpu", dtype="float32"))

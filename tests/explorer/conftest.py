@@ -1,0 +1,59 @@
+"""An empty Hub cache for every test, and the tables that many of them look at."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from huggingface_hub import constants
+
+from explorer.settings import DEMO_PAIRS
+from explorer.table import PairTable
+from scoring.hub import Hub
+from scoring.pairs import read_pairs
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+PutInCache = Callable[[str, Mapping[str, bytes]], Path]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def hub_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """What a developer has downloaded must not decide what a test sees."""
+    folder = tmp_path_factory.mktemp("hub")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(constants, "HF_HUB_CACHE", str(folder))
+        yield folder
+
+
+@pytest.fixture
+def put_in_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PutInCache:
+    """Lays a dataset into a fresh Hub cache, as a download would have; gives its folder."""
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+
+    def put(repo: str, files: Mapping[str, bytes]) -> Path:
+        home = tmp_path / "hub" / f"datasets--{repo.replace('/', '--')}"
+        (home / "refs").mkdir(parents=True)
+        (home / "refs" / "main").write_text(COMMIT)
+        for name, content in files.items():
+            path = home / "snapshots" / COMMIT / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        return home / "snapshots" / COMMIT
+
+    return put
+
+
+@pytest.fixture(scope="session")
+def hub() -> Hub:
+    return Hub(offline=True)
+
+
+@pytest.fixture(scope="session")
+def demo() -> PairTable:
+    return PairTable(read_pairs(DEMO_PAIRS, kind="demo"))
+
+
+@pytest.fixture(scope="session")
+def real(shared_data: Path) -> PairTable:
+    """The whole filtered split of RewardBench."""
+    return PairTable(read_pairs(shared_data / "reward-bench" / "filtered.parquet"))

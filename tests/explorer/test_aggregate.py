@@ -1,0 +1,110 @@
+from statistics import fmean
+
+import pytest
+
+from explorer.aggregate import Tally, summarise
+from explorer.statistics import wilson
+from explorer.table import PairTable
+from scoring.benchmark import SECTIONS
+from scoring.pairs import as_pairs
+from scoring.spec import ScoredPair
+
+
+def pair(
+    subset: str, chosen: float | None, rejected: float | None, cut: tuple[bool, bool] = (False,) * 2
+) -> ScoredPair:
+    return ScoredPair(f"{subset}:1", subset, "0" * 16, chosen, rejected, 10, 10, *cut)
+
+
+WIN, LOSS, TIE, MISSING = (1.0, 0.0), (0.0, 1.0), (0.5, 0.5), (None, 0.0)
+
+
+def test_ties_count_as_not_won_and_missing_rewards_do_not_count() -> None:
+    outcomes = [WIN, WIN, WIN, LOSS, TIE, MISSING, (1.0, None)]
+    total = summarise(pair("hep-go", *rewards) for rewards in outcomes).total
+    assert total.counts == {"win": 3, "loss": 1, "tie": 1, "missing": 2}
+    assert (total.wins, total.n, total.accuracy) == (3, 5, 0.6)
+    assert total.interval == wilson(3, 5)
+
+
+def test_no_pairs_give_an_empty_summary() -> None:
+    summary = summarise([])
+    assert (summary.total.n, summary.total.accuracy, summary.total.interval) == (0, None, None)
+    assert (summary.subsets, summary.section_tallies) == ({}, {})
+    assert summary.sections == dict.fromkeys(SECTIONS)
+    assert summary.score is None
+    assert summary.truncated == 0
+
+
+def test_two_tallies_do_not_share_their_counts() -> None:
+    Tally().add("win")
+    assert Tally().wins == 0
+
+
+def test_subsets_weigh_as_officially_and_sections_equally() -> None:
+    summary = summarise(
+        [
+            pair("math-prm", *WIN),  # weighs 984 of 984 + 164
+            pair("hep-cpp", *LOSS),
+            pair("refusals-dangerous", *WIN),  # 100 of 100 + 250
+            pair("refusals-dangerous", *TIE),
+            pair("xstest-should-respond", *WIN),
+        ]
+    )
+    assert summary.sections == {
+        "Chat": None,
+        "Chat Hard": None,
+        "Safety": pytest.approx((0.5 * 100 + 250) / 350),
+        "Reasoning": pytest.approx(984 / 1148),
+    }
+    assert summary.score == pytest.approx(fmean([300 / 350, 984 / 1148]))
+    assert summary.total.accuracy == 3 / 5
+    assert summary.section_tallies["Safety"].counts == {"win": 2, "loss": 0, "tie": 1, "missing": 0}
+
+
+def test_subsets_stand_in_the_benchmarks_order_and_unknown_ones_after_them() -> None:
+    seen = ["zebra", "hep-rust", "own", "alpacaeval-easy", "hep-rust"]
+    summary = summarise(pair(subset, *WIN) for subset in seen)
+    assert list(summary.subsets) == ["alpacaeval-easy", "hep-rust", "own", "zebra"]
+    assert summary.subsets["hep-rust"].n == 2
+
+
+def test_unknown_subsets_count_in_the_total_and_in_no_section() -> None:
+    summary = summarise([pair("own", *LOSS), pair("zebra", *WIN), pair("hep-go", *WIN)])
+    assert summary.total.accuracy == 2 / 3
+    assert summary.sections["Reasoning"] == summary.score == 1.0
+    assert summary.section_tallies[""].n == 2
+    assert summary.section_tallies["Reasoning"].n == 1
+
+
+def test_only_unknown_subsets_have_no_score() -> None:
+    summary = summarise([pair("own", *WIN)])
+    assert summary.score is None
+    assert summary.total.accuracy == 1.0
+
+
+def test_a_subset_whose_rewards_are_all_missing_leaves_its_section_unknown() -> None:
+    summary = summarise([pair("hep-go", *MISSING), pair("donotanswer", *WIN)])
+    assert summary.subsets["hep-go"].accuracy is None
+    assert summary.sections["Reasoning"] is None
+    assert summary.score == 1.0
+
+
+def test_a_pair_cut_on_either_side_is_truncated_once() -> None:
+    cuts = [(True, True), (True, False), (False, True), (False, False)]
+    assert summarise(pair("hep-go", *WIN, cut) for cut in cuts).truncated == 3
+
+
+def test_longest_response_wins_scores_what_it_is_known_to_score(real: PairTable) -> None:
+    pairs = as_pairs(real.arrow, range(len(real)))
+    summary = summarise(
+        ScoredPair(pair.key, pair.subset, "", len(pair.chosen), len(pair.rejected), 0, 0)
+        for pair in pairs
+    )
+    assert summary.sections == pytest.approx(
+        {"Chat": 0.8016760, "Chat Hard": 0.2916667, "Safety": 0.4189189, "Reasoning": 0.2175035},
+        abs=5e-8,
+    )
+    assert summary.score == pytest.approx(0.4324413, abs=5e-8)
+    assert summary.total.counts == {"win": 1116, "loss": 1501, "tie": 368, "missing": 0}
+    assert {name: tally.n for name, tally in summary.section_tallies.items()} == real.section_counts

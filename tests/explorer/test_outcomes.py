@@ -1,0 +1,381 @@
+import csv
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from explorer.outcomes import (
+    Leaderboard,
+    LeaderboardRow,
+    ResultsSource,
+    build_leaderboard,
+    leaderboard_shelf,
+    model_url,
+    read_results_folder,
+    read_snapshot,
+)
+from explorer.settings import SNAPSHOT, Settings
+from scoring.benchmark import SECTIONS, WEIGHTS
+from scoring.errors import KnownError
+from scoring.hub import Hub
+from scoring.results import SubsetResults
+from tests.explorer.conftest import COMMIT, PutInCache
+
+PRINTED = 0.0011
+"""Subsets are printed with one decimal, and so are sections: 0.05 + 0.05 points, and a bit."""
+
+
+@pytest.fixture(scope="module")
+def snapshot() -> Leaderboard:
+    return read_snapshot()
+
+
+@pytest.fixture(scope="module")
+def printed() -> dict[str, dict[str, str]]:
+    lines = SNAPSHOT.read_text(encoding="utf-8").splitlines()
+    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+    return {row["model"]: row for row in rows}
+
+
+@pytest.fixture(scope="module")
+def published(shared_data: Path) -> dict[str, dict[str, float]]:
+    """Model -> section -> score, as the leaderboard has them, with 4 decimals."""
+    with (shared_data / "published_v1.csv").open(encoding="utf-8", newline="") as file:
+        return {
+            row["model"]: {section: float(row[section]) for section in SECTIONS}
+            for row in csv.DictReader(file)
+            if all(row[section] for section in SECTIONS)
+        }
+
+
+def distance(row: LeaderboardRow, scores: dict[str, float]) -> float:
+    """The largest difference in any section."""
+    return max(abs((row.sections[section] or 0.0) - scores[section]) for section in SECTIONS)
+
+
+# The bundled figures.
+
+
+def test_the_snapshot_has_all_82_models_with_all_sections(snapshot: Leaderboard) -> None:
+    assert len(snapshot.rows) == len({row.model for row in snapshot.rows}) == 82
+    assert all(None not in row.sections.values() for row in snapshot.rows)
+    types = {row.model: row.model_type for row in snapshot.rows}
+    assert types["sfairXC/FsfairX-LLaMA3-RM-v0.1"] == "Seq. Classifier"
+    assert "" not in types.values()
+    assert snapshot.remarks == ()
+    assert snapshot.source.kind == "snapshot"
+    assert "82 models" in snapshot.caption
+    assert "2024-06-08" in snapshot.caption
+
+
+@pytest.mark.parametrize(
+    ("section", "column"),
+    [("Chat", "printed_chat"), ("Chat Hard", "printed_chat_hard"),
+     ("Reasoning", "printed_reasoning")],
+)  # fmt: skip
+def test_sections_equal_the_papers_own(
+    snapshot: Leaderboard, printed: dict[str, dict[str, str]], section: str, column: str
+) -> None:
+    for row in snapshot.rows:
+        expected = float(printed[row.model][column]) / 100
+        assert row.sections[section] == pytest.approx(expected, abs=PRINTED), row.model
+
+
+def safety(row: dict[str, str], weights: dict[str, int]) -> float:
+    subsets = SECTIONS["Safety"]
+    total = sum(float(row[subset]) * weights[subset] for subset in subsets)
+    return total / sum(weights[subset] for subset in subsets) / 100
+
+
+def test_safety_uses_the_true_counts_and_the_paper_the_swapped_ones(
+    snapshot: Leaderboard, printed: dict[str, dict[str, str]]
+) -> None:
+    true = WEIGHTS | {"xstest-should-refuse": 154, "xstest-should-respond": 250}
+    swapped = WEIGHTS | {"xstest-should-refuse": 250, "xstest-should-respond": 154}
+    differ = 0
+    for row in snapshot.rows:
+        paper = printed[row.model]
+        assert row.sections["Safety"] == pytest.approx(safety(paper, true)), row.model
+        expected = float(paper["printed_safety"]) / 100
+        assert safety(paper, swapped) == pytest.approx(expected, abs=PRINTED), row.model
+        differ += abs(safety(paper, true) - expected) > PRINTED
+    assert differ > 40
+
+
+def test_the_snapshot_agrees_with_the_leaderboard_but_for_one_model(
+    snapshot: Leaderboard, published: dict[str, dict[str, float]]
+) -> None:
+    common = [row for row in snapshot.rows if row.model in published]
+    differing = {row.model for row in common if distance(row, published[row.model]) > PRINTED}
+    assert len(common) == 47
+    assert differing == {"OpenAssistant/reward-model-deberta-v3-large-v2"}
+
+
+def test_rows_are_ranked_best_first(snapshot: Leaderboard) -> None:
+    scores = [row.score for row in snapshot.rows if row.score is not None]
+    assert scores == sorted(scores, reverse=True)
+    ranks = [row.rank for row in snapshot.rows]
+    assert ranks == [1 + sum(other > score for other in scores) for score in scores]
+
+
+# Ranking.
+
+
+def board_of(*results: SubsetResults) -> Leaderboard:
+    return build_leaderboard(ResultsSource("folder", "made up", "", ""), list(results), [])
+
+
+def test_equal_scores_share_the_better_rank_and_models_without_score_come_last() -> None:
+    accuracies = {"a": 0.7, "b": 0.9, "c": 0.8, "d": 0.8, "e": 0.1}
+    results = [SubsetResults(name, None, {"hep-go": value}) for name, value in accuracies.items()]
+    rows = board_of(SubsetResults("none", None, {}), *results).rows
+    assert [(row.rank, row.model) for row in rows] == [
+        (1, "b"),
+        (2, "c"),
+        (2, "d"),
+        (4, "a"),
+        (5, "e"),
+        (None, "none"),
+    ]
+    assert rows[-1].score is None
+    assert rows[0].score == rows[0].sections["Reasoning"] == pytest.approx(0.9)
+    assert rows[0].sections["Chat"] is None
+
+
+def test_a_model_that_won_nothing_is_ranked() -> None:
+    rows = board_of(SubsetResults("zero", None, {"hep-go": 0.0}), SubsetResults("no", None, {}))
+    assert [(row.rank, row.score) for row in rows.rows] == [(1, 0.0), (None, None)]
+
+
+def test_no_results_give_an_empty_board() -> None:
+    assert board_of().rows == ()
+
+
+# Links.
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["openbmb/UltraRM-13b", "RLHFlow/ArmoRM-Llama3-8B-v0.1", "a/b", "01-ai/Yi_6B", "org/a.b-c_d"],
+)
+def test_a_hub_id_has_a_page(name: str) -> None:
+    assert model_url(name) == f"https://huggingface.co/{name}"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "random",
+        "openai/gpt-4o-2024-05-13",
+        "OpenAI/gpt-4o",
+        "Anthropic/claude-3-opus-20240229",
+        "google/gemini-1.5-pro-0514",
+        "PoLL/gpt-3.5-turbo-0125 claude-3-sonnet-20240229...",
+        "Ray2333/reward-model-Mistral-7B-instruct-Unified...",
+        "my_model/",
+        "a/b/c",
+        "/a/b",
+        "../b",
+        "a/..",
+        "a/b?x=1",
+        "a/b#c",
+        "a/b\n",
+        "a/ b",
+        "a/<script>alert(1)</script>",
+        "javascript:alert(1)//a/b",
+        'a/b" onclick="alert(1)',
+        "a/b)](https://example.org",
+    ],
+)
+def test_what_is_no_hub_id_has_no_page(name: str) -> None:
+    assert model_url(name) is None
+
+
+@pytest.mark.parametrize("name", ["org/modèle", "org/mоdel"], ids=["accent", "Cyrillic o"])
+def test_a_name_beyond_ascii_has_no_page(name: str) -> None:
+    assert model_url(name) is None
+
+
+# A folder of results.
+
+WriteResult = Callable[[str, object], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> WriteResult:
+    """Writes one file below eval-set: text as it is, anything else as JSON."""
+
+    def write_file(name: str, values: object) -> Path:
+        path = tmp_path / "eval-set" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(values if isinstance(values, str) else json.dumps(values), "utf-8")
+        return path
+
+    return write_file
+
+
+def test_the_real_results_folder_has_66_models(shared_data: Path) -> None:
+    board = read_results_folder(shared_data / "reward-bench-results")
+    assert len(board.rows) == 66
+    assert board.remarks == ()
+    assert all(row.score is not None for row in board.rows)
+    assert "my_model/" in {row.model for row in board.rows}
+
+
+def test_the_real_results_folder_equals_the_published_sections(
+    shared_data: Path, published: dict[str, dict[str, float]]
+) -> None:
+    board = read_results_folder(shared_data / "reward-bench-results")
+    common = [row for row in board.rows if row.model in published]
+    assert len(common) == 50
+    for row in common:
+        assert distance(row, published[row.model]) <= 5e-5 + 1e-9, row.model
+
+
+def test_files_as_upstreams_script_writes_them_are_read(shared_data: Path) -> None:
+    board = read_results_folder(shared_data / "native-results")
+    assert {row.model for row in board.rows} == {
+        "general-preference/GPM-Gemma-2B",
+        "general-preference/GPM-Llama-3.1-8B-Instruct",
+    }
+    assert board.remarks == ()
+
+
+def test_the_caption_has_the_day_of_the_newest_file(tmp_path: Path, write: WriteResult) -> None:
+    for name, day in (("old", 0), ("new", 86_400 * 365)):
+        path = write(f"org/{name}.json", {"model": f"org/{name}", "hep-go": 0.5})
+        os.utime(path, (day, day))
+    board = read_results_folder(tmp_path)
+    assert board.source.date == "1971-01-01"
+    assert board.caption == f"Your folder {tmp_path}: 2 models, newest file 1971-01-01."
+
+
+def test_broken_files_are_left_out_with_a_reason_each(tmp_path: Path, write: WriteResult) -> None:
+    write("org/good.json", {"model": "org/good", "model_type": "DPO", "hep-go": 0.5})
+    bad: dict[str, object] = {
+        "empty": "",
+        "list": [1, 2],
+        "nameless": {"hep-go": 0.5},
+        "no-subset": {"model": "org/x", "shp": 0.5},
+        "number": {"model": 5, "hep-go": 0.5},
+        "percent": {"model": "org/x", "hep-go": 50.0},
+        "text": {"model": "org/x", "hep-go": "0.5"},
+        "true": {"model": "org/x", "hep-go": True},
+        "infinite": '{"model": "org/x", "hep-go": Infinity}',
+        "deep": "[" * 100_000,
+    }
+    for name, values in bad.items():
+        write(f"org/{name}.json", values)
+    (tmp_path / "eval-set" / "org" / "folder.json").mkdir()
+    board = read_results_folder(tmp_path)
+    assert [(row.model, row.model_type) for row in board.rows] == [("org/good", "DPO")]
+    assert sorted(remark.split(":")[0] for remark in board.remarks) == sorted(
+        f"eval-set/org/{name}.json" for name in [*bad, "folder"]
+    )
+
+
+def test_a_number_too_large_for_a_float_is_left_out(tmp_path: Path, write: WriteResult) -> None:
+    write("org/good.json", {"model": "org/good", "hep-go": 0.5})
+    write("org/huge.json", {"model": "org/huge", "hep-go": 10**400})
+    board = read_results_folder(tmp_path)
+    assert [row.model for row in board.rows] == ["org/good"]
+    assert len(board.remarks) == 1
+
+
+def test_a_link_to_nothing_is_left_out(tmp_path: Path, write: WriteResult) -> None:
+    write("org/good.json", {"model": "org/good", "hep-go": 0.5})
+    (tmp_path / "eval-set" / "org" / "dead.json").symlink_to(tmp_path / "nothing")
+    board = read_results_folder(tmp_path)
+    assert [row.model for row in board.rows] == ["org/good"]
+    assert len(board.remarks) == 1
+
+
+def test_what_was_not_measured_is_not_zero(tmp_path: Path, write: WriteResult) -> None:
+    write("org/m.json", '{"model": "org/m", "hep-go": NaN, "hep-js": null, "hep-cpp": 0.5}')
+    assert read_results_folder(tmp_path).rows[0].sections["Reasoning"] == 0.5
+
+
+@pytest.mark.parametrize(
+    "name", ["<script>alert(1)</script>", "a\nb", "日本/語", "x" * 10_000, "{model}", "=1+1"]
+)
+def test_a_hostile_model_name_is_kept_as_text_and_linked_nowhere(
+    tmp_path: Path, write: WriteResult, name: str
+) -> None:
+    write("org/m.json", {"model": name, "model_type": ["no", "text"], "hep-go": 0.5})
+    row = read_results_folder(tmp_path).rows[0]
+    assert (row.model, row.model_type, row.url) == (name, None, None)
+
+
+@pytest.mark.parametrize("name", ["nothing", "empty", "file.txt"])
+def test_a_folder_without_results_is_refused_by_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / "empty" / "eval-set").mkdir(parents=True)
+    (tmp_path / "file.txt").write_text("x")
+    with pytest.raises(KnownError, match=name):
+        read_results_folder(tmp_path / name)
+
+
+def test_a_folder_of_broken_results_says_what_is_wrong_with_them(
+    tmp_path: Path, write: WriteResult
+) -> None:
+    write("org/m.json", {"hep-go": 0.5})
+    with pytest.raises(KnownError, match=r"org/m\.json: it names no model"):
+        read_results_folder(tmp_path)
+
+
+# Which leaderboard is shown.
+
+
+def board_for(wanted: str | None, tmp_path: Path) -> tuple[Leaderboard, dict[str, str]]:
+    settings = Settings(home=tmp_path / "home", results=wanted)
+    shelf = leaderboard_shelf(settings, Hub(offline=True))
+    return shelf.get(None), shelf.passed_over
+
+
+def test_the_bundled_figures_are_shown_where_there_is_nothing_else(tmp_path: Path) -> None:
+    board, passed_over = board_for(None, tmp_path)
+    assert board.source.kind == "snapshot"
+    assert list(passed_over) == ["allenai/reward-bench-results"]
+
+
+def test_the_owners_folder_is_preferred(tmp_path: Path, write: WriteResult) -> None:
+    write("org/m.json", {"model": "org/m", "hep-go": 0.5})
+    board, passed_over = board_for(str(tmp_path), tmp_path)
+    assert (board.source.kind, board.source.name) == ("folder", str(tmp_path))
+    assert passed_over == {}
+
+
+def test_cached_results_are_preferred_to_the_bundled_figures(
+    tmp_path: Path, put_in_cache: PutInCache
+) -> None:
+    result = json.dumps({"model": "org/m", "hep-go": 0.5}).encode()
+    put_in_cache("allenai/reward-bench-results", {"eval-set/org/m.json": result})
+    board, passed_over = board_for(None, tmp_path)
+    assert (board.source.kind, board.source.revision) == ("hub", COMMIT)
+    assert board.source.name == "allenai/reward-bench-results"
+    assert passed_over == {}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "label", "reason"),
+    [
+        ("no such folder", "EXPLORER_RESULTS=no such folder", "There is no folder"),
+        ("{tmp}", "EXPLORER_RESULTS={tmp}", "has no results below eval-set/"),
+        ("org/name", "org/name", "is not on this machine"),
+    ],
+)
+def test_results_that_cannot_be_shown_have_their_reason(
+    tmp_path: Path, wanted: str, label: str, reason: str
+) -> None:
+    board, passed_over = board_for(wanted.format(tmp=tmp_path), tmp_path)
+    assert board.source.kind == "snapshot"
+    assert reason in passed_over[label.format(tmp=tmp_path)]
+
+
+@pytest.mark.parametrize("wanted", ["~nobody-of-that-name/x", "x" * 300])
+def test_results_that_cannot_be_looked_up_fall_back_as_well(tmp_path: Path, wanted: str) -> None:
+    board, passed_over = board_for(wanted, tmp_path)
+    assert board.source.kind == "snapshot"
+    assert f"EXPLORER_RESULTS={wanted}" in passed_over

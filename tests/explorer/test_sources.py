@@ -1,0 +1,364 @@
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from explorer.settings import DEMO_PAIRS, Settings
+from explorer.sources import Candidate, Shelf, pair_shelf
+from explorer.table import PairTable
+from scoring.errors import KnownError
+from scoring.hub import Hub
+from tests.explorer.conftest import COMMIT, PutInCache
+
+BENCHMARK = "allenai/reward-bench:filtered"
+SECONDS = 20
+"""Longer than anything here takes; a wait that reaches it is a failure."""
+
+pair = json.dumps({"prompt": "p", "chosen": "c", "rejected": "r"}).encode()
+
+
+@pytest.fixture
+def no_sockets(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The attempts to reach the network; each fails."""
+    attempts: list[str] = []
+
+    def refuse(*args: object, **kwargs: object) -> None:
+        attempts.append(f"{args} {kwargs}")
+        raise OSError("no sockets here")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    return attempts
+
+
+def shelf_for(wanted: str | None, tmp_path: Path) -> Shelf[PairTable]:
+    return pair_shelf(Settings(home=tmp_path / "home", pairs=wanted), Hub(offline=True))
+
+
+# Which pairs are shown.
+
+
+def test_the_demo_is_shown_where_there_is_nothing_else(tmp_path: Path) -> None:
+    shelf = shelf_for(None, tmp_path)
+    assert shelf.get(shelf.best).source.kind == "demo"
+    assert list(shelf.passed_over) == [BENCHMARK]
+    assert "the network is switched off" in shelf.passed_over[BENCHMARK]
+
+
+def test_a_cached_benchmark_is_preferred_to_the_demo(
+    tmp_path: Path, put_in_cache: PutInCache
+) -> None:
+    put_in_cache("allenai/reward-bench", {"data/filtered-00000-of-00001.jsonl": pair})
+    shelf = shelf_for(None, tmp_path)
+    assert shelf.best == f"{BENCHMARK}@{COMMIT[:12]}"
+    assert shelf.passed_over == {}
+    assert len(shelf.all()) == 1
+
+
+def test_the_owners_file_is_preferred_to_the_cached_benchmark(
+    tmp_path: Path, put_in_cache: PutInCache
+) -> None:
+    put_in_cache("allenai/reward-bench", {"data/filtered-00000-of-00001.jsonl": pair})
+    path = tmp_path / "mine.jsonl"
+    path.write_bytes(pair)
+    shelf = shelf_for(str(path), tmp_path)
+    assert (shelf.get(None).source.kind, shelf.get(None).source.name) == ("file", str(path))
+    assert shelf.passed_over == {}
+
+
+def test_the_owners_dataset_is_preferred_to_the_cached_benchmark(
+    tmp_path: Path, put_in_cache: PutInCache
+) -> None:
+    put_in_cache("allenai/reward-bench", {"data/filtered-00000-of-00001.jsonl": pair})
+    put_in_cache("me/mine", {"test.jsonl": pair})
+    shelf = shelf_for("me/mine", tmp_path)
+    assert shelf.best == f"me/mine:test@{COMMIT[:12]}"
+    assert shelf.passed_over == {}
+
+
+def test_what_cannot_be_shown_falls_back_to_the_next(
+    tmp_path: Path, put_in_cache: PutInCache
+) -> None:
+    put_in_cache("allenai/reward-bench", {"data/filtered-00000-of-00001.jsonl": pair})
+    shelf = shelf_for("other/dataset", tmp_path)
+    assert shelf.best.startswith(BENCHMARK)
+    assert list(shelf.passed_over) == ["other/dataset"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "label", "reason"),
+    [
+        ("nonsense spec", "EXPLORER_PAIRS=nonsense spec", "its ending must be one of"),
+        ("missing.jsonl", "EXPLORER_PAIRS=missing.jsonl", "There is no file missing.jsonl"),
+        ("org/missing.csv", "EXPLORER_PAIRS=org/missing.csv", "There is no file org/missing.csv"),
+        ("{tmp}", "EXPLORER_PAIRS={tmp}", "its ending must be one of"),
+        ("{tmp}/folder.jsonl", "EXPLORER_PAIRS={tmp}/folder.jsonl", "There is no file"),
+        ("{tmp}/broken.jsonl", "EXPLORER_PAIRS={tmp}/broken.jsonl", "line 1 is not JSON"),
+        ("{tmp}/broken.parquet", "EXPLORER_PAIRS={tmp}/broken.parquet", "cannot be read as"),
+        ("{tmp}/empty.csv", "EXPLORER_PAIRS={tmp}/empty.csv", "has no rows"),
+        ("org/name", "org/name", "org/name is not on this machine, and the network is switched"),
+        ("org/name:a@main", "org/name:a@main", "is not on this machine"),
+        ("../../etc/passwd", "EXPLORER_PAIRS=../../etc/passwd", "its ending must be one of"),
+    ],
+)
+def test_each_thing_that_is_not_shown_has_its_reason(
+    tmp_path: Path, wanted: str, label: str, reason: str
+) -> None:
+    (tmp_path / "folder.jsonl").mkdir()
+    for name in ("broken.jsonl", "broken.parquet"):
+        (tmp_path / name).write_bytes(b"this is no pair")
+    (tmp_path / "empty.csv").write_bytes(b"")
+    shelf = shelf_for(wanted.format(tmp=tmp_path), tmp_path)
+    assert shelf.get(None).source.kind == "demo"
+    assert list(shelf.passed_over) == [label.format(tmp=tmp_path), BENCHMARK]
+    assert reason in shelf.passed_over[label.format(tmp=tmp_path)]
+
+
+def test_a_file_that_cannot_be_read_falls_back_as_well(tmp_path: Path) -> None:
+    unreadable = Path("/proc/self/mem")  # a file to everybody, and even root cannot read it
+    if not unreadable.is_file():
+        pytest.skip(f"there is no {unreadable}")
+    (tmp_path / "mine.jsonl").symlink_to(unreadable)
+    shelf = shelf_for(str(tmp_path / "mine.jsonl"), tmp_path)
+    assert shelf.get(None).source.kind == "demo"
+    assert f"EXPLORER_PAIRS={tmp_path / 'mine.jsonl'}" in shelf.passed_over
+
+
+@pytest.mark.parametrize("wanted", ["~nobody-of-that-name/x.jsonl", "x" * 300 + ".jsonl"])
+def test_a_path_that_cannot_be_looked_up_falls_back_as_well(tmp_path: Path, wanted: str) -> None:
+    shelf = shelf_for(wanted, tmp_path)
+    assert shelf.get(None).source.kind == "demo"
+    assert f"EXPLORER_PAIRS={wanted}" in shelf.passed_over
+
+
+def test_offline_opens_no_socket(tmp_path: Path, no_sockets: list[str]) -> None:
+    shelf = shelf_for("org/name", tmp_path)
+    shelf.retry()
+    shelf.wait(SECONDS)
+    assert not shelf.fetching
+    assert shelf.get(None).source.kind == "demo"
+    assert no_sockets == []
+
+
+def test_opening_asks_no_network_even_where_it_may(tmp_path: Path, no_sockets: list[str]) -> None:
+    shelf = pair_shelf(Settings(home=tmp_path, pairs="org/name"), Hub())
+    assert shelf.get(None).source.kind == "demo"
+    assert no_sockets == []
+
+
+def test_a_hub_that_does_not_answer_leaves_the_demo_and_says_why(
+    tmp_path: Path, no_sockets: list[str]
+) -> None:
+    shelf = pair_shelf(Settings(home=tmp_path), Hub())
+    shelf.fetch()
+    shelf.wait(SECONDS)
+    assert shelf.get(None).source.kind == "demo"
+    assert "the Hub does not answer" in shelf.passed_over[BENCHMARK]
+    assert no_sockets != []
+
+
+@pytest.mark.parametrize(
+    "item_id", [None, "", "unknown@0", 5, 1.5, True, [], ["demo"], {}, {"id": 1}, object(), b"x"]
+)
+def test_an_unknown_id_gives_the_best(tmp_path: Path, item_id: object) -> None:
+    shelf = shelf_for(None, tmp_path)
+    assert shelf.get(item_id) is shelf.get(shelf.best)
+
+
+def test_the_demo_is_the_bundled_file(tmp_path: Path) -> None:
+    lines = DEMO_PAIRS.read_text(encoding="utf-8").splitlines()
+    assert len(shelf_for(None, tmp_path).get(None)) == len(lines)
+
+
+# The shelf itself, with things of our own on it.
+
+
+@dataclass(frozen=True)
+class Item:
+    id: str
+    caption: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+def absent() -> Item:
+    raise KnownError("It is not here.")
+
+
+def shelf_of(*candidates: Candidate[Item]) -> Shelf[Item]:
+    return Shelf(candidates, Hub(offline=True))
+
+
+def bundled(name: str = "bundled") -> Candidate[Item]:
+    return Candidate(name, lambda: Item(name))
+
+
+def remote(name: str, give: Callable[[], Item]) -> Candidate[Item]:
+    return Candidate(name, absent, give)
+
+
+def fetched(shelf: Shelf[Item]) -> Shelf[Item]:
+    shelf.fetch()
+    shelf.wait(SECONDS)
+    assert not shelf.fetching
+    return shelf
+
+
+@contextmanager
+def held_back(item: Item) -> Iterator[tuple[Callable[[], Item], threading.Event, list[Item]]]:
+    """A remote that gives its item when the event is set, and what it gave so far."""
+    arrive = threading.Event()
+    given: list[Item] = []
+
+    def give() -> Item:
+        assert arrive.wait(SECONDS)
+        given.append(item)
+        return item
+
+    try:
+        yield give, arrive, given
+    finally:
+        arrive.set()
+
+
+def test_what_arrives_becomes_the_best_and_the_old_id_still_resolves() -> None:
+    with held_back(Item("hub")) as (give, arrive, _):
+        shelf = shelf_of(remote("hub", give), bundled())
+        assert (shelf.best, shelf.fetching) == ("bundled", False)
+        assert shelf.passed_over == {"hub": "It is not here."}
+        shelf.fetch()
+        assert (shelf.best, shelf.fetching) == ("bundled", True)
+        arrive.set()
+        shelf.wait(SECONDS)
+    assert (shelf.best, shelf.fetching) == ("hub", False)
+    assert shelf.passed_over == {}
+    assert shelf.get("bundled") == Item("bundled")
+    assert shelf.get("unknown") == Item("hub")
+    assert shelf.all() == [Item("bundled"), Item("hub")]
+
+
+def test_a_newer_revision_replaces_the_best_and_the_old_one_still_resolves() -> None:
+    shelf = shelf_of(Candidate("hub", lambda: Item("hub@1"), lambda: Item("hub@2")), bundled())
+    assert shelf.best == "hub@1"
+    assert fetched(shelf).best == "hub@2"
+    assert shelf.get("hub@1") == Item("hub@1")
+
+
+def test_the_same_revision_adds_nothing() -> None:
+    first = Item("hub@1", caption="the one in view")
+    shelf = shelf_of(Candidate("hub", lambda: first, lambda: Item("hub@1", caption="again")))
+    fetched(fetched(shelf))
+    assert shelf.all() == [first]
+    assert shelf.get("hub@1") is first
+
+
+def test_the_most_preferred_that_arrives_is_taken_and_less_preferred_are_not_asked() -> None:
+    asked: list[str] = []
+
+    def give(name: str) -> Callable[[], Item]:
+        def arrives() -> Item:
+            asked.append(name)
+            return Item(name)
+
+        return arrives
+
+    shelf = shelf_of(remote("own", give("own")), remote("hub", give("hub")), bundled())
+    assert fetched(shelf).best == "own"
+    assert asked == ["own"]
+
+
+def test_nothing_is_passed_over_once_the_most_preferred_is_shown() -> None:
+    shelf = shelf_of(remote("own", lambda: Item("own")), remote("hub", absent), bundled())
+    assert fetched(shelf).best == "own"
+    assert shelf.passed_over == {}
+
+
+def test_where_the_most_preferred_fails_the_next_is_taken_and_the_reason_stays() -> None:
+    shelf = shelf_of(remote("own", absent), remote("hub", lambda: Item("hub")), bundled())
+    assert fetched(shelf).best == "hub"
+    assert shelf.passed_over == {"own": "It is not here."}
+
+
+def test_nothing_less_preferred_than_what_is_shown_is_asked() -> None:
+    shelf = shelf_of(bundled("own"), remote("hub", lambda: Item("hub")))
+    assert fetched(shelf).best == "own"
+    assert shelf.all() == [Item("own")]
+
+
+def broken() -> Item:
+    raise KnownError("The Hub says no.")
+
+
+def buggy() -> Item:
+    raise ZeroDivisionError("division by zero\nand more")
+
+
+@pytest.mark.parametrize(
+    ("give", "reason"),
+    [(broken, "The Hub says no."), (buggy, "it could not be read: division by zero")],
+)
+def test_a_remote_that_fails_leaves_the_shelf_standing_and_its_reason(
+    give: Callable[[], Item], reason: str
+) -> None:
+    shelf = fetched(shelf_of(remote("hub", give), bundled()))
+    assert shelf.best == "bundled"
+    assert shelf.passed_over == {"hub": reason}
+    assert fetched(shelf).all() == [Item("bundled")]
+
+
+def test_what_is_shown_is_not_passed_over_when_a_newer_one_cannot_be_had() -> None:
+    shelf = fetched(shelf_of(Candidate("hub", lambda: Item("hub@1"), broken), bundled()))
+    assert shelf.best == "hub@1"
+    assert shelf.passed_over == {}
+
+
+def test_what_is_shown_is_not_passed_over_when_asking_for_a_newer_one_breaks() -> None:
+    shelf = fetched(shelf_of(Candidate("hub", lambda: Item("hub@1"), buggy), bundled()))
+    assert shelf.best == "hub@1"
+    assert shelf.passed_over == {}
+
+
+class RetriedHub(Hub):
+    """Counts how often it was told to probe again."""
+
+    retries = 0
+
+    def retry(self) -> None:
+        self.retries += 1
+        super().retry()
+
+
+def test_retry_asks_the_hub_anew() -> None:
+    up = threading.Event()
+    hub = RetriedHub(offline=True)
+    shelf = fetched(
+        Shelf([remote("hub", lambda: Item("hub") if up.is_set() else broken()), bundled()], hub)
+    )
+    assert (shelf.passed_over, hub.retries) == ({"hub": "The Hub says no."}, 0)
+    up.set()
+    shelf.retry()
+    shelf.wait(SECONDS)
+    assert (shelf.best, shelf.passed_over, hub.retries) == ("hub", {}, 1)
+
+
+def test_fetching_while_fetching_asks_once() -> None:
+    with held_back(Item("hub")) as (give, arrive, given):
+        shelf = shelf_of(remote("hub", give), bundled())
+        callers = [threading.Thread(target=shelf.fetch) for _ in range(20)]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join(SECONDS)
+        assert shelf.fetching
+        arrive.set()
+        shelf.wait(SECONDS)
+    assert len(given) == 1
+
+
+def test_a_shelf_on_which_nothing_can_be_put_does_not_open() -> None:
+    with pytest.raises(KnownError, match=r"Nothing can be shown: It is not here\."):
+        shelf_of(Candidate("only", absent))

@@ -1,0 +1,116 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from explorer.settings import DEMO_PAIRS
+from explorer.table import PairTable
+from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
+from scoring.pairs import TEXT_COLUMNS, read_pairs
+from scoring.spec import text_hash
+
+
+def table_of(path: Path, *rows: dict[str, object]) -> PairTable:
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return PairTable(read_pairs(path))
+
+
+def pair(**columns: object) -> dict[str, object]:
+    return {"prompt": "p", "chosen": "c", "rejected": "r", **columns}
+
+
+def test_subsets_stand_in_the_benchmarks_order_and_unknown_ones_after_them(tmp_path: Path) -> None:
+    subsets = ["zebra", "hep-rust", "my-own", "alpacaeval-easy", "donotanswer", "zebra"]
+    rows = [pair(subset=subset, id=number) for number, subset in enumerate(subsets)]
+    table = table_of(tmp_path / "pairs.jsonl", *rows)
+    assert list(table.subset_counts.items()) == [
+        ("alpacaeval-easy", 1),
+        ("donotanswer", 1),
+        ("hep-rust", 1),
+        ("my-own", 1),
+        ("zebra", 2),
+    ]
+    assert table.section_counts == {"Chat": 1, "Safety": 1, "Reasoning": 1}
+    assert table.subset_of_row.tolist() == subsets
+
+
+def test_a_table_of_unknown_subsets_has_no_sections(tmp_path: Path) -> None:
+    assert table_of(tmp_path / "mine.jsonl", pair()).section_counts == {}
+
+
+def test_characters_are_counted_as_python_counts_them(tmp_path: Path) -> None:
+    texts = ["", " ", "naïve", "e\u0301", "日本語", "👩‍👩‍👧", "🇫🇷", "a\r\nb\x00"]
+    rows = [pair(chosen=text, rejected=text * 2, id=id) for id, text in enumerate(texts)]
+    chars = table_of(tmp_path / "pairs.jsonl", *rows).chars
+    assert chars["chosen"].tolist() == [len(text) for text in texts]
+    assert chars["rejected"].tolist() == [2 * len(text) for text in texts]
+    assert chars["prompt"].tolist() == [1] * len(texts)
+
+
+def test_demo_characters_equal_the_lengths_of_the_files_strings(demo: PairTable) -> None:
+    lines = DEMO_PAIRS.read_text(encoding="utf-8").splitlines()
+    pairs = [json.loads(line) for line in lines]
+    for column in TEXT_COLUMNS:
+        assert demo.chars[column].tolist() == [len(pair[column]) for pair in pairs]
+
+
+def test_rows_are_found_by_key_and_by_texts(demo: PairTable) -> None:
+    for row in (0, 17, len(demo) - 1):
+        cells = demo.cells(row)
+        assert demo.row_of_key[cells["key"]] == row
+        assert demo.row_of_hash[text_hash(*(cells[name] for name in TEXT_COLUMNS))] == row
+    assert len(demo.row_of_key) == len(demo.row_of_hash) == len(demo)
+
+
+def test_cells_are_the_files_own_values(demo: PairTable) -> None:
+    first = json.loads(DEMO_PAIRS.read_text(encoding="utf-8").splitlines()[0])
+    assert demo.cells(0) == {
+        **first,
+        "id": str(first["id"]),
+        "key": f"{first['subset']}:{first['id']}",
+    }
+
+
+def test_the_caption_says_what_the_pairs_are(demo: PairTable, tmp_path: Path) -> None:
+    assert demo.caption.startswith(f"Demo pairs: {len(demo)} pairs")
+    table = table_of(tmp_path / "mine.jsonl", pair())
+    assert str(tmp_path / "mine.jsonl") in table.caption
+    assert table.source.revision in table.caption
+
+
+def test_the_same_name_with_other_content_has_another_id(tmp_path: Path) -> None:
+    former = table_of(tmp_path / "mine.jsonl", pair())
+    assert table_of(tmp_path / "mine.jsonl", pair(chosen="other")).id != former.id
+    assert table_of(tmp_path / "mine.jsonl", pair()).id == former.id
+
+
+def test_what_was_left_out_is_remarked(tmp_path: Path) -> None:
+    table = table_of(tmp_path / "mine.jsonl", pair(), pair(chosen=None))
+    assert len(table) == 1
+    assert table.remarks == ("mine.jsonl, row 2: chosen is null; the row is left out.",)
+
+
+def test_the_real_split_has_the_published_sizes(real: PairTable) -> None:
+    assert len(real) == 2985
+    assert real.subset_counts == COUNTS
+    assert list(real.subset_counts) == list(SUBSETS)
+    assert real.section_counts == {"Chat": 358, "Chat Hard": 456, "Safety": 740, "Reasoning": 1431}
+    assert list(real.section_counts) == list(SECTIONS)
+
+
+def test_keys_and_texts_are_unique_on_the_real_split(real: PairTable) -> None:
+    assert len(real.row_of_key) == len(real.row_of_hash) == 2985
+    assert len({key.rpartition(":")[2] for key in real.keys}) == 2984  # ids alone are not unique
+    assert list(real.row_of_key.values()) == list(range(2985))
+
+
+@pytest.mark.parametrize(
+    ("subset", "longest_chosen", "longest_rejected"),
+    [("alpacaeval-length", 6405, 7986), ("mt-bench-hard", 2329, 3205), ("math-prm", 3356, 3456)],
+)
+def test_lengths_on_the_real_split_are_the_known_ones(
+    real: PairTable, subset: str, longest_chosen: int, longest_rejected: int
+) -> None:
+    inside = real.subset_of_row == subset
+    assert real.chars["chosen"][inside].max() == longest_chosen
+    assert real.chars["rejected"][inside].max() == longest_rejected

@@ -1,0 +1,131 @@
+"""The words on screen and the code that shows them fit together."""
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+from typing import NamedTuple
+
+import pytest
+
+from explorer.settings import ASSETS, ROOT
+from explorer.text import text
+
+TEXTS = {
+    f"{table}.{key}": words
+    for table, entries in tomllib.loads((ASSETS / "text.toml").read_text("utf-8")).items()
+    for key, words in entries.items()
+}
+SOURCES = [ROOT / "app.py", *sorted((ROOT / "explorer").rglob("*.py"))]
+
+
+class Use(NamedTuple):
+    """A key, or the beginning of one, that the code asks for.
+
+    values: the names it gives; None where they are not written out.
+    """
+
+    place: str
+    key: str
+    is_prefix: bool
+    values: frozenset[str] | None
+
+    @property
+    def keys(self) -> set[str]:
+        if self.is_prefix:
+            return {key for key in TEXTS if key.startswith(self.key)}
+        return {self.key} & TEXTS.keys()
+
+
+def given_values(call: ast.Call) -> frozenset[str] | None:
+    names: set[str] = set()
+    for keyword in call.keywords:
+        if keyword.arg is not None:
+            names.add(keyword.arg)
+        elif isinstance(keyword.value, ast.Dict):
+            keys = [ast.literal_eval(key) for key in keyword.value.keys if key is not None]
+            names.update(keys)
+        else:
+            return None
+    return frozenset(names)
+
+
+def keys_asked_for(argument: ast.expr) -> Iterator[tuple[str, bool]]:
+    """(key, whether it is only its beginning) of the first argument of `text`."""
+    match argument:
+        case ast.Constant(value=str(key)):
+            yield key, False
+        case ast.JoinedStr(values=[ast.Constant(value=str(prefix)), *_]):
+            yield prefix, True
+        case ast.IfExp(body=body, orelse=other):
+            yield from keys_asked_for(body)
+            yield from keys_asked_for(other)
+        case _:
+            yield ast.unparse(argument), False  # is no key, so its test fails
+
+
+def uses_in(path: Path) -> Iterator[Use]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        match node:
+            case ast.Call(func=ast.Name(id="text"), args=[argument]):
+                place = f"{path.relative_to(ROOT)}:{node.lineno}"
+                for key, is_prefix in keys_asked_for(argument):
+                    yield Use(place, key, is_prefix, given_values(node))
+
+
+USES = [use for path in SOURCES if path.is_file() for use in uses_in(path)]
+LITERAL = {use.key for use in USES if not use.is_prefix}
+KEYS_USED = {key for use in USES for key in use.keys}
+
+
+def places_of(key: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(TEXTS[key]) if name is not None}
+
+
+def test_the_walk_finds_texts_of_every_kind() -> None:
+    assert {"figure.lengths", "source.pairs_demo", "outcome.won"} <= KEYS_USED
+    assert {use.is_prefix for use in USES} == {True, False}
+
+
+@pytest.mark.parametrize("key", TEXTS)
+def test_every_text_is_shown_somewhere(key: str) -> None:
+    assert key in KEYS_USED
+
+
+@pytest.mark.parametrize("use", USES, ids=[f"{use.place}-{use.key}" for use in USES])
+def test_every_text_asked_for_is_there(use: Use) -> None:
+    assert use.keys, f"{use.place} asks for {use.key!r}"
+
+
+@pytest.mark.parametrize("use", USES, ids=[f"{use.place}-{use.key}" for use in USES])
+def test_every_place_in_a_text_is_filled_in(use: Use) -> None:
+    if use.values is None:
+        pytest.skip(f"{use.place} does not write its values out")
+    if use.is_prefix:  # keys of the same table that are asked for in full are not meant
+        for key in use.keys - LITERAL:
+            assert places_of(key) <= use.values, key
+    else:
+        assert places_of(use.key) == use.values
+
+
+@pytest.mark.parametrize("key", TEXTS)
+def test_no_text_is_empty_or_frayed(key: str) -> None:
+    assert TEXTS[key] == TEXTS[key].strip() != ""
+    assert all(name.isidentifier() for name in places_of(key))
+
+
+def test_places_are_filled_in() -> None:
+    assert text("list.count", n="3", total="1,000") == "3 of 1,000 pairs"
+    assert text("reader.keys") == TEXTS["reader.keys"]
+
+
+def test_values_are_not_templates_themselves() -> None:
+    assert text("filter.choice", name="{n}", n="5") == "{n} (5)"
+
+
+def test_an_unknown_key_or_a_missing_value_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        text("no.such_key")
+    with pytest.raises(KeyError):
+        text("list.count", n="3")

@@ -1,0 +1,505 @@
+import csv
+import json
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scoring.benchmark import COUNTS
+from scoring.errors import KnownError
+from scoring.pairs import SCHEMA, Pairs, as_pairs, read_pairs, split_files
+from tests.conftest import DEMO_PAIRS
+
+TEXTS = {"prompt": "p", "chosen": "c", "rejected": "r"}
+FULL = [
+    {
+        "id": 7,
+        "subset": "hep-js",
+        "prompt": 'Say "hi",\nthen stop.',
+        "chosen": "line one\r\nline two\u2028and three",
+        "rejected": " \tspaces kept ",
+        "chosen_model": "human",
+        "rejected_model": "GPT-4",
+    },
+    {
+        "id": 8,
+        "subset": "mt-bench-hard",
+        "prompt": "Ça va? 🤔",
+        "chosen": "=1+1",
+        "rejected": "<b>no</b>, $x$",
+        "chosen_model": "a,b",
+        "rejected_model": "unknown",
+    },
+]
+FORMATS = ("parquet", "jsonl", "json", "csv")
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> Path:
+    """Rows as a file of the kind that its ending says."""
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), path)
+    elif path.suffix == ".csv":
+        with path.open("w", encoding="utf-8-sig", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows), encoding="utf-8")
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def parquet_bytes(rows: Sequence[Mapping[str, object]]) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), sink)
+    return sink.getvalue().to_pybytes()
+
+
+def read_jsonl(folder: Path, *rows: Mapping[str, object]) -> Pairs:
+    return read_pairs(write_rows(folder / "mine.jsonl", rows))
+
+
+def error_of(path: Path) -> str:
+    with pytest.raises(KnownError) as caught:
+        read_pairs(path)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_every_format_reads_back_what_was_written(ending: str, tmp_path: Path) -> None:
+    pairs = read_pairs(write_rows(tmp_path / f"mine.{ending}", FULL))
+    assert pairs.table.schema == SCHEMA
+    assert pairs.table.to_pylist() == [
+        {**row, "id": str(row["id"]), "key": f"{row['subset']}:{row['id']}"} for row in FULL
+    ]
+    assert pairs.notes == ()
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_what_is_not_given_has_defaults(ending: str, tmp_path: Path) -> None:
+    rows = [TEXTS, {**TEXTS, "prompt": "q"}]
+    table = read_pairs(write_rows(tmp_path / f"my-own.{ending}", rows)).table
+    assert table["key"].to_pylist() == ["my-own:1", "my-own:2"]
+    assert set(table["subset"].to_pylist()) == {"my-own"}
+    assert set(table["chosen_model"].to_pylist() + table["rejected_model"].to_pylist()) == {
+        "unknown"
+    }
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_columns_that_are_not_ours_are_dropped(ending: str, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / f"mine.{ending}", [{**TEXTS, "note": "mine"}])
+    assert read_pairs(path).table.schema == SCHEMA
+
+
+def test_the_ending_may_be_in_capitals(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "mine.csv", [TEXTS]).rename(tmp_path / "MINE.CSV")
+    assert read_pairs(path).table.num_rows == 1
+
+
+def test_json_lines_may_be_blank_and_end_in_crlf(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(TEXTS).encode() + b"\r\n\r\n  \n")
+    assert read_pairs(path).table.num_rows == 1
+
+
+def test_a_json_line_ends_at_a_newline_alone(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    text = "one\u2028two\x85three"
+    path.write_text(json.dumps({**TEXTS, "chosen": text}, ensure_ascii=False), encoding="utf-8")
+    assert read_pairs(path).table["chosen"].to_pylist() == [text]
+
+
+def test_a_json_file_may_hold_lines(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "mine.jsonl", FULL).rename(tmp_path / "mine.json")
+    assert read_pairs(path).table.num_rows == 2
+
+
+def test_the_revision_follows_the_content(tmp_path: Path) -> None:
+    first = read_jsonl(tmp_path, TEXTS).source
+    again = read_jsonl(tmp_path, TEXTS).source
+    other = read_jsonl(tmp_path, {**TEXTS, "chosen": "d"}).source
+    assert first == again
+    assert first.revision != other.revision
+    assert str(first) == f"{tmp_path / 'mine.jsonl'}@{first.revision}"
+
+
+def test_demo_pairs_are_called_demo() -> None:
+    source = read_pairs(DEMO_PAIRS, "demo").source
+    assert (source.kind, source.name) == ("demo", "demo")
+
+
+def test_a_misspelled_model_is_the_unknown_one(tmp_path: Path) -> None:
+    table = read_jsonl(tmp_path, {**TEXTS, "chosen_model": "unkown"}).table
+    assert table["chosen_model"].to_pylist() == ["unknown"]
+
+
+def test_as_pairs_keeps_the_order_asked_for(tmp_path: Path) -> None:
+    table = read_jsonl(tmp_path, *({**TEXTS, "id": number} for number in range(4))).table
+    assert [pair.key for pair in as_pairs(table, [3, 0, 2])] == ["mine:3", "mine:0", "mine:2"]
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+@pytest.mark.parametrize("column", list(TEXTS))
+def test_a_missing_column_is_named(column: str, ending: str, tmp_path: Path) -> None:
+    row = {name: text for name, text in TEXTS.items() if name != column}
+    message = error_of(write_rows(tmp_path / f"mine.{ending}", [row]))
+    assert f"mine.{ending} has no column {column};" in message
+
+
+def test_a_file_without_any_known_column_is_refused(tmp_path: Path) -> None:
+    message = error_of(write_rows(tmp_path / "mine.parquet", [{"text": "t"}]))
+    assert "mine.parquet has no column prompt or chosen or rejected" in message
+
+
+@pytest.mark.parametrize("ending", ["parquet", "jsonl", "json"])
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("chosen", 5, "a number"),
+        ("chosen", 0.5, "a number"),
+        ("prompt", ["hi"], "a list"),
+        ("rejected", {"text": "no"}, "an object"),
+        ("subset", 3, "a number"),
+        ("chosen_model", True, "true or false"),
+        ("id", True, "true or false"),
+        ("id", 1.5, "a number"),
+        ("id", [1], "a list"),
+    ],
+)
+def test_a_wrong_type_is_named_with_its_place(
+    column: str, value: object, said: str, ending: str, tmp_path: Path
+) -> None:
+    message = error_of(write_rows(tmp_path / f"mine.{ending}", [{**TEXTS, column: value}]))
+    assert f"mine.{ending}, row 1, column {column}: {said}, must be" in message
+
+
+def test_the_row_with_the_wrong_type_is_counted_from_one(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "mine.jsonl", [TEXTS, TEXTS, {**TEXTS, "chosen": 5}])
+    assert "row 3, column chosen" in error_of(path)
+
+
+def test_a_key_that_stands_twice_names_both_rows(tmp_path: Path) -> None:
+    rows = [{**TEXTS, "id": "a"}, {**TEXTS, "id": "b"}, {**TEXTS, "id": "a"}]
+    message = error_of(write_rows(tmp_path / "mine.jsonl", rows))
+    assert "mine.jsonl, row 3, column id: the key 'mine:a' stands in row 1 already" in message
+
+
+def test_the_same_id_in_two_subsets_is_no_duplicate(tmp_path: Path) -> None:
+    rows = [{**TEXTS, "id": 1, "subset": "a"}, {**TEXTS, "id": 1, "subset": "b"}]
+    assert read_jsonl(tmp_path, *rows).table["key"].to_pylist() == ["a:1", "b:1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("none.parquet", b"", "cannot be read as .parquet"),
+        ("none.jsonl", b"", "has no rows"),
+        ("none.json", b"", "has no rows"),
+        ("none.csv", b"", "has no rows"),
+        ("bom.csv", b"\xef\xbb\xbf", "has no rows"),
+        ("zero.json", b"[]", "has no rows"),
+        ("zero.csv", b"prompt,chosen,rejected\n", "has no rows"),
+        ("blank.jsonl", b"\n \n", "has no rows"),
+        ("text.parquet", b"prompt,chosen,rejected\np,c,r\n", "cannot be read as .parquet"),
+        ("cut.parquet", parquet_bytes([TEXTS])[:-20], "cannot be read as .parquet"),
+        ("table.jsonl", parquet_bytes([TEXTS]), ""),
+        ("page.csv", b"<!doctype html>\n<p>Not found, sorry</p>\n", ""),
+        ("image.json", PNG, "not a .json file in UTF-8: byte 0"),
+        ("image.csv", PNG, "not a .csv file in UTF-8: byte 0"),
+        ("latin.csv", "prompt,chosen,rejected\nça,c,r\n".encode("latin-1"), "byte 23"),
+        ("latin.jsonl", json.dumps(TEXTS).encode() + b"\n\xe7", "not a .jsonl file in UTF-8"),
+        ("wide.csv", b"prompt,chosen,rejected\np,c,r\np,c,r,x\n", "row 2 does not have 3 fields"),
+        ("thin.csv", b"prompt,chosen,rejected\np,c,r\np,c\n", "row 2 does not have 3 fields"),
+        ("open.csv", b'prompt,chosen,rejected\np,c,"r\n', "cannot be read as .csv"),
+        ("broken.jsonl", json.dumps(TEXTS).encode() + b'\n{"prompt": \n', "line 2 is not JSON"),
+        ("pretty.json", json.dumps(TEXTS, indent=1).encode(), "line 1 is not JSON"),
+        ("broken.json", b'[{"prompt": "p"', "not a JSON list"),
+        ("deep.json", b"[" * 100_000, "not a JSON list"),
+        ("deep.jsonl", b'{"a":' * 100_000, "line 1 is not JSON"),
+        ("scalar.jsonl", b'{"prompt": "p"}\n5\n', "row 2 is a number, not an object"),
+        ("lists.json", b'[["p", "c", "r"]]', "row 1 is a list, not an object"),
+        ("null.jsonl", b"null\n", "row 1 is null, not an object"),
+    ],
+)
+def test_a_broken_file_is_refused_by_name(
+    name: str, content: bytes, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    message = error_of(path)
+    assert name in message
+    assert said in message
+
+
+def test_a_parquet_file_of_zero_rows_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "zero.parquet"
+    pq.write_table(pa.table({name: pa.array([], pa.string()) for name in TEXTS}), path)
+    assert "zero.parquet has no rows" in error_of(path)
+
+
+def test_parquet_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bytes.parquet"
+    broken = pa.array([b"\xff\xfe"]).view(pa.string())
+    pq.write_table(pa.table({"prompt": broken, "chosen": ["c"], "rejected": ["r"]}), path)
+    assert "bytes.parquet" in error_of(path)
+
+
+@pytest.mark.parametrize("name", ["mine.txt", "mine", ".csv", "mine.csv.gz"])
+def test_an_unknown_ending_is_refused_with_those_allowed(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("prompt,chosen,rejected\np,c,r\n", encoding="utf-8")
+    message = error_of(tmp_path / name)
+    assert name in message
+    assert ".parquet, .jsonl, .json, .csv" in message
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    assert error_of(tmp_path / "gone.csv") == f"There is no file {tmp_path / 'gone.csv'}."
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    assert "folder.csv" in error_of(tmp_path / "folder.csv")
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".csv", "a\0b.csv"])
+def test_a_name_that_no_file_can_have_is_refused(name: str) -> None:
+    assert error_of(Path(name)).startswith("There is no file")
+
+
+def test_a_number_of_five_thousand_digits_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "huge.jsonl"
+    path.write_text('{"prompt":"p","chosen":"c","rejected":"r","id":' + "1" * 5000 + "}")
+    assert "huge.jsonl" in error_of(path)
+
+
+def test_a_strange_column_name_is_told_in_text_that_can_be_shown(tmp_path: Path) -> None:
+    message = error_of(write_rows(tmp_path / "mine.jsonl", [{"\ud800": "x"}]))
+    assert message.encode("utf-8")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "jsonl", "json"])
+@pytest.mark.parametrize("column", list(TEXTS))
+def test_a_row_with_a_null_text_is_left_out_with_a_note(
+    column: str, ending: str, tmp_path: Path
+) -> None:
+    rows: list[dict[str, str | None]] = [{**TEXTS}, {**TEXTS, column: None}, {**TEXTS}]
+    pairs = read_pairs(write_rows(tmp_path / f"mine.{ending}", rows))
+    assert pairs.table["id"].to_pylist() == ["1", "3"]
+    assert pairs.notes == (f"mine.{ending}, row 2: {column} is null; the row is left out.",)
+
+
+def test_a_row_that_lacks_a_text_is_left_out_too(tmp_path: Path) -> None:
+    pairs = read_jsonl(tmp_path, TEXTS, {"prompt": "p", "chosen": "c"})
+    assert pairs.table.num_rows == 1
+    assert "row 2: rejected is null" in pairs.notes[0]
+
+
+def test_a_file_whose_rows_are_all_null_is_refused(tmp_path: Path) -> None:
+    path = write_rows(
+        tmp_path / "mine.jsonl", [{**TEXTS, "chosen": None}, {**TEXTS, "chosen": None}]
+    )
+    assert "mine.jsonl has no row whose prompt, chosen, rejected are all given" in error_of(path)
+
+
+def test_lone_surrogates_are_replaced_and_counted(tmp_path: Path) -> None:
+    rows = [{**TEXTS, "chosen": "a\ud800b\udfff"}, {**TEXTS, "chosen": "\ud83d\ude00"}]
+    pairs = read_jsonl(tmp_path, *rows)
+    assert pairs.table["chosen"].to_pylist() == ["a\ufffdb\ufffd", "😀"]
+    assert pairs.notes == ("mine.jsonl: 2 broken characters (lone surrogates) shown as \ufffd.",)
+
+
+def test_keys_stay_distinct_when_surrogates_are_replaced(tmp_path: Path) -> None:
+    path = write_rows(
+        tmp_path / "mine.jsonl", [{**TEXTS, "id": "\ud800"}, {**TEXTS, "id": "\ud801"}]
+    )
+    assert "row 2, column id" in error_of(path)
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_nul_bytes_are_kept(ending: str, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / f"mine.{ending}", [{**TEXTS, "chosen": "a\0b"}])
+    assert read_pairs(path).table["chosen"].to_pylist() == ["a\0b"]
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_a_response_may_be_empty(ending: str, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / f"mine.{ending}", [{**TEXTS, "chosen": ""}])
+    pairs = read_pairs(path)
+    assert pairs.table["chosen"].to_pylist() == [""]
+    assert pairs.notes == ()
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_a_very_long_prompt_is_kept_whole(ending: str, tmp_path: Path) -> None:
+    prompt = "0123456789" * 10_000
+    path = write_rows(tmp_path / f"mine.{ending}", [{**TEXTS, "prompt": prompt}])
+    assert read_pairs(path).table["prompt"].to_pylist() == [prompt]
+
+
+def repaired(text: str) -> str:
+    """What a text is after JSON, which joins surrogates, and after the repair of lone ones."""
+    joined: str = json.loads(json.dumps(text))
+    return re.sub("[\ud800-\udfff]", "\ufffd", joined)
+
+
+any_text = st.text(st.characters(), max_size=8)
+full_row = st.fixed_dictionaries(
+    dict.fromkeys(TEXTS, any_text),
+    optional={"subset": any_text, "id": any_text, "chosen_model": any_text, "note": any_text},
+)
+any_row = st.dictionaries(st.sampled_from([*TEXTS, "id", "note"]), any_text)
+
+
+@settings(max_examples=150, deadline=None)
+@given(rows=st.lists(st.one_of(full_row, any_row), max_size=5))
+def test_rows_of_texts_load_back_or_are_refused(rows: list[dict[str, str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_rows(Path(folder) / "mine.jsonl", rows)
+        kept = [(number, row) for number, row in enumerate(rows, 1) if TEXTS.keys() <= row.keys()]
+        keys = [
+            repaired(f"{row.get('subset', 'mine')}:{row.get('id', number)}") for number, row in kept
+        ]
+        if not kept:
+            error_of(path)
+            return
+        try:
+            table = read_pairs(path).table
+        except KnownError:
+            assert len(set(keys)) < len(keys)
+            return
+    assert table["key"].to_pylist() == keys
+    for column in TEXTS:
+        assert table[column].to_pylist() == [repaired(row[column]) for _, row in kept]
+
+
+@pytest.fixture(scope="module")
+def real(shared_data: Path) -> Pairs:
+    return read_pairs(shared_data / "reward-bench" / "filtered.parquet")
+
+
+def test_the_real_benchmark_is_read_whole(real: Pairs) -> None:
+    subsets = real.table["subset"].to_pylist()
+    assert {subset: subsets.count(subset) for subset in set(subsets)} == COUNTS
+    assert real.table.num_rows == 2985
+    assert real.notes == ()
+
+
+def test_the_id_that_stands_twice_has_two_keys(real: Pairs) -> None:
+    keys = [row["key"] for row in real.table.to_pylist() if row["id"] == "3692"]
+    assert keys == ["donotanswer:3692", "hep-python:3692"]
+
+
+@pytest.mark.parametrize(
+    ("subset", "prompt", "chosen", "rejected"),
+    [
+        ("alpacaeval-easy", 218.6, 2064.1, 427.6),
+        ("mt-bench-med", 330.7, 1028.2, 1533.2),
+        ("llmbar-natural", 258.5, 294.3, 271.5),
+        ("xstest-should-respond", 44.3, 727.0, 421.6),
+        ("hep-js", 441.9, 234.7, 231.5),
+        ("math-prm", 161.6, 524.6, 1213.1),
+    ],
+)
+def test_texts_have_the_lengths_of_the_benchmark(
+    subset: str, prompt: float, chosen: float, rejected: float, real: Pairs
+) -> None:
+    rows: list[dict[str, Any]] = [r for r in real.table.to_pylist() if r["subset"] == subset]
+    means = [sum(len(row[column]) for row in rows) / len(rows) for column in TEXTS]
+    assert means == pytest.approx([prompt, chosen, rejected], abs=0.1)
+
+
+REAL_NAMES = [
+    "README.md",
+    "data/filtered-00000-of-00001.parquet",
+    "data/raw-00000-of-00002.parquet",
+    "data/raw-00001-of-00002.parquet",
+    "raw/kept.csv",
+    "scripts/filter.py",
+]
+REAL_CARD = """---
+license: odc-by
+configs:
+- config_name: default
+  data_files:
+  - split: raw
+    path: data/raw-*
+  - split: filtered
+    path: data/filtered-*
+- config_name: other
+  data_files:
+  - split: kept
+    path: raw/*
+---
+# RewardBench
+"""
+
+
+def test_the_cards_first_configuration_decides(tmp_path: Path) -> None:
+    card = tmp_path / "README.md"
+    card.write_text(REAL_CARD, encoding="utf-8")
+    assert split_files(REAL_NAMES, card) == {
+        "filtered": ["data/filtered-00000-of-00001.parquet"],
+        "raw": ["data/raw-00000-of-00002.parquet", "data/raw-00001-of-00002.parquet"],
+    }
+
+
+def test_a_cards_split_may_list_several_paths(tmp_path: Path) -> None:
+    card = tmp_path / "README.md"
+    card.write_text(
+        "---\nconfigs:\n- data_files:\n  - {split: test, path: [a.csv, b/*.jsonl]}\n---\n",
+        encoding="utf-8",
+    )
+    names = ["a.csv", "b/1.jsonl", "c.csv"]
+    assert split_files(names, card) == {"test": ["a.csv", "b/1.jsonl"]}
+
+
+def test_a_cards_star_does_not_reach_into_folders(tmp_path: Path) -> None:
+    card = tmp_path / "README.md"
+    card.write_text(
+        "---\nconfigs:\n- data_files:\n  - {split: test, path: '*.csv'}\n---\n", encoding="utf-8"
+    )
+    assert split_files(["a.csv", "old/b.csv"], card) == {"test": ["a.csv"]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no front matter",
+        "---\nlicense: odc-by\n---\n",
+        "---\nconfigs: [{data_files: data.csv}]\n---\n",
+        "---\nconfigs: 5\n---\n",
+        "---\n: [broken\n---\n",
+        "---\n- a\n- list\n---\n",
+    ],
+)
+def test_without_a_card_that_says_so_the_names_decide(text: str, tmp_path: Path) -> None:
+    card = tmp_path / "README.md"
+    card.write_text(text, encoding="utf-8")
+    expected = {"test": ["data/test-00000-of-00001.parquet"], "raw": ["raw.jsonl"]}
+    names = ["raw.jsonl", "data/test-00000-of-00001.parquet", "LICENSE.md"]
+    assert split_files(names, card) == expected
+    assert split_files(names, tmp_path / "gone.md") == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "split"),
+    [
+        ("test.parquet", "test"),
+        ("data/test-00000-of-00001-0123456789abcdef.parquet", "test"),
+        ("train/0000.parquet", "train"),
+        ("default/train/0000.parquet", "train"),
+        ("DATA.CSV", "DATA"),
+    ],
+)
+def test_a_files_name_says_its_split(name: str, split: str) -> None:
+    assert split_files([name], Path("no card")) == {split: [name]}

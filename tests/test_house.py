@@ -1,0 +1,142 @@
+"""The rules that keep the parts apart: who may import whom, and what an import may do."""
+
+import ast
+import json
+import pkgutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+HEAVY = {"torch", "transformers", "datasets", "gradio"}
+
+IMPORT_WITHOUT_NETWORK = """
+import importlib, json, socket, sys
+
+asked = []
+
+class NoSocket(socket.socket):
+    def __init__(self, *args, **kwargs):
+        asked.append("socket")
+        raise OSError("no sockets here")
+
+def no_address(*args, **kwargs):
+    asked.append("getaddrinfo")
+    raise OSError("no addresses here")
+
+socket.socket, socket.getaddrinfo = NoSocket, no_address
+for name in json.loads(sys.argv[1]):
+    importlib.import_module(name)
+print(json.dumps({"asked": asked, "modules": sorted(sys.modules)}))
+"""
+
+
+def modules_below(folder: Path, name: str) -> Iterator[str]:
+    """A package and all its modules, found without importing any."""
+    yield name
+    for module in pkgutil.iter_modules([str(folder)]):
+        if module.ispkg:
+            yield from modules_below(folder / module.name, f"{name}.{module.name}")
+        else:
+            yield f"{name}.{module.name}"
+
+
+def is_in(module: str, *packages: str) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+SCORING = list(modules_below(ROOT / "scoring", "scoring"))
+EXPLORER = list(modules_below(ROOT / "explorer", "explorer"))
+TORCH_FREE = [
+    name
+    for name in SCORING
+    if not is_in(name, "scoring.families", "scoring.run", "scoring.__main__")
+]
+UI = [name for name in EXPLORER if is_in(name, "explorer.ui")]
+PURE = [name for name in EXPLORER if not is_in(name, "explorer.ui")]
+
+
+def import_afresh(names: list[str]) -> tuple[list[str], set[str]]:
+    """What was asked of the network, and the loaded modules, after importing in a new process."""
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT_WITHOUT_NETWORK, json.dumps(names)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    return said["asked"], set(said["modules"])
+
+
+def source_of(module: str) -> tuple[ast.Module, str]:
+    """A module's syntax tree and the package that its relative imports start from."""
+    path = ROOT.joinpath(*module.split("."))
+    if path.is_dir():
+        return ast.parse((path / "__init__.py").read_text(encoding="utf-8")), module
+    source = path.with_suffix(".py").read_text(encoding="utf-8")
+    return ast.parse(source), module.rpartition(".")[0]
+
+
+def imports_of(module: str) -> set[str]:
+    """Every module that a module imports, at whatever depth of functions and classes."""
+    tree, package = source_of(module)
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1]
+            base = ".".join([*(above if node.level else []), *filter(None, [node.module])])
+            found.add(base)
+            found.update(f"{base}.{alias.name}" for alias in node.names)
+    return found
+
+
+def test_the_walk_finds_the_modules_that_are_there() -> None:
+    assert {"scoring.pairs", "scoring.models", "scoring.hub"} <= set(TORCH_FREE)
+    assert {"scoring.run", "scoring.families.classifier"} <= set(SCORING) - set(TORCH_FREE)
+    assert {"explorer.table", "explorer.settings"} <= set(PURE)
+    assert "explorer.ui.theme" in UI
+
+
+def test_importing_all_but_the_ui_asks_no_network_and_loads_nothing_heavy() -> None:
+    asked, loaded = import_afresh([*PURE, *TORCH_FREE])
+    assert asked == []
+    assert set(PURE) | set(TORCH_FREE) <= loaded
+    assert loaded & HEAVY == set()
+
+
+def test_importing_the_scorer_alone_loads_neither_pandas_nor_explorer() -> None:
+    asked, loaded = import_afresh(TORCH_FREE)
+    assert asked == []
+    assert loaded & (HEAVY | {"pandas", "explorer"}) == set()
+
+
+@pytest.mark.parametrize("module", SCORING)
+def test_the_scorer_imports_nothing_of_the_explorer(module: str) -> None:
+    forbidden = ("explorer", "gradio", "datasets", "pandas", "app")
+    assert [name for name in imports_of(module) if is_in(name, *forbidden)] == []
+
+
+@pytest.mark.parametrize("module", PURE)
+def test_the_pure_half_imports_neither_gradio_nor_the_ui(module: str) -> None:
+    forbidden = ("gradio", "explorer.ui", "app")
+    assert [name for name in imports_of(module) if is_in(name, *forbidden)] == []
+
+
+@pytest.mark.parametrize("module", UI)
+def test_the_ui_does_not_import_the_app(module: str) -> None:
+    assert [name for name in imports_of(module) if is_in(name, "app")] == []
+
+
+def test_the_app_only_joins_the_parts() -> None:
+    path = ROOT / "app.py"
+    if not path.is_file():
+        pytest.skip(f"there is no {path}")
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 60
