@@ -472,6 +472,26 @@ def test_a_cards_star_does_not_reach_into_folders(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("**/*.csv", ["a.csv", "old/1.csv", "old/2.csv", "old/x/3.csv"]),
+        ("old/**", ["old/1.csv", "old/2.csv", "old/x/3.csv"]),
+        ("old/?.csv", ["old/1.csv", "old/2.csv"]),
+        # BUG: character sets, which the Hub's patterns have, are taken literally.
+        ("old/[12].csv", ["old/1.csv", "old/2.csv"]),
+    ],
+)
+def test_a_cards_patterns_mean_what_they_mean_on_the_hub(
+    pattern: str, expected: list[str], tmp_path: Path
+) -> None:
+    card = tmp_path / "README.md"
+    entry = json.dumps({"split": "test", "path": pattern})
+    card.write_text(f"---\nconfigs: [{{data_files: [{entry}]}}]\n---\n", encoding="utf-8")
+    names = ["a.csv", "old/1.csv", "old/2.csv", "old/x/3.csv"]
+    assert split_files(names, card) == {"test": expected}
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "no front matter",

@@ -56,9 +56,9 @@ class Visitor:
         message = self.post(callback, values)
         if not message["success"]:
             return str(message["output"]["error"])
-        (status, *rest) = message["output"]["data"]
+        status = str(message["output"]["data"][0])
         assert "refused" in status, "the event succeeded"
-        return str(status)
+        return status
 
     def _open(self, path: str, body: bytes | None = None) -> Any:
         request = urllib.request.Request(
