@@ -17,6 +17,8 @@ from scoring.paths import is_folder, typed_path
 from scoring.results import SubsetResults, read_eval_set
 
 DEFAULT_RESULTS = HubId("allenai/reward-bench-results")
+REFERENCE_FREE = "_ref_free"
+"""Upstream's mark behind a DPO model's name, for its score without the reference model."""
 NOT_ON_THE_HUB = ("openai/", "anthropic/", "google/", "cohere/", "poll/", "ai2/", "my_model/")
 
 _MODEL_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
@@ -118,7 +120,7 @@ def model_url(name: str) -> str | None:
         return None
     if name.lower().startswith(NOT_ON_THE_HUB):
         return None
-    return f"https://huggingface.co/{name}"
+    return f"https://huggingface.co/{name.removesuffix(REFERENCE_FREE)}"
 
 
 def read_snapshot(path: Path = SNAPSHOT) -> Leaderboard:

@@ -59,7 +59,9 @@ class Runs:
         if stop is not None:
             stop.set()
 
-    def start(self, owner: str, model: object, table: PairTable, rows: Rows) -> Iterator[Progress]:
+    def start(
+        self, owner: str, model: object, table: PairTable, rows: Rows, selection: str = ""
+    ) -> Iterator[Progress]:
         """Score rows of a table, as a stream of progress; what is scored is kept on disk.
 
         Args:
@@ -67,6 +69,7 @@ class Runs:
             model: what the person typed.
             table: where the pairs are.
             rows: which of them.
+            selection: in words, how they were chosen.
 
         Raises:
             KnownError: before anything is scored: too many or no pairs, or no such model.
@@ -75,7 +78,7 @@ class Runs:
         self._check(model, rows)
         with self._owned(owner) as stop:
             yield Progress("loading", len(rows))
-            yield from self._score(str(model), table, rows, stop)
+            yield from self._score(str(model), table, rows, selection, stop)
 
     def visible(self, own: Sequence[str]) -> list[Run]:
         """The runs a person may see, newest first: their own; on this machine alone, all."""
@@ -128,13 +131,13 @@ class Runs:
             self._device.release()
 
     def _score(
-        self, model: str, table: PairTable, rows: Rows, stop: threading.Event
+        self, model: str, table: PairTable, rows: Rows, selection: str, stop: threading.Event
     ) -> Iterator[Progress]:
         from scoring.run import score
 
         settings = RunSettings()
         loaded = self._warm.get(locate(model, self._settings.model_policy, self._hub), settings)
-        facts = loaded.facts(settings, table.id, len(rows))
+        facts = loaded.facts(settings, table.id, len(rows), selection)
         run = Run.create(self._settings.runs, facts)
         self._active = run.id
         progress = Progress("running", len(rows), run)

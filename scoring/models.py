@@ -149,7 +149,9 @@ class RewardModel:
         limits = [_positions(self.model), self.tokenizer.model_max_length]
         return Formatter(self.tokenizer, min(limit for limit in limits if limit), settings)
 
-    def facts(self, settings: RunSettings, pairs: str, n_pairs: int) -> RunFacts:
+    def facts(
+        self, settings: RunSettings, pairs: str, n_pairs: int, selection: str = ""
+    ) -> RunFacts:
         """Everything that a number scored with this model rests on."""
         formatter = self.formatter(settings)
         return RunFacts(
@@ -164,6 +166,7 @@ class RewardModel:
             pairs=pairs,
             n_pairs=n_pairs,
             seed=settings.seed,
+            selection=selection,
             versions={name: importlib.metadata.version(name) for name in ("torch", "transformers")},
         )
 

@@ -61,7 +61,14 @@ class Run:
             if status not in get_args(Status):
                 raise ValueError(f"no status {status!r}")
             return cls(folder, facts, status, float(started), float(seconds))
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        except (
+            OSError,
+            ArithmeticError,
+            LookupError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ) as error:
             raise KnownError(f"{folder.name!r} is not a stored run.") from error
 
     def record(self, packs: Iterable[tuple[ScoredPair, ...]]) -> Iterator[tuple[ScoredPair, ...]]:

@@ -114,7 +114,11 @@ class RunSettings:
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What a run was made with, as shown beside its numbers and stored in its folder."""
+    """What a run was made with, as shown beside its numbers and stored in its folder.
+
+    pairs: the source of the pairs; selection: in words, which of them; n_pairs: how many.
+    seed: of the order in which they were scored.
+    """
 
     model: str
     revision: str
@@ -127,4 +131,5 @@ class RunFacts:
     pairs: str
     n_pairs: int
     seed: int
+    selection: str = ""
     versions: dict[str, str] = field(default_factory=dict)

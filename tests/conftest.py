@@ -29,5 +29,8 @@ def demo_pairs() -> list[Pair]:
 
 @pytest.fixture(scope="session")
 def demo_model() -> RewardModel:
+    import torch
+
+    torch.set_num_threads(1)  # so small a model loses more to waiting threads than it gains
     spec = ModelSpec("demo", str(DEMO_MODEL), "test")
     return load(spec, RunSettings(device="cpu", dtype="float32"))

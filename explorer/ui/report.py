@@ -13,7 +13,7 @@ from scoring.record import Run
 def cards_html(summary: Summary, median_margin: float | None, whole: bool) -> str:
     """The numbers that matter most.
 
-    whole: whether all pairs of the table were asked for.
+    whole: whether every pair of the table was scored.
     """
     total, interval = summary.total, summary.total.interval
     sections = sum(score is not None for score in summary.sections.values())
@@ -108,6 +108,7 @@ def facts_html(run: Run) -> str:
         "model": facts.model,
         "revision": facts.revision,
         "pairs": f"{facts.n_pairs:,} · {facts.pairs}",
+        "selection": facts.selection,
         "device": facts.device,
         "dtype": facts.dtype,
         "max_length": length,

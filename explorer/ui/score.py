@@ -130,6 +130,14 @@ def build_score(settings: Settings) -> ScoreView:
     )  # fmt: skip
 
 
+class Selection(NamedTuple):
+    """Rows of a table, and in words how they were chosen."""
+
+    table: PairTable
+    rows: Rows
+    words: str
+
+
 @dataclass(frozen=True)
 class Score:
     """The tab's callbacks.
@@ -143,7 +151,7 @@ class Score:
     @guarded
     def count(self, *choice: Any) -> str:
         """How many pairs are chosen, and from where."""
-        table, rows = self.chosen(*choice)
+        table, rows, _ = self.chosen(*choice)
         if not len(rows):
             return note(text("score.none_selected"))
         return note(text("score.selected", n=f"{len(rows):,}", source=table.source.name))
@@ -154,9 +162,10 @@ class Score:
     ) -> Iterator[RunShown]:
         """Score, showing each pack as it comes."""
         try:
-            table, rows = self.chosen(*choice)
-            for progress in self.runs.start(request.session_hash or "", model, table, rows):
-                yield shown(progress, str(model), own, len(rows) == len(table))
+            table, rows, words = self.chosen(*choice)
+            owner = request.session_hash or ""
+            for progress in self.runs.start(owner, model, table, rows, words):
+                yield shown(progress, str(model), own, len(table))
         except KnownError as error:
             yield _only_status(_status(Progress("refused", 0, message=str(error)), ""))
 
@@ -164,32 +173,37 @@ class Score:
         """End this session's run after its present pack."""
         self.runs.stop(request.session_hash)
 
-    def chosen(self, *choice: Any) -> tuple[PairTable, Rows]:
-        """The table and the rows of it that are to be scored.
+    def chosen(self, *choice: Any) -> Selection:
+        """What is to be scored.
 
         Raises:
             KnownError: a number that is none, or too small or large.
         """
-        *selection, which, per_subset, seed = choice
-        table, rows = self.browse.selection(*selection)
+        *filtered, which, per_subset, seed = choice
+        table, rows = self.browse.selection(*filtered)
         if which == BY_FILTER:
-            return table, rows
+            _, query, sections, subsets = filtered
+            parts = [f"“{query}”" if query else "", *(sections or ()), *(subsets or ())]
+            words = ", ".join(part for part in parts if part) or text("score.no_filter")
+            return Selection(table, rows, text("score.selection_filter", filters=words))
         wanted = _whole(text("score.per_subset"), per_subset, 1, MOST_PER_SUBSET)
         seed = _whole(text("score.seed"), seed, 0, 2**32 - 1)
-        return table, rows_per_subset(table, wanted, seed)
+        words = text("score.selection_subset", n=wanted, seed=seed)
+        return Selection(table, rows_per_subset(table, wanted, seed), words)
 
 
-def _whole(name: str, value: object, low: int, high: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise KnownError(f"{name} is {value!r}; it must be a whole number, {low} to {high:,}.")
-    return int(value)
+def _whole(name: str, value: Any, low: int, high: int) -> int:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and low <= value <= high and float(value).is_integer():
+        return int(value)
+    raise KnownError(f"{name} is {str(value)[:40]}; it must be a whole number, {low} to {high:,}.")
 
 
-def shown(progress: Progress, model: str, own: list[str], whole: bool) -> RunShown:
+def shown(progress: Progress, model: str, own: list[str], n_table: int) -> RunShown:
     """A run at a moment.
 
     own: the runs this session had before; the present one is added.
-    whole: whether the run covers the whole table.
+    n_table: pairs of the whole table.
     """
     if not progress.scored:
         return _only_status(_status(progress, model))
@@ -199,7 +213,7 @@ def shown(progress: Progress, model: str, own: list[str], whole: bool) -> RunSho
     margins = [pair.margin for pair in progress.scored if pair.margin is not None]
     return RunShown(
         _status(progress, model),
-        cards_html(summary, median(margins) if margins else None, whole),
+        cards_html(summary, median(margins) if margins else None, summary.total.n == n_table),
         sections_html(summary),
         gr.update(value=painted(margin_figure(margins)), visible=True),
         gr.update(value=_newest(progress), visible=True),

@@ -98,20 +98,20 @@ def test_the_run_says_what_it_was_made_with(stream: list[Progress], demo: PairTa
     assert facts.versions.keys() == {"torch", "transformers"}
 
 
-def test_the_same_selection_scores_the_same(
-    stream: list[Progress], runs: Runs, demo: PairTable, rows: Rows
-) -> None:
-    assert list(runs.start("me", "demo", demo, rows))[-1].scored == stream[-1].scored
+def test_the_same_selection_scores_the_same(runs: Runs, demo: PairTable, rows: Rows) -> None:
+    former, later = (list(runs.start("me", "demo", demo, rows[:5]))[-1] for _ in range(2))
+    assert former.scored == later.scored
+    assert run_of(former).id != run_of(later).id
 
 
 def test_each_pack_is_on_disk_before_it_is_shown(runs: Runs, demo: PairTable, rows: Rows) -> None:
     seen = 0
-    for progress in runs.start("me", "demo", demo, rows):
+    for progress in runs.start("me", "demo", demo, rows[:20]):
         if progress.stage == "running":
             run = Run.open(run_of(progress).folder)
             assert (run.status, tuple(run.rows())) == ("running", progress.scored)
             seen += 1
-    assert seen == 3
+    assert seen == 2
 
 
 def test_a_model_may_be_a_folder_of_this_machine(runs: Runs, demo: PairTable, rows: Rows) -> None:
