@@ -32,7 +32,7 @@ class ModelPolicy:
 
     demo: folder of the bundled model.
     local_folders: whether any folder of this machine may be loaded.
-    max_gigabytes: the largest weights, in 10^9 bytes; None means no limit.
+    max_gigabytes: the largest weights fetched from the Hub, in 10^9 bytes; None means no limit.
     """
 
     demo: Path

@@ -153,9 +153,12 @@ def _matches(name: str, pattern: str) -> bool:
     >>> _matches("data/raw-0.csv", "data/raw-*"), _matches("old/a.csv", "*.csv")
     (True, False)
     """
-    parts = re.split(r"(\*\*/?|\*|\?)", pattern)
     known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    expression = "".join(known.get(part, re.escape(part)) for part in parts)
+    parts = re.split(r"(\*\*/?|\*|\?|\[[\w-]+\])", pattern)
+    expression = "".join(
+        part if part.startswith("[") and part.endswith("]") else known.get(part, re.escape(part))
+        for part in parts
+    )
     return re.fullmatch(expression, name) is not None
 
 
