@@ -107,6 +107,11 @@ class PairTable:
             for name in TEXT_COLUMNS
         }
 
+    def find(self, key: str | None) -> dict[str, str] | None:
+        """All columns of the row with that key; None where there is none."""
+        row = self.row_of_key.get(key or "")
+        return None if row is None else self.cells(row)
+
     def cells(self, row: int) -> dict[str, str]:
         """All columns of one row."""
         return {name: self.arrow.column(name)[row].as_py() for name in self.arrow.column_names}

@@ -2,8 +2,7 @@
 
 import time
 from dataclasses import dataclass
-from random import randrange
-from typing import Any, NamedTuple
+from typing import Any
 
 import gradio as gr
 
@@ -11,11 +10,11 @@ from explorer.runs import Runs, failures
 from explorer.sources import Shelf
 from explorer.table import PairTable
 from explorer.text import text
-from explorer.ui.browse import EVENT, PagerView, build_grid, build_pager, neighbour
 from explorer.ui.errors import guarded
-from explorer.ui.grids import Column, Grid, cut, grid, page_holding, page_of
+from explorer.ui.grids import Column, cut
+from explorer.ui.listing import EVENT, ListTab, ListView, build_list, listing, wire_list
 from explorer.ui.markup import note, signed
-from explorer.ui.reader import ReaderView, build_reader, pair_html, position_html
+from explorer.ui.reader import pair_html
 from explorer.ui.report import facts_html
 from explorer.ui.score import ScoreView
 from scoring.record import Run
@@ -24,50 +23,29 @@ from scoring.spec import ScoredPair
 
 @dataclass(frozen=True)
 class FailuresView:
-    """The tab's components and what a session remembers of it."""
+    """The tab's components."""
 
     run: gr.Dropdown
     summary: gr.HTML
-    grid: gr.Dataframe
-    pager: PagerView
-    reader: ReaderView
+    pairs: ListView
     facts: gr.HTML
-    open_key: gr.State
-    page: gr.State
 
     @property
     def outputs(self) -> list[gr.components.Component]:
-        """The components that a `FailureList` fills."""
-        listed = [self.summary, self.grid, self.pager.words, self.page]
-        return [*listed, self.reader.position, self.reader.pair, self.open_key, self.facts]
-
-
-class FailureList(NamedTuple):
-    """What the list and the reader show, in the order of `FailuresView.outputs`."""
-
-    summary: str
-    grid: Grid
-    page_words: str
-    page: int
-    position: str
-    pair: str
-    open_key: str | None
-    facts: str
+        """What a turn of the list fills."""
+        return [self.summary, self.facts, *self.pairs.outputs]
 
 
 def build_failures() -> FailuresView:
     """Lay the tab out where it is called."""
     run = gr.Dropdown([], label=text("failures.run"), info=text("failures.run_info"), elem_id="run")
     summary = gr.HTML(note(text("failures.none")))
-    table = build_grid("failures", ["20%", "10%", "12%", "12%", "46%"])
-    pager = build_pager()
-    reader = build_reader()
-    facts = gr.HTML()
-    return FailuresView(run, summary, table, pager, reader, facts, gr.State(None), gr.State(1))
+    failed = build_list("failures", ["20%", "10%", "12%", "12%", "46%"])
+    return FailuresView(run, summary, failed, gr.HTML())
 
 
 @dataclass(frozen=True)
-class Failures:
+class Failures(ListTab):
     """The tab's callbacks. `state` is (own runs, run id, key, page, diff)."""
 
     shelf: Shelf[PairTable]
@@ -78,85 +56,40 @@ class Failures:
         """The runs to choose from; the wanted one chosen, else the present, else the newest."""
         runs = self.runs.visible(own)
         ids = [run.id for run in runs]
-        chosen = next((run_id for run_id in (wanted, present) if run_id in ids), None)
-        chosen = chosen or (ids[0] if ids else None)
+        chosen = next((run_id for run_id in (wanted, present, *ids) if run_id in ids), None)
         return gr.update(choices=[(_name(run), run.id) for run in runs], value=chosen)
 
     @guarded
-    def show(self, *state: Any) -> FailureList:
+    def show(self, *state: Any) -> tuple[Any, ...]:
         """The first page of a run, its worst failure open."""
-        return self._listing(state, None, 1)
+        return self.at(state, None, 1)
 
-    @guarded
-    def page_before(self, *state: Any) -> FailureList:
-        """Turn one page back."""
-        return self._listing(state, state[2], state[3] - 1)
+    def keys(self, state: tuple[Any, ...]) -> list[str]:
+        """The keys of the failures, the worst first."""
+        return [pair.key for pair in failures(self._scored(state)[1])]
 
-    @guarded
-    def page_after(self, *state: Any) -> FailureList:
-        """Turn one page on."""
-        return self._listing(state, state[2], state[3] + 1)
+    def at(self, state: tuple[Any, ...], key: str | None, page: int) -> tuple[Any, ...]:
+        """What the run came to, how it was made, the list and the reader."""
+        run, scored = self._scored(state)
+        lost = failures(scored)
+        by_key = {pair.key: pair for pair in lost}
+        shown = listing(
+            _columns(),
+            list(by_key),
+            lambda place: self._row(lost[place]),
+            lambda open_key: self._pair(by_key.get(open_key or ""), state[-1]),
+            key=key,
+            page=page,
+        )
+        return (note(_summary(run, scored, lost), "count"), facts_html(run) if run else "", *shown)
 
-    @guarded
-    def pair_before(self, *state: Any) -> FailureList:
-        """Open the failure before the open one."""
-        return self._stepped(state, -1)
-
-    @guarded
-    def pair_after(self, *state: Any) -> FailureList:
-        """Open the failure after the open one."""
-        return self._stepped(state, 1)
-
-    @guarded
-    def random_pair(self, *state: Any) -> FailureList:
-        """Open any failure."""
-        return self._stepped(state, randrange(1, 2**20))  # noqa: S311 - no secret
-
-    @guarded
-    def open_row(self, event: gr.SelectData, *state: Any) -> FailureList:
-        """Open the failure of the row that was clicked."""
-        return self._listing(state, event.row_value[0], state[3])
-
-    @guarded
-    def redraw(self, *state: Any) -> FailureList:
-        """Show the same again, with or without the diff."""
-        return self._listing(state, state[2], state[3])
-
-    def _stepped(self, state: tuple[Any, ...], step: int) -> FailureList:
-        lost = self._lost(state)[2]
-        key, place = neighbour([pair.key for pair in lost], state[2], step)
-        return self._listing(state, key, page_holding(place))
-
-    def _lost(
-        self, state: tuple[Any, ...]
-    ) -> tuple[Run | None, list[ScoredPair], list[ScoredPair]]:
-        """The run, all its pairs, and those that it did not win."""
+    def _scored(self, state: tuple[Any, ...]) -> tuple[Run | None, list[ScoredPair]]:
+        """The run and all its pairs; none where none was chosen."""
         own, run_id = state[:2]
         if run_id is None:
-            return None, [], []
+            return None, []
         run = self.runs.open(run_id, own)
-        scored = run.rows()
-        return run, scored, failures(scored)
-
-    def _listing(self, state: tuple[Any, ...], key: str | None, page: int) -> FailureList:
-        run, scored, lost = self._lost(state)
-        by_key = {pair.key: pair for pair in lost}
-        keys = list(by_key)
-        if key not in by_key:
-            key = keys[0] if keys else None
-        here = page_of(len(lost), page)
-        open_pair = by_key[key] if key else None
-        cells = self._cells_of(open_pair) if open_pair else None
-        return FailureList(
-            note(_summary(run, scored, lost), "count"),
-            grid(_columns(), [self._row(pair) for pair in lost[here.start : here.stop]], key),
-            note(here.words),
-            here.number,
-            position_html(keys, key),
-            pair_html(cells, key, state[4], open_pair),
-            key,
-            facts_html(run) if run else "",
-        )
+        return run, run.rows()
 
     def _cells_of(self, pair: ScoredPair) -> dict[str, str] | None:
         """The very texts that were scored, from whatever table holds them; None where none does."""
@@ -165,6 +98,11 @@ class Failures:
             if row is not None:
                 return table.cells(row)
         return None
+
+    def _pair(self, pair: ScoredPair | None, diff: object) -> str:
+        if pair is None:
+            return pair_html(None, None, diff)
+        return pair_html(self._cells_of(pair), pair.key, diff, pair)
 
     def _row(self, pair: ScoredPair) -> list[Any]:
         prompt = (self._cells_of(pair) or {}).get("prompt", "")
@@ -200,26 +138,6 @@ def _name(run: Run) -> str:
     )
 
 
-def wire_failures(view: FailuresView, tab: Failures, score: ScoreView, opened: gr.Tab) -> None:
-    """Connect the components; the tab is brought up to date when it is opened."""
-    reader = view.reader
-    state = [score.own_runs, view.run, view.open_key, view.page, reader.diff]
-    runs = [score.own_runs, score.run_id, view.run]
-    chosen = opened.select(tab.choices, runs, view.run, **EVENT)
-    chosen.then(tab.show, state, view.outputs, **EVENT)
-    for trigger, callback in (
-        (view.run.input, tab.show),
-        (view.pager.previous.click, tab.page_before),
-        (view.pager.next.click, tab.page_after),
-        (reader.previous.click, tab.pair_before),
-        (reader.next.click, tab.pair_after),
-        (reader.random.click, tab.random_pair),
-        (reader.diff.input, tab.redraw),
-        (view.grid.select, tab.open_row),
-    ):
-        trigger(callback, state, view.outputs, **EVENT)
-
-
 def _columns() -> list[Column]:
     return [
         Column(text("list.key")),
@@ -228,3 +146,13 @@ def _columns() -> list[Column]:
         Column(text("list.rejected_reward"), signed),
         Column(text("list.prompt")),
     ]
+
+
+def wire_failures(view: FailuresView, tab: Failures, score: ScoreView, opened: gr.Tab) -> None:
+    """Connect the components; the tab is brought up to date when it is opened."""
+    state = [score.own_runs, view.run, *view.pairs.state]
+    runs = [score.own_runs, score.run_id, view.run]
+    chosen = opened.select(tab.choices, runs, view.run, **EVENT)
+    for changed in (chosen.then, view.run.input):
+        changed(tab.show, state, view.outputs, **EVENT)
+    wire_list(view.pairs, tab, state, view.outputs)

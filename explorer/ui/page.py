@@ -13,7 +13,7 @@ from explorer.settings import ASSETS, Settings
 from explorer.sources import Shelf
 from explorer.table import PairTable
 from explorer.text import text
-from explorer.ui.browse import EVENT, Browse, BrowseView, build_browse, refreshing, wire_browse
+from explorer.ui.browse import Browse, BrowseView, build_browse, refreshing, wire_browse
 from explorer.ui.errors import guarded
 from explorer.ui.failures import Failures, FailuresView, build_failures, wire_failures
 from explorer.ui.leaderboard import (
@@ -22,6 +22,7 @@ from explorer.ui.leaderboard import (
     build_leaderboard_tab,
     showing,
 )
+from explorer.ui.listing import EVENT
 from explorer.ui.markup import tag
 from explorer.ui.score import Score, ScoreView, build_score, wire_score
 from explorer.ui.sourcebar import SourceBarView, build_sourcebar, sourcebar

@@ -15,9 +15,10 @@ from explorer.runs import Progress, Runs, failures
 from explorer.settings import Settings
 from explorer.table import PairTable, Rows
 from explorer.text import text
-from explorer.ui.browse import EVENT, Browse, BrowseView, build_grid
+from explorer.ui.browse import Browse, BrowseView
 from explorer.ui.errors import guarded
 from explorer.ui.grids import PAGE_ROWS, Column, Grid, grid
+from explorer.ui.listing import EVENT, build_grid
 from explorer.ui.markup import note, signed, tag
 from explorer.ui.report import cards_html, facts_html, sections_html
 from explorer.ui.theme import painted
