@@ -1,4 +1,5 @@
-# docker build -t rewardbench-explorer . && docker run --rm -p 7860:7860 rewardbench-explorer
+# docker build -t rewardbench-explorer .
+# docker run -p 7860:7860 -v rewardbench:/home/explorer/.cache rewardbench-explorer
 FROM python:3.12-slim
 
 WORKDIR /app
@@ -13,6 +14,7 @@ COPY assets assets
 
 RUN useradd --create-home explorer
 USER explorer
-ENV GRADIO_SERVER_NAME=0.0.0.0 GRADIO_SERVER_PORT=7860
+ENV GRADIO_SERVER_NAME=0.0.0.0 GRADIO_SERVER_PORT=7860 EXPLORER_PUBLIC=1
+RUN mkdir -p /home/explorer/.cache
 EXPOSE 7860
 CMD ["python", "app.py"]

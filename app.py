@@ -43,6 +43,8 @@ def main() -> None:
             js=SCRIPT.read_text(encoding="utf-8"),
             footer_links=[],
             run_history=False,
+            max_file_size="1kb",
+            share=False,
             ssr_mode=False,
         )
     except KnownError as error:

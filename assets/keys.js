@@ -19,7 +19,8 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest("input, textarea, select, [contenteditable=true]")) return;
+    const field = event.target.closest("input, textarea, select, [contenteditable=true]");
+    if (field && !["checkbox", "radio"].includes(field.type)) return;
     const button = { j: ".reader-next", k: ".reader-previous", r: ".reader-random" }[event.key];
     if (button) visible(button)?.click();
     if (event.key === "/") {

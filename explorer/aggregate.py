@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from explorer.statistics import Interval, wilson
-from scoring.benchmark import SUBSETS, overall_score, section_of, section_scores
+from scoring.benchmark import COUNTS, SUBSETS, overall_score, section_of, section_scores
 from scoring.spec import Outcome, ScoredPair
 
 
@@ -59,6 +59,11 @@ class Summary:
     section_tallies: dict[str, Tally]
     score: float | None
     truncated: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether these are the benchmark's own pairs, all of them, as far as counts can tell."""
+        return {name: sum(tally.counts.values()) for name, tally in self.subsets.items()} == COUNTS
 
 
 def summarise(scored: Iterable[ScoredPair]) -> Summary:

@@ -47,7 +47,7 @@ class ResultsSource:
 class LeaderboardRow:
     """One model. Scores are 0 to 1; None where no subset of a section is known.
 
-    rank: from 1, equal scores sharing the better rank; None without a score.
+    rank: from 1, equal scores sharing the better rank; None where a section is unknown.
     url: the model's page, None where its name is no Hub id or is cut short.
     """
 
@@ -92,11 +92,12 @@ def build_leaderboard(
     for result in results:
         sections = section_scores(result.accuracies)
         scored.append((overall_score(sections), sections, result))
-    scored.sort(key=lambda item: -1.0 if item[0] is None else item[0], reverse=True)
-    scores = [score for score, _, _ in scored]
+    # A mean of fewer sections is no rival of a whole one: those come below, without a rank.
+    scored.sort(key=lambda item: (None not in item[1].values(), item[0] or 0.0), reverse=True)
+    scores = [score for score, sections, _ in scored if None not in sections.values()]
     rows = tuple(
         LeaderboardRow(
-            rank=None if score is None else scores.index(score) + 1,
+            rank=None if None in sections.values() or score is None else scores.index(score) + 1,
             model=result.model,
             model_type=result.model_type,
             sections=sections,
@@ -164,9 +165,9 @@ def fetch_results(hub_id: HubId, hub: Hub, *, local_only: bool = False) -> Leade
     Raises:
         KnownError: the dataset cannot be had, or has no readable result.
     """
-    folder = hub.snapshot(
-        hub_id, "dataset", ["eval-set/*.json"], token=False, local_only=local_only
-    )
+    listing = hub.look(hub_id, "dataset", token=False, local_only=local_only)
+    names = [name for name in listing.sizes if re.fullmatch(r"eval-set/.+\.json", name)]
+    folder = hub.fetch(listing, names, token=False)
     board = read_results_folder(folder, "hub")
     source = ResultsSource("hub", hub_id.repo, folder.name, board.source.date)
     return Leaderboard(source, board.rows, board.remarks)

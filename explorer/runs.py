@@ -6,20 +6,23 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 from explorer.settings import Settings
 from explorer.table import PairTable, Rows
 from scoring.errors import KnownError
-from scoring.hub import Hub
+from scoring.hub import Hub, first_line
 from scoring.models import WarmModel, locate
 from scoring.pairs import as_pairs
 from scoring.record import Run, Status, stored_runs
-from scoring.spec import RunSettings, ScoredPair
+from scoring.spec import RunFacts, RunSettings, ScoredPair
 
 logger = logging.getLogger(__name__)
 
 LONGEST_MODEL_NAME = 500
+DEVICE_SECONDS = 1.0
+"""How long a run waits for one that is just ending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,26 +83,39 @@ class Runs:
             yield Progress("loading", len(rows))
             yield from self._score(str(model), table, rows, selection, stop)
 
-    def visible(self, own: Sequence[str]) -> list[Run]:
+    def visible(self, own: object) -> list[Run]:
         """The runs a person may see, newest first: their own; on this machine alone, all."""
         return [
-            replace(run, status="stopped")  # its server was killed
-            if run.status == "running" and run.id != self._active
-            else run
+            self._present(run)
             for run in stored_runs(self._settings.runs)
-            if not self._settings.on_space or run.id in own
+            if self._may_see(run.id, own)
         ]
 
-    def open(self, run_id: object, own: Sequence[str]) -> Run:
+    def open(self, run_id: object, own: object) -> Run:
         """A run that the person may see.
 
         Raises:
             KnownError: there is none of that name, or it is someone else's.
         """
-        for run in self.visible(own):
-            if run.id == run_id:
-                return run
-        raise KnownError("There is no such run. Choose one from the list, or score some pairs.")
+        try:
+            if not isinstance(run_id, str) or Path(run_id).name != run_id:
+                raise KnownError("A run's id is one name.")
+            if not self._may_see(run_id, own):
+                raise KnownError("The run is someone else's.")
+            return self._present(Run.open(self._settings.runs / run_id))
+        except KnownError as error:
+            raise KnownError(
+                "There is no such run. Choose one from the list, or score some pairs."
+            ) from error
+
+    def _may_see(self, run_id: str, own: object) -> bool:
+        """An id that a person holds is permission: it cannot be guessed."""
+        return not self._settings.public or (isinstance(own, list) and run_id in own)
+
+    def _present(self, run: Run) -> Run:
+        """A run as it stands now: one that says "running" but is not was killed."""
+        killed = run.status == "running" and run.id != self._active
+        return replace(run, status="stopped", n_scored=len(run.rows())) if killed else run
 
     def _check(self, model: object, rows: Rows) -> None:
         if not isinstance(model, str) or len(model) > LONGEST_MODEL_NAME:
@@ -121,8 +137,11 @@ class Runs:
     @contextmanager
     def _owned(self, owner: str) -> Iterator[threading.Event]:
         """The device, for one owner; the event ends the run."""
-        if not self._device.acquire(timeout=1):
-            raise KnownError("Another run is under way on this device. Try again when it is done.")
+        if not self._device.acquire(timeout=DEVICE_SECONDS):
+            raise KnownError(
+                "Another run is under way on this device, and it takes one at a time. "
+                "Try again in a while."
+            )
         try:
             self._stops[owner] = threading.Event()
             yield self._stops[owner]
@@ -138,8 +157,7 @@ class Runs:
         settings = RunSettings()
         loaded = self._warm.get(locate(model, self._settings.model_policy, self._hub), settings)
         facts = loaded.facts(settings, table.id, len(rows), selection)
-        run = Run.create(self._settings.runs, facts)
-        self._active = run.id
+        run = self._created(facts)
         progress = Progress("running", len(rows), run)
         status: Status = "stopped"
         started = time.monotonic()
@@ -155,17 +173,45 @@ class Runs:
             status = "finished" if len(progress.scored) == len(rows) else "stopped"
         except KnownError as error:
             status, progress = "failed", replace(progress, message=str(error))
+        except OSError as error:
+            message = f"The disk does not take what was scored: {first_line(error)}."
+            status, progress = "failed", replace(progress, message=message)
         except Exception:
             status = "failed"
             logger.exception("run %s failed", run.id)
             progress = replace(progress, message=f"An error of ours; it is in the log ({run.id}).")
         finally:
-            run = run.ended(status, progress.seconds)
             self._active = None
+            run = _ended(run, status, progress)
         yield replace(progress, stage=status, run=run)
+
+    def _created(self, facts: RunFacts) -> Run:
+        try:
+            run = Run.create(self._settings.runs, facts)
+        except OSError as error:
+            raise KnownError(
+                f"Runs cannot be kept in {self._settings.runs}: {first_line(error)}. "
+                "Make room, or set EXPLORER_HOME to a folder that can be written."
+            ) from error
+        self._active = run.id
+        return run
+
+
+def _ended(run: Run, status: Status, progress: Progress) -> Run:
+    """Write down how a run ended; where the disk refuses even that, the page still says it."""
+    try:
+        return run.ended(status, progress.seconds, len(progress.scored))
+    except OSError:
+        logger.exception("the end of run %s could not be written", run.id)
+        return replace(run, status=status)
 
 
 def failures(scored: Sequence[ScoredPair]) -> list[ScoredPair]:
-    """Pairs that were not won although both rewards are known, the worst margin first."""
-    lost = [pair for pair in scored if pair.outcome in ("loss", "tie")]
-    return sorted(lost, key=lambda pair: (pair.margin or 0.0, pair.key))
+    """Pairs that were not won, the worst margin first; those without a reward come last."""
+    lost = [pair for pair in scored if pair.outcome != "win"]
+    return sorted(lost, key=_worst_first)
+
+
+def _worst_first(pair: ScoredPair) -> tuple[bool, float, str]:
+    missing = pair.outcome == "missing"
+    return missing, 0.0 if missing or pair.margin is None else pair.margin, pair.key

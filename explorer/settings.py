@@ -13,8 +13,8 @@ DEMO_PAIRS = ASSETS / "demo" / "pairs.jsonl"
 DEMO_MODEL = ASSETS / "demo" / "model"
 SNAPSHOT = ASSETS / "leaderboard" / "paper-v2.csv"
 
-SPACE_MAX_PAIRS = 300
-SPACE_MAX_MODEL_GB = 4.0
+PUBLIC_MAX_PAIRS = 300
+PUBLIC_MAX_MODEL_GB = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +24,14 @@ class Settings:
     pairs, results: what the owner wants shown; None means the default.
     max_pairs: pairs one run may score; None means no limit.
     max_model_gigabytes: weights a model may have, in 10^9 bytes; None means no limit.
-    on_space: whether strangers use this server; local paths are refused then.
+    public: whether strangers use this server; local paths are refused then.
     """
 
     home: Path
     pairs: str | None = None
     results: str | None = None
     offline: bool = False
-    on_space: bool = False
+    public: bool = False
     max_pairs: int | None = None
     max_model_gigabytes: float | None = None
     server_name: str = "127.0.0.1"
@@ -45,7 +45,7 @@ class Settings:
     @property
     def model_policy(self) -> ModelPolicy:
         """What may be loaded here."""
-        return ModelPolicy(DEMO_MODEL, not self.on_space, self.max_model_gigabytes)
+        return ModelPolicy(DEMO_MODEL, not self.public, self.max_model_gigabytes)
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
@@ -57,9 +57,9 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
     >>> read_settings({"GRADIO_SERVER_PORT": "8000", "SPACE_ID": "me/space"}).server_port
     8000
     """
-    on_space = bool(environ.get("SPACE_ID"))
+    public = bool(environ.get("SPACE_ID")) or _switch(environ, "EXPLORER_PUBLIC")
     home = environ.get("EXPLORER_HOME") or "~/.cache/rewardbench-explorer"
-    max_pairs = _number(environ, "EXPLORER_MAX_PAIRS", SPACE_MAX_PAIRS if on_space else None)
+    max_pairs = _number(environ, "EXPLORER_MAX_PAIRS", PUBLIC_MAX_PAIRS if public else None)
     port = _number(environ, "GRADIO_SERVER_PORT", 7860) or 7860
     for name, value, most in (
         ("EXPLORER_MAX_PAIRS", max_pairs or 1, 1e12),
@@ -72,10 +72,10 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         pairs=environ.get("EXPLORER_PAIRS", "").strip() or None,
         results=environ.get("EXPLORER_RESULTS", "").strip() or None,
         offline=_switch(environ, "EXPLORER_OFFLINE"),
-        on_space=on_space,
+        public=public,
         max_pairs=None if max_pairs is None else int(max_pairs),
         max_model_gigabytes=_number(
-            environ, "EXPLORER_MAX_MODEL_GB", SPACE_MAX_MODEL_GB if on_space else None
+            environ, "EXPLORER_MAX_MODEL_GB", PUBLIC_MAX_MODEL_GB if public else None
         ),
         server_name=environ.get("GRADIO_SERVER_NAME") or "127.0.0.1",
         server_port=int(port),

@@ -6,6 +6,7 @@ background, and offers what arrives; it never takes away what a session is looki
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
@@ -66,6 +67,7 @@ class Shelf(Generic[T]):
         self._items: dict[str, T] = {}
         self._passed_over: dict[str, str] = {}
         self._thread: threading.Thread | None = None
+        self._asked: float | None = None
         self._rank = self._open()
 
     def _open(self) -> int:
@@ -81,7 +83,7 @@ class Shelf(Generic[T]):
     def _add(self, item: T) -> None:
         with self._lock:
             self._best = item.id
-            self._items.setdefault(item.id, item)
+            self._items[item.id] = item
 
     @property
     def best(self) -> str:
@@ -97,6 +99,11 @@ class Shelf(Generic[T]):
     def fetching(self) -> bool:
         """Whether the network is being asked right now."""
         return self._thread is not None and self._thread.is_alive()
+
+    @property
+    def asked(self) -> float | None:
+        """When the network was last asked, in seconds since 1970; None where it never was."""
+        return self._asked
 
     def all(self) -> list[T]:
         """Everything that was ever shown here, oldest first."""
@@ -140,6 +147,7 @@ class Shelf(Generic[T]):
                 self._passed_over[candidate.label] = f"it could not be read: {first_line(error)}"
         for candidate in self._candidates[self._rank :]:
             self._passed_over.pop(candidate.label, None)
+        self._asked = time.time()
 
 
 def pair_shelf(settings: Settings, hub: Hub) -> Shelf[PairTable]:

@@ -1,11 +1,11 @@
 """Whether the Hugging Face Hub may be asked, and fetching from it without giving away a token."""
 
+import glob
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Literal
 
@@ -51,6 +51,17 @@ def parse_hub_id(text: str) -> HubId | None:
     return HubId(match["repo"], match["split"], match["revision"])
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a repository holds at one commit. sizes: file name -> bytes."""
+
+    hub_id: HubId
+    repo_type: RepoType
+    commit: str
+    sizes: dict[str, int]
+    local_only: bool
+
+
 class Hub:
     """The Hub as this process may use it: asked once whether it answers, then remembered.
 
@@ -84,46 +95,33 @@ class Hub:
             if not self._offline:
                 self._tried = False
 
-    def file_names(
+    def look(
         self,
         hub_id: HubId,
         repo_type: RepoType,
         *,
         token: str | Literal[False],
         local_only: bool = False,
-    ) -> list[str]:
-        """The files a repository has: as the Hub lists them, else those in the local cache.
+    ) -> Listing:
+        """What a repository holds: as the Hub says, or, out of reach, what its cache here has.
+
+        Args:
+            hub_id: which repository and revision.
+            repo_type: "model" or "dataset".
+            token: False sends none; the server's own token is never sent by default.
+            local_only: look at the cache alone.
 
         Raises:
-            KnownError: as `snapshot`.
+            KnownError: the repository is unknown, private, gated, or not here and out of reach.
         """
         from huggingface_hub import HfApi
 
-        if local_only or not self.reachable():
+        local_only = local_only or not self.reachable()
+        if local_only:
             folder = self._cached(hub_id, repo_type)
-            return [
-                path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
-            ]
-        with self._asking(hub_id, repo_type):
-            names: list[str] = HfApi(token=False).list_repo_files(
-                hub_id.repo, revision=hub_id.revision, repo_type=repo_type, token=token
-            )
-        return names
-
-    def total_bytes(
-        self, hub_id: HubId, repo_type: RepoType, pattern: str, *, token: str | Literal[False]
-    ) -> int:
-        """Bytes of the files that match a pattern, before any is downloaded.
-
-        0 where the Hub cannot be asked: what is in the cache already costs no download.
-
-        Raises:
-            KnownError: as `snapshot`.
-        """
-        from huggingface_hub import HfApi
-
-        if not self.reachable():
-            return 0
+            files = [path for path in folder.rglob("*") if path.is_file()]
+            sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
+            return Listing(hub_id, repo_type, folder.name, sizes, local_only)
         with self._asking(hub_id, repo_type):
             info = HfApi(token=False).repo_info(
                 hub_id.repo,
@@ -132,44 +130,32 @@ class Hub:
                 files_metadata=True,
                 token=token,
             )
-        return sum(
-            file.size or 0 for file in info.siblings or () if fnmatch(file.rfilename, pattern)
-        )
+            sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
+            return Listing(hub_id, repo_type, str(info.sha), sizes, local_only)
 
-    def snapshot(
-        self,
-        hub_id: HubId,
-        repo_type: RepoType,
-        patterns: list[str],
-        *,
-        token: str | Literal[False],
-        local_only: bool = False,
-    ) -> Path:
-        """The local folder of a repository, downloaded where the Hub answers, else as cached.
-
-        Args:
-            hub_id: which repository and revision.
-            repo_type: "model" or "dataset".
-            patterns: which files are wanted.
-            token: False sends none; the server's own token is never sent by default.
-            local_only: look at the cache alone.
+    def fetch(self, listing: Listing, names: Sequence[str], *, token: str | Literal[False]) -> Path:
+        """The local folder that holds these files of a repository, downloaded where need be.
 
         Raises:
-            KnownError: the repository is unknown, private, gated, or not here and out of reach.
+            KnownError: they cannot be had, or the repository changed since it was looked at.
         """
         from huggingface_hub import snapshot_download
 
-        with self._asking(hub_id, repo_type):
-            return Path(
+        hub_id = listing.hub_id
+        with self._asking(hub_id, listing.repo_type):
+            folder = Path(
                 snapshot_download(
                     hub_id.repo,
-                    repo_type=repo_type,
+                    repo_type=listing.repo_type,
                     revision=hub_id.revision,
-                    allow_patterns=patterns,
+                    allow_patterns=[glob.escape(name) for name in names],
                     token=token,
-                    local_files_only=local_only or not self.reachable(),
+                    local_files_only=listing.local_only,
                 )
             )
+        if folder.name != listing.commit:
+            raise KnownError(f"{hub_id} changed while it was fetched. Try again.")
+        return folder
 
     def _cached(self, hub_id: HubId, repo_type: RepoType) -> Path:
         """The snapshot in the Hub's cache, whole or not (its client refuses those that are not)."""
@@ -196,6 +182,8 @@ class Hub:
 
         try:
             yield
+        except KnownError:
+            raise
         except errors.GatedRepoError as error:
             raise KnownError(
                 f"The {repo_type} {hub_id.repo} is gated: its owner must grant access, and it is "
@@ -227,15 +215,26 @@ def first_line(error: BaseException, limit: int = 200) -> str:
 
 
 def _probe() -> str | None:
-    """None where the Hub answers, else why it does not."""
+    """None where the Hub answers within `PROBE_SECONDS`, else why it does not."""
+    answers: list[str | None] = []
+    asking = threading.Thread(target=lambda: answers.append(_ask()), daemon=True)
+    asking.start()
+    asking.join(PROBE_SECONDS + 0.5)
+    return answers[0] if answers else "the Hub does not answer in time"
+
+
+def _ask() -> str | None:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
     try:
         HfApi(token=False).dataset_info(DEFAULT_DATASET, timeout=PROBE_SECONDS, token=False)
     except HfHubHTTPError as error:
-        status = error.response.status_code if error.response is not None else 503
-        return None if status < 500 else f"the Hub answered with an error ({status})"
+        # The Hub marks its refusals; a proxy's are no answer of the Hub.
+        marked = error.response is not None and "X-Error-Code" in error.response.headers
+        if not marked or error.response.status_code >= 500:
+            status = error.response.status_code if error.response is not None else "?"
+            return f"the Hub answered with an error ({status})"
     except OfflineModeIsEnabled:
         return "the network is switched off (HF_HUB_OFFLINE)"
     except Exception as error:  # whatever the transport raises, the answer is "no"

@@ -1,11 +1,13 @@
 """From what a person typed to a reward model in memory."""
 
+import fnmatch
 import hashlib
 import importlib.metadata
 import json
 import logging
 import sys
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -22,6 +24,8 @@ DEMO = "demo"
 DEMO_NAMES = (DEMO, "assets/demo/model")
 WEIGHTS = ("*.safetensors", "*.bin")
 _SMALL_FILES = ["*.json", "*.model", "*.txt", "*.jinja"]
+SHORTEST = 8
+"""Tokens below which a tokenizer's limit is an error."""
 _TOKENIZERS = ("tokenizer.json", "*.model", "vocab.*", "*.tiktoken")
 _DIGEST_BYTES = 2**26
 
@@ -32,7 +36,7 @@ class ModelPolicy:
 
     demo: folder of the bundled model.
     local_folders: whether any folder of this machine may be loaded.
-    max_gigabytes: the largest weights fetched from the Hub, in 10^9 bytes; None means no limit.
+    max_gigabytes: the largest model fetched from the Hub, in 10^9 bytes; None means no limit.
     """
 
     demo: Path
@@ -68,18 +72,31 @@ def locate(
         if policy.local_folders:
             allowed = f"a folder, {allowed}"
         raise KnownError(f"{typed[:200]!r} is not a model that can be used here: give {allowed}.")
-    names = hub.file_names(hub_id, "model", token=token)
-    if "config.json" not in names:
+    listing = hub.look(hub_id, "model", token=token)
+    if "config.json" not in listing.sizes:
         raise KnownError(f"{hub_id.repo} is not a transformers model: it has no config.json.")
-    _check_config(
-        hub.snapshot(hub_id, "model", ["config.json"], token=token) / "config.json", hub_id.repo
-    )
-    kind = "*.safetensors" if any(name.endswith(".safetensors") for name in names) else "*.bin"
-    if policy.max_gigabytes is not None:
-        n_bytes = hub.total_bytes(hub_id, "model", kind, token=token)
-        _check_size(n_bytes, policy.max_gigabytes, hub_id.repo)
-    folder = hub.snapshot(hub_id, "model", [*_SMALL_FILES, kind], token=token)
+    names = _wanted(listing.sizes)
+    n_bytes = sum(listing.sizes[name] for name in names)
+    if policy.max_gigabytes is not None and n_bytes > policy.max_gigabytes * 1e9:
+        raise KnownError(
+            f"{hub_id.repo} is {n_bytes / 1e9:.1f} GB large; "
+            f"at most {policy.max_gigabytes:g} GB are allowed here."
+        )
+    _check_config(hub.fetch(listing, ["config.json"], token=token) / "config.json", hub_id.repo)
+    folder = hub.fetch(listing, names, token=token)
     return ModelSpec(hub_id.repo, str(folder), folder.name)
+
+
+def _wanted(names: Iterable[str]) -> list[str]:
+    """The files of a repository that loading needs: one format of weights, nothing in folders.
+
+    >>> _wanted(["config.json", "a.safetensors", "a.bin", "onnx/config.json", "README.md"])
+    ['config.json', 'a.safetensors']
+    """
+    top = [name for name in names if "/" not in name]
+    weights = next((kind for kind in WEIGHTS if fnmatch.filter(top, kind)), WEIGHTS[0])
+    wanted = (*_SMALL_FILES, weights)
+    return [name for name in top if any(fnmatch.fnmatch(name, kind) for kind in wanted)]
 
 
 def _local_spec(name: str, folder: Path) -> ModelSpec:
@@ -110,14 +127,6 @@ def _check_config(config: Path, name: str) -> None:
         raise KnownError(
             f"{name} has {labels} labels; a reward model has one, and which of several would be "
             "the reward is not known."
-        )
-
-
-def _check_size(n_bytes: int, max_gigabytes: float, name: str) -> None:
-    if n_bytes > max_gigabytes * 1e9:
-        raise KnownError(
-            f"{name} has {n_bytes / 1e9:.1f} GB of weights; "
-            f"at most {max_gigabytes:g} GB are allowed here."
         )
 
 
@@ -195,10 +204,19 @@ def load(spec: ModelSpec, settings: RunSettings) -> RewardModel:
     if not any(path for pattern in _TOKENIZERS for path in Path(spec.folder).glob(pattern)):
         raise KnownError(f"{spec.name} could not be loaded: it has no tokenizer.")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(spec.folder, local_files_only=True)
-        model, info = AutoModelForSequenceClassification.from_pretrained(
-            spec.folder, local_files_only=True, dtype=dtype, output_loading_info=True
+        _check_shape(spec)
+        tokenizer = AutoTokenizer.from_pretrained(
+            spec.folder, local_files_only=True, trust_remote_code=False
         )
+        model, info = AutoModelForSequenceClassification.from_pretrained(
+            spec.folder,
+            local_files_only=True,
+            trust_remote_code=False,
+            dtype=dtype,
+            output_loading_info=True,
+        )
+    except KnownError:
+        raise
     except Exception as error:  # a stranger's folder makes these libraries raise anything
         logger.exception("loading %s failed", spec.name)
         raise KnownError(f"{spec.name} could not be loaded: {first_line(error)}") from error
@@ -207,6 +225,11 @@ def load(spec: ModelSpec, settings: RunSettings) -> RewardModel:
             f"{spec.name} is not a whole reward model: its weights lack "
             f"{', '.join(sorted(info['missing_keys'])[:3])}, so its scores would be random."
         )
+    if not isinstance(getattr(model, "score", None), torch.nn.Linear):
+        model = model.float()  # its head cannot be run apart, and heads are float32
+    limit = tokenizer.model_max_length
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < SHORTEST:
+        raise KnownError(f"{spec.name} could not be loaded: its tokenizer allows {limit!r} tokens.")
     if model.config.pad_token_id is None:
         model.config.pad_token_id = tokenizer.pad_token_id
     try:
@@ -214,6 +237,28 @@ def load(spec: ModelSpec, settings: RunSettings) -> RewardModel:
     except torch.OutOfMemoryError as error:
         raise KnownError(f"{spec.name} does not fit in the memory of {device}.") from error
     return RewardModel(spec, model, tokenizer)
+
+
+def _check_shape(spec: ModelSpec) -> None:
+    """Refuse a config that asks for more weights than there are, before memory is taken for them.
+
+    Raises:
+        KnownError: there is less than a byte for each parameter.
+    """
+    import torch
+    from transformers import AutoConfig, AutoModelForSequenceClassification
+
+    folder = Path(spec.folder)
+    n_bytes = sum(path.stat().st_size for kind in WEIGHTS for path in folder.glob(kind))
+    config = AutoConfig.from_pretrained(spec.folder, local_files_only=True, trust_remote_code=False)
+    with torch.device("meta"):
+        model = AutoModelForSequenceClassification.from_config(config)
+    n_parameters = sum(parameter.numel() for parameter in model.parameters())
+    if n_parameters > n_bytes:
+        raise KnownError(
+            f"{spec.name} could not be loaded: its config asks for {n_parameters:,} weights, and "
+            f"its files have {n_bytes:,} bytes."
+        )
 
 
 class WarmModel:

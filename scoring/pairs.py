@@ -30,6 +30,7 @@ SUFFIXES = (".parquet", ".jsonl", ".json", ".csv")
 UNKNOWN = "unknown"
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_SHARD = re.compile(r"-\d{5}-of-(?P<of>\d{5}).*$")
 _MARK = "\ufffd"
 _SPELLINGS = {"unkown": UNKNOWN}
 
@@ -109,16 +110,19 @@ def fetch_pairs(
     Raises:
         KnownError: the dataset cannot be had, or is not a table of pairs.
     """
-    names = hub.file_names(hub_id, "dataset", token=token, local_only=local_only)
-    folder = hub.snapshot(hub_id, "dataset", ["README.md"], token=token, local_only=local_only)
-    splits = split_files(names, folder / "README.md")
+    listing = hub.look(hub_id, "dataset", token=token, local_only=local_only)
+    card = Path("no card")
+    if "README.md" in listing.sizes:
+        card = hub.fetch(listing, ["README.md"], token=token) / "README.md"
+    splits = split_files(list(listing.sizes), card)
     split = hub_id.split or (next(iter(splits)) if len(splits) == 1 else None)
     if split is None or split not in splits:
         raise KnownError(
             f"{hub_id.repo} needs a split, as in {hub_id.repo}:SPLIT; "
             f"it has {', '.join(sorted(splits)) or 'no file that can be read here'}."
         )
-    folder = hub.snapshot(hub_id, "dataset", splits[split], token=token, local_only=local_only)
+    _check_shards(splits[split], f"{hub_id.repo}:{split}")
+    folder = hub.fetch(listing, splits[split], token=token)
     rows = [row for name in splits[split] for row in _read_rows(folder / name, name)]
     table, notes = _check_rows(rows, f"{hub_id.repo}:{split}", split)
     return Pairs(PairSource("hub", hub_id.repo, split, folder.name), table, notes)
@@ -140,11 +144,21 @@ def split_files(names: Sequence[str], card: Path) -> dict[str, list[str]]:
             owners = {split for split, pattern in declared if _matches(name, pattern)}
         else:
             path = Path(name)
-            stem = re.sub(r"-\d{5}-of-\d{5}.*$", "", path.stem)
+            stem = _SHARD.sub("", path.stem)
             owners = {path.parent.name if stem.isdigit() else stem}
         for split in owners:
             splits.setdefault(split, []).append(name)
     return splits
+
+
+def _check_shards(names: Sequence[str], split: str) -> None:
+    """Refuse a split of which only some of the numbered files lie here."""
+    for name in names:
+        numbered = _SHARD.search(name)
+        if numbered and len(names) < int(numbered["of"]):
+            raise KnownError(
+                f"Only {len(names)} of the {int(numbered['of'])} files of {split} are here."
+            )
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_origin
 
 from scoring.errors import KnownError
-from scoring.spec import RunFacts, ScoredPair
+from scoring.spec import RunFacts, ScoredPair, outcome_of
 
 Status = Literal["running", "finished", "stopped", "failed"]
 
+LATEST = 2.0**40
+"""Seconds since 1970 beyond which a time is an error."""
 _FACT_TYPES: dict[str, Any] = {
     field.name: get_origin(field.type) or field.type for field in fields(RunFacts)
 }
@@ -22,13 +24,18 @@ _ROWS_FILE = "rewards.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A stored run. started: seconds since 1970; seconds: time spent scoring, 0 while running."""
+    """A stored run.
+
+    started: seconds since 1970.
+    seconds, n_scored: time spent scoring and pairs scored; 0 while it runs.
+    """
 
     folder: Path
     facts: RunFacts
     status: Status
     started: float
     seconds: float
+    n_scored: int = 0
 
     @property
     def id(self) -> str:
@@ -60,7 +67,10 @@ class Run:
                     raise ValueError(f"{name} is not {kind}")
             if status not in get_args(Status):
                 raise ValueError(f"no status {status!r}")
-            return cls(folder, facts, status, float(started), float(seconds))
+            times = float(started), float(seconds)
+            if not all(0 <= seconds < LATEST for seconds in times):
+                raise ValueError("no time of day")
+            return cls(folder, facts, status, *times, int(values.get("n_scored", 0)))
         except (
             OSError,
             ArithmeticError,
@@ -79,9 +89,9 @@ class Run:
                 file.flush()
                 yield pack
 
-    def ended(self, status: Status, seconds: float) -> Self:
-        """Write down how the run ended, and how long it scored."""
-        run = replace(self, status=status, seconds=seconds)
+    def ended(self, status: Status, seconds: float, n_scored: int) -> Self:
+        """Write down how the run ended, how long it scored and how many pairs."""
+        run = replace(self, status=status, seconds=seconds, n_scored=n_scored)
         run._write()
         return run
 
@@ -96,7 +106,10 @@ class Run:
             return []
         try:
             lines = path.read_text(encoding="utf-8").split("\n")[:-1]
-            return [ScoredPair(**json.loads(line)) for line in lines]
+            rows = [ScoredPair(**json.loads(line)) for line in lines]
+            for row in rows:
+                outcome_of(row.margin)
+            return rows
         except (OSError, ValueError, TypeError) as error:
             raise KnownError(f"The rewards of run {self.id!r} cannot be read.") from error
 
@@ -106,6 +119,7 @@ class Run:
             "status": self.status,
             "started": self.started,
             "seconds": self.seconds,
+            "n_scored": self.n_scored,
         }
         part = self.folder / f"{_FACTS_FILE}.part"
         part.write_text(json.dumps(values, indent=1), encoding="utf-8")

@@ -17,6 +17,7 @@ from explorer.ui.listing import EVENT, ListTab, ListView, build_list, listing, w
 from explorer.ui.markup import note
 from explorer.ui.reader import pair_html
 from explorer.ui.theme import painted
+from scoring.benchmark import SECTIONS
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,17 @@ def _build_filters() -> FilterView:
             elem_id="search",
             max_lines=1,
         )
-        sections = gr.CheckboxGroup([], label=text("filter.sections"), elem_id="sections")
-        subsets = gr.Dropdown([], multiselect=True, label=text("filter.subsets"), elem_id="subsets")
+        sections = gr.CheckboxGroup(
+            list(SECTIONS), label=text("filter.sections"), elem_id="sections"
+        )
+        # Gradio's own check would repeat a value as HTML; custom values pass it, to ours.
+        subsets = gr.Dropdown(
+            [],
+            multiselect=True,
+            allow_custom_value=True,
+            label=text("filter.subsets"),
+            elem_id="subsets",
+        )
     with gr.Row(elem_classes="counted"):
         count = gr.HTML()
         reset = gr.Button(text("filter.reset"), size="md", scale=0, min_width=120)
@@ -107,10 +117,10 @@ class Browse(ListTab):
     def choices(self, table_id: object) -> FilterChoices:
         """Empty the filters and offer what the table has, with counts."""
         table = self.shelf.get(table_id)
-        sections = _counted(table.section_counts)
+        sections = _counted({name: table.section_counts.get(name, 0) for name in SECTIONS})
         return FilterChoices(
             "",
-            gr.update(choices=sections, value=[], visible=bool(sections)),
+            gr.update(choices=sections, value=[], visible=bool(table.section_counts)),
             gr.update(choices=_counted(table.subset_counts), value=[]),
         )
 

@@ -1,6 +1,7 @@
 """The Failures tab: what a run did not win, worst margin first, each in the reader."""
 
 import time
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from explorer.ui.grids import Column, cut
 from explorer.ui.listing import EVENT, ListTab, ListView, build_list, listing, wire_list
 from explorer.ui.markup import note, signed
 from explorer.ui.reader import pair_html
-from explorer.ui.report import facts_html
+from explorer.ui.report import facts_html, report_html
 from explorer.ui.score import ScoreView
 from scoring.record import Run
 from scoring.spec import ScoredPair
@@ -29,6 +30,7 @@ class FailuresView:
     summary: gr.HTML
     pairs: ListView
     facts: gr.HTML
+    seen: gr.State
 
     @property
     def outputs(self) -> list[gr.components.Component]:
@@ -38,10 +40,16 @@ class FailuresView:
 
 def build_failures() -> FailuresView:
     """Lay the tab out where it is called."""
-    run = gr.Dropdown([], label=text("failures.run"), info=text("failures.run_info"), elem_id="run")
+    run = gr.Dropdown(
+        [],
+        label=text("failures.run"),
+        info=text("failures.run_info"),
+        elem_id="run",
+        filterable=False,
+    )
     summary = gr.HTML(note(text("failures.none")))
     failed = build_list("failures", ["20%", "10%", "12%", "12%", "46%"])
-    return FailuresView(run, summary, failed, gr.HTML())
+    return FailuresView(run, summary, failed, gr.HTML(), gr.State(None))
 
 
 @dataclass(frozen=True)
@@ -52,12 +60,15 @@ class Failures(ListTab):
     runs: Runs
 
     @guarded
-    def choices(self, own: list[str], wanted: object, present: object) -> Any:
-        """The runs to choose from; the wanted one chosen, else the present, else the newest."""
+    def choices(
+        self, own: object, scored: object, present: object, seen: object
+    ) -> tuple[Any, object]:
+        """The runs to choose from: one scored since the tab was last open, else the present one."""
         runs = self.runs.visible(own)
         ids = [run.id for run in runs]
-        chosen = next((run_id for run_id in (wanted, present, *ids) if run_id in ids), None)
-        return gr.update(choices=[(_name(run), run.id) for run in runs], value=chosen)
+        preferred = (scored, present) if scored != seen else (present, scored)
+        chosen = next((run_id for run_id in (*preferred, *ids) if run_id in ids), None)
+        return gr.update(choices=[(_name(run), run.id) for run in runs], value=chosen), scored
 
     @guarded
     def show(self, *state: Any) -> tuple[Any, ...]:
@@ -81,7 +92,9 @@ class Failures(ListTab):
             key=key,
             page=page,
         )
-        return (note(_summary(run, scored, lost), "count"), facts_html(run) if run else "", *shown)
+        report = report_html(run, scored) if run and scored else ""
+        facts = facts_html(run) if run else ""
+        return (report + note(_summary(run, scored, lost), "count"), facts, *shown)
 
     def _scored(self, state: tuple[Any, ...]) -> tuple[Run | None, list[ScoredPair]]:
         """The run and all its pairs; none where none was chosen."""
@@ -112,17 +125,19 @@ class Failures(ListTab):
 def _summary(run: Run | None, scored: list[ScoredPair], lost: list[ScoredPair]) -> str:
     if run is None:
         return text("failures.none")
-    if not lost:
-        words = text("failures.all_won", model=run.facts.model, n=f"{len(scored):,}")
+    if not scored:
+        words = text("failures.nothing")
+    elif not lost:
+        words = text("failures.all_won", n=f"{len(scored):,}")
     else:
-        ties = sum(pair.outcome == "tie" for pair in lost)
+        counts = Counter(pair.outcome for pair in lost)
         words = text(
             "failures.summary",
             failures=f"{len(lost):,}",
             n=f"{len(scored):,}",
-            model=run.facts.model,
-            losses=f"{len(lost) - ties:,}",
-            ties=f"{ties:,}",
+            losses=f"{counts['loss']:,}",
+            ties=f"{counts['tie']:,}",
+            missing=f"{counts['missing']:,}",
         )
     return f"{words} {text('failures.running')}" if run.status == "running" else words
 
@@ -133,7 +148,9 @@ def _name(run: Run) -> str:
         "failures.choice",
         model=run.facts.model,
         status=text(f"status.{run.status}"),
+        done=f"{run.n_scored:,}" if run.status != "running" else "…",
         total=f"{run.facts.n_pairs:,}",
+        selection=run.facts.selection,
         when=when,
     )
 
@@ -151,8 +168,8 @@ def _columns() -> list[Column]:
 def wire_failures(view: FailuresView, tab: Failures, score: ScoreView, opened: gr.Tab) -> None:
     """Connect the components; the tab is brought up to date when it is opened."""
     state = [score.own_runs, view.run, *view.pairs.state]
-    runs = [score.own_runs, score.run_id, view.run]
-    chosen = opened.select(tab.choices, runs, view.run, **EVENT)
-    for changed in (chosen.then, view.run.input):
-        changed(tab.show, state, view.outputs, **EVENT)
+    runs = [score.own_runs, score.run_id, view.run, view.seen]
+    chosen = opened.select(tab.choices, runs, [view.run, view.seen], **EVENT)
+    chosen.then(tab.redraw, state, view.outputs, **EVENT)
+    view.run.input(tab.show, state, view.outputs, **EVENT)
     wire_list(view.pairs, tab, state, view.outputs)

@@ -100,7 +100,7 @@ def listing(
         page: which page to show, from 1; the nearest there is.
     """
     if key not in keys:
-        key = keys[0] if keys else None
+        key, page = (keys[0] if keys else None), 1
     here = page_of(len(keys), page)
     return Listing(
         grid(columns, [cells(place) for place in range(here.start, here.stop)], key),
@@ -125,13 +125,13 @@ class ListTab(ABC):
 
     @guarded
     def page_before(self, *state: Any) -> tuple[Any, ...]:
-        """Turn one page back."""
-        return self.at(state, state[-3], state[-2] - 1)
+        """Turn one page back, and open its first pair."""
+        return self._turned(state, -1)
 
     @guarded
     def page_after(self, *state: Any) -> tuple[Any, ...]:
-        """Turn one page on."""
-        return self.at(state, state[-3], state[-2] + 1)
+        """Turn one page on, and open its first pair."""
+        return self._turned(state, 1)
 
     @guarded
     def pair_before(self, *state: Any) -> tuple[Any, ...]:
@@ -157,6 +157,11 @@ class ListTab(ABC):
     def redraw(self, *state: Any) -> tuple[Any, ...]:
         """Show the same again, with or without the diff."""
         return self.at(state, state[-3], state[-2])
+
+    def _turned(self, state: tuple[Any, ...], step: int) -> tuple[Any, ...]:
+        keys = self.keys(state)
+        here = page_of(len(keys), state[-2] + step)
+        return self.at(state, keys[here.start] if keys else None, here.number)
 
     def _stepped(self, state: tuple[Any, ...], step: int) -> tuple[Any, ...]:
         key, place = neighbour(self.keys(state), state[-3], step)

@@ -98,7 +98,7 @@ class Page:
     def retry(self) -> None:
         """Ask the network anew, for everything."""
         self.stores.pairs.retry()
-        self.stores.boards.retry()
+        self.stores.boards.fetch()
 
 
 def build_page(stores: Stores) -> gr.Blocks:
@@ -147,7 +147,8 @@ def _wire(view: PageView, stores: Stores, page: gr.Blocks) -> None:
     wire_failures(view.failures, failures, view.score, view.failures_tab)
     _wire_sources(view, joined, browse, leaderboard, page)
     view.score.inspect.click(joined.to_failures, None, view.tabs, **EVENT)
-    page.unload(score.stop)
+    page.unload(score.leave)
+    page.load(score.reopen, view.score.own_runs, view.score.outputs, **EVENT)
 
 
 def _wire_sources(

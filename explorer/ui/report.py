@@ -1,49 +1,72 @@
 """What a run came to, as HTML: cards, the table of sections and subsets, and how it was made."""
 
 import time
+from collections.abc import Sequence
 from html import escape
+from statistics import median
 
-from explorer.aggregate import Summary, Tally
+from explorer.aggregate import Summary, Tally, summarise
 from explorer.text import text
 from explorer.ui.markup import note, percent, signed, tag
 from scoring.benchmark import SECTIONS, section_of
 from scoring.record import Run
+from scoring.spec import ScoredPair
 
 
-def cards_html(summary: Summary, median_margin: float | None, whole: bool) -> str:
-    """The numbers that matter most.
+def report_html(run: Run, scored: Sequence[ScoredPair]) -> str:
+    """What was scored with what, and the numbers that matter most."""
+    facts = run.facts
+    title = text(
+        "score.report",
+        model=facts.model,
+        done=f"{len(scored):,}",
+        total=f"{facts.n_pairs:,}",
+        pairs=facts.pairs,
+        selection=facts.selection,
+    )
+    return tag("h2", escape(title), css="report") + cards_html(summarise(scored), scored)
 
-    whole: whether every pair of the table was scored.
-    """
+
+def cards_html(summary: Summary, scored: Sequence[ScoredPair]) -> str:
+    """The numbers that matter most, a card each."""
     total, interval = summary.total, summary.total.interval
-    sections = sum(score is not None for score in summary.sections.values())
+    margins = [pair.margin for pair in scored if pair.margin is not None]
     accuracy = text("score.accuracy_none")
     if interval:
         low, high = percent(interval.low), percent(interval.high)
         accuracy = text("score.accuracy_detail", n=f"{total.n:,}", low=low, high=high)
-    benchmark = text("score.benchmark_none")
-    if sections:
-        benchmark = text(
-            "score.benchmark_detail" if whole else "score.benchmark_sample", n=sections
-        )
     losses, ties = total.counts["loss"], total.counts["tie"]
     missing, truncated = total.counts["missing"], summary.truncated
     cards = [
         _card(text("score.accuracy"), percent(total.accuracy), accuracy),
-        _card(text("score.benchmark"), percent(summary.score), benchmark),
+        _score_card(summary),
         _card(
             text("score.losses"),
             f"{losses + ties:,}",
             text("score.losses_detail", losses=f"{losses:,}", ties=f"{ties:,}"),
         ),
-        _card(text("score.margin_card"), signed(median_margin), text("score.margin_detail")),
+        _card(
+            text("score.margin_card"),
+            signed(median(margins) if margins else None),
+            text("score.margin_detail"),
+        ),
         _card(
             text("score.missing"),
             f"{missing:,}",
-            text("score.missing_detail", missing=f"{missing:,}", truncated=f"{truncated:,}"),
+            text("score.missing_detail", truncated=f"{truncated:,}"),
         ),
     ]
     return tag("div", "".join(cards), css="cards")
+
+
+def _score_card(summary: Summary) -> str:
+    """The benchmark's score where all of its pairs were scored; else a mean that says it is not."""
+    known = sum(score is not None for score in summary.sections.values())
+    if summary.whole:
+        return _card(text("score.benchmark"), percent(summary.score), text("score.official"))
+    if known < len(SECTIONS):
+        return _card(text("score.mean"), percent(None), text("score.mean_part", n=known))
+    return _card(text("score.mean"), percent(summary.score), text("score.mean_detail"))
 
 
 def _card(label: str, value: str, detail: str) -> str:

@@ -1,9 +1,9 @@
 """The Score tab: choose a model and pairs, watch the run, see what it came to."""
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
-from statistics import median
 from typing import Any, NamedTuple
 
 import gradio as gr
@@ -20,13 +20,19 @@ from explorer.ui.errors import guarded
 from explorer.ui.grids import PAGE_ROWS, Column, Grid, grid
 from explorer.ui.listing import EVENT, build_grid
 from explorer.ui.markup import note, signed, tag
-from explorer.ui.report import cards_html, facts_html, sections_html
+from explorer.ui.report import facts_html, report_html, sections_html
 from explorer.ui.theme import painted
 from scoring.errors import KnownError
 from scoring.models import DEMO
+from scoring.record import Run
 
+STORAGE = "rewardbench-explorer-runs"
+"""Where a browser keeps the ids of its runs. They are their own secret: they cannot be guessed."""
 BY_FILTER, BY_SUBSET = "filter", "subset"
 MOST_PER_SUBSET = 1000
+MOST_RUNS = 200
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -48,12 +54,21 @@ class ScoreView:
     facts: gr.HTML
     inspect: gr.Button
     run_id: gr.State
-    own_runs: gr.State
+    own_runs: gr.BrowserState
 
     @property
     def outputs(self) -> list[gr.components.Component]:
         """The components that a `RunShown` fills."""
-        seen = [self.status, self.cards, self.sections, self.margins, self.rows, self.facts]
+        seen = [
+            self.status,
+            self.start,
+            self.stop,
+            self.cards,
+            self.sections,
+            self.margins,
+            self.rows,
+            self.facts,
+        ]
         return [*seen, self.inspect, self.run_id, self.own_runs]
 
 
@@ -61,6 +76,8 @@ class RunShown(NamedTuple):
     """What a run looks like at a moment, in the order of `ScoreView.outputs`."""
 
     status: str
+    start: Any
+    stop: Any
     cards: str
     sections: str
     margins: Any
@@ -81,9 +98,7 @@ def build_score(settings: Settings) -> ScoreView:
                     value=DEMO,
                     allow_custom_value=True,
                     label=text("score.model"),
-                    info=text(
-                        "score.model_info_space" if settings.on_space else "score.model_info"
-                    ),
+                    info=text("score.model_info_space" if settings.public else "score.model_info"),
                     elem_id="model",
                 )
                 which = gr.Radio(
@@ -111,7 +126,9 @@ def build_score(settings: Settings) -> ScoreView:
                 start = gr.Button(
                     text("score.start"), variant="primary", elem_id="start", min_width=120
                 )
-                stop = gr.Button(text("score.stop"), elem_id="stop", min_width=80)
+                stop = gr.Button(
+                    text("score.stop"), elem_id="stop", min_width=80, interactive=False
+                )
             facts = gr.HTML()
         with gr.Column(scale=4, min_width=420):
             with gr.Row(elem_classes="status-row"):
@@ -125,9 +142,10 @@ def build_score(settings: Settings) -> ScoreView:
                 with gr.Column(min_width=360):
                     margins = gr.Plot(show_label=False, visible=False)
                     rows = build_grid("scored", ["32%", "13%", "15%", "20%", "20%"], visible=False)
+    own_runs = gr.BrowserState([], storage_key=STORAGE, secret=STORAGE)
     return ScoreView(
         model, which, per_subset, seed, selected, start, stop, status, cards, sections, margins,
-        rows, facts, inspect, gr.State(None), gr.State([]),
+        rows, facts, inspect, gr.State(None), own_runs,
     )  # fmt: skip
 
 
@@ -152,27 +170,41 @@ class Score:
     @guarded
     def count(self, *choice: Any) -> str:
         """How many pairs are chosen, and from where."""
-        table, rows, _ = self.chosen(*choice)
+        rows = self.chosen(*choice).rows
         if not len(rows):
             return note(text("score.none_selected"))
-        return note(text("score.selected", n=f"{len(rows):,}", source=table.source.name))
+        return note(text("score.selected", n=f"{len(rows):,}"))
 
-    @guarded
     def start(
-        self, request: gr.Request, model: object, own: list[str], *choice: Any
+        self, request: gr.Request, model: object, own: object, *choice: Any
     ) -> Iterator[RunShown]:
-        """Score, showing each pack as it comes."""
+        """Score, showing each pack as it comes; whatever goes wrong ends in a word on the page."""
         try:
-            table, rows, words = self.chosen(*choice)
             owner = request.session_hash or ""
-            for progress in self.runs.start(owner, model, table, rows, words):
-                yield shown(progress, str(model), own, len(table))
+            for progress in self.runs.start(owner, model, *self.chosen(*choice)):
+                yield shown(progress, str(model), own)
         except KnownError as error:
-            yield _only_status(_status(Progress("refused", 0, message=str(error)), ""))
+            yield _only_status(Progress("refused", 0, message=str(error)))
+        except Exception:
+            logger.exception("a run failed")
+            yield _only_status(Progress("refused", 0, message=text("error.bug")))
 
-    def stop(self, request: gr.Request) -> None:
+    def stop(self, request: gr.Request) -> tuple[str, Any]:
         """End this session's run after its present pack."""
         self.runs.stop(request.session_hash)
+        return note(text("score.stopping")), gr.update(interactive=False)
+
+    def leave(self, request: gr.Request) -> None:
+        """End the run of a session whose page was closed; what it scored is kept."""
+        self.runs.stop(request.session_hash)
+
+    @guarded
+    def reopen(self, own: object) -> RunShown:
+        """After the page was opened: the last run of this browser, as it stands."""
+        for run in self.runs.visible(own):
+            if isinstance(own, list) and run.id in own:
+                return shown(reopened(run), run.facts.model, own)
+        return RunShown(*[gr.skip()] * len(RunShown._fields))
 
     def chosen(self, *choice: Any) -> Selection:
         """What is to be scored.
@@ -200,35 +232,50 @@ def _whole(name: str, value: Any, low: int, high: int) -> int:
     raise KnownError(f"{name} is {str(value)[:40]}; it must be a whole number, {low} to {high:,}.")
 
 
-def shown(progress: Progress, model: str, own: list[str], n_table: int) -> RunShown:
-    """A run at a moment.
+def reopened(run: Run) -> Progress:
+    """A stored run as its own last progress."""
+    return Progress(run.status, run.facts.n_pairs, run, tuple(run.rows()), run.seconds)
 
-    own: the runs this session had before; the present one is added.
-    n_table: pairs of the whole table.
-    """
-    if not progress.scored:
-        return _only_status(_status(progress, model))
+
+def shown(progress: Progress, model: str, own: object) -> RunShown:
+    """A run at a moment. own: the runs this browser had before; the present one is added."""
+    if not progress.scored or progress.run is None:
+        return _only_status(progress, model, own)
     summary = summarise(progress.scored)
     lost = len(failures(progress.scored))
-    run = progress.run
     margins = [pair.margin for pair in progress.scored if pair.margin is not None]
     return RunShown(
         _status(progress, model),
-        cards_html(summary, median(margins) if margins else None, summary.total.n == n_table),
+        *_buttons(progress),
+        report_html(progress.run, progress.scored),
         sections_html(summary),
         gr.update(value=painted(margin_figure(margins)), visible=True),
         gr.update(value=_newest(progress), visible=True),
-        facts_html(run) if run else "",
+        facts_html(progress.run),
         gr.update(value=text("score.inspect", n=f"{lost:,}"), visible=lost > 0),
-        run.id if run else None,
-        own if run is None or run.id in own else [run.id, *own],
+        progress.run.id,
+        _with(own, progress.run.id),
     )
 
 
-def _only_status(status: str) -> RunShown:
-    """A word on what happens, leaving what is shown of a former run where it is."""
+def _only_status(progress: Progress, model: str = "", own: object = None) -> RunShown:
+    """A word on what happens, leaving the report of an earlier run where it is."""
     skip: Any = gr.skip()
-    return RunShown(status, *[skip] * (len(RunShown._fields) - 1))
+    ids = (skip, skip) if progress.run is None else (progress.run.id, _with(own, progress.run.id))
+    report = [skip] * (len(RunShown._fields) - 5)
+    return RunShown(_status(progress, model), *_buttons(progress), *report, *ids)
+
+
+def _buttons(progress: Progress) -> tuple[Any, Any]:
+    """Score can be pressed while nothing runs, Stop while something does."""
+    busy = progress.stage in ("loading", "running")
+    return gr.update(interactive=not busy), gr.update(interactive=busy)
+
+
+def _with(own: object, run_id: str) -> list[str]:
+    """The ids that a browser remembers, newest first, at most `MOST_RUNS`."""
+    known = [known for known in own if known != run_id] if isinstance(own, list) else []
+    return [run_id, *known][:MOST_RUNS]
 
 
 def _newest(progress: Progress) -> Grid:
@@ -291,12 +338,10 @@ def wire_score(view: ScoreView, score: Score, browse: BrowseView, tab: gr.Tab) -
         score.start,
         [view.model, view.own_runs, *choice],
         view.outputs,
-        concurrency_id="device",
-        concurrency_limit=1,
         trigger_mode="once",
         **EVENT,
     )
-    view.stop.click(score.stop, queue=False, **EVENT)
+    view.stop.click(score.stop, None, [view.status, view.stop], queue=False, **EVENT)
 
 
 def _columns() -> list[Column]:

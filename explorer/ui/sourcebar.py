@@ -1,5 +1,6 @@
 """The bar that always says which data is on screen, why not other data, and what has arrived."""
 
+import time
 from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple
@@ -59,6 +60,9 @@ def sourcebar(shelf: Shelf[Any], item_id: object, can_retry: bool) -> SourceBar:
         for label, reason in shelf.passed_over.items()
     ]
     words += [note(text("source.passed_over", reason=reason)) for reason in reasons]
+    if reasons and shelf.asked is not None:
+        when = time.strftime("%H:%M:%S", time.gmtime(shelf.asked))
+        words.append(note(text("source.asked", when=when)))
     words.append(listing(text("source.remarks", n=len(item.remarks)), item.remarks[:MOST_REMARKS]))
     return SourceBar(
         tag("div", "".join(words), role="status"),

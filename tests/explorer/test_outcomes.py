@@ -127,9 +127,13 @@ def board_of(*results: SubsetResults) -> Leaderboard:
     return build_leaderboard(ResultsSource("folder", "made up", "", ""), list(results), [])
 
 
+def all_sections(accuracy: float) -> dict[str, float]:
+    return dict.fromkeys(("mt-bench-easy", "mt-bench-hard", "donotanswer", "hep-go"), accuracy)
+
+
 def test_equal_scores_share_the_better_rank_and_models_without_score_come_last() -> None:
     accuracies = {"a": 0.7, "b": 0.9, "c": 0.8, "d": 0.8, "e": 0.1}
-    results = [SubsetResults(name, None, {"hep-go": value}) for name, value in accuracies.items()]
+    results = [SubsetResults(name, None, all_sections(value)) for name, value in accuracies.items()]
     rows = board_of(SubsetResults("none", None, {}), *results).rows
     assert [(row.rank, row.model) for row in rows] == [
         (1, "b"),
@@ -140,12 +144,18 @@ def test_equal_scores_share_the_better_rank_and_models_without_score_come_last()
         (None, "none"),
     ]
     assert rows[-1].score is None
-    assert rows[0].score == rows[0].sections["Reasoning"] == pytest.approx(0.9)
-    assert rows[0].sections["Chat"] is None
+    assert rows[0].score == pytest.approx(0.9)
+
+
+def test_a_model_that_lacks_a_section_has_no_rank_and_stands_below() -> None:
+    part = SubsetResults("part", None, {"alpacaeval-easy": 1.0})
+    rows = board_of(part, SubsetResults("whole", None, all_sections(0.2))).rows
+    assert [(row.rank, row.model) for row in rows] == [(1, "whole"), (None, "part")]
+    assert (rows[1].score, rows[1].sections["Safety"]) == (1.0, None)
 
 
 def test_a_model_that_won_nothing_is_ranked() -> None:
-    rows = board_of(SubsetResults("zero", None, {"hep-go": 0.0}), SubsetResults("no", None, {}))
+    rows = board_of(SubsetResults("zero", None, all_sections(0.0)), SubsetResults("no", None, {}))
     assert [(row.rank, row.score) for row in rows.rows] == [(1, 0.0), (None, None)]
 
 
@@ -250,7 +260,7 @@ def test_the_caption_has_the_day_of_the_newest_file(tmp_path: Path, write: Write
         os.utime(path, (day, day))
     board = read_results_folder(tmp_path)
     assert board.source.date == "1971-01-01"
-    assert board.caption == f"Your folder {tmp_path}: 2 models, newest file 1971-01-01."
+    assert board.caption == f"Your folder {tmp_path}: 2 models, newest file dated 1971-01-01."
 
 
 def test_broken_files_are_left_out_with_a_reason_each(tmp_path: Path, write: WriteResult) -> None:

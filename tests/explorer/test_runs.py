@@ -325,12 +325,12 @@ def test_a_run_that_fails_later_keeps_its_pairs_and_frees_the_device(
 
 def stored(home: Path, *statuses: Status) -> list[Run]:
     settings = Settings(home=home)
-    return [Run.create(settings.runs, FACTS).ended(status, 1.0) for status in statuses]
+    return [Run.create(settings.runs, FACTS).ended(status, 1.0, 0) for status in statuses]
 
 
 @pytest.fixture
-def on_space(tmp_path: Path, hub: Hub) -> Runs:
-    return Runs(Settings(home=tmp_path, on_space=True), hub)
+def public(tmp_path: Path, hub: Hub) -> Runs:
+    return Runs(Settings(home=tmp_path, public=True), hub)
 
 
 def test_on_ones_own_machine_every_run_is_seen(tmp_path: Path, hub: Hub) -> None:
@@ -340,26 +340,26 @@ def test_on_ones_own_machine_every_run_is_seen(tmp_path: Path, hub: Hub) -> None
     assert runs.open(kept[0].id, []) == kept[0]
 
 
-def test_on_a_space_only_ones_own_runs_are_seen(tmp_path: Path, on_space: Runs) -> None:
+def test_on_a_space_only_ones_own_runs_are_seen(tmp_path: Path, public: Runs) -> None:
     mine, yours = stored(tmp_path, "finished", "finished")
-    assert on_space.visible([mine.id]) == [mine]
-    assert on_space.visible([]) == []
-    assert on_space.open(mine.id, [mine.id]) == mine
+    assert public.visible([mine.id]) == [mine]
+    assert public.visible([]) == []
+    assert public.open(mine.id, [mine.id]) == mine
     with pytest.raises(KnownError, match="no such run"):
-        on_space.open(yours.id, [mine.id])
+        public.open(yours.id, [mine.id])
 
 
 @pytest.mark.parametrize("model", [str(DEMO_MODEL), "~", ".", "./assets/demo/model", "C:\\model"])
 def test_on_a_space_no_folder_is_read(
-    tmp_path: Path, on_space: Runs, demo: PairTable, rows: Rows, model: str
+    tmp_path: Path, public: Runs, demo: PairTable, rows: Rows, model: str
 ) -> None:
     with pytest.raises(KnownError, match="give a Hub id such as org/name, or demo"):
-        list(on_space.start("me", model, demo, rows))
+        list(public.start("me", model, demo, rows))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_on_a_space_the_demo_model_scores(on_space: Runs, demo: PairTable, rows: Rows) -> None:
-    last = list(on_space.start("me", "demo", demo, rows[:3]))[-1]
+def test_on_a_space_the_demo_model_scores(public: Runs, demo: PairTable, rows: Rows) -> None:
+    last = list(public.start("me", "demo", demo, rows[:3]))[-1]
     assert last.stage == "finished"
     assert str(DEMO_MODEL) not in str(run_of(last).facts)
 
@@ -417,7 +417,7 @@ def scored(key: str, chosen: float | None, rejected: float | None) -> ScoredPair
     return ScoredPair(key, "hep-go", "0" * 16, chosen, rejected, 1, 1)
 
 
-def test_failures_are_losses_and_ties_the_worst_margin_first() -> None:
+def test_failures_come_worst_margin_first_and_without_reward_last() -> None:
     pairs = [
         scored("won", 1.0, 0.0),
         scored("tie b", 0.5, 0.5),
@@ -429,7 +429,7 @@ def test_failures_are_losses_and_ties_the_worst_margin_first() -> None:
         scored("bad", 0.0, 1.0),
         scored("nan", float("nan"), 0.0),
     ]
-    expected = ["worst", "bad", "close", "tie a", "tie b"]
+    expected = ["worst", "bad", "close", "tie a", "tie b", "nan", "no chosen", "no rejected"]
     assert keys_of(failures(pairs)) == expected
     assert keys_of(failures(pairs[::-1])) == expected
 

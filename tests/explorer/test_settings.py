@@ -15,7 +15,7 @@ def test_defaults_on_ones_own_machine() -> None:
         pairs=None,
         results=None,
         offline=False,
-        on_space=False,
+        public=False,
         max_pairs=None,
         max_model_gigabytes=None,
         server_name="127.0.0.1",
@@ -25,7 +25,7 @@ def test_defaults_on_ones_own_machine() -> None:
 
 def test_defaults_on_a_space_limit_runs_and_models_and_refuse_local_folders() -> None:
     settings = read_settings(SPACE)
-    assert settings.on_space
+    assert settings.public
     assert settings.max_pairs == 300
     assert settings.max_model_gigabytes == 4.0
     assert not settings.model_policy.local_folders
@@ -56,7 +56,7 @@ def test_the_model_policy_of_ones_own_machine_allows_folders_of_any_size() -> No
         ({"EXPLORER_OFFLINE": "no"}, "offline", False),
         ({"EXPLORER_OFFLINE": "false"}, "offline", False),
         ({"EXPLORER_OFFLINE": ""}, "offline", False),
-        ({"SPACE_ID": ""}, "on_space", False),
+        ({"SPACE_ID": ""}, "public", False),
         ({"EXPLORER_MAX_PAIRS": "50"}, "max_pairs", 50),
         ({**SPACE, "EXPLORER_MAX_PAIRS": "none"}, "max_pairs", None),
         ({**SPACE, "EXPLORER_MAX_PAIRS": " 5 "}, "max_pairs", 5),

@@ -248,12 +248,12 @@ def test_a_newer_revision_replaces_the_best_and_the_old_one_still_resolves() -> 
     assert shelf.get("hub@1") == Item("hub@1")
 
 
-def test_the_same_revision_adds_nothing() -> None:
-    first = Item("hub@1", caption="the one in view")
-    shelf = shelf_of(Candidate("hub", lambda: first, lambda: Item("hub@1", caption="again")))
+def test_the_same_revision_takes_the_place_of_a_part_of_it() -> None:
+    whole = Item("hub@1", caption="all of it")
+    shelf = shelf_of(Candidate("hub", lambda: Item("hub@1", caption="a part"), lambda: whole))
     fetched(fetched(shelf))
-    assert shelf.all() == [first]
-    assert shelf.get("hub@1") is first
+    assert shelf.all() == [whole]
+    assert shelf.get("hub@1") is whole
 
 
 def test_the_most_preferred_that_arrives_is_taken_and_less_preferred_are_not_asked() -> None:

@@ -74,14 +74,14 @@ def test_a_torn_last_line_is_dropped(cut: int, run: Run) -> None:
 
 @pytest.mark.parametrize("status", ["finished", "stopped", "failed"])
 def test_how_a_run_ended_is_written_down(status: Status, run: Run) -> None:
-    ended = run.ended(status, 12.5)
-    assert (ended.status, ended.seconds) == (status, 12.5)
+    ended = run.ended(status, 12.5, 3)
+    assert (ended.status, ended.seconds, ended.n_scored) == (status, 12.5, 3)
     assert Run.open(run.folder) == ended
-    assert replace(ended, status="running", seconds=0.0) == run
+    assert replace(ended, status="running", seconds=0.0, n_scored=0) == run
 
 
 def test_no_part_file_stays_behind(run: Run) -> None:
-    run.ended("finished", 1.0)
+    run.ended("finished", 1.0, 0)
     assert [path.name for path in run.folder.iterdir()] == ["run.json"]
 
 

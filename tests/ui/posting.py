@@ -22,7 +22,7 @@ class Visitor:
 
         Args:
             callback: the function behind the event.
-            values: element id -> what is sent in its place.
+            values: element id, or "BrowserState" -> what is sent in its place.
 
         Returns:
             The last message of the stream: `success` and `output`.
@@ -33,7 +33,8 @@ class Visitor:
             if getattr(fn.fn, "__qualname__", "") == callback.__qualname__
         )
         data = [
-            values.get(part.elem_id or "", getattr(part, "value", None)) for part in event.inputs
+            values.get(part.elem_id or type(part).__name__, getattr(part, "value", None))
+            for part in event.inputs
         ]
         body = {"data": data, "fn_index": index, "session_hash": self.session}
         self._open("queue/join", json.dumps(body).encode()).close()

@@ -21,7 +21,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def visitor(home: Path) -> Iterator[Visitor]:
-    page = build(Settings(home=home, offline=True, on_space=True, max_pairs=50))
+    page = build(Settings(home=home, offline=True, public=True, max_pairs=50))
     page.queue(default_concurrency_limit=8).launch(prevent_thread_lock=True, quiet=True)
     yield Visitor(page)
     page.close()
@@ -91,14 +91,19 @@ def test_browse_refuses_a_query_that_is_too_long(visitor: Visitor) -> None:
 
 
 def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
-    owner, stranger = Visitor(visitor.page), Visitor(visitor.page)
-    assert owner.post(Score.start, {"per-subset": 1, "model": "demo"})["success"]
+    assert visitor.post(Score.start, {"per-subset": 1, "model": "demo"})["success"]
     (run,) = (home / "runs").iterdir()
-    told = stranger.refused(Failures.show, {"run": run.name})
-    assert run.name not in told or "list" in told
-    for hostile in ("../..", "", 5, [run.name]):
-        stranger.refused(Failures.show, {"run": hostile})
-    choices = owner.post(Failures.choices, {})["output"]["data"][0]["choices"]
-    assert [value for _, value in choices] == [run.name]
-    assert stranger.post(Failures.choices, {})["output"]["data"][0]["choices"] == []
-    assert owner.post(Failures.show, {"run": run.name})["success"]
+    owner, stranger = {"BrowserState": [run.name]}, {"BrowserState": ["another"]}
+
+    assert _choices(visitor, owner) == [run.name]
+    assert visitor.post(Failures.show, {**owner, "run": run.name})["success"]
+    for nobody in (stranger, {}, {"BrowserState": run.name}, {"BrowserState": {run.name: 1}}):
+        assert _choices(visitor, nobody) == []
+        visitor.refused(Failures.show, {**nobody, "run": run.name})
+    for hostile in ("../..", "", 5, [run.name], f"../runs/{run.name}"):
+        visitor.refused(Failures.show, {**owner, "run": hostile})
+
+
+def _choices(visitor: Visitor, browser: dict[str, Any]) -> list[str]:
+    dropdown = visitor.post(Failures.choices, browser)["output"]["data"][0]
+    return [value for _, value in dropdown["choices"]]
