@@ -71,7 +71,7 @@ def build_browse() -> BrowseView:
             filters = _build_filters()
             lengths = gr.Plot(show_label=False, container=True)
         with gr.Column(scale=4, min_width=420):
-            pairs = build_list("pairs", ["16%", "23%", "23%", "20%", "9%", "9%"])
+            pairs = build_list("pairs", ["16%", "21%", "21%", "19%", "11%", "12%"])
     return BrowseView(filters, lengths, pairs, gr.State(None))
 
 
@@ -111,7 +111,7 @@ class Browse(ListTab):
         """After a filter changed: the first page, and the lengths of what is left."""
         table, rows = self.selection(*state[:4])
         figure = painted(length_figure(length_histogram(table, rows)))
-        return (*self.at(state, state[-3], 1), figure)
+        return (*self.at(state, state[-3], 1), gr.update(value=figure, visible=len(rows) > 0))
 
     @guarded
     def choices(self, table_id: object) -> FilterChoices:

@@ -24,7 +24,7 @@ from explorer.ui.leaderboard import (
 )
 from explorer.ui.listing import EVENT
 from explorer.ui.markup import tag
-from explorer.ui.score import Score, ScoreView, build_score, wire_score
+from explorer.ui.score import Score, ScoreView, build_score, remembered_runs, wire_score
 from explorer.ui.sourcebar import SourceBarView, build_sourcebar, sourcebar
 
 POLL_SECONDS = 1.5
@@ -111,11 +111,12 @@ def build_page(stores: Stores) -> gr.Blocks:
 def _lay_out(stores: Stores) -> PageView:
     gr.HTML(_header())
     bar = build_sourcebar(text("source.show_pairs"))
+    own_runs = remembered_runs()
     with gr.Tabs(elem_id="tabs") as tabs:
         with gr.Tab(text("tab.browse"), id="browse"):
             browse = build_browse()
         with gr.Tab(text("tab.score"), id="score") as score_tab:
-            score = build_score(stores.settings)
+            score = build_score(stores.settings, own_runs)
         with gr.Tab(text("tab.failures"), id="failures") as failures_tab:
             failures = build_failures()
         with gr.Tab(text("tab.leaderboard"), id="leaderboard"):

@@ -88,8 +88,13 @@ class RunShown(NamedTuple):
     own_runs: list[str]
 
 
-def build_score(settings: Settings) -> ScoreView:
-    """Lay the tab out where it is called."""
+def remembered_runs() -> gr.BrowserState:
+    """The runs of this browser. It must stand outside the tabs, which are filled when opened."""
+    return gr.BrowserState([], storage_key=STORAGE, secret=STORAGE)
+
+
+def build_score(settings: Settings, own_runs: gr.BrowserState) -> ScoreView:
+    """Lay the tab out where it is called. own_runs: from `remembered_runs`."""
     with gr.Row(equal_height=False):
         with gr.Column(scale=1, min_width=290, elem_classes="side"):
             with gr.Group():
@@ -142,7 +147,6 @@ def build_score(settings: Settings) -> ScoreView:
                 with gr.Column(min_width=360):
                     margins = gr.Plot(show_label=False, visible=False)
                     rows = build_grid("scored", ["32%", "13%", "15%", "20%", "20%"], visible=False)
-    own_runs = gr.BrowserState([], storage_key=STORAGE, secret=STORAGE)
     return ScoreView(
         model, which, per_subset, seed, selected, start, stop, status, cards, sections, margins,
         rows, facts, inspect, gr.State(None), own_runs,

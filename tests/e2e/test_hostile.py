@@ -69,7 +69,7 @@ def test_hostile_text_is_shown_as_it_is_and_scored(
     expect(page.get_by_text("10 pairs selected")).to_be_visible()
     page.locator("#start").click()
     expect(page.locator(".status.finished")).to_be_visible(timeout=120_000)
-    expect(page.locator(".card .detail", has_text="1 cut to fit")).to_be_visible()
+    expect(page.locator(".card .detail", has_text="1 pairs had to be truncated")).to_be_visible()
     picture(page, "hostile-score")
     page.locator("#model input").fill(ATTACKS["tag"] + ATTACKS["markdown"])
     page.locator("#model input").press("Enter")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Serve, open_app, open_tab, picture
+from tests.e2e.conftest import READY, Serve, open_app, open_tab, picture
 
 pytestmark = pytest.mark.e2e
 
@@ -106,9 +106,16 @@ def test_stop_keeps_what_was_scored(serve: Serve, page: Page) -> None:
     expect(page.locator(".status.running")).to_be_visible()
     page.locator("#stop").click()
     expect(page.locator(".status.stopped")).to_contain_text("They are kept.")
+    expect(page.locator("#start")).to_be_enabled()
+    expect(page.locator("#stop")).to_be_disabled()
     open_tab(page, "Failures")
-    expect(page.locator("#run input")).to_have_value(re.compile("stopped early"))
+    expect(page.locator("#run input")).to_have_value(re.compile("of 188 pairs .* stopped early"))
     expect(page.locator("#failures .virtual-row").first).to_be_visible()
+    page.reload()
+    page.wait_for_selector(READY, state="attached")
+    open_tab(page, "Score")
+    expect(page.locator(".status.stopped")).to_contain_text("They are kept.")
+    expect(page.locator("h2.report").first).to_contain_text("demo · ")
 
 
 def test_a_model_that_is_none_gives_one_message_and_keeps_the_page(

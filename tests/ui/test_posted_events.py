@@ -1,6 +1,7 @@
 """What a public Space answers to anyone who posts to its events directly."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from explorer.ui.browse import Browse
 from explorer.ui.failures import Failures
 from explorer.ui.score import Score
 from tests.ui.posting import Visitor
+
+LITTLE = {"per-subset": 2, "model": "demo"}
 
 
 @pytest.fixture(scope="module")
@@ -90,9 +93,24 @@ def test_browse_refuses_a_query_that_is_too_long(visitor: Visitor) -> None:
     assert "500 characters" in visitor.refused(Browse.refresh, {"search": "x" * 501})
 
 
+def test_a_subset_that_is_unknown_keeps_nothing_and_is_not_repeated(visitor: Visitor) -> None:
+    message = visitor.post(Browse.refresh, {"subsets": ["<img src=http://example.org/x>"]})
+    assert message["success"]
+    assert "No pair matches" in message["output"]["data"][0]
+    assert "example.org" not in str(message["output"])
+
+
+def test_a_second_run_at_the_same_time_is_refused_at_once(visitor: Visitor) -> None:
+    with ThreadPoolExecutor() as pool:
+        both = [pool.submit(Visitor(visitor.page).post, Score.start, LITTLE) for _ in range(2)]
+    states = [run.result()["output"]["data"][0] for run in both]
+    assert sum("status finished" in state for state in states) >= 1
+    assert all("status finished" in state or "one at a time" in state for state in states)
+
+
 def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
-    assert visitor.post(Score.start, {"per-subset": 1, "model": "demo"})["success"]
-    (run,) = (home / "runs").iterdir()
+    assert visitor.post(Score.start, LITTLE)["success"]
+    run = max((home / "runs").iterdir(), key=lambda folder: folder.stat().st_mtime)
     owner, stranger = {"BrowserState": [run.name]}, {"BrowserState": ["another"]}
 
     assert _choices(visitor, owner) == [run.name]

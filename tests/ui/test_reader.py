@@ -51,7 +51,7 @@ def test_a_pair_without_its_text_still_shows_its_margin() -> None:
 
 
 def test_no_open_pair_is_said() -> None:
-    assert "No pair is open" in pair_html(None, None, True)
+    assert "There is no pair" in pair_html(None, None, True)
 
 
 def test_the_position_counts_from_one() -> None:
