@@ -28,7 +28,7 @@ def find() -> str | None:
     wanted = os.environ.get("EXPLORER_BROWSER")
     if wanted:
         return shutil.which(wanted)
-    return next((path for path in map(shutil.which, NAMES) if path), _playwrights_own())
+    return next((path for path in map(shutil.which, NAMES) if path), None) or _playwrights_own()
 
 
 def _playwrights_own() -> str | None:
