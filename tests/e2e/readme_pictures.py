@@ -27,7 +27,7 @@ def main() -> None:
         for theme in ("light", "dark"):
             page.evaluate("dark => document.body.classList.toggle('dark', dark)", theme == "dark")
             page.wait_for_timeout(400)
-            page.screenshot(path=PICTURES / f"failures-{theme}.png")
+            page.screenshot(path=PICTURES / f"failures-{theme}.png", full_page=True)
         browser.close()
 
 
