@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 ROUNDS = 5
 
-IMPORT = "import gradio"
+IMPORT = "import gradio, os; os._exit(0)"
 APP = """
 import os, urllib.request
 import app
