@@ -174,9 +174,12 @@ class Score:
     @guarded
     def count(self, *choice: Any) -> str:
         """How many pairs are chosen, and from where."""
-        rows = self.chosen(*choice).rows
+        try:
+            rows = self.chosen(*choice).rows
+        except KnownError as error:
+            return note(str(error), "wrong")
         if not len(rows):
-            return note(text("score.none_selected"))
+            return note(text("score.none_selected"), "wrong")
         return note(text("score.selected", n=f"{len(rows):,}"))
 
     def start(
@@ -233,7 +236,8 @@ def _whole(name: str, value: Any, low: int, high: int) -> int:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if is_number and low <= value <= high and float(value).is_integer():
         return int(value)
-    raise KnownError(f"{name} is {str(value)[:40]}; it must be a whole number, {low} to {high:,}.")
+    given = "empty" if value is None else str(value)[:40]
+    raise KnownError(f"{name} is {given}; it must be a whole number, {low} to {high:,}.")
 
 
 def reopened(run: Run) -> Progress:

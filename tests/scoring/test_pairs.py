@@ -133,9 +133,9 @@ def test_the_revision_follows_the_content(tmp_path: Path) -> None:
     assert str(first) == f"{tmp_path / 'mine.jsonl'}@{first.revision}"
 
 
-def test_demo_pairs_are_called_demo() -> None:
+def test_demo_pairs_are_called_so() -> None:
     source = read_pairs(DEMO_PAIRS, "demo").source
-    assert (source.kind, source.name) == ("demo", "demo")
+    assert (source.kind, source.name) == ("demo", "demo pairs")
 
 
 def test_a_misspelled_model_is_the_unknown_one(tmp_path: Path) -> None:
