@@ -29,7 +29,8 @@ DEVICE_SECONDS = 1.0
 class Progress:
     """How far a run is.
 
-    stage: "refused" or "loading" before anything is scored, then "running", then how it ended.
+    stage: "refused" or "loading" before anything is scored, then "running", then how it ended;
+        "left" for a run that was under way when its page was closed.
     run: None until the model is loaded.
     scored: every pair so far, in the order they were scored.
     total: pairs the run has in all.
@@ -37,7 +38,7 @@ class Progress:
     message: what went wrong, for the stages "refused" and "failed".
     """
 
-    stage: Literal["refused", "loading"] | Status
+    stage: Literal["refused", "loading", "left"] | Status
     total: int
     run: Run | None = None
     scored: tuple[ScoredPair, ...] = ()

@@ -30,7 +30,7 @@ def score(
         stop: set it from anywhere to end the stream after the present pack.
 
     Yields:
-        The pairs of one pack, about a second of work. All packs together hold each pair once.
+        The pairs of one pack. All packs together hold each pair once.
 
     Raises:
         KnownError: there are no pairs.

@@ -85,7 +85,7 @@ class ModelSpec:
 
     name: as a person knows it ("demo", a Hub id, a folder).
     folder: the local folder with config, weights and tokenizer.
-    revision: the Hub commit, or a digest of the folder's weights file list for a local model.
+    revision: the Hub commit, or a digest of what a local folder holds.
     """
 
     name: str

@@ -242,7 +242,8 @@ def _whole(name: str, value: Any, low: int, high: int) -> int:
 
 def reopened(run: Run) -> Progress:
     """A stored run as its own last progress."""
-    return Progress(run.status, run.facts.n_pairs, run, tuple(run.rows()), run.seconds)
+    stage: Any = "left" if run.status == "running" else run.status
+    return Progress(stage, run.facts.n_pairs, run, tuple(run.rows()), run.seconds)
 
 
 def shown(progress: Progress, model: str, own: object) -> RunShown:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import READY, Serve, open_app, open_tab, picture
 
@@ -116,6 +116,24 @@ def test_stop_keeps_what_was_scored(serve: Serve, page: Page) -> None:
     open_tab(page, "Score")
     expect(page.locator(".status.stopped")).to_contain_text("They are kept.")
     expect(page.locator("h2.report").first).to_contain_text("demo · ")
+
+
+def test_a_reload_amid_a_run_keeps_what_was_scored(serve: Serve, browser: Browser) -> None:
+    page = browser.new_page()  # unwatched: Gradio says on the console that its stream was cut
+    open_app(page, serve())
+    open_tab(page, "Score")
+    page.get_by_label("All that the Browse filter shows").check()
+    page.locator("#start").click()
+    expect(page.locator(".status.running")).to_be_visible()
+    page.reload()
+    page.wait_for_selector(READY, state="attached")
+    open_tab(page, "Score")
+    expect(page.locator("h2.report").first).to_contain_text("of 188 pairs")
+    expect(page.locator(".status.left, .status.stopped")).to_be_visible()
+    expect(page.locator("#start")).to_be_enabled()
+    page.locator("#start").click()
+    expect(page.locator(".status.running, .status.refused")).to_be_visible()
+    page.close()
 
 
 def test_a_model_that_is_none_gives_one_message_and_keeps_the_page(
