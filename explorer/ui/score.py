@@ -3,34 +3,27 @@
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
 from typing import Any, NamedTuple
 
 import gradio as gr
 
-from explorer.aggregate import summarise
-from explorer.figures import margin_figure
 from explorer.filters import rows_per_subset
-from explorer.runs import Progress, Runs, failures
+from explorer.runs import Progress, Runs
 from explorer.settings import Settings
 from explorer.table import PairTable, Rows
 from explorer.text import text
 from explorer.ui.browse import Browse, BrowseView
 from explorer.ui.errors import guarded
-from explorer.ui.grids import PAGE_ROWS, Column, Grid, grid
 from explorer.ui.listing import EVENT, build_grid
-from explorer.ui.markup import note, signed, tag
-from explorer.ui.report import facts_html, report_html, sections_html
-from explorer.ui.theme import painted
+from explorer.ui.markup import note
+from explorer.ui.runview import RunShown, only_status, reopened, shown
 from scoring.errors import KnownError
 from scoring.models import DEMO
-from scoring.record import Run
 
 STORAGE = "rewardbench-explorer-runs"
 """Where a browser keeps the ids of its runs. They are their own secret: they cannot be guessed."""
 BY_FILTER, BY_SUBSET = "filter", "subset"
 MOST_PER_SUBSET = 1000
-MOST_RUNS = 200
 
 logger = logging.getLogger(__name__)
 
@@ -70,22 +63,6 @@ class ScoreView:
             self.facts,
         ]
         return [*seen, self.inspect, self.run_id, self.own_runs]
-
-
-class RunShown(NamedTuple):
-    """What a run looks like at a moment, in the order of `ScoreView.outputs`."""
-
-    status: str
-    start: Any
-    stop: Any
-    cards: str
-    sections: str
-    margins: Any
-    rows: Any
-    facts: str
-    inspect: Any
-    run_id: str | None
-    own_runs: list[str]
 
 
 def remembered_runs() -> gr.BrowserState:
@@ -191,10 +168,10 @@ class Score:
             for progress in self.runs.start(owner, model, *self.chosen(*choice)):
                 yield shown(progress, str(model), own)
         except KnownError as error:
-            yield _only_status(Progress("refused", 0, message=str(error)))
+            yield only_status(Progress("refused", 0, message=str(error)))
         except Exception:
             logger.exception("a run failed")
-            yield _only_status(Progress("refused", 0, message=text("error.bug")))
+            yield only_status(Progress("refused", 0, message=text("error.bug")))
 
     def stop(self, request: gr.Request) -> tuple[str, Any]:
         """End this session's run after its present pack."""
@@ -240,103 +217,6 @@ def _whole(name: str, value: Any, low: int, high: int) -> int:
     raise KnownError(f"{name} is {given}; it must be a whole number, {low} to {high:,}.")
 
 
-def reopened(run: Run) -> Progress:
-    """A stored run as its own last progress."""
-    stage: Any = "left" if run.status == "running" else run.status
-    return Progress(stage, run.facts.n_pairs, run, tuple(run.rows()), run.seconds)
-
-
-def shown(progress: Progress, model: str, own: object) -> RunShown:
-    """A run at a moment. own: the runs this browser had before; the present one is added."""
-    if not progress.scored or progress.run is None:
-        return _only_status(progress, model, own)
-    summary = summarise(progress.scored)
-    lost = len(failures(progress.scored))
-    margins = [pair.margin for pair in progress.scored if pair.margin is not None]
-    return RunShown(
-        _status(progress, model),
-        *_buttons(progress),
-        report_html(progress.run, progress.scored),
-        sections_html(summary),
-        gr.update(value=painted(margin_figure(margins)), visible=True),
-        gr.update(value=_newest(progress), visible=True),
-        facts_html(progress.run),
-        gr.update(value=text("score.inspect", n=f"{lost:,}"), visible=lost > 0),
-        progress.run.id,
-        _with(own, progress.run.id),
-    )
-
-
-def _only_status(progress: Progress, model: str = "", own: object = None) -> RunShown:
-    """A word on what happens, leaving the report of an earlier run where it is."""
-    skip: Any = gr.skip()
-    ids = (skip, skip) if progress.run is None else (progress.run.id, _with(own, progress.run.id))
-    report = [skip] * (len(RunShown._fields) - 5)
-    return RunShown(_status(progress, model), *_buttons(progress), *report, *ids)
-
-
-def _buttons(progress: Progress) -> tuple[Any, Any]:
-    """Score can be pressed while nothing runs, Stop while something does."""
-    busy = progress.stage in ("loading", "running")
-    return gr.update(interactive=not busy), gr.update(interactive=busy)
-
-
-def _with(own: object, run_id: str) -> list[str]:
-    """The ids that a browser remembers, newest first, at most `MOST_RUNS`."""
-    known = [known for known in own if known != run_id] if isinstance(own, list) else []
-    return [run_id, *known][:MOST_RUNS]
-
-
-def _newest(progress: Progress) -> Grid:
-    newest = reversed(progress.scored[-PAGE_ROWS:])
-    rows = [
-        [pair.key, pair.outcome, pair.margin, pair.chosen_reward, pair.rejected_reward]
-        for pair in newest
-    ]
-    return grid(_columns(), rows)
-
-
-def _status(progress: Progress, model: str) -> str:
-    done, total, seconds = len(progress.scored), progress.total, progress.seconds
-    rate = done / seconds if seconds else 0.0
-    words = text(
-        f"score.{progress.stage}",
-        **{
-            "model": model[:200],
-            "done": f"{done:,}",
-            "total": f"{total:,}",
-            "seconds": f"{seconds:.1f}",
-            "rate": f"{rate:.1f}",
-            "left": _duration((total - done) / rate) if rate else "–",
-            "message": progress.message,
-        },
-    )
-    share = 100 * done / total if total else 0.0
-    bar = tag(
-        "div",
-        tag("i", style=f"width:{share:.1f}%"),
-        css="progress",
-        role="progressbar",
-        aria_valuenow=f"{share:.0f}",
-        aria_valuemin="0",
-        aria_valuemax="100",
-        aria_label=text("score.title"),
-    )
-    return tag(
-        "div", tag("div", escape(words)) + bar, css=f"status {progress.stage}", role="status"
-    )
-
-
-def _duration(seconds: float) -> str:
-    """A time in a reader's units.
-
-    >>> _duration(8.2), _duration(95)
-    ('8 s', '1 min 35 s')
-    """
-    whole = round(seconds)
-    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"
-
-
 def wire_score(view: ScoreView, score: Score, browse: BrowseView, tab: gr.Tab) -> None:
     """Connect the components; one run at a time uses the device."""
     numbers = [view.which, view.per_subset, view.seed]
@@ -351,13 +231,3 @@ def wire_score(view: ScoreView, score: Score, browse: BrowseView, tab: gr.Tab) -
         **EVENT,
     )
     view.stop.click(score.stop, None, [view.status, view.stop], queue=False, **EVENT)
-
-
-def _columns() -> list[Column]:
-    return [
-        Column(text("list.key")),
-        Column(text("list.outcome"), lambda outcome: text(f"outcome.{outcome}")),
-        Column(text("list.margin"), signed),
-        Column(text("list.chosen_reward"), signed),
-        Column(text("list.rejected_reward"), signed),
-    ]
