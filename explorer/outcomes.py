@@ -156,7 +156,9 @@ def read_results_folder(folder: Path, kind: Literal["hub", "folder"] = "folder")
     files = (path for path in (folder / "eval-set").rglob("*.json") if path.is_file())
     newest = max(path.stat().st_mtime for path in files)
     date = time.strftime("%Y-%m-%d", time.gmtime(newest))
-    return build_leaderboard(ResultsSource(kind, str(folder), "", date), results, left_out)
+    return build_leaderboard(
+        ResultsSource(kind, folder.resolve().name, "", date), results, left_out
+    )
 
 
 def fetch_results(hub_id: HubId, hub: Hub, *, local_only: bool = False) -> Leaderboard:

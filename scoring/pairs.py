@@ -41,7 +41,7 @@ Row = Mapping[str, Any]
 class PairSource:
     """Where a table of pairs came from.
 
-    name: a Hub id, a file's path or "demo pairs".
+    name: a Hub id, a file's own name or "demo pairs".
     revision: the Hub commit, or the first 12 hex digits of the file's sha256.
     """
 
@@ -91,7 +91,7 @@ def read_pairs(path: Path, kind: Literal["file", "demo"] = "file") -> Pairs:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     except OSError as error:
         raise KnownError(f"{path} cannot be read: {first_line(error)}") from error
-    name = "demo pairs" if kind == "demo" else str(path)
+    name = "demo pairs" if kind == "demo" else path.name
     table, notes = _check_rows(_read_rows(path, path.name), path.name, path.stem)
     return Pairs(PairSource(kind, name, None, digest), table, notes)
 

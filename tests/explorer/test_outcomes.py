@@ -260,7 +260,7 @@ def test_the_caption_has_the_day_of_the_newest_file(tmp_path: Path, write: Write
         os.utime(path, (day, day))
     board = read_results_folder(tmp_path)
     assert board.source.date == "1971-01-01"
-    assert board.caption == f"Your folder {tmp_path}: 2 models, newest file dated 1971-01-01."
+    assert board.caption == f"Your folder {tmp_path.name}: 2 models, newest file dated 1971-01-01."
 
 
 def test_broken_files_are_left_out_with_a_reason_each(tmp_path: Path, write: WriteResult) -> None:
@@ -353,7 +353,7 @@ def test_the_bundled_figures_are_shown_where_there_is_nothing_else(tmp_path: Pat
 def test_the_owners_folder_is_preferred(tmp_path: Path, write: WriteResult) -> None:
     write("org/m.json", {"model": "org/m", "hep-go": 0.5})
     board, passed_over = board_for(str(tmp_path), tmp_path)
-    assert (board.source.kind, board.source.name) == ("folder", str(tmp_path))
+    assert (board.source.kind, board.source.name) == ("folder", tmp_path.name)
     assert passed_over == {}
 
 

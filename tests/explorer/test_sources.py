@@ -67,7 +67,7 @@ def test_the_owners_file_is_preferred_to_the_cached_benchmark(
     path = tmp_path / "mine.jsonl"
     path.write_bytes(pair)
     shelf = shelf_for(str(path), tmp_path)
-    assert (shelf.get(None).source.kind, shelf.get(None).source.name) == ("file", str(path))
+    assert (shelf.get(None).source.kind, shelf.get(None).source.name) == ("file", path.name)
     assert shelf.passed_over == {}
 
 

@@ -130,7 +130,7 @@ def test_the_revision_follows_the_content(tmp_path: Path) -> None:
     other = read_jsonl(tmp_path, {**TEXTS, "chosen": "d"}).source
     assert first == again
     assert first.revision != other.revision
-    assert str(first) == f"{tmp_path / 'mine.jsonl'}@{first.revision}"
+    assert str(first) == f"mine.jsonl@{first.revision}"
 
 
 def test_demo_pairs_are_called_so() -> None:
