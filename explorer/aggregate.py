@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from explorer.statistics import Interval, wilson
-from scoring.benchmark import COUNTS, SUBSETS, overall_score, section_of, section_scores
+from scoring.benchmark import COUNTS, in_order, overall_score, section_of, section_scores
 from scoring.spec import Outcome, ScoredPair
 
 
@@ -24,6 +24,11 @@ class Tally:
     def wins(self) -> int:
         """Pairs whose chosen response scored strictly higher."""
         return self.counts["win"]
+
+    @property
+    def lost(self) -> int:
+        """Pairs that were not won: losses, ties and missing rewards."""
+        return sum(self.counts.values()) - self.wins
 
     @property
     def n(self) -> int:
@@ -76,8 +81,7 @@ def summarise(scored: Iterable[ScoredPair]) -> Summary:
         subsets.setdefault(pair.subset, Tally()).add(pair.outcome)
         section_tallies.setdefault(section_of(pair.subset) or "", Tally()).add(pair.outcome)
         truncated += pair.chosen_truncated or pair.rejected_truncated
-    order = {subset: place for place, subset in enumerate(SUBSETS)}
-    subsets = dict(sorted(subsets.items(), key=lambda item: (order.get(item[0], 99), item[0])))
+    subsets = {subset: subsets[subset] for subset in in_order(subsets)}
     accuracies = {
         name: tally.accuracy for name, tally in subsets.items() if tally.accuracy is not None
     }

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from explorer.text import text
-from scoring.benchmark import SECTIONS, SUBSETS, section_of
+from scoring.benchmark import SECTIONS, in_order, section_of
 from scoring.pairs import TEXT_COLUMNS, Pairs, PairSource
 from scoring.spec import text_hash
 
@@ -82,12 +82,8 @@ class PairTable:
     def subset_counts(self) -> dict[str, int]:
         """Subset -> pairs, the benchmark's subsets first and in its order."""
         names, counts = np.unique(self.subset_of_row, return_counts=True)
-        order = {subset: place for place, subset in enumerate(SUBSETS)}
-        pairs = sorted(
-            zip(names.tolist(), counts.tolist(), strict=True),
-            key=lambda item: (order.get(item[0], len(order)), item[0]),
-        )
-        return dict(pairs)
+        pairs = dict(zip(names.tolist(), counts.tolist(), strict=True))
+        return {subset: pairs[subset] for subset in in_order(pairs)}
 
     @cached_property
     def section_counts(self) -> dict[str, int]:

@@ -4,7 +4,7 @@ Sources: `SUBSET_MAPPING` and `EXAMPLE_COUNTS` in upstream's rewardbench/constan
 `calculate_scores_per_section` in rewardbench/utils.py.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from statistics import fmean
 
 SECTIONS: dict[str, tuple[str, ...]] = {
@@ -43,6 +43,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 
 SUBSETS: tuple[str, ...] = tuple(subset for subsets in SECTIONS.values() for subset in subsets)
 
+_PLACE_OF = {subset: place for place, subset in enumerate(SUBSETS)}
 _SECTION_OF = {subset: section for section, subsets in SECTIONS.items() for subset in subsets}
 
 COUNTS: dict[str, int] = {
@@ -83,6 +84,15 @@ def section_of(subset: str) -> str | None:
     ('Chat Hard', None)
     """
     return _SECTION_OF.get(subset)
+
+
+def in_order(subsets: Iterable[str]) -> list[str]:
+    """Subsets as the benchmark lists them; those that it does not have follow by name.
+
+    >>> in_order(["own", "hep-go", "alpacaeval-easy", "an-own"])
+    ['alpacaeval-easy', 'hep-go', 'an-own', 'own']
+    """
+    return sorted(subsets, key=lambda subset: (_PLACE_OF.get(subset, len(SUBSETS)), subset))
 
 
 def section_scores(accuracies: Mapping[str, float]) -> dict[str, float | None]:

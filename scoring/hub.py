@@ -182,8 +182,6 @@ class Hub:
 
         try:
             yield
-        except KnownError:
-            raise
         except errors.GatedRepoError as error:
             raise KnownError(
                 f"The {repo_type} {hub_id.repo} is gated: its owner must grant access, and it is "

@@ -7,6 +7,7 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.aggregate import summarise
 from explorer.runs import Runs, failures
 from explorer.sources import Shelf
 from explorer.table import PairTable
@@ -92,7 +93,7 @@ class Failures(ListTab):
             key=key,
             page=page,
         )
-        report = report_html(run, scored) if run and scored else ""
+        report = report_html(run, summarise(scored), scored) if run and scored else ""
         facts = facts_html(run) if run else ""
         return (report + note(_summary(run, scored, lost), "count"), facts, *shown)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from statistics import median
 
-from explorer.aggregate import Summary, Tally, summarise
+from explorer.aggregate import Summary, Tally
 from explorer.text import text
 from explorer.ui.markup import note, percent, signed, tag
 from scoring.benchmark import SECTIONS, section_of
@@ -13,8 +13,8 @@ from scoring.record import Run
 from scoring.spec import ScoredPair
 
 
-def report_html(run: Run, scored: Sequence[ScoredPair]) -> str:
-    """What was scored with what, and the numbers that matter most."""
+def report_html(run: Run, summary: Summary, scored: Sequence[ScoredPair]) -> str:
+    """What was scored with what, and the numbers that matter most. summary: of `scored`."""
     facts = run.facts
     title = text(
         "score.report",
@@ -24,7 +24,7 @@ def report_html(run: Run, scored: Sequence[ScoredPair]) -> str:
         pairs=facts.pairs,
         selection=facts.selection,
     )
-    return tag("h2", escape(title), css="report") + cards_html(summarise(scored), scored)
+    return tag("h2", escape(title), css="report") + cards_html(summary, scored)
 
 
 def cards_html(summary: Summary, scored: Sequence[ScoredPair]) -> str:

@@ -7,7 +7,7 @@ import gradio as gr
 
 from explorer.aggregate import summarise
 from explorer.figures import margin_figure
-from explorer.runs import Progress, failures
+from explorer.runs import Progress
 from explorer.text import text
 from explorer.ui.grids import PAGE_ROWS, Column, Grid, grid
 from explorer.ui.markup import signed, tag
@@ -46,12 +46,12 @@ def shown(progress: Progress, model: str, own: object) -> RunShown:
     if not progress.scored or progress.run is None:
         return only_status(progress, model, own)
     summary = summarise(progress.scored)
-    lost = len(failures(progress.scored))
+    lost = summary.total.lost
     margins = [pair.margin for pair in progress.scored if pair.margin is not None]
     return RunShown(
         _status(progress, model),
         *_buttons(progress),
-        report_html(progress.run, progress.scored),
+        report_html(progress.run, summary, progress.scored),
         sections_html(summary),
         gr.update(value=painted(margin_figure(margins)), visible=True),
         gr.update(value=_newest(progress), visible=True),
