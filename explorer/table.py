@@ -1,13 +1,19 @@
-"""The one table type of pairs: loaded once, immutable, shared by all sessions."""
+"""The one table type of pairs: loaded once, immutable, shared by all sessions.
 
-from dataclasses import dataclass
+The texts stay where they were read, in Arrow: pandas would make a Python object of each. What is
+known of each row besides (lengths, codes of its subset) are arrays of numbers.
+"""
+
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from explorer.counting import Counts, count_chars, count_words
 from explorer.text import text
 from scoring.benchmark import SECTIONS, in_order, section_of
 from scoring.pairs import TEXT_COLUMNS, Pairs, PairSource
@@ -16,12 +22,32 @@ from scoring.spec import text_hash
 Rows = NDArray[np.int64]
 """Row numbers of a table, in table order, counting from 0."""
 
+Measure = Literal["chosen", "rejected", "prompt", "difference"]
+"""What is measured of a pair; "difference" is chosen minus rejected."""
+
+Unit = Literal["chars", "words", "tokens"]
+
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+UNITS: tuple[Unit, ...] = get_args(Unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A column of few names: `names[codes[row]]` is the row's. Names are distinct."""
+
+    names: list[str]
+    codes: NDArray[np.int32]
+
 
 @dataclass(frozen=True)
 class PairTable:
-    """A checked table of pairs with what the views ask of it, computed on first use."""
+    """A checked table of pairs with what the views ask of it, computed on first use.
+
+    tokens: tokenizer -> text column -> tokens of each row, as far as they have been counted.
+    """
 
     pairs: Pairs
+    tokens: dict[str, dict[str, Counts]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def source(self) -> PairSource:
@@ -52,20 +78,20 @@ class PairTable:
     def __len__(self) -> int:
         return self.pairs.table.num_rows
 
-    @cached_property
+    @property
     def arrow(self) -> pa.Table:
-        """Columns of `scoring.pairs.SCHEMA`, each in one chunk."""
-        return self.pairs.table.combine_chunks()
+        """Columns of `scoring.pairs.SCHEMA`, in the chunks in which they were read."""
+        return self.pairs.table
 
     @cached_property
     def keys(self) -> list[str]:
         """The key of each row."""
         return [str(key) for key in self.arrow.column("key").to_pylist()]
 
-    @cached_property
-    def row_of_key(self) -> dict[str, int]:
-        """Key -> row."""
-        return {key: row for row, key in enumerate(self.keys)}
+    def row_of(self, key: str | None) -> int | None:
+        """The row with that key; None where there is none."""
+        row = pc.index(self.arrow.column("key"), pa.scalar(key, pa.large_string())).as_py()
+        return None if key is None or row < 0 else int(row)
 
     @cached_property
     def row_of_hash(self) -> dict[str, int]:
@@ -73,17 +99,34 @@ class PairTable:
         columns = [self.arrow.column(name).to_pylist() for name in TEXT_COLUMNS]
         return {text_hash(*texts): row for row, texts in enumerate(zip(*columns, strict=True))}
 
+    def coded(self, column: str) -> Coded:
+        """A column as names, in the order in which they first occur, and codes."""
+        encoded = self.arrow.column(column).unify_dictionaries().dictionary_encode()
+        encoded = encoded.combine_chunks()
+        return Coded(
+            [str(name) for name in encoded.dictionary.to_pylist()],
+            encoded.indices.to_numpy().astype(np.int32),
+        )
+
+    @cached_property
+    def subsets(self) -> Coded:
+        """The subset of each row, the benchmark's subsets first and in its order."""
+        found = self.coded("subset")
+        names = in_order(found.names)
+        place_of = {name: place for place, name in enumerate(names)}
+        place = np.array([place_of[name] for name in found.names], dtype=np.int32)
+        return Coded(names, place[found.codes])
+
     @cached_property
     def subset_of_row(self) -> NDArray[np.object_]:
         """The subset of each row."""
-        return np.array(self.arrow.column("subset").to_pylist(), dtype=object)
+        return np.array(self.subsets.names, dtype=object)[self.subsets.codes]
 
     @cached_property
     def subset_counts(self) -> dict[str, int]:
         """Subset -> pairs, the benchmark's subsets first and in its order."""
-        names, counts = np.unique(self.subset_of_row, return_counts=True)
-        pairs = dict(zip(names.tolist(), counts.tolist(), strict=True))
-        return {subset: pairs[subset] for subset in in_order(pairs)}
+        counts = np.bincount(self.subsets.codes, minlength=len(self.subsets.names))
+        return dict(zip(self.subsets.names, counts.tolist(), strict=True))
 
     @cached_property
     def section_counts(self) -> dict[str, int]:
@@ -96,18 +139,43 @@ class PairTable:
         return {section: count for section, count in counts.items() if count}
 
     @cached_property
-    def chars(self) -> dict[str, NDArray[np.int64]]:
-        """Text column -> characters of each row."""
-        return {
-            name: pc.utf8_length(self.arrow.column(name)).to_numpy().astype(np.int64)
-            for name in TEXT_COLUMNS
-        }
+    def prompt_group(self) -> NDArray[np.int32]:
+        """A number for each row; rows with the same prompt have the same."""
+        return self.coded("prompt").codes
 
-    def find(self, key: str | None) -> dict[str, str] | None:
+    def same_prompt(self, row: int) -> Rows:
+        """The other rows that put the same prompt."""
+        rows = np.flatnonzero(self.prompt_group == self.prompt_group[row])
+        return rows[rows != row]
+
+    @cached_property
+    def chars(self) -> dict[str, Counts]:
+        """Text column -> characters of each row."""
+        return {name: count_chars(self.arrow.column(name)) for name in TEXT_COLUMNS}
+
+    @cached_property
+    def words(self) -> dict[str, Counts]:
+        """Text column -> words of each row."""
+        return {name: count_words(self.arrow.column(name)) for name in TEXT_COLUMNS}
+
+    def lengths(self, measure: Measure, unit: Unit, tokenizer: str = "") -> Counts:
+        """A length of each row; "difference" may be below zero.
+
+        Raises:
+            KeyError: the tokens of that tokenizer were not counted yet.
+        """
+        counts = {"chars": lambda: self.chars, "words": lambda: self.words}.get(
+            unit, lambda: self.tokens[tokenizer]
+        )()
+        if measure == "difference":
+            return counts["chosen"] - counts["rejected"]
+        return counts[measure]
+
+    def find(self, key: str | None) -> dict[str, Any] | None:
         """All columns of the row with that key; None where there is none."""
-        row = self.row_of_key.get(key or "")
+        row = self.row_of(key)
         return None if row is None else self.cells(row)
 
-    def cells(self, row: int) -> dict[str, str]:
+    def cells(self, row: int) -> dict[str, Any]:
         """All columns of one row."""
         return {name: self.arrow.column(name)[row].as_py() for name in self.arrow.column_names}

@@ -1,0 +1,203 @@
+"""Text search: which rows hold a text or match a pattern, and where in a text the hits are.
+
+Both run in RE2 (through Arrow), whose time grows with the length of the text alone, whatever the
+pattern; a deadline bounds what is left.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from explorer.table import PairTable
+from scoring.errors import KnownError
+from scoring.hub import first_line
+
+Where = Literal["all", "prompt", "chosen", "rejected"]
+PLACES: tuple[Where, ...] = get_args(Where)
+LONGEST_QUERY = 500
+MOST_SECONDS = 8.0
+MOST_HITS = 2_000
+"""Hits in one text that are marked; the rest are not."""
+
+_COLUMNS: dict[str, tuple[str, ...]] = {
+    "prompt": ("prompt",),
+    "chosen": ("chosen", "more_chosen"),
+    "rejected": ("rejected", "more_rejected"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What to look for. An empty `words` finds everything.
+
+    words: a text to find as it stands, or a pattern in RE2's syntax.
+    where: the column that must hold it; "all" for any.
+    regex: whether `words` is a pattern.
+    case: whether upper and lower case differ.
+    """
+
+    words: str = ""
+    where: Where = "all"
+    regex: bool = False
+    case: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are searched."""
+        if self.where == "all":
+            return tuple(name for names in _COLUMNS.values() for name in names)
+        return _COLUMNS[self.where]
+
+    def looks_at(self, side: str) -> bool:
+        """Whether "prompt", "chosen" or "rejected" is searched.
+
+        >>> Query("x", "chosen").looks_at("prompt")
+        False
+        """
+        return bool(self.words) and self.where in ("all", side)
+
+
+def checked_query(words: object, where: object, regex: object, case: object) -> Query:
+    """A query from values that anybody may have sent.
+
+    Raises:
+        KnownError: a value of the wrong type, a query that is too long, or a bad pattern.
+
+    >>> checked_query(" dog ", None, False, False)
+    Query(words='dog', where='all', regex=False, case=False)
+    """
+    if words is not None and not isinstance(words, str):
+        raise KnownError(f"A search must be text, not {type(words).__name__}.")
+    # A lone surrogate, which JSON lets through, is in no text that was loaded.
+    found = (words or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    found = found if regex else found.strip()
+    if len(found) > LONGEST_QUERY:
+        raise KnownError(
+            f"A search may have {LONGEST_QUERY} characters; this one has {len(found):,}."
+        )
+    place = next((known for known in PLACES if known == (where or "all")), None)
+    if place is None:
+        raise KnownError(f"A search is in {', '.join(PLACES)}, not {str(where)[:40]!r}.")
+    query = Query(found, place, bool(regex), bool(case))
+    if query.words:
+        _matches(pa.array([""], pa.large_string()), query)
+    return query
+
+
+def matching(table: PairTable, query: Query) -> NDArray[np.bool_]:
+    """Whether each row holds what is looked for.
+
+    Raises:
+        KnownError: a bad pattern, or it takes longer than `MOST_SECONDS`.
+    """
+    found = np.zeros(len(table), dtype=bool)
+    deadline = time.monotonic() + MOST_SECONDS
+
+    def look(start: int, chunk: pa.Array) -> tuple[int, NDArray[np.bool_]]:
+        if time.monotonic() > deadline:
+            raise KnownError(
+                f"This search takes longer than {MOST_SECONDS:g} seconds here. Look for a plain "
+                "text or a simpler pattern."
+            )
+        return start, _rows_matching(chunk, query)
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
+        jobs = [
+            threads.submit(look, start, chunk)
+            for column in query.columns
+            for start, chunk in _placed(table.arrow.column(column))
+        ]
+        try:
+            for job in jobs:
+                start, mask = job.result()
+                found[start : start + len(mask)] |= mask
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)
+    return found
+
+
+def hits(words: str, query: Query) -> list[tuple[int, int]]:
+    """Where in a text the query matches: (start, end) in characters, in order, not overlapping.
+
+    Matches of nothing are none; at most `MOST_HITS` are given.
+
+    >>> hits("a dog, a Dog", Query("dog")), hits("aab", Query("a*", regex=True))
+    ([(2, 5), (9, 12)], [(0, 2)])
+    """
+    if not query.words or not words:
+        return []
+    # RE2 tells Arrow no positions: each match is put between two characters that the text lacks.
+    before, after = _absent(words)
+    pattern = _pattern(query)
+    marked = pc.replace_substring_regex(
+        pa.scalar(words, pa.large_string()),
+        pattern=f"({pattern})",
+        replacement=f"{before}\\1{after}",
+    ).as_py()
+    found = [(start, end) for start, end in _marks(marked, before, after) if end > start]
+    return found[:MOST_HITS]
+
+
+def _marks(marked: str, before: str, after: str) -> Iterator[tuple[int, int]]:
+    place = 0
+    for piece in marked.split(before):
+        inside, closed, outside = piece.partition(after)
+        if closed:
+            yield place, place + len(inside)
+        place += len(inside) + len(outside)
+
+
+def _absent(words: str) -> tuple[str, str]:
+    """Two characters of Unicode's private use area that a text does not have."""
+    held = set(words)
+    free = (chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in held)
+    return next(free), next(free)
+
+
+def _pattern(query: Query) -> str:
+    words = query.words if query.regex else _escaped(query.words)
+    return words if query.case else f"(?i){words}"
+
+
+def _escaped(words: str) -> str:
+    return "".join(letter if letter.isalnum() else f"\\x{{{ord(letter):x}}}" for letter in words)
+
+
+def _placed(column: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
+    start = 0
+    for chunk in column.chunks:
+        yield start, chunk
+        start += len(chunk)
+
+
+def _rows_matching(chunk: pa.Array, query: Query) -> NDArray[np.bool_]:
+    if not pa.types.is_large_list(chunk.type):
+        return _matches(chunk, query)
+    mask = np.zeros(len(chunk), dtype=bool)
+    texts = pc.struct_field(chunk.flatten(), "text")
+    if len(texts):
+        mask[pc.list_parent_indices(chunk).to_numpy()[_matches(texts, query)]] = True
+    return mask
+
+
+def _matches(texts: pa.Array, query: Query) -> NDArray[np.bool_]:
+    search: Any = pc.match_substring_regex if query.regex else pc.match_substring
+    try:
+        return np.asarray(
+            search(texts, query.words, ignore_case=not query.case).to_numpy(zero_copy_only=False)
+        )
+    except pa.ArrowInvalid as error:
+        reason = first_line(error).removeprefix("Invalid regular expression: ")
+        raise KnownError(
+            f"{query.words[:80]!r} is no regular expression that can be used here ({reason}). "
+            "The syntax is RE2's: no lookahead, no backreferences. To look for the text as it "
+            "stands, untick the pattern."
+        ) from error
