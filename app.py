@@ -6,27 +6,12 @@ import sys
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
-import gradio as gr
-
-from explorer.outcomes import leaderboard_shelf
-from explorer.runs import Runs
-from explorer.settings import Settings, read_settings
-from explorer.sources import pair_shelf
+from explorer.settings import read_settings
+from explorer.stores import open_stores
 from explorer.text import text
-from explorer.ui.page import Stores, build_page
-from explorer.ui.theme import SCRIPT, STYLE, theme
+from explorer.ui.page import build_page
+from explorer.ui.theme import STYLES, script, theme
 from scoring.errors import KnownError
-from scoring.hub import Hub
-
-
-def build(settings: Settings) -> gr.Blocks:
-    """The app on the best data that lies on this machine, asking the network in the background."""
-    hub = Hub(settings.offline)
-    pairs, boards = pair_shelf(settings, hub), leaderboard_shelf(settings, hub)
-    if not settings.offline:
-        pairs.fetch()
-        boards.fetch()
-    return build_page(Stores(settings, pairs, boards, Runs(settings, hub)))
 
 
 def main() -> None:
@@ -35,15 +20,16 @@ def main() -> None:
     logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
         settings = read_settings(os.environ)
-        build(settings).queue(default_concurrency_limit=8, max_size=64).launch(
+        page = build_page(open_stores(settings))
+        page.queue(default_concurrency_limit=8, max_size=64).launch(
             server_name=settings.server_name,
             server_port=settings.server_port,
             theme=theme(),
-            css_paths=STYLE,
-            js=SCRIPT.read_text(encoding="utf-8"),
+            css_paths=STYLES,
+            js=script(),
             footer_links=[],
             run_history=False,
-            max_file_size="1kb",
+            max_file_size=settings.max_upload_bytes,
             share=False,
             ssr_mode=False,
         )

@@ -1,31 +1,51 @@
-// Runs once when the page opens: the theme that was chosen before, and the reader's keys.
+// Runs once when the page opens: the theme, the warning that was seen, and the reader's keys.
 (() => {
-  const KEY = "rewardbench-explorer-theme";
-  const stored = () => {
-    try { return localStorage.getItem(KEY); } catch { return null; }
+  const THEME = "rewardbench-explorer-theme", HARM = "rewardbench-explorer-harm";
+  const stored = (key) => {
+    try { return localStorage.getItem(key); } catch { return null; }
+  };
+  const store = (key, value) => {
+    try { localStorage.setItem(key, value); } catch { /* private browsing keeps nothing */ }
   };
   const paint = (theme) => document.body.classList.toggle("dark", theme === "dark");
-  if (stored() && !new URL(location).searchParams.has("__theme")) paint(stored());
+  if (stored(THEME) && !new URL(location).searchParams.has("__theme")) paint(stored(THEME));
+  if (stored(HARM) === "shown") document.documentElement.dataset.harm = "shown";
+
+  const help = () => {
+    const dialog = document.getElementById("help");
+    if (dialog) dialog.open ? dialog.close() : dialog.showModal();
+  };
 
   document.addEventListener("click", (event) => {
-    if (!event.target.closest("#theme-button")) return;
-    const theme = document.body.classList.contains("dark") ? "light" : "dark";
-    paint(theme);
-    try { localStorage.setItem(KEY, theme); } catch { /* private browsing keeps nothing */ }
+    if (event.target.closest("#theme-button")) {
+      const theme = document.body.classList.contains("dark") ? "light" : "dark";
+      paint(theme);
+      store(THEME, theme);
+    }
+    if (event.target.closest(".reveal")) {
+      document.documentElement.dataset.harm = "shown";
+      store(HARM, "shown");
+    }
+    if (event.target.closest(".help-button, #help button")) help();
   });
 
   const visible = (selector) =>
     [...document.querySelectorAll(selector)].find((element) => element.offsetParent !== null);
+  const BUTTONS = {
+    j: ".reader-next", k: ".reader-previous", r: ".reader-random",
+    1: ".review-keep", 2: ".review-drop", 3: ".review-unsure", u: ".review-undo", n: ".review-skip",
+  };
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const field = event.target.closest("input, textarea, select, [contenteditable=true]");
     if (field && !["checkbox", "radio"].includes(field.type)) return;
-    const button = { j: ".reader-next", k: ".reader-previous", r: ".reader-random" }[event.key];
-    if (button) visible(button)?.click();
+    if (document.getElementById("help")?.open && event.key !== "?") return;
+    if (Object.hasOwn(BUTTONS, event.key)) visible(BUTTONS[event.key])?.click();
+    if (event.key === "?") help();
     if (event.key === "/") {
-      const search = visible("#search textarea, #search input");
-      if (search) { event.preventDefault(); search.focus(); }
+      const search = visible("#search");
+      if (search) { event.preventDefault(); search.focus(); search.select(); }
     }
   });
 })

@@ -1,6 +1,7 @@
 """How long texts are, counted on Arrow's own bytes, so that a large table stays cheap."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,16 +15,16 @@ _IS_SPACE = np.zeros(256, dtype=bool)
 _IS_SPACE[list(b" \t\n\r\f\v")] = True
 
 
-def count_chars(texts: pa.ChunkedArray) -> Counts:
+def count_chars(texts: "pa.ChunkedArray[Any]") -> Counts:
     """Characters (Unicode code points) of each text.
 
     >>> count_chars(pa.chunked_array([["", "né"]], pa.large_string())).tolist()
     [0, 2]
     """
-    return pc.utf8_length(texts).to_numpy().astype(np.int32)
+    return np.asarray(pc.utf8_length(texts).to_numpy(), dtype=np.int32)
 
 
-def count_words(texts: pa.ChunkedArray) -> Counts:
+def count_words(texts: "pa.ChunkedArray[Any]") -> Counts:
     """Words of each text: runs of characters that are not ASCII white space.
 
     >>> count_words(pa.chunked_array([["", " a  bc"], ["d"]], pa.large_string())).tolist()
@@ -32,8 +33,9 @@ def count_words(texts: pa.ChunkedArray) -> Counts:
     return _joined(_words(chunk) for chunk in texts.chunks)
 
 
-def _words(texts: pa.Array) -> Counts:
-    _, offsets_buffer, bytes_buffer = texts.buffers()
+def _words(texts: "pa.Array[Any]") -> Counts:
+    buffers: Any = texts.buffers()
+    _, offsets_buffer, bytes_buffer = buffers
     offsets = np.frombuffer(offsets_buffer, np.int64)[texts.offset :][: len(texts) + 1]
     if bytes_buffer is None or offsets[0] == offsets[-1]:
         return np.zeros(len(texts), dtype=np.int32)
@@ -45,7 +47,7 @@ def _words(texts: pa.Array) -> Counts:
     first = offsets[:-1][np.diff(offsets) > 0]
     starts[first] = is_letter[first]
     before = np.concatenate([[0], np.cumsum(starts, dtype=np.int32)])
-    return np.diff(before[offsets]).astype(np.int32)
+    return np.asarray(np.diff(before[offsets]), dtype=np.int32)
 
 
 def _joined(parts: Iterable[Counts]) -> Counts:

@@ -1,82 +1,223 @@
-"""Which pairs of a table are in view: a value, and the rows it keeps."""
+"""Which pairs of a table are in view: a value, the rows it keeps, and what else could be picked."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from explorer.table import PairTable, Rows
-from scoring.benchmark import section_of
+from explorer.facets import FACETS, Facet
+from explorer.search import EVERYTHING, Query
+from explorer.table import MEASURES, UNITS, Measure, PairTable, Rows, Unit
 from scoring.errors import KnownError
-from scoring.pairs import TEXT_COLUMNS
 
-LONGEST_QUERY = 500
 MOST_NAMES = 500
+LONGEST_NAME = 1_000
+LONGEST_LENGTH = 10**9
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class LengthRange:
+    """Lengths to keep, `low` and `high` among them; None leaves that end open.
+
+    tokenizer: which one counted, as `PairTable.tokens` names it; "" unless the unit is tokens.
+    """
+
+    measure: Measure
+    unit: Unit
+    low: int | None
+    high: int | None
+    tokenizer: str = ""
+
+    @property
+    def what(self) -> tuple[Measure, Unit]:
+        """There is one range for each of these."""
+        return self.measure, self.unit
+
+    @classmethod
+    def of(cls, measure: object, unit: object, low: object, high: object, name: object) -> Self:
+        """A range from values that anybody may have sent.
+
+        Raises:
+            KnownError: a value that no range can have.
+
+        >>> LengthRange.of("chosen", "chars", 1, None, None)
+        LengthRange(measure='chosen', unit='chars', low=1, high=None, tokenizer='')
+        """
+        known_measure = next((each for each in MEASURES if each == measure), None)
+        known_unit = next((each for each in UNITS if each == unit), None)
+        if known_measure is None or known_unit is None:
+            raise KnownError(
+                f"A length is of {', '.join(MEASURES)}, in {', '.join(UNITS)}; "
+                f"not of {str(measure)[:40]!r} in {str(unit)[:40]!r}."
+            )
+        ends = [_end(value) for value in (low, high)]
+        if ends == [None, None] or (None not in ends and ends[0] > ends[1]):  # type: ignore[operator]
+            raise KnownError(f"A range of lengths cannot go from {low!s:.20} to {high!s:.20}.")
+        tokenizer = name if known_unit == "tokens" else ""
+        if not isinstance(tokenizer, str) or len(tokenizer) > LONGEST_NAME:
+            raise KnownError("A range of tokens needs the name of its tokenizer.")
+        return cls(known_measure, known_unit, ends[0], ends[1], tokenizer)
+
+
+def _end(value: object) -> int | None:
+    if value is None:
+        return None
+    whole = isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1
+    if not whole or not -LONGEST_LENGTH <= value <= LONGEST_LENGTH:  # type: ignore[operator]
+        raise KnownError(f"A length is a whole number, not {str(value)[:40]!r}.")
+    return int(value)  # type: ignore[call-overload, no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What to keep. An empty field keeps everything; fields are joined by "and".
+    """What to keep. What is empty keeps everything; all is joined by "and".
 
-    sections, subsets: names to keep; a name that the table lacks keeps nothing.
-    query: text that prompt, chosen or rejected must hold, upper and lower case alike.
+    picked: facet -> names, of which a row must have one; facets in the order of `FACETS`, names
+        in alphabetical order. A name that the table lacks keeps nothing.
+    ranges: one of each measure and unit at most, in the order of `MEASURES` and `UNITS`.
     """
 
-    sections: frozenset[str] = frozenset()
-    subsets: frozenset[str] = frozenset()
-    query: str = ""
+    picked: tuple[tuple[Facet, tuple[str, ...]], ...] = ()
+    ranges: tuple[LengthRange, ...] = ()
+    query: Query = EVERYTHING
 
-    @classmethod
-    def of(cls, sections: object, subsets: object, query: object) -> Self:
-        """Filters from values that anybody may have sent.
+    def names(self, facet: Facet) -> tuple[str, ...]:
+        """The names picked of a facet; () keeps all."""
+        return dict(self.picked).get(facet, ())
+
+    def picking(self, facet: object, names: object) -> Self:
+        """With these names of a facet, in place of those picked before.
 
         Raises:
-            KnownError: a value of the wrong type, or a query that is too long.
+            KnownError: no such facet, or no list of names.
 
-        >>> Filters.of(["Chat"], None, " dog ").query
-        'dog'
+        >>> Filters().picking("code", ["yes"]).picking("section", ["Chat", "Chat"]).picked
+        (('section', ('Chat',)), ('code', ('yes',)))
         """
-        if query is not None and not isinstance(query, str):
-            raise KnownError(f"A search must be text, not {type(query).__name__}.")
-        # A lone surrogate, which JSON lets through, is in no text that was loaded.
-        query = (query or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
-        if len(query) > LONGEST_QUERY:
-            raise KnownError(
-                f"A search may have {LONGEST_QUERY} characters; this one has {len(query):,}."
-            )
-        return cls(_names(sections), _names(subsets), query)
+        known = next((each for each in FACETS if each == facet), None)
+        if known is None:
+            raise KnownError(f"One can pick by {', '.join(FACETS)}, not {str(facet)[:40]!r}.")
+        picked: dict[Facet, tuple[str, ...]] = {**dict(self.picked), known: _names(names)}
+        return replace(
+            self, picked=tuple((each, picked[each]) for each in FACETS if picked.get(each))
+        )
+
+    def keeping(self, added: LengthRange) -> Self:
+        """With one more range, in place of one of the same measure and unit."""
+        return replace(self, ranges=in_order([*self._others(added), added]))
+
+    def without_range(self, dropped: LengthRange) -> Self:
+        """Without the range of that measure and unit."""
+        return replace(self, ranges=self._others(dropped))
+
+    def _others(self, one: LengthRange) -> tuple[LengthRange, ...]:
+        return tuple(each for each in self.ranges if each.what != one.what)
 
 
-def _names(value: object) -> frozenset[str]:
-    value = [] if value is None else value
-    if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
-        raise KnownError(f"Sections and subsets must be lists of names, not {str(value)[:80]!r}.")
+NO_FILTERS = Filters()
+
+
+def in_order(ranges: Iterable[LengthRange]) -> tuple[LengthRange, ...]:
+    """Ranges in the order of `MEASURES` and `UNITS`, the last of each kind."""
+    last = {each.what: each for each in ranges}
+    order = sorted(last, key=lambda what: (MEASURES.index(what[0]), UNITS.index(what[1])))
+    return tuple(last[what] for what in order)
+
+
+def _names(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(
+        isinstance(name, str) and len(name) <= LONGEST_NAME for name in value
+    ):
+        raise KnownError(f"What is picked must be a list of names, not {str(value)[:80]!r}.")
     if len(value) > MOST_NAMES:
-        raise KnownError(f"At most {MOST_NAMES} names can be asked for, not {len(value):,}.")
-    return frozenset(value)
+        raise KnownError(f"At most {MOST_NAMES} names can be picked, not {len(value):,}.")
+    # A lone surrogate, which JSON lets through, is in no name that was loaded.
+    repaired = {
+        name.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for name in value
+    }
+    return tuple(sorted(repaired))
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What passes a table's filters.
+
+    rows: in table order.
+    counts: facet -> how many rows each of its names would have, in the order of the table's names,
+        with all filters but those of that facet.
+    """
+
+    rows: Rows
+    counts: Mapping[Facet, NDArray[np.int64]]
+
+
+def select(table: PairTable, filters: Filters) -> Selection:
+    """The rows that pass, and the counts of every facet, in one pass.
+
+    Raises:
+        KnownError: the search takes too long, or a range needs tokens that were not counted.
+    """
+    base = _kept_by_text_and_length(table, filters)
+    masks = {facet: _has_name(table, facet, filters.names(facet)) for facet in FACETS}
+    before = [base]
+    for facet in FACETS:
+        before.append(_both(before[-1], masks[facet]))
+    after: Mask | None = None
+    counts: dict[Facet, NDArray[np.int64]] = {}
+    for place in reversed(range(len(FACETS))):
+        facet = FACETS[place]
+        others = _both(before[place], after)
+        column = table.facets[facet]
+        codes = column.codes if others is None else column.codes[others]
+        counts[facet] = np.bincount(codes, minlength=len(column.names))
+        after = _both(after, masks[facet])
+    keep = before[-1]
+    rows = np.arange(len(table)) if keep is None else np.flatnonzero(keep)
+    return Selection(rows, {facet: counts[facet] for facet in FACETS})
 
 
 def matching_rows(table: PairTable, filters: Filters) -> Rows:
-    """The rows that pass, in table order."""
-    keep = np.ones(len(table), dtype=bool)
-    if filters.sections or filters.subsets:
-        names = [
-            subset
-            for subset in table.subset_counts
-            if (not filters.sections or section_of(subset) in filters.sections)
-            and (not filters.subsets or subset in filters.subsets)
-        ]
-        keep &= np.isin(table.subset_of_row, names)
-    if filters.query:
-        found = np.zeros(len(table), dtype=bool)
-        for column in TEXT_COLUMNS:
-            matches = pc.match_substring(
-                table.arrow.column(column), filters.query, ignore_case=True
-            )
-            found |= matches.to_numpy()
-        keep &= found
-    return np.flatnonzero(keep)
+    """The rows that pass, in table order.
+
+    Raises:
+        KnownError: the search takes too long, or a range needs tokens that were not counted.
+    """
+    keep = _kept_by_text_and_length(table, filters)
+    for facet, names in filters.picked:
+        keep = _both(keep, _has_name(table, facet, names))
+    return np.arange(len(table)) if keep is None else np.flatnonzero(keep)
+
+
+def _both(one: Mask | None, other: Mask | None) -> Mask | None:
+    """Rows that both keep; None keeps all."""
+    if one is None or other is None:
+        return one if other is None else other
+    return one & other
+
+
+def _has_name(table: PairTable, facet: Facet, names: tuple[str, ...]) -> Mask | None:
+    if not names:
+        return None
+    column = table.facets[facet]
+    wanted = set(names)
+    return np.array([name in wanted for name in column.names], dtype=bool)[column.codes]
+
+
+def _kept_by_text_and_length(table: PairTable, filters: Filters) -> Mask | None:
+    keep = table.matching(filters.query) if filters.query.words else None
+    for each in filters.ranges:
+        if each.unit == "tokens" and each.tokenizer not in table.tokens:
+            raise KnownError(f"The tokens of {each.tokenizer[:80]!r} were not counted here yet.")
+        lengths = table.lengths(each.measure, each.unit, each.tokenizer)
+        if each.low is not None:
+            keep = _both(keep, lengths >= each.low)
+        if each.high is not None:
+            keep = _both(keep, lengths <= each.high)
+    return keep
 
 
 def rows_per_subset(table: PairTable, per_subset: int, seed: int) -> Rows:

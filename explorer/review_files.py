@@ -1,16 +1,14 @@
 """The files of a review: decisions as JSONL, out and in, and the kept pairs as Parquet."""
 
 import json
-import re
 from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
+from explorer.exports import export, unwritable
 from explorer.review import MOST_DECISIONS, Decision, Review, checked_name, subset_rows
 from explorer.table import PairTable, Rows
 from scoring.errors import KnownError
@@ -22,19 +20,8 @@ from scoring.spec import text_hash
 State = Literal["keep", "drop", "unsure", "unmarked"]
 STATES: tuple[State, ...] = get_args(State)
 ONLY_KEEP: frozenset[State] = frozenset({"keep"})
-UPSTREAM_COLUMNS = (
-    "prompt",
-    "chosen",
-    "chosen_model",
-    "rejected",
-    "rejected_model",
-    "subset",
-    "id",
-)
 LONGEST_LINE = 2**17
 """Bytes; more than a line of the longest names and note needs, every character escaped."""
-
-_NUMBER = re.compile("0|[1-9][0-9]{0,17}")
 
 
 def write_decisions(review: Review, path: Path) -> int:
@@ -60,7 +47,7 @@ def write_decisions(review: Review, path: Path) -> int:
                 }
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
     return len(review.standing)
 
 
@@ -160,10 +147,7 @@ def rows_kept(review: Review, table: PairTable, states: Collection[State] = ONLY
 def write_kept(
     review: Review, table: PairTable, path: Path, states: Collection[State] = ONLY_KEEP
 ) -> int:
-    """Write the kept pairs as Parquet with upstream's columns.
-
-    Ids are numbers where all of them are. Where a prompt has several turns, all prompts are lists
-    of messages, so that none is lost.
+    """Write the kept pairs as Parquet, as `explorer.exports` does.
 
     states: what counts as kept, as in `rows_kept`.
 
@@ -179,25 +163,6 @@ def write_kept(
             f"No pair of {review.subset[:80]} is kept: none is marked {' or '.join(states)}. "
             "Mark some, or choose what else to keep."
         )
-    try:
-        pq.write_table(_upstream_table(table, rows), path)
-    except (OSError, pa.ArrowException) as error:
-        raise _unwritable(path, error) from error
-    return len(rows)
-
-
-def _upstream_table(table: PairTable, rows: Rows) -> pa.Table:
-    taken = table.arrow.select(UPSTREAM_COLUMNS).take(pa.array(rows, pa.int64()))
-    columns: dict[str, list[Any]] = taken.to_pydict()
-    if all(_NUMBER.fullmatch(each) for each in columns["id"]):
-        columns["id"] = [int(each) for each in columns["id"]]
-    pairs = as_pairs(table.arrow, rows.tolist())
-    if any(pair.turns for pair in pairs):
-        columns["prompt"] = [[turn._asdict() for turn in pair.messages] for pair in pairs]
-    return pa.table(columns)
-
-
-def _unwritable(path: Path, error: Exception) -> KnownError:
-    return KnownError(
-        f"{path} cannot be written: {first_line(error).rstrip('.')}. Choose another place."
-    )
+    selection = [f"{review.subset}: {' or '.join(sorted(states))} in review"]
+    *_, written = export(table, rows, "parquet", path, selection)
+    return written

@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from explorer.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub import first_line
 
@@ -27,6 +26,7 @@ MOST_SECONDS = 8.0
 MOST_HITS = 2_000
 """Hits in one text that are marked; the rest are not."""
 
+_PRIVATE = range(0xE000, 0xF900)
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "prompt": ("prompt",),
     "chosen": ("chosen", "more_chosen"),
@@ -65,6 +65,9 @@ class Query:
         return bool(self.words) and self.where in ("all", side)
 
 
+EVERYTHING = Query()
+
+
 def checked_query(words: object, where: object, regex: object, case: object) -> Query:
     """A query from values that anybody may have sent.
 
@@ -92,16 +95,16 @@ def checked_query(words: object, where: object, regex: object, case: object) -> 
     return query
 
 
-def matching(table: PairTable, query: Query) -> NDArray[np.bool_]:
-    """Whether each row holds what is looked for.
+def matching(arrow: pa.Table, query: Query) -> NDArray[np.bool_]:
+    """Whether each row of a table of pairs holds what is looked for.
 
     Raises:
         KnownError: a bad pattern, or it takes longer than `MOST_SECONDS`.
     """
-    found = np.zeros(len(table), dtype=bool)
+    found = np.zeros(arrow.num_rows, dtype=bool)
     deadline = time.monotonic() + MOST_SECONDS
 
-    def look(start: int, chunk: pa.Array) -> tuple[int, NDArray[np.bool_]]:
+    def look(start: int, chunk: "pa.Array[Any]") -> tuple[int, NDArray[np.bool_]]:
         if time.monotonic() > deadline:
             raise KnownError(
                 f"This search takes longer than {MOST_SECONDS:g} seconds here. Look for a plain "
@@ -113,7 +116,7 @@ def matching(table: PairTable, query: Query) -> NDArray[np.bool_]:
         jobs = [
             threads.submit(look, start, chunk)
             for column in query.columns
-            for start, chunk in _placed(table.arrow.column(column))
+            for start, chunk in _placed(arrow.column(column))
         ]
         try:
             for job in jobs:
@@ -135,12 +138,14 @@ def hits(words: str, query: Query) -> list[tuple[int, int]]:
     if not query.words or not words:
         return []
     # RE2 tells Arrow no positions: each match is put between two characters that the text lacks.
-    before, after = _absent(words)
-    pattern = _pattern(query)
+    signs = _absent(words)
+    if signs is None:
+        return []
+    before, after = signs
     marked = pc.replace_substring_regex(
         pa.scalar(words, pa.large_string()),
-        pattern=f"({pattern})",
-        replacement=f"{before}\\1{after}",
+        pattern=_pattern(query),
+        replacement=f"{before}\\0{after}",
     ).as_py()
     found = [(start, end) for start, end in _marks(marked, before, after) if end > start]
     return found[:MOST_HITS]
@@ -155,11 +160,12 @@ def _marks(marked: str, before: str, after: str) -> Iterator[tuple[int, int]]:
         place += len(inside) + len(outside)
 
 
-def _absent(words: str) -> tuple[str, str]:
-    """Two characters of Unicode's private use area that a text does not have."""
+def _absent(words: str) -> tuple[str, str] | None:
+    """Two characters for private use that a text does not have; None where it has them all."""
     held = set(words)
-    free = (chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in held)
-    return next(free), next(free)
+    free = (chr(code) for code in _PRIVATE if chr(code) not in held)
+    before, after = next(free, ""), next(free, "")
+    return (before, after) if after else None
 
 
 def _pattern(query: Query) -> str:
@@ -171,24 +177,24 @@ def _escaped(words: str) -> str:
     return "".join(letter if letter.isalnum() else f"\\x{{{ord(letter):x}}}" for letter in words)
 
 
-def _placed(column: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
+def _placed(column: "pa.ChunkedArray[Any]") -> Iterator["tuple[int, pa.Array[Any]]"]:
     start = 0
     for chunk in column.chunks:
         yield start, chunk
         start += len(chunk)
 
 
-def _rows_matching(chunk: pa.Array, query: Query) -> NDArray[np.bool_]:
+def _rows_matching(chunk: "pa.Array[Any]", query: Query) -> NDArray[np.bool_]:
     if not pa.types.is_large_list(chunk.type):
         return _matches(chunk, query)
     mask = np.zeros(len(chunk), dtype=bool)
-    texts = pc.struct_field(chunk.flatten(), "text")
+    texts = pc.struct_field(pc.list_flatten(chunk), "text")
     if len(texts):
         mask[pc.list_parent_indices(chunk).to_numpy()[_matches(texts, query)]] = True
     return mask
 
 
-def _matches(texts: pa.Array, query: Query) -> NDArray[np.bool_]:
+def _matches(texts: Any, query: Query) -> NDArray[np.bool_]:
     search: Any = pc.match_substring_regex if query.regex else pc.match_substring
     try:
         return np.asarray(

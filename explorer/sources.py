@@ -22,6 +22,8 @@ from scoring.rows import SUFFIXES
 logger = logging.getLogger(__name__)
 
 DEFAULT_PAIRS = HubId(DEFAULT_DATASET, "filtered")
+DEMO = "demo"
+"""What is typed to name the bundled demo pairs."""
 
 
 class Shown(Protocol):
@@ -110,11 +112,15 @@ class Shelf(Generic[T]):
         """Everything that was ever shown here, oldest first."""
         return list(self._items.values())
 
+    def find(self, item_id: object) -> T | None:
+        """What has that id; None where nothing here has."""
+        with self._lock:
+            return self._items.get(item_id) if isinstance(item_id, str) else None
+
     def get(self, item_id: object) -> T:
         """What a session is looking at; the best there is where its id is unknown."""
-        with self._lock:
-            item = self._items.get(item_id) if isinstance(item_id, str) else None
-            return item or self._items[self._best]
+        item = self.find(item_id)
+        return self._items[self._best] if item is None else item
 
     def fetch(self) -> None:
         """Ask the network in the background for what is preferred to, or newer than, the best."""
@@ -152,19 +158,25 @@ class Shelf(Generic[T]):
 
 
 def pair_shelf(settings: Settings, hub: Hub) -> Shelf[PairTable]:
-    """The tables of pairs: EXPLORER_PAIRS, else RewardBench from the Hub, else the demo."""
-    candidates = [_hub_candidate(DEFAULT_PAIRS, hub), Candidate("demo", _read_demo)]
+    """The tables of pairs: EXPLORER_PAIRS, else RewardBench from the Hub, else the demo.
+
+    They are the owner's choice: no limit binds them.
+    """
+    candidates = [_hub_candidate(DEFAULT_PAIRS, hub), Candidate(DEMO, read_demo)]
     if settings.pairs:
         candidates.insert(0, _owners_candidate(settings.pairs, hub))
     return Shelf(candidates, hub)
 
 
-def _read_demo() -> PairTable:
+def read_demo() -> PairTable:
+    """The bundled demo pairs."""
     return PairTable(read_pairs(DEMO_PAIRS, kind="demo"))
 
 
 def _owners_candidate(wanted: str, hub: Hub) -> Candidate[PairTable]:
-    """What EXPLORER_PAIRS names: a file, or a public Hub dataset."""
+    """What EXPLORER_PAIRS names: a file, a public Hub dataset, or the demo."""
+    if wanted == DEMO:
+        return Candidate(DEMO, read_demo)
     path, hub_id = typed_path(wanted), parse_hub_id(wanted)
     if hub_id and not is_file(path) and path.suffix.lower() not in SUFFIXES:
         return _hub_candidate(hub_id, hub)

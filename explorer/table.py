@@ -4,8 +4,9 @@ The texts stay where they were read, in Arrow: pandas would make a Python object
 known of each row besides (lengths, codes of its subset) are arrays of numbers.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -14,6 +15,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from explorer.counting import Counts, count_chars, count_words
+from explorer.facets import Coded, Facet, coded, coded_facets, grouped
+from explorer.search import Query, matching
 from explorer.text import text
 from scoring.benchmark import SECTIONS, in_order, section_of
 from scoring.pairs import TEXT_COLUMNS, Pairs, PairSource
@@ -29,14 +32,6 @@ Unit = Literal["chars", "words", "tokens"]
 
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 UNITS: tuple[Unit, ...] = get_args(Unit)
-
-
-@dataclass(frozen=True, slots=True)
-class Coded:
-    """A column of few names: `names[codes[row]]` is the row's. Names are distinct."""
-
-    names: list[str]
-    codes: NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -99,23 +94,26 @@ class PairTable:
         columns = [self.arrow.column(name).to_pylist() for name in TEXT_COLUMNS]
         return {text_hash(*texts): row for row, texts in enumerate(zip(*columns, strict=True))}
 
-    def coded(self, column: str) -> Coded:
-        """A column as names, in the order in which they first occur, and codes."""
-        encoded = self.arrow.column(column).unify_dictionaries().dictionary_encode()
-        encoded = encoded.combine_chunks()
-        return Coded(
-            [str(name) for name in encoded.dictionary.to_pylist()],
-            encoded.indices.to_numpy().astype(np.int32),
-        )
-
     @cached_property
     def subsets(self) -> Coded:
         """The subset of each row, the benchmark's subsets first and in its order."""
-        found = self.coded("subset")
-        names = in_order(found.names)
-        place_of = {name: place for place, name in enumerate(names)}
-        place = np.array([place_of[name] for name in found.names], dtype=np.int32)
-        return Coded(names, place[found.codes])
+        found = coded(self.arrow.column("subset"))
+        return found.renamed(in_order(found.names), {name: name for name in found.names})
+
+    @cached_property
+    def prompt_of_row(self) -> NDArray[np.int32]:
+        """A number for each row; rows with the same prompt have the same."""
+        return grouped(self.arrow.column("prompt"))
+
+    @cached_property
+    def facets(self) -> dict[Facet, Coded]:
+        """What rows can be told apart by."""
+        return coded_facets(self.arrow, self.subsets, self.prompt_of_row, self.chars)
+
+    @cached_property
+    def matching(self) -> Callable[[Query], NDArray[np.bool_]]:
+        """Whether each row holds what a query looks for; the last few searches are remembered."""
+        return lru_cache(maxsize=16)(partial(matching, self.arrow))
 
     @cached_property
     def subset_of_row(self) -> NDArray[np.object_]:
@@ -138,15 +136,11 @@ class PairTable:
                 counts[section] += count
         return {section: count for section, count in counts.items() if count}
 
-    @cached_property
-    def prompt_group(self) -> NDArray[np.int32]:
-        """A number for each row; rows with the same prompt have the same."""
-        return self.coded("prompt").codes
-
     def same_prompt(self, row: int) -> Rows:
         """The other rows that put the same prompt."""
-        rows = np.flatnonzero(self.prompt_group == self.prompt_group[row])
-        return rows[rows != row]
+        rows = np.flatnonzero(self.prompt_of_row == self.prompt_of_row[row])
+        others: Rows = rows[rows != row]
+        return others
 
     @cached_property
     def chars(self) -> dict[str, Counts]:
@@ -175,6 +169,14 @@ class PairTable:
         """All columns of the row with that key; None where there is none."""
         row = self.row_of(key)
         return None if row is None else self.cells(row)
+
+    def key_of(self, row: int) -> str:
+        """The key of one row."""
+        return str(self.arrow.column("key")[row].as_py())
+
+    def subset_of(self, row: int) -> str:
+        """The subset of one row."""
+        return self.subsets.names[int(self.subsets.codes[row])]
 
     def cells(self, row: int) -> dict[str, Any]:
         """All columns of one row."""

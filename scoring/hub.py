@@ -4,15 +4,18 @@ import glob
 import re
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from scoring.errors import KnownError
+from scoring.limits import Step, Tell, tell_nobody
 
 DEFAULT_DATASET = "allenai/reward-bench"
 PROBE_SECONDS = 3.0
+_EVERY_SECONDS = 0.3
+"""Between two looks at how far a download is."""
 
 _HUB_ID = re.compile(
     r"(?P<repo>[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95})"
@@ -133,8 +136,17 @@ class Hub:
             sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
             return Listing(hub_id, repo_type, str(info.sha), sizes, local_only)
 
-    def fetch(self, listing: Listing, names: Sequence[str], *, token: str | Literal[False]) -> Path:
+    def fetch(
+        self,
+        listing: Listing,
+        names: Sequence[str],
+        *,
+        token: str | Literal[False],
+        tell: Tell = tell_nobody,
+    ) -> Path:
         """The local folder that holds these files of a repository, downloaded where need be.
+
+        tell: is told how many bytes of them are here, from another thread.
 
         Raises:
             KnownError: they cannot be had, or the repository changed since it was looked at.
@@ -142,7 +154,8 @@ class Hub:
         from huggingface_hub import snapshot_download
 
         hub_id = listing.hub_id
-        with self._asking(hub_id, listing.repo_type, token):
+        size = sum(listing.sizes[name] for name in names)
+        with self._asking(hub_id, listing.repo_type, token), _watched(listing, size, tell):
             folder = Path(
                 snapshot_download(
                     hub_id.repo,
@@ -159,11 +172,7 @@ class Hub:
 
     def _cached(self, hub_id: HubId, repo_type: RepoType) -> Path:
         """The snapshot in the Hub's cache, whole or not (its client refuses those that are not)."""
-        from huggingface_hub.constants import HF_HUB_CACHE
-        from huggingface_hub.file_download import repo_folder_name
-
-        folder = repo_folder_name(repo_id=hub_id.repo, repo_type=repo_type)
-        cache: Path = Path(HF_HUB_CACHE) / folder
+        cache = _cache(hub_id, repo_type)
         revision = hub_id.revision or "main"
         reference = cache / "refs" / revision
         commit = reference.read_text() if reference.is_file() else revision
@@ -208,6 +217,45 @@ class Hub:
             raise self._not_here(hub_id, error.__cause__) from error
         except Exception as error:  # the client lets its transport's errors through
             raise KnownError(f"The Hub could not give {hub_id}: {first_line(error)}") from error
+
+
+def _cache(hub_id: HubId, repo_type: RepoType) -> Path:
+    """The folder in the Hub's cache for all that is here of a repository."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+    from huggingface_hub.file_download import repo_folder_name
+
+    folder: str = repo_folder_name(repo_id=hub_id.repo, repo_type=repo_type)
+    return Path(HF_HUB_CACHE) / folder
+
+
+@contextmanager
+def _watched(listing: Listing, size: int, tell: Tell) -> Iterator[None]:
+    """Tell, while files are fetched, how many of their bytes have come into the cache."""
+    blobs = _cache(listing.hub_id, listing.repo_type) / "blobs"
+    before, done = _bytes_in(blobs), threading.Event()
+
+    def watch() -> None:
+        while not done.wait(_EVERY_SECONDS):
+            tell(Step("fetching", min(size, max(0, _bytes_in(blobs) - before)), size))
+
+    tell(Step("fetching", 0, size))
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+    tell(Step("fetching", size, size))
+
+
+def _bytes_in(folder: Path) -> int:
+    """Bytes of its files, those that are still being written included."""
+    total = 0
+    for path in folder.glob("*"):
+        with suppress(OSError):  # it was renamed since
+            total += path.stat().st_size
+    return total
 
 
 def first_line(error: BaseException, limit: int = 200) -> str:

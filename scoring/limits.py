@@ -4,7 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from scoring.errors import KnownError
+
 MEGABYTE = 1_000_000
+UNPACKED = 8
+"""How many times as large as the files' limit their text may be: Parquet packs text to a third."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,12 +16,48 @@ class Limits:
     """What one set of pairs may be; None means no limit.
 
     rows: pairs.
-    megabytes: of its files before they are fetched, and of its texts in UTF-8 as they are read;
-        10^6 bytes each.
+    megabytes: of its files, in 10^6 bytes, before they are fetched and before they are read; the
+        text that they unpack to may have `UNPACKED` times as many.
     """
 
     rows: int | None = None
     megabytes: float | None = None
+
+    def check_files(self, n_bytes: int, name: str) -> None:
+        """Refuse files that are too large.
+
+        Raises:
+            KnownError: naming their size, the limit and the setting.
+        """
+        if self.megabytes is not None and n_bytes > self.megabytes * MEGABYTE:
+            raise KnownError(
+                f"{name} is {n_bytes / MEGABYTE:,.1f} MB large; at most {self.megabytes:,g} MB are "
+                "read here (EXPLORER_MAX_DATASET_MB)."
+            )
+
+    def check_text(self, n_bytes: int, name: str) -> None:
+        """Refuse more text than files of the allowed size unpack to.
+
+        Raises:
+            KnownError: naming the limit and the setting.
+        """
+        if self.megabytes is not None and n_bytes > self.megabytes * UNPACKED * MEGABYTE:
+            raise KnownError(
+                f"{name} unpacks to more than {self.megabytes * UNPACKED:,g} MB of text, "
+                f"{UNPACKED} times what a file may have here (EXPLORER_MAX_DATASET_MB)."
+            )
+
+    def check_rows(self, n_rows: int, name: str, known: bool = False) -> None:
+        """Refuse too many rows. known: whether `n_rows` are all that there are.
+
+        Raises:
+            KnownError: naming the limit and the setting.
+        """
+        if self.rows is not None and n_rows > self.rows:
+            found = f"{n_rows:,}" if known else f"more than {self.rows:,}"
+            raise KnownError(
+                f"{name} has {found} rows; at most {self.rows:,} are read here (EXPLORER_MAX_ROWS)."
+            )
 
 
 NO_LIMITS = Limits()

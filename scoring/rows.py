@@ -2,12 +2,16 @@
 
 import csv
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from scoring.errors import KnownError
@@ -15,12 +19,45 @@ from scoring.hub import first_line
 
 SUFFIXES = (".parquet", ".jsonl", ".json", ".csv")
 BATCH_ROWS = 8192
-"""Rows that are Python objects at once."""
+"""Rows at most in a batch."""
+_PYTHON_ROWS = 1024
+"""Rows of a Parquet file that are Python objects at once."""
 
 Row = Mapping[str, Any]
+Batch = pa.RecordBatch | list[Row]
+"""Rows of a Parquet file as they lie in it, texts that occur often once; else Python's."""
+
+_SPACE = re.compile(r"[ \t\n\r]*")
 
 
-def read_batches(path: Path, name: str, columns: Sequence[str]) -> Iterator[list[Row]]:
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """What a Parquet file says it holds. n_bytes: of the wanted columns, unpacked."""
+
+    n_rows: int
+    n_bytes: int
+
+
+def announced(path: Path, name: str, columns: Sequence[str]) -> Announced | None:
+    """What a file says it holds, before a row is read; None where its format does not say.
+
+    A text that stands in a million rows may lie in the file, and count here, only once.
+
+    Raises:
+        KnownError: the file cannot be read.
+    """
+    if path.suffix.lower() != ".parquet":
+        return None
+    with _told(path, name):
+        metadata = pq.read_metadata(path)
+        leaves = [leaf for leaf, (top, _) in enumerate(_leaves(metadata)) if top in columns]
+        groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
+        chunks = [group.column(leaf) for group in groups for leaf in leaves]
+        n_bytes = sum(chunk.total_uncompressed_size + 4 * chunk.num_values for chunk in chunks)
+        return Announced(metadata.num_rows, n_bytes)
+
+
+def read_batches(path: Path, name: str, columns: Sequence[str]) -> Iterator[Batch]:
     """A file's raw rows.
 
     Args:
@@ -32,69 +69,172 @@ def read_batches(path: Path, name: str, columns: Sequence[str]) -> Iterator[list
         KnownError: the file cannot be read, naming the row where one is to blame.
     """
     suffix = path.suffix.lower()
-    try:
+    with _told(path, name):
         if suffix == ".parquet":
             yield from _parquet(path, columns)
         else:
-            rows = iter(_csv(path) if suffix == ".csv" else _json(path))
+            rows = _csv(path) if suffix == ".csv" else _json(path)
             while batch := list(islice(rows, BATCH_ROWS)):
                 yield batch
+
+
+def rows_of(batch: Batch) -> Iterator[Row]:
+    """A batch's rows as Python objects, few at a time."""
+    if isinstance(batch, list):
+        yield from batch
+    else:
+        for start in range(0, len(batch), _PYTHON_ROWS):
+            yield from batch.slice(start, _PYTHON_ROWS).to_pylist()
+
+
+def unpacked_bytes(batch: Batch) -> int:
+    """Bytes of a batch's texts, each as often as it stands in a row, before they are unpacked.
+
+    0 for rows of Python, which are no larger than the file that they were read from.
+
+    >>> often = pa.array(["four"] * 1000).dictionary_encode()
+    >>> unpacked_bytes(pa.record_batch({"chosen": often})) - often.indices.nbytes
+    4000
+    """
+    return 0 if isinstance(batch, list) else sum(map(_array_bytes, batch.columns))
+
+
+def _array_bytes(array: Any) -> int:
+    if isinstance(array, pa.DictionaryArray):
+        dictionary: Any = array.dictionary
+        lengths = pc.take(pc.binary_length(dictionary), array.indices)
+        return int(pc.sum(lengths).as_py() or 0) + array.indices.nbytes
+    if isinstance(array, pa.ExtensionArray):
+        return _array_bytes(array.storage)
+    if isinstance(array, pa.StructArray):
+        return sum(map(_array_bytes, array.flatten()))
+    if pa.types.is_nested(array.type):
+        return _array_bytes(array.flatten())
+    return int(array.nbytes)
+
+
+@contextmanager
+def _told(path: Path, name: str) -> Iterator[None]:
+    """Turn what reading raises into one sentence with the file's name."""
+    suffix = path.suffix.lower()
+    try:
+        yield
     except KnownError as error:
         raise KnownError(f"{name}: {error}") from error
     except UnicodeDecodeError as error:
         raise KnownError(
-            f"{name} is not a {suffix} file in UTF-8: byte {error.start} cannot be read."
+            f"{name} is not a {suffix} file in UTF-8: byte {_first_broken(path)} cannot be read."
         ) from error
     except (pa.ArrowException, csv.Error, OSError) as error:
         raise KnownError(f"{name} cannot be read as {suffix}: {first_line(error)}") from error
 
 
-def _parquet(path: Path, columns: Sequence[str]) -> Iterator[list[Row]]:
-    with pq.ParquetFile(path) as file:
-        present = [name for name in columns if name in file.schema_arrow.names]
-        if not present:
-            yield [dict.fromkeys(file.schema_arrow.names)]
-            return
+def _first_broken(path: Path) -> int:
+    """The place of the first byte that is no UTF-8."""
+    place = 0
+    with path.open("rb") as file:
+        for line in file:
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                return place + error.start
+            place += len(line)
+    return place
+
+
+def _leaves(metadata: pq.FileMetaData) -> list[tuple[str, str]]:
+    """(column, path of a part of it that holds values), in the file's order."""
+    paths = [metadata.schema.column(leaf).path for leaf in range(metadata.num_columns)]
+    return [(path.partition(".")[0], path) for path in paths]
+
+
+def _parquet(path: Path, columns: Sequence[str]) -> Iterator[Batch]:
+    metadata = pq.read_metadata(path)
+    names = metadata.schema.to_arrow_schema().names
+    present = [name for name in columns if name in names]
+    twice = next((name for name in present if names.count(name) > 1), None)
+    if twice:
+        raise KnownError(f"it has two columns {twice}.")
+    if not present:
+        yield [dict.fromkeys(names)]
+        return
+    # As dictionaries, so that a short file of one long text many times is not unpacked unasked.
+    texts = [
+        path
+        for leaf, (top, path) in enumerate(_leaves(metadata))
+        if top in present and metadata.schema.column(leaf).physical_type == "BYTE_ARRAY"
+    ]
+    first = 1
+    with pq.ParquetFile(
+        path, metadata=metadata, read_dictionary=texts, pre_buffer=False, buffer_size=2**20
+    ) as file:
         for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=present):
-            yield list(batch.to_pylist())
+            try:
+                batch.validate(full=True)
+            except pa.ArrowInvalid as error:
+                rows = f"rows {first} to {first + len(batch) - 1}"
+                raise KnownError(f"{rows} hold what is no text: {first_line(error)}.") from error
+            first += len(batch)
+            yield batch
 
 
-def _csv(path: Path) -> list[Row]:
+def _csv(path: Path) -> Iterator[Row]:
     csv.field_size_limit(2**30)
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file, strict=True)
-        rows: list[Row] = []
         for number, row in enumerate(reader, start=1):
             if None in row or None in row.values():
                 fields = len(reader.fieldnames or ())
                 raise KnownError(f"row {number} does not have {fields} fields as the header has.")
-            rows.append(row)
-    return rows
+            yield row
 
 
-def _json(path: Path) -> list[Row]:
+def _json(path: Path) -> Iterator[Row]:
     """A list of objects, or one object a line."""
-    text = path.read_text(encoding="utf-8-sig")
-    if text.lstrip().startswith("["):
-        try:
-            values = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise KnownError(f"not a JSON list ({first_line(error)}).") from error
-    else:
-        values = [*_json_lines(text)]
-    for number, value in enumerate(values, start=1):
+    with path.open(encoding="utf-8-sig") as file:
+        while (block := file.read(2**16)) and not block.strip():
+            pass
+    is_list = block.lstrip().startswith("[")
+    for number, value in enumerate((_json_list if is_list else _json_lines)(path), start=1):
         if not isinstance(value, dict):
             raise KnownError(f"row {number} is {type_name(value)}, not an object.")
-    return list(values)
+        yield value
 
 
-def _json_lines(text: str) -> Iterator[Any]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            try:
-                yield json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise KnownError(f"line {number} is not JSON ({first_line(error)}).") from error
+def _json_list(path: Path) -> Iterator[Any]:
+    """The list's values one by one, so that never all of them are Python objects."""
+    text = path.read_text(encoding="utf-8-sig")
+    decoder = json.JSONDecoder()
+    place = _next(text, text.index("[") + 1)
+    more = text[place : place + 1] != "]"
+    try:
+        while more:
+            value, place = decoder.raw_decode(text, place)
+            yield value
+            place = _next(text, place)
+            more = text[place : place + 1] == ","
+            if more:
+                place = _next(text, place + 1)
+    except (ValueError, RecursionError) as error:
+        raise KnownError(f"not a JSON list ({first_line(error)}).") from error
+    if text[place : place + 1] != "]" or _next(text, place + 1) != len(text):
+        raise KnownError(f"not a JSON list (it goes wrong at character {place + 1}).")
+
+
+def _next(text: str, place: int) -> int:
+    """Where the first character from `place` on is that is no white space."""
+    found = _SPACE.match(text, place)
+    return found.end() if found else place
+
+
+def _json_lines(path: Path) -> Iterator[Any]:
+    with path.open(encoding="utf-8-sig") as file:
+        for number, line in enumerate(file, start=1):
+            if line.strip():
+                try:
+                    yield json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise KnownError(f"line {number} is not JSON ({first_line(error)}).") from error
 
 
 def type_name(value: object) -> str:

@@ -2,46 +2,95 @@
 
 A prompt is text or messages, in a column `prompt`, `question` or `input`; a response is text, or
 messages that end with it and may begin with the prompt's own. Upstream's loader takes the same
-(`load_preference_dataset` in rewardbench/utils.py).
+(`load_preference_dataset` in rewardbench/utils.py). A list of texts is several responses, as in
+RewardBench 2 (`load_bon_dataset_v2` there); the first is the pair's.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from scoring.errors import KnownError
 from scoring.rows import Row, type_name
 from scoring.spec import Message
 
 PROMPT_COLUMNS = ("prompt", "question", "input")
+MODEL_COLUMNS = ("chosen_model", "rejected_model")
+WANTED = ("id", "subset", "chosen", "rejected", *PROMPT_COLUMNS, *MODEL_COLUMNS, "models")
+"""Columns of a file that are looked at."""
 _SPEAKERS = {"system": "System", "user": "User", "assistant": "Assistant"}
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """A pair's texts. turns: the prompt's messages; () for one message of a user."""
+    """A pair's texts.
+
+    turns: the prompt's messages; () for one message of a user.
+    more_chosen, more_rejected: the responses after the first; nearly always none.
+    """
 
     prompt: str
     chosen: str
     rejected: str
     turns: tuple[Message, ...] = ()
+    more_chosen: tuple[str, ...] = ()
+    more_rejected: tuple[str, ...] = ()
 
 
-def missing_column(row: Row) -> str | None:
-    """The column without which a row is no pair; None where it is one.
+class Models(NamedTuple):
+    """The names of the models that wrote each response, the pair's own first."""
 
-    >>> missing_column({"question": "q", "chosen": "c", "rejected": None})
-    'rejected'
+    chosen: list[str | None]
+    rejected: list[str | None]
+
+
+def what_is_missing(row: Row) -> str | None:
+    """In words, why a row is no pair; None where it is one.
+
+    >>> what_is_missing({"question": "q", "chosen": "c", "rejected": None})
+    'rejected is null'
+    >>> what_is_missing({"prompt": "q", "chosen": [], "rejected": ["r"]})
+    'chosen is an empty list'
     """
     for column in ("chosen", "rejected"):
         if row.get(column) is None:
-            return column
+            return f"{column} is null"
+        if row[column] == []:
+            return f"{column} is an empty list"
     has_prompt = any(row.get(column) is not None for column in PROMPT_COLUMNS)
-    return None if has_prompt or isinstance(row["chosen"], list) else "prompt"
+    return None if has_prompt or holds_messages(row["chosen"]) else "prompt is null"
+
+
+def holds_messages(response: object) -> bool:
+    """Whether a response is a list that is meant as messages, not as several responses."""
+    return isinstance(response, list) and not isinstance(next(iter(response), None), str)
+
+
+def models_of(row: Row, texts: Texts, place: str) -> Models | None:
+    """Who wrote each response, where a list `models` names as many as there are responses.
+
+    It names those of the chosen ones first, then those of the rejected ones.
+
+    Raises:
+        KnownError: it holds what is no text.
+
+    >>> models_of({"models": ["a", "b", None]}, Texts("p", "c", "r", more_rejected=("s",)), "row 1")
+    Models(chosen=['a'], rejected=['b', None])
+    """
+    models = row.get("models")
+    n_chosen, n_rejected = 1 + len(texts.more_chosen), 1 + len(texts.more_rejected)
+    if not isinstance(models, list) or len(models) != n_chosen + n_rejected:
+        return None
+    for number, model in enumerate(models, start=1):
+        if not isinstance(model, str | None):
+            raise KnownError(
+                f"{place}, column models, name {number}: {type_name(model)}, must be text."
+            )
+    return Models(models[:n_chosen], models[n_chosen:])
 
 
 def pair_texts(row: Row, place: str) -> Texts:
-    """The texts of a row that misses no column.
+    """The texts of a row that misses nothing.
 
     place: of the row, in words.
 
@@ -50,20 +99,21 @@ def pair_texts(row: Row, place: str) -> Texts:
 
     >>> asked = {"role": "user", "content": "Hi."}
     >>> said = [{"role": "assistant", "content": text} for text in ("Hello.", "No.")]
-    >>> pair_texts({"chosen": [asked, said[0]], "rejected": [asked, said[1]]}, "row 1")
-    Texts(prompt='Hi.', chosen='Hello.', rejected='No.', turns=())
+    >>> found = pair_texts({"chosen": [asked, said[0]], "rejected": [asked, said[1]]}, "row 1")
+    >>> found.prompt, found.chosen, found.rejected, found.turns
+    ('Hi.', 'Hello.', 'No.', ())
     """
     column = next((name for name in PROMPT_COLUMNS if row.get(name) is not None), "prompt")
     prompt = row.get(column)
     turns = _turns(prompt, f"{place}, column {column}")
     sides = []
     for side in ("chosen", "rejected"):
-        before, response = _response(row[side], f"{place}, column {side}")
+        before, responses = _responses(row[side], f"{place}, column {side}")
         if before and turns and before != turns:
             raise KnownError(
                 f"{place}, column {side}: its messages before the last are not those of {column}."
             )
-        sides.append((before, response))
+        sides.append((before, responses))
     (chosen_before, chosen), (rejected_before, rejected) = sides
     if chosen_before != rejected_before:
         raise KnownError(
@@ -74,7 +124,14 @@ def pair_texts(row: Row, place: str) -> Texts:
     if not turns:
         raise KnownError(f"{place}: no prompt, neither in a column nor before the responses.")
     single = [turn.role for turn in turns] == ["user"]
-    return Texts(transcript(turns), chosen, rejected, () if single else turns)
+    return Texts(
+        prompt=transcript(turns),
+        chosen=chosen[0],
+        rejected=rejected[0],
+        turns=() if single else turns,
+        more_chosen=chosen[1:],
+        more_rejected=rejected[1:],
+    )
 
 
 def transcript(turns: Sequence[Message]) -> str:
@@ -99,14 +156,19 @@ def _turns(prompt: object, place: str) -> tuple[Message, ...]:
     return (Message("user", _text(prompt, place)),)
 
 
-def _response(value: object, place: str) -> tuple[tuple[Message, ...], str]:
-    """The messages before a response, if it has any, and the response."""
+def _responses(value: object, place: str) -> tuple[tuple[Message, ...], tuple[str, ...]]:
+    """The messages before a response, if it has any, and the response, or several of them."""
     if not isinstance(value, list):
-        return (), _text(value, place)
+        return (), (_text(value, place),)
+    if not holds_messages(value):
+        return (), tuple(
+            _text(response, f"{place}, response {number}")
+            for number, response in enumerate(value, start=1)
+        )
     *before, last = _messages(value, place)
     if last.role != "assistant":
         raise KnownError(f"{place}: its last message is of the {last.role}, not the assistant.")
-    return tuple(before), last.content
+    return tuple(before), (last.content,)
 
 
 def _text(value: object, place: str) -> str:

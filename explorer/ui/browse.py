@@ -1,190 +1,302 @@
-"""The Browse tab: filters, a page of pairs, their lengths, and the reader."""
+"""The Browse tab: facets and search, and by them a list with its reader, lengths and exports."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import gradio as gr
 
-from explorer.figures import length_figure
-from explorer.filters import Filters, matching_rows
-from explorer.lengths import length_histogram
-from explorer.sources import Shelf
-from explorer.table import PairTable, Rows
+from explorer.datacard import subset_card
+from explorer.library import Library
+from explorer.links import decode, encode
+from explorer.search import Query
+from explorer.settings import Settings
+from explorer.table import Measure, PairTable
 from explorer.text import text
+from explorer.tokens import TokenCounter
 from explorer.ui.errors import guarded
-from explorer.ui.grids import Column, cut
-from explorer.ui.listing import EVENT, ListTab, ListView, build_list, listing, wire_list
-from explorer.ui.markup import note
+from explorer.ui.exportpanel import ExportPanelView, build_export, exporting, snippet_html
+from explorer.ui.facetpanel import facets_html
+from explorer.ui.lengthpanel import LengthPanelView, LengthsShown, build_lengths, lengths_shown
+from explorer.ui.listing import Column, excerpt, list_html, reader_bar
+from explorer.ui.progress import telling
 from explorer.ui.reader import pair_html
-from explorer.ui.theme import painted
-from scoring.benchmark import SECTIONS
+from explorer.ui.relay import EVENT, Part, act_of, build_part, done, segments, wire_part
+from explorer.ui.reviewview import ReviewView, build_review
+from explorer.ui.searchbar import bar_html, search_html
+from explorer.view import PANELS, Scene, View, next_scene, scene
 
-
-@dataclass(frozen=True)
-class FilterView:
-    """The filters' components, which the Score tab reads too."""
-
-    query: gr.Textbox
-    sections: gr.CheckboxGroup
-    subsets: gr.Dropdown
-    reset: gr.Button
-    count: gr.HTML
-
-    @property
-    def inputs(self) -> list[gr.components.Component]:
-        """In the order in which callbacks take them."""
-        return [self.query, self.sections, self.subsets]
+PART = "browse"
+MOST_OTHERS = 60
+"""Pairs with the same prompt that are looked up."""
 
 
 @dataclass(frozen=True)
 class BrowseView:
-    """The tab's components, and the id of the table a session looks at."""
+    """The tab's components, and what a session remembers of it.
 
-    filters: FilterView
-    lengths: gr.Plot
-    pairs: ListView
+    seen: a `View`; table_id: its source.
+    address: its query string.
+    counted: the tokenizer whose tokens were counted last.
+    """
+
+    part: Part
+    facets: gr.HTML
+    bar: gr.HTML
+    panels: gr.HTML
+    columns: dict[str, gr.Column]
+    pairs: gr.HTML
+    reader_bar: gr.HTML
+    pair: gr.HTML
+    lengths: LengthPanelView
+    review: ReviewView
+    export: ExportPanelView
+    seen: gr.State
     table_id: gr.State
-
-    @property
-    def state(self) -> list[gr.components.Component]:
-        """What callbacks take, in their order."""
-        return [self.table_id, *self.filters.inputs, *self.pairs.state]
+    address: gr.Textbox
+    counted: gr.State
 
     @property
     def outputs(self) -> list[gr.components.Component]:
-        """What a turn of the list fills."""
-        return [self.filters.count, *self.pairs.outputs]
+        """The components that a `Shown` fills."""
+        return [
+            self.seen,
+            self.table_id,
+            self.address,
+            self.facets,
+            self.bar,
+            self.panels,
+            *self.columns.values(),
+            self.pairs,
+            self.reader_bar,
+            self.pair,
+            *self.lengths.outputs,
+            self.export.snippet,
+        ]
 
 
-class FilterChoices(NamedTuple):
-    """Emptied filters that offer what a table has."""
+class Shown(NamedTuple):
+    """What the tab shows, in the order of `BrowseView.outputs`; the columns one each."""
 
-    query: str
-    sections: Any
-    subsets: Any
+    seen: View
+    table_id: str
+    address: str
+    facets: Any
+    bar: str
+    panels: Any
+    columns: list[Any]
+    pairs: Any
+    reader_bar: Any
+    pair: Any
+    lengths: LengthsShown
+    snippet: Any
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """One for each output."""
+        return (*self[:6], *self.columns, *self[7:10], *self.lengths, self.snippet)
 
 
-def build_browse() -> BrowseView:
-    """Lay the tab out where it is called."""
-    with gr.Row(equal_height=False):
+def build_browse(counter: TokenCounter, kept_reviews: gr.BrowserState) -> BrowseView:
+    """Lay the tab out where it is called. kept_reviews: from `remembered_review`."""
+    with build_part(PART) as part, gr.Row(equal_height=False):
         with gr.Column(scale=1, min_width=270, elem_classes="side"):
-            filters = _build_filters()
-            lengths = gr.Plot(show_label=False, container=True)
-        with gr.Column(scale=4, min_width=420):
-            pairs = build_list("pairs", ["16%", "21%", "21%", "19%", "11%", "12%"])
-    return BrowseView(filters, lengths, pairs, gr.State(None))
-
-
-def _build_filters() -> FilterView:
-    with gr.Group(elem_classes="filters"):
-        query = gr.Textbox(
-            label=text("filter.search"),
-            placeholder=text("filter.search_placeholder"),
-            elem_id="search",
-            max_lines=1,
-        )
-        sections = gr.CheckboxGroup(
-            list(SECTIONS), label=text("filter.sections"), elem_id="sections"
-        )
-        # Gradio's own check would repeat a value as HTML; custom values pass it, to ours.
-        subsets = gr.Dropdown(
-            [],
-            multiselect=True,
-            allow_custom_value=True,
-            label=text("filter.subsets"),
-            elem_id="subsets",
-        )
-    with gr.Row(elem_classes="counted"):
-        count = gr.HTML()
-        reset = gr.Button(text("filter.reset"), size="md", scale=0, min_width=120)
-    return FilterView(query, sections, subsets, reset, count)
+            facets = gr.HTML(elem_classes="facets")
+        with gr.Column(scale=4, min_width=320):
+            gr.HTML(search_html())
+            bar = gr.HTML()
+            panels = gr.HTML()
+            with gr.Column(elem_classes="panel") as pairs_column:
+                pairs, reader, pair = gr.HTML(), gr.HTML(), gr.HTML(elem_classes="reader")
+            with gr.Column(visible=False, elem_classes="panel") as lengths_column:
+                lengths = build_lengths(counter)
+            with gr.Column(visible=False, elem_classes="panel") as review_column:
+                review = build_review(kept_reviews)
+            with gr.Column(visible=False, elem_classes="panel") as export_column:
+                exports = build_export()
+    columns = {
+        "pairs": pairs_column,
+        "lengths": lengths_column,
+        "review": review_column,
+        "export": export_column,
+    }
+    return BrowseView(
+        part, facets, bar, panels,
+        columns,
+        pairs, reader, pair, lengths, review, exports,
+        gr.State(View()), gr.State(""), gr.Textbox(visible=False), gr.State(""),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Browse(ListTab):
-    """The tab's callbacks. `state` is (table id, query, sections, subsets, key, page, diff)."""
+class Browse:
+    """The tab's callbacks."""
 
-    shelf: Shelf[PairTable]
-
-    @guarded
-    def refresh(self, *state: Any) -> tuple[Any, ...]:
-        """After a filter changed: the first page, and the lengths of what is left."""
-        table, rows = self.selection(*state[:4])
-        figure = painted(length_figure(length_histogram(table, rows)))
-        return (*self.at(state, state[-3], 1), gr.update(value=figure, visible=len(rows) > 0))
+    library: Library
+    counter: TokenCounter
+    settings: Settings
 
     @guarded
-    def choices(self, table_id: object) -> FilterChoices:
-        """Empty the filters and offer what the table has, with counts."""
-        table = self.shelf.get(table_id)
-        sections = _counted({name: table.section_counts.get(name, 0) for name in SECTIONS})
-        return FilterChoices(
-            "",
-            gr.update(choices=sections, value=[], visible=bool(table.section_counts)),
-            gr.update(choices=_counted(table.subset_counts), value=[]),
-        )
+    def open(self, query_string: object) -> tuple[Any, ...]:
+        """What the address asks for, as far as it is here."""
+        decoded = decode(query_string)
+        view, notes = self._fitting(decoded.view)
+        return self.shown(scene(view, self.library.get(view.source)), (*decoded.dropped, *notes))
 
-    def selection(
-        self, table_id: object, query: object, sections: object, subsets: object
-    ) -> tuple[PairTable, Rows]:
-        """The table and the rows of it that pass the filters."""
-        table = self.shelf.get(table_id)
-        return table, matching_rows(table, Filters.of(sections, subsets, query))
+    @guarded
+    def missing(self, query_string: object) -> str:
+        """The source that the address asks for, where it is not here; else nothing."""
+        source = decode(query_string).view.source
+        return "" if self.library.find(source) else source
 
-    def keys(self, state: tuple[Any, ...]) -> list[str]:
-        """The keys in view, in table order."""
-        table, rows = self.selection(*state[:4])
-        return [table.keys[row] for row in rows]
+    @guarded
+    def act(self, event: gr.EventData, seen: View) -> tuple[Any, ...]:
+        """What is shown after one act."""
+        table = self.library.get(seen.source)
+        now = next_scene(seen, table, *act_of(event))
+        return self.shown(now, before=seen)
 
-    def at(self, state: tuple[Any, ...], key: str | None, page: int) -> tuple[Any, ...]:
-        """How many pairs are in view, the list and the reader."""
-        table, rows = self.selection(*state[:4])
-        counted = text("list.count", n=f"{len(rows):,}", total=f"{len(table):,}")
-        shown = listing(
-            _columns(),
-            [table.keys[row] for row in rows],
-            lambda place: _cells(table, rows[place]),
-            lambda open_key: pair_html(table.find(open_key), open_key, state[-1]),
-            key=key,
-            page=page,
-        )
-        return (note(counted if len(rows) else text("list.none"), "count"), *shown)
+    @guarded
+    def count(self, wanted: object, seen: View) -> Iterator[tuple[str, str]]:
+        """Count tokens: how far it is, and at last the tokenizer."""
+        yield from telling(self.counter.count(self.library.get(seen.source), wanted))
+
+    @guarded
+    def count_in(self, tokenizer: str, seen: View) -> tuple[Any, ...]:
+        """Draw lengths in the tokens of a tokenizer."""
+        chart = replace(seen.chart, unit="tokens", tokenizer=tokenizer)
+        return self.shown(scene(replace(seen, chart=chart), self.library.get(seen.source)))
+
+    @guarded
+    def export(self, form: object, seen: View) -> Iterator[tuple[str, Any]]:
+        """Write what is filtered to a file."""
+        yield from exporting(scene(seen, self.library.get(seen.source)), form)
+
+    @guarded
+    def turn_to(self, source: str, seen: View) -> tuple[Any, ...]:
+        """Another table in the same tab."""
+        return self.shown(scene(seen.on(source), self.library.get(source)))
+
+    def shown(
+        self, now: Scene, notes: tuple[str, ...] = (), before: View | None = None
+    ) -> tuple[Any, ...]:
+        """A scene as values for `BrowseView.outputs`.
+
+        before: what is on screen already, so that what stays is not sent again; None for nothing.
+        """
+        view = now.view
+        same = before is not None and (before.source, before.filters) == (view.source, view.filters)
+        turned = before is None or before.panel != view.panel
+        read = view.panel == "pairs"
+        return Shown(
+            seen=view,
+            table_id=view.source,
+            address=encode(view),
+            facets=gr.skip() if same else facets_html(now.table, view.filters, now.selection),
+            bar=bar_html(now, notes, self._link_base),
+            panels=_panels_html(view) if turned else gr.skip(),
+            columns=[
+                gr.Column(visible=panel == view.panel) if turned else gr.skip() for panel in PANELS
+            ],
+            pairs=_pairs_html(now) if read else gr.skip(),
+            reader_bar=reader_bar(now.listed, view.reading) if read else gr.skip(),
+            pair=_pair_html(now) if read else gr.skip(),
+            lengths=lengths_shown(now, self.counter),
+            snippet=snippet_html(now),
+        ).values
+
+    @property
+    def _link_base(self) -> str:
+        space = self.settings.space
+        return f"https://huggingface.co/spaces/{space}" if space else ""
+
+    def _fitting(self, view: View) -> tuple[View, tuple[str, ...]]:
+        """The view as far as it can be shown here, and what of it cannot."""
+        notes = []
+        table = self.library.find(view.source)
+        if view.source and table is None:
+            notes.append(text("filter.no_source", source=view.source[:120]))
+        table = table or self.library.get("")
+        filters = view.filters
+        for facet, names in filters.picked:
+            known = [name for name in names if name in table.facets[facet].names]
+            notes += [f"{facet}={name}"[:80] for name in names if name not in known]
+            filters = filters.picking(facet, known)
+        for each in filters.ranges:
+            if each.unit == "tokens" and not self.counter.known(table, each.tokenizer):
+                notes.append(text("filter.no_tokens", tokenizer=each.tokenizer[:80]))
+                filters = filters.without_range(each)
+        return replace(view, source=table.id, filters=filters), tuple(notes)
+
+
+def _panels_html(view: View) -> str:
+    words: dict[str, str] = {panel: text(f"panel.{panel}") for panel in PANELS}
+    return segments(text("panel.label"), "panel", words, view.panel)
+
+
+def _pairs_html(now: Scene) -> str:
+    if not len(now.listed):
+        return ""
+    return list_html(
+        text("list.label"),
+        _columns(),
+        now.listed,
+        now.view.reading,
+        lambda place: _cells(now, int(now.listed.rows[place])),
+        sort=now.view.sort,
+        css=lambda place: _row_css(now.table, int(now.listed.rows[place])),
+    )
 
 
 def _columns() -> list[Column]:
     return [
-        Column(text("list.key")),
-        Column(text("list.prompt")),
-        Column(text("list.chosen")),
-        Column(text("list.rejected")),
-        Column(text("list.chosen_chars"), "{:,}".format),
-        Column(text("list.rejected_chars"), "{:,}".format),
+        Column(text("list.prompt"), css="words"),
+        Column(text("list.chosen"), css="words"),
+        Column(text("list.rejected"), css="words"),
+        Column(text("list.chosen_chars"), number=True, sort="chosen"),
+        Column(text("list.rejected_chars"), number=True, sort="rejected"),
+        Column(text("list.difference"), number=True, sort="difference"),
     ]
 
 
-def _cells(table: PairTable, row: int) -> list[Any]:
-    cells = table.cells(row)
-    texts = [cut(cells[name]) for name in ("prompt", "chosen", "rejected")]
-    chars = [int(table.chars[side][row]) for side in ("chosen", "rejected")]
-    return [cells["key"], *texts, *chars]
+def _cells(now: Scene, row: int) -> list[str]:
+    query, cells = now.view.filters.query, now.table.cells(row)
+    words = [
+        excerpt(cells[side], query if query.looks_at(side) else Query())
+        for side in ("prompt", "chosen", "rejected")
+    ]
+    measures: tuple[Measure, ...] = ("chosen", "rejected", "difference")
+    return [*words, *(f"{now.table.lengths(each, 'chars')[row]:,}" for each in measures)]
 
 
-def _counted(counts: dict[str, int]) -> list[tuple[str, str]]:
-    return [(text("filter.choice", name=name, n=f"{n:,}"), name) for name, n in counts.items()]
+def _row_css(table: PairTable, row: int) -> str:
+    card = subset_card(table.subset_of(row))
+    return "may-harm" if card and card.may_harm else ""
 
 
-def refreshing(view: BrowseView, browse: Browse) -> dict[str, Any]:
-    """The event that fills the whole tab."""
-    outputs = [*view.outputs, view.lengths]
-    return {"fn": browse.refresh, "inputs": view.state, "outputs": outputs, **EVENT}
+def _pair_html(now: Scene) -> str:
+    reading, table = now.view.reading, now.table
+    row = table.row_of(reading.key) if reading.key else None
+    if row is None:
+        return pair_html(None, None, reading.look(Query()))
+    others = [table.key_of(int(other)) for other in table.same_prompt(row)[:MOST_OTHERS]]
+    look = reading.look(now.view.filters.query)
+    return pair_html(table.cells(row), reading.key, look, same_prompt=others)
 
 
 def wire_browse(view: BrowseView, browse: Browse) -> None:
-    """Connect the components. The page fills the tab when it is opened, by `refreshing`."""
-    filters, refresh = view.filters, refreshing(view, browse)
-    # A textbox's `input` event misses deleted and pasted text (Gradio 6.31), `change` does not.
-    for changed in (filters.query.change, filters.sections.input, filters.subsets.input):
-        changed(**refresh, trigger_mode="always_last")
-    emptied = filters.reset.click(browse.choices, view.table_id, filters.inputs, **EVENT)
-    emptied.then(**refresh)
-    wire_list(view.pairs, browse, view.state, view.outputs)
+    """Connect the components. The page fills the tab when it is opened, by `Browse.open`."""
+    lengths, export = view.lengths, view.export
+    wire_part(view.part, browse.act, view.seen, view.outputs, view.address)
+    counting = lengths.count.click(
+        browse.count, [lengths.tokenizer, view.seen], [lengths.status, view.counted], **EVENT
+    )
+    drawn = counting.success(browse.count_in, [view.counted, view.seen], view.outputs, **EVENT)
+    drawn.then(None, view.address, None, js=done(view.part))
+    lengths.stop.click(None, cancels=counting)
+    writing = [
+        button.click(partial(browse.export, form), view.seen, [export.status, export.file], **EVENT)
+        for form, button in export.buttons.items()
+    ]
+    export.stop.click(None, cancels=writing)

@@ -7,15 +7,16 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.library import Library
+from explorer.reading import ListedKeys, Reading, read_on
 from explorer.runs import Runs, failures
-from explorer.sources import Shelf
-from explorer.table import PairTable
+from explorer.search import Query
 from explorer.text import text
 from explorer.ui.errors import guarded
-from explorer.ui.grids import Column, cut
-from explorer.ui.listing import EVENT, ListTab, ListView, build_list, listing, wire_list
+from explorer.ui.listing import Column, excerpt, list_html, reader_bar
 from explorer.ui.markup import note, signed
 from explorer.ui.reader import pair_html
+from explorer.ui.relay import EVENT, Part, act_of, build_part, wire_part
 from explorer.ui.report import facts_html, report_html
 from explorer.ui.score import ScoreView
 from scoring.record import Run
@@ -27,16 +28,22 @@ from scoring.summary import summarise
 class FailuresView:
     """The tab's components."""
 
+    part: Part
     run: gr.Dropdown
     summary: gr.HTML
-    pairs: ListView
+    pairs: gr.HTML
+    reader_bar: gr.HTML
+    pair: gr.HTML
     facts: gr.HTML
     seen: gr.State
+    reading: gr.State
 
     @property
     def outputs(self) -> list[gr.components.Component]:
         """What a turn of the list fills."""
-        return [self.summary, self.facts, *self.pairs.outputs]
+        return [
+            self.reading, self.summary, self.facts, self.pairs, self.reader_bar, self.pair,
+        ]  # fmt: skip
 
 
 def build_failures() -> FailuresView:
@@ -48,16 +55,19 @@ def build_failures() -> FailuresView:
         elem_id="run",
         filterable=False,
     )
-    summary = gr.HTML(note(text("failures.none")))
-    failed = build_list("failures", ["20%", "10%", "12%", "12%", "46%"])
-    return FailuresView(run, summary, failed, gr.HTML(), gr.State(None))
+    with build_part("failures") as part:
+        summary = gr.HTML(note(text("failures.none")))
+        pairs, reader, pair = gr.HTML(), gr.HTML(), gr.HTML(elem_classes="reader")
+    return FailuresView(
+        part, run, summary, pairs, reader, pair, gr.HTML(), gr.State(None), gr.State(Reading())
+    )
 
 
 @dataclass(frozen=True)
-class Failures(ListTab):
-    """The tab's callbacks. `state` is (own runs, run id, key, page, diff)."""
+class Failures:
+    """The tab's callbacks."""
 
-    shelf: Shelf[PairTable]
+    library: Library
     runs: Runs
 
     @guarded
@@ -72,34 +82,53 @@ class Failures(ListTab):
         return gr.update(choices=[(_name(run), run.id) for run in runs], value=chosen), scored
 
     @guarded
-    def show(self, *state: Any) -> tuple[Any, ...]:
-        """The first page of a run, its worst failure open."""
-        return self.at(state, None, 1)
+    def show(self, own: object, run_id: object, reading: Reading) -> tuple[Any, ...]:
+        """A run's failures, the worst first; the open one stays where it is among them."""
+        run, scored = self._scored(own, run_id)
+        by_key = {pair.key: pair for pair in failures(scored)}
+        return self._shown(run, scored, by_key, reading.anew(ListedKeys(list(by_key))))
 
-    def keys(self, state: tuple[Any, ...]) -> list[str]:
-        """The keys of the failures, the worst first."""
-        return [pair.key for pair in failures(self._scored(state)[1])]
+    @guarded
+    def act(
+        self, event: gr.EventData, own: object, run_id: object, reading: Reading
+    ) -> tuple[Any, ...]:
+        """One step further in the list."""
+        run, scored = self._scored(own, run_id)
+        by_key = {pair.key: pair for pair in failures(scored)}
+        name, sent = act_of(event)
+        listed = ListedKeys(list(by_key))
+        step = read_on(reading.settled(listed), listed, name, sent.get("value"))
+        return self._shown(run, scored, by_key, step)
 
-    def at(self, state: tuple[Any, ...], key: str | None, page: int) -> tuple[Any, ...]:
+    def _shown(
+        self,
+        run: Run | None,
+        scored: list[ScoredPair],
+        by_key: dict[str, ScoredPair],
+        reading: Reading,
+    ) -> tuple[Any, ...]:
         """What the run came to, how it was made, the list and the reader."""
-        run, scored = self._scored(state)
-        lost = failures(scored)
-        by_key = {pair.key: pair for pair in lost}
-        shown = listing(
-            _columns(),
-            list(by_key),
-            lambda place: self._row(lost[place]),
-            lambda open_key: self._pair(by_key.get(open_key or ""), state[-1]),
-            key=key,
-            page=page,
-        )
+        listed = ListedKeys(list(by_key))
         report = report_html(run, summarise(scored), scored) if run and scored else ""
-        facts = facts_html(run) if run else ""
-        return (report + note(_summary(run, scored, lost), "count"), facts, *shown)
+        words = note(_summary(run, scored, list(by_key.values())), "count")
+        pairs = list_html(
+            text("failures.label"),
+            _columns(),
+            listed,
+            reading,
+            lambda place: self._row(by_key[listed.key(place)]),
+        )
+        return (
+            reading,
+            report + words,
+            facts_html(run) if run else "",
+            pairs if by_key else "",
+            reader_bar(listed, reading) if by_key else "",
+            self._pair(by_key.get(reading.key), reading),
+        )
 
-    def _scored(self, state: tuple[Any, ...]) -> tuple[Run | None, list[ScoredPair]]:
+    def _scored(self, own: object, run_id: object) -> tuple[Run | None, list[ScoredPair]]:
         """The run and all its pairs; none where none was chosen."""
-        own, run_id = state[:2]
         if run_id is None:
             return None, []
         run = self.runs.open(run_id, own)
@@ -107,20 +136,22 @@ class Failures(ListTab):
 
     def _cells_of(self, pair: ScoredPair) -> dict[str, str] | None:
         """The very texts that were scored, from whatever table holds them; None where none does."""
-        for table in self.shelf.all():
+        for table in self.library.all():
             row = table.row_of_hash.get(pair.text_hash)
             if row is not None:
                 return table.cells(row)
         return None
 
-    def _pair(self, pair: ScoredPair | None, diff: object) -> str:
+    def _pair(self, pair: ScoredPair | None, reading: Reading) -> str:
+        look = reading.look(Query())
         if pair is None:
-            return pair_html(None, None, diff)
-        return pair_html(self._cells_of(pair), pair.key, diff, pair)
+            return pair_html(None, None, look)
+        return pair_html(self._cells_of(pair), pair.key, look, pair)
 
-    def _row(self, pair: ScoredPair) -> list[Any]:
+    def _row(self, pair: ScoredPair) -> list[str]:
         prompt = (self._cells_of(pair) or {}).get("prompt", "")
-        return [pair.key, pair.margin, pair.chosen_reward, pair.rejected_reward, cut(prompt)]
+        rewards = (pair.margin, pair.chosen_reward, pair.rejected_reward)
+        return [*(signed(each) for each in rewards), excerpt(prompt, Query())]
 
 
 def _summary(run: Run | None, scored: list[ScoredPair], lost: list[ScoredPair]) -> str:
@@ -158,19 +189,18 @@ def _name(run: Run) -> str:
 
 def _columns() -> list[Column]:
     return [
-        Column(text("list.key")),
-        Column(text("list.margin"), signed),
-        Column(text("list.chosen_reward"), signed),
-        Column(text("list.rejected_reward"), signed),
-        Column(text("list.prompt")),
+        Column(text("list.margin"), number=True),
+        Column(text("list.chosen_reward"), number=True),
+        Column(text("list.rejected_reward"), number=True),
+        Column(text("list.prompt"), css="words"),
     ]
 
 
 def wire_failures(view: FailuresView, tab: Failures, score: ScoreView, opened: gr.Tab) -> None:
     """Connect the components; the tab is brought up to date when it is opened."""
-    state = [score.own_runs, view.run, *view.pairs.state]
+    state = [score.own_runs, view.run, view.reading]
     runs = [score.own_runs, score.run_id, view.run, view.seen]
     chosen = opened.select(tab.choices, runs, [view.run, view.seen], **EVENT)
-    chosen.then(tab.redraw, state, view.outputs, **EVENT)
+    chosen.then(tab.show, state, view.outputs, **EVENT)
     view.run.input(tab.show, state, view.outputs, **EVENT)
-    wire_list(view.pairs, tab, state, view.outputs)
+    wire_part(view.part, tab.act, state, view.outputs)

@@ -11,8 +11,8 @@ from explorer.sources import Shelf
 from explorer.text import text
 from explorer.ui.errors import guarded
 from explorer.ui.grids import Column, Grid, grid, link
-from explorer.ui.listing import EVENT
 from explorer.ui.markup import tag
+from explorer.ui.relay import EVENT
 from explorer.ui.sourcebar import SourceBarView, build_sourcebar
 from scoring.benchmark import SECTIONS
 

@@ -1,195 +1,177 @@
-"""A paged list above a reader: what the Browse and Failures tabs share."""
+"""A paged list above a reader, as HTML: what the Browse and Failures tabs share."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from random import randrange
-from typing import Any, NamedTuple
+from html import escape
 
-import gradio as gr
-
+from explorer.diffs import DIFFS
+from explorer.reading import PAGE_ROWS, Listed, Reading, n_pages
+from explorer.search import Query, hits
 from explorer.text import text
-from explorer.ui.errors import guarded
-from explorer.ui.grids import Column, Grid, grid, page_holding, page_of
-from explorer.ui.markup import note
-from explorer.ui.reader import ReaderView, build_reader, position_html
+from explorer.ui.markup import note, tag
+from explorer.ui.relay import acting, button, segments, ticked
 
-EVENT: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-"""How every event of the page is wired: no public endpoint, no overlay."""
+CELL_CHARS = 140
 
 
-@dataclass(frozen=True)
-class ListView:
-    """The components, and what a session remembers of them."""
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a list.
 
-    grid: gr.Dataframe
-    previous_page: gr.Button
-    page_words: gr.HTML
-    next_page: gr.Button
-    reader: ReaderView
-    open_key: gr.State
-    page: gr.State
+    heading: its title.
+    number: whether its cells are numbers, aligned to the right.
+    sort: the act "sort" takes this, or this with "-" before it; "" where one cannot sort by it.
+    css: class of its cells.
+    """
 
-    @property
-    def state(self) -> list[gr.components.Component]:
-        """The last three values that every callback of a list takes."""
-        return [self.open_key, self.page, self.reader.diff]
-
-    @property
-    def outputs(self) -> list[gr.components.Component]:
-        """The components that a `Listing` fills."""
-        reader = self.reader
-        listed = [self.grid, self.page_words, self.page]
-        return [*listed, reader.position, reader.pair, self.open_key]
+    heading: str
+    number: bool = False
+    sort: str = ""
+    css: str = ""
 
 
-class Listing(NamedTuple):
-    """What the list and the reader show, in the order of `ListView.outputs`."""
+def cut(words: str) -> str:
+    """A long text for one cell: its beginning on one line.
 
-    grid: Grid
-    page_words: str
-    page: int
-    position: str
-    pair: str
-    open_key: str | None
-
-
-def build_list(elem_id: str, widths: list[str]) -> ListView:
-    """Lay a list and its reader out where it is called."""
-    table = build_grid(elem_id, widths)
-    with gr.Row(elem_classes="pager"):
-        previous_page = gr.Button(text("pager.previous"), size="md", scale=0, min_width=110)
-        words = gr.HTML()
-        next_page = gr.Button(text("pager.next"), size="md", scale=0, min_width=110)
-    reader = build_reader()
-    return ListView(table, previous_page, words, next_page, reader, gr.State(None), gr.State(1))
+    >>> cut("a" + chr(10) + "  b")
+    'a b'
+    """
+    line = " ".join(words[: 2 * CELL_CHARS].split())
+    return line if len(line) <= CELL_CHARS else line[: CELL_CHARS - 1] + "…"
 
 
-def build_grid(elem_id: str, widths: list[str], visible: bool = True) -> gr.Dataframe:
-    """A read-only table of one page of rows."""
-    return gr.Dataframe(
-        show_label=False,
-        label=text("list.label"),
-        interactive=False,
-        max_height=396,
-        column_widths=widths,
-        elem_id=elem_id,
-        elem_classes="grid paged",
-        visible=visible,
-        buttons=[],
-    )
+def excerpt(words: str, query: Query) -> str:
+    """A long text for one cell, as HTML: about the first hit where there is one, hits marked.
+
+    >>> excerpt("a <dog> and a dog", Query("dog"))
+    'a &lt;<mark>dog</mark>&gt; and a <mark>dog</mark>'
+    """
+    found = hits(words, query)
+    if not found:
+        return escape(cut(words))
+    start = max(0, found[0][0] - CELL_CHARS // 4)
+    stop = min(len(words), start + CELL_CHARS)
+    written = ["…" if start else ""]
+    for low, high in found:
+        if low >= stop:
+            break
+        written.append(escape(words[start:low]) + tag("mark", escape(words[low : min(high, stop)])))
+        start = high
+    return "".join(written) + escape(words[start:stop]) + ("…" if stop < len(words) else "")
 
 
-def listing(
+def list_html(
+    label: str,
     columns: Sequence[Column],
-    keys: Sequence[str],
-    cells: Callable[[int], list[Any]],
-    pair: Callable[[str | None], str],
+    listed: Listed,
+    reading: Reading,
+    cells: Callable[[int], Sequence[str]],
     *,
-    key: str | None,
-    page: object,
-) -> Listing:
-    """The list at a page and the reader at a key.
+    sort: str = "",
+    css: Callable[[int], str] = lambda _: "",
+) -> str:
+    """The page of a list that a reader is on, and its pager.
 
     Args:
-        columns: of the list; its first holds the key.
-        keys: of all rows, in the order of the list.
-        cells: place in the list, from 0 -> the row's values.
-        pair: key -> the reader's HTML.
-        key: which pair to open; the first where it is not in the list.
-        page: which page to show, from 1; the nearest there is.
+        label: what the list is called.
+        columns: all but the first, which holds the key.
+        listed: all rows.
+        reading: settled in `listed`.
+        cells: place in the list, from 0 -> the row's cells as HTML, the key's left out.
+        sort: the present order.
+        css: place in the list -> class of the row.
     """
-    if key not in keys:
-        key, page = (keys[0] if keys else None), 1
-    here = page_of(len(keys), page)
-    return Listing(
-        grid(columns, [cells(place) for place in range(here.start, here.stop)], key),
-        note(here.words),
-        here.number,
-        position_html(keys, key),
-        pair(key),
-        key,
+    start = (reading.page - 1) * PAGE_ROWS
+    rows = [
+        _row(listed.key(place), cells(place), columns, reading.key, css(place))
+        for place in range(start, min(start + PAGE_ROWS, len(listed)))
+    ]
+    heads = [Column(text("list.key"), css="key"), *columns]
+    head = tag("thead", tag("tr", "".join(_head(column, sort) for column in heads)))
+    table = tag("table", tag("caption", escape(label)) + head + tag("tbody", "".join(rows)))
+    body = tag(
+        "div", table, "list", tabindex="0", role="region", aria_label=label, data_keep_scroll=label
+    )
+    return body + _pager(reading.page, n_pages(len(listed)))
+
+
+def _row(key: str, cells: Sequence[str], columns: Sequence[Column], open_key: str, css: str) -> str:
+    opened = {"aria_current": "true"} if key == open_key else {}
+    shown = key if len(key) <= CELL_CHARS else key[: CELL_CHARS - 1] + "…"
+    opener = button(shown, "open", {"value": key})
+    written = [tag("th", opener, css="key", scope="row")]
+    for column, cell in zip(columns, cells, strict=True):
+        classes = f"{column.css}{' number' if column.number else ''}".strip()
+        written.append(tag("td", cell, css=classes, data_label=column.heading))
+    return tag("tr", "".join(written), css=css, **acting("open", {"value": key}), **opened)
+
+
+def _head(column: Column, sort: str) -> str:
+    words = escape(column.heading)
+    attributes = {}
+    if column.sort:
+        down = sort == f"-{column.sort}"
+        up = sort == column.sort
+        attributes = {"aria_sort": "descending" if down else "ascending" if up else "none"}
+        after = "" if up else column.sort if down else f"-{column.sort}"
+        words = button(
+            f"{column.heading} {'▼' if down else '▲' if up else '↕'}", "sort", {"value": after}
+        )
+    return tag(
+        "th", words, css="number" if column.number else column.css, scope="col", **attributes
     )
 
 
-class ListTab(ABC):
-    """The callbacks of a list. `state` ends with (open key, page, whether to mark the diff)."""
-
-    @abstractmethod
-    def keys(self, state: tuple[Any, ...]) -> list[str]:
-        """The keys of all rows, in the order of the list."""
-
-    @abstractmethod
-    def at(self, state: tuple[Any, ...], key: str | None, page: int) -> tuple[Any, ...]:
-        """What the tab shows with that pair open and that page turned up."""
-
-    @guarded
-    def page_before(self, *state: Any) -> tuple[Any, ...]:
-        """Turn one page back, and open its first pair."""
-        return self._turned(state, -1)
-
-    @guarded
-    def page_after(self, *state: Any) -> tuple[Any, ...]:
-        """Turn one page on, and open its first pair."""
-        return self._turned(state, 1)
-
-    @guarded
-    def pair_before(self, *state: Any) -> tuple[Any, ...]:
-        """Open the pair before the open one."""
-        return self._stepped(state, -1)
-
-    @guarded
-    def pair_after(self, *state: Any) -> tuple[Any, ...]:
-        """Open the pair after the open one."""
-        return self._stepped(state, 1)
-
-    @guarded
-    def random_pair(self, *state: Any) -> tuple[Any, ...]:
-        """Open another pair, any of them."""
-        return self._stepped(state, randrange(1, 2**20))  # noqa: S311 - no secret
-
-    @guarded
-    def open_row(self, event: gr.SelectData, *state: Any) -> tuple[Any, ...]:
-        """Open the pair of the row that was clicked."""
-        return self.at(state, event.row_value[0], state[-2])
-
-    @guarded
-    def redraw(self, *state: Any) -> tuple[Any, ...]:
-        """Show the same again, with or without the diff."""
-        return self.at(state, state[-3], state[-2])
-
-    def _turned(self, state: tuple[Any, ...], step: int) -> tuple[Any, ...]:
-        keys = self.keys(state)
-        here = page_of(len(keys), state[-2] + step)
-        return self.at(state, keys[here.start] if keys else None, here.number)
-
-    def _stepped(self, state: tuple[Any, ...], step: int) -> tuple[Any, ...]:
-        key, place = neighbour(self.keys(state), state[-3], step)
-        return self.at(state, key, page_holding(place))
+def _pager(page: int, pages: int) -> str:
+    if pages == 1:
+        return ""
+    field = tag(
+        "input", type="number", min="1", max=str(pages), value=str(page), data_field="value",
+        aria_label=text("pager.number"), **acting("page"),
+    )  # fmt: skip
+    words = text("pager.page", page="\0", pages=f"{pages:,}").split("\0")
+    here = tag("span", escape(words[0]) + field + escape(words[1]))
+    before = button(text("pager.previous"), "turn", {"value": -1}, "button") if page > 1 else ""
+    after = button(text("pager.next"), "turn", {"value": 1}, "button") if page < pages else ""
+    ends = [tag("span", each, css="end") for each in (before, after)]
+    return tag("nav", ends[0] + here + ends[1], "pager", aria_label=text("pager.label"))
 
 
-def neighbour(keys: Sequence[str], key: str | None, step: int) -> tuple[str | None, int]:
-    """The key `step` places on, round the end, and its place; the first where `key` is not there.
+def reader_bar(listed: Listed, reading: Reading, more: str = "") -> str:
+    """Steps from pair to pair, where the open one stands, and how it is shown.
 
-    >>> neighbour(["a", "b"], "b", 1), neighbour(["a", "b"], "x", 1), neighbour([], "x", 1)
-    (('a', 0), ('a', 0), (None, 0))
+    more: HTML of further buttons.
     """
-    if not keys:
-        return None, 0
-    place = (keys.index(key) + step) % len(keys) if key in keys else 0
-    return keys[place], place
+    steps = "".join(
+        button(text(f"reader.{name}"), act, sent, f"button reader-{name}")
+        for name, act, sent in (
+            ("previous", "step", {"value": -1}),
+            ("next", "step", {"value": 1}),
+            ("random", "random", {}),
+        )
+    )
+    goto = tag(
+        "input", type="text", placeholder=text("reader.goto"), aria_label=text("reader.goto"),
+        data_field="value", maxlength="1000", css="goto-key", **acting("goto"),
+    )  # fmt: skip
+    marks = segments(
+        text("reader.diff"),
+        "diff",
+        {diff: text(f"reader.diff_{diff}") for diff in DIFFS},
+        reading.diff,
+    )
+    shows = ticked(text("reader.spaces"), "spaces", reading.spaces)
+    shows += ticked(text("reader.rendered"), "rendered", reading.rendered)
+    helps = button("?", "", css="button help-button", label=text("help.title"))
+    first = tag("div", steps + _position(listed, reading) + goto + more + helps, css="line")
+    second = tag("div", tag("span", escape(text("reader.diff")), "legend") + marks + shows, "line")
+    return tag("div", first + second, css="reader-bar")
 
 
-def wire_list(view: ListView, tab: ListTab, state: Any, outputs: Any) -> None:
-    """Connect a list's components; `state` and `outputs` are the whole tab's."""
-    reader = view.reader
-    for trigger, callback in (
-        (view.previous_page.click, tab.page_before),
-        (view.next_page.click, tab.page_after),
-        (reader.previous.click, tab.pair_before),
-        (reader.next.click, tab.pair_after),
-        (reader.random.click, tab.random_pair),
-        (reader.diff.input, tab.redraw),
-        (view.grid.select, tab.open_row),
-    ):
-        trigger(callback, state, outputs, **EVENT)
+def _position(listed: Listed, reading: Reading) -> str:
+    place = listed.place_of(reading.key) if reading.key else None
+    if place is not None:
+        where = text("reader.position", place=f"{place + 1:,}", n=f"{len(listed):,}")
+    else:
+        where = text("reader.outside", n=f"{len(listed):,}") if reading.key else ""
+    return note(where, "position")

@@ -7,23 +7,25 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.outcomes import Leaderboard
-from explorer.runs import Runs
-from explorer.settings import ASSETS, Settings
-from explorer.sources import Shelf
-from explorer.table import PairTable
+from explorer.settings import ASSETS
+from explorer.stores import Stores
 from explorer.text import text
-from explorer.ui.browse import Browse, BrowseView, build_browse, refreshing, wire_browse
+from explorer.ui.about import build_about
+from explorer.ui.browse import Browse, BrowseView, build_browse, wire_browse
+from explorer.ui.chooser import Chooser, ChooserView, build_chooser, wire_chooser
 from explorer.ui.errors import guarded
 from explorer.ui.failures import Failures, FailuresView, build_failures, wire_failures
+from explorer.ui.helps import help_html
 from explorer.ui.leaderboard import (
     LeaderboardTab,
     LeaderboardView,
     build_leaderboard_tab,
     showing,
 )
-from explorer.ui.listing import EVENT
 from explorer.ui.markup import tag
+from explorer.ui.relay import EVENT, done
+from explorer.ui.review import ReviewTab, wire_review
+from explorer.ui.reviewview import remembered_review
 from explorer.ui.score import Score, ScoreView, build_score, remembered_runs, wire_score
 from explorer.ui.sourcebar import SourceBarView, build_sourcebar, sourcebar
 
@@ -33,20 +35,11 @@ READY = "() => { document.documentElement.dataset.explorer = 'ready'; return [];
 
 
 @dataclass(frozen=True)
-class Stores:
-    """What the app holds for all sessions."""
-
-    settings: Settings
-    pairs: Shelf[PairTable]
-    boards: Shelf[Leaderboard]
-    runs: Runs
-
-
-@dataclass(frozen=True)
 class PageView:
     """All components of the page."""
 
     bar: SourceBarView
+    chooser: ChooserView
     tabs: gr.Tabs
     browse: BrowseView
     score: ScoreView
@@ -64,19 +57,19 @@ class Page:
     stores: Stores
 
     @guarded
-    def open(self) -> tuple[str, str]:
-        """A new session looks at the best there is: the ids of its pairs and its leaderboard."""
-        return self.stores.pairs.best, self.stores.boards.best
+    def best_board(self) -> str:
+        """The id of the leaderboard to show."""
+        return self.stores.boards.best
 
     @guarded
     def bars(self, table_id: object, board_id: object) -> tuple[Any, ...]:
         """What both source bars say now; the timer runs while the network is being asked."""
-        pairs, boards = self.stores.pairs, self.stores.boards
+        pairs, boards = self.stores.pairs.shelf, self.stores.boards
         can_retry = not self.stores.settings.offline
         asking = pairs.fetching or boards.fetching
         return (
-            *sourcebar(pairs, table_id, can_retry),
-            *sourcebar(boards, board_id, can_retry),
+            *sourcebar(pairs, self.stores.pairs.get(table_id), can_retry),
+            *sourcebar(boards, boards.get(board_id), can_retry),
             gr.Timer(active=asking),
         )
 
@@ -85,11 +78,6 @@ class Page:
         """The id of the pairs that arrived."""
         return self.stores.pairs.best
 
-    @guarded
-    def best_board(self) -> str:
-        """The id of the leaderboard that arrived."""
-        return self.stores.boards.best
-
     def to_failures(self) -> gr.Tabs:
         """Open the Failures tab."""
         return gr.Tabs(selected="failures")
@@ -97,7 +85,7 @@ class Page:
     @guarded
     def retry(self) -> None:
         """Ask the network anew, for everything."""
-        self.stores.pairs.retry()
+        self.stores.pairs.shelf.retry()
         self.stores.boards.fetch()
 
 
@@ -109,20 +97,23 @@ def build_page(stores: Stores) -> gr.Blocks:
 
 
 def _lay_out(stores: Stores) -> PageView:
-    gr.HTML(_header())
+    gr.HTML(_header() + help_html())
     bar = build_sourcebar(text("source.show_pairs"))
-    own_runs = remembered_runs()
+    chooser = build_chooser(stores.settings)
+    own_runs, kept_reviews = remembered_runs(), remembered_review()
     with gr.Tabs(elem_id="tabs") as tabs:
         with gr.Tab(text("tab.browse"), id="browse"):
-            browse = build_browse()
+            browse = build_browse(stores.counter, kept_reviews)
         with gr.Tab(text("tab.score"), id="score") as score_tab:
             score = build_score(stores.settings, own_runs)
         with gr.Tab(text("tab.failures"), id="failures") as failures_tab:
             failures = build_failures()
         with gr.Tab(text("tab.leaderboard"), id="leaderboard"):
             leaderboard = build_leaderboard_tab()
+        with gr.Tab(text("tab.about"), id="about"):
+            build_about()
     return PageView(
-        bar, tabs, browse, score, failures, leaderboard, score_tab, failures_tab,
+        bar, chooser, tabs, browse, score, failures, leaderboard, score_tab, failures_tab,
         gr.Timer(POLL_SECONDS, active=False),
     )  # fmt: skip
 
@@ -140,40 +131,44 @@ def _header() -> str:
 
 
 def _wire(view: PageView, stores: Stores, page: gr.Blocks) -> None:
-    joined, browse = Page(stores), Browse(stores.pairs)
-    score, failures = Score(browse, stores.runs), Failures(stores.pairs, stores.runs)
-    leaderboard = LeaderboardTab(stores.boards)
+    browse = Browse(stores.pairs, stores.counter, stores.settings)
+    score, failures = Score(stores.pairs, stores.runs), Failures(stores.pairs, stores.runs)
     wire_browse(view.browse, browse)
+    wire_review(view.browse.review, ReviewTab(stores.pairs), view.browse.table_id)
     wire_score(view.score, score, view.browse, view.score_tab)
     wire_failures(view.failures, failures, view.score, view.failures_tab)
-    _wire_sources(view, joined, browse, leaderboard, page)
-    view.score.inspect.click(joined.to_failures, None, view.tabs, **EVENT)
+    _wire_sources(view, stores, browse, page)
+    view.score.inspect.click(Page(stores).to_failures, None, view.tabs, **EVENT)
     page.unload(score.leave)
     page.load(score.reopen, view.score.own_runs, view.score.outputs, **EVENT)
 
 
-def _wire_sources(
-    view: PageView, joined: Page, browse: Browse, leaderboard: LeaderboardTab, page: gr.Blocks
-) -> None:
-    """Fill the page when it is opened; offer what arrives, show it when asked for, and retry."""
-    table_id, board_id = view.browse.table_id, view.leaderboard.board_id
-    choices = {"fn": browse.choices, "inputs": table_id, "outputs": view.browse.filters.inputs}
-    refresh, show_board = refreshing(view.browse, browse), showing(view.leaderboard, leaderboard)
+def _wire_sources(view: PageView, stores: Stores, browse: Browse, page: gr.Blocks) -> None:
+    """Fill the page when it is opened; show what arrives when asked for, and what is chosen."""
+    joined, chooser, board_tab = Page(stores), Chooser(stores.pairs), LeaderboardTab(stores.boards)
+    shown, board_id = view.browse, view.leaderboard.board_id
+    show_board = showing(view.leaderboard, board_tab)
     bars = {
         "fn": joined.bars,
-        "inputs": [table_id, board_id],
+        "inputs": [shown.table_id, board_id],
         "outputs": [*view.bar.outputs, *view.leaderboard.bar.outputs, view.timer],
         **EVENT,
     }
-    opened = page.load(joined.open, None, [table_id, board_id], **EVENT)
-    opened.then(**show_board)
-    filled = opened.then(**choices, **EVENT).then(**refresh).then(**bars)
-    filled.then(None, None, None, js=READY)
+    opened = page.load(
+        browse.open, shown.address, shown.outputs, js="() => window.location.search", **EVENT
+    )
+    board = opened.then(joined.best_board, None, board_id, **EVENT).then(**show_board)
+    board.then(**bars).then(None, None, None, js=READY)
 
     view.timer.tick(**bars)
-    shown = view.bar.show.click(joined.best_pairs, None, table_id, **EVENT)
-    shown.then(**choices, **EVENT).then(**refresh).then(**bars)
-    board = view.leaderboard.bar.show.click(joined.best_board, None, board_id, **EVENT)
-    board.then(**show_board).then(**bars)
+    best = view.bar.show.click(joined.best_pairs, None, view.chooser.opened, **EVENT)
+    newest = view.leaderboard.bar.show.click(joined.best_board, None, board_id, **EVENT)
+    newest.then(**show_board).then(**bars)
+    chosen = wire_chooser(view.chooser, chooser)
+    for source in (best, *chosen):
+        turned = source.success(
+            browse.turn_to, [view.chooser.opened, shown.seen], shown.outputs, **EVENT
+        )
+        turned.then(None, shown.address, None, js=done(shown.part)).then(**bars)
     for bar in (view.bar, view.leaderboard.bar):
         bar.retry.click(joined.retry, **EVENT).then(**bars)

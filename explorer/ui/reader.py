@@ -1,137 +1,186 @@
 """The pair reader that tabs share: prompt above, chosen and rejected side by side."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from html import escape
-from typing import Any
+from itertools import zip_longest
+from typing import Any, Literal
 
-import gradio as gr
-
-from explorer.diffs import Span, word_diff
+from explorer.datacard import SubsetCard, data_card, subset_card
+from explorer.diffs import diff_spans
+from explorer.look import Look
+from explorer.markdown import LONGEST
 from explorer.text import text
+from explorer.ui.bodies import body_html, prompt_html
 from explorer.ui.markup import chip, note, signed, tag
 from scoring.benchmark import section_of
 from scoring.spec import ScoredPair
 
-
-@dataclass(frozen=True)
-class ReaderView:
-    """The reader's components."""
-
-    previous: gr.Button
-    next: gr.Button
-    random: gr.Button
-    position: gr.HTML
-    diff: gr.Checkbox
-    pair: gr.HTML
-
-
-def build_reader() -> ReaderView:
-    """Lay the reader out where it is called."""
-    with gr.Row(elem_classes="reader-bar"):
-        previous = _button("previous")
-        following = _button("next")
-        random = _button("random")
-        position = gr.HTML(elem_classes="reader-position")
-        diff = gr.Checkbox(
-            True, label=text("reader.diff"), container=False, elem_classes="reader-diff"
-        )
-    pair = gr.HTML(note(text("reader.empty")), elem_classes="reader")
-    return ReaderView(previous, following, random, position, diff, pair)
-
-
-def _button(step: str) -> gr.Button:
-    return gr.Button(
-        text(f"reader.{step}"),
-        size="md",
-        scale=0,
-        min_width=110,
-        elem_classes=f"reader-{step}",
-    )
-
-
-def position_html(keys: Sequence[str], open_key: str | None) -> str:
-    """Where the open pair stands among those in view."""
-    if open_key in keys:
-        where = text("reader.position", place=f"{keys.index(open_key) + 1:,}", n=f"{len(keys):,}")
-    else:
-        where = text("reader.outside", n=f"{len(keys):,}") if open_key else ""
-    return note(where, "position") + note(text("reader.keys"), "keys")
+MOST_SAME = 12
+"""Other pairs with the same prompt that are named; the rest are counted."""
 
 
 def pair_html(
-    cells: Mapping[str, str] | None,
+    cells: Mapping[str, Any] | None,
     key: str | None,
-    diff: object,
+    look: Look,
     scored: ScoredPair | None = None,
+    same_prompt: Sequence[str] = (),
 ) -> str:
     """One pair as inert HTML.
 
     Args:
         cells: the pair's columns; None where its texts are not at hand.
         key: how the pair is called here; None shows that none is open.
-        diff: whether to mark the words that differ.
+        look: what is marked in the texts, and how they are shown.
         scored: the pair's rewards, shown where given.
+        same_prompt: keys of the other pairs with this prompt.
     """
     if key is None:
         return tag("div", note(text("reader.empty")), css="pair-none")
     if cells is None:
-        return tag("div", _chips(key, "", scored) + note(text("reader.text_missing")), "pair-none")
-    spans = word_diff(cells["chosen"], cells["rejected"]) if diff else None
-    warning = note(text("reader.too_long")) if diff and spans is None else ""
-    chosen, rejected = spans or ([Span(cells["chosen"], True)], [Span(cells["rejected"], True)])
-    prompt = _part(
-        "prompt",
-        tag("b", escape(text("reader.prompt"))) + _chips(key, cells["subset"], scored),
-        _text([Span(cells["prompt"], True)], "span"),
-        text("reader.prompt"),
-    )
+        chips = _chips(key, None, "", scored)
+        return tag("div", chips + note(text("reader.text_missing")), "pair-none")
+    card = subset_card(cells["subset"])
+    look, notes = _possible(cells, card, look)
+    diff = "off" if look.rendered else look.diff
+    spans = diff_spans(cells["chosen"], cells["rejected"], diff, cells["subset"])
+    if diff != "off" and spans is None:
+        notes.append(text("reader.too_long"))
+    chosen, rejected = spans or (None, None)
+    css = ["pair", *(["code"] if _is_code(cells, card) else [])]
+    warning = ""
+    if card is not None and card.may_harm:
+        css.append("may-harm")
+        warning = _warning()
+    title = text("reader.prompt")
+    header = tag("b", escape(title)) + _chips(key, card, cells["subset"], scored)
     return tag(
         "div",
-        prompt
-        + warning
-        + _side("chosen", cells, _text(chosen, "ins"), scored)
-        + _side("rejected", cells, _text(rejected, "del"), scored),
-        css="pair code" if cells["subset"].startswith("hep-") else "pair",
+        warning
+        + _part("prompt", header, prompt_html(cells, look), title, below=_same(same_prompt))
+        + "".join(map(note, notes))
+        + _side("chosen", cells, body_html(cells["chosen"], "chosen", look, chosen), scored)
+        + _side("rejected", cells, body_html(cells["rejected"], "rejected", look, rejected), scored)
+        + _further(cells, look),
+        css=" ".join(css),
         data_key=key,
     )
 
 
-def _chips(key: str, subset: str, scored: ScoredPair | None) -> str:
+def _possible(
+    cells: Mapping[str, Any], card: SubsetCard | None, look: Look
+) -> tuple[Look, list[str]]:
+    """The look as far as these texts allow it, and why not all of it."""
+    length = sum(len(cells[name]) for name in ("prompt", "chosen", "rejected"))
+    length += sum(len(each["text"]) for _, _, each in _more(cells))
+    if (look.rendered or look.spaces) and length > LONGEST:
+        return replace(look, rendered=False, spaces=False), [text("reader.too_long_look")]
+    if look.rendered and card is not None and card.language is not None:
+        return replace(look, rendered=False), [text("reader.code_as_written")]
+    if look.rendered and (look.diff != "off" or look.query.words or look.spaces):
+        return look, [text("reader.without_marks")]
+    return look, []
+
+
+def _is_code(cells: Mapping[str, Any], card: SubsetCard | None) -> bool:
+    if card is not None and card.language is not None:
+        return True
+    return "```" in cells["chosen"] and "```" in cells["rejected"]
+
+
+def _warning() -> str:
+    show = tag("button", escape(text("reader.show_harm")), css="reveal", type="button")
+    return tag("div", tag("span", escape(data_card().content_warning)) + show, css="warning")
+
+
+def _chips(key: str, card: SubsetCard | None, subset: str, scored: ScoredPair | None) -> str:
     verdict = ""
     if scored is not None:
         outcome = text(f"outcome.{scored.outcome}")
         words = text("reader.verdict", outcome=outcome, margin=signed(scored.margin))
         verdict = chip(words, "good" if scored.outcome == "win" else "bad")
     section = section_of(subset)
-    return (chip(section) if section else "") + verdict + tag("span", escape(key), css="key")
+    return (
+        (chip(section) if section else "")
+        + verdict
+        + (_origin(card) if card else "")
+        + tag("span", escape(key), css="key")
+    )
 
 
-def _side(side: str, cells: Mapping[str, str], words: str, scored: ScoredPair | None) -> str:
-    response, title = cells[side], text(f"side.{side}")
-    facts = [
-        cells[f"{side}_model"],
-        text("reader.words", words=f"{len(response.split()):,}", chars=f"{len(response):,}"),
+def _origin(card: SubsetCard) -> str:
+    """What the subset is in RewardBench: a table may carry its name and other texts."""
+    words = text("reader.origin", origin=card.origin.name, licence=card.origin.licence)
+    link = tag("a", escape(words), href=card.origin.url, target="_blank", rel="noopener noreferrer")
+    subset = escape(text("reader.subset", name=card.name))
+    return tag("span", f"{subset} · {link}", css="facts")
+
+
+def _same(keys: Sequence[str]) -> str:
+    if not keys:
+        return ""
+    buttons = [
+        tag("button", escape(key), css="goto", type="button", data_key=key)
+        for key in keys[:MOST_SAME]
     ]
+    more = len(keys) - MOST_SAME
+    rest = tag("span", escape(text("reader.same_more", n=f"{more:,}"))) if more > 0 else ""
+    words = tag("span", escape(text("reader.same_prompt")))
+    return tag("div", words + "".join(buttons) + rest, css="same")
+
+
+def _side(
+    side: Literal["chosen", "rejected"],
+    cells: Mapping[str, Any],
+    body: str,
+    scored: ScoredPair | None,
+) -> str:
+    title = text(f"side.{side}")
+    facts = _facts(cells[f"{side}_model"], cells[side])
     reward = ""
     if scored is not None:
         facts.append(text("reader.tokens", tokens=f"{getattr(scored, f'{side}_tokens'):,}"))
         if getattr(scored, f"{side}_truncated"):
             facts.append(text("reader.truncated"))
         reward = tag("span", escape(signed(getattr(scored, f"{side}_reward"))), css="reward")
-    header = tag("b", escape(title)) + tag("span", escape(" · ".join(facts)), css="facts") + reward
-    return _part(side, header, words, title)
+    return _part(side, _header(title, facts) + reward, body, title, data_sync="pair")
 
 
-def _part(css: str, header: str, body: str, label: str) -> str:
+def _further(cells: Mapping[str, Any], look: Look) -> str:
+    """A card for each response beyond the first of its side, each in its side's column."""
+    html = []
+    for side, number, response in _more(cells):
+        title = text("reader.further", side=text(f"side.{side}"), n=number)
+        header = _header(title, _facts(response["model"], response["text"]))
+        html.append(_part(side, header, body_html(response["text"], side, look), title))
+    return "".join(html)
+
+
+def _more(
+    cells: Mapping[str, Any],
+) -> list[tuple[Literal["chosen", "rejected"], int, Mapping[str, str]]]:
+    """(side, which of its responses from 2, response), chosen and rejected in turns."""
+    rows = zip_longest(cells.get("more_chosen") or (), cells.get("more_rejected") or ())
+    found: list[tuple[Literal["chosen", "rejected"], int, Mapping[str, str]]] = []
+    for number, (chosen, rejected) in enumerate(rows, start=2):
+        found += [("chosen", number, chosen)] if chosen is not None else []
+        found += [("rejected", number, rejected)] if rejected is not None else []
+    return found
+
+
+def _facts(model: str, response: str) -> list[str]:
+    # Bytes part at ASCII white space alone, as `counting.count_words` does.
+    words = len(response.encode(errors="replace").split())
+    return [model, text("reader.words", words=f"{words:,}", chars=f"{len(response):,}")]
+
+
+def _header(title: str, facts: Sequence[str]) -> str:
+    return tag("b", escape(title)) + tag("span", escape(" · ".join(facts)), css="facts")
+
+
+def _part(css: str, header: str, body: str, label: str, below: str = "", **attributes: str) -> str:
     """A card. The body takes the focus, so that the keyboard can scroll it."""
-    attributes: dict[str, Any] = {"tabindex": "0", "role": "region", "aria_label": label}
-    return tag("section", tag("header", header) + tag("div", body, "body", **attributes), css)
-
-
-def _text(spans: Sequence[Span], mark: str) -> str:
-    """Spans as escaped text; those that differ inside `mark`."""
-    whole = "".join(
-        escape(span.text) if span.same else tag(mark, escape(span.text)) for span in spans
-    )
-    return whole or tag("span", escape(text("reader.empty_response")), css="empty")
+    attributes = {"tabindex": "0", "role": "region", "aria_label": label, **attributes}
+    shown = tag("div", body, "body", **attributes)
+    return tag("section", tag("header", header) + shown + below, css)

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 import gradio as gr
 
 from explorer.figures import margin_figure
+from explorer.reading import PAGE_ROWS
 from explorer.runs import Progress
 from explorer.text import text
-from explorer.ui.grids import PAGE_ROWS, Column, Grid, grid
+from explorer.ui.grids import Column, Grid, grid
 from explorer.ui.markup import signed, tag
 from explorer.ui.report import facts_html, report_html, sections_html
 from explorer.ui.theme import painted

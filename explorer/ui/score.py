@@ -6,17 +6,22 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import gradio as gr
+import numpy as np
+import pyarrow.compute as pc
 
-from explorer.filters import rows_per_subset
+from explorer.filters import matching_rows, rows_per_subset
+from explorer.library import Library
 from explorer.runs import Progress, Runs
 from explorer.settings import Settings
 from explorer.table import PairTable, Rows
 from explorer.text import text
-from explorer.ui.browse import Browse, BrowseView
+from explorer.ui.browse import BrowseView
 from explorer.ui.errors import guarded
-from explorer.ui.listing import EVENT, build_grid
+from explorer.ui.grids import build_grid
 from explorer.ui.markup import note
+from explorer.ui.relay import EVENT
 from explorer.ui.runview import RunShown, only_status, reopened, shown
+from explorer.ui.searchbar import filter_words
 from scoring.errors import KnownError
 from scoring.models import DEMO
 
@@ -142,10 +147,10 @@ class Selection(NamedTuple):
 class Score:
     """The tab's callbacks.
 
-    `choice` is (table id, query, sections, subsets, which, pairs per subset, seed).
+    `choice` is (what the Browse tab shows, which, pairs per subset, seed).
     """
 
-    browse: Browse
+    library: Library
     runs: Runs
 
     @guarded
@@ -196,17 +201,25 @@ class Score:
         Raises:
             KnownError: a number that is none, or too small or large.
         """
-        *filtered, which, per_subset, seed = choice
-        table, rows = self.browse.selection(*filtered)
+        seen, which, per_subset, seed = choice
+        table = self.library.get(seen.source)
         if which == BY_FILTER:
-            _, query, sections, subsets = filtered
-            parts = [f"“{query}”" if query else "", *(sections or ()), *(subsets or ())]
-            words = ", ".join(part for part in parts if part) or text("score.no_filter")
-            return Selection(table, rows, text("score.selection_filter", filters=words))
+            rows = matching_rows(table, seen.filters)
+            words = ", ".join(filter_words(seen.filters)) or text("score.no_filter")
+            return _whole_pairs(table, rows, text("score.selection_filter", filters=words))
         wanted = _whole(text("score.per_subset"), per_subset, 1, MOST_PER_SUBSET)
         seed = _whole(text("score.seed"), seed, 0, 2**32 - 1)
         words = text("score.selection_subset", n=wanted, seed=seed)
-        return Selection(table, rows_per_subset(table, wanted, seed), words)
+        return _whole_pairs(table, rows_per_subset(table, wanted, seed), words)
+
+
+def _whole_pairs(table: PairTable, rows: Rows, words: str) -> Selection:
+    """A selection in which every row is one pair."""
+    for column in ("more_chosen", "more_rejected"):
+        lengths = pc.list_value_length(table.arrow.column(column)).to_numpy()[rows]
+        if lengths.any():
+            raise KnownError(text("score.further", n=f"{np.count_nonzero(lengths):,}"))
+    return Selection(table, rows, words)
 
 
 def _whole(name: str, value: Any, low: int, high: int) -> int:
@@ -220,7 +233,7 @@ def _whole(name: str, value: Any, low: int, high: int) -> int:
 def wire_score(view: ScoreView, score: Score, browse: BrowseView, tab: gr.Tab) -> None:
     """Connect the components; one run at a time uses the device."""
     numbers = [view.which, view.per_subset, view.seed]
-    choice = [browse.table_id, *browse.filters.inputs, *numbers]
+    choice = [browse.seen, *numbers]
     for changed in (*(number.input for number in numbers), tab.select):
         changed(score.count, choice, view.selected, trigger_mode="always_last", **EVENT)
     view.start.click(

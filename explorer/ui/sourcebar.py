@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
-from explorer.sources import Shelf
+from explorer.sources import Shelf, Shown
 from explorer.text import text
 from explorer.ui.markup import listing, note, tag
 
@@ -45,10 +45,9 @@ def build_sourcebar(show_words: str) -> SourceBarView:
     return SourceBarView(words, show, retry)
 
 
-def sourcebar(shelf: Shelf[Any], item_id: object, can_retry: bool) -> SourceBar:
-    """What the bar says to a session that looks at `item_id`."""
-    item = shelf.get(item_id)
-    arrived = item.id != shelf.best
+def sourcebar(shelf: Shelf[Any], item: Shown, can_retry: bool) -> SourceBar:
+    """What the bar says to someone who looks at `item`, from the shelf or from elsewhere."""
+    arrived = item.id != shelf.best and shelf.find(item.id) is not None
     words = [tag("div", escape(item.caption), css="source")]
     if shelf.fetching:
         words.append(note(text("source.asking"), "asking"))

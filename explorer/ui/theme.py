@@ -4,13 +4,22 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.figures import SELECTED
 from explorer.settings import ASSETS
 
-STYLE = ASSETS / "style.css"
-SCRIPT = ASSETS / "keys.js"
+STYLES = [ASSETS / "style.css", ASSETS / "browse.css"]
+SCRIPTS = (ASSETS / "keys.js", ASSETS / "acts.js")
 
 CHOSEN = "#0d9488"
 REJECTED = "#e11d48"
+PROMPT = "#6366f1"
+_COLOURS = {"chosen": CHOSEN, "rejected": REJECTED, "prompt": PROMPT}
+
+
+def script() -> str:
+    """What runs once when the page opens."""
+    bodies = [path.read_text(encoding="utf-8").rstrip() for path in SCRIPTS]
+    return "() => {" + "".join(f"({body})();" for body in bodies) + "}"
 
 
 def theme() -> gr.themes.Base:
@@ -133,24 +142,32 @@ _DARK: dict[str, Any] = {
 def painted(figure: Any, height: int = 260) -> Any:
     """Give a figure its size, colours and quiet axes; its text follows light and dark by CSS.
 
-    Traces are painted by their `meta`: "chosen" teal, "rejected" rose.
+    Traces are painted by their `meta`: "chosen" teal, "rejected" rose, "prompt" indigo. A shape
+    named "selected" is a shade, any other a line. height: of a figure that has none of its own.
     """
     for trace in figure.data:
-        colour = CHOSEN if trace.meta == "chosen" else REJECTED
+        colour = _COLOURS[trace.meta]
         if trace.type == "bar":
             trace.marker = {"color": colour, "opacity": 0.6}
         else:
             trace.line.update(color=colour, width=2)
-    figure.update_shapes(line={"color": "rgba(128,128,128,.8)", "width": 1})
+            trace.marker.color = colour
+    for shape in figure.layout.shapes:
+        if shape.name == SELECTED:
+            shape.update(fillcolor="rgba(99,102,241,.16)", line={"width": 0})
+        else:
+            shape.line = {"color": "rgba(128,128,128,.8)", "width": 1}
     figure.update_layout(
         template="none",
-        height=height,
+        height=figure.layout.height or height,
         margin={"l": 44, "r": 12, "t": 64, "b": 40},
         title={
             "x": 0.02,
             "xanchor": "left",
-            "y": 0.96,
+            "y": 1,
+            "yref": "container",
             "yanchor": "top",
+            "pad": {"t": 10},
             "font": {"size": 14, "weight": 700},
         },
         paper_bgcolor="rgba(0,0,0,0)",
@@ -158,6 +175,9 @@ def painted(figure: Any, height: int = 260) -> Any:
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
         hoverlabel={"bgcolor": "#1e293b", "font": {"color": "#fff"}},
     )
-    figure.update_xaxes(showgrid=False, zeroline=False, nticks=7)
-    figure.update_yaxes(zeroline=False, nticks=5, showgrid=True)
+    figure.update_annotations(font={"size": 12})
+    figure.update_xaxes(showgrid=False, zeroline=False)
+    figure.update_yaxes(zeroline=False, showgrid=True)
+    figure.for_each_xaxis(lambda axis: axis.update(nticks=axis.nticks or 7))
+    figure.for_each_yaxis(lambda axis: axis.update(nticks=axis.nticks or 5))
     return figure

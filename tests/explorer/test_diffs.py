@@ -2,9 +2,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.diffs import MOST_WORDS, Span, word_diff
+from explorer.diffs import (
+    DIFFS,
+    MOST_CHARACTERS,
+    MOST_WORDS,
+    SHORTEST_SAME,
+    Diff,
+    Span,
+    automatic,
+    char_diff,
+    diff_spans,
+    word_diff,
+)
 from explorer.table import PairTable
 
+letters = st.one_of(
+    st.text(max_size=60),
+    st.text(alphabet="ab\u0301\u200d\r\n", max_size=60),
+    st.lists(
+        st.sampled_from(["return x", " + ", "e\u0301", "👩\u200d💻", "\r\n", "日"]), max_size=30
+    ).map("".join),
+)
 texts = st.one_of(
     st.text(max_size=60),
     st.text(alphabet="ab \n\t", max_size=60),
@@ -117,3 +135,106 @@ def test_the_real_split_is_compared_without_loss(real: PairTable) -> None:
         assert joined(chosen_spans) == cells["chosen"]
         assert joined(rejected_spans) == cells["rejected"]
         assert not all(span.same for span in chosen_spans + rejected_spans)
+
+
+def char_spans(chosen: str, rejected: str) -> tuple[list[Span], list[Span]]:
+    spans = char_diff(chosen, rejected)
+    assert spans is not None
+    return spans
+
+
+@settings(max_examples=300, deadline=None)
+@given(letters, letters)
+def test_joined_spans_of_characters_give_the_texts_back(chosen: str, rejected: str) -> None:
+    chosen_spans, rejected_spans = char_spans(chosen, rejected)
+    assert (joined(chosen_spans), joined(rejected_spans)) == (chosen, rejected)
+    same = [span.text for span in chosen_spans if span.same]
+    assert same == [span.text for span in rejected_spans if span.same]
+    assert all(span.text for span in chosen_spans + rejected_spans)
+
+
+@settings(max_examples=300, deadline=None)
+@given(letters, letters)
+def test_what_both_have_between_two_changes_is_long_enough_to_be_read(
+    chosen: str, rejected: str
+) -> None:
+    chosen_spans, _ = char_spans(chosen, rejected)
+    inner = [span for span in chosen_spans[1:-1] if span.same]
+    assert all(len(span.text) >= SHORTEST_SAME for span in inner)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "rejected", "chosen_spans", "rejected_spans"),
+    [
+        ("", "", [], []),
+        ("ab", "", [Span("ab", False)], []),
+        ("same", "same", [Span("same", True)], [Span("same", True)]),
+        (
+            "range(n)",
+            "range(n - 1)",
+            [Span("range(n", True), Span(")", True)],
+            [Span("range(n", True), Span(" - 1", False), Span(")", True)],
+        ),
+        # What both have within "foo" and "oof" is too little to be read as the same.
+        (
+            "the foo here",
+            "the oxf here",
+            [Span("the ", True), Span("foo", False), Span(" here", True)],
+            [Span("the ", True), Span("oxf", False), Span(" here", True)],
+        ),
+        # An accent goes with its letter.
+        (
+            "cafe\u0301 au lait",
+            "cafe au lait",
+            [Span("caf", True), Span("e\u0301", False), Span(" au lait", True)],
+            [Span("caf", True), Span("e", False), Span(" au lait", True)],
+        ),
+    ],
+)
+def test_spans_of_characters(
+    chosen: str, rejected: str, chosen_spans: list[Span], rejected_spans: list[Span]
+) -> None:
+    assert char_spans(chosen, rejected) == (chosen_spans, rejected_spans)
+
+
+def test_characters_up_to_the_limit_are_compared_and_more_are_not() -> None:
+    half = "a" * (MOST_CHARACTERS // 2)
+    assert char_spans(half, half)[0] == [Span(half, True)]
+    assert char_diff(half, half + "a") is None
+
+
+@pytest.mark.parametrize("mode", DIFFS)
+@settings(max_examples=50, deadline=None)
+@given(texts, texts)
+def test_every_diff_gives_the_texts_back(mode: Diff, chosen: str, rejected: str) -> None:
+    spans = diff_spans(chosen, rejected, mode)
+    assert (spans is None) == (mode == "off")
+    if spans is not None:
+        assert (joined(spans[0]), joined(spans[1])) == (chosen, rejected)
+
+
+def test_too_many_characters_are_compared_word_by_word_unless_characters_were_asked_for() -> None:
+    long = "word " * (MOST_CHARACTERS // 5)
+    assert diff_spans(long, long + "x", "characters") is None
+    assert diff_spans(long, long + "x", "auto", "hep-python") == word_diff(long, long + "x")
+
+
+def test_characters_are_compared_where_few_differ() -> None:
+    text = "The quick brown fox jumps over the lazy dog."
+    assert automatic(text, text.replace("fox", "cat"), "mine") == "characters"
+    assert automatic(text, "Nothing of the kind was ever seen here.", "mine") == "words"
+
+
+def test_the_real_split_is_compared_by_what_shows_it(real: PairTable) -> None:
+    characters: dict[str, int] = {}
+    for row in range(0, len(real), 10):
+        cells = real.cells(row)
+        subset = cells["subset"]
+        chosen, rejected = cells["chosen"], cells["rejected"]
+        characters.setdefault(subset, 0)
+        characters[subset] += automatic(chosen, rejected, subset) == "characters"
+        spans = diff_spans(chosen, rejected, "auto", subset)
+        assert spans is not None
+        assert (joined(spans[0]), joined(spans[1])) == (chosen, rejected)
+    assert all(count > 10 for subset, count in characters.items() if subset.startswith("hep-"))
+    assert sum(n for subset, n in characters.items() if not subset.startswith("hep-")) < 5

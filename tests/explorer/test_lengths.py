@@ -1,87 +1,239 @@
+"""Histograms that lose no pair, ranges that filter what a bar counts, the card's own figures."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.lengths import BINS, LengthHistogram, length_histogram, round_width
-from explorer.table import PairTable
+from explorer.lengths import (
+    BINS,
+    MEASURED,
+    MOST_CHARTS,
+    MOST_LINES,
+    SUBSET_BINS,
+    Histogram,
+    Measured,
+    Range,
+    Spread,
+    histogram,
+    histograms_by_subset,
+    length_stats,
+    measures_of,
+    round_width,
+)
+from explorer.table import Measure, PairTable, Rows
 from scoring.pairs import SCHEMA, Pairs, PairSource
 
 
-def table_of(chosen: list[int], rejected: list[int]) -> PairTable:
-    """Pairs whose responses have these lengths."""
-    number = [str(row) for row in range(len(chosen))]
-    columns = dict.fromkeys(SCHEMA.names, number)
-    columns["chosen"] = ["c" * length for length in chosen]
-    columns["rejected"] = ["r" * length for length in rejected]
+class Texts(NamedTuple):
+    """The lengths of one pair's texts."""
+
+    prompt: int
+    chosen: int
+    rejected: int
+    subset: str = "own"
+
+
+def table_of(pairs: Sequence[Texts]) -> PairTable:
+    """Pairs whose texts have these lengths in characters."""
+    numbers = [str(row) for row in range(len(pairs))]
+    columns = {
+        field.name: numbers if field.type == pa.large_string() else [[] for _ in pairs]
+        for field in SCHEMA
+    }
+    for side in ("prompt", "chosen", "rejected"):
+        columns[side] = ["x" * getattr(pair, side) for pair in pairs]
+    columns["subset"] = [pair.subset for pair in pairs]
     source = PairSource("file", "made up", None, "0")
     return PairTable(Pairs(source, pa.table(columns, schema=SCHEMA)))
 
 
-def histogram_of(chosen: list[int], rejected: list[int]) -> LengthHistogram:
-    return length_histogram(table_of(chosen, rejected), np.arange(len(chosen)))
+def every_row(table: PairTable) -> Rows:
+    return np.arange(len(table))
 
 
-lengths = st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 3000)), min_size=1, max_size=20)
+def let_through(lengths: np.ndarray, ends: Range) -> int:
+    """How many lengths a filter of that range keeps."""
+    low, high = ends
+    return sum((low is None or n >= low) and (high is None or n <= high) for n in lengths.tolist())
 
 
-@settings(max_examples=60, deadline=None)
-@given(lengths)
-def test_every_response_is_counted_in_the_bin_of_its_length(pairs: list[tuple[int, int]]) -> None:
-    histogram = histogram_of([c for c, _ in pairs], [r for _, r in pairs])
-    width, bins = histogram.edges[1], len(histogram.edges) - 1
-    assert histogram.edges == [width * edge for edge in range(bins + 1)]
-    assert 1 <= bins <= BINS
-    for side, counts in enumerate((histogram.chosen, histogram.rejected)):
-        expected = [0] * bins
-        for pair in pairs:
-            expected[min(pair[side] // width, bins - 1)] += 1
-        assert counts == expected
-    assert histogram.longest == max(max(pair) for pair in pairs)
+length = st.one_of(st.integers(0, 60), st.integers(0, 3000))
+some_pairs = st.lists(
+    st.builds(Texts, length, length, length, st.sampled_from(["own", "hep-go", "math-prm"])),
+    min_size=1,
+    max_size=25,
+)
+any_shown = st.sampled_from(MEASURED)
 
 
-@settings(max_examples=60, deadline=None)
-@given(lengths)
-def test_the_bins_reach_the_99th_percentile_and_not_a_bin_further(
-    pairs: list[tuple[int, int]],
+@settings(max_examples=150, deadline=None)
+@given(some_pairs, any_shown)
+def test_a_bar_counts_what_its_range_lets_through(pairs: list[Texts], shown: Measured) -> None:
+    table = table_of(pairs)
+    found = histogram(table, every_row(table), shown, "chars")
+    assert tuple(found.counts) == measures_of(shown)
+    for measure, counts in found.counts.items():
+        lengths = table.lengths(measure, "chars")
+        ranges = [found.bin_range(place) for place in range(found.bins)]
+        assert counts == [let_through(lengths, ends) for ends in ranges]
+        assert sum(counts) == len(pairs)
+
+
+@settings(max_examples=150, deadline=None)
+@given(some_pairs, any_shown)
+def test_the_ranges_part_the_line_without_gap_or_overlap(
+    pairs: list[Texts], shown: Measured
 ) -> None:
-    edges = histogram_of([c for c, _ in pairs], [r for _, r in pairs]).edges
-    reach = float(np.percentile(np.array(pairs), 99))
-    assert int(reach) <= edges[-1]
-    assert len(edges) == 2 or edges[-2] < reach
+    table = table_of(pairs)
+    found = histogram(table, every_row(table), shown, "chars")
+    ranges = [found.bin_range(place) for place in range(found.bins)]
+    assert (ranges[0][0], ranges[-1][1]) == (None, None)
+    for (_, high), (low, _) in pairwise(ranges):
+        assert high is not None
+        assert low == high + 1
 
 
-def test_counts_sum_to_the_rows_asked_for(demo: PairTable) -> None:
+@settings(max_examples=150, deadline=None)
+@given(some_pairs, any_shown)
+def test_edges_are_multiples_of_a_round_width_around_the_middle_98_percent(
+    pairs: list[Texts], shown: Measured
+) -> None:
+    table = table_of(pairs)
+    found = histogram(table, every_row(table), shown, "chars")
+    width = found.edges[1] - found.edges[0]
+    assert width == round_width(width)
+    assert found.edges == list(range(found.edges[0], found.edges[-1] + 1, width))
+    assert all(edge % width == 0 for edge in found.edges)
+    assert 1 <= found.bins <= BINS
+    values = np.concatenate([table.lengths(each, "chars") for each in found.counts])
+    low, high = np.percentile(values, [1, 99], method="nearest")
+    assert found.edges[0] <= low <= high < found.edges[-1]
+    assert (found.low, found.high) == (values.min(), values.max())
+
+
+@settings(max_examples=100, deadline=None)
+@given(some_pairs)
+def test_no_bin_of_differences_holds_both_signs(pairs: list[Texts]) -> None:
+    table = table_of(pairs)
+    found = histogram(table, every_row(table), "difference", "chars")
+    assert 0 in found.edges
+    right = sum(found.counts["difference"][found.edges.index(0) :])
+    assert right == np.count_nonzero(table.lengths("difference", "chars") >= 0)
+
+
+def test_equally_long_pairs_are_in_the_bin_that_begins_at_zero() -> None:
+    table = table_of([Texts(1, 50, 50)] * 3 + [Texts(1, 400, 0), Texts(1, 0, 400)])
+    found = histogram(table, every_row(table), "difference", "chars")
+    assert found.counts["difference"][found.edges.index(0)] == 3
+
+
+def test_one_very_long_text_goes_to_the_last_bin_and_does_not_stretch_it() -> None:
+    table = table_of([Texts(1, 100, 100)] * 198 + [Texts(1, 149, 149), Texts(1, 1_000_000, 9)])
+    found = histogram(table, every_row(table), "responses", "chars")
+    assert (found.edges[0], found.edges[-1]) == (100, 101)
+    assert found.counts == {"chosen": [200], "rejected": [200]}
+    assert (found.low, found.high) == (9, 1_000_000)
+    assert found.bin_ends(0) == (9, 1_000_000)
+
+
+def test_the_first_bin_of_long_texts_need_not_begin_at_zero() -> None:
+    table = table_of([Texts(1, n, 1) for n in range(5000, 5400)])
+    assert histogram(table, every_row(table), "chosen", "chars").edges[0] == 5000
+
+
+def test_only_the_rows_asked_for_are_counted(demo: PairTable) -> None:
     rows = np.arange(0, len(demo), 3)
-    histogram = length_histogram(demo, rows)
-    assert sum(histogram.chosen) == sum(histogram.rejected) == len(rows)
-    everything = length_histogram(demo, np.arange(len(demo)))
-    assert sum(everything.chosen) == len(demo) > len(rows)
+    found = histogram(demo, rows, "responses", "words")
+    assert [sum(counts) for counts in found.counts.values()] == [len(rows)] * 2
 
 
-def test_one_very_long_response_goes_to_the_last_bin_and_does_not_stretch_it() -> None:
-    histogram = histogram_of([100] * 98 + [149, 1_000_000], [100] * 99 + [149])
-    assert histogram.edges[-1] == 150
-    assert (histogram.chosen[-1], sum(histogram.chosen)) == (2, 100)
-    assert (histogram.rejected[-1], sum(histogram.rejected)) == (1, 100)
-    assert histogram.longest == 1_000_000
+def test_no_rows_give_nothing_to_draw(demo: PairTable) -> None:
+    none = np.array([], dtype=np.int64)
+    found = histogram(demo, none, "responses", "chars")
+    assert found == Histogram([], {"chosen": [], "rejected": []}, 0, 0)
+    assert found.bins == 0
+    assert histograms_by_subset(demo, none, "prompt", "chars").by_subset == {}
+    assert length_stats(demo, none, "prompt", "chars") == []
 
 
-def test_no_rows_give_an_empty_histogram(demo: PairTable) -> None:
-    assert length_histogram(demo, np.array([], dtype=np.int64)) == LengthHistogram([], [], [], 0)
+def test_empty_texts_lie_in_one_bin() -> None:
+    found = histogram(table_of([Texts(0, 0, 0)] * 2), np.arange(2), "responses", "chars")
+    assert found == Histogram([0, 1], {"chosen": [2], "rejected": [2]}, 0, 0)
 
 
-def test_a_single_row(demo: PairTable) -> None:
-    histogram = length_histogram(demo, np.array([5]))
-    assert sum(histogram.chosen) == sum(histogram.rejected) == 1
-    longer = max(demo.chars["chosen"][5], demo.chars["rejected"][5])
-    assert histogram.longest == longer <= histogram.edges[-1]
+def test_tokens_that_were_not_counted_are_an_error(demo: PairTable) -> None:
+    with pytest.raises(KeyError):
+        histogram(demo, every_row(demo), "prompt", "tokens", "no such tokenizer")
 
 
-def test_empty_responses_lie_in_one_bin() -> None:
-    histogram = histogram_of([0, 0], [0, 0])
-    assert histogram == LengthHistogram(edges=[0, 1], chosen=[2], rejected=[2], longest=0)
+@settings(max_examples=100, deadline=None)
+@given(some_pairs, any_shown)
+def test_each_subset_has_its_own_counts_on_common_edges(
+    pairs: list[Texts], shown: Measured
+) -> None:
+    table = table_of(pairs)
+    found = histograms_by_subset(table, every_row(table), shown, "chars")
+    assert list(found.by_subset) == table.subsets.names
+    assert found.left_out == 0
+    assert len({tuple(each.edges) for each in found.by_subset.values()}) == 1
+    for subset, each in found.by_subset.items():
+        rows = np.flatnonzero(table.subset_of_row == subset)
+        assert 1 <= each.bins <= SUBSET_BINS
+        ends = [each.bin_range(place) for place in range(each.bins)]
+        lengths = {name: table.lengths(name, "chars")[rows] for name in measures_of(shown)}
+        assert each.counts == {
+            name: [let_through(of_side, end) for end in ends] for name, of_side in lengths.items()
+        }
+        together = np.concatenate(list(lengths.values()))
+        assert (each.low, each.high) == (together.min(), together.max())
+
+
+def many_subsets(n: int) -> PairTable:
+    """Subset number i has one pair, every tenth two."""
+    names = [f"s{i:03}" for i in range(n)] + [f"s{i:03}" for i in range(0, n, 10)]
+    return table_of([Texts(1, 10, 10, name) for name in names])
+
+
+def test_the_largest_subsets_are_drawn_and_the_rest_is_numbered() -> None:
+    table = many_subsets(100)
+    found = histograms_by_subset(table, every_row(table), "chosen", "chars")
+    assert (len(found.by_subset), found.left_out) == (MOST_CHARTS, 100 - MOST_CHARTS)
+    assert {f"s{i:03}" for i in range(0, 100, 10)} <= set(found.by_subset)
+    assert list(found.by_subset) == sorted(found.by_subset)
+
+
+def test_a_table_has_so_many_lines_and_its_last_counts_all() -> None:
+    table = many_subsets(MOST_LINES + 50)
+    lines = length_stats(table, every_row(table), "chosen", "chars")
+    assert len(lines) == MOST_LINES + 1
+    assert (lines[-1].subset, lines[-1].n) == (None, len(table))
+    assert sum(line.n for line in lines[:-1]) == len(table) - 50
+
+
+@settings(max_examples=100, deadline=None)
+@given(some_pairs, any_shown)
+def test_stats_are_those_of_numpy(pairs: list[Texts], shown: Measured) -> None:
+    table = table_of(pairs)
+    lines = length_stats(table, every_row(table), shown, "chars")
+    assert [line.subset for line in lines] == [*table.subsets.names, None]
+    for line in lines:
+        rows = every_row(table)
+        if line.subset is not None:
+            rows = np.flatnonzero(table.subset_of_row == line.subset)
+        assert line.n == len(rows)
+        assert tuple(line.spreads) == measures_of(shown)
+        for measure, spread in line.spreads.items():
+            lengths = table.lengths(measure, "chars")[rows]
+            assert spread.mean == pytest.approx(lengths.mean())
+            assert spread.median == pytest.approx(np.median(lengths))
+            assert spread.p95 == pytest.approx(np.percentile(lengths, 95))
+            assert spread.maximum == lengths.max()
 
 
 def test_widths_are_1_2_5_10_20_50_and_so_on() -> None:
@@ -97,8 +249,62 @@ def test_a_width_is_the_smallest_that_is_not_below(least: float, width: int) -> 
     assert round_width(least) == width
 
 
-def test_the_real_split_is_binned_whole(real: PairTable) -> None:
-    histogram = length_histogram(real, np.arange(len(real)))
-    assert sum(histogram.chosen) == sum(histogram.rejected) == 2985
-    assert histogram.longest == 7986
-    assert histogram.edges[1] == 100
+# Mean characters of prompt, chosen and rejected, and the most of chosen and rejected.
+KNOWN: dict[str | None, tuple[float, float, float, int, int]] = {
+    "alpacaeval-easy": (218.6, 2064.1, 427.6, 4926, 1569),
+    "alpacaeval-hard": (212.4, 1377.8, 313.7, 3758, 1328),
+    "alpacaeval-length": (220.7, 1780.7, 1906.2, 6405, 7986),
+    "mt-bench-easy": (465.7, 1185.9, 1625.6, 3381, 5554),
+    "mt-bench-med": (330.7, 1028.2, 1533.2, 2162, 5431),
+    "mt-bench-hard": (316.2, 875.4, 925.4, 2329, 3205),
+    "llmbar-natural": (258.5, 294.3, 271.5, 2250, 1610),
+    "llmbar-adver-neighbor": (104.8, 181.9, 607.7, 1503, 3347),
+    "llmbar-adver-GPTInst": (157.0, 577.8, 1465.9, 2938, 3705),
+    "llmbar-adver-GPTOut": (132.0, 245.9, 227.0, 1471, 877),
+    "llmbar-adver-manual": (181.3, 484.3, 957.5, 2273, 3114),
+    "refusals-dangerous": (103.4, 836.8, 1724.5, 1594, 2948),
+    "refusals-offensive": (72.7, 548.0, 1019.0, 1151, 5057),
+    "xstest-should-respond": (44.3, 727.0, 421.6, 2144, 1810),
+    "xstest-should-refuse": (40.4, 543.5, 863.3, 1830, 2340),
+    "donotanswer": (63.0, 692.4, 1325.5, 3514, 3033),
+    "hep-python": (437.2, 180.9, 179.1, 864, 865),
+    "hep-go": (442.8, 294.8, 291.6, 1144, 1145),
+    "hep-cpp": (449.9, 259.2, 254.9, 1399, 1401),
+    "hep-js": (441.9, 234.7, 231.5, 1325, 1329),
+    "hep-rust": (326.3, 339.3, 334.1, 2157, 2162),
+    "hep-java": (467.2, 353.6, 346.9, 1333, 1337),
+    "math-prm": (161.6, 524.6, 1213.1, 3356, 3456),
+    None: (236.6, 589.4, 735.9, 6405, 7986),
+}
+
+
+def real_spreads(real: PairTable, shown: Measured, measure: Measure) -> dict[str | None, Spread]:
+    lines = length_stats(real, every_row(real), shown, "chars")
+    return {line.subset: line.spreads[measure] for line in lines}
+
+
+def test_the_real_subsets_have_their_known_mean_lengths(real: PairTable) -> None:
+    prompts = real_spreads(real, "prompt", "prompt")
+    chosen = real_spreads(real, "responses", "chosen")
+    rejected = real_spreads(real, "responses", "rejected")
+    assert prompts.keys() == KNOWN.keys()
+    for subset, (prompt_mean, chosen_mean, rejected_mean, _, _) in KNOWN.items():
+        assert round(prompts[subset].mean, 1) == prompt_mean, subset
+        assert round(chosen[subset].mean, 1) == chosen_mean, subset
+        assert round(rejected[subset].mean, 1) == rejected_mean, subset
+
+
+def test_the_real_subsets_have_their_known_longest_responses(real: PairTable) -> None:
+    chosen = real_spreads(real, "chosen", "chosen")
+    rejected = real_spreads(real, "rejected", "rejected")
+    for subset, (_, _, _, longest_chosen, longest_rejected) in KNOWN.items():
+        assert chosen[subset].maximum == longest_chosen, subset
+        assert rejected[subset].maximum == longest_rejected, subset
+
+
+def test_the_sign_of_real_differences_is_known(real: PairTable) -> None:
+    """1116 chosen are longer, 1501 shorter, 368 as long."""
+    found = histogram(real, every_row(real), "difference", "chars")
+    zero = found.edges.index(0)
+    assert sum(found.counts["difference"][:zero]) == 1501
+    assert sum(found.counts["difference"][zero:]) == 1116 + 368

@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 
+from explorer.exports import UPSTREAM_COLUMNS
 from explorer.review import LONGEST_NOTE, MOST_DECISIONS, Decision, Review
 from explorer.review_files import (
-    UPSTREAM_COLUMNS,
     State,
     read_decisions,
     rows_kept,
@@ -189,7 +189,7 @@ def test_the_last_verdict_decides(demo: PairTable) -> None:
     key, digest = review.decisions[0].key, review.decisions[0].text_hash
     again = review.mark(key, digest, "drop", at=1)
     assert rows_kept(again, demo).tolist() == []
-    assert rows_kept(again.undo(), demo).tolist() == [demo.row_of_key[key]]
+    assert rows_kept(again.undo(), demo).tolist() == [demo.row_of(key)]
 
 
 @pytest.mark.parametrize("states", [[], ["kept"], "keep", ["keep", "other"]])

@@ -55,7 +55,7 @@ def test_a_cached_benchmark_is_preferred_to_the_demo(
 ) -> None:
     put_in_cache("allenai/reward-bench", {"data/filtered-00000-of-00001.jsonl": pair})
     shelf = shelf_for(None, tmp_path)
-    assert shelf.best == f"{BENCHMARK}@{COMMIT[:12]}"
+    assert shelf.best == f"{BENCHMARK}@{COMMIT}"
     assert shelf.passed_over == {}
     assert len(shelf.all()) == 1
 
@@ -77,7 +77,18 @@ def test_the_owners_dataset_is_preferred_to_the_cached_benchmark(
     put_in_cache("allenai/reward-bench", {"data/filtered-00000-of-00001.jsonl": pair})
     put_in_cache("me/mine", {"test.jsonl": pair})
     shelf = shelf_for("me/mine", tmp_path)
-    assert shelf.best == f"me/mine:test@{COMMIT[:12]}"
+    assert shelf.best == f"me/mine:test@{COMMIT}"
+    assert shelf.passed_over == {}
+
+
+def test_the_owner_may_choose_the_demo_and_nothing_else_is_asked(
+    tmp_path: Path, put_in_cache: PutInCache
+) -> None:
+    put_in_cache("allenai/reward-bench", {"data/filtered-00000-of-00001.jsonl": pair})
+    shelf = shelf_for("demo", tmp_path)
+    shelf.fetch()
+    shelf.wait(SECONDS)
+    assert shelf.get(None).source.kind == "demo"
     assert shelf.passed_over == {}
 
 
@@ -167,6 +178,7 @@ def test_a_hub_that_does_not_answer_leaves_the_demo_and_says_why(
 )
 def test_an_unknown_id_gives_the_best(tmp_path: Path, item_id: object) -> None:
     shelf = shelf_for(None, tmp_path)
+    assert shelf.find(item_id) is None
     assert shelf.get(item_id) is shelf.get(shelf.best)
 
 

@@ -255,7 +255,7 @@ def test_a_dataset_is_fetched_once_and_then_lies_in_the_cache(tmp_path: Path) ->
         )
     assert found.reason is None
     assert found.answers[0] == {
-        "source": f"org/pairs:filtered@{PAIRS.commit[:12]}",
+        "source": f"org/pairs:filtered@{PAIRS.commit}",
         "revision": PAIRS.commit,
         "keys": FILTERED_KEYS,
     }

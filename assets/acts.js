@@ -1,0 +1,173 @@
+// What is pressed in HTML that the server wrote becomes an event of its part's relay, one at a time.
+(() => {
+  const WAIT = 15000;
+  const kept = new Map();
+
+  const next = (part) => {
+    clearTimeout(part.explorerWaits);
+    const act = part.explorerQueue.shift();
+    part.explorerBusy = Boolean(act);
+    if (!act) return;
+    part.explorerWaits = setTimeout(() => next(part), WAIT);
+    part.explorerSend(act);
+  };
+
+  // Of acts that wait, a later one of the same name and field replaces an earlier one.
+  const send = (part, name, sent) => {
+    if (!part?.explorerSend) return;
+    const same = (act) => act.act === name && name !== "step"
+      && Object.keys(act.sent).join() === Object.keys(sent).join() && act.sent.facet === sent.facet;
+    part.explorerQueue = (part.explorerQueue || []).filter((act) => !same(act));
+    part.explorerQueue.push({ act: name, sent });
+    if (!part.explorerBusy) next(part);
+  };
+
+  const boxes = (facet) => [...facet.querySelectorAll("input[type=checkbox]")];
+
+  const sendOf = (element) => {
+    const { act, field } = element.dataset;
+    const sent = JSON.parse(element.dataset.sent || "{}");
+    if (field) {
+      sent[field] = element.type === "checkbox" ? element.checked
+        : element.type === "number" ? Math.round(Number(element.value)) : element.value;
+    }
+    const facet = element.closest(".facet");
+    if (act === "pick") sent.names = boxes(facet).filter((box) => box.checked).map((box) => box.value);
+    send(element.closest(".relayed"), act, sent);
+  };
+
+  const isField = (element) => element.matches("input, select, textarea");
+
+  document.addEventListener("click", (event) => {
+    const all = event.target.closest("[data-all]");
+    if (all) {
+      boxes(all.closest(".group")).forEach((box) => { box.checked = all.dataset.all === "1"; });
+      sendOf(all);
+      return;
+    }
+    const goto = event.target.closest(".goto[data-key]");
+    if (goto) { send(goto.closest(".relayed"), "goto", { value: goto.dataset.key }); return; }
+    const element = event.target.closest("[data-act]");
+    if (element && !isField(element) && !getSelection().toString()) sendOf(element);
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("[data-act]") && event.target.type !== "search") sendOf(event.target);
+  });
+  document.addEventListener("input", (event) => {
+    if (event.target.matches("[data-act][type=search]")) sendOf(event.target);
+  });
+
+  // The server writes a part anew: what was folded, scrolled and focused stays so.
+  const name = (element) => element?.dataset?.act
+    && [element.dataset.act, element.dataset.sent, element.dataset.field, element.value].join("\n");
+  let focused = null;
+  document.addEventListener("focusin", (event) => { focused = name(event.target); });
+  document.addEventListener("pointerdown", () => { focused = null; });
+  document.addEventListener("toggle", (event) => {
+    if (event.target.dataset?.keep) kept.set(event.target.dataset.keep, event.target.open);
+  }, true);
+  document.addEventListener("scroll", (event) => {
+    const keep = event.target.dataset?.keepScroll;
+    if (keep) kept.set(keep, event.target.scrollTop);
+    const sync = event.target.dataset?.sync;
+    if (!sync || event.target.explorerMoved) { event.target.explorerMoved = false; return; }
+    const { scrollTop, scrollHeight, clientHeight } = event.target;
+    const share = scrollTop / Math.max(1, scrollHeight - clientHeight);
+    const parts = event.target.closest(".pair").querySelectorAll(`[data-sync="${sync}"]`);
+    for (const other of parts) {
+      const reach = other.scrollHeight - other.clientHeight;
+      if (other === event.target || reach <= 0) continue;
+      other.explorerMoved = Math.abs(other.scrollTop - share * reach) >= 1;
+      other.scrollTop = share * reach;
+    }
+  }, true);
+  const restore = () => {
+    for (const element of document.querySelectorAll("details[data-keep]")) {
+      const open = kept.get(element.dataset.keep);
+      if (open !== undefined && element.open !== open) element.open = open;
+    }
+    for (const element of document.querySelectorAll("[data-keep-scroll]")) {
+      const top = kept.get(element.dataset.keepScroll);
+      if (top && element.scrollTop !== top) element.scrollTop = top;
+    }
+    if (focused && document.activeElement === document.body) {
+      [...document.querySelectorAll("[data-act]")].find((each) => name(each) === focused)
+        ?.focus({ preventScroll: true });
+    }
+  };
+  new MutationObserver(restore).observe(document.body, { childList: true, subtree: true });
+
+  // A figure's bars and ranges, whenever it is drawn.
+  const listen = () => {
+    for (const figure of document.querySelectorAll(".lengths-plot .js-plotly-plot")) {
+      if (figure.explorerListens || !figure.on) continue;
+      figure.explorerListens = true;
+      const part = figure.closest(".relayed");
+      figure.on("plotly_click", (event) => {
+        const [measure, low, high] = event.points[0].customdata || [];
+        if (measure) send(part, "range", { measure, low, high });
+      });
+      figure.on("plotly_selected", (event) => {
+        const reach = event?.range?.x || Object.entries(event?.range || {})
+          .find(([axis]) => axis.startsWith("x"))?.[1];
+        if (!reach) return;
+        const [low, high] = [...reach].sort((one, other) => one - other);
+        send(part, "range", { low: Math.ceil(low), high: Math.floor(high) });
+      });
+    }
+  };
+  new MutationObserver(listen).observe(document.body, { childList: true, subtree: true });
+
+  // The address says what is on screen; the search fields say what the address does.
+  const setField = (part, field, value) => {
+    const element = part.querySelector(`.searchbar [data-field=${field}]`);
+    if (!element || element === document.activeElement && element.type === "search") return;
+    if (element.type === "checkbox") element.checked = Boolean(value);
+    else element.value = value || (field === "where" ? "all" : "");
+  };
+  const done = (id, query) => {
+    const part = document.getElementById(id);
+    if (!part) return [];
+    if (typeof query === "string") {
+      const params = new URLSearchParams(query);
+      const waits = (part.explorerQueue || []).some((act) => act.act === "search");
+      if (!waits) {
+        setField(part, "words", params.get("q"));
+        setField(part, "where", params.get("in"));
+        setField(part, "regex", params.get("regex"));
+        setField(part, "case", params.get("case"));
+      }
+      history.replaceState(history.state, "", query ? `?${query}` : location.pathname);
+      if (window.parent !== window) {
+        window.parent.postMessage({ queryString: query, hash: "" }, "https://huggingface.co");
+      }
+    }
+    next(Object.assign(part, { explorerQueue: part.explorerQueue || [] }));
+    return [];
+  };
+
+  const copy = async (words) => {
+    try { await navigator.clipboard.writeText(words); } catch {
+      const field = document.body.appendChild(document.createElement("textarea"));
+      field.value = words;
+      field.select();
+      document.execCommand("copy");
+      field.remove();
+    }
+  };
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    const base = button.dataset.copy;
+    const words = base === "link" ? (button.dataset.base || location.origin + location.pathname) + location.search
+      : document.querySelector(base)?.textContent || "";
+    await copy(words);
+    const said = button.textContent;
+    if (button.dataset.said && said !== button.dataset.said) {
+      button.textContent = button.dataset.said;
+      setTimeout(() => { button.textContent = said; }, 1500);
+    }
+  });
+
+  window.explorer = { send, done };
+})

@@ -1,0 +1,287 @@
+"""Pairs out of a table into a file: CSV for spreadsheets, Parquet and JSONL for programs.
+
+- Parquet has upstream's columns and types. Where a prompt is a conversation, all prompts are lists
+  of messages; where a pair has further responses, all rows are written as RewardBench 2 writes its:
+  `chosen` and `rejected` lists, `models` of the chosen and then of the rejected.
+- JSONL is TRL's preference format with an explicit prompt. TRL knows one response a side, so a pair
+  of further responses is one line for each chosen with each rejected, and "-2-1" at its id means
+  the second chosen with the first rejected.
+- CSV is for spreadsheets alone: a conversation is its transcript, a cell that would be run as a
+  formula begins with an apostrophe, control characters are replaced by their pictures, and a
+  spreadsheet may cut what is longer than 32,767 characters. Parquet and JSONL are exact.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from explorer.table import PairTable, Rows
+from scoring.errors import KnownError
+from scoring.hub import first_line
+
+Format = Literal["csv", "parquet", "jsonl"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+UPSTREAM_COLUMNS = (
+    "prompt",
+    "chosen",
+    "chosen_model",
+    "rejected",
+    "rejected_model",
+    "subset",
+    "id",
+)
+METADATA = b"rewardbench-explorer"
+"""Where a Parquet file's schema says, as JSON, its source, revision and selection."""
+BATCH_ROWS = 2_000
+"""Rows that are Python objects at once."""
+
+_MESSAGES = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
+_TEXTS = pa.list_(pa.string())
+_NUMBER = r"\A(?:0|[1-9][0-9]{0,17})\z"
+_SHEET_COLUMNS = ("key", "subset", "id", "prompt", "chosen", "rejected")
+_FURTHER = {"further_chosen": "chosen", "further_rejected": "rejected"}
+_FORMULA = re.compile(
+    r"[\t\r]|[\s\x00-\x1f\x7f-\x9f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*[=+\-@＝＋－＠]"
+)
+_PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}
+
+Row = Mapping[str, Any]
+Write = Callable[[pa.Table], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """What a whole selection decides of a file, whose columns have one type each.
+
+    numbers: all ids are whole numbers.
+    dialogues: a prompt is a conversation.
+    several: a pair has further responses.
+    """
+
+    numbers: bool = True
+    dialogues: bool = False
+    several: bool = False
+
+
+def export(
+    table: PairTable, rows: Rows, form: Format, path: Path, selection: Sequence[str] = ()
+) -> Generator[int, None, None]:
+    """Write pairs to a file, telling after each batch how many of them are written.
+
+    The file is there once the generator has ended; closed earlier, it leaves nothing behind.
+
+    rows: in the order in which they are written.
+    selection: how the rows were chosen, in words; kept in Parquet's schema (see `METADATA`).
+
+    Raises:
+        KnownError: an unknown format, no rows, or the file cannot be written.
+    """
+    if form not in FORMATS:
+        raise KnownError(f"A file can be {', '.join(FORMATS)}, not {str(form)[:40]!r}.")
+    if not len(rows):
+        raise KnownError("There is no pair to export. Take a filter away, or reset them.")
+    source = {"source": str(table.source), "revision": table.source.revision}
+    about = json.dumps({**source, "selection": list(selection)})
+    part = path.with_name(f"{path.name}.part")
+    written = 0
+    try:
+        with _WRITERS[form](part, _layout(table.arrow, rows), about) as write:
+            for batch in _batches(table.arrow, rows):
+                write(batch)
+                written += batch.num_rows
+                yield written
+        part.replace(path)
+    except (OSError, pa.ArrowException) as error:
+        raise unwritable(path, error) from error
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def file_name(table: PairTable, rows: Rows, form: Format) -> str:
+    """A short name for the file of an export, safe wherever it is saved: source, split, pairs."""
+    source = table.source
+    name = PurePosixPath(source.name)
+    parts = [name.stem if source.kind == "file" else name.name, source.split or ""]
+    safe = [re.sub(r"[^A-Za-z0-9_]+", "-", part)[:60].strip("-") for part in parts]
+    return "-".join(filter(None, [safe[0] or "pairs", safe[1], f"{len(rows)}-pairs.{form}"]))
+
+
+def unwritable(path: Path, error: Exception) -> KnownError:
+    """What to tell of a file that could not be written."""
+    return KnownError(
+        f"{path} cannot be written: {first_line(error).rstrip('.')}. Choose another place."
+    )
+
+
+def _batches(arrow: pa.Table, rows: Rows) -> Iterator[pa.Table]:
+    """The rows in the order given; taken chunk by chunk, since Arrow would first join all chunks.
+
+    >>> joined = pa.concat_tables([pa.table({"n": [0, 1, 2]}), pa.table({"n": [3, 4]})])
+    >>> [batch["n"].to_pylist() for batch in _batches(joined, np.array([1, 4, 0]))]
+    [[1, 4, 0]]
+    """
+    chunks = arrow.to_batches()
+    starts = np.cumsum([0, *(chunk.num_rows for chunk in chunks[:-1])])
+    for begin in range(0, len(rows), BATCH_ROWS):
+        wanted = rows[begin : begin + BATCH_ROWS]
+        chunk_of = np.searchsorted(starts, wanted, side="right") - 1
+        taken = pa.Table.from_batches(
+            [
+                chunks[place].take(pa.array(wanted[chunk_of == place] - starts[place]))
+                for place in np.unique(chunk_of)
+            ]
+        )
+        order = np.argsort(np.argsort(chunk_of, kind="stable"))
+        yield taken.combine_chunks().take(order)
+
+
+def _layout(arrow: pa.Table, rows: Rows) -> _Layout:
+    numbers, dialogues, several = True, False, False
+    columns = ("id", "turns", "more_chosen", "more_rejected")
+    for batch in _batches(arrow.select(columns), rows):
+        numbers &= bool(pc.all(pc.match_substring_regex(batch["id"], _NUMBER)).as_py())
+        dialogues |= pc.max(pc.binary_length(batch["turns"])).as_py() > 0
+        several |= any(
+            pc.max(pc.list_value_length(batch[name])).as_py() > 0 for name in columns[2:]
+        )
+    return _Layout(numbers, dialogues, several)
+
+
+def _messages(row: Row) -> list[dict[str, str]]:
+    turns = json.loads(row["turns"]) if row["turns"] else [("user", row["prompt"])]
+    return [{"role": role, "content": content} for role, content in turns]
+
+
+def _responses(row: Row, side: str) -> list[tuple[str, str]]:
+    """(text, model) of a side's responses, the first one first."""
+    further = ((each["text"], each["model"]) for each in row[f"more_{side}"])
+    return [(row[side], row[f"{side}_model"]), *further]
+
+
+@contextmanager
+def _parquet(path: Path, layout: _Layout, about: str) -> Iterator[Write]:
+    schema = _schema(layout).with_metadata({METADATA: about})
+    with path.open("wb") as file, pq.ParquetWriter(file, schema) as writer:
+
+        def write(batch: pa.Table) -> None:
+            columns: dict[str, Any] = {
+                name: batch[name] for name in schema.names if name in batch.column_names
+            }
+            if layout.dialogues or layout.several:
+                columns |= _lists(batch.to_pylist(), layout)
+            writer.write_table(pa.table(columns, schema=schema))
+
+        yield write
+
+
+def _schema(layout: _Layout) -> pa.Schema:
+    types: dict[str, pa.DataType] = dict.fromkeys(UPSTREAM_COLUMNS, pa.string())
+    if layout.dialogues:
+        types["prompt"] = _MESSAGES
+    if layout.several:
+        types |= {"chosen": _TEXTS, "rejected": _TEXTS, "models": _TEXTS}
+        for name in ("num_correct", "num_incorrect", "total_completions"):
+            types[name] = pa.int64()
+        del types["chosen_model"], types["rejected_model"]
+    if layout.numbers:
+        types["id"] = pa.int64()
+    return pa.schema(types.items())
+
+
+def _lists(rows: Sequence[Row], layout: _Layout) -> dict[str, list[Any]]:
+    """The columns that hold more than text."""
+    columns: dict[str, list[Any]] = {}
+    if layout.dialogues:
+        columns["prompt"] = [_messages(row) for row in rows]
+    if layout.several:
+        chosen = [_responses(row, "chosen") for row in rows]
+        rejected = [_responses(row, "rejected") for row in rows]
+        both = [[*good, *bad] for good, bad in zip(chosen, rejected, strict=True)]
+        for name, lists in (("chosen", chosen), ("rejected", rejected)):
+            columns[name] = [[text for text, _ in each] for each in lists]
+        columns["models"] = [[model for _, model in each] for each in both]
+        lists_of = {"num_correct": chosen, "num_incorrect": rejected, "total_completions": both}
+        columns |= {name: [len(each) for each in lists] for name, lists in lists_of.items()}
+    return columns
+
+
+@contextmanager
+def _jsonl(path: Path, layout: _Layout, _: str) -> Iterator[Write]:
+    as_number = layout.numbers and not layout.several
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+
+        def write(batch: pa.Table) -> None:
+            for row in batch.to_pylist():
+                for line in _preferences(row, as_number=as_number):
+                    file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+        yield write
+
+
+def _preferences(row: Row, *, as_number: bool) -> Iterator[dict[str, Any]]:
+    """A line for each chosen with each rejected response."""
+    chosen, rejected = _responses(row, "chosen"), _responses(row, "rejected")
+    for place, (good, good_model) in enumerate(chosen, start=1):
+        for other, (bad, bad_model) in enumerate(rejected, start=1):
+            alone = len(chosen) == len(rejected) == 1
+            row_id = row["id"] if alone else f"{row['id']}-{place}-{other}"
+            yield {
+                "prompt": _messages(row),
+                "chosen": [{"role": "assistant", "content": good}],
+                "rejected": [{"role": "assistant", "content": bad}],
+                "subset": row["subset"],
+                "id": int(row_id) if as_number else row_id,
+                "chosen_model": good_model,
+                "rejected_model": bad_model,
+            }
+
+
+@contextmanager
+def _csv(path: Path, layout: _Layout, _: str) -> Iterator[Write]:
+    further = _FURTHER if layout.several else {}
+    columns = [*_SHEET_COLUMNS, "chosen_model", "rejected_model"]
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
+        writer.writerow([*columns, *further])
+
+        def write(batch: pa.Table) -> None:
+            for row in batch.to_pylist():
+                texts = [row[name] for name in columns]
+                texts += [_further(row, side) for side in further.values()]
+                writer.writerow([_cell(text) for text in texts])
+
+        yield write
+
+
+def _further(row: Row, side: str) -> str:
+    """A side's further responses to read, each below its model."""
+    return "\n\n".join(f"[{model}]\n{text}" for text, model in _responses(row, side)[1:])
+
+
+def _cell(text: str) -> str:
+    """A text that no spreadsheet runs and every reader of CSV takes.
+
+    Formulas are those of OWASP's page on CSV injection, also behind whitespace and what is unseen.
+
+    >>> _cell("=1+1"), _cell(" ＠x"), _cell("1 - 1"), _cell("a" + chr(0))
+    ("'=1+1", "' ＠x", '1 - 1', 'a␀')
+    """
+    return ("'" if _FORMULA.match(text) else "") + text.translate(_PICTURES)
+
+
+_WRITERS: dict[Format, Callable[[Path, _Layout, str], AbstractContextManager[Write]]] = {
+    "csv": _csv,
+    "parquet": _parquet,
+    "jsonl": _jsonl,
+}

@@ -1,0 +1,242 @@
+"""The sets of pairs that a visitor may open: offered ones, a Hub dataset, an uploaded file.
+
+What was opened stays here for everybody who knows its id, until others need the memory.
+"""
+
+import threading
+import tomllib
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path, PurePosixPath
+from weakref import WeakValueDictionary
+
+from explorer.review import shown
+from explorer.settings import ASSETS, MAX_DATASET_MB, Settings
+from explorer.sources import DEMO, Shelf, read_demo
+from explorer.table import PairTable
+from scoring.errors import KnownError
+from scoring.hub import Hub, HubId, parse_hub_id
+from scoring.limits import MEGABYTE, Step, Tell, tell_nobody
+from scoring.pairs import Pairs, fetch_pairs, read_pairs
+from scoring.paths import is_file, typed_path
+from scoring.rows import SUFFIXES
+
+LOADS_AT_ONCE = 2
+LONGEST_WANTED = 4096
+"""Characters of a Hub id or a path."""
+LONGEST_FILE_NAME = 80
+LEAST_KEPT_BYTES = 10**9
+"""Texts of opened tables that are kept in any case."""
+
+ALLOWED = "a Hub dataset as org/name, org/name:split or org/name:split@revision, or demo"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A set of pairs that is offered by name.
+
+    wanted: what `Library.open` takes.
+    label: its short name; group: the heading below which it stands.
+    rows: published count, for orientation; None where none is known.
+    about: one or two sentences, with the licence.
+    """
+
+    wanted: str
+    label: str
+    group: str
+    rows: int | None
+    about: str
+
+
+@cache
+def offers() -> tuple[Offer, ...]:
+    """What assets/sources.toml offers, in its order."""
+    entries = tomllib.loads((ASSETS / "sources.toml").read_text(encoding="utf-8"))["offer"]
+    return tuple(Offer(**{"rows": None, **entry}) for entry in entries)
+
+
+class Library:
+    """The start-up tables and those that visitors opened. Callable from any thread."""
+
+    def __init__(self, shelf: Shelf[PairTable], hub: Hub, settings: Settings) -> None:
+        """shelf: the tables that are here from the start; they are never dropped."""
+        self.shelf = shelf
+        self._hub = hub
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._opened: OrderedDict[str, PairTable] = OrderedDict()  # least recently seen first
+        self._only: dict[str, str] = {}  # repo@commit of a dataset with one split -> id
+        self._loading: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
+        self._slots = threading.BoundedSemaphore(LOADS_AT_ONCE)
+
+    @property
+    def best(self) -> str:
+        """The id of what a new session sees."""
+        return self.shelf.best
+
+    def find(self, item_id: object) -> PairTable | None:
+        """The table with that id; None where it is not here, or not any more."""
+        if not isinstance(item_id, str):
+            return None
+        table = self.shelf.find(item_id)
+        if table is not None:
+            return table
+        with self._lock:
+            if item_id in self._opened:
+                self._opened.move_to_end(item_id)
+                return self._opened[item_id]
+        return self._demo if item_id == self._demo.id else None
+
+    def get(self, item_id: object) -> PairTable:
+        """What a session is looking at; the best there is where its id is unknown."""
+        table = self.find(item_id)
+        return self.shelf.get(None) if table is None else table
+
+    def all(self) -> list[PairTable]:
+        """Everything that everybody may be shown: no uploaded file, whose id is the permission."""
+        with self._lock:
+            opened = [table for table in self._opened.values() if table.source.kind != "file"]
+        tables = {table.id: table for table in (*self.shelf.all(), *opened)}
+        return list(tables.values())
+
+    def open(self, wanted: object, tell: Tell = tell_nobody) -> PairTable:
+        """The table that a visitor typed, chose or followed a link to.
+
+        Args:
+            wanted: `demo`, a table's id, a public Hub dataset, or (on one's own machine) a path.
+            tell: is told each step of a load.
+
+        Raises:
+            KnownError: it is none of these, cannot be had, is too large or is malformed.
+        """
+        if not isinstance(wanted, str) or not wanted.strip() or len(wanted) > LONGEST_WANTED:
+            raise KnownError(f"Pairs are asked for by {ALLOWED}; {shown(wanted)} is none of them.")
+        wanted = wanted.strip()
+        known_as = self._demo.id if wanted == DEMO else self._only.get(wanted, wanted)
+        table = self.find(known_as)
+        if table is not None:
+            return table
+        hub_id = parse_hub_id(wanted)
+        if not self._settings.public:
+            path = typed_path(wanted)
+            if path.suffix.lower() in SUFFIXES or is_file(path):
+                return self._read(path, None, tell)
+        if hub_id is None:
+            raise KnownError(
+                f"{shown(wanted)} is not here. Type {ALLOWED}; a file of your own is uploaded "
+                f"({', '.join(SUFFIXES)}), once more if it is not here any more."
+            )
+        return self._fetch(hub_id, tell)
+
+    def upload(self, path: Path, name: str, tell: Tell = tell_nobody) -> PairTable:
+        """The table of an uploaded file; it is the caller's to delete.
+
+        Args:
+            path: where it lies; its ending says how it is read.
+            name: as its sender calls it.
+            tell: is told each step.
+
+        Raises:
+            KnownError: it is too large, malformed or no file of pairs.
+        """
+        return self._read(path, file_name(name, path.suffix), tell)
+
+    @cached_property
+    def _demo(self) -> PairTable:
+        return read_demo()
+
+    def _read(self, path: Path, name: str | None, tell: Tell) -> PairTable:
+        """A table from a file; the same one where it is here already."""
+        limits = self._settings.limits
+        with self._slot():
+            return self._keep(read_pairs(path, name=name, limits=limits, tell=tell))
+
+    def _fetch(self, hub_id: HubId, tell: Tell) -> PairTable:
+        """A table from the Hub, without a token; from memory where its commit is here already."""
+        tell(Step("asking"))
+        with self._way_out():
+            commit = self._hub.look(hub_id, "dataset", token=False).commit
+        pinned = str(HubId(hub_id.repo, hub_id.split, commit))
+        with self._only_one(pinned):
+            table = self.find(self._only.get(pinned, pinned))
+            if table is not None:
+                return table
+            with self._slot(), self._way_out():
+                pairs = fetch_pairs(
+                    hub_id, self._hub, token=False, limits=self._settings.limits, tell=tell
+                )
+            table = self._keep(pairs)
+            if hub_id.split is None:
+                self._only[pinned] = table.id
+            return table
+
+    @contextmanager
+    def _only_one(self, key: str) -> Iterator[None]:
+        """Whoever wants the same waits here until it was loaded."""
+        with self._lock:
+            lock = self._loading.setdefault(key, threading.Lock())
+        with lock:
+            yield
+
+    @contextmanager
+    def _slot(self) -> Iterator[None]:
+        """One of the few loads that this process does at once."""
+        if not self._slots.acquire(blocking=False):
+            raise KnownError(
+                f"This server is busy: it is loading {LOADS_AT_ONCE} other sets of pairs. "
+                "Try again in a moment."
+            )
+        try:
+            yield
+        finally:
+            self._slots.release()
+
+    @contextmanager
+    def _way_out(self) -> Iterator[None]:
+        """Where the Hub is out of reach, say what can be done, and ask it anew the next time."""
+        try:
+            yield
+        except KnownError as error:
+            if self._hub.reason is None:
+                raise
+            self._hub.retry()
+            raise KnownError(
+                f"{error} Upload a file of pairs, or try again when the Hub can be reached."
+            ) from error
+
+    def _keep(self, pairs: Pairs) -> PairTable:
+        """Its table, or the one that is here already; others go where memory is short."""
+        table = PairTable(pairs)
+        present = self.find(table.id)
+        if present is not None:
+            return present
+        with self._lock:
+            table = self._opened.setdefault(table.id, table)
+            self._opened.move_to_end(table.id)
+            sizes = [opened.arrow.nbytes for opened in self._opened.values()]
+            while len(sizes) > 1 and sum(sizes) > self._most_bytes:
+                self._opened.popitem(last=False)
+                sizes.pop(0)
+        return table
+
+    @property
+    def _most_bytes(self) -> float:
+        limit = self._settings.max_dataset_megabytes or MAX_DATASET_MB
+        return max(LEAST_KEPT_BYTES, 2 * limit * MEGABYTE)
+
+
+def file_name(name: str, suffix: str) -> str:
+    r"""A sender's name of a file, fit to be shown: its last part, printable, short.
+
+    >>> file_name("C:\\data\\my\x00pairs.csv", ".csv")
+    'mypairs.csv'
+    >>> file_name("../" + "x" * 999, ".json")[70:]
+    'xxxxx.json'
+    """
+    last = PurePosixPath(name.replace("\\", "/")).name
+    stem = "".join(character for character in last if character.isprintable()).strip()
+    stem = stem.removesuffix(suffix) or "upload"
+    return stem[: LONGEST_FILE_NAME - len(suffix)] + suffix

@@ -1,0 +1,191 @@
+"""A view as the query string of a link, and back; what a link says may be anything.
+
+    source=allenai/reward-bench:filtered@168d...&subset=hep-rust&q=unwrap&in=chosen&page=2
+
+A value that is the default is not written. `decode(encode(view)).view == view` for any view.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl, urlencode
+
+from explorer.diffs import DIFFS
+from explorer.facets import FACETS
+from explorer.filters import LONGEST_NAME, LengthRange
+from explorer.lengths import MEASURED
+from explorer.search import PLACES, checked_query
+from explorer.table import UNITS
+from explorer.view import PANELS, SORTS, View
+from scoring.errors import KnownError
+
+LONGEST_LINK = 20_000
+"""Characters of a query string that are looked at."""
+MOST_PAGES = 10**7
+
+_IGNORED = ("__theme", "__sign", "logs")
+"""What Gradio and Spaces write into an address for themselves."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What a link asks for, and the parts of it that mean nothing, to be told."""
+
+    view: View
+    dropped: tuple[str, ...] = ()
+
+
+def encode(view: View) -> str:
+    """The query string of a view, without "?".
+
+    >>> from explorer.filters import Filters
+    >>> encode(View(filters=Filters().picking("subset", ["hep-rust"]), sort="-chosen"))
+    'subset=hep-rust&sort=-chosen'
+    """
+    return urlencode(list(_parts(view)), safe="/:@")
+
+
+def _parts(view: View) -> Iterator[tuple[str, str]]:
+    filters, reading, chart = view.filters, view.reading, view.chart
+    query = filters.query
+    written: list[tuple[str, object]] = [("source", view.source)]
+    written += [(facet, name) for facet, names in filters.picked for name in names]
+    written += [
+        ("q", query.words),
+        ("in", "" if query.where == "all" else query.where),
+        ("regex", query.regex),
+        ("case", query.case),
+        *(("length", _range_written(each)) for each in filters.ranges),
+        ("sort", view.sort),
+        ("page", "" if reading.page == 1 else reading.page),
+        ("pair", reading.key),
+        ("diff", "" if reading.diff == "auto" else reading.diff),
+        ("spaces", reading.spaces),
+        ("markdown", reading.rendered),
+        ("panel", "" if view.panel == "pairs" else view.panel),
+        ("chart", "" if chart.shown == "responses" else chart.shown),
+        ("unit", "" if chart.unit == "chars" else chart.unit),
+        ("by-subset", chart.by_subset),
+        ("tokenizer", chart.tokenizer),
+    ]
+    for name, value in written:
+        if value is True:
+            yield name, "1"
+        elif value not in ("", False):
+            yield name, str(value)
+
+
+def _range_written(one: LengthRange) -> str:
+    """`chosen.chars.10.200`, an open end empty, a tokenizer last."""
+    ends = ["" if end is None else str(end) for end in (one.low, one.high)]
+    return ".".join([one.measure, one.unit, *ends, *([one.tokenizer] if one.tokenizer else [])])
+
+
+def _range_read(written: str) -> LengthRange:
+    measure, unit, low, high, *tokenizer = written.split(".", 4)
+    ends = (int(low) if low else None, int(high) if high else None)
+    return LengthRange.of(measure, unit, *ends, tokenizer[0] if tokenizer else "")
+
+
+def decode(query_string: object) -> Decoded:
+    """The view that a link asks for; what it says wrongly is dropped and named.
+
+    query_string: with or without its "?".
+
+    >>> decode("?subset=hep-rust&page=2&nonsense=1&diff=sideways").dropped
+    ('nonsense=1', 'diff=sideways')
+    """
+    if not isinstance(query_string, str):
+        return Decoded(View(), (f"{str(query_string)[:40]!r}",))
+    dropped = ["…"] if len(query_string) > LONGEST_LINK else []
+    pairs = parse_qsl(
+        query_string[:LONGEST_LINK].removeprefix("?"), keep_blank_values=True, errors="replace"
+    )
+    names: dict[str, list[str]] = {}
+    view = View()
+    for name, value in pairs:
+        try:
+            if name in FACETS:
+                names.setdefault(name, []).append(value)
+                filters = view.filters.picking(name, names[name])
+                view = replace(view, filters=filters)
+            elif name not in _IGNORED:
+                view = _READ[name](view, value)
+        except (KeyError, ValueError, TypeError, KnownError):
+            names.get(name, [value]).pop()
+            dropped.append(f"{name}={value}"[:80])
+    return Decoded(_with_checked_query(view, dropped), tuple(dropped))
+
+
+def _with_checked_query(view: View, dropped: list[str]) -> View:
+    """The search is checked last: its parts may come in any order."""
+    query = view.filters.query
+    try:
+        query = checked_query(query.words, query.where, query.regex, query.case)
+    except KnownError:
+        dropped.append(f"q={query.words}"[:80])
+        query = replace(query, words="")
+    return replace(view, filters=replace(view.filters, query=query))
+
+
+def _one_of(known: tuple[T, ...], value: str) -> T:
+    if value not in known:
+        raise ValueError(value)
+    return next(each for each in known if each == value)
+
+
+def _yes(value: str) -> bool:
+    return bool(_one_of(("1",), value))
+
+
+def _short(value: str) -> str:
+    if len(value) > LONGEST_NAME:
+        raise ValueError(value)
+    return value
+
+
+def _page(value: str) -> int:
+    page = int(value)
+    if not 1 <= page <= MOST_PAGES:
+        raise ValueError(value)
+    return page
+
+
+def _query(view: View, **changed: Any) -> View:
+    query = replace(view.filters.query, **changed)
+    return replace(view, filters=replace(view.filters, query=query))
+
+
+def _chart(view: View, **changed: Any) -> View:
+    return replace(view, chart=replace(view.chart, **changed))
+
+
+def _reading(view: View, **changed: Any) -> View:
+    return replace(view, reading=replace(view.reading, **changed))
+
+
+def _length(view: View, value: str) -> View:
+    return replace(view, filters=view.filters.keeping(_range_read(value)))
+
+
+_READ: dict[str, Callable[[View, str], View]] = {
+    "source": lambda view, value: replace(view, source=_short(value)),
+    "q": lambda view, value: _query(view, words=value),
+    "in": lambda view, value: _query(view, where=_one_of(PLACES, value)),
+    "regex": lambda view, value: _query(view, regex=_yes(value)),
+    "case": lambda view, value: _query(view, case=_yes(value)),
+    "length": _length,
+    "sort": lambda view, value: replace(view, sort=_one_of(SORTS, value)),
+    "page": lambda view, value: _reading(view, page=_page(value)),
+    "pair": lambda view, value: _reading(view, key=_short(value)),
+    "diff": lambda view, value: _reading(view, diff=_one_of(DIFFS, value)),
+    "spaces": lambda view, value: _reading(view, spaces=_yes(value)),
+    "markdown": lambda view, value: _reading(view, rendered=_yes(value)),
+    "panel": lambda view, value: replace(view, panel=_one_of(PANELS, value)),
+    "chart": lambda view, value: _chart(view, shown=_one_of(MEASURED, value)),
+    "unit": lambda view, value: _chart(view, unit=_one_of(UNITS, value)),
+    "by-subset": lambda view, value: _chart(view, by_subset=_yes(value)),
+    "tokenizer": lambda view, value: _chart(view, tokenizer=_short(value)),
+}

@@ -1,0 +1,194 @@
+"""Where a person is in a list of pairs and how the open one is shown, and the steps from there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from random import randrange
+from typing import Protocol, Self
+
+import numpy as np
+
+from explorer.diffs import Diff
+from explorer.filters import LONGEST_NAME
+from explorer.look import Look, checked_diff
+from explorer.search import Query
+from explorer.table import PairTable, Rows
+from scoring.errors import KnownError
+
+PAGE_ROWS = 25
+ACTS = ("open", "goto", "step", "random", "turn", "page", "diff", "spaces", "rendered")
+"""What `read_on` understands."""
+
+
+class Listed(Protocol):
+    """The pairs of a list, in its order."""
+
+    def __len__(self) -> int:
+        """How many they are."""
+
+    def key(self, place: int) -> str:
+        """The key of the pair at a place, from 0."""
+
+    def place_of(self, key: str) -> int | None:
+        """Where a pair stands, from 0; None where it is not in the list."""
+
+    def exists(self, key: str) -> bool:
+        """Whether a pair can be opened, in the list or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRows:
+    """Rows of a table."""
+
+    table: PairTable
+    rows: Rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def key(self, place: int) -> str:
+        """The key of the row at a place."""
+        return self.table.key_of(int(self.rows[place]))
+
+    def place_of(self, key: str) -> int | None:
+        """Where the row with that key stands."""
+        row = self.table.row_of(key) if key else None
+        if row is None:
+            return None
+        places = np.flatnonzero(self.rows == row)
+        return int(places[0]) if len(places) else None
+
+    def exists(self, key: str) -> bool:
+        """Whether the table has that key."""
+        return self.table.row_of(key) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedKeys:
+    """Keys that lie at hand; no others can be opened."""
+
+    keys: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def key(self, place: int) -> str:
+        """The key at a place."""
+        return self.keys[place]
+
+    def place_of(self, key: str) -> int | None:
+        """Where a key stands."""
+        return self.keys.index(key) if key in self.keys else None
+
+    def exists(self, key: str) -> bool:
+        """Whether it is one of them."""
+        return key in self.keys
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Where a person is in a list, and how the open pair is shown.
+
+    key: of the open pair; "" for the first of the page.
+    page: from 1.
+    diff: how what differs is marked.
+    spaces: whether white space is made visible.
+    rendered: whether responses are shown as the Markdown they are written in.
+    """
+
+    key: str = ""
+    page: int = 1
+    diff: Diff = "auto"
+    spaces: bool = False
+    rendered: bool = False
+
+    def look(self, query: Query) -> Look:
+        """How the reader shows the open pair, the hits of a search marked."""
+        return Look(self.diff, query, self.spaces, self.rendered)
+
+    def settled(self, listed: Listed) -> Self:
+        """The nearest that the list has: a page that there is, a pair that can be opened."""
+        page = min(max(1, self.page), n_pages(len(listed)))
+        if self.key and listed.exists(self.key):
+            return replace(self, page=page)
+        first = (page - 1) * PAGE_ROWS
+        return replace(self, page=page, key=listed.key(first) if len(listed) else "")
+
+    def anew(self, listed: Listed) -> Self:
+        """After the list changed: the same pair where it is still there, else the first."""
+        place = listed.place_of(self.key) if self.key else None
+        if place is None:
+            return replace(self, key="", page=1).settled(listed)
+        return replace(self, page=page_holding(place))
+
+
+FIRST = Reading()
+
+
+def n_pages(n_rows: int) -> int:
+    """Pages of a list; one where it is empty.
+
+    >>> n_pages(0), n_pages(25), n_pages(26)
+    (1, 1, 2)
+    """
+    return max(1, ceil(n_rows / PAGE_ROWS))
+
+
+def page_holding(place: int) -> int:
+    """The number of the page on which the item at `place` (from 0) stands."""
+    return place // PAGE_ROWS + 1
+
+
+def read_on(reading: Reading, listed: Listed, act: str, value: object) -> Reading:
+    """One step further.
+
+    Args:
+        reading: settled in `listed`.
+        listed: the list.
+        act: "open" and "goto" a key, "step" so many pairs, "random", "turn" so many pages,
+            "page" with that number, or one of the fields "diff", "spaces" and "rendered".
+        value: what was sent with it, by anybody.
+
+    Raises:
+        KnownError: a key that is not there, or a value of the wrong type.
+    """
+    if act in ("open", "goto"):
+        return _at_key(reading, listed, value, stay=act == "open")
+    if act in ("step", "random"):
+        step = _whole(value) if act == "step" else randrange(1, 2**20)  # noqa: S311 - no secret
+        place = (listed.place_of(reading.key) if reading.key else None, step)
+        return _stepped(reading, listed, *place)
+    if act in ("turn", "page"):
+        page = _whole(value) + (reading.page if act == "turn" else 0)
+        return replace(reading, page=page, key="").settled(listed)
+    if act == "diff":
+        return replace(reading, diff=checked_diff(value))
+    if act == "spaces":
+        return replace(reading, spaces=value is True)
+    if act == "rendered":
+        return replace(reading, rendered=value is True)
+    raise KnownError(f"There is no act {act[:40]!r}; there are {', '.join(ACTS)}.")
+
+
+def _at_key(reading: Reading, listed: Listed, value: object, *, stay: bool) -> Reading:
+    key = value.strip() if isinstance(value, str) else ""
+    if not key or len(key) > LONGEST_NAME or not listed.exists(key):
+        raise KnownError(
+            f"There is no pair {str(value)[:80]!r} here. A key is the subset and the id, as in "
+            "hep-rust:4348."
+        )
+    place = None if stay else listed.place_of(key)
+    return replace(reading, key=key, page=reading.page if place is None else page_holding(place))
+
+
+def _stepped(reading: Reading, listed: Listed, place: int | None, step: int) -> Reading:
+    if not len(listed):
+        return replace(reading, key="", page=1)
+    place = 0 if place is None else (place + step) % len(listed)
+    return replace(reading, key=listed.key(place), page=page_holding(place))
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > 10**9:
+        raise KnownError(f"A step is a whole number, not {str(value)[:40]!r}.")
+    return value

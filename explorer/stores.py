@@ -1,0 +1,33 @@
+"""What the app holds for everybody who visits it."""
+
+from dataclasses import dataclass
+
+from explorer.library import Library
+from explorer.outcomes import Leaderboard, leaderboard_shelf
+from explorer.runs import Runs
+from explorer.settings import Settings
+from explorer.sources import Shelf, pair_shelf
+from explorer.tokens import TokenCounter
+from scoring.hub import Hub
+
+
+@dataclass(frozen=True)
+class Stores:
+    """The data that is read, and the work that goes on."""
+
+    settings: Settings
+    pairs: Library
+    boards: Shelf[Leaderboard]
+    runs: Runs
+    counter: TokenCounter
+
+
+def open_stores(settings: Settings) -> Stores:
+    """The best data that lies on this machine; the network is asked in the background."""
+    hub = Hub(settings.offline)
+    pairs, boards = pair_shelf(settings, hub), leaderboard_shelf(settings, hub)
+    if not settings.offline:
+        pairs.fetch()
+        boards.fetch()
+    counter = TokenCounter(settings.home, hub, settings.model_policy)
+    return Stores(settings, Library(pairs, hub, settings), boards, Runs(settings, hub), counter)

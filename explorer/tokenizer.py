@@ -1,0 +1,185 @@
+"""Which tokenizer counts: the bundled one, one of the Hub's, or a folder's."""
+
+import hashlib
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from scoring.errors import KnownError
+from scoring.hub import Hub, first_line, parse_hub_id
+from scoring.limits import Step
+from scoring.models import DEMO, DEMO_NAMES, ModelPolicy
+from scoring.paths import is_folder, typed_path
+
+SUGGESTED = "oobabooga/llama-tokenizer"
+"""The tokenizer by which the benchmark's card counts."""
+MOST_MEGABYTES = 50
+"""What the files of a tokenizer on the Hub may weigh, in 10^6 bytes."""
+
+_WHOLE = "tokenizer.json"
+_PARTS = (
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "config.json",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "tiktoken.model",
+    "vocab.json",
+    "vocab.txt",
+    "merges.txt",
+)
+_VOCABULARIES = frozenset(_PARTS[4:])
+_DIGEST = re.compile(r"[0-9a-f]{12}")
+
+Encode = Callable[[list[str]], Sequence[int]]
+"""Texts -> tokens of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedTokenizer:
+    """A tokenizer on this machine. name: with its revision, as links and filters carry it."""
+
+    name: str
+    folder: Path
+
+
+def allowed_tokenizers(policy: ModelPolicy) -> str:
+    """What may be given, in words."""
+    folder = "a folder, " if policy.local_folders else ""
+    demo = f" or {DEMO}" if policy.demo is not None else ""
+    return f"{folder}a Hub id such as {SUGGESTED}{demo}"
+
+
+def locate_tokenizer(
+    typed: str, policy: ModelPolicy, hub: Hub
+) -> Generator[Step, None, LocatedTokenizer]:
+    """Find the tokenizer a person typed, downloading its files (and no others) where need be.
+
+    typed: "demo", a folder where the policy allows those, or a Hub id `org/name[@revision]`; demo
+    and folders may be followed by the revision that they are to have, `@<12 hex digits>`.
+
+    Raises:
+        KnownError: it is not allowed, not found, too large or no tokenizer.
+    """
+    base, _, revision = typed.rpartition("@")
+    pinned = _DIGEST.fullmatch(revision) is not None
+    if policy.demo is not None:
+        if typed in DEMO_NAMES:
+            return _in_folder(DEMO, policy.demo)
+        if pinned and base == DEMO:
+            return _in_folder(DEMO, policy.demo, revision)
+    if policy.local_folders:
+        if is_folder(typed_path(typed)):
+            return _in_folder(typed, typed_path(typed))
+        if pinned and is_folder(typed_path(base)):
+            return _in_folder(base, typed_path(base), revision)
+    hub_id = parse_hub_id(typed)
+    if hub_id is None or hub_id.split:
+        raise KnownError(
+            f"{typed[:200]!r} is not a tokenizer that can be used here: "
+            f"give {allowed_tokenizers(policy)}."
+        )
+    yield Step("asking")
+    listing = hub.look(hub_id, "model", token=False)
+    names = _wanted(listing.sizes, hub_id.repo)
+    n_bytes = sum(listing.sizes[name] for name in names)
+    if n_bytes > MOST_MEGABYTES * 1e6:
+        raise KnownError(
+            f"The tokenizer of {hub_id.repo} is {n_bytes / 1e6:.0f} MB large; "
+            f"at most {MOST_MEGABYTES} MB are fetched here."
+        )
+    yield Step("fetching", 0, n_bytes)
+    folder = hub.fetch(listing, names, token=False)
+    return LocatedTokenizer(f"{hub_id.repo}@{listing.commit}", folder)
+
+
+def _wanted(names: Iterable[str], place: str) -> list[str]:
+    """The files of a tokenizer among those of a folder or repository.
+
+    Raises:
+        KnownError: there is no tokenizer.
+
+    >>> _wanted(["model.safetensors", "tokenizer.json", "tokenizer_config.json"], "org/name")
+    ['tokenizer.json']
+    """
+    found = set(names)
+    if _WHOLE in found:
+        return [_WHOLE]
+    if not found & _VOCABULARIES:
+        raise KnownError(
+            f"{place[:200]} has no tokenizer: neither {_WHOLE} nor a vocabulary such as "
+            "tokenizer.model, vocab.json or vocab.txt."
+        )
+    return [name for name in _PARTS if name in found]
+
+
+def _in_folder(name: str, folder: Path, revision: str = "") -> LocatedTokenizer:
+    """The tokenizer in a folder, with the first 12 hex digits of its files' sha256 as revision.
+
+    Raises:
+        KnownError: there is none, or it is not of the revision that was asked for.
+    """
+    digest = hashlib.sha256()
+    try:
+        for file in _wanted((path.name for path in folder.iterdir()), name):
+            digest.update(f"{file}\n".encode() + (folder / file).read_bytes())
+    except OSError as error:
+        raise KnownError(f"The folder {name[:200]} cannot be read: {first_line(error)}") from error
+    found = digest.hexdigest()[:12]
+    if revision and found != revision:
+        raise KnownError(
+            f"The tokenizer {name[:200]} is here at revision {found}, not {revision}. "
+            f"Give {name[:200]} to count by what is here."
+        )
+    return LocatedTokenizer(f"{name}@{found}", folder)
+
+
+def encoder(located: LocatedTokenizer) -> Encode:
+    """What counts the tokens of texts, on all processors.
+
+    Raises:
+        KnownError: only Python could run it, which takes too long here.
+    """
+    from tokenizers import Tokenizer
+
+    whole = located.folder / _WHOLE
+    if whole.is_file():
+        tokenizer = Tokenizer.from_file(str(whole))
+    else:
+        from transformers import AutoTokenizer
+
+        loaded = AutoTokenizer.from_pretrained(
+            located.folder, local_files_only=True, trust_remote_code=False
+        )
+        backend = getattr(loaded, "backend_tokenizer", None)
+        if not isinstance(backend, Tokenizer):
+            raise KnownError(f"{located.name} has no fast tokenizer, and others are not used here.")
+        tokenizer = backend
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+
+    def encode(texts: list[str]) -> list[int]:
+        found = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        return [len(encoding) for encoding in found]
+
+    return encode
+
+
+@contextmanager
+def refusing(name: str) -> Iterator[None]:
+    """Turn whatever a stranger's tokenizer brings about into one sentence for a person."""
+    try:
+        yield
+    except KnownError:
+        raise
+    except Exception as error:
+        raise KnownError(f"The tokenizer {name} cannot be used: {first_line(error)}") from error
+    except BaseException as error:
+        # So a fault inside the tokenizer's compiled part arrives: it is no Exception.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise KnownError(f"The tokenizer {name} cannot be used: {first_line(error)}") from error

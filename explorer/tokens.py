@@ -1,0 +1,216 @@
+"""Lengths in tokens, by a tokenizer of choice: counted once for a set of pairs, then kept on disk.
+
+What is counted is the text of a column as it stands, without special tokens around it; of several
+responses the first. Of a text of more than `MOST_CHARS` characters only so many are looked at.
+"""
+
+import hashlib
+import logging
+import threading
+from bisect import bisect_right
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow.compute as pc
+
+from explorer.counting import Counts
+from explorer.table import PairTable
+from explorer.tokenizer import (
+    SUGGESTED,
+    Encode,
+    LocatedTokenizer,
+    allowed_tokenizers,
+    encoder,
+    locate_tokenizer,
+    refusing,
+)
+from scoring.errors import KnownError
+from scoring.hub import Hub, first_line
+from scoring.limits import Step
+from scoring.models import DEMO, ModelPolicy
+from scoring.pairs import TEXT_COLUMNS
+
+logger = logging.getLogger(__name__)
+
+MOST_CHARS = 200_000
+"""Characters of one text that are looked at."""
+_BATCH_CHARS = 1_000_000
+_BATCH_ROWS = 2_000
+_KEPT_IN_MEMORY = 12
+_KEPT_UNFINISHED = 4
+_KEPT_ON_DISK = 400
+_FORMAT = "1"
+"""Changes when what is counted of the same text does."""
+
+_T = TypeVar("_T")
+
+
+@dataclass
+class _Job:
+    """A count under way. Whoever asks for it does the next batch, so nobody waits for an owner."""
+
+    encode: Encode
+    counts: dict[str, Counts]
+    stops: list[int]
+    done: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def next_batch(self, table: PairTable) -> Step:
+        """Count the next rows, if there are any left; how far it is now."""
+        with self.lock:
+            stop = self.stops[min(bisect_right(self.stops, self.done), len(self.stops) - 1)]
+            for column in TEXT_COLUMNS:
+                taken = table.arrow.column(column).slice(self.done, stop - self.done)
+                texts: list[Any] = pc.utf8_slice_codeunits(taken, 0, MOST_CHARS).to_pylist()
+                self.counts[column][self.done : stop] = self.encode(texts)
+            self.done = stop
+            return Step("reading", stop, len(table))
+
+
+class TokenCounter:
+    """Counts tokens, and remembers what was counted: in the table, and on disk."""
+
+    def __init__(self, home: Path, hub: Hub, policy: ModelPolicy) -> None:
+        """policy: where the bundled tokenizer is, and whether folders of this machine are read."""
+        self._folder = home / "tokens"
+        self._hub = hub
+        self._policy = policy
+        self._lock = threading.Lock()
+        self._jobs: dict[str, _Job] = {}
+
+    def suggested(self) -> str:
+        """The tokenizer to offer first: the card's, or the bundled one where the Hub is away."""
+        return SUGGESTED if self._hub.reason is None or self._policy.demo is None else DEMO
+
+    def known(self, table: PairTable, name: object) -> bool:
+        """Whether `table.lengths` can be asked for the tokens of a tokenizer.
+
+        name: as `count` returned it. Reads the disk where need be, but neither counts nor asks the
+        network, so it may be asked about whatever a visitor sent.
+        """
+        if not isinstance(name, str) or not name:
+            return False
+        if name in table.tokens:
+            return True
+        counts = self._stored(table, name)
+        if counts is not None:
+            self._remember(table, name, counts)
+        return counts is not None
+
+    def count(self, table: PairTable, wanted: object) -> Generator[Step, None, str]:
+        """Count the tokens of every prompt, chosen and rejected, telling each step.
+
+        Closing the generator stops the count between two batches. Whoever asks next goes on from
+        there, and several who ask at once share the work.
+
+        Args:
+            table: the counts are put into its `tokens`.
+            wanted: "demo", a Hub id `org/name[@revision]`, a folder where those are allowed, or a
+                name that `count` returned before.
+
+        Returns:
+            The tokenizer's name with its revision, such as "demo@<12 hex digits>" or
+            "org/name@<commit>": the key in `table.tokens`.
+
+        Raises:
+            KnownError: there is no such tokenizer, it is not allowed here, too large or broken.
+        """
+        if not isinstance(wanted, str) or not wanted.strip():
+            raise KnownError(f"No tokenizer was given. Give {allowed_tokenizers(self._policy)}.")
+        typed = wanted.strip()
+        if self.known(table, typed):
+            return typed
+        located = yield from locate_tokenizer(typed, self._policy, self._hub)
+        if self.known(table, located.name):
+            return located.name
+        job = self._job(table, located)
+        yield Step("reading", job.done, len(table))
+        while job.done < len(table):
+            with refusing(located.name):
+                step = job.next_batch(table)
+            yield step
+        if located.name not in table.tokens:
+            self._remember(table, located.name, job.counts)
+            self._store(table, located.name, job.counts)
+        with self._lock:
+            self._jobs.pop(_key(table, located.name), None)
+        return located.name
+
+    def _job(self, table: PairTable, located: LocatedTokenizer) -> _Job:
+        """The count of these, begun by somebody before or begun now."""
+        key = _key(table, located.name)
+        with self._lock:
+            job = self._jobs.get(key)
+        if job is None:
+            with refusing(located.name):
+                encode = encoder(located)
+            counts = {name: np.zeros(len(table), dtype=np.int32) for name in TEXT_COLUMNS}
+            begun = _Job(encode, counts, _batch_stops(table))
+            with self._lock:
+                job = self._jobs.setdefault(key, begun)
+                _forget_oldest(self._jobs, _KEPT_UNFINISHED)
+        return job
+
+    def _remember(self, table: PairTable, name: str, counts: dict[str, Counts]) -> None:
+        with self._lock:
+            table.tokens[name] = counts
+            _forget_oldest(table.tokens, _KEPT_IN_MEMORY)
+
+    def _stored(self, table: PairTable, name: str) -> dict[str, Counts] | None:
+        """What was counted before; None where nothing was, or the file is broken."""
+        path = self._path(table, name)
+        if not path.is_file():
+            return None
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                found: dict[str, Counts] = {column: stored[column] for column in TEXT_COLUMNS}
+        except Exception as error:  # a broken file makes numpy raise anything
+            logger.warning("the counts in %s are not used: %s", path, first_line(error))
+            return None
+        right = all(
+            counts.shape == (len(table),) and counts.dtype == np.int32 and (counts >= 0).all()
+            for counts in found.values()
+        )
+        return found if right else None
+
+    def _store(self, table: PairTable, name: str, counts: dict[str, Counts]) -> None:
+        """Write the counts whole or not at all; a disk that refuses costs only time."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with TemporaryDirectory(dir=self._folder) as folder:
+                part = Path(folder) / "counts.npz"
+                np.savez_compressed(part, allow_pickle=False, **counts)
+                part.replace(self._path(table, name))
+            kept = sorted(self._folder.glob("*.npz"), key=lambda path: -path.stat().st_mtime)
+            for path in kept[_KEPT_ON_DISK:]:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            logger.warning("the counts of %s are not kept on disk: %s", name, first_line(error))
+
+    def _path(self, table: PairTable, name: str) -> Path:
+        return self._folder / f"{_key(table, name)}.npz"
+
+
+def _key(table: PairTable, name: str) -> str:
+    """32 hex digits for a count: they change with the pairs and the tokenizer."""
+    sizes = (len(table), *(int(table.chars[column].sum()) for column in TEXT_COLUMNS))
+    written = "\n".join((_FORMAT, table.id, *map(str, sizes), name))
+    return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _batch_stops(table: PairTable) -> list[int]:
+    """Where each batch of rows ends: after so many characters, or so many rows."""
+    chars = np.zeros(len(table), dtype=np.int64)
+    for column in TEXT_COLUMNS:
+        chars += np.minimum(table.chars[column], MOST_CHARS)
+    full = np.flatnonzero(np.diff(np.cumsum(chars) // _BATCH_CHARS)) + 1
+    return sorted({*full.tolist(), *range(_BATCH_ROWS, len(table), _BATCH_ROWS), len(table)})
+
+
+def _forget_oldest(kept: dict[str, _T], most: int) -> None:
+    for key in list(kept)[: max(0, len(kept) - most)]:
+        del kept[key]

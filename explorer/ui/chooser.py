@@ -1,0 +1,135 @@
+"""Choosing other pairs: those offered by name, a Hub dataset, or a file of one's own."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import gradio as gr
+
+from explorer.library import Library, offers
+from explorer.settings import Settings
+from explorer.steps import stepping
+from explorer.table import PairTable
+from explorer.text import text
+from explorer.ui.errors import guarded
+from explorer.ui.markup import note
+from explorer.ui.progress import telling
+from explorer.ui.relay import EVENT
+from explorer.ui.uploads import uploaded_file
+from scoring.limits import Tell
+from scoring.rows import SUFFIXES
+
+
+@dataclass(frozen=True)
+class ChooserView:
+    """The chooser's components. opened: the id of the table that was opened last."""
+
+    offer: gr.Dropdown
+    about: gr.HTML
+    wanted: gr.Textbox
+    open: gr.Button
+    upload: gr.UploadButton
+    status: gr.HTML
+    opened: gr.State
+
+
+def build_chooser(settings: Settings) -> ChooserView:
+    """Lay the chooser out where it is called."""
+    with gr.Accordion(text("chooser.title"), open=False, elem_id="chooser"):
+        with gr.Row(equal_height=False):
+            with gr.Column(min_width=280):
+                offer = gr.Dropdown(
+                    [
+                        (text("chooser.offer", name=each.label, n=_counted(each.rows)), each.wanted)
+                        for each in offers()
+                    ],
+                    value=None,
+                    label=text("chooser.offered"),
+                    elem_id="offer",
+                    filterable=False,
+                )
+                about = gr.HTML()
+            with gr.Column(min_width=280):
+                wanted = gr.Textbox(
+                    label=text("chooser.wanted"),
+                    info=text("chooser.wanted_info"),
+                    placeholder="org/name:split@revision",
+                    elem_id="wanted",
+                    max_lines=1,
+                )
+                with gr.Row():
+                    open_button = gr.Button(
+                        text("chooser.open"), variant="primary", elem_id="open-wanted", min_width=90
+                    )
+                    upload = gr.UploadButton(
+                        text("chooser.upload"),
+                        file_types=list(SUFFIXES),
+                        elem_id="upload",
+                        min_width=130,
+                    )
+        gr.HTML(note(text("chooser.limits", **_limits(settings))))
+        status = gr.HTML(elem_id="chooser-status")
+    return ChooserView(offer, about, wanted, open_button, upload, status, gr.State(""))
+
+
+def _counted(rows: int | None) -> str:
+    return "?" if rows is None else f"{rows:,}"
+
+
+def _limits(settings: Settings) -> dict[str, str]:
+    limits = settings.limits
+    return {
+        "rows": text("chooser.any") if limits.rows is None else f"{limits.rows:,}",
+        "megabytes": text("chooser.any") if limits.megabytes is None else f"{limits.megabytes:g}",
+    }
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """The chooser's callbacks."""
+
+    library: Library
+
+    @guarded
+    def about(self, wanted: object) -> str:
+        """What an offered set is."""
+        return "".join(note(each.about) for each in offers() if each.wanted == wanted)
+
+    @guarded
+    def open(self, wanted: object) -> Iterator[tuple[str, str]]:
+        """Open what was typed or chosen: how far it is, and at last the table's id."""
+        if wanted:
+            yield from _opening(lambda tell: self.library.open(wanted, tell))
+        else:
+            yield "", ""
+
+    @guarded
+    def upload(self, path: object) -> Iterator[tuple[str, str]]:
+        """Open an uploaded file; it is read and then deleted."""
+        file = uploaded_file(path)
+        yield from _opening(lambda tell: _read_once(self.library, file, tell))
+
+
+def _read_once(library: Library, file: Path, tell: Tell) -> PairTable:
+    try:
+        return library.upload(file, file.name, tell)
+    finally:
+        with suppress(OSError):
+            file.unlink()
+
+
+def _opening(load: Callable[[Tell], PairTable]) -> Iterator[tuple[str, str]]:
+    yield from telling(stepping(lambda tell: load(tell).id))
+
+
+def wire_chooser(view: ChooserView, chooser: Chooser) -> list[gr.events.Dependency]:
+    """Connect the components; gives the events after which `opened` has a table's id."""
+    told = [view.status, view.opened]
+    view.offer.input(chooser.about, view.offer, view.about, **EVENT)
+    return [
+        view.offer.input(chooser.open, view.offer, told, **EVENT),
+        view.open.click(chooser.open, view.wanted, told, **EVENT),
+        view.wanted.submit(chooser.open, view.wanted, told, **EVENT),
+        view.upload.upload(chooser.upload, view.upload, told, **EVENT),
+    ]

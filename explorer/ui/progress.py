@@ -1,0 +1,40 @@
+"""How far long work is, as HTML."""
+
+from collections.abc import Generator, Iterator
+from html import escape
+
+from explorer.text import text
+from explorer.ui.markup import tag
+from scoring.limits import MEGABYTE, Step
+
+
+def step_html(step: Step) -> str:
+    """One step in words, with a bar where its end is known.
+
+    >>> "1,024 rows" in step_html(Step("reading", 1024))
+    True
+    """
+    done, total = step.done, step.total
+    if step.doing == "fetching":
+        words = text(
+            "step.fetching",
+            done=f"{done / MEGABYTE:,.1f}",
+            total="?" if total is None else f"{total / MEGABYTE:,.1f}",
+        )
+    elif total is None:
+        words = text(f"step.{step.doing}", done=f"{done:,}")
+    else:
+        words = text("step.reading_of", done=f"{done:,}", total=f"{total:,}")
+    share = 100 * done / total if total else 0
+    bar = tag("div", tag("i", style=f"width: {min(100, share):.0f}%"), "progress") if total else ""
+    return tag("div", escape(words) + bar, css="note step", role="status")
+
+
+def telling(steps: Generator[Step, None, str]) -> Iterator[tuple[str, str]]:
+    """Each step as HTML beside "", and at last nothing beside the result."""
+    while True:
+        try:
+            yield step_html(next(steps)), ""
+        except StopIteration as ended:
+            yield "", ended.value
+            return

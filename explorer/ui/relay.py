@@ -1,0 +1,118 @@
+"""HTML that the server writes and people press: how a press becomes an event.
+
+An element with `data-act` (and `data-sent`, its values as JSON) inside a part built by
+`build_part` is sent by assets/acts.js to the part's relay, one act at a time. A part can hold far
+more than Gradio's components offer (facets with counts, a list that reads well on a phone), and
+every act is one event with one callback. Anybody may post any act: callbacks check what they get.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import gradio as gr
+
+from explorer.ui.markup import tag
+
+EVENT: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+"""How every event of the page is wired: no public endpoint, no overlay."""
+
+_LISTEN = """
+const part = element.closest(".relayed");
+part.explorerSend = (act) => trigger("act", act);
+"""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the page whose HTML is listened to. relay: has the event `act`."""
+
+    elem_id: str
+    relay: gr.HTML
+
+
+@contextmanager
+def build_part(elem_id: str) -> Iterator[Part]:
+    """Lay a part out; what is built inside belongs to it."""
+    with gr.Column(elem_id=elem_id, elem_classes="relayed"):
+        relay = gr.HTML("", visible="hidden", js_on_load=_LISTEN)
+        yield Part(elem_id, relay)
+
+
+def wire_part(
+    part: Part,
+    callback: Callable[..., Any],
+    inputs: Any,
+    outputs: Any,
+    address: gr.Textbox | None = None,
+) -> None:
+    """Let every act of a part call `callback(event, *inputs)`.
+
+    address: holds the query string of what is shown then; None where the part has none.
+    """
+    acted = part.relay.act(callback, inputs, outputs, trigger_mode="multiple", **EVENT)
+    acted.then(None, address, None, js=done(part))
+
+
+def done(part: Part) -> str:
+    """Script that says that an act was answered, and writes the address where there is one."""
+    return f"(query) => window.explorer.done({json.dumps(part.elem_id)}, query)"
+
+
+def act_of(event: gr.EventData) -> tuple[str, Mapping[str, Any]]:
+    """The name of an act and what was sent with it, whatever was posted.
+
+    >>> act_of(gr.EventData(None, {"act": "step", "sent": {"value": 1}}))
+    ('step', {'value': 1})
+    """
+    data = event._data if isinstance(event._data, dict) else {}
+    sent = data.get("sent")
+    return str(data.get("act"))[:40], sent if isinstance(sent, dict) else {}
+
+
+def acting(act: str, sent: Mapping[str, object] | None = None) -> dict[str, str]:
+    """The attributes that make an element send an act, and what goes with it."""
+    attributes = {"data_act": act}
+    return attributes | ({"data_sent": json.dumps(sent)} if sent else {})
+
+
+def button(
+    words: str,
+    act: str,
+    sent: Mapping[str, object] | None = None,
+    css: str = "",
+    label: str = "",
+) -> str:
+    """A button that sends an act. label: what it is called where its words are but a sign."""
+    attributes = {"aria_label": label, "title": label} if label else {}
+    return tag("button", escape(words), css, type="button", **acting(act, sent), **attributes)
+
+
+def ticked(words: str, act: str, on: bool, field: str = "value") -> str:
+    """A checkbox with its label that sends an act; whether it is ticked goes by `field`."""
+    checked = {"checked": "checked"} if on else {}
+    box = tag("input", type="checkbox", data_field=field, **acting(act), **checked)
+    return tag("label", box + escape(words), css="tick")
+
+
+def segments(
+    legend: str, act: str, options: Mapping[str, str], chosen: str, *, field: str = "value"
+) -> str:
+    """A row of buttons of which one is pressed.
+
+    options: value -> words. field: by which the value is sent.
+    """
+    buttons = [
+        tag(
+            "button",
+            escape(words),
+            type="button",
+            aria_pressed="true" if value == chosen else "false",
+            **acting(act, {field: value}),
+        )
+        for value, words in options.items()
+    ]
+    return tag("div", "".join(buttons), css="segments", role="group", aria_label=legend)

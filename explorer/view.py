@@ -1,0 +1,190 @@
+"""What a person looks at in the Browse tab, as one value, and the steps from one to the next."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar, get_args
+
+import numpy as np
+
+from explorer.filters import NO_FILTERS, Filters, LengthRange, Selection, select
+from explorer.lengths import MEASURED, Measured, measures_of
+from explorer.reading import ACTS, FIRST, ListedRows, Reading, read_on
+from explorer.search import Query, checked_query
+from explorer.table import MEASURES, UNITS, PairTable, Rows, Unit
+from scoring.errors import KnownError
+
+Panel = Literal["pairs", "lengths", "review", "export"]
+PANELS: tuple[Panel, ...] = get_args(Panel)
+
+Sort = Literal["", "chosen", "-chosen", "rejected", "-rejected", "difference", "-difference"]
+"""The order of the list: the table's own, or by characters; "-" for the longest first."""
+SORTS: tuple[Sort, ...] = get_args(Sort)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """What the lengths panel draws.
+
+    tokenizer: the one whose tokens were counted, as `PairTable.tokens` names it; "" for none yet.
+    """
+
+    shown: Measured = "responses"
+    unit: Unit = "chars"
+    by_subset: bool = False
+    tokenizer: str = ""
+
+
+LENGTHS = Chart()
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the Browse tab shows. source: `PairTable.id`; "" for the best there is."""
+
+    source: str = ""
+    filters: Filters = NO_FILTERS
+    sort: Sort = ""
+    reading: Reading = FIRST
+    panel: Panel = "pairs"
+    chart: Chart = LENGTHS
+
+    def on(self, source: str) -> "View":
+        """The same of another table, as far as it makes sense there: nothing picked or open."""
+        reading = replace(self.reading, key="", page=1)
+        return View(source, sort=self.sort, reading=reading, panel=self.panel, chart=self.chart)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a view shows of its table.
+
+    view: settled: its page and its open pair are there.
+    selection: what passes its filters.
+    listed: the same rows in the order of the list.
+    """
+
+    view: View
+    table: PairTable
+    selection: Selection
+    listed: ListedRows
+
+
+def scene(view: View, table: PairTable) -> Scene:
+    """What a view shows.
+
+    Raises:
+        KnownError: the search takes too long, or a range needs tokens that were not counted.
+    """
+    selection = select(table, view.filters)
+    rows = listed(table, selection.rows, view.sort)
+    view = replace(view, source=table.id, reading=view.reading.settled(rows))
+    return Scene(view, table, selection, rows)
+
+
+def next_scene(view: View, table: PairTable, act: str, sent: Mapping[str, Any]) -> Scene:
+    """What is shown after one act of a person.
+
+    Args:
+        view: as it is.
+        table: that it shows.
+        act: its name.
+        sent: what came with it, by anybody.
+
+    Raises:
+        KnownError: an act that there is not, a value that it cannot have, or a search that takes
+            too long.
+    """
+    if act in ACTS:
+        now = scene(view, table)
+        reading = read_on(now.view.reading, now.listed, act, sent.get("value"))
+        return replace(now, view=replace(now.view, reading=reading))
+    moved = move(view, act, sent)
+    if (moved.filters, moved.sort) == (view.filters, view.sort):
+        return scene(moved, table)
+    now = scene(replace(moved, reading=replace(view.reading, key="", page=1)), table)
+    reading = view.reading.anew(now.listed)
+    return replace(now, view=replace(now.view, reading=reading))
+
+
+def listed(table: PairTable, rows: Rows, sort: Sort) -> ListedRows:
+    """The rows in the order of the list.
+
+    rows: in table order.
+    """
+    if sort:
+        measure = next(each for each in MEASURES if each == sort.removeprefix("-"))
+        lengths = table.lengths(measure, "chars")[rows]
+        rows = rows[np.argsort(-lengths if sort.startswith("-") else lengths, kind="stable")]
+    return ListedRows(table, rows)
+
+
+def move(view: View, act: str, sent: Mapping[str, Any]) -> View:
+    """The view after an act that is no step of reading; see `next_scene`.
+
+    >>> move(View(), "search", {"where": "chosen"}).filters.query.where
+    'chosen'
+    """
+    if act == "sort":
+        return replace(view, sort=_one_of("An order", SORTS, sent.get("value")))
+    if act == "panel":
+        return replace(view, panel=_one_of("A panel", PANELS, sent.get("value")))
+    if act == "chart":
+        return replace(view, chart=_chart_after(view.chart, sent))
+    return replace(view, filters=_filters_after(view, act, sent))
+
+
+def _filters_after(view: View, act: str, values: Mapping[str, Any]) -> Filters:
+    filters = view.filters
+    if act == "reset":
+        return Filters()
+    if act == "pick":
+        return filters.picking(values.get("facet"), values.get("names"))
+    if act == "unpick":
+        facet, name = values.get("facet"), values.get("name")
+        picked = next((names for each, names in filters.picked if each == facet), ())
+        return filters.picking(facet, [each for each in picked if each != name])
+    if act == "search":
+        return replace(filters, query=_query_after(filters.query, values))
+    if act == "range":
+        for measure in measures_of(view.chart.shown):
+            if values.get("measure") in (measure, None):
+                filters = filters.keeping(_range(view.chart, measure, values))
+        return filters
+    if act == "unrange":
+        return filters.without_range(
+            LengthRange.of(values.get("measure"), values.get("unit"), 0, None, "")
+        )
+    raise KnownError(f"There is no act {act[:40]!r}.")
+
+
+def _range(chart: Chart, measure: str, values: Mapping[str, Any]) -> LengthRange:
+    return LengthRange.of(
+        measure, chart.unit, values.get("low"), values.get("high"), chart.tokenizer
+    )
+
+
+def _query_after(query: Query, values: Mapping[str, Any]) -> Query:
+    return checked_query(
+        values.get("words", query.words),
+        values.get("where", query.where),
+        values.get("regex", query.regex),
+        values.get("case", query.case),
+    )
+
+
+def _chart_after(chart: Chart, values: Mapping[str, Any]) -> Chart:
+    return replace(
+        chart,
+        shown=_one_of("A chart", MEASURED, values.get("shown", chart.shown)),
+        unit=_one_of("A unit", UNITS, values.get("unit", chart.unit)),
+        by_subset=values.get("by_subset", chart.by_subset) is True,
+    )
+
+
+def _one_of(what: str, known: tuple[T, ...], value: object) -> T:
+    for each in known:
+        if each == value:
+            return each
+    raise KnownError(f"{what} is one of {', '.join(map(str, known))}, not {str(value)[:40]!r}.")

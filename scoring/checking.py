@@ -1,0 +1,282 @@
+"""Raw rows -> a table of pairs: checked, repaired, and what there is to say of them counted.
+
+What a file writes plainly, as columns of text, stays Arrow's own; anything else (messages, several
+responses, mixed types) is Python's row by row. The rules are the same.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+
+from scoring.errors import KnownError
+from scoring.oddities import n_repeating, n_same
+from scoring.plain import Columns, plain_columns
+from scoring.rows import Batch, Row, rows_of, type_name
+from scoring.shapes import (
+    MODEL_COLUMNS,
+    PROMPT_COLUMNS,
+    Models,
+    holds_messages,
+    models_of,
+    pair_texts,
+    what_is_missing,
+)
+
+pc: Any = pyarrow.compute  # its stubs know few of the types that it takes
+Array: TypeAlias = "pa.Array[Any]"
+
+TEXT_COLUMNS = ("prompt", "chosen", "rejected")
+MORE_COLUMNS = ("more_chosen", "more_rejected")
+COLUMNS = ("key", "id", "subset", *TEXT_COLUMNS, *MODEL_COLUMNS, "turns")
+TEXT = pa.large_string()
+MORE = pa.large_list(pa.struct([("text", TEXT), ("model", TEXT)]))
+SCHEMA = pa.schema([(name, TEXT) for name in COLUMNS] + [(name, MORE) for name in MORE_COLUMNS])
+"""Of every table of pairs. `more_*`: further responses, of RewardBench 2; nearly always empty."""
+UNKNOWN = "unknown"
+CHUNK_ROWS = 8192
+"""Rows at least in a chunk of the table, where they are not very long."""
+
+_CHUNK_BYTES = 64_000_000
+_MOST_REMARKS = 50
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_MARK = "\ufffd"
+_MISSPELLED = "unkown"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRows:
+    """A table of `SCHEMA`; what was repaired or left out; the rows that were, from 0."""
+
+    table: pa.Table
+    notes: tuple[str, ...]
+    left_out: tuple[int, ...]
+
+
+class Checker:
+    """Takes batches of raw rows and makes one table of them."""
+
+    def __init__(self, name: str, default_subset: str) -> None:
+        """name: as the pairs are called in messages. default_subset: where a row names none."""
+        self.name = name
+        self._default_subset = without_surrogates(default_subset)
+        self._n_rows = 0
+        self._repaired = self._same = self._repeating = 0
+        self._notes: list[str] = []
+        self._left_out: list[int] = []
+        self._held: list[pa.Table] = []
+        self._chunks: list[pa.Table] = []
+
+    def add(self, batch: Batch) -> None:
+        """Check a batch.
+
+        Raises:
+            KnownError: naming row and column.
+        """
+        if not self._n_rows:
+            _check_columns(batch, self.name)
+        columns = plain_columns(batch)
+        if columns is not None:
+            table = self._from_columns(columns, len(batch))
+        else:
+            table = self._from_rows(rows_of(batch))
+        self._n_rows += len(batch)
+        self._held.append(table)
+        n_rows = sum(len(held) for held in self._held)
+        if n_rows >= CHUNK_ROWS or sum(held.nbytes for held in self._held) > _CHUNK_BYTES:
+            self._close_chunk()
+
+    def finish(self) -> CheckedRows:
+        """All rows, and what there is to say of them.
+
+        Raises:
+            KnownError: there are none, or two have one key.
+        """
+        if not self._n_rows:
+            raise KnownError(f"{self.name} has no rows.")
+        self._close_chunk()
+        table = pa.concat_tables(self._chunks) if self._chunks else SCHEMA.empty_table()
+        if not len(table):
+            raise KnownError(
+                f"{self.name} has no row whose {', '.join(TEXT_COLUMNS)} are all given."
+            )
+        self._check_keys(table["key"])
+        return CheckedRows(table, tuple(self._remarks(len(table))), tuple(self._left_out))
+
+    def _remarks(self, n_pairs: int) -> Iterator[str]:
+        yield from self._notes
+        if len(self._left_out) > len(self._notes):
+            more = len(self._left_out) - len(self._notes)
+            yield f"{self.name}: and {more:,} more rows are left out."
+        if self._repaired:
+            broken = f"{self._repaired} broken characters (lone surrogates)"
+            yield f"{self.name}: {broken} shown as {_MARK}."
+        if self._same:
+            yield f"{self.name}: chosen equals rejected in {self._same:,} of {n_pairs:,} pairs."
+        if self._repeating:
+            yield (
+                f"{self.name}: both responses begin with the whole prompt in "
+                f"{self._repeating:,} of {n_pairs:,} pairs."
+            )
+
+    def _close_chunk(self) -> None:
+        chunk = pa.concat_tables(self._held).combine_chunks() if self._held else None
+        self._held = []
+        if chunk is not None and len(chunk):
+            prompts, chosen, rejected = (chunk[name].chunks[0] for name in TEXT_COLUMNS)
+            self._same += n_same(chosen, rejected)
+            self._repeating += n_repeating(prompts, chosen, rejected)
+            self._chunks.append(chunk)
+
+    def _leave_out(self, row: int, why: str) -> None:
+        self._left_out.append(row)
+        if len(self._notes) < _MOST_REMARKS:
+            self._notes.append(f"{self.name}, row {row + 1}: {why}; the row is left out.")
+
+    def _check_keys(self, keys: Any) -> None:
+        if pc.count_distinct(keys).as_py() == len(keys):
+            return
+        numbers = np.delete(np.arange(1, self._n_rows + 1), self._left_out).tolist()
+        number_of: dict[str, int] = {}
+        for number, key in zip(numbers, keys.to_pylist(), strict=True):
+            if key in number_of:
+                raise KnownError(
+                    f"{self.name}, row {number}, column id: the key {key!r} stands in row "
+                    f"{number_of[key]} already; subset and id together must be unique."
+                )
+            number_of[key] = number
+
+    def _from_columns(self, columns: Columns, n_rows: int) -> pa.Table:
+        """A table of the pairs among so many rows whose columns are all text."""
+        null = pa.nulls(n_rows, TEXT)
+        prompt: Array = pc.coalesce(null, *(columns.get(name, null) for name in PROMPT_COLUMNS))
+        texts = {
+            "chosen": columns.get("chosen", null),
+            "rejected": columns.get("rejected", null),
+            "prompt": prompt,
+        }
+        left_out = np.zeros(n_rows, dtype=bool)
+        for column in texts.values():
+            left_out |= column.is_null().to_numpy(zero_copy_only=False)
+        for row in np.flatnonzero(left_out).tolist():
+            missing = next(name for name, column in texts.items() if not column[row].is_valid)
+            self._leave_out(self._n_rows + row, f"{missing} is null")
+        numbers = np.arange(self._n_rows + 1, self._n_rows + n_rows + 1)
+        table = {
+            **texts,
+            "id": pc.coalesce(columns.get("id", null), pa.array(numbers).cast(TEXT)),
+            "subset": columns.get("subset", null).fill_null(self._default_subset),
+            "turns": null.fill_null(""),
+            **dict.fromkeys(MORE_COLUMNS, _no_more(n_rows)),
+        }
+        table["key"] = _keys(table["subset"], table["id"])
+        for name in MODEL_COLUMNS:
+            model = columns.get(name, null).fill_null(UNKNOWN)
+            table[name] = pc.if_else(pc.equal(model, _MISSPELLED), UNKNOWN, model)
+        found = pa.table({name: table[name] for name in SCHEMA.names}, schema=SCHEMA)
+        return found.filter(pa.array(~left_out)) if left_out.any() else found
+
+    def _from_rows(self, rows: Iterable[Row]) -> pa.Table:
+        """A table of the pairs among rows of any shape."""
+        pairs = []
+        for number, row in enumerate(rows, start=self._n_rows + 1):
+            missing = what_is_missing(row)
+            if missing:
+                self._leave_out(number - 1, missing)
+                continue
+            place = f"{self.name}, row {number}"
+            pairs.append(self._repair(_checked_row(row, place, self._default_subset, number)))
+        columns: dict[str, Array] = {
+            name: pa.array([pair[name] for pair in pairs], SCHEMA.field(name).type)
+            for name in SCHEMA.names
+            if name != "key"
+        }
+        columns["key"] = _keys(columns["subset"], columns["id"])
+        return pa.table({name: columns[name] for name in SCHEMA.names}, schema=SCHEMA)
+
+    def _repair(self, pair: dict[str, Any]) -> dict[str, Any]:
+        """Lone surrogates are no text: each becomes U+FFFD, and is counted."""
+        for name, value in pair.items():
+            if isinstance(value, list):
+                pair[name] = [self._repair(response) for response in value]
+            elif not value.isascii():
+                pair[name], count = _SURROGATES.subn(_MARK, value)
+                self._repaired += count if name != "turns" else 0  # they stand in the prompt too
+        return pair
+
+
+def without_surrogates(words: str) -> str:
+    """A text that can be shown.
+
+    >>> without_surrogates("a" + chr(0xD800)) == "a" + chr(0xFFFD)
+    True
+    """
+    return _SURROGATES.sub(_MARK, words)
+
+
+def _keys(subsets: Array, ids: Array) -> Array:
+    keys: Array = pc.binary_join_element_wise(subsets, ids, pa.scalar(":", TEXT))
+    return keys
+
+
+def _no_more(n_rows: int) -> Array:
+    offsets: Any = pa.array(np.zeros(n_rows + 1, np.int64))
+    return pa.LargeListArray.from_arrays(offsets, pa.array([], MORE.value_type))
+
+
+def _check_columns(batch: Batch, name: str) -> None:
+    if isinstance(batch, list):
+        present = set().union(*(row.keys() for row in batch))
+        messages = any(holds_messages(row.get("chosen")) for row in batch)
+    else:
+        present = set(batch.schema.names)
+        kind: Any = batch.schema.field("chosen").type if "chosen" in present else pa.null()
+        is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+        messages = is_list and pa.types.is_struct(kind.value_type)
+    missing = [column for column in ("chosen", "rejected") if column not in present]
+    if not messages and not present & set(PROMPT_COLUMNS):
+        missing.insert(0, "prompt")
+    if missing:
+        raise KnownError(
+            f"{name} has no column {' or '.join(missing)}; "
+            f"{', '.join(TEXT_COLUMNS)} are required, found {_listed(present)}."
+        )
+
+
+def _checked_row(row: Row, place: str, default_subset: str, number: int) -> dict[str, Any]:
+    """One row with every column of `SCHEMA` but the key: texts, and the further responses."""
+    found = pair_texts(row, place)
+    pair: dict[str, Any] = {column: getattr(found, column) for column in TEXT_COLUMNS}
+    pair["turns"] = json.dumps(found.turns, ensure_ascii=False) if found.turns else ""
+    for column in ("subset", *MODEL_COLUMNS):
+        value = row.get(column)
+        if value is None:
+            value = default_subset if column == "subset" else UNKNOWN
+        if not isinstance(value, str):
+            raise KnownError(f"{place}, column {column}: {type_name(value)}, must be text.")
+        pair[column] = value
+    models = models_of(row, found, place) or Models(
+        [pair["chosen_model"], *(None for _ in found.more_chosen)],
+        [pair["rejected_model"], *(None for _ in found.more_rejected)],
+    )
+    for side, names in models._asdict().items():
+        known = [UNKNOWN if name in (None, _MISSPELLED) else name for name in names]
+        pair[f"{side}_model"] = known[0]
+        more = zip(getattr(found, f"more_{side}"), known[1:], strict=True)
+        pair[f"more_{side}"] = [{"text": words, "model": name} for words, name in more]
+    row_id = number if row.get("id") is None else row["id"]
+    if isinstance(row_id, bool) or not isinstance(row_id, int | str):
+        raise KnownError(
+            f"{place}, column id: {type_name(row_id)}, must be a whole number or text."
+        )
+    return {"id": str(row_id), **pair}
+
+
+def _listed(names: set[str]) -> str:
+    listed = ", ".join(sorted(str(name)[:40] for name in names)[:12]) or "no columns"
+    return without_surrogates(listed)

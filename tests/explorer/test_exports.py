@@ -1,0 +1,350 @@
+import csv
+import json
+import tracemalloc
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from explorer.exports import (
+    BATCH_ROWS,
+    FORMATS,
+    METADATA,
+    UPSTREAM_COLUMNS,
+    Format,
+    export,
+    file_name,
+)
+from explorer.table import PairTable, Rows
+from scoring.errors import KnownError
+from scoring.pairs import SCHEMA, TEXT_COLUMNS, Pairs, PairSource, read_pairs
+from scoring.shapes import transcript
+from scoring.spec import Message
+
+TURNS = [Message("system", "Be brief."), Message("user", "Hi."), Message("assistant", "=Yes?")]
+SOURCE = PairSource("file", "mine.jsonl", None, "0123456789ab")
+
+
+def pair(number: object, **changed: Any) -> dict[str, Any]:
+    """A row of a checked table; turns: as messages, more_*: as (text, model)."""
+    texts = (*TEXT_COLUMNS, "chosen_model", "rejected_model")
+    row: dict[str, Any] = {name: f"{name} {number}" for name in texts}
+    row |= {"subset": "s", "id": str(number), "turns": (), "more_chosen": (), "more_rejected": ()}
+    row |= changed
+    if row["turns"]:
+        row["prompt"] = transcript(row["turns"])
+    row["turns"] = json.dumps(row["turns"], ensure_ascii=False) if row["turns"] else ""
+    for side in ("more_chosen", "more_rejected"):
+        row[side] = [{"text": text, "model": model} for text, model in row[side]]
+    return {**row, "key": f"{row['subset']}:{row['id']}"}
+
+
+def table_of(*rows: dict[str, Any], source: PairSource = SOURCE, chunk: int = 2) -> PairTable:
+    """A table in chunks, as they are after reading."""
+    chunks = [rows[begin : begin + chunk] for begin in range(0, len(rows), chunk)]
+    tables = [pa.Table.from_pylist([*each], schema=SCHEMA) for each in chunks]
+    return PairTable(Pairs(source, pa.concat_tables(tables)))
+
+
+def all_of(table: PairTable) -> Rows:
+    return np.arange(len(table))
+
+
+def written(
+    table: PairTable, form: Format, folder: Path, rows: Sequence[int] | None = None
+) -> Path:
+    path = folder / f"pairs.{form}"
+    list(export(table, all_of(table) if rows is None else np.array(rows), form, path))
+    return path
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().decode().split("\n") if line]
+
+
+def cells_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file, strict=True))
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+messages = st.builds(Message, st.sampled_from(["system", "user", "assistant"]), texts)
+models = texts.filter(lambda name: name != "unkown")  # is mended on reading
+Further = st.SearchStrategy[list[tuple[str, str]]]
+NONE_FURTHER: Further = st.just([])
+FURTHER: Further = st.lists(st.tuples(texts, models), max_size=2)
+
+
+def tables(further: Further) -> st.SearchStrategy[PairTable]:
+    """Tables of hostile texts. further: responses of a side besides the first."""
+    rows = st.builds(
+        pair,
+        texts | st.integers(-5, 10**20),
+        **dict.fromkeys(("subset", *TEXT_COLUMNS), texts),
+        **dict.fromkeys(("chosen_model", "rejected_model"), models),
+        turns=st.lists(messages, min_size=2, max_size=3) | st.just([]),
+        more_chosen=further,
+        more_rejected=further,
+    )
+    listed = st.lists(rows, min_size=1, max_size=5, unique_by=lambda row: row["key"])
+    return listed.map(lambda rows: table_of(*rows))
+
+
+@settings(max_examples=150, deadline=None)
+@given(tables(NONE_FURTHER) | tables(FURTHER))
+def test_parquet_comes_back_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, table: PairTable
+) -> None:
+    path = written(table, "parquet", tmp_path_factory.getbasetemp())
+    assert read_pairs(path).table.to_pylist() == table.arrow.to_pylist()
+
+
+@settings(max_examples=100, deadline=None)
+@given(tables(NONE_FURTHER))
+def test_jsonl_comes_back_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, table: PairTable
+) -> None:
+    path = written(table, "jsonl", tmp_path_factory.getbasetemp())
+    assert read_pairs(path).table.to_pylist() == table.arrow.to_pylist()
+
+
+@settings(max_examples=100, deadline=None)
+@given(tables(FURTHER))
+def test_csv_is_read_by_all_and_run_by_none(
+    tmp_path_factory: pytest.TempPathFactory, table: PairTable
+) -> None:
+    path = written(table, "csv", tmp_path_factory.getbasetemp())
+    rows = cells_of(path)
+    assert len(rows) == len(table) == len(read_pairs(path).table)
+    for row in rows:
+        for cell in row.values():
+            assert cell.lstrip()[:1] not in [*"=+-@＝＋－＠"]
+            assert "\0" not in cell
+
+
+def test_the_real_split_comes_back_as_upstreams_file(
+    real: PairTable, shared_data: Path, tmp_path: Path
+) -> None:
+    path = written(real, "parquet", tmp_path)
+    upstream = pq.read_table(shared_data / "reward-bench" / "filtered.parquet")
+    assert pq.read_table(path).cast(upstream.schema).equals(upstream)
+
+
+def test_parquet_has_upstreams_columns_and_types(tmp_path: Path) -> None:
+    schema = pq.read_schema(written(table_of(pair(1), pair(2)), "parquet", tmp_path))
+    assert tuple(schema.names) == UPSTREAM_COLUMNS
+    assert {*schema.types} == {pa.string(), pa.int64()}
+    assert schema.field("id").type == pa.int64()
+
+
+@pytest.mark.parametrize("row_id", ["007", "9" * 19, "９", "-1", "1\n", "", "x"])
+def test_ids_are_numbers_only_where_all_are(tmp_path: Path, row_id: str) -> None:
+    table = table_of(pair(1), pair(row_id))
+    assert pq.read_schema(written(table, "parquet", tmp_path)).field("id").type == pa.string()
+    assert [line["id"] for line in lines_of(written(table, "jsonl", tmp_path))] == ["1", row_id]
+    only = written(table, "jsonl", tmp_path, rows=[0])
+    assert lines_of(only)[0]["id"] == 1
+
+
+def test_conversations_make_lists_of_all_prompts_that_are_written(tmp_path: Path) -> None:
+    table = table_of(pair(1), pair(2, turns=TURNS))
+    first, second = pq.read_table(written(table, "parquet", tmp_path))["prompt"].to_pylist()
+    assert first == [{"role": "user", "content": "prompt 1"}]
+    assert second == [turn._asdict() for turn in TURNS]
+    alone = pq.read_table(written(table, "parquet", tmp_path, rows=[0]))
+    assert alone["prompt"].to_pylist() == ["prompt 1"]
+
+
+SEVERAL = pair(7, more_chosen=[("c2", "m2")], more_rejected=[("r2", "m3"), ("r3", "m4")])
+
+
+def test_further_responses_are_written_as_rewardbench_2_writes_them(tmp_path: Path) -> None:
+    one, seven = pq.read_table(written(table_of(pair(1), SEVERAL), "parquet", tmp_path)).to_pylist()
+    assert seven == {
+        "prompt": "prompt 7",
+        "chosen": ["chosen 7", "c2"],
+        "rejected": ["rejected 7", "r2", "r3"],
+        "models": ["chosen_model 7", "m2", "rejected_model 7", "m3", "m4"],
+        "num_correct": 2,
+        "num_incorrect": 3,
+        "total_completions": 5,
+        "subset": "s",
+        "id": 7,
+    }
+    assert one["chosen"] == ["chosen 1"]
+
+
+def test_a_line_of_jsonl_is_a_preference_with_its_prompt(tmp_path: Path) -> None:
+    (line,) = lines_of(written(table_of(pair(1, turns=TURNS)), "jsonl", tmp_path))
+    assert line == {
+        "prompt": [turn._asdict() for turn in TURNS],
+        "chosen": [{"role": "assistant", "content": "chosen 1"}],
+        "rejected": [{"role": "assistant", "content": "rejected 1"}],
+        "subset": "s",
+        "id": 1,
+        "chosen_model": "chosen_model 1",
+        "rejected_model": "rejected_model 1",
+    }
+
+
+def test_further_responses_are_a_line_for_each_chosen_with_each_rejected(tmp_path: Path) -> None:
+    path = written(table_of(pair(1), SEVERAL), "jsonl", tmp_path)
+    lines = lines_of(path)
+    ids = ["7-1-1", "7-1-2", "7-1-3", "7-2-1", "7-2-2", "7-2-3"]
+    assert [line["id"] for line in lines] == ["1", *ids]
+    fifth = lines[5]
+    assert (fifth["chosen"][0]["content"], fifth["chosen_model"]) == ("c2", "m2")
+    assert (fifth["rejected"][0]["content"], fifth["rejected_model"]) == ("r2", "m3")
+    assert len(read_pairs(path).table) == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("=HYPERLINK(1)", "'=HYPERLINK(1)"),
+        ("+1", "'+1"),
+        ("-1", "'-1"),
+        ("@SUM(1)", "'@SUM(1)"),
+        ("\t1", "'\t1"),
+        ("\r1", "'\r1"),
+        (" \n=1", "' \n=1"),
+        ("\x00=1", "'␀=1"),
+        ("\ufeff\u200b\u202e=1", "'\ufeff\u200b\u202e=1"),
+        ("\xa0\u3000＝1", "'\xa0\u3000＝1"),
+        ("＋1", "'＋1"),
+        ("－1", "'－1"),
+        ("＠1", "'＠1"),
+        ('a=1,"b"\r\nc', 'a=1,"b"\r\nc'),
+        ("\x1a\x7f\x1b[", "␚␡␛["),
+        ("", ""),
+        ("'=1", "'=1"),
+        ("\n1", "\n1"),
+    ],
+)
+def test_no_cell_is_a_formula(tmp_path: Path, text: str, cell: str) -> None:
+    everywhere = dict.fromkeys((*TEXT_COLUMNS, "chosen_model", "rejected_model", "subset"), text)
+    path = written(table_of(pair(text, **everywhere)), "csv", tmp_path)
+    (row,) = cells_of(path)
+    assert {value for name, value in row.items() if name != "key"} == {cell}
+    assert row["key"].startswith(cell)
+
+
+def test_csv_is_what_a_spreadsheet_expects(tmp_path: Path) -> None:
+    path = written(table_of(pair(1, turns=TURNS, chosen='a "b", c\nd')), "csv", tmp_path)
+    header, row = path.read_bytes().removesuffix(b"\r\n").split(b"\r\n")
+    assert header.startswith(b'\xef\xbb\xbf"key","subset","id","prompt"')
+    assert row.startswith(b'"s:1","s","1","System: Be brief.\n\nUser: Hi.')
+    assert b',"a ""b"", c\nd",' in row
+
+
+def test_further_responses_can_be_read_in_csv(tmp_path: Path) -> None:
+    first, second = cells_of(written(table_of(pair(1), SEVERAL), "csv", tmp_path))
+    assert (first["further_chosen"], first["further_rejected"]) == ("", "")
+    assert second["further_rejected"] == "[m3]\nr2\n\n[m4]\nr3"
+
+
+def test_our_reader_takes_csv_with_its_keys(demo: PairTable, tmp_path: Path) -> None:
+    assert PairTable(read_pairs(written(demo, "csv", tmp_path))).keys == demo.keys
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("rows", [[0], [4, 1, 0], [2, 3], [0, 1, 2, 3, 4]])
+def test_the_rows_are_written_in_the_order_given(
+    tmp_path: Path, form: Format, rows: list[int]
+) -> None:
+    table = table_of(*map(pair, range(5)))
+    kept = PairTable(read_pairs(written(table, form, tmp_path, rows)))
+    assert kept.keys == [table.keys[row] for row in rows]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_many_rows_go_through_in_batches(tmp_path: Path, form: Format) -> None:
+    number = 12_000
+    long = pa.array(["x" * 1_000] * number, pa.large_string())
+    ids = pa.array([str(row) for row in range(number)], pa.large_string())
+    none = pa.array([[]] * number, SCHEMA.field("more_chosen").type)
+    columns = dict.fromkeys(SCHEMA.names, long)
+    columns |= {"id": ids, "key": ids, "more_chosen": none, "more_rejected": none}
+    columns["turns"] = pa.array([""] * number, pa.large_string())
+    arrow = pa.table(columns, schema=SCHEMA)
+    table = PairTable(Pairs(SOURCE, pa.concat_tables([arrow.slice(0, 8_192), arrow.slice(8_192)])))
+    tracemalloc.start()
+    told = list(export(table, all_of(table)[1:], form, tmp_path / f"many.{form}"))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert told == [*range(BATCH_ROWS, number - 1, BATCH_ROWS), number - 1]
+    assert most < 30_000_000  # bytes; the texts are 84 MB
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_an_export_that_is_closed_leaves_nothing_new(tmp_path: Path, form: Format) -> None:
+    path = tmp_path / "pairs.out"
+    path.write_text("older")
+    table = table_of(*map(pair, range(BATCH_ROWS + 1)), chunk=500)
+    going = export(table, all_of(table), form, path)
+    assert next(going) == BATCH_ROWS
+    assert {each.name for each in tmp_path.iterdir()} == {"pairs.out", "pairs.out.part"}
+    going.close()
+    assert [each.name for each in tmp_path.iterdir()] == ["pairs.out"]
+    assert path.read_text() == "older"
+    assert list(export(table, all_of(table), form, path)) == [BATCH_ROWS, BATCH_ROWS + 1]
+    assert [each.name for each in tmp_path.iterdir()] == ["pairs.out"]
+    assert path.read_bytes() != b"older"
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, form: Format) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    table = table_of(pair(1))
+    for place in ("no folder/x", "folder", "file/x", "x" * 300):
+        with pytest.raises(KnownError, match=r"cannot be written: .*Choose another place"):
+            list(export(table, all_of(table), form, tmp_path / place))
+    assert {each.name for each in tmp_path.iterdir()} == {"file", "folder"}
+
+
+def test_what_cannot_be_exported_is_said(tmp_path: Path) -> None:
+    table = table_of(pair(1))
+    form: Any = "xlsx"
+    with pytest.raises(KnownError, match="can be csv, parquet, jsonl, not 'xlsx'"):
+        list(export(table, all_of(table), form, tmp_path / "x"))
+    with pytest.raises(KnownError, match="no pair to export"):
+        list(export(table, np.array([], dtype=np.int64), "csv", tmp_path / "x"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_parquet_says_where_its_pairs_are_from_and_how_they_were_chosen(tmp_path: Path) -> None:
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    table = table_of(pair(1), source=PairSource("hub", "org/name", "test", commit))
+    selection = ["search: é\n\ud800", "subset: s"]
+    list(export(table, all_of(table), "parquet", tmp_path / "x.parquet", selection))
+    metadata = pq.read_schema(tmp_path / "x.parquet").metadata
+    assert json.loads(metadata[METADATA]) == {
+        "source": f"org/name:test@{commit}",
+        "revision": commit,
+        "selection": selection,
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        (PairSource("hub", "allenai/reward-bench", "filtered", "0"), "reward-bench-filtered-2"),
+        (PairSource("file", "mine.jsonl", None, "0"), "mine-2"),
+        (PairSource("demo", "demo pairs", None, "0"), "demo-pairs-2"),
+        (PairSource("file", "..\\..\r\n<b>日本\0.csv", None, "0"), "b-2"),
+        (PairSource("file", "/etc/日本.csv", "../x", "0"), "pairs-x-2"),
+        (PairSource("file", ".parquet", None, "0"), "parquet-2"),
+        (PairSource("hub", "a/" + "v1.5" * 99, None, "0"), ("v1-5" * 99)[:60] + "-2"),
+    ],
+)
+def test_a_file_is_named_after_its_source(source: PairSource, name: str) -> None:
+    table = table_of(pair(1), pair(2), source=source)
+    for form in FORMATS:
+        assert file_name(table, all_of(table), form) == f"{name}-pairs.{form}"

@@ -1,0 +1,584 @@
+import csv
+import json
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from io import BytesIO, StringIO
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from huggingface_hub import close_session, constants
+
+from explorer.library import LONGEST_WANTED, Library, file_name, offers
+from explorer.settings import DEMO_PAIRS, Settings
+from explorer.sources import pair_shelf
+from scoring.errors import KnownError
+from scoring.hub import Hub, parse_hub_id
+from scoring.limits import Step
+from tests.hub_server import HubServer, Repo
+
+SECONDS = 20
+"""Longer than anything here takes; a wait that reaches it is a failure."""
+
+Row = dict[str, str]
+
+
+def rows(n: int, mark: str = "text") -> list[Row]:
+    return [
+        {"prompt": f"{mark} {number}", "chosen": "yes", "rejected": "no"} for number in range(n)
+    ]
+
+
+def jsonl(rows: list[Row]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def comma_separated(rows: list[Row]) -> bytes:
+    file = StringIO()
+    writer = csv.DictWriter(file, ["prompt", "chosen", "rejected"])
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue().encode()
+
+
+def parquet(rows: list[Row]) -> bytes:
+    file = BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), file)
+    return file.getvalue()
+
+
+ONE = Repo({"test.jsonl": jsonl(rows(3))})
+TWO = Repo({"data/raw.jsonl": jsonl(rows(5)), "data/filtered.jsonl": jsonl(rows(4))})
+NO_HUB = Repo(refusal=(500, ""))
+REPOS = {
+    "datasets/org/one": ONE,
+    "datasets/org/two": TWO,
+    "datasets/org/gated": Repo(refusal=(403, "GatedRepo")),
+    "datasets/org/late-gated": Repo(ONE.files, (403, "GatedRepo"), "resolve"),
+    "datasets/org/large": Repo({"test.jsonl": jsonl(rows(5000))}),
+    "datasets/org/long": Repo({"test.csv": comma_separated(rows(60))}),
+    "datasets/org/broken": Repo({"test.jsonl": b'{"prompt": "p",\n'}),
+    "datasets/org/odd": Repo({"test.csv": b"question,answer\nq,a\n"}),
+    "datasets/org/text": Repo({"data.txt": b"nothing to read"}),
+}
+
+
+@dataclass
+class World:
+    """A library beside a Hub, and the folder for files of a visitor's."""
+
+    library: Library
+    server: HubServer
+    folder: Path
+
+    @property
+    def data_asked(self) -> list[str]:
+        """The data files of which a byte was asked for."""
+        return [
+            request.path
+            for request in self.server.requests
+            if request.method == "GET" and "/resolve/" in request.path
+        ]
+
+    def file(self, name: str, content: bytes) -> Path:
+        path = self.folder / name
+        path.write_bytes(content)
+        return path
+
+
+Make = Callable[..., World]
+
+
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
+    """Makes a world with settings of one's own. Its owner has a token, which must not be sent."""
+    with HubServer(REPOS) as server:
+        monkeypatch.setattr(constants, "ENDPOINT", server.url)
+        template = server.url + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+        monkeypatch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", False)
+        monkeypatch.setenv("HF_TOKEN", "hf_secret")
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        close_session()
+
+        def world(**settings: object) -> World:
+            chosen = Settings(home=tmp_path / "home", **settings)  # type: ignore[arg-type]
+            hub = Hub(chosen.offline)
+            return World(Library(pair_shelf(chosen, hub), hub, chosen), server, tmp_path)
+
+        yield world
+        assert {request.authorization for request in server.requests} <= {None}
+    close_session()
+
+
+@pytest.fixture
+def world(make: Make) -> World:
+    return make(public=True)
+
+
+@dataclass
+class Told:
+    """The steps that were told; holds the load at the first of a kind until `go` is set."""
+
+    hold: str = ""
+    steps: list[Step] = field(default_factory=list)
+    held: threading.Event = field(default_factory=threading.Event)
+    go: threading.Event = field(default_factory=threading.Event)
+
+    def __call__(self, step: Step) -> None:
+        self.steps.append(step)
+        if step.doing == self.hold and not self.held.is_set():
+            self.held.set()
+            assert self.go.wait(SECONDS)
+
+    @property
+    def doing(self) -> list[str]:
+        """What was done, in order, each once."""
+        return list(dict.fromkeys(step.doing for step in self.steps))
+
+
+def refusal(library: Library, wanted: object) -> str:
+    with pytest.raises(KnownError) as error:
+        library.open(wanted)
+    return str(error.value)
+
+
+# What is offered.
+
+
+def test_every_offer_can_be_asked_for() -> None:
+    wanted = [offer.wanted for offer in offers()]
+    assert len(set(wanted)) == len(wanted) == 13
+    assert [name for name in wanted if parse_hub_id(name) is None] == ["demo"]
+    assert all(offer.label and offer.group and "icence" in offer.about for offer in offers())
+
+
+def test_the_offers_have_the_published_counts() -> None:
+    counts = {offer.wanted: offer.rows for offer in offers()}
+    prior = [offer.rows or 0 for offer in offers() if offer.group == "Prior sets"]
+    assert (len(prior), sum(prior)) == (9, 43_175)
+    assert counts["allenai/reward-bench:filtered"] == 2985
+    assert counts["allenai/reward-bench-2:test"] == 1865
+    assert counts["demo"] == len(DEMO_PAIRS.read_bytes().splitlines())
+
+
+# From the Hub.
+
+
+def test_a_dataset_is_fetched_and_found_from_then_on(world: World) -> None:
+    table = world.library.open("org/two:raw")
+    assert table.id == f"org/two:raw@{TWO.commit}"
+    assert len(table) == 5
+    assert world.library.find(table.id) is table
+    assert world.library.get(table.id) is table
+    assert table in world.library.all()
+    assert [path.rpartition("/")[2] for path in world.data_asked] == ["raw.jsonl"]
+
+
+def test_each_step_of_a_load_is_told(world: World) -> None:
+    told = Told()
+    table = world.library.open("org/one", told)
+    assert told.doing == ["asking", "fetching", "reading"]
+    assert told.steps[-1].done == len(table) == 3
+    size = len(ONE.files["test.jsonl"])
+    assert {step.total for step in told.steps if step.doing == "fetching"} == {size}
+
+
+@pytest.mark.parametrize("wanted", ["org/one", "org/one:test", " org/one:test@main\n"])
+def test_what_is_here_is_not_read_again(world: World, wanted: str) -> None:
+    table = world.library.open(wanted)
+    told = Told()
+    assert world.library.open(wanted, told) is table
+    assert told.doing == ["asking"]
+    assert len(world.data_asked) == 1
+
+
+@pytest.mark.parametrize("split", ["", ":test"])
+def test_a_pinned_dataset_that_is_here_asks_no_network(world: World, split: str) -> None:
+    table = world.library.open(f"org/one{split}")
+    world.server.requests.clear()
+    told = Told()
+    assert world.library.open(f"org/one{split}@{ONE.commit}", told) is table
+    assert (world.server.requests, told.steps) == ([], [])
+
+
+def test_a_dataset_of_the_start_is_not_loaded_again(make: Make) -> None:
+    world = make(pairs="org/two:raw")
+    world.library.shelf.fetch()
+    world.library.shelf.wait(SECONDS)
+    asked = len(world.data_asked)
+    assert world.library.open("org/two:raw") is world.library.get(None)
+    assert len(world.data_asked) == asked
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ("org/gated", "org/gated is gated"),
+        ("org/late-gated", "org/late-gated is gated"),
+        ("org/unknown", "There is no public dataset 'org/unknown' on the Hub"),
+        ("org/one@nowhere", "org/one has no revision 'nowhere'"),
+        ("org/two", "org/two:SPLIT; it has filtered, raw"),
+        ("org/two:test", "org/two:SPLIT; it has filtered, raw"),
+        ("org/text", "it has no file that can be read here"),
+    ],
+)
+def test_what_cannot_be_had_is_said_before_a_byte_is_fetched(
+    world: World, wanted: str, said: str
+) -> None:
+    before = world.library.all()
+    assert said in refusal(world.library, wanted)
+    assert world.data_asked == []
+    assert world.library.all() == before
+
+
+def test_what_is_too_large_is_said_before_a_byte_is_fetched(make: Make) -> None:
+    world = make(public=True, max_dataset_megabytes=0.1)
+    said = refusal(world.library, "org/large")
+    assert "org/large" in said
+    assert "0.1 MB" in said
+    assert world.data_asked == []
+    assert len(world.library.open("org/one")) == 3
+
+
+def test_too_many_rows_are_refused(make: Make) -> None:
+    world = make(public=True, max_rows=50)
+    assert "50" in refusal(world.library, "org/long")
+    assert len(world.library.open("org/one")) == 3
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"), [("org/broken", "line 1 is not JSON"), ("org/odd", "has no column")]
+)
+def test_what_is_malformed_leaves_the_rest_in_place(world: World, wanted: str, said: str) -> None:
+    table = world.library.open("org/one")
+    before = world.library.all()
+    assert said in refusal(world.library, wanted)
+    assert world.library.all() == before
+    assert world.library.get(table.id) is table
+
+
+def test_what_the_owner_starts_with_is_bound_by_no_limit(make: Make) -> None:
+    world = make(pairs="org/long", max_rows=10, max_dataset_megabytes=0.0001)
+    world.library.shelf.fetch()
+    world.library.shelf.wait(SECONDS)
+    assert len(world.library.get(None)) == 60
+
+
+def test_without_the_hub_one_is_told_what_can_be_done(make: Make) -> None:
+    library = make(offline=True).library
+    said = refusal(library, "org/one")
+    assert said.startswith("org/one is not on this machine, and the network is switched off.")
+    assert "Upload a file" in said
+
+
+def test_a_fetched_dataset_opens_without_the_hub(make: Make) -> None:
+    table = make().library.open("org/one")
+    again = make(offline=True)
+    assert again.library.open("org/one").id == table.id
+    assert again.library.open(table.id) is again.library.get(table.id)
+
+
+def test_a_hub_that_failed_is_asked_anew(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = make()
+    with monkeypatch.context() as patch, HubServer({"datasets/allenai/reward-bench": NO_HUB}) as no:
+        patch.setattr(constants, "ENDPOINT", no.url)
+        assert "try again when the Hub can be reached" in refusal(world.library, "org/one")
+    assert len(world.library.open("org/one")) == 3
+
+
+# Several visitors at once.
+
+
+def test_two_who_want_the_same_share_a_load(world: World) -> None:
+    first, second = Told(hold="reading"), Told(hold="reading")
+    with ThreadPoolExecutor(2) as pool:
+        tables = [pool.submit(world.library.open, "org/one", first)]
+        assert first.held.wait(SECONDS)
+        tables.append(pool.submit(world.library.open, "org/one@main", second))
+        second.go.set()
+        waits = not second.held.wait(0.5)
+        first.go.set()
+        assert tables[0].result(SECONDS) is tables[1].result(SECONDS)
+    assert waits
+    assert second.doing == ["asking"]
+    assert len(world.data_asked) == 1
+
+
+def test_one_who_waited_for_a_load_that_broke_loads_it_himself(world: World) -> None:
+    def gone(step: Step) -> None:
+        first(step)
+        if step.doing == "reading":
+            raise ConnectionError("the first visitor is gone")
+
+    first, second = Told(hold="reading"), Told(hold="asking")
+    with ThreadPoolExecutor(2) as pool:
+        broken = pool.submit(world.library.open, "org/one", gone)
+        assert first.held.wait(SECONDS)
+        table = pool.submit(world.library.open, "org/one", second)
+        assert second.held.wait(SECONDS)
+        second.go.set()
+        first.go.set()
+        assert isinstance(broken.exception(SECONDS), ConnectionError)
+        assert len(table.result(SECONDS)) == 3
+
+
+def test_a_third_load_at_once_is_refused_until_another_ends(world: World) -> None:
+    busy = [Told(hold="reading"), Told(hold="reading")]
+    with ThreadPoolExecutor(2) as pool:
+        loads = [
+            pool.submit(world.library.open, wanted, told)
+            for wanted, told in zip(("org/two:raw", "org/two:filtered"), busy, strict=True)
+        ]
+        assert all(told.held.wait(SECONDS) for told in busy)
+        assert "busy" in refusal(world.library, "org/one")
+        path = world.file("mine.jsonl", jsonl(rows(2)))
+        with pytest.raises(KnownError, match="busy"):
+            world.library.upload(path, "mine.jsonl")
+        assert world.library.open("demo").source.kind == "demo"
+        for told in busy:
+            told.go.set()
+        assert [len(load.result(SECONDS)) for load in loads] == [5, 4]
+    assert len(world.library.open("org/one")) == 3
+
+
+def test_failed_loads_give_their_places_back(world: World) -> None:
+    for _ in range(3):
+        assert "is not JSON" in refusal(world.library, "org/broken")
+    assert len(world.library.open("org/one")) == 3
+
+
+# Uploads.
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("a.parquet", parquet),
+        ("a.jsonl", jsonl),
+        ("a.csv", comma_separated),
+        ("A.CSV", comma_separated),
+    ],
+)
+def test_a_file_is_uploaded(world: World, name: str, write: Callable[[list[Row]], bytes]) -> None:
+    path = world.file(f"received{Path(name).suffix}", write(rows(7)))
+    told = Told()
+    table = world.library.upload(path, name, told)
+    assert (len(table), table.source.kind, table.source.name) == (7, "file", name)
+    assert told.doing == ["reading"]
+    path.unlink()
+    assert world.library.open(table.id) is table
+    assert world.server.requests == []
+
+
+def test_only_who_knows_the_id_sees_an_uploaded_file(world: World) -> None:
+    table = world.library.upload(world.file("x.jsonl", jsonl(rows(2))), "secret.jsonl")
+    assert world.library.find(table.id) is table
+    assert table not in world.library.all()
+    assert world.library.find("secret.jsonl") is None
+    assert world.library.find(f"secret.jsonl@{'0' * 12}") is None
+
+
+def test_the_same_file_is_the_same_table(world: World) -> None:
+    path = world.file("x.jsonl", jsonl(rows(2)))
+    assert world.library.upload(path, "a.jsonl") is world.library.upload(path, "a.jsonl")
+    assert world.library.upload(path, "b.jsonl") is not world.library.upload(path, "a.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("x.txt", b"text", "x.txt is not a file of pairs: its ending must be one of .parquet"),
+        ("x", jsonl(rows(1)), "x is not a file of pairs"),
+        ("x.jsonl", b"no JSON", "line 1 is not JSON"),
+        ("x.parquet", b"no parquet", "cannot be read as .parquet"),
+        ("x.csv", b"", "has no rows"),
+        ("x.csv", b"a,b\n1,2\n", "has no column"),
+    ],
+)
+def test_a_file_that_is_none_of_pairs_is_refused(
+    world: World, name: str, content: bytes, said: str
+) -> None:
+    before = world.library.all()
+    with pytest.raises(KnownError) as error:
+        world.library.upload(world.file(name, content), name)
+    assert said in str(error.value)
+    assert str(world.folder) not in str(error.value)
+    assert world.library.all() == before
+
+
+def test_a_file_above_the_limit_is_not_read(make: Make) -> None:
+    world = make(public=True, max_dataset_megabytes=0.01)
+    told = Told()
+    with pytest.raises(KnownError, match=r"big\.jsonl is 0\.1 MB large; at most 0\.01 MB"):
+        world.library.upload(world.file("x.jsonl", b"{" * 100_000), "big.jsonl", told)
+    assert told.steps == []
+
+
+def test_a_file_that_is_gone_is_said(world: World) -> None:
+    with pytest.raises(KnownError, match=r"There is no file gone\.csv"):
+        world.library.upload(world.folder / "x.csv", "gone.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("pairs.csv", "pairs.csv"),
+        ("../../etc/pairs.csv", "pairs.csv"),
+        ("C:\\mine\\pairs.csv", "pairs.csv"),
+        ("a\x00b\n\x1b[31m\u202epairs.csv", "ab[31mpairs.csv"),
+        ("\ud800.csv", "upload.csv"),
+        ("", "upload.csv"),
+        ("/", "upload.csv"),
+        ("Paare für Ärzte 对.csv", "Paare für Ärzte 对.csv"),
+        ("<b>x</b>.csv", "b>.csv"),
+        ("pairs.exe", "pairs.exe.csv"),
+    ],
+)
+def test_a_hostile_name_is_cut_to_what_can_be_shown(name: str, kept: str) -> None:
+    assert file_name(name, ".csv") == kept
+
+
+def test_a_long_name_is_cut_and_keeps_its_ending(world: World) -> None:
+    path = world.file("x.jsonl", jsonl(rows(2)))
+    name = world.library.upload(path, "n" * 10_000 + ".jsonl").source.name
+    assert (len(name), name[-8:]) == (80, "nn.jsonl")
+
+
+# What is kept.
+
+
+def small(world: World, mark: str) -> str:
+    """The id of an uploaded table of about 13 kB."""
+    path = world.file(f"{mark}.jsonl", jsonl(rows(20, mark * 600)))
+    return world.library.upload(path, path.name).id
+
+
+def test_the_least_recently_seen_are_dropped_and_those_of_the_start_never(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = (world := make(max_dataset_megabytes=0.02)).library
+    start = library.get(None)
+    first = small(world, "a")
+    room = int(3.5 * library.get(first).arrow.nbytes)
+    monkeypatch.setattr("explorer.library.LEAST_KEPT_BYTES", room)
+    second, third = small(world, "b"), small(world, "c")
+    assert library.find(first) is not None  # seen again, so the second is now the oldest
+    fourth = small(world, "d")
+    held = [library.find(item) is not None for item in (first, second, third, fourth)]
+    assert held == [True, False, True, True]
+    assert library.get(second) is start
+    assert library.get(start.id) is start
+    assert "once more if it is not here any more" in refusal(library, second)
+
+
+def test_a_table_larger_than_what_is_kept_is_shown_all_the_same(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("explorer.library.LEAST_KEPT_BYTES", 0)
+    content = comma_separated(rows(50))
+    world = make(max_dataset_megabytes=len(content) / 1e6)
+    table = world.library.upload(world.file("x.csv", content), "x.csv")
+    assert table.arrow.nbytes > 2 * len(content)
+    assert world.library.find(table.id) is table
+
+
+def test_much_more_than_a_few_tables_is_kept(world: World) -> None:
+    ids = [small(world, mark) for mark in "abcdefgh"]
+    assert all(world.library.find(item) for item in ids)
+
+
+# Whatever is asked for.
+
+
+def test_the_demo_is_always_here(make: Make) -> None:
+    world = make(pairs="org/one")
+    world.library.shelf.fetch()
+    world.library.shelf.wait(SECONDS)
+    demo = world.library.open("demo")
+    assert demo.source.kind == "demo"
+    assert world.library.open(demo.id) is world.library.get(demo.id) is demo
+    assert world.library.get(None) is not demo
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        None,
+        5,
+        1.5,
+        True,
+        b"demo",
+        [],
+        ["demo"],
+        {"id": 1},
+        object(),
+        "",
+        " \n",
+        "x",
+        "Demo pairs",
+        "x" * 10_000_000,
+        "org/one" * 1_000_000,
+        "../x",
+        "/etc/passwd",
+        "/etc/passwd.csv",
+        "~/x.jsonl",
+        "org/..",
+        "org/one:a:b",
+        "https://huggingface.co/datasets/org/one",
+        "\x00",
+        "\ud800",
+        "org/one\x00",
+        "../" * 40 + "etc/passwd",
+        "mine.jsonl@0123456789ab",
+    ],
+)
+def test_a_hostile_wish_is_refused_in_a_sentence(world: World, wanted: object) -> None:
+    said = refusal(world.library, wanted)
+    assert "org/name:split@revision" in said
+    assert len(said) < 500
+    assert said.encode()
+    assert world.library.find(wanted) is None
+    assert world.library.get(wanted) is world.library.get(None)
+    assert world.server.requests == []
+
+
+def test_a_wish_as_long_as_allowed_is_still_looked_at(world: World) -> None:
+    with pytest.raises(KnownError):
+        world.library.open("x" * LONGEST_WANTED)
+    assert len(world.library.open(" " * (LONGEST_WANTED - 7) + "org/one")) == 3
+
+
+def test_a_path_is_read_on_ones_own_machine_only(make: Make) -> None:
+    own, public = make(), make(public=True)
+    path = str(own.file("mine.jsonl", jsonl(rows(2))))
+    table = own.library.open(path)
+    assert (len(table), table.source.name) == (2, "mine.jsonl")
+    assert own.library.open(path) is table
+    assert path not in refusal(public.library, path + "x" * 50)
+    assert "is not here" in refusal(public.library, path)
+
+
+def test_what_lies_on_a_public_machine_is_not_told_from_what_does_not(world: World) -> None:
+    path = world.file("x.csv", comma_separated(rows(2)))
+    missing = path.with_name("y.csv")
+    there = refusal(world.library, str(path)).replace(repr(str(path)[:40]), "")
+    assert there == refusal(world.library, str(missing)).replace(repr(str(missing)[:40]), "")
+
+
+@pytest.mark.parametrize("name", ["none.csv", "folder.csv"])
+def test_a_path_that_is_no_file_is_said(make: Make, name: str) -> None:
+    world = make()
+    (world.folder / "folder.csv").mkdir()
+    path = world.folder / name
+    assert refusal(world.library, str(path)) == f"There is no file {path}."
+
+
+def test_a_file_that_is_too_large_is_refused_on_ones_own_machine_too(make: Make) -> None:
+    world = make(max_dataset_megabytes=0.001)
+    path = world.file("big.jsonl", jsonl(rows(100)))
+    assert "EXPLORER_MAX_DATASET_MB" in refusal(world.library, str(path))

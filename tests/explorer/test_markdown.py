@@ -1,0 +1,236 @@
+"""Rendered Markdown does what Markdown does, and nothing that a hostile text wants of it."""
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from explorer.markdown import DEEPEST, LONGEST, rendered
+from explorer.table import PairTable
+from tests.conftest import ROOT
+
+TAGS = {
+    *("p", "a", "em", "strong", "s", "code", "pre", "br", "hr", "ul", "ol", "li", "blockquote"),
+    *("table", "thead", "tbody", "tr", "th", "td"),
+}
+ATTRIBUTES = {
+    "p": {"class": r"h[1-6]"},
+    "a": {"href": r".+", "target": "_blank", "rel": "noopener noreferrer nofollow"},
+    "ol": {"start": r"\d+"},
+    "th": {"style": "text-align:(left|right|center)"},
+    "td": {"style": "text-align:(left|right|center)"},
+}
+
+
+class Reading(HTMLParser):
+    """The tags, links and text of some HTML; complains about what must not be in it."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.words = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in TAGS
+        for name, value in attrs:
+            assert re.fullmatch(ATTRIBUTES[tag][name], value or "", re.DOTALL), (tag, name, value)
+        self.tags.append(tag)
+        if tag == "a":
+            values = dict(attrs)
+            assert values.keys() == {"href", "target", "rel"}
+            self.links.append(values["href"] or "")
+            assert urlsplit(self.links[-1]).scheme in ("http", "https", "mailto")
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(f"a comment: {data[:80]}")
+
+    def handle_decl(self, decl: str) -> None:
+        raise AssertionError(f"a declaration: {decl[:80]}")
+
+    def handle_pi(self, data: str) -> None:
+        raise AssertionError(f"an instruction: {data[:80]}")
+
+
+def read(text: str) -> Reading:
+    html = rendered(text)
+    assert html is not None
+    return Reading(html)
+
+
+ATTACKS = [
+    "<script>window.hacked = 1</script>",
+    "<img src=x onerror=window.hacked=1>",
+    "a <img src=x onerror=window.hacked=1> b",
+    "<svg/onload=alert(1)>",
+    "<!-- <script> --> <!DOCTYPE x> <?php ?> <![CDATA[x]]>",
+    "<div\n\n<b onclick='x'>unclosed",
+    "<a href='javascript:alert(1)'>x</a>",
+    "<iframe src=//e.org>\n<style>*{display:none}</style>\n<base href=//e.org>",
+    "</div></section><h1>out</h1>",
+    "[x](javascript:alert(1))",
+    "[x](JaVaScRiPt:alert(1))",
+    "[x](<javascript:alert(1)>)",
+    "[x]( \tjavascript:alert(1))",
+    "[x](\x01javascript:alert(1))",
+    "[x](java\u0000script:alert(1))",
+    "[x](&#106;avascript:alert(1))",
+    "[x](&#x6A&#x61&#x76&#x61script:alert(1))",
+    "[x](javascript&colon;alert(1))",
+    "[x](java&Tab;script:alert(1))",
+    "[x](\\javascript:alert(1))",
+    "[x](vbscript:msgbox(1))",
+    "[x](data:text/html;base64,PHNjcmlwdD4=)",
+    "[x](data:image/svg+xml,<svg onload=alert(1)>)",
+    "[x](file:///etc/passwd)",
+    "[x](//e.org/a) [y](/etc) [z](#top) [w](?theme=x) [v](x:y)",
+    '[x](http://e.org/"onmouseover="alert(1) "title\\" onclick=alert(1)")',
+    "[x](http://e.org/'><script>alert(1)</script>)",
+    "<javascript:alert(1)> <data:text/html,x> <vbscript:x> <x:y>",
+    "<http://e.org/\"onclick='x'>",
+    "[x]: javascript:alert(1)\n\n[x] [x][x] [y][x]",
+    "[x]: <data:text/html,a> 'title'\n\n![x] [x]",
+    "![x](http://e.org/a.png)",
+    "![x](javascript:alert(1)) ![y](data:image/png;base64,AAAA)",
+    '![<b>](http://e.org/a.png "\\"><script>")',
+    "[![x](http://e.org/a.png)](http://e.org)",
+    "![a][b]\n\n[b]: http://e.org/a.png",
+    "```<script>\n<img src=x>\n```",
+    '```" onclick="alert(1)\nx\n```',
+    "`<img src=x onerror=alert(1)>`",
+    "|<b>|[x](javascript:1)|\n|:-|-:|\n|<img src=x>|![y](http://e.org/y)|",
+    "&lt;script&gt; &#60;img src=x&#62; &quot; &amp;lt;",
+    "# <script>\n<h1>\n===",
+    "$$\\frac{1}{2}$$ \\(x\\) $\\href{javascript:alert(1)}{z}$",
+    "${alert(1)} {{constructor}}",
+    "a\x00b \u202e c \ufeff",
+    "~~<s>~~ **<b>** *<i>*",
+]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_an_attack_stays_text(attack: str) -> None:
+    reading = read(attack)
+    assert all(link.startswith(("http://e.org", "https://")) for link in reading.links)
+
+
+PARTS = [
+    *"[]()<>!*_`~#|-+=&;:\"'\\ \n\tax1",
+    *("http://e.org", "javascript:", "data:", "<img ", "<!--", "    ", "&#106;", "![", "](", "|-|"),
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(PARTS), max_size=40).map("".join))
+def test_only_harmless_tags_come_out_whatever_goes_in(text: str) -> None:
+    read(text)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet=st.characters(categories=["L", "N"]), max_size=80))
+def test_words_stay_words(text: str) -> None:
+    assert read(text).words.strip() == text
+
+
+def test_html_and_images_are_shown_as_they_are_written() -> None:
+    words = "a <b>bold</b> ![a *cat*](http://e.org/cat.png)"
+    reading = read(words)
+    assert reading.words.strip() == words
+    assert reading.tags == ["p"]
+
+
+def test_a_reference_is_shown_as_it_is_written() -> None:
+    # Else each short use of one long address would repeat it.
+    words = "[a]: http://e.org/long\n\n[a]"
+    assert read(words).words.split() == words.split()
+
+
+def test_links_to_pages_and_addresses_open_a_page_of_their_own() -> None:
+    reading = read("[x](https://e.org/?a=1&b=2) <http://e.org> <me@e.org> [y](MAILTO:me@e.org)")
+    assert reading.links == [
+        "https://e.org/?a=1&b=2",
+        "http://e.org",
+        "mailto:me@e.org",
+        "MAILTO:me@e.org",
+    ]
+
+
+def test_markdown_is_rendered() -> None:
+    text = "# One\n\nTwo\n---\n\n- *a*\n- **b**\n\n3. ~~c~~\n\n> `d`\n\n|e|\n|:-|\n|f|\n\n"
+    html = rendered(text + "```py\ng < 1\n```")
+    assert html is not None
+    reading = Reading(html)
+    assert set(reading.tags) == TAGS - {"a", "br", "hr"}
+    assert '<p class="h1">One</p>' in html and '<p class="h2">Two</p>' in html
+    assert "<pre><code>g &lt; 1\n</code></pre>" in html
+
+
+def test_line_ends_are_kept() -> None:
+    assert read("a\nb").tags == ["p", "br"]
+
+
+@pytest.mark.parametrize("depth", range(1, DEEPEST + 20, 3))
+def test_a_deep_text_is_whole_or_not_rendered(depth: int) -> None:
+    for mark in ("> ", "- "):
+        html = rendered(mark * depth + "deepest")
+        assert html is None or "deepest" in html
+        assert depth > DEEPEST // 3 or html is not None
+
+
+def test_a_text_beyond_the_limit_is_not_rendered() -> None:
+    assert rendered("a" * LONGEST) is not None
+    assert rendered("a" * (LONGEST + 1)) is None
+
+
+HUGE = {
+    "open brackets": "[" * LONGEST,
+    "open images": "![" * (LONGEST // 2),
+    "open links": "[a](" * (LONGEST // 4),
+    "open references": "[a][" * (LONGEST // 4),
+    "nested brackets": "[" * (LONGEST // 2) + "]" * (LONGEST // 2),
+    "quotes in quotes": ">" * 10_000 + "a",
+    "lists in lists": "- " * (LONGEST // 2),
+    "indented lists": "".join(" " * 2 * depth + "- a\n" for depth in range(300)),
+    "stars": "*a " * (LONGEST // 3),
+    "stars and lines": "*_" * (LONGEST // 2),
+    "backticks": "".join("`" * n + " " for n in range(440)),
+    "open tags": "<" * LONGEST,
+    "open comments": "<!--" * (LONGEST // 4),
+    "entities": "&" * LONGEST,
+    "a wide and long table": "|a" * 1000 + "|\n" + "|-" * 1000 + "|\n" + "b\n" * 45_000,
+    "long parentheses": "[a](" + "(" * (LONGEST - 4),
+    "one address used often": "[a]: http://x/" + "y" * 40_000 + "\n\n" + "[a] " * 12_000,
+}
+TIMED = """
+import sys
+from tests.explorer.test_markdown import HUGE, Reading, rendered
+html = rendered(HUGE[sys.argv[1]][:100_000])
+assert html is None or len(html) < 2_000_000, len(html)
+"""
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_nothing_hangs_the_renderer_or_swells(name: str) -> None:
+    # A limit that only what would never end can reach.
+    command = [sys.executable, "-c", TIMED, name]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_real_split_is_rendered(real: PairTable) -> None:
+    for row in range(0, len(real), 25):
+        cells = real.cells(row)
+        for name in ("prompt", "chosen", "rejected"):
+            read(cells[name])

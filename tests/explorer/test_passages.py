@@ -1,0 +1,83 @@
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.diffs import Span
+from explorer.passages import Piece, Shown, pieces, visible
+
+spans = st.lists(st.builds(Span, st.text(min_size=1, max_size=6), st.booleans()), max_size=12)
+
+
+@st.composite
+def marked(draw: st.DrawFn) -> tuple[str, list[Span], list[tuple[int, int]]]:
+    """A text, the same as spans, and hits in it that are in order and do not overlap."""
+    cut = draw(spans)
+    text = "".join(span.text for span in cut)
+    edges = sorted(draw(st.sets(st.integers(0, len(text)), max_size=8)))
+    hits = list(pairwise(edges))
+    return text, cut, hits[:: draw(st.sampled_from([1, 2]))]
+
+
+@given(marked())
+def test_every_character_is_marked_as_its_span_and_hit_say(
+    given_marks: tuple[str, list[Span], list[tuple[int, int]]],
+) -> None:
+    text, cut, hits = given_marks
+    found = pieces(text, cut, hits)
+    assert "".join(piece.text for piece in found) == text
+    assert all(piece.text for piece in found)
+    changed = [not span.same for span in cut for _ in span.text]
+    hit = [any(start <= place < end for start, end in hits) for place in range(len(text))]
+    assert [piece.changed for piece in found for _ in piece.text] == changed
+    assert [piece.hit for piece in found for _ in piece.text] == hit
+
+
+def test_a_text_without_marks_is_one_piece() -> None:
+    assert pieces("a dog") == [Piece("a dog", changed=False, hit=False)]
+    assert pieces("") == []
+
+
+def test_a_hit_across_a_change_is_cut_where_the_change_begins_and_ends() -> None:
+    assert pieces("abcd", [Span("a", True), Span("bc", False), Span("d", True)], [(0, 2)]) == [
+        Piece("a", changed=False, hit=True),
+        Piece("b", changed=True, hit=True),
+        Piece("c", changed=True, hit=False),
+        Piece("d", changed=False, hit=False),
+    ]
+
+
+@given(st.text())
+def test_joined_the_shown_text_is_the_text(text: str) -> None:
+    assert "".join(shown.text for shown in visible(text)) == text
+
+
+@given(st.text())
+def test_nothing_that_takes_no_ink_is_left_without_a_sign(text: str) -> None:
+    for shown in visible(text):
+        written = shown.sign or shown.text
+        assert written.removesuffix("\t").replace("→\t", "").replace("¶\n", "").isprintable()
+        assert " " not in written
+
+
+def test_spaces_tabs_and_line_ends_have_signs_that_keep_the_layout() -> None:
+    shown = visible("a  b\tc\n\nd\r\n")
+    assert "".join(each.sign or each.text for each in shown) == "a··b→\tc¶\n¶\ndU+000D¶\n"
+    assert all(not each.name for each in shown)
+
+
+def test_what_cannot_be_seen_is_named() -> None:
+    hidden = {
+        "\u00a0": "NO-BREAK SPACE",
+        "\u200b": "ZERO WIDTH SPACE",
+        "\u200d": "ZERO WIDTH JOINER",
+        "\u202e": "RIGHT-TO-LEFT OVERRIDE",
+        "\ufeff": "ZERO WIDTH NO-BREAK SPACE",
+        "\u3164": "HANGUL FILLER",
+        "\ufe0f": "VARIATION SELECTOR-16",
+        "\U000e0041": "TAG LATIN CAPITAL LETTER A",
+        "\x00": "",
+    }
+    for character, name in hidden.items():
+        sign = f"U+{ord(character):04X}"
+        assert visible(f"a{character}b") == [Shown("a"), Shown(character, sign, name), Shown("b")]

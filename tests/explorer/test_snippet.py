@@ -1,0 +1,238 @@
+import ast
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from explorer.exports import export, file_name
+from explorer.settings import ROOT
+from explorer.snippet import MOST_RUNS, WIDTH, snippet
+from explorer.table import PairTable
+from scoring.pairs import SCHEMA, TEXT_COLUMNS, Pairs, PairSource, read_pairs
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+HUB = PairSource("hub", "allenai/reward-bench", "filtered", COMMIT)
+
+Raw = dict[str, Any]
+
+
+def pair(number: int, **changed: object) -> Raw:
+    return {**{name: f"{name} {number}" for name in TEXT_COLUMNS}, "id": number, **changed}
+
+
+def table_of(number: int, source: PairSource = HUB, left_out: tuple[int, ...] = ()) -> PairTable:
+    """A table of so many pairs, as it would be after reading."""
+    more: Raw = {"more_chosen": [], "more_rejected": []}
+    blank = dict.fromkeys(SCHEMA.names, "") | more
+    rows = [blank | {name: str(row) for name in ("key", "id")} for row in range(number)]
+    return PairTable(Pairs(source, pa.Table.from_pylist(rows, schema=SCHEMA), (), left_out))
+
+
+def written(path: Path, rows: Sequence[Raw]) -> Path:
+    match path.suffix.lower():
+        case ".parquet":
+            pq.write_table(pa.Table.from_pylist([*rows]), path)
+        case ".csv":
+            with path.open("w", encoding="utf-8", newline="") as file:
+                writer = csv.DictWriter(file, rows[0].keys())
+                writer.writeheader()
+                writer.writerows(rows)
+        case ".json":
+            path.write_text(json.dumps([*rows]), encoding="utf-8")
+        case _:
+            lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+            path.write_text("\n\n".join(lines), encoding="utf-8")
+    return path
+
+
+def said(table: PairTable, rows: Sequence[int], filters: Sequence[str] = ()) -> str:
+    return snippet(table, np.array(rows, dtype=np.int64), filters)
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs a snippet in a folder; the rows that it leaves in `pairs`."""
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+
+    def run_in(folder: Path, program: str) -> list[Raw]:
+        monkeypatch.chdir(folder)
+        names: dict[str, Any] = {}
+        exec(compile(program, "snippet", "exec"), names)
+        return list(names["pairs"])
+
+    return run_in
+
+
+def test_a_part_of_a_hub_dataset_is_its_rows_at_its_commit() -> None:
+    program = said(table_of(2985), [7, 9, 10, *range(2206, 2370)], ["subset: hep-go"])
+    assert program.splitlines() == [
+        "from datasets import load_dataset",
+        "",
+        f"# 167 of the 2,985 pairs of allenai/reward-bench:filtered@{COMMIT}",
+        "# - subset: hep-go",
+        "pairs = load_dataset(",
+        f"    'allenai/reward-bench', split='filtered', revision='{COMMIT}'",
+        ")",
+        "rows = [7, 9, 10, *range(2206, 2370)]",
+        "pairs = pairs.select(rows)",
+        "assert len(pairs) == 167",
+    ]
+
+
+def test_the_whole_table_is_not_selected_from() -> None:
+    program = said(table_of(20), range(20))
+    assert "rows" not in program
+    assert program.endswith("\nassert len(pairs) == 20\n")
+
+
+def rows_in(program: str) -> list[int]:
+    """The row numbers that a snippet selects."""
+    (rows,) = [
+        ast.unparse(each.value)
+        for each in ast.parse(program).body
+        if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "rows"
+    ]
+    return list(eval(rows))
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.integers(0, 999), max_size=400, unique=True),
+    st.sets(st.integers(0, 999), max_size=5),
+    st.booleans(),
+)
+def test_the_rows_are_those_of_the_source(
+    wanted: list[int], left_out: set[int], in_order: bool
+) -> None:
+    read = [number for number in range(1000) if number not in left_out]
+    rows = [read.index(number) for number in wanted if number not in left_out]
+    rows = sorted(rows) if in_order else rows
+    program = said(table_of(len(read), left_out=tuple(sorted(left_out))), rows)
+    assert rows_in(program) == [read[row] for row in rows]
+    assert all(len(line) <= WIDTH for line in program.splitlines())
+
+
+@pytest.mark.parametrize("left_out", [(0,), (3,), (20,)])
+def test_a_whole_table_that_lacks_a_row_of_its_source_is_selected(left_out: tuple[int]) -> None:
+    program = said(table_of(20, left_out=left_out), range(20))
+    assert rows_in(program) == [number for number in range(21) if number != left_out[0]]
+
+
+HOSTILE: dict[str, Raw] = {
+    "texts": pair(1, prompt="NA", chosen="a\r\nb\rc", rejected='=1, "q"\n'),
+    "unicode": pair(2, chosen="naïve 日本 🌈\u2028\u0085", rejected=" \t x "),
+}
+NAMES = ["mine.parquet", "mine.jsonl", "mine.json", "mine.csv", "MINE.CSV", "a [x]*'\"?.jsonl"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("places", [[0, 2, 4, 5, 6], [1], range(8)])
+def test_run_on_a_file_it_gives_the_selected_pairs(
+    tmp_path: Path, run: Any, name: str, places: Sequence[int]
+) -> None:
+    rows = [pair(0), *HOSTILE.values(), *map(pair, range(3, 8))]
+    table = PairTable(read_pairs(written(tmp_path / name, rows)))
+    found = run(tmp_path, said(table, places))
+    assert [[row[name] for name in TEXT_COLUMNS] for row in found] == [
+        [table.cells(place)[name] for name in TEXT_COLUMNS] for place in places
+    ]
+
+
+@pytest.mark.parametrize("name", ["mine.parquet", "mine.jsonl", "mine.json"])
+@pytest.mark.parametrize("places", [[0, 1], [2], range(4)])
+def test_rows_left_out_on_reading_are_counted(
+    tmp_path: Path, run: Any, name: str, places: Sequence[int]
+) -> None:
+    rows = [pair(0), pair(1, chosen=None), pair(2), pair(3), pair(4, prompt=None), pair(5)]
+    table = PairTable(read_pairs(written(tmp_path / name, rows)))
+    found = run(tmp_path, said(table, places))
+    assert [row["id"] for row in found] == [[0, 2, 3, 5][place] for place in places]
+
+
+def test_run_on_the_demo_it_gives_the_selected_pairs(demo: PairTable, run: Any) -> None:
+    rows = [3, 4, 5, len(demo) - 1]
+    found = run(ROOT, said(demo, rows))
+    assert [f"{row['subset']}:{row['id']}" for row in found] == [demo.keys[row] for row in rows]
+
+
+def test_a_scattered_selection_is_loaded_from_its_export(tmp_path: Path, run: Any) -> None:
+    table = table_of(2 * MOST_RUNS + 2)
+    rows = np.arange(0, len(table), 2)
+    program = snippet(table, rows, [])
+    assert f"'{file_name(table, rows, 'parquet')}'" in program
+    list(export(table, rows, "parquet", tmp_path / file_name(table, rows, "parquet")))
+    assert [row["id"] for row in run(tmp_path, program)] == rows.tolist()
+    assert len(rows_in(snippet(table, rows[:-1], []))) == MOST_RUNS
+
+
+def test_no_rows_are_no_pairs(tmp_path: Path, run: Any) -> None:
+    table = PairTable(read_pairs(written(tmp_path / "mine.jsonl", [pair(0)])))
+    assert run(tmp_path, said(table, [])) == []
+
+
+hostile = st.text(st.characters(), max_size=30) | st.sampled_from(
+    [
+        "# coding: utf-7 +AAo-import os",
+        "-*- coding: utf-16 -*-",
+        "\nimport os",
+        "a\rimport os",
+        "a\x0cimport os",
+        "\u2028import os\u2029\x85\x0b\x1c",
+        "'''\"\"\"\\",
+        "\ud800\u202e\x00",
+        "{source} %s",
+        "x" * 10_000,
+        "\0" * 10_000,
+    ]
+)
+
+
+def statements(program: str) -> list[str]:
+    """What a file of that text runs; read as bytes, so that a coding cookie counts."""
+    return [ast.dump(each) for each in ast.parse(program.encode("utf-8")).body]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(hostile, max_size=3))
+def test_filters_never_leave_their_comments(filters: list[str]) -> None:
+    table = table_of(3)
+    program = said(table, [1], filters)
+    assert statements(program) == statements(said(table, [1]))
+    comments = [line for line in program.split("\n") if line.startswith("# - ")]
+    assert len(comments) == len(filters)
+    assert all(len(line) <= 204 for line in comments)
+    assert all(line.isprintable() for line in program.split("\n"))
+
+
+def test_filters_can_be_read() -> None:
+    program = said(table_of(3), [1], ["search: “naïve” 日本", "two\nlines", "x" * 300])
+    assert "\n# - search: “naïve” 日本\n# - two\\nlines\n# - xxx" in program
+
+
+@settings(max_examples=200, deadline=None)
+@given(hostile, hostile, st.sampled_from([".jsonl", ".CSV", ".parquet", ".json"]))
+def test_names_never_leave_their_literals(name: str, split: str, suffix: str) -> None:
+    for source in (
+        PairSource("hub", name, split, COMMIT),
+        PairSource("file", f"{name}{suffix}", None, "0123456789ab"),
+    ):
+        program = said(table_of(3, source), [1], [split])
+        imported, load, select, rows, check = ast.parse(program.encode("utf-8")).body
+        assert isinstance(load, ast.Assign)
+        assert isinstance(load.value, ast.Call)
+        values = [*load.value.args, *(each.value for each in load.value.keywords)]
+        literals = [ast.literal_eval(value) for value in values]
+        if source.kind == "hub":
+            assert literals == [name, split, COMMIT]
+        other = ast.parse(said(table_of(3), [1]))
+        kept = [imported, select, rows, check]
+        plain = [each for place, each in enumerate(other.body) if place != 1]
+        assert [*map(ast.dump, kept)] == [*map(ast.dump, plain)]

@@ -1,0 +1,47 @@
+"""Reads the HTML that a view made, as a browser would."""
+
+from collections import defaultdict
+from html.parser import HTMLParser
+
+
+class HtmlReading(HTMLParser):
+    """The elements of some HTML, and the text in them.
+
+    Every element must be one of `tags`, and closed in the order in which it was opened.
+
+    words: all text. of_class: class -> the text of each element that has it.
+    attributes: (tag, name) -> the values, in their order.
+    """
+
+    def __init__(self, html: str, tags: set[str]) -> None:
+        super().__init__(convert_charrefs=True)
+        self.words = ""
+        self.of_class: dict[str, list[str]] = defaultdict(list)
+        self.attributes: dict[tuple[str, str], list[str]] = defaultdict(list)
+        self._tags = tags
+        self._open: list[tuple[str, list[str], int]] = []
+        self.feed(html)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in self._tags
+        for name, value in attrs:
+            assert not name.startswith("on")
+            self.attributes[tag, name].append(value or "")
+        self._open.append((tag, (dict(attrs).get("class") or "").split(), len(self.words)))
+
+    def handle_endtag(self, tag: str) -> None:
+        opened, classes, start = self._open.pop()
+        assert opened == tag
+        for name in classes:
+            self.of_class[name].append(self.words[start:])
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(f"a comment: {data}")
+
+    def handle_decl(self, decl: str) -> None:
+        raise AssertionError(f"a declaration: {decl}")

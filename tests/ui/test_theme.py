@@ -1,0 +1,42 @@
+"""What the theme adds to a figure."""
+
+import json
+
+import pytest
+
+from explorer.figures import length_figure, margin_figure, small_multiples
+from explorer.lengths import Histogram, SubsetHistograms
+from explorer.ui.theme import CHOSEN, PROMPT, REJECTED, painted
+
+BOTH = Histogram([0, 5, 10], {"chosen": [1, 2], "rejected": [2, 1]}, 0, 9)
+PROMPTS = Histogram([0, 5, 10], {"prompt": [1, 2]}, 0, 9)
+
+
+def test_traces_are_painted_by_what_they_count() -> None:
+    chosen, rejected = painted(length_figure(BOTH, "responses", "chars")).data
+    assert (chosen.marker.color, rejected.line.color) == (CHOSEN, REJECTED)
+    (prompt,) = painted(length_figure(PROMPTS, "prompt", "chars")).data
+    assert prompt.marker.color == PROMPT
+    assert {trace.marker.color for trace in painted(margin_figure([1, -1])).data} == {
+        CHOSEN,
+        REJECTED,
+    }
+
+
+def test_what_is_selected_is_a_shade_and_zero_a_line() -> None:
+    found = Histogram([-5, 0, 5], {"difference": [1, 2]}, -5, 4)
+    shade, line = painted(length_figure(found, "difference", "chars", (0, 4))).layout.shapes
+    assert (shade.line.width, line.line.width) == (0, 1)
+    assert shade.fillcolor
+    assert not line.fillcolor
+
+
+@pytest.mark.parametrize("n", [1, 23])
+def test_a_figure_of_many_charts_keeps_its_own_height_and_few_ticks(n: int) -> None:
+    found = SubsetHistograms({f"s{i}": BOTH for i in range(n)}, 0)
+    drawn = small_multiples(found, "responses", "chars")
+    layout = json.loads(painted(drawn, 260).to_json())["layout"]
+    assert layout["height"] == drawn.layout.height
+    axes = [axis for name, axis in layout.items() if name.startswith("yaxis")]
+    assert [axis["nticks"] for axis in axes] == [3] * n
+    assert painted(length_figure(BOTH, "responses", "chars"), 300).layout.height == 300
