@@ -1,7 +1,7 @@
 // What is pressed in HTML that the server wrote becomes an event of its part's relay, one at a time.
 (() => {
   const WAIT = 15000;
-  const kept = new Map();
+  const kept = new Map([["facets", innerWidth > 900]]);
 
   const next = (part) => {
     clearTimeout(part.explorerWaits);

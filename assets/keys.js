@@ -41,7 +41,8 @@
     const field = event.target.closest("input, textarea, select, [contenteditable=true]");
     if (field && !["checkbox", "radio"].includes(field.type)) return;
     if (document.getElementById("help")?.open && event.key !== "?") return;
-    if (Object.hasOwn(BUTTONS, event.key)) visible(BUTTONS[event.key])?.click();
+    const held = event.repeat && !"jk".includes(event.key);
+    if (!held && Object.hasOwn(BUTTONS, event.key)) visible(BUTTONS[event.key])?.click();
     if (event.key === "?") help();
     if (event.key === "/") {
       const search = visible("#search");

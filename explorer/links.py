@@ -1,8 +1,9 @@
 """A view as the query string of a link, and back; what a link says may be anything.
 
-    source=allenai/reward-bench:filtered@168d...&subset=hep-rust&q=unwrap&in=chosen&page=2
+    source=allenai/reward-bench:filtered@168d...&subset=hep-rust&q=unwrap&in=chosen&list-page=2
 
-A value that is the default is not written. `decode(encode(view)).view == view` for any view.
+A value that is the default is not written. `decode(encode(view)).view == view` for any view whose
+link is no longer than `LONGEST_LINK`.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,6 +23,8 @@ from scoring.errors import KnownError
 LONGEST_LINK = 20_000
 """Characters of a query string that are looked at."""
 MOST_PAGES = 10**7
+MOST_DROPPED = 20
+"""Parts that mean nothing that are named."""
 
 _IGNORED = ("__theme", "__sign", "logs")
 """What Gradio and Spaces write into an address for themselves."""
@@ -50,16 +53,17 @@ def encode(view: View) -> str:
 def _parts(view: View) -> Iterator[tuple[str, str]]:
     filters, reading, chart = view.filters, view.reading, view.chart
     query = filters.query
-    written: list[tuple[str, object]] = [("source", view.source)]
-    written += [(facet, name) for facet, names in filters.picked for name in names]
-    written += [
+    if view.source:
+        yield "source", view.source
+    yield from ((facet, name) for facet, names in filters.picked for name in names)
+    written: list[tuple[str, object]] = [
         ("q", query.words),
         ("in", "" if query.where == "all" else query.where),
         ("regex", query.regex),
         ("case", query.case),
-        *(("length", _range_written(each)) for each in filters.ranges),
+        *(("range", _range_written(each)) for each in filters.ranges),
         ("sort", view.sort),
-        ("page", "" if reading.page == 1 else reading.page),
+        ("list-page", "" if reading.page == 1 else reading.page),
         ("pair", reading.key),
         ("diff", "" if reading.diff == "auto" else reading.diff),
         ("spaces", reading.spaces),
@@ -94,15 +98,18 @@ def decode(query_string: object) -> Decoded:
 
     query_string: with or without its "?".
 
-    >>> decode("?subset=hep-rust&page=2&nonsense=1&diff=sideways").dropped
+    >>> decode("?subset=hep-rust&list-page=2&nonsense=1&diff=sideways").dropped
     ('nonsense=1', 'diff=sideways')
     """
     if not isinstance(query_string, str):
         return Decoded(View(), (f"{str(query_string)[:40]!r}",))
-    dropped = ["…"] if len(query_string) > LONGEST_LINK else []
-    pairs = parse_qsl(
-        query_string[:LONGEST_LINK].removeprefix("?"), keep_blank_values=True, errors="replace"
-    )
+    query_string, dropped = query_string.removeprefix("?"), []
+    if len(query_string) > LONGEST_LINK:
+        # What the cut goes through would say something else.
+        query_string, dropped = query_string[: LONGEST_LINK + 1].rpartition("&")[0], ["…"]
+    # A lone surrogate, which JSON lets through, is in no address.
+    query_string = query_string.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    pairs = parse_qsl(query_string, keep_blank_values=True, errors="replace")
     names: dict[str, list[str]] = {}
     view = View()
     for name, value in pairs:
@@ -116,7 +123,9 @@ def decode(query_string: object) -> Decoded:
         except (KeyError, ValueError, TypeError, KnownError):
             names.get(name, [value]).pop()
             dropped.append(f"{name}={value}"[:80])
-    return Decoded(_with_checked_query(view, dropped), tuple(dropped))
+    view = _with_checked_query(view, dropped)
+    told = dropped if len(dropped) <= MOST_DROPPED else [*dropped[:MOST_DROPPED], "…"]
+    return Decoded(view, tuple(told))
 
 
 def _with_checked_query(view: View, dropped: list[str]) -> View:
@@ -166,7 +175,7 @@ def _reading(view: View, **changed: Any) -> View:
     return replace(view, reading=replace(view.reading, **changed))
 
 
-def _length(view: View, value: str) -> View:
+def _range(view: View, value: str) -> View:
     return replace(view, filters=view.filters.keeping(_range_read(value)))
 
 
@@ -176,9 +185,9 @@ _READ: dict[str, Callable[[View, str], View]] = {
     "in": lambda view, value: _query(view, where=_one_of(PLACES, value)),
     "regex": lambda view, value: _query(view, regex=_yes(value)),
     "case": lambda view, value: _query(view, case=_yes(value)),
-    "length": _length,
+    "range": _range,
     "sort": lambda view, value: replace(view, sort=_one_of(SORTS, value)),
-    "page": lambda view, value: _reading(view, page=_page(value)),
+    "list-page": lambda view, value: _reading(view, page=_page(value)),
     "pair": lambda view, value: _reading(view, key=_short(value)),
     "diff": lambda view, value: _reading(view, diff=_one_of(DIFFS, value)),
     "spaces": lambda view, value: _reading(view, spaces=_yes(value)),

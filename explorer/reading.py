@@ -155,9 +155,11 @@ def read_on(reading: Reading, listed: Listed, act: str, value: object) -> Readin
     if act in ("open", "goto"):
         return _at_key(reading, listed, value, stay=act == "open")
     if act in ("step", "random"):
-        step = _whole(value) if act == "step" else randrange(1, 2**20)  # noqa: S311 - no secret
-        place = (listed.place_of(reading.key) if reading.key else None, step)
-        return _stepped(reading, listed, *place)
+        if not len(listed):
+            return replace(reading, key="", page=1)
+        place = listed.place_of(reading.key) if reading.key else None
+        place = _stepped(listed, place, _whole(value)) if act == "step" else _any(listed, place)
+        return replace(reading, key=listed.key(place), page=page_holding(place))
     if act in ("turn", "page"):
         page = _whole(value) + (reading.page if act == "turn" else 0)
         return replace(reading, page=page, key="").settled(listed)
@@ -171,7 +173,8 @@ def read_on(reading: Reading, listed: Listed, act: str, value: object) -> Readin
 
 
 def _at_key(reading: Reading, listed: Listed, value: object, *, stay: bool) -> Reading:
-    key = value.strip() if isinstance(value, str) else ""
+    key = value if isinstance(value, str) else ""
+    key = key if listed.exists(key) else key.strip()
     if not key or len(key) > LONGEST_NAME or not listed.exists(key):
         raise KnownError(
             f"There is no pair {str(value)[:80]!r} here. A key is the subset and the id, as in "
@@ -181,11 +184,16 @@ def _at_key(reading: Reading, listed: Listed, value: object, *, stay: bool) -> R
     return replace(reading, key=key, page=reading.page if place is None else page_holding(place))
 
 
-def _stepped(reading: Reading, listed: Listed, place: int | None, step: int) -> Reading:
-    if not len(listed):
-        return replace(reading, key="", page=1)
-    place = 0 if place is None else (place + step) % len(listed)
-    return replace(reading, key=listed.key(place), page=page_holding(place))
+def _stepped(listed: Listed, place: int | None, step: int) -> int:
+    """So many places further, past the end at the beginning; the first where it was at none."""
+    return 0 if place is None else (place + step) % len(listed)
+
+
+def _any(listed: Listed, place: int | None) -> int:
+    """Any place but this one, where there is another."""
+    if place is None or len(listed) == 1:
+        return randrange(len(listed))  # noqa: S311 - no secret
+    return (place + randrange(1, len(listed))) % len(listed)  # noqa: S311 - no secret
 
 
 def _whole(value: object) -> int:

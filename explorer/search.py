@@ -142,13 +142,22 @@ def hits(words: str, query: Query) -> list[tuple[int, int]]:
     if signs is None:
         return []
     before, after = signs
-    marked = pc.replace_substring_regex(
-        pa.scalar(words, pa.large_string()),
-        pattern=_pattern(query),
-        replacement=f"{before}\\0{after}",
-    ).as_py()
+    try:
+        marked = _replaced(words, _pattern(query), f"{before}\\0{after}")
+    except UnicodeError:  # a match cut a character in two (\C), or the text is none (surrogates)
+        return []
     found = [(start, end) for start, end in _marks(marked, before, after) if end > start]
     return found[:MOST_HITS]
+
+
+def _replaced(words: str, pattern: str, replacement: str) -> str:
+    """A text with every match of a valid pattern replaced."""
+    text = pa.scalar(words, pa.large_string())
+    try:
+        found: Any = pc.replace_substring_regex(text, pattern=pattern, replacement=replacement)
+    except pa.ArrowInvalid:  # Arrow puts the pattern in parentheses; \Q without \E takes one in
+        found = pc.replace_substring_regex(text, pattern=f"{pattern}\\E", replacement=replacement)
+    return str(found.as_py())
 
 
 def _marks(marked: str, before: str, after: str) -> Iterator[tuple[int, int]]:

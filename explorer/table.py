@@ -85,7 +85,11 @@ class PairTable:
 
     def row_of(self, key: str | None) -> int | None:
         """The row with that key; None where there is none."""
-        row = pc.index(self.arrow.column("key"), pa.scalar(key, pa.large_string())).as_py()
+        try:
+            wanted = pa.scalar(key, pa.large_string())
+        except UnicodeEncodeError:  # a lone surrogate, which is in no key that was loaded
+            return None
+        row = pc.index(self.arrow.column("key"), wanted).as_py()
         return None if key is None or row < 0 else int(row)
 
     @cached_property

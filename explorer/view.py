@@ -148,9 +148,9 @@ def _filters_after(view: View, act: str, values: Mapping[str, Any]) -> Filters:
     if act == "search":
         return replace(filters, query=_query_after(filters.query, values))
     if act == "range":
-        for measure in measures_of(view.chart.shown):
-            if values.get("measure") in (measure, None):
-                filters = filters.keeping(_range(view.chart, measure, values))
+        measure = values.get("measure")
+        for each in measures_of(view.chart.shown) if measure is None else (measure,):
+            filters = filters.keeping(_range(view.chart, each, values))
         return filters
     if act == "unrange":
         return filters.without_range(
@@ -159,7 +159,7 @@ def _filters_after(view: View, act: str, values: Mapping[str, Any]) -> Filters:
     raise KnownError(f"There is no act {act[:40]!r}.")
 
 
-def _range(chart: Chart, measure: str, values: Mapping[str, Any]) -> LengthRange:
+def _range(chart: Chart, measure: object, values: Mapping[str, Any]) -> LengthRange:
     return LengthRange.of(
         measure, chart.unit, values.get("low"), values.get("high"), chart.tokenizer
     )

@@ -6,7 +6,7 @@ responses, mixed types) is Python's row by row. The rules are the same.
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -82,11 +82,12 @@ class Checker:
             _check_columns(batch, self.name)
         columns = plain_columns(batch)
         if columns is not None:
-            table = self._from_columns(columns, len(batch))
+            self._held.append(self._from_columns(columns, len(batch)))
+            self._n_rows += len(batch)
         else:
-            table = self._from_rows(rows_of(batch))
-        self._n_rows += len(batch)
-        self._held.append(table)
+            for rows in rows_of(batch):
+                self._held.append(self._from_rows(rows))
+                self._n_rows += len(rows)
         n_rows = sum(len(held) for held in self._held)
         if n_rows >= CHUNK_ROWS or sum(held.nbytes for held in self._held) > _CHUNK_BYTES:
             self._close_chunk()
@@ -181,7 +182,7 @@ class Checker:
         found = pa.table({name: table[name] for name in SCHEMA.names}, schema=SCHEMA)
         return found.filter(pa.array(~left_out)) if left_out.any() else found
 
-    def _from_rows(self, rows: Iterable[Row]) -> pa.Table:
+    def _from_rows(self, rows: list[Row]) -> pa.Table:
         """A table of the pairs among rows of any shape."""
         pairs = []
         for number, row in enumerate(rows, start=self._n_rows + 1):

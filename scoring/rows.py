@@ -19,9 +19,9 @@ from scoring.hub import first_line
 
 SUFFIXES = (".parquet", ".jsonl", ".json", ".csv")
 BATCH_ROWS = 8192
-"""Rows at most in a batch."""
+"""Rows of a Parquet file in a batch."""
 _PYTHON_ROWS = 1024
-"""Rows of a Parquet file that are Python objects at once."""
+"""Rows that are Python objects at once."""
 
 Row = Mapping[str, Any]
 Batch = pa.RecordBatch | list[Row]
@@ -74,17 +74,32 @@ def read_batches(path: Path, name: str, columns: Sequence[str]) -> Iterator[Batc
             yield from _parquet(path, columns)
         else:
             rows = _csv(path) if suffix == ".csv" else _json(path)
-            while batch := list(islice(rows, BATCH_ROWS)):
+            while batch := list(islice(rows, _PYTHON_ROWS)):
                 yield batch
 
 
-def rows_of(batch: Batch) -> Iterator[Row]:
+def rows_of(batch: Batch) -> Iterator[list[Row]]:
     """A batch's rows as Python objects, few at a time."""
-    if isinstance(batch, list):
-        yield from batch
-    else:
-        for start in range(0, len(batch), _PYTHON_ROWS):
-            yield from batch.slice(start, _PYTHON_ROWS).to_pylist()
+    for start in range(0, len(batch), _PYTHON_ROWS):
+        if isinstance(batch, list):
+            yield batch[start : start + _PYTHON_ROWS]
+        else:
+            part = batch.slice(start, _PYTHON_ROWS)
+            yield list(part.cast(pa.schema(map(_unpacked, part.schema))).to_pylist())
+
+
+def _unpacked(field: Any) -> Any:
+    """A field without dictionaries, which are slow to turn into Python objects."""
+    kind = field.type
+    if pa.types.is_dictionary(kind):
+        return field.with_type(kind.value_type)
+    if pa.types.is_struct(kind):
+        return field.with_type(pa.struct(map(_unpacked, kind)))
+    if pa.types.is_list(kind):
+        return field.with_type(pa.list_(_unpacked(kind.value_field)))
+    if pa.types.is_large_list(kind):
+        return field.with_type(pa.large_list(_unpacked(kind.value_field)))
+    return field
 
 
 def unpacked_bytes(batch: Batch) -> int:

@@ -63,7 +63,7 @@ def what_is_missing(row: Row) -> str | None:
 
 def holds_messages(response: object) -> bool:
     """Whether a response is a list that is meant as messages, not as several responses."""
-    return isinstance(response, list) and not isinstance(next(iter(response), None), str)
+    return isinstance(response, list) and isinstance(next(iter(response), None), dict)
 
 
 def models_of(row: Row, texts: Texts, place: str) -> Models | None:
@@ -161,10 +161,11 @@ def _responses(value: object, place: str) -> tuple[tuple[Message, ...], tuple[st
     if not isinstance(value, list):
         return (), (_text(value, place),)
     if not holds_messages(value):
-        return (), tuple(
-            _text(response, f"{place}, response {number}")
-            for number, response in enumerate(value, start=1)
-        )
+        for number, response in enumerate(value, start=1):
+            if not isinstance(response, str):
+                said = f"{place}, response {number}: {type_name(response)}"
+                raise KnownError(f"{said}, must be text.")
+        return (), tuple(value)
     *before, last = _messages(value, place)
     if last.role != "assistant":
         raise KnownError(f"{place}: its last message is of the {last.role}, not the assistant.")

@@ -23,25 +23,25 @@ def about_html() -> str:
     """The whole card: subsets, scores, known errors, sources, and where to ask."""
     card = data_card()
     parts = [
-        _title("about.title", name=card.name),
+        _title(text("about.title", name=card.name)),
         _paragraph(card.summary),
         _links(card),
-        _title("about.subsets"),
+        _title(text("about.subsets")),
         _paragraph(text("about.counts")),
         _lengths(card),
         _table(card),
         tag("p", f"{_may_harm()} {escape(card.content_warning)}"),
-        *_remarks("about.scoring", card.scoring),
-        *_remarks("about.known_errors", card.known_errors),
-        *_remarks("about.cautions", card.cautions),
-        _title("about.citations"),
+        *_remarks(text("about.scoring"), card.scoring),
+        *_remarks(text("about.known_errors"), card.known_errors),
+        *_remarks(text("about.cautions"), card.cautions),
+        _title(text("about.citations")),
         _citations(card),
     ]
     return tag("article", "".join(parts), css="data-card")
 
 
-def _title(key: str, **values: str) -> str:
-    return tag("h2", escape(text(key, **values)))
+def _title(words: str) -> str:
+    return tag("h2", escape(words))
 
 
 def _paragraph(words: str) -> str:

@@ -7,19 +7,18 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
-from explorer.datacard import subset_card
 from explorer.library import Library
 from explorer.links import decode, encode
 from explorer.search import Query
 from explorer.settings import Settings
-from explorer.table import Measure, PairTable
+from explorer.table import Measure
 from explorer.text import text
 from explorer.tokens import TokenCounter
 from explorer.ui.errors import guarded
 from explorer.ui.exportpanel import ExportPanelView, build_export, exporting, snippet_html
 from explorer.ui.facetpanel import facets_html
 from explorer.ui.lengthpanel import LengthPanelView, LengthsShown, build_lengths, lengths_shown
-from explorer.ui.listing import Column, excerpt, list_html, reader_bar
+from explorer.ui.listing import Column, excerpt, harm_css, list_html, reader_bar
 from explorer.ui.progress import telling
 from explorer.ui.reader import pair_html
 from explorer.ui.relay import EVENT, Part, act_of, build_part, done, segments, wire_part
@@ -97,12 +96,20 @@ class Shown(NamedTuple):
         """One for each output."""
         return (*self[:6], *self.columns, *self[7:10], *self.lengths, self.snippet)
 
+    @classmethod
+    def nothing(cls) -> tuple[Any, ...]:
+        """What leaves everything as it is."""
+        skips = [gr.skip() for _ in cls._fields]
+        lengths = LengthsShown(*[gr.skip()] * len(LengthsShown._fields))
+        columns = [gr.skip() for _ in PANELS]
+        return cls(*skips)._replace(columns=columns, lengths=lengths).values
+
 
 def build_browse(counter: TokenCounter, kept_reviews: gr.BrowserState) -> BrowseView:
     """Lay the tab out where it is called. kept_reviews: from `remembered_review`."""
     with build_part(PART) as part, gr.Row(equal_height=False):
         with gr.Column(scale=1, min_width=270, elem_classes="side"):
-            facets = gr.HTML(elem_classes="facets")
+            facets = gr.HTML()
         with gr.Column(scale=4, min_width=320):
             gr.HTML(search_html())
             bar = gr.HTML()
@@ -149,6 +156,15 @@ class Browse:
         """The source that the address asks for, where it is not here; else nothing."""
         source = decode(query_string).view.source
         return "" if self.library.find(source) else source
+
+    @guarded
+    def follow(self, opened: str, query_string: object) -> tuple[Any, ...]:
+        """What the address asks for, once its source was opened; nothing where there was none."""
+        if not opened:
+            return Shown.nothing()
+        decoded = decode(query_string)
+        view, notes = self._fitting(replace(decoded.view, source=opened))
+        return self.shown(scene(view, self.library.get(opened)), (*decoded.dropped, *notes))
 
     @guarded
     def act(self, event: gr.EventData, seen: View) -> tuple[Any, ...]:
@@ -245,7 +261,7 @@ def _pairs_html(now: Scene) -> str:
         now.view.reading,
         lambda place: _cells(now, int(now.listed.rows[place])),
         sort=now.view.sort,
-        css=lambda place: _row_css(now.table, int(now.listed.rows[place])),
+        css=lambda place: harm_css(now.table.subset_of(int(now.listed.rows[place]))),
     )
 
 
@@ -268,11 +284,6 @@ def _cells(now: Scene, row: int) -> list[str]:
     ]
     measures: tuple[Measure, ...] = ("chosen", "rejected", "difference")
     return [*words, *(f"{now.table.lengths(each, 'chars')[row]:,}" for each in measures)]
-
-
-def _row_css(table: PairTable, row: int) -> str:
-    card = subset_card(table.subset_of(row))
-    return "may-harm" if card and card.may_harm else ""
 
 
 def _pair_html(now: Scene) -> str:

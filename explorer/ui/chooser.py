@@ -23,7 +23,10 @@ from scoring.rows import SUFFIXES
 
 @dataclass(frozen=True)
 class ChooserView:
-    """The chooser's components. opened: the id of the table that was opened last."""
+    """The chooser's components.
+
+    opened: the id of the table that was opened last. missing: what a link asks for and is not here.
+    """
 
     offer: gr.Dropdown
     about: gr.HTML
@@ -32,6 +35,7 @@ class ChooserView:
     upload: gr.UploadButton
     status: gr.HTML
     opened: gr.State
+    missing: gr.State
 
 
 def build_chooser(settings: Settings) -> ChooserView:
@@ -70,7 +74,9 @@ def build_chooser(settings: Settings) -> ChooserView:
                     )
         gr.HTML(note(text("chooser.limits", **_limits(settings))))
         status = gr.HTML(elem_id="chooser-status")
-    return ChooserView(offer, about, wanted, open_button, upload, status, gr.State(""))
+    return ChooserView(
+        offer, about, wanted, open_button, upload, status, gr.State(""), gr.State("")
+    )
 
 
 def _counted(rows: int | None) -> str:

@@ -20,7 +20,9 @@ WORDED: tuple[Facet, ...] = ("longer", "length", "shared", "code")
 
 def facets_html(table: PairTable, filters: Filters, selection: Selection) -> str:
     """All facets that tell at least two kinds of rows apart, or have something picked."""
-    return "".join(_facet(table, facet, filters, selection) for facet in FACETS)
+    title = tag("summary", escape(text("facet.title")))
+    facets = "".join(_facet(table, facet, filters, selection) for facet in FACETS)
+    return tag("details", title + facets, css="facets", open="open", data_keep="facets")
 
 
 def name_words(facet: Facet, name: str) -> str:

@@ -13,7 +13,7 @@ from explorer.runs import Runs, failures
 from explorer.search import Query
 from explorer.text import text
 from explorer.ui.errors import guarded
-from explorer.ui.listing import Column, excerpt, list_html, reader_bar
+from explorer.ui.listing import Column, excerpt, harm_css, list_html, reader_bar
 from explorer.ui.markup import note, signed
 from explorer.ui.reader import pair_html
 from explorer.ui.relay import EVENT, Part, act_of, build_part, wire_part
@@ -117,6 +117,7 @@ class Failures:
             listed,
             reading,
             lambda place: self._row(by_key[listed.key(place)]),
+            css=lambda place: harm_css(by_key[listed.key(place)].subset),
         )
         return (
             reading,

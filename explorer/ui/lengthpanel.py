@@ -58,7 +58,7 @@ def build_lengths(counter: TokenCounter) -> LengthPanelView:
     controls = gr.HTML()
     with gr.Column(visible=False, elem_classes="tokenizing") as tokenizing, gr.Row():
         tokenizer = gr.Textbox(
-            counter.suggested,
+            counter.suggested(),
             label=text("lengths.tokenizer"),
             info=text("lengths.tokenizer_info"),
             elem_id="tokenizer",
@@ -92,6 +92,7 @@ def lengths_shown(now: Scene, counter: TokenCounter) -> LengthsShown:
     drawn = (table, rows, chart.shown, chart.unit, chart.tokenizer)
     if chart.by_subset:
         figure = small_multiples(histograms_by_subset(*drawn), chart.shown, chart.unit)
+        figure = painted(figure)
     else:
         shaded = _shaded(now.view.filters, chart)
         figure = painted(length_figure(histogram(*drawn), chart.shown, chart.unit, shaded), 330)

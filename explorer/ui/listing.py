@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from explorer.datacard import subset_card
 from explorer.diffs import DIFFS
 from explorer.reading import PAGE_ROWS, Listed, Reading, n_pages
 from explorer.search import Query, hits
@@ -12,6 +13,8 @@ from explorer.ui.markup import note, tag
 from explorer.ui.relay import acting, button, segments, ticked
 
 CELL_CHARS = 140
+BEFORE_HIT = 12
+"""Characters of a cell before its first hit, which a narrow column must still show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ def excerpt(words: str, query: Query) -> str:
     found = hits(words, query)
     if not found:
         return escape(cut(words))
-    start = max(0, found[0][0] - CELL_CHARS // 4)
+    start = max(0, found[0][0] - BEFORE_HIT)
     stop = min(len(words), start + CELL_CHARS)
     written = ["…" if start else ""]
     for low, high in found:
@@ -58,6 +61,16 @@ def excerpt(words: str, query: Query) -> str:
         written.append(escape(words[start:low]) + tag("mark", escape(words[low : min(high, stop)])))
         start = high
     return "".join(written) + escape(words[start:stop]) + ("…" if stop < len(words) else "")
+
+
+def harm_css(subset: str) -> str:
+    """The class of what is hidden until a reader has seen the content warning.
+
+    >>> harm_css("donotanswer"), harm_css("hep-go")
+    ('may-harm', '')
+    """
+    card = subset_card(subset)
+    return "may-harm" if card and card.may_harm else ""
 
 
 def list_html(

@@ -30,6 +30,8 @@ from explorer.ui.score import Score, ScoreView, build_score, remembered_runs, wi
 from explorer.ui.sourcebar import SourceBarView, build_sourcebar, sourcebar
 
 POLL_SECONDS = 1.5
+KEPT = (3600, 7200)
+"""Files that were uploaded or exported are looked for so often, and kept so long, in seconds."""
 LOGO: Path = ASSETS / "logo.svg"
 READY = "() => { document.documentElement.dataset.explorer = 'ready'; return []; }"
 
@@ -91,7 +93,9 @@ class Page:
 
 def build_page(stores: Stores) -> gr.Blocks:
     """The page, laid out and wired."""
-    with gr.Blocks(title=text("app.title"), fill_width=True, analytics_enabled=False) as page:
+    with gr.Blocks(
+        title=text("app.title"), fill_width=True, analytics_enabled=False, delete_cache=KEPT
+    ) as page:
         _wire(_lay_out(stores), stores, page)
     return page
 
@@ -156,6 +160,18 @@ def _wire_sources(view: PageView, stores: Stores, browse: Browse, page: gr.Block
     }
     opened = page.load(
         browse.open, shown.address, shown.outputs, js="() => window.location.search", **EVENT
+    )
+    here = {"js": "() => window.location.search"}
+    missing = opened.then(browse.missing, shown.address, view.chooser.missing, **here, **EVENT)
+    fetched = missing.then(
+        chooser.open, view.chooser.missing, [view.chooser.status, view.chooser.opened], **EVENT
+    )
+    fetched.success(
+        browse.follow,
+        [view.chooser.opened, shown.address],
+        shown.outputs,
+        js="(opened) => [opened, window.location.search]",
+        **EVENT,
     )
     board = opened.then(joined.best_board, None, board_id, **EVENT).then(**show_board)
     board.then(**bars).then(None, None, None, js=READY)

@@ -1,60 +1,294 @@
-"""How long each Browse callback takes on the server, on the pairs given (default: the demo).
+"""How long each act in the Browse tab takes on the server, and how much memory a table takes.
 
-Usage: EXPLORER_PAIRS=filtered.parquet python tests/bench/browse.py
+What one act costs is a pass over all rows: a mask of bytes a filter, a count a facet, and of a
+search all of the text. So the time should grow as the rows do, and no faster; and what is sent to
+the browser, a page of 25 rows and one pair, should not grow at all. Of the memory, the text has to
+be there once, as it is; all else (lengths, codes) is a few numbers a row.
+
+Larger tables are made from the pairs given: all rows again and again, with other ids and a number
+at the end of each text, so that no text occurs twice that did not before. Each is read by a fresh
+process that has shown the demo pairs already, so that libraries are no part of what a table adds;
+then every kind of act is done 20 times, each time another one, from another view. Times are those
+of the callback, and of making JSON of what it draws. "first" is each kind's first time, in which
+lengths, codes and the like are made; it counts in the percentiles too.
+
+Usage: EXPLORER_PAIRS=filtered.parquet python tests/bench/browse.py [--rows N ...] [--messages]
+
+    --rows      only these sizes
+    --messages  prompts as messages, which must be unpacked one by one, instead of as text
+
+Without EXPLORER_PAIRS it takes the pairs in ../shared/data, else the demo pairs. It prints a table
+a size, one of all sizes with the bounds, and a line of JSON. Its exit status is 1 if a bound is
+missed.
 """
 
+import argparse
+import json
 import os
-import statistics
+import subprocess
 import sys
 import time
-from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import gradio as gr
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from explorer.settings import read_settings
-from explorer.sources import pair_shelf
+from explorer.library import Library
+from explorer.links import encode
+from explorer.settings import DEMO_PAIRS, Settings
+from explorer.sources import Candidate, Shelf, read_demo
+from explorer.table import PairTable
+from explorer.tokens import TokenCounter
 from explorer.ui.browse import Browse
+from explorer.view import PANELS, View
 from scoring.hub import Hub
+from scoring.pairs import TEXT_COLUMNS, read_pairs
+from tests.bench.acts import Act, Visitor
 
-ROUNDS = 20
+ROOT = Path(__file__).parents[2]
+REAL = ROOT.parent / "shared" / "data" / "reward-bench" / "filtered.parquet"
+PAGE_KB = 60
+ROW_GROUP = 50_000
+"""Rows of a Parquet file that are packed together: some 100 MB, as `datasets` writes them."""
 
 
-def milliseconds(callback: Callable[..., Any], *state: Any) -> list[float]:
-    """Times of a callback, the first (which fills caches) included."""
-    times = []
-    for _ in range(ROUNDS):
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """seconds: of the 95th percentile. memory: added by loading, over the bytes of the text."""
+
+    seconds: float
+    memory: float | None
+
+
+BOUNDS = {2_985: Bound(0.1, None), 43_175: Bound(0.25, 2.0), 300_000: Bound(1.0, 2.0)}
+
+
+@dataclass(slots=True)
+class Measured:
+    """One table. Bytes but for `seconds`, which are kind of act -> time of each.
+
+    text: of prompts and responses, in UTF-8.
+    before, read, opened, used, peak: resident memory before it was read, after that, after the tab
+        was opened, after all acts, and at most.
+    page: the largest page of rows; sent: the most that one act sent.
+    """
+
+    rows: int
+    text: int
+    load_seconds: float
+    before: int
+    read: int
+    opened: int = 0
+    used: int = 0
+    peak: int = 0
+    page: int = 0
+    sent: int = 0
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+
+    @property
+    def p95(self) -> float:
+        """Of all acts of all kinds, first ones included."""
+        return percentile([each for times in self.seconds.values() for each in times], 95)
+
+    def added(self, bytes_then: int) -> float:
+        """Memory added since before the table was read, over the bytes of its text."""
+        return (bytes_then - self.before) / self.text
+
+
+def percentile(times: list[float], share: int) -> float:
+    return float(np.percentile(times, share))
+
+
+def resident(name: str = "VmRSS") -> int:
+    """Bytes of memory that this process holds, or (VmHWM) held at most."""
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
+
+
+def columns_of(table: PairTable) -> pa.Table:
+    """The columns that a dataset has."""
+    return table.arrow.select(["id", "subset", *TEXT_COLUMNS, "chosen_model", "rejected_model"])
+
+
+def write_larger(pairs: pa.Table, n_rows: int, path: Path, messages: bool = False) -> None:
+    """So many rows as a Parquet file: all rows again and again, each time a little different."""
+    parts = []
+    for start in range(0, n_rows, len(pairs)):
+        part = pairs.slice(0, n_rows - start)
+        again = start // len(pairs)
+        for name in ("id", *TEXT_COLUMNS) if again else ():
+            end = pa.scalar(f"-{again}" if name == "id" else f" ({again})", pa.large_string())
+            texts = pc.binary_join_element_wise(part[name], end, pa.scalar("", pa.large_string()))
+            part = part.set_column(part.schema.get_field_index(name), name, texts)
+        parts.append(part)
+    table = pa.concat_tables(parts)
+    if messages:
+        roles = pa.array(["user"] * len(table))
+        contents = table["prompt"].combine_chunks()
+        turns = pa.StructArray.from_arrays([contents, roles], ["content", "role"])
+        prompts = pa.ListArray.from_arrays(np.arange(len(table) + 1, dtype=np.int32), turns)
+        table = table.set_column(table.schema.get_field_index("prompt"), "prompt", prompts)
+    pq.write_table(table, path, row_group_size=ROW_GROUP)
+
+
+class Bench:
+    """The tab's callbacks, timed."""
+
+    def __init__(self, table: PairTable, home: Path) -> None:
+        settings, hub = Settings(home=home, offline=True), Hub(offline=True)
+        library = Library(Shelf([Candidate("bench", lambda: table)], hub), hub, settings)
+        counter = TokenCounter(home, hub, settings.model_policy)
+        self._browse = Browse(library, counter, settings)
+        self.page = self.sent = 0
+
+    def seconds(self, act: Act) -> float:
+        """Time of one act, as the server has it."""
+        query_string = encode(act.view)
+        event = gr.EventData(None, {"act": act.name, "sent": act.sent})
         start = time.perf_counter()
-        callback(*state)
-        times.append(1000 * (time.perf_counter() - start))
-    return times
+        acted = self._browse.act(event, act.view) if act.name else self._browse.open(query_string)
+        written = [_written(value) for value in acted]
+        seconds = time.perf_counter() - start
+        self.page = max(self.page, written[6 + len(PANELS)])
+        self.sent = max(self.sent, sum(written))
+        return seconds
 
 
-def main() -> None:
-    shelf = pair_shelf(read_settings(os.environ), Hub(offline=True))
-    browse, table = Browse(shelf), shelf.get(shelf.best)
-    print(f"{table.caption}")
-    key = table.keys[len(table) // 2]
-    event = gr.SelectData(None, {"index": [0, 0], "value": key, "row_value": [key]})
-    whole: tuple[Any, ...] = (table.id, "", [], [], key, 3, True)
-    found: tuple[Any, ...] = (table.id, "the", ["Reasoning"], [], key, 1, True)
-    rows: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
-        "open the tab": (browse.refresh, whole),
-        "search and filter": (browse.refresh, found),
-        "turn a page": (browse.page_after, whole),
-        "next pair": (browse.pair_after, whole),
-        "random pair": (browse.random_pair, whole),
-        "open a row": (browse.open_row, (event, *whole)),
-        "reset": (browse.choices, (table.id,)),
-    }
-    print(f"{'callback':<20}{'first':>9}{'median':>9}{'slowest after':>15}  (ms)")
-    for name, (callback, state) in rows.items():
-        times = milliseconds(callback, *state)
-        print(f"{name:<20}{times[0]:9.1f}{statistics.median(times):9.1f}{max(times[1:]):15.1f}")
+def _written(value: Any) -> int:
+    """Bytes that a callback's value is for the browser; of a figure those of its JSON."""
+    value = value.get("value", "") if isinstance(value, dict) else value
+    if hasattr(value, "to_json"):
+        value = value.to_json()
+    return len(value.encode()) if isinstance(value, str) else 0
+
+
+def measure(path: Path) -> Measured:
+    """Read a file of pairs and do everything with it, in this process."""
+    with TemporaryDirectory() as home:
+        write_larger(columns_of(read_demo()), len(read_demo()), Path(home) / "demo.parquet")
+        demo = PairTable(read_pairs(Path(home) / "demo.parquet"))
+        for acts in Visitor(demo).acts().values():
+            Bench(demo, Path(home)).seconds(acts[0])
+        before, start = resident(), time.perf_counter()
+        pairs = read_pairs(path)
+        load_seconds, read = time.perf_counter() - start, resident()
+        n_bytes = sum(pc.sum(pc.binary_length(pairs.table[name])).as_py() for name in TEXT_COLUMNS)
+        found = Measured(len(pairs.table), n_bytes, load_seconds, before, read)
+        table = PairTable(pairs)
+        bench = Bench(table, Path(home))
+        found.seconds["open the tab"] = [bench.seconds(Act(View(), "", {})) for _ in range(20)]
+        found.opened = resident()
+        for kind, acts in Visitor(table).acts().items():
+            found.seconds[kind] = [bench.seconds(act) for act in acts]
+        found.used, found.peak = resident(), resident("VmHWM")
+        found.page, found.sent = bench.page, bench.sent
+    return found
+
+
+def measured_afresh(path: Path) -> Measured:
+    """The same in a process of its own."""
+    command = [sys.executable, __file__, "--measure", str(path)]
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    return Measured(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def print_acts(found: Measured) -> None:
+    loaded = f"{found.text / 1e6:,.1f} MB of text, loaded in {found.load_seconds:.1f} s"
+    print(f"\n{found.rows:,} rows, {loaded}")
+    print(f"{'act':<26}{'first':>9}{'median':>9}{'p95':>9}{'slowest':>9}  (ms)")
+    for kind, times in found.seconds.items():
+        shown = (times[0], percentile(times, 50), percentile(times, 95), max(times))
+        print(f"{kind:<26}" + "".join(f"{1000 * each:9.1f}" for each in shown))
+    memory = (("loaded", found.read), ("opened", found.opened), ("used", found.used))
+    said = [f"{name} {found.added(then):.2f}" for name, then in (*memory, ("at most", found.peak))]
+    print(
+        f"resident {found.before / 1e6:,.0f} MB before; added, over the text: {', '.join(said)}; "
+        f"one act sends at most {found.sent / 1e3:.0f} KB",
+        flush=True,
+    )
+
+
+def judged(all_found: list[Measured]) -> list[dict[str, Any]]:
+    """What the bounds say of each size; "ok" where all are kept."""
+    lines = []
+    for place, found in enumerate(all_found):
+        bound = BOUNDS.get(found.rows, Bound(1.0, 2.0))
+        last = all_found[place - 1] if place else found
+        growth = (found.p95 / last.p95) / (found.rows / last.rows)
+        loaded = found.added(found.read)
+        ok = (
+            found.p95 <= bound.seconds
+            and (bound.memory is None or loaded <= bound.memory)
+            and found.page <= 1000 * PAGE_KB
+            and growth <= 1
+        )
+        line = {
+            "rows": found.rows,
+            "p95": found.p95,
+            "p95_bound": bound.seconds,
+            "loaded": loaded,
+            "loaded_bound": bound.memory,
+            "growth": growth,
+            "page": found.page,
+            "ok": ok,
+        }
+        lines.append(line)
+    return lines
+
+
+def print_judged(lines: list[dict[str, Any]]) -> None:
+    heads = ("rows", "p95 of all acts", "memory / text", "page of rows", "growth / rows", "")
+    print("\n| " + " | ".join(f"{head:>17}" for head in heads[:-1]) + " |")
+    for line in lines:
+        memory = f"{line['loaded']:.2f}"
+        memory += f" of {line['loaded_bound']:g}" if line["loaded_bound"] else ""
+        cells = (
+            f"{line['rows']:,}",
+            f"{1000 * line['p95']:.0f} of {1000 * line['p95_bound']:.0f} ms",
+            memory,
+            f"{line['page'] / 1000:.1f} of {PAGE_KB} KB",
+            f"{line['growth']:.2f} of 1",
+        )
+        row = "| " + " | ".join(f"{cell:>17}" for cell in cells) + " |"
+        print(row + ("" if line["ok"] else "  MISSED"))
+
+
+def main() -> int:
+    """Print the tables; 1 where a bound is missed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=list(BOUNDS))
+    parser.add_argument("--messages", action="store_true")
+    parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.measure:
+        print(json.dumps(asdict(measure(arguments.measure))))
+        return 0
+    given = os.environ.get("EXPLORER_PAIRS") or (REAL if REAL.is_file() else DEMO_PAIRS)
+    pairs = columns_of(PairTable(read_pairs(Path(given))))
+    print(
+        f"from the {len(pairs):,} pairs of {Path(given).name}; {os.cpu_count()} cores, load "
+        f"{os.getloadavg()[0]:.1f}"
+    )
+    all_found = []
+    with TemporaryDirectory() as folder:
+        for n_rows in sorted(arguments.rows):
+            path = Path(folder) / "pairs.parquet"
+            write_larger(pairs, n_rows, path, arguments.messages)
+            all_found.append(measured_afresh(path))
+            print_acts(all_found[-1])
+    lines = judged(all_found)
+    print_judged(lines)
+    print(json.dumps({"sizes": [asdict(found) for found in all_found], "judged": lines}))
+    return 0 if all(line["ok"] for line in lines) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -42,7 +42,7 @@ class Texts(NamedTuple):
 def table_of(pairs: Sequence[Texts]) -> PairTable:
     """Pairs whose texts have these lengths in characters."""
     numbers = [str(row) for row in range(len(pairs))]
-    columns = {
+    columns: dict[str, list[Any]] = {
         field.name: numbers if field.type == pa.large_string() else [[] for _ in pairs]
         for field in SCHEMA
     }

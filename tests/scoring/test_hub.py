@@ -1,5 +1,6 @@
 import json
 import os
+import queue
 import socket
 import subprocess
 import sys
@@ -15,7 +16,8 @@ import pytest
 
 from scoring.errors import KnownError
 from scoring.families import open_scorer
-from scoring.hub import Hub, HubId, first_line, parse_hub_id
+from scoring.hub import Hub, HubId, Listing, _watched, first_line, parse_hub_id
+from scoring.limits import Step
 from scoring.pairs import fetch_pairs
 from scoring.scorer import facts
 from scoring.spec import ModelSpec, RunSettings
@@ -130,7 +132,8 @@ from pathlib import Path
 from scoring.errors import KnownError
 from scoring.hub import Hub, parse_hub_id
 from scoring.models import ModelPolicy, locate
-from scoring.pairs import fetch_pairs
+from scoring.limits import Limits
+from scoring.pairs import fetch_pairs, splits_of
 
 hub, asked = Hub(), json.loads(sys.argv[1])
 
@@ -139,13 +142,21 @@ def pairs(text, **options):
     return {"source": str(found.source), "revision": found.source.revision,
             "keys": found.table["key"].to_pylist()}
 
+def steps(text, **limits):
+    told = []
+    fetch_pairs(parse_hub_id(text), hub, token=False, limits=Limits(**limits), tell=told.append)
+    return [[step.doing, step.done, step.total] for step in told]
+
+def splits(text):
+    return splits_of(parse_hub_id(text), hub, token=False)
+
 def model(text, gigabytes=None, token=False):
     spec = locate(text, ModelPolicy(Path("nowhere"), False, gigabytes), hub, token=token)
     return {"name": spec.name, "folder": spec.folder, "revision": spec.revision}
 
 def answer(function, text, options):
     try:
-        return {"pairs": pairs, "model": model}[function](text, **options)
+        return globals()[function](text, **options)
     except KnownError as error:
         return {"error": str(error)}
 
@@ -155,7 +166,7 @@ print(json.dumps({"answers": [answer(*one) for one in asked], "reason": hub.reas
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    answers: list[dict[str, Any]]
+    answers: list[Any]
     reason: str | None
 
 
@@ -208,6 +219,7 @@ PAIRS = Repo(
         "data/filtered-00001-of-00002.parquet": parquet(1),
     }
 )
+FILTERED_BYTES = len(parquet(2)) + len(parquet(1))
 BARE = Repo({"test.csv": b"prompt,chosen,rejected\np,c,r\n"})
 MODEL = Repo(
     {
@@ -220,6 +232,7 @@ MODEL = Repo(
 REPOS = {
     "datasets/org/pairs": PAIRS,
     "datasets/org/bare": BARE,
+    "datasets/org/wordy": Repo({**PAIRS.files, "README.md": CARD + b"x" * 2_000_001}),
     "datasets/org/gated": Repo(refusal=(403, "GatedRepo")),
     "datasets/org/private": Repo(refusal=(401, "RepoNotFound")),
     "datasets/org/broken": Repo(refusal=(500, "")),
@@ -296,6 +309,69 @@ def test_what_a_dataset_lacks_is_said(server: HubServer, tmp_path: Path) -> None
         "org/odd needs a split, as in org/odd:SPLIT; it has no file that can be read here.",
         "The dataset org/pairs has no revision 'nowhere'.",
     ]
+
+
+def test_the_splits_of_a_dataset_and_their_sizes_are_known_before_a_fetch(
+    server: HubServer, tmp_path: Path
+) -> None:
+    said = call(server.url, tmp_path / "cache", ("splits", "org/pairs", {}))
+    assert said.answers == [{"filtered": FILTERED_BYTES, "raw": len(parquet(5))}]
+    assert paths_of(server, ".parquet") == []
+
+
+def test_a_split_that_is_too_large_is_not_downloaded(server: HubServer, tmp_path: Path) -> None:
+    limit = (FILTERED_BYTES - 1) / 1e6
+    (answer,) = call(
+        server.url, tmp_path / "cache", ("steps", "org/pairs:filtered", {"megabytes": limit})
+    ).answers
+    assert answer["error"] == (
+        f"org/pairs:filtered is {FILTERED_BYTES / 1e6:,.1f} MB large; at most {limit:g} MB are "
+        "read here (EXPLORER_MAX_DATASET_MB)."
+    )
+    assert paths_of(server, ".parquet") == []
+
+
+def test_the_rows_of_a_splits_files_are_limited_together(server: HubServer, tmp_path: Path) -> None:
+    (answer,) = call(
+        server.url, tmp_path / "cache", ("steps", "org/pairs:filtered", {"rows": 2})
+    ).answers
+    assert answer["error"] == (
+        "org/pairs:filtered has 3 rows; at most 2 are read here (EXPLORER_MAX_ROWS)."
+    )
+
+
+def test_how_far_a_fetch_is_is_told(server: HubServer, tmp_path: Path) -> None:
+    steps = call(server.url, tmp_path / "cache", ("steps", "org/pairs:filtered", {})).answers[0]
+    assert steps[:2] == [["asking", 0, None], ["fetching", 0, FILTERED_BYTES]]
+    assert steps[-4:] == [
+        ["fetching", FILTERED_BYTES, FILTERED_BYTES],
+        ["reading", 0, 3],
+        ["reading", 2, 3],
+        ["reading", 3, 3],
+    ]
+
+
+def test_what_has_come_so_far_is_told_while_it_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scoring.hub._cache", lambda *_: tmp_path)
+    monkeypatch.setattr("scoring.hub._EVERY_SECONDS", 0.001)
+    (tmp_path / "blobs").mkdir()
+    (tmp_path / "blobs" / "before").write_bytes(b"x" * 50)
+    told: queue.Queue[Step] = queue.Queue()
+    listing = Listing(HubId("org/name"), "dataset", "c", {}, local_only=False)
+    with _watched(listing, 100, told.put):
+        for done in (30, 90, 200):
+            (tmp_path / "blobs" / "new.incomplete").write_bytes(b"x" * done)
+            while told.get(timeout=10) != Step("fetching", min(done, 100), 100):
+                pass
+    assert list(told.queue)[-1] == Step("fetching", 100, 100)
+
+
+def test_a_huge_card_is_not_read(server: HubServer, tmp_path: Path) -> None:
+    answers = call(server.url, tmp_path / "cache", ("splits", "org/wordy", {})).answers
+    assert answers == [{"filtered": FILTERED_BYTES, "raw": len(parquet(5))}]
+    assert paths_of(server, "README.md") == []
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from scoring.benchmark import COUNTS
 from scoring.errors import KnownError
-from scoring.pairs import SCHEMA, Pairs, as_pairs, read_pairs, split_files
+from scoring.hub import HubId, parse_hub_id
+from scoring.limits import Limits, Step
+from scoring.pairs import SCHEMA, Pairs, PairSource, as_pairs, read_pairs
 from scoring.spec import Message, Pair
 from tests.conftest import DEMO_PAIRS
 
@@ -79,11 +81,12 @@ def error_of(path: Path) -> str:
 def test_every_format_reads_back_what_was_written(ending: str, tmp_path: Path) -> None:
     pairs = read_pairs(write_rows(tmp_path / f"mine.{ending}", FULL))
     assert pairs.table.schema == SCHEMA
+    filled = {"turns": "", "more_chosen": [], "more_rejected": []}
     assert pairs.table.to_pylist() == [
-        {**row, "id": str(row["id"]), "key": f"{row['subset']}:{row['id']}", "turns": ""}
+        {**row, "id": str(row["id"]), "key": f"{row['subset']}:{row['id']}", **filled}
         for row in FULL
     ]
-    assert pairs.notes == ()
+    assert (pairs.notes, pairs.left_out) == ((), ())
 
 
 @pytest.mark.parametrize("ending", FORMATS)
@@ -133,6 +136,31 @@ def test_the_revision_follows_the_content(tmp_path: Path) -> None:
     assert first == again
     assert first.revision != other.revision
     assert str(first) == f"mine.jsonl@{first.revision}"
+
+
+def test_a_source_of_the_hub_says_how_to_fetch_it_again() -> None:
+    commit = "168d848cdbbea9764fae4a544dc9ca1e6cca4931"
+    source = PairSource("hub", "org/name", "test", commit)
+    assert str(source) == f"org/name:test@{commit}"
+    assert parse_hub_id(str(source)) == HubId("org/name", "test", commit)
+
+
+def test_a_file_may_be_called_otherwise_on_screen(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "a1b2.jsonl", [TEXTS, {**TEXTS, "chosen": None}])
+    pairs = read_pairs(path, name="my own.jsonl")
+    assert pairs.source.name == "my own.jsonl"
+    assert pairs.table["key"].to_pylist() == ["my own:1"]
+    assert pairs.notes == ("my own.jsonl, row 2: chosen is null; the row is left out.",)
+
+
+@pytest.mark.parametrize("content", [None, b"{broken", b""])
+def test_only_the_name_on_screen_is_told(content: bytes | None, tmp_path: Path) -> None:
+    path = tmp_path / "a1b2.jsonl"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(KnownError, match=r"my own\.jsonl") as caught:
+        read_pairs(path, name="my own.jsonl")
+    assert "a1b2" not in str(caught.value)
 
 
 def test_demo_pairs_are_called_so() -> None:
@@ -298,6 +326,7 @@ def test_a_row_with_a_null_text_is_left_out_with_a_note(
     rows: list[dict[str, str | None]] = [{**TEXTS}, {**TEXTS, column: None}, {**TEXTS}]
     pairs = read_pairs(write_rows(tmp_path / f"mine.{ending}", rows))
     assert pairs.table["id"].to_pylist() == ["1", "3"]
+    assert pairs.left_out == (1,)
     assert pairs.notes == (f"mine.{ending}, row 2: {column} is null; the row is left out.",)
 
 
@@ -550,107 +579,109 @@ def test_texts_have_the_lengths_of_the_benchmark(
     assert means == pytest.approx([prompt, chosen, rejected], abs=0.1)
 
 
-REAL_NAMES = [
-    "README.md",
-    "data/filtered-00000-of-00001.parquet",
-    "data/raw-00000-of-00002.parquet",
-    "data/raw-00001-of-00002.parquet",
-    "raw/kept.csv",
-    "scripts/filter.py",
-]
-REAL_CARD = """---
-license: odc-by
-configs:
-- config_name: default
-  data_files:
-  - split: raw
-    path: data/raw-*
-  - split: filtered
-    path: data/filtered-*
-- config_name: other
-  data_files:
-  - split: kept
-    path: raw/*
----
-# RewardBench
-"""
+def test_a_file_in_the_shape_of_the_raw_split_is_read_whole(tmp_path: Path) -> None:
+    """Made-up rows: the columns of `filtered`, and more rows, as the split `raw` has."""
+    rows = [
+        {
+            "prompt": f"Question {number}?",
+            "chosen": f"Right {number}.",
+            "chosen_model": "human",
+            "rejected": f"Wrong {number}.",
+            "rejected_model": "unkown",
+            "subset": "alpacaeval-easy" if number < 805 else "donotanswer",
+            "id": number,
+        }
+        for number in range(5123)
+    ]
+    pairs = read_pairs(write_rows(tmp_path / "raw-00000-of-00001.parquet", rows))
+    assert pairs.notes == ()
+    subsets = pairs.table["subset"].to_pylist()
+    assert (len(subsets), subsets.count("alpacaeval-easy")) == (5123, 805)
+    assert set(pairs.table["rejected_model"].to_pylist()) == {"unknown"}
 
 
-def test_the_cards_first_configuration_decides(tmp_path: Path) -> None:
-    card = tmp_path / "README.md"
-    card.write_text(REAL_CARD, encoding="utf-8")
-    assert split_files(REAL_NAMES, card) == {
-        "filtered": ["data/filtered-00000-of-00001.parquet"],
-        "raw": ["data/raw-00000-of-00002.parquet", "data/raw-00001-of-00002.parquet"],
-    }
-
-
-def test_a_cards_split_may_list_several_paths(tmp_path: Path) -> None:
-    card = tmp_path / "README.md"
-    card.write_text(
-        "---\nconfigs:\n- data_files:\n  - {split: test, path: [a.csv, b/*.jsonl]}\n---\n",
-        encoding="utf-8",
+@pytest.mark.parametrize("ending", FORMATS)
+def test_a_file_that_is_too_large_is_not_read(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"mine.{ending}"
+    path.write_bytes(b"no pairs at all" * 100_000)
+    with pytest.raises(KnownError) as caught:
+        read_pairs(path, limits=Limits(megabytes=1))
+    assert str(caught.value) == (
+        f"mine.{ending} is 1.5 MB large; at most 1 MB are read here (EXPLORER_MAX_DATASET_MB)."
     )
-    names = ["a.csv", "b/1.jsonl", "c.csv"]
-    assert split_files(names, card) == {"test": ["a.csv", "b/1.jsonl"]}
+    assert "is 1.5 MB" not in error_of(path)
 
 
-def test_a_cards_star_does_not_reach_into_folders(tmp_path: Path) -> None:
-    card = tmp_path / "README.md"
-    card.write_text(
-        "---\nconfigs:\n- data_files:\n  - {split: test, path: '*.csv'}\n---\n", encoding="utf-8"
+def test_a_million_rows_of_parquet_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "mine.parquet"
+    column = pa.array(["x"] * 1000)
+    pq.write_table(pa.concat_tables([pa.table([column] * 3, list(TEXTS))] * 1001), path)
+    steps: list[Step] = []
+    with pytest.raises(KnownError) as caught:
+        read_pairs(path, limits=Limits(rows=1_000_000), tell=steps.append)
+    assert str(caught.value) == (
+        "mine.parquet has 1,001,000 rows; at most 1,000,000 are read here (EXPLORER_MAX_ROWS)."
     )
-    assert split_files(["a.csv", "old/b.csv"], card) == {"test": ["a.csv"]}
+    assert steps == []
 
 
 @pytest.mark.parametrize(
-    ("pattern", "expected"),
+    ("name", "start", "row", "end"),
     [
-        ("**/*.csv", ["a.csv", "old/1.csv", "old/2.csv", "old/x/3.csv"]),
-        ("old/**", ["old/1.csv", "old/2.csv", "old/x/3.csv"]),
-        ("old/?.csv", ["old/1.csv", "old/2.csv"]),
-        ("old/[12].csv", ["old/1.csv", "old/2.csv"]),
+        ("mine.csv", b"prompt,chosen,rejected\n", b"p,c,r\n", b"broken\n"),
+        ("mine.jsonl", b"", json.dumps(TEXTS).encode() + b"\n", b"{broken\n"),
+        ("mine.json", b"[", json.dumps(TEXTS).encode() + b",", b"broken"),
     ],
 )
-def test_a_cards_patterns_mean_what_they_mean_on_the_hub(
-    pattern: str, expected: list[str], tmp_path: Path
+def test_reading_a_million_rows_stops_at_the_limit(
+    name: str, start: bytes, row: bytes, end: bytes, tmp_path: Path
 ) -> None:
-    card = tmp_path / "README.md"
-    entry = json.dumps({"split": "test", "path": pattern})
-    card.write_text(f"---\nconfigs: [{{data_files: [{entry}]}}]\n---\n", encoding="utf-8")
-    names = ["a.csv", "old/1.csv", "old/2.csv", "old/x/3.csv"]
-    assert split_files(names, card) == {"test": expected}
+    (tmp_path / name).write_bytes(start + row * 1_000_000 + end)
+    steps: list[Step] = []
+    with pytest.raises(KnownError) as caught:
+        read_pairs(tmp_path / name, limits=Limits(rows=5_000), tell=steps.append)
+    assert str(caught.value) == (
+        f"{name} has more than 5,000 rows; at most 5,000 are read here (EXPLORER_MAX_ROWS)."
+    )
+    assert steps[-1].done <= 5_000
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "no front matter",
-        "---\nlicense: odc-by\n---\n",
-        "---\nconfigs: [{data_files: data.csv}]\n---\n",
-        "---\nconfigs: 5\n---\n",
-        "---\n: [broken\n---\n",
-        "---\n- a\n- list\n---\n",
-    ],
-)
-def test_without_a_card_that_says_so_the_names_decide(text: str, tmp_path: Path) -> None:
-    card = tmp_path / "README.md"
-    card.write_text(text, encoding="utf-8")
-    expected = {"test": ["data/test-00000-of-00001.parquet"], "raw": ["raw.jsonl"]}
-    names = ["raw.jsonl", "data/test-00000-of-00001.parquet", "LICENSE.md"]
-    assert split_files(names, card) == expected
-    assert split_files(names, tmp_path / "gone.md") == expected
+def test_as_many_rows_as_the_limit_are_read(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "mine.jsonl", [TEXTS] * 3)
+    assert read_pairs(path, limits=Limits(rows=3, megabytes=1)).table.num_rows == 3
 
 
-@pytest.mark.parametrize(
-    ("name", "split"),
-    [
-        ("test.parquet", "test"),
-        ("data/test-00000-of-00001-0123456789abcdef.parquet", "test"),
-        ("train/0000.parquet", "train"),
-        ("default/train/0000.parquet", "train"),
-        ("DATA.CSV", "DATA"),
-    ],
-)
-def test_a_files_name_says_its_split(name: str, split: str) -> None:
-    assert split_files([name], Path("no card")) == {split: [name]}
+def test_a_small_file_that_unpacks_to_gigabytes_is_refused(tmp_path: Path) -> None:
+    """A text of a megabyte lies in the file once, and stands in 5,000 rows."""
+    path = tmp_path / "mine.parquet"
+    long = pa.DictionaryArray.from_arrays(pa.array([0] * 5_000), pa.array(["x" * 1_000_000]))
+    short = pa.array(["p"] * 5_000)
+    pq.write_table(pa.table({"prompt": short, "chosen": long, "rejected": short}), path)
+    assert path.stat().st_size < 200_000
+    pool: Any = pa.default_memory_pool()
+    before = pool.max_memory()
+    with pytest.raises(KnownError) as caught:
+        read_pairs(path, limits=Limits(megabytes=10))
+    assert str(caught.value) == (
+        "mine.parquet unpacks to more than 80 MB of text, 8 times what a file may have here "
+        "(EXPLORER_MAX_DATASET_MB)."
+    )
+    assert pool.max_memory() <= max(before, 100_000_000)
+
+
+def test_a_file_that_says_that_it_unpacks_to_too_much_is_not_begun(tmp_path: Path) -> None:
+    path, steps = tmp_path / "mine.parquet", list[Step]()
+    texts = ["x" * 100_000 + str(number) for number in range(100)]
+    table = pa.table(dict.fromkeys(TEXTS, texts))
+    pq.write_table(table, path, compression="zstd", use_dictionary=False)
+    with pytest.raises(KnownError, match="unpacks to more than 8 MB of text"):
+        read_pairs(path, limits=Limits(megabytes=1), tell=steps.append)
+    assert steps == []
+
+
+def test_how_far_the_reading_is_is_told(tmp_path: Path) -> None:
+    rows = [{**TEXTS, "chosen": None if number == 1 else "c"} for number in range(3)]
+    for ending, total in (("parquet", 3), ("csv", None), ("jsonl", None)):
+        steps: list[Step] = []
+        read_pairs(write_rows(tmp_path / f"mine.{ending}", rows), tell=steps.append)
+        assert steps == [Step("reading", 0, total), Step("reading", 3, total)]

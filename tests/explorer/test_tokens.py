@@ -1,0 +1,318 @@
+"""Token counts: right, told step by step, stoppable, counted once, and kept on disk."""
+
+import json
+import shutil
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from explorer import tokens
+from explorer.settings import DEMO_PAIRS
+from explorer.table import PairTable
+from explorer.tokenizer import SUGGESTED, Encode, LocatedTokenizer, encoder
+from explorer.tokens import MOST_CHARS, TokenCounter
+from scoring.errors import KnownError
+from scoring.hub import Hub
+from scoring.limits import Step
+from scoring.models import ModelPolicy
+from scoring.pairs import SCHEMA, Pairs, PairSource, read_pairs
+from tests.conftest import DEMO_MODEL
+
+COLUMNS = ("prompt", "chosen", "rejected")
+
+
+def table_of(texts: list[str], revision: str = "0") -> PairTable:
+    """Pairs with these texts as prompt, and others as responses."""
+    numbers = [str(row) for row in range(len(texts))]
+    columns: dict[str, list[Any]] = {
+        field.name: numbers if field.type == pa.large_string() else [[] for _ in texts]
+        for field in SCHEMA
+    }
+    columns["prompt"] = texts
+    table = pa.table(columns, schema=SCHEMA)
+    return PairTable(Pairs(PairSource("file", "made up", None, revision), table))
+
+
+@pytest.fixture
+def fresh() -> PairTable:
+    """The demo pairs, none of which was counted."""
+    return PairTable(read_pairs(DEMO_PAIRS, kind="demo"))
+
+
+@pytest.fixture
+def counter(tmp_path: Path, hub: Hub) -> TokenCounter:
+    return TokenCounter(tmp_path, hub, ModelPolicy(DEMO_MODEL))
+
+
+@dataclass
+class Counted:
+    name: str
+    steps: list[Step]
+
+
+def finished(counter: TokenCounter, table: PairTable, wanted: object = "demo") -> Counted:
+    counting, steps = counter.count(table, wanted), []
+    while True:
+        try:
+            steps.append(next(counting))
+        except StopIteration as end:
+            return Counted(end.value, steps)
+
+
+def small_batches(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    monkeypatch.setattr(tokens, "_BATCH_ROWS", rows)
+
+
+def stored(folder: Path) -> list[Path]:
+    return sorted((folder / "tokens").iterdir())
+
+
+def test_counts_are_those_of_the_models_own_tokenizer(
+    counter: TokenCounter, fresh: PairTable
+) -> None:
+    from transformers import AutoTokenizer
+
+    own = AutoTokenizer.from_pretrained(DEMO_MODEL)
+    name = finished(counter, fresh).name
+    for column in COLUMNS:
+        texts = fresh.arrow.column(column).to_pylist()
+        expected = [len(ids) for ids in own(texts, add_special_tokens=False)["input_ids"]]
+        assert fresh.lengths(column, "tokens", name).tolist() == expected  # type: ignore[arg-type]
+
+
+def test_the_name_carries_the_revision_and_stands_for_the_count(
+    counter: TokenCounter, fresh: PairTable
+) -> None:
+    assert not counter.known(fresh, "demo")
+    name = finished(counter, fresh).name
+    assert len(name) == len("demo@") + 12
+    assert list(fresh.tokens) == [name]
+    assert counter.known(fresh, name)
+    assert not counter.known(fresh, "demo")
+    assert finished(counter, fresh, name) == Counted(name, [])
+
+
+def test_each_batch_is_told(
+    counter: TokenCounter, fresh: PairTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_batches(monkeypatch, 20)
+    total = len(fresh)
+    done = [0, *range(20, total, 20), total]
+    assert finished(counter, fresh).steps == [Step("reading", at, total) for at in done]
+
+
+def test_a_stopped_count_leaves_nothing_and_goes_on_where_it_was(
+    counter: TokenCounter, fresh: PairTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_batches(monkeypatch, 10)
+    counting = counter.count(fresh, "demo")
+    assert [next(counting).done for _ in range(3)] == [0, 10, 20]
+    counting.close()
+    assert fresh.tokens == {}
+    assert not (tmp_path / "tokens").exists()
+    again = finished(counter, fresh)
+    assert again.steps[0] == Step("reading", 20, len(fresh))
+    whole = PairTable(fresh.pairs)
+    finished(TokenCounter(tmp_path / "other", Hub(True), ModelPolicy(DEMO_MODEL)), whole)
+    for column in COLUMNS:
+        assert np.array_equal(fresh.tokens[again.name][column], whole.tokens[again.name][column])
+
+
+def test_who_left_without_closing_blocks_nobody(
+    counter: TokenCounter, fresh: PairTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_batches(monkeypatch, 10)
+    left = counter.count(fresh, "demo")
+    next(left), next(left)
+    assert finished(counter, fresh).name in fresh.tokens
+    assert list(left) == []
+
+
+def test_those_who_ask_at_once_share_the_work(
+    counter: TokenCounter, fresh: PairTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_batches(monkeypatch, 5)
+    encoded: list[str] = []
+    counting = threading.Lock()
+
+    def noting(located: LocatedTokenizer) -> Encode:
+        encode = encoder(located)
+
+        def noted(texts: list[str]) -> list[int]:
+            assert counting.acquire(blocking=False), "two batches at once"
+            time.sleep(0.001)
+            encoded.extend(texts)
+            counting.release()
+            return list(encode(texts))
+
+        return noted
+
+    monkeypatch.setattr(tokens, "encoder", noting)
+    found: list[Counted] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(finished(counter, fresh))) for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 3
+    assert len({each.name for each in found}) == 1
+    assert len(encoded) == 3 * len(fresh)
+
+
+def test_a_count_is_read_from_disk_by_the_next_start(
+    counter: TokenCounter, fresh: PairTable, tmp_path: Path, hub: Hub
+) -> None:
+    name = finished(counter, fresh).name
+    assert [path.suffix for path in stored(tmp_path)] == [".npz"]
+    later, same = TokenCounter(tmp_path, hub, ModelPolicy(None)), PairTable(fresh.pairs)
+    assert later.known(same, name)
+    for column in COLUMNS:
+        assert np.array_equal(same.tokens[name][column], fresh.tokens[name][column])
+    assert finished(later, PairTable(fresh.pairs), name).steps == []
+
+
+def broken_files(good: bytes, rows: int, folder: Path) -> dict[str, bytes]:
+    def written(**arrays: np.ndarray) -> bytes:
+        path = folder / "made.npz"
+        np.savez(path, **arrays)  # type: ignore[arg-type]
+        return path.read_bytes()
+
+    right = np.ones(rows, dtype=np.int32)
+    return {
+        "empty": b"",
+        "cut": good[: len(good) // 2],
+        "spoilt": good[:80] + b"\0" * 60 + good[140:],
+        "no zip": b"PK\3\4 and nothing",
+        "another array": written(prompt=right, chosen=right),
+        "too short": written(prompt=right, chosen=right, rejected=right[1:]),
+        "too long": written(prompt=right, chosen=right, rejected=np.ones(rows + 1, np.int32)),
+        "floats": written(prompt=right, chosen=right, rejected=right.astype(float)),
+        "negative": written(prompt=right, chosen=right, rejected=-right),
+        "objects": written(prompt=right, chosen=right, rejected=right.astype(object)),
+    }
+
+
+BROKEN = ["empty", "cut", "spoilt", "no zip", "another array", "too short", "too long"]
+
+
+@pytest.mark.parametrize("how", [*BROKEN, "floats", "negative", "objects"])
+def test_a_broken_file_is_ignored_and_replaced(
+    how: str, counter: TokenCounter, fresh: PairTable, tmp_path: Path
+) -> None:
+    name = finished(counter, fresh).name
+    (path,) = stored(tmp_path)
+    path.write_bytes(broken_files(path.read_bytes(), len(fresh), tmp_path)[how])
+    again = PairTable(fresh.pairs)
+    assert not counter.known(again, name)
+    assert again.tokens == {}
+    assert finished(counter, again, "demo").steps != []
+    assert counter.known(PairTable(fresh.pairs), name)
+
+
+def test_other_pairs_of_the_same_name_are_counted_anew(counter: TokenCounter) -> None:
+    name = finished(counter, table_of(["a dog"], "one")).name
+    assert counter.known(table_of(["a dog"], "one"), name)
+    assert not counter.known(table_of(["a dog"], "two"), name)
+    assert not counter.known(table_of(["a dog", "b"], "one"), name)
+    assert not counter.known(table_of(["a doggy"], "one"), name)
+
+
+def test_a_disk_that_takes_nothing_costs_only_the_memory_of_it(
+    fresh: PairTable, tmp_path: Path, hub: Hub
+) -> None:
+    (tmp_path / "tokens").write_text("a file where the folder should be")
+    counter = TokenCounter(tmp_path, hub, ModelPolicy(DEMO_MODEL))
+    assert finished(counter, fresh).name in fresh.tokens
+
+
+def test_only_the_newest_counts_are_kept(
+    counter: TokenCounter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokens, "_KEPT_ON_DISK", 2)
+    names = [finished(counter, table_of(["a dog"], revision)).name for revision in "abc"]
+    assert len(stored(tmp_path)) == 2
+    assert counter.known(table_of(["a dog"], "c"), names[-1])
+
+
+def test_a_table_remembers_so_many_tokenizers(
+    counter: TokenCounter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokens, "_KEPT_IN_MEMORY", 2)
+    table, names = table_of(["a dog"]), []
+    for number in range(3):
+        folder = tmp_path / f"tokenizer-{number}"
+        shutil.copytree(DEMO_MODEL, folder, ignore=shutil.ignore_patterns("*.safetensors"))
+        names.append(finished(counter, table, str(folder)).name)
+    assert list(table.tokens) == names[1:]
+    assert counter.known(table, names[0])
+    assert list(table.tokens) == [names[2], names[0]]
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 1_000_000, "a dog " * 170_000, " " * 1_000_000, "\0é\n" * 333_334]
+)
+def test_a_million_characters_are_cut_and_do_not_hang(text: str, counter: TokenCounter) -> None:
+    table = table_of([text, text[:MOST_CHARS], "a dog"])
+    started = time.monotonic()
+    name = finished(counter, table).name
+    assert time.monotonic() - started < 10
+    cut, same, _ = table.tokens[name]["prompt"].tolist()
+    assert 0 < cut == same
+
+
+def test_odd_texts_are_counted(counter: TokenCounter) -> None:
+    table = table_of(["", "<|endoftext|>", "\ud7ff🙂", "a\r\nb"])
+    name = finished(counter, table).name
+    assert table.tokens[name]["prompt"][0] == 0
+    assert (table.tokens[name]["prompt"][1:] > 0).all()
+
+
+@pytest.mark.parametrize("wanted", [None, "", "  ", 7, ["demo"], {"a": 1}, True])
+def test_no_tokenizer_at_all_is_refused(
+    wanted: object, counter: TokenCounter, fresh: PairTable
+) -> None:
+    with pytest.raises(KnownError, match=r"No tokenizer was given\. Give a folder, a Hub id"):
+        finished(counter, fresh, wanted)
+
+
+@pytest.mark.parametrize(
+    "name", [None, 7, "", ["demo"], "../../x", "demo\0", "\ud800", "x" * 10_000]
+)
+def test_anything_may_be_asked_about(name: object, counter: TokenCounter, fresh: PairTable) -> None:
+    assert counter.known(fresh, name) is False
+
+
+def test_a_broken_tokenizer_is_told_and_can_be_mended(
+    counter: TokenCounter, fresh: PairTable, tmp_path: Path
+) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "tokenizer.json").write_text(json.dumps({"version": "1.0", "model": {}}))
+    with pytest.raises(KnownError, match=r"own@.{12} cannot be used: "):
+        finished(counter, fresh, str(folder))
+    shutil.copy(DEMO_MODEL / "tokenizer.json", folder)
+    assert finished(counter, fresh, str(folder)).name in fresh.tokens
+
+
+def test_without_a_network_the_bundled_tokenizer_is_suggested(tmp_path: Path, hub: Hub) -> None:
+    assert TokenCounter(tmp_path, hub, ModelPolicy(DEMO_MODEL)).suggested() == "demo"
+    assert TokenCounter(tmp_path, Hub(), ModelPolicy(DEMO_MODEL)).suggested() == SUGGESTED
+    assert TokenCounter(tmp_path, hub, ModelPolicy(None)).suggested() == SUGGESTED
+
+
+def test_real_pairs_have_a_known_number_of_tokens(counter: TokenCounter, real: PairTable) -> None:
+    """Some three or four characters a token, and never more tokens than bytes."""
+    name = finished(counter, real).name
+    for column in COLUMNS:
+        counts = real.tokens[name][column]
+        texts: list[Any] = real.arrow.column(column).to_pylist()
+        assert (counts <= [len(text.encode()) for text in texts]).all()
+        assert 2.5 < real.chars[column].sum() / counts.sum() < 5

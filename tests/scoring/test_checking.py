@@ -1,0 +1,165 @@
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scoring.checking import CHUNK_ROWS, SCHEMA
+from scoring.pairs import read_pairs
+from tests.scoring.test_pairs import FORMATS, TEXTS, read_jsonl, write_rows
+
+ODD_TEXTS = {
+    "empty": "",
+    "nul": "a\0b\0",
+    "right to left": "\u202eabc \u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627",
+    "combining": "e\u0301\u0301\u0301 \u0915\u094d\u0937 \U0001f469\u200d\U0001f52c",
+    "html": "<script>alert(1)</script><img src=x onerror=alert(1)> &lt; </textarea>",
+    "templates": "${process.env} {{7*7}} {% raw %} $x^2$ %s {0}",
+    "a megabyte": "0123456789é" * 90_000,
+    "white space": " \t\n\x0b\u2028 ",
+    "formula": "=1+1",
+}
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_odd_texts_are_kept_as_they_are(ending: str, tmp_path: Path) -> None:
+    rows = [
+        {"prompt": text, "chosen": f"{text}c", "rejected": text, "subset": name}
+        for name, text in ODD_TEXTS.items()
+    ]
+    pairs = read_pairs(write_rows(tmp_path / f"mine.{ending}", rows))
+    assert pairs.table.select(list(rows[0])).to_pylist() == rows
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_the_order_of_the_columns_does_not_matter(ending: str, tmp_path: Path) -> None:
+    row = {"id": 1, "subset": "s", **TEXTS, "chosen_model": "a", "rejected_model": "b"}
+    swapped = dict(reversed(row.items()))
+    tables = [
+        read_pairs(write_rows(tmp_path / f"mine.{ending}", [one])).table for one in (row, swapped)
+    ]
+    assert tables[0] == tables[1]
+
+
+TYPES = [
+    pa.string(),
+    pa.large_string(),
+    pa.string_view(),
+    pa.dictionary(pa.int8(), pa.string()),
+    pa.dictionary(pa.int32(), pa.large_string()),
+]
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=str)
+def test_texts_of_every_arrow_type_are_texts(kind: pa.DataType, tmp_path: Path) -> None:
+    values = ["a", None, "ü", "a"]
+    columns = {name: pa.array(values, pa.string()).cast(kind) for name in TEXTS}
+    pq.write_table(pa.table(columns), tmp_path / "mine.parquet")
+    pairs = read_pairs(tmp_path / "mine.parquet")
+    assert pairs.table["chosen"].to_pylist() == ["a", "ü", "a"]
+    assert pairs.left_out == (1,)
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint64(), pa.int64(), pa.string(), pa.null()])
+def test_ids_of_every_type_are_texts(kind: pa.DataType, tmp_path: Path) -> None:
+    ids = pa.array([None, None] if kind == pa.null() else [7, None]).cast(kind)
+    table = pa.table({**{name: ["x", "y"] for name in TEXTS}, "id": ids})
+    pq.write_table(table, tmp_path / "mine.parquet")
+    expected = ["1", "2"] if kind == pa.null() else ["7", "2"]
+    assert read_pairs(tmp_path / "mine.parquet").table["id"].to_pylist() == expected
+
+
+def test_remarks_on_rows_that_are_left_out_come_to_an_end(tmp_path: Path) -> None:
+    rows = [{**TEXTS, "chosen": "c" if number % 2 else None} for number in range(120)]
+    pairs = read_jsonl(tmp_path, *rows)
+    assert pairs.left_out == tuple(range(0, 120, 2))
+    assert len(pairs.notes) == 51
+    assert pairs.notes[49] == "mine.jsonl, row 99: chosen is null; the row is left out."
+    assert pairs.notes[50] == "mine.jsonl: and 10 more rows are left out."
+
+
+def test_fifty_rows_that_are_left_out_are_each_told(tmp_path: Path) -> None:
+    pairs = read_jsonl(tmp_path, TEXTS, *[{**TEXTS, "rejected": None}] * 50)
+    assert len(pairs.notes) == 50
+
+
+def test_pairs_of_equal_responses_are_counted(tmp_path: Path) -> None:
+    same = {**TEXTS, "chosen": "é", "rejected": "é"}
+    pairs = read_jsonl(tmp_path, TEXTS, same, same, {**same, "rejected": None})
+    assert pairs.notes[1:] == ("mine.jsonl: chosen equals rejected in 2 of 3 pairs.",)
+
+
+LONG = "ä" * 20
+
+
+@pytest.mark.parametrize(
+    ("prompt", "chosen", "rejected", "told"),
+    [
+        (LONG, LONG + "c", LONG, True),
+        (LONG, LONG + "c", "r", False),
+        (LONG, "c" + LONG, LONG + "r", False),
+        (LONG[1:], LONG + "c", LONG + "r", False),
+        (LONG + "\0", LONG + "\0c", LONG + "\0r", True),
+        (LONG + "\0", LONG + "\1c", LONG + "\0r", False),
+    ],
+)
+def test_responses_that_repeat_the_prompt_are_counted(
+    prompt: str, chosen: str, rejected: str, told: bool, tmp_path: Path
+) -> None:
+    row = {"prompt": prompt, "chosen": chosen, "rejected": rejected}
+    said = "mine.jsonl: both responses begin with the whole prompt in 1 of 3 pairs."
+    assert (said in read_jsonl(tmp_path, TEXTS, row, TEXTS).notes) is told
+
+
+@pytest.mark.parametrize("group_rows", [1_000, 100_000])
+def test_the_table_lies_in_pieces_that_threads_can_share(group_rows: int, tmp_path: Path) -> None:
+    n_rows = 3 * CHUNK_ROWS
+    texts = [str(number) for number in range(n_rows)]
+    table = pa.table(dict.fromkeys(TEXTS, texts))
+    pq.write_table(table, tmp_path / "mine.parquet", row_group_size=group_rows)
+    found = read_pairs(tmp_path / "mine.parquet").table
+    assert found["chosen"].to_pylist() == texts
+    assert [found[name].num_chunks for name in SCHEMA.names] == [3] * len(SCHEMA.names)
+    assert {len(chunk) for chunk in found["chosen"].chunks} == {CHUNK_ROWS}
+
+
+def test_long_rows_lie_in_smaller_pieces(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    row = {**TEXTS, "chosen": "x" * 50_000}
+    path.write_text((json.dumps(row) + "\n") * 3_000, encoding="utf-8")
+    assert read_pairs(path).table["chosen"].num_chunks == 2
+
+
+def test_a_key_that_stands_twice_far_apart_names_both_rows(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {**TEXTS, "id": str(number), "chosen": None if number == 5 else "c"}
+        for number in range(3_000)
+    ]
+    rows[2_900]["id"] = "7"
+    with pytest.raises(ValueError, match="row 2901, column id: the key 'mine:7' stands in row 8 "):
+        read_pairs(write_rows(tmp_path / "mine.parquet", rows))
+
+
+maybe_text = st.one_of(st.none(), st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
+any_row = st.fixed_dictionaries(
+    {**dict.fromkeys(TEXTS, maybe_text), "question": maybe_text},
+    optional=dict.fromkeys(("subset", "chosen_model", "rejected_model"), maybe_text),
+)
+TALK = {"prompt": [{"role": "user", "content": "p"}], "chosen": "c", "rejected": "r"}
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows=st.lists(any_row, min_size=1, max_size=6))
+def test_rows_of_texts_are_read_alike_among_others(rows: list[dict[str, str | None]]) -> None:
+    """A row of messages takes all of its batch the slow way, which must change nothing."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "mine.jsonl"
+        fast, slow = (read_pairs(write_rows(path, [*rows, last])) for last in (TEXTS, TALK))
+    n_kept = fast.table.num_rows - 1
+    assert slow.table.slice(0, n_kept) == fast.table.slice(0, n_kept)
+    assert (slow.notes, slow.left_out) == (fast.notes, fast.left_out)
