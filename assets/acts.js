@@ -125,18 +125,21 @@
     if (element.type === "checkbox") element.checked = Boolean(value);
     else element.value = value || (field === "where" ? "all" : "");
   };
+  const fill = (id, query) => {
+    const part = document.getElementById(id);
+    const params = new URLSearchParams(query);
+    setField(part, "words", params.get("q"));
+    setField(part, "where", params.get("in"));
+    setField(part, "regex", params.get("regex"));
+    setField(part, "case", params.get("case"));
+    return [];
+  };
   const done = (id, query) => {
     const part = document.getElementById(id);
     if (!part) return [];
     if (typeof query === "string") {
-      const params = new URLSearchParams(query);
       const waits = (part.explorerQueue || []).some((act) => act.act === "search");
-      if (!waits) {
-        setField(part, "words", params.get("q"));
-        setField(part, "where", params.get("in"));
-        setField(part, "regex", params.get("regex"));
-        setField(part, "case", params.get("case"));
-      }
+      if (!waits) fill(id, query);
       history.replaceState(history.state, "", query ? `?${query}` : location.pathname);
       if (window.parent !== window) {
         window.parent.postMessage({ queryString: query, hash: "" }, "https://huggingface.co");
@@ -169,5 +172,5 @@
     }
   });
 
-  window.explorer = { send, done };
+  window.explorer = { fill, done };
 })

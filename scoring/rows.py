@@ -123,6 +123,8 @@ def _array_bytes(array: Any) -> int:
         return _array_bytes(array.storage)
     if isinstance(array, pa.StructArray):
         return sum(map(_array_bytes, array.flatten()))
+    if pa.types.is_map(array.type):
+        return _array_bytes(array.keys) + _array_bytes(array.items)
     if pa.types.is_nested(array.type):
         return _array_bytes(array.flatten())
     return int(array.nbytes)

@@ -23,7 +23,7 @@ from explorer.ui.leaderboard import (
     showing,
 )
 from explorer.ui.markup import tag
-from explorer.ui.relay import EVENT, done
+from explorer.ui.relay import EVENT, done, filling
 from explorer.ui.review import ReviewTab, wire_review
 from explorer.ui.reviewview import remembered_review
 from explorer.ui.score import Score, ScoreView, build_score, remembered_runs, wire_score
@@ -162,17 +162,19 @@ def _wire_sources(view: PageView, stores: Stores, browse: Browse, page: gr.Block
         browse.open, shown.address, shown.outputs, js="() => window.location.search", **EVENT
     )
     here = {"js": "() => window.location.search"}
+    opened.then(None, shown.address, None, js=filling(shown.part))
     missing = opened.then(browse.missing, shown.address, view.chooser.missing, **here, **EVENT)
     fetched = missing.then(
         chooser.open, view.chooser.missing, [view.chooser.status, view.chooser.opened], **EVENT
     )
-    fetched.success(
+    followed = fetched.success(
         browse.follow,
         [view.chooser.opened, shown.address],
         shown.outputs,
         js="(opened) => [opened, window.location.search]",
         **EVENT,
     )
+    followed.then(None, shown.address, None, js=filling(shown.part)).then(**bars)
     board = opened.then(joined.best_board, None, board_id, **EVENT).then(**show_board)
     board.then(**bars).then(None, None, None, js=READY)
 

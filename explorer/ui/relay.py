@@ -62,6 +62,11 @@ def done(part: Part) -> str:
     return f"(query) => window.explorer.done({json.dumps(part.elem_id)}, query)"
 
 
+def filling(part: Part) -> str:
+    """Script that writes what an address says into the search fields of a part."""
+    return f"(query) => window.explorer.fill({json.dumps(part.elem_id)}, query)"
+
+
 def act_of(event: gr.EventData) -> tuple[str, Mapping[str, Any]]:
     """The name of an act and what was sent with it, whatever was posted.
 

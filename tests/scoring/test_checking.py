@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.checking import CHUNK_ROWS, SCHEMA
+from scoring.errors import KnownError
 from scoring.pairs import read_pairs
 from tests.scoring.test_pairs import FORMATS, TEXTS, read_jsonl, write_rows
 
@@ -46,6 +47,7 @@ def test_the_order_of_the_columns_does_not_matter(ending: str, tmp_path: Path) -
     assert tables[0] == tables[1]
 
 
+TEXTS_OF_ONE = {name: [text] for name, text in TEXTS.items()}
 TYPES = [
     pa.string(),
     pa.large_string(),
@@ -63,6 +65,30 @@ def test_texts_of_every_arrow_type_are_texts(kind: pa.DataType, tmp_path: Path) 
     pairs = read_pairs(tmp_path / "mine.parquet")
     assert pairs.table["chosen"].to_pylist() == ["a", "ü", "a"]
     assert pairs.left_out == (1,)
+
+
+ODD_COLUMNS: list[tuple[Any, str]] = [
+    (pa.array([b"c"]), "column chosen: bytes, must be text"),
+    (pa.array([{"text": "c"}]), "column chosen: an object, must be text"),
+    (pa.array([[["c"]]]), "column chosen, response 1: a list, must be text"),
+    (pa.array([[("a", "b")]], pa.map_(pa.string(), pa.string())), "column chosen, response 1: "),
+    (pa.array([1.5]), "column chosen: a number, must be text"),
+]
+
+
+@pytest.mark.parametrize(("chosen", "said"), ODD_COLUMNS)
+def test_columns_of_other_types_are_named(chosen: Any, said: str, tmp_path: Path) -> None:
+    pq.write_table(pa.table({**TEXTS_OF_ONE, "chosen": chosen}), tmp_path / "mine.parquet")
+    with pytest.raises(KnownError, match=f"mine.parquet, row 1, {said}"):
+        read_pairs(tmp_path / "mine.parquet")
+
+
+def test_lists_of_every_type_are_responses(tmp_path: Path) -> None:
+    for kind in (pa.list_(pa.string()), pa.list_(pa.string(), 2), pa.large_list(pa.large_string())):
+        chosen = pa.array([["c", "d"]], kind)
+        pq.write_table(pa.table({**TEXTS_OF_ONE, "chosen": chosen}), tmp_path / "mine.parquet")
+        (row,) = read_pairs(tmp_path / "mine.parquet").table.to_pylist()
+        assert (row["chosen"], row["more_chosen"][0]["text"]) == ("c", "d")
 
 
 @pytest.mark.parametrize("kind", [pa.int8(), pa.uint64(), pa.int64(), pa.string(), pa.null()])

@@ -1,0 +1,28 @@
+"""Small tables of pairs, made in memory and cut into several chunks as a large one is."""
+
+import pyarrow as pa
+
+from explorer.table import PairTable
+from scoring.checking import Checker
+from scoring.pairs import Pairs, PairSource
+
+NAME = "small.jsonl"
+
+
+def row(**columns: object) -> dict[str, object]:
+    return {"prompt": "p", "chosen": "c", "rejected": "r", **columns}
+
+
+def small_table(*rows: dict[str, object], chunk_rows: int = 2) -> PairTable:
+    """Each row has an id, its number from 0, and "mine" as its subset, where it does not say."""
+    checker = Checker(NAME, "mine")
+    checker.add([{"id": number, **each} for number, each in enumerate(rows)])
+    checked = checker.finish()
+    starts = range(0, len(rows), chunk_rows)
+    chunks = [checked.table.slice(start, chunk_rows) for start in starts]
+    source = PairSource("file", NAME, None, "0" * 12)
+    return PairTable(Pairs(source, pa.concat_tables(chunks), checked.notes, checked.left_out))
+
+
+def keys(table: PairTable, rows: object) -> list[str]:
+    return [table.key_of(int(each)) for each in rows]  # type: ignore[attr-defined]

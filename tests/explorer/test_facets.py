@@ -1,0 +1,159 @@
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from explorer.datacard import length_category, subset_card
+from explorer.facets import FACETS, NONE, Coded, Facet, coded, grouped
+from explorer.table import PairTable
+from scoring.benchmark import SECTIONS, section_of
+from tests.explorer.tables import row, small_table
+
+
+def names_of(table: PairTable, facet: Facet) -> list[str]:
+    column = table.facets[facet]
+    return [column.names[code] for code in column.codes]
+
+
+def languages(*texts: str) -> list[str]:
+    return names_of(small_table(*(row(prompt=text) for text in texts)), "language")
+
+
+def test_every_facet_has_a_name_for_every_row(demo: PairTable) -> None:
+    assert tuple(demo.facets) == FACETS
+    for facet in FACETS:
+        column = demo.facets[facet]
+        assert len(set(column.names)) == len(column.names)
+        assert len(column.codes) == len(demo)
+        assert column.codes.dtype == np.int32
+        assert 0 <= column.codes.min() <= column.codes.max() < len(column.names)
+
+
+def test_names_that_the_columns_say(demo: PairTable) -> None:
+    rows = demo.arrow.to_pylist()
+    for column in ("subset", "chosen_model", "rejected_model"):
+        assert names_of(demo, column) == [each[column] for each in rows]
+    assert names_of(demo, "section") == [section_of(each["subset"]) for each in rows]
+    assert names_of(demo, "length") == [length_category(each["subset"]) or NONE for each in rows]
+
+
+def test_an_unknown_subset_has_no_section_and_no_length_category() -> None:
+    table = small_table(row(subset="zebra"), row(subset="hep-rust"))
+    assert names_of(table, "section") == [NONE, "Reasoning"]
+    assert names_of(table, "length") == [NONE, length_category("hep-rust") or NONE]
+    assert table.facets["section"].names == [*SECTIONS, NONE]
+
+
+def test_the_longer_side_is_told_in_characters() -> None:
+    table = small_table(
+        row(chosen="ab", rejected="a"),
+        row(chosen="éé", rejected="ab"),
+        row(chosen="", rejected="x"),
+    )
+    assert names_of(table, "longer") == ["chosen", "equal", "rejected"]
+    assert table.facets["longer"].names == ["chosen", "equal", "rejected"]
+
+
+def test_a_prompt_is_shared_where_another_subset_puts_it() -> None:
+    table = small_table(
+        row(prompt="twice", subset="a"),
+        row(prompt="twice", subset="a"),
+        row(prompt="both", subset="a"),
+        row(prompt="both", subset="b"),
+        row(prompt="both", subset="b"),
+        row(prompt="once", subset="b"),
+    )
+    assert names_of(table, "shared") == ["no", "no", "yes", "yes", "yes", "no"]
+
+
+@pytest.mark.parametrize(
+    ("written", "language"),
+    [
+        ("```py\nx\n```", "Python"),
+        ("```Python3\nx\n```", "Python"),
+        ("```  rust\nx", "Rust"),
+        ("```c++\nx", "C++"),
+        ("```c#\nx", "C#"),
+        ("```CS\nx", "C#"),
+        ("``` \n```", "unnamed"),
+        ("```", "unnamed"),
+        ("```\nx\n```\nthen\n```sh\ny\n```", "Shell"),
+        ("```123", "unnamed"),
+        ("```none", "None"),
+        ("`py`", NONE),
+        ("", NONE),
+    ],
+)
+def test_the_language_is_what_the_first_named_fence_says(written: str, language: str) -> None:
+    assert languages(written) == [language]
+
+
+def test_prompt_chosen_and_rejected_are_looked_at_in_that_order() -> None:
+    table = small_table(
+        row(prompt="x", chosen="```go", rejected="```rust"),
+        row(prompt="```", chosen="x", rejected="```rust"),
+        row(prompt="x", chosen="x", rejected="x"),
+    )
+    assert names_of(table, "language") == ["Go", "Rust", NONE]
+    assert names_of(table, "code") == ["yes", "yes", "no"]
+
+
+def test_the_card_of_a_subset_of_code_goes_before_its_fences() -> None:
+    table = small_table(row(subset="hep-rust", prompt="```py"), row(subset="hep-cpp"))
+    cards = [subset_card("hep-rust"), subset_card("hep-cpp")]
+    assert names_of(table, "language") == [card.language for card in cards if card]
+    assert names_of(table, "code") == ["yes", "yes"]
+
+
+def test_languages_stand_in_order_after_none() -> None:
+    table = small_table(*(row(prompt=f"```{name}") for name in ("rust", "go", "ada", "go")), row())
+    assert table.facets["language"].names == [NONE, "Ada", "Go", "Rust"]
+
+
+def test_a_fence_with_very_much_space_is_read_in_no_time() -> None:
+    assert languages("```" + " " * 200_000 + "\n" + "``` " * 50_000) == ["unnamed"]
+
+
+def test_codes_go_by_first_occurrence_over_all_chunks() -> None:
+    column = pa.chunked_array([["b", "a", "b"], [], ["c", "a"]], pa.large_string())
+    found = coded(column)
+    assert found.names == ["b", "a", "c"]
+    assert found.codes.tolist() == grouped(column).tolist() == [0, 1, 0, 2, 1]
+
+
+def test_renamed_names_may_become_one() -> None:
+    column = Coded(["a", "b", "c"], np.array([0, 1, 2, 1], dtype=np.int32))
+    renamed = column.renamed(["x", "y"], {"a": "y", "b": "x", "c": "y"})
+    assert renamed.names == ["x", "y"]
+    assert renamed.codes.tolist() == [1, 0, 1, 0]
+
+
+# The real benchmark, against counts that were taken elsewhere.
+
+
+def test_counts_on_the_real_split(real: PairTable) -> None:
+    counts = {
+        facet: dict(zip(column.names, np.bincount(column.codes).tolist(), strict=False))
+        for facet, column in real.facets.items()
+    }
+    assert counts["longer"] == {"chosen": 1116, "equal": 368, "rejected": 1501}
+    assert counts["shared"] == {"yes": 387, "no": 2985 - 387}
+    assert counts["section"] == {"Chat": 358, "Chat Hard": 456, "Safety": 740, "Reasoning": 1431}
+    assert names_of(real, "chosen_model") == real.arrow["chosen_model"].to_pylist()
+
+
+def test_code_on_the_real_split_is_what_a_plain_reading_finds(real: PairTable) -> None:
+    for each, code, language in zip(
+        real.arrow.to_pylist(), names_of(real, "code"), names_of(real, "language"), strict=True
+    ):
+        card = subset_card(each["subset"])
+        texts = "\0".join((each["prompt"], each["chosen"], each["rejected"]))
+        assert (code == "yes") == bool((card and card.language) or "```" in texts)
+        if card and card.language:
+            assert language == card.language
+        elif code == "yes":
+            named = re.search(r"```[ \t]*([A-Za-z])", texts)
+            assert (language == "unnamed") == (named is None)
+        else:
+            assert language == NONE

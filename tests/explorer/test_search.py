@@ -1,0 +1,351 @@
+import re
+import time
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import explorer.search
+from explorer.search import (
+    EVERYTHING,
+    LONGEST_QUERY,
+    MOST_HITS,
+    PLACES,
+    Query,
+    Where,
+    checked_query,
+    hits,
+    matching,
+)
+from explorer.table import PairTable
+from scoring.errors import KnownError
+from tests.explorer.tables import row, small_table
+
+MORE = row(
+    prompt="Which pet?",
+    chosen=["A dog.", "The second: a Hamster."],
+    rejected=["A stone.", "A pebble.", "Gravel\nand sand."],
+)
+TABLE = small_table(
+    row(prompt="A dog?", chosen="Yes, a DOG.", rejected="No, a cat."),
+    row(prompt="Été à 日本", chosen="STRASSE", rejected="straße \0 end"),
+    MORE,
+    row(prompt="1+1 (.*)", chosen="\\Qdog", rejected="שלום עולם"),
+    row(prompt="", chosen="", rejected="🌈 flag"),
+)
+
+
+def found(words: object, where: object = "all", *, regex: bool = False, case: bool = False) -> str:
+    """The rows that hold what is looked for, as their numbers in a row."""
+    mask = matching(TABLE.arrow, checked_query(words, where, regex, case))
+    return "".join(str(number) for number, held in enumerate(mask.tolist()) if held)
+
+
+@pytest.mark.parametrize(
+    ("words", "rows"),
+    [
+        ("dog", "023"),
+        ("DOG", "023"),
+        ("  dog ", "023"),
+        ("été", "1"),
+        ("日", "1"),
+        ("\0", "1"),
+        ("עולם", "3"),
+        ("🌈", "4"),
+        (".*", "3"),
+        ("\\Qdog", "3"),
+        ("(?i)dog", ""),
+        ("", "01234"),
+        (None, "01234"),
+    ],
+)
+def test_a_text_is_found_as_it_stands_whatever_its_case(words: object, rows: str) -> None:
+    assert found(words) == rows
+
+
+@pytest.mark.parametrize(
+    ("words", "rows"), [("DOG", "0"), ("dog", "023"), ("Été", "1"), ("été", "")]
+)
+def test_case_counts_where_it_is_asked_for(words: str, rows: str) -> None:
+    assert found(words, case=True) == rows
+
+
+@pytest.mark.parametrize(
+    ("pattern", "rows"),
+    [
+        (r"d.g\.", "02"),
+        ("^$", "4"),
+        (r"^A dog[?.]$", "02"),
+        ("stra(ss|ß)e", "1"),
+        (r"\p{Hebrew}+ \p{Hebrew}", "3"),
+        (r"\Q.*", "3"),
+        (r"Gravel.and", ""),
+        (r"(?s)Gravel.and", "2"),
+        (" ", "01234"),
+        ("  ", ""),
+    ],
+)
+def test_a_pattern_is_matched(pattern: str, rows: str) -> None:
+    assert found(pattern, regex=True) == rows
+
+
+def test_a_pattern_can_tell_case_apart() -> None:
+    assert (found("D[O]G", regex=True), found("D[O]G", regex=True, case=True)) == ("023", "0")
+
+
+@pytest.mark.parametrize(
+    ("words", "rows"),
+    [
+        ("dog", {"prompt": "0", "chosen": "023", "rejected": ""}),
+        ("cat", {"prompt": "", "chosen": "", "rejected": "0"}),
+    ],
+)
+def test_only_the_column_asked_for_is_searched(words: str, rows: dict[str, str]) -> None:
+    assert {where: found(words, where) for where in rows} == rows
+
+
+def test_further_responses_are_searched_with_their_side() -> None:
+    assert (found("hamster"), found("hamster", "chosen"), found("hamster", "rejected")) == (
+        "2",
+        "2",
+        "",
+    )
+    assert found("pebble", "rejected") == found("^gravel", "rejected", regex=True) == "2"
+    assert found("pebble", "chosen") == found("pebble", "prompt") == ""
+
+
+def test_further_responses_are_told_apart_by_row_wherever_a_chunk_begins() -> None:
+    rows = [
+        row(chosen=["a", "x1"], rejected="r"),
+        row(),
+        row(chosen=["b", "x2", "x3"], rejected="r"),
+        row(),
+        row(chosen=["c", "x1"], rejected="r"),
+    ]
+    for chunk_rows in (1, 2, 3, 5):
+        table = small_table(*rows, chunk_rows=chunk_rows)
+        for words, wanted in (("x1", [0, 4]), ("x3", [2]), ("x", [0, 2, 4])):
+            assert matching(table.arrow, Query(words)).nonzero()[0].tolist() == wanted
+
+
+@pytest.mark.parametrize("side", ["prompt", "chosen", "rejected"])
+@pytest.mark.parametrize("where", PLACES)
+def test_a_side_is_looked_at_where_it_is_searched(side: str, where: Where) -> None:
+    assert Query("x", where).looks_at(side) == (where in ("all", side))
+    assert not Query("", where).looks_at(side)
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(",
+        ")",
+        "[",
+        "*",
+        "a**",
+        "a)(b",
+        "(?=dog)",
+        "(?<!x)a",
+        r"(a)\1",
+        "(a{1000}){1000}",
+        r"[\pL\pN]{900}",
+        "(" * 300,
+        "\\",
+        "(?P<1>",
+    ],
+)
+def test_a_pattern_that_cannot_be_used_is_refused_in_a_sentence(pattern: str) -> None:
+    with pytest.raises(KnownError, match=r"no regular expression .* RE2's: .* untick") as caught:
+        checked_query(pattern, "all", True, False)
+    assert repr(pattern[:80]) in str(caught.value)
+    assert checked_query(pattern, "all", False, False).words == pattern
+    with pytest.raises(KnownError, match="no regular expression"):
+        matching(TABLE.arrow, Query(pattern, regex=True))
+
+
+@pytest.mark.parametrize("words", [5, 0, [], ["dog"], {}, b"dog", True, 10**400, float("nan")])
+def test_words_of_a_wrong_type_are_refused(words: object) -> None:
+    with pytest.raises(KnownError, match=f"must be text, not {type(words).__name__}"):
+        checked_query(words, "all", False, False)
+
+
+@pytest.mark.parametrize("where", ["id", "more_chosen", 5, ["chosen"], {"a": 1}, True, "x" * 10**6])
+def test_a_place_that_is_none_is_refused(where: object) -> None:
+    with pytest.raises(KnownError, match="in all, prompt, chosen, rejected, not ") as caught:
+        checked_query("dog", where, False, False)
+    assert len(str(caught.value)) < 120
+
+
+@pytest.mark.parametrize("nothing", [None, "", 0, False, [], {}])
+def test_no_place_is_every_place_and_what_is_falsy_ticks_nothing(nothing: object) -> None:
+    assert checked_query("dog", nothing, nothing, nothing) == Query("dog")
+    assert checked_query(None, nothing, nothing, nothing) == EVERYTHING
+
+
+def test_a_query_may_have_500_characters_and_no_more() -> None:
+    assert len(checked_query(f" {'x' * LONGEST_QUERY} ", "all", False, False).words) == 500
+    with pytest.raises(KnownError, match=r"500 characters; this one has 1,000,000\."):
+        checked_query("x" * 10**6, "all", True, False)
+
+
+@pytest.mark.parametrize("regex", [True, False])
+def test_a_lone_surrogate_is_looked_for_as_the_mark_that_stands_for_it(regex: bool) -> None:
+    query = checked_query("a\ud800b", "all", regex, False)
+    assert query.words == "a\ufffdb"
+    assert matching(TABLE.arrow, query).sum() == 0
+
+
+@given(st.text(), st.sampled_from(PLACES), st.booleans(), st.booleans())
+@example("\ud83d\ude00", "all", False, False)
+@example("\0", "all", True, False)
+@example("\\Q", "all", True, False)
+def test_a_checked_query_is_its_own_and_can_be_searched(
+    words: str, where: str, regex: bool, case: bool
+) -> None:
+    try:
+        query = checked_query(words, where, regex, case)
+    except KnownError:
+        assert regex or len(words) > LONGEST_QUERY
+        return
+    assert checked_query(query.words, query.where, query.regex, query.case) == query
+    matching(TABLE.arrow, query)
+    for text in ("", "a dog", "\u00e9\u65e5 \ue000"):
+        for start, end in hits(text, query):
+            assert 0 <= start < end <= len(text)
+
+
+# How long it takes.
+
+
+def test_a_pattern_that_others_choke_on_is_fast() -> None:
+    table = small_table(row(chosen="x" * 200_000))
+    query = checked_query("(x+x+)+y", "all", True, False)
+    started = time.monotonic()
+    assert not matching(table.arrow, query).any()
+    assert hits("x" * 200_000, query) == []
+    assert time.monotonic() - started < 2
+
+
+def test_a_search_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explorer.search, "MOST_SECONDS", 0)
+    with pytest.raises(KnownError, match=r"longer than 0 seconds here\. Look for a plain text"):
+        matching(TABLE.arrow, Query("dog"))
+
+
+# Where the hits are.
+
+LETTERS = st.text("abAB .\n+é日🌈", max_size=30)
+
+
+@given(LETTERS, LETTERS, st.booleans())
+@example("aaa", "aa", False)
+def test_hits_of_a_text_are_those_that_python_finds(text: str, words: str, case: bool) -> None:
+    query = checked_query(words, "all", False, case)
+    pattern = re.compile(re.escape(query.words), 0 if case else re.IGNORECASE)
+    wanted = [match.span() for match in pattern.finditer(text)] if query.words else []
+    assert hits(text, query) == wanted
+
+
+PIECES = st.sampled_from(["a", "b", "A", ".", "[^a]", "(a|b)", "é", "日", "\\.", "\\+", "(?:ab)"])
+PATTERNS = st.lists(
+    st.tuples(PIECES, st.sampled_from(["", "", "+", "{2}", "{1,2}", "+?"])), min_size=1, max_size=4
+).map(lambda pieces: "".join(piece + times for piece, times in pieces))
+
+
+@given(LETTERS, PATTERNS, st.booleans())
+def test_hits_of_a_pattern_are_those_that_python_finds(text: str, pattern: str, case: bool) -> None:
+    wanted = re.finditer(pattern, text, 0 if case else re.IGNORECASE)
+    query = Query(pattern, regex=True, case=case)
+    assert hits(text, query) == [match.span() for match in wanted]
+
+
+@settings(max_examples=50)
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), st.booleans(), st.data())
+def test_a_text_has_hits_where_its_row_is_found(text: str, case: bool, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    piece = text[start : data.draw(st.integers(start, len(text)))]
+    query = checked_query(data.draw(st.sampled_from([piece, piece.swapcase()])), None, False, case)
+    table = small_table(row(prompt="", chosen=text, rejected=""))
+    assert matching(table.arrow, query).tolist() == [bool(hits(text, query) or not query.words)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "places"),
+    [
+        ("a\0b\0", "\0", [(1, 2), (3, 4)]),
+        ("שלום עולם", "עולם", [(5, 9)]),
+        ("ÉTÉ été", "été", [(0, 3), (4, 7)]),
+        ("ΑΣ ας ασ", "σ", [(1, 2), (4, 5), (7, 8)]),
+        ("k K \u212a", "k", [(0, 1), (2, 3), (4, 5)]),
+        ("İi", "i", [(1, 2)]),
+        ("🌈x🌈", "🌈", [(0, 1), (2, 3)]),
+        ("\ue000a\ue001a", "a", [(1, 2), (3, 4)]),
+        ("\ue000\ue001", "\ue001", [(1, 2)]),
+        ("a-b\\1", "\\1", [(3, 5)]),
+    ],
+)
+def test_hits_of_hostile_texts(text: str, words: str, places: list[tuple[int, int]]) -> None:
+    assert hits(text, checked_query(words, "all", False, False)) == places
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "places"),
+    [
+        ("a dog\\", r"\Qdog", [(2, 5)]),
+        ("a dog\\", "\\Qdog\\", [(2, 6)]),
+        ("a.b", r"\Q.\E", [(1, 2)]),
+        ("aab", "a*", [(0, 2)]),
+        ("aab", r"\b", []),
+        ("aab", "^", []),
+        ("é", r"\C", []),
+        ("ab", r"\C", [(0, 1), (1, 2)]),
+        ("a\nb", "(?m)^.", [(0, 1), (2, 3)]),
+        ("abc", "(?P<x>b)(c)", [(1, 3)]),
+        ("\\0 \\1", r"\\0", [(0, 2)]),
+    ],
+)
+def test_hits_of_odd_patterns(text: str, pattern: str, places: list[tuple[int, int]]) -> None:
+    assert hits(text, checked_query(pattern, "all", True, False)) == places
+
+
+def test_nothing_is_marked_without_words_or_text() -> None:
+    assert hits("", Query("a")) == hits("a", EVERYTHING) == []
+
+
+def test_nothing_is_marked_in_a_text_that_leaves_no_character_free() -> None:
+    taken = "".join(map(chr, range(0xE000, 0xF8FF)))
+    assert hits(f"{taken[:-1]}dog", Query("dog")) == [(len(taken) - 1, len(taken) + 2)]
+    assert hits(f"{taken}dog", Query("dog")) == []
+    assert hits(f"{taken}\uf8ffdog", Query("dog")) == []
+
+
+def test_nothing_is_marked_in_what_is_no_text() -> None:
+    assert hits("a dog \ud800", Query("dog")) == []
+
+
+def test_so_many_hits_are_marked_and_no_more() -> None:
+    places = hits("ab" * (MOST_HITS + 5), Query("a"))
+    assert len(places) == MOST_HITS
+    assert places[-1] == (2 * MOST_HITS - 2, 2 * MOST_HITS - 1)
+
+
+# On the benchmark.
+
+
+def test_searches_on_the_real_split(real: PairTable) -> None:
+    def n(words: str, where: object = "all", regex: bool = False) -> int:
+        return int(matching(real.arrow, checked_query(words, where, regex, False)).sum())
+
+    rows = real.arrow.select(["prompt", "chosen", "rejected"]).to_pylist()
+    for words in ("unwrap", "fn ", "É"):
+        lowered = words.strip().lower()
+        wanted = [side for each in rows for side, text in each.items() if lowered in text.lower()]
+        assert wanted
+        for side in ("prompt", "chosen", "rejected"):
+            assert n(words, side) == wanted.count(side)
+    assert n(r"\bI'm (sorry|unable)", "chosen", True) == sum(
+        bool(re.search(r"\bI'm (sorry|unable)", each["chosen"], re.IGNORECASE)) for each in rows
+    )
