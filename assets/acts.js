@@ -97,6 +97,15 @@
   };
   new MutationObserver(restore).observe(document.body, { childList: true, subtree: true });
 
+  // Gradio keeps the elements and changes their attributes, which a field that was used ignores.
+  new MutationObserver((changes) => {
+    for (const { target } of changes) {
+      if (!target.matches(".relayed input[data-act]")) continue;
+      if (target.type === "checkbox") target.checked = target.hasAttribute("checked");
+      else if (target.hasAttribute("value")) target.value = target.getAttribute("value");
+    }
+  }).observe(document.body, { subtree: true, attributes: true, attributeFilter: ["checked", "value"] });
+
   // A figure's bars and ranges, whenever it is drawn.
   const listen = () => {
     for (const figure of document.querySelectorAll(".lengths-plot .js-plotly-plot")) {
@@ -125,9 +134,25 @@
     if (element.type === "checkbox") element.checked = Boolean(value);
     else element.value = value || (field === "where" ? "all" : "");
   };
+  const addresses = new Map();
+  let tab = "browse";
+  const write = () => {
+    const parts = [tab === "browse" ? "" : `tab=${tab}`, addresses.get(tab)];
+    const query = parts.filter(Boolean).join("&");
+    history.replaceState(history.state, "", query ? `?${query}` : location.pathname);
+    if (window.parent !== window) {
+      window.parent.postMessage({ queryString: query, hash: "" }, "https://huggingface.co");
+    }
+  };
+  const turn = (opened) => {
+    tab = opened;
+    if (document.documentElement.dataset.explorer === "ready") write();
+    return [];
+  };
   const fill = (id, query) => {
     const part = document.getElementById(id);
     const params = new URLSearchParams(query);
+    addresses.set(id, query);
     setField(part, "words", params.get("q"));
     setField(part, "where", params.get("in"));
     setField(part, "regex", params.get("regex"));
@@ -140,10 +165,8 @@
     if (typeof query === "string") {
       const waits = (part.explorerQueue || []).some((act) => act.act === "search");
       if (!waits) fill(id, query);
-      history.replaceState(history.state, "", query ? `?${query}` : location.pathname);
-      if (window.parent !== window) {
-        window.parent.postMessage({ queryString: query, hash: "" }, "https://huggingface.co");
-      }
+      addresses.set(id, query);
+      if (id === tab) write();
     }
     next(Object.assign(part, { explorerQueue: part.explorerQueue || [] }));
     return [];
@@ -172,5 +195,5 @@
     }
   });
 
-  window.explorer = { fill, done };
+  window.explorer = { fill, done, turn };
 })

@@ -26,7 +26,9 @@ MOST_PAGES = 10**7
 MOST_DROPPED = 20
 """Parts that mean nothing that are named."""
 
-_IGNORED = ("__theme", "__sign", "logs")
+TABS = ("browse", "score", "failures", "leaderboard", "about")
+
+_IGNORED = ("tab", "__theme", "__sign", "logs")
 """What Gradio and Spaces write into an address for themselves."""
 
 T = TypeVar("T")
@@ -126,6 +128,17 @@ def decode(query_string: object) -> Decoded:
     view = _with_checked_query(view, dropped)
     told = dropped if len(dropped) <= MOST_DROPPED else [*dropped[:MOST_DROPPED], "…"]
     return Decoded(view, tuple(told))
+
+
+def tab_of(query_string: object) -> str:
+    """The tab that a link opens.
+
+    >>> tab_of("?tab=about"), tab_of("?tab=elsewhere")
+    ('about', 'browse')
+    """
+    written = query_string[:LONGEST_LINK] if isinstance(query_string, str) else ""
+    asked = dict(parse_qsl(written.removeprefix("?"), errors="replace")).get("tab")
+    return asked if asked in TABS else TABS[0]
 
 
 def _with_checked_query(view: View, dropped: list[str]) -> View:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import gradio as gr
@@ -54,11 +54,14 @@ def exporting(now: Scene, form: object) -> Iterator[tuple[str, Any]]:
     """
     rows, table = now.listed.rows, now.table
     known = next((each for each in FORMATS if each == form), FORMATS[0])
-    path = Path(mkdtemp(prefix="explorer-export-")) / file_name(table, rows, known)
-    hidden = gr.update(visible=False)
-    for done in export(table, rows, known, path, filter_words(now.view.filters)):
-        yield step_html(Step("reading", done, len(rows))), hidden
-    yield note(text("export.done", n=f"{len(rows):,}")), gr.update(value=str(path), visible=True)
+    # Gradio keeps a copy of the file for a while; what is written here goes at once.
+    with TemporaryDirectory(prefix="explorer-export-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / file_name(table, rows, known)
+        hidden = gr.update(visible=False)
+        for done in export(table, rows, known, path, filter_words(now.view.filters)):
+            yield step_html(Step("reading", done, len(rows))), hidden
+        words = note(text("export.done", n=f"{len(rows):,}"))
+        yield words, gr.update(value=str(path), visible=True)
 
 
 def snippet_html(now: Scene) -> Any:

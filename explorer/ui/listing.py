@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import accumulate
 
 from explorer.datacard import subset_card
 from explorer.diffs import DIFFS
@@ -13,8 +14,12 @@ from explorer.ui.markup import note, tag
 from explorer.ui.relay import acting, button, segments, ticked
 
 CELL_CHARS = 140
+CELL_BYTES = 480
+"""Of a cell's text as HTML, so that a page stays small whatever its texts are."""
 BEFORE_HIT = 12
 """Characters of a cell before its first hit, which a narrow column must still show."""
+MOST_MARKS = 6
+"""Hits that are marked in a cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,23 @@ def cut(words: str) -> str:
     'a b'
     """
     line = " ".join(words[: 2 * CELL_CHARS].split())
-    return line if len(line) <= CELL_CHARS else line[: CELL_CHARS - 1] + "…"
+    shown = _fitting(line)
+    whole = shown == line and len(words) <= 2 * CELL_CHARS
+    return line if whole else shown[: CELL_CHARS - 1] + "…"
+
+
+def _fitting(words: str) -> str:
+    """The beginning of a text for which a cell has room."""
+    shown = words[:CELL_CHARS]
+    if _size(shown) <= CELL_BYTES:
+        return shown
+    sizes = accumulate(_size(letter) for letter in shown)
+    return shown[: sum(size <= CELL_BYTES for size in sizes)]
+
+
+def _size(words: str) -> int:
+    """Bytes of a text as HTML."""
+    return len(escape(words, quote=False).encode(errors="replace"))
 
 
 def excerpt(words: str, query: Query) -> str:
@@ -51,16 +72,18 @@ def excerpt(words: str, query: Query) -> str:
     """
     found = hits(words, query)
     if not found:
-        return escape(cut(words))
+        return escape(cut(words), quote=False)
     start = max(0, found[0][0] - BEFORE_HIT)
-    stop = min(len(words), start + CELL_CHARS)
+    stop = start + len(_fitting(words[start : start + CELL_CHARS]))
     written = ["…" if start else ""]
-    for low, high in found:
+    for low, high in found[:MOST_MARKS]:
         if low >= stop:
             break
-        written.append(escape(words[start:low]) + tag("mark", escape(words[low : min(high, stop)])))
+        hit = tag("mark", escape(words[low : min(high, stop)], quote=False))
+        written.append(escape(words[start:low], quote=False) + hit)
         start = high
-    return "".join(written) + escape(words[start:stop]) + ("…" if stop < len(words) else "")
+    rest = escape(words[start:stop], quote=False)
+    return "".join(written) + rest + ("…" if stop < len(words) else "")
 
 
 def harm_css(subset: str) -> str:

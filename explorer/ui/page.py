@@ -1,5 +1,6 @@
 """The whole page: header, the bar that says which data is shown, the tabs, and what joins them."""
 
+import json
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.links import tab_of
 from explorer.settings import ASSETS
 from explorer.stores import Stores
 from explorer.text import text
@@ -85,6 +87,11 @@ class Page:
         return gr.Tabs(selected="failures")
 
     @guarded
+    def tab(self, query_string: object) -> gr.Tabs:
+        """Open the tab that the address asks for."""
+        return gr.Tabs(selected=tab_of(query_string))
+
+    @guarded
     def retry(self) -> None:
         """Ask the network anew, for everything."""
         self.stores.pairs.shelf.retry()
@@ -106,20 +113,27 @@ def _lay_out(stores: Stores) -> PageView:
     chooser = build_chooser(stores.settings)
     own_runs, kept_reviews = remembered_runs(), remembered_review()
     with gr.Tabs(elem_id="tabs") as tabs:
-        with gr.Tab(text("tab.browse"), id="browse"):
+        with _tab("browse"):
             browse = build_browse(stores.counter, kept_reviews)
-        with gr.Tab(text("tab.score"), id="score") as score_tab:
+        with _tab("score") as score_tab:
             score = build_score(stores.settings, own_runs)
-        with gr.Tab(text("tab.failures"), id="failures") as failures_tab:
+        with _tab("failures") as failures_tab:
             failures = build_failures()
-        with gr.Tab(text("tab.leaderboard"), id="leaderboard"):
+        with _tab("leaderboard"):
             leaderboard = build_leaderboard_tab()
-        with gr.Tab(text("tab.about"), id="about"):
+        with _tab("about"):
             build_about()
     return PageView(
         bar, chooser, tabs, browse, score, failures, leaderboard, score_tab, failures_tab,
         gr.Timer(POLL_SECONDS, active=False),
     )  # fmt: skip
+
+
+def _tab(name: str) -> gr.Tab:
+    """A tab that the address names while it is open."""
+    tab = gr.Tab(text(f"tab.{name}"), id=name)
+    tab.select(None, None, None, js=f"() => window.explorer.turn({json.dumps(name)})")
+    return tab
 
 
 def _header() -> str:
@@ -163,6 +177,7 @@ def _wire_sources(view: PageView, stores: Stores, browse: Browse, page: gr.Block
     )
     here = {"js": "() => window.location.search"}
     opened.then(None, shown.address, None, js=filling(shown.part))
+    page.load(joined.tab, shown.address, view.tabs, **here, **EVENT)
     missing = opened.then(browse.missing, shown.address, view.chooser.missing, **here, **EVENT)
     fetched = missing.then(
         chooser.open, view.chooser.missing, [view.chooser.status, view.chooser.opened], **EVENT

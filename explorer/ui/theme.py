@@ -118,7 +118,7 @@ _DARK: dict[str, Any] = {
     "input_border_color_focus": "*primary_400",
     "input_placeholder_color": "*neutral_400",
     "button_primary_background_fill": "*primary_600",
-    "button_primary_background_fill_hover": "*primary_500",
+    "button_primary_background_fill_hover": "*primary_700",
     "button_secondary_background_fill": "#16213a",
     "button_secondary_background_fill_hover": "#1d2a49",
     "button_secondary_border_color": "#2a3a5c",

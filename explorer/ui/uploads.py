@@ -6,6 +6,7 @@ from gradio.utils import get_upload_folder
 
 from explorer.text import text
 from scoring.errors import KnownError
+from scoring.paths import is_file
 
 
 def uploaded_file(sent: object) -> Path:
@@ -14,7 +15,10 @@ def uploaded_file(sent: object) -> Path:
     Raises:
         KnownError: it is not in the folder of uploads.
     """
-    path = Path(sent).resolve() if isinstance(sent, str) and "\0" not in sent else Path()
-    if not path.is_relative_to(Path(get_upload_folder()).resolve()) or not path.is_file():
+    try:
+        path = Path(sent if isinstance(sent, str) else "").resolve()
+    except (OSError, ValueError):  # no file can have such a name
+        path = Path()
+    if not path.is_relative_to(Path(get_upload_folder()).resolve()) or not is_file(path):
         raise KnownError(text("chooser.no_upload"))
     return path
