@@ -114,7 +114,7 @@
       const part = figure.closest(".relayed");
       figure.on("plotly_click", (event) => {
         const [measure, low, high] = event.points[0].customdata || [];
-        if (measure) send(part, "range", { measure, low, high });
+        if (measure && (low ?? high ?? null) !== null) send(part, "range", { measure, low, high });
       });
       figure.on("plotly_selected", (event) => {
         const reach = event?.range?.x || Object.entries(event?.range || {})

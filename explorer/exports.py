@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from explorer.table import PairTable, Rows
-from scoring.errors import KnownError
+from scoring.errors import KnownError, shown
 from scoring.hub import first_line
 
 Format = Literal["csv", "parquet", "jsonl"]
@@ -87,7 +87,7 @@ def export(
         KnownError: an unknown format, no rows, or the file cannot be written.
     """
     if form not in FORMATS:
-        raise KnownError(f"A file can be {', '.join(FORMATS)}, not {str(form)[:40]!r}.")
+        raise KnownError(f"A file can be {', '.join(FORMATS)}, not {shown(form)}.")
     if not len(rows):
         raise KnownError("There is no pair to export. Take a filter away, or reset them.")
     source = {"source": str(table.source), "revision": table.source.revision}

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -62,7 +63,12 @@ class Coded:
     codes: NDArray[np.int32]
 
     def renamed(self, names: list[str], name_of: dict[str, str]) -> "Coded":
-        """The column with other names; several may become one. name_of: old -> new, of `names`."""
+        """The column with other names; several may become one. name_of: old -> new, of `names`.
+
+        >>> column = Coded(["b", "a"], np.array([0, 1, 0], dtype=np.int32))
+        >>> column.renamed(["a", "b"], {"a": "a", "b": "b"}).codes
+        array([1, 0, 1], dtype=int32)
+        """
         place = {name: place for place, name in enumerate(names)}
         lookup = np.array([place[name_of[name]] for name in self.names], dtype=np.int32)
         return Coded(names, lookup[self.codes])
@@ -74,8 +80,9 @@ def coded(column: "pa.ChunkedArray[Any]") -> Coded:
     >>> coded(pa.chunked_array([["b", "a"], ["b"]], pa.large_string()))
     Coded(names=['b', 'a'], codes=array([0, 1, 0], dtype=int32))
     """
-    encoded = _encoded(column)
-    return Coded([str(name) for name in encoded.dictionary.to_pylist()], _codes(encoded))
+    encoded: Any = column.dictionary_encode().unify_dictionaries().combine_chunks()
+    codes = np.asarray(encoded.indices.to_numpy(), dtype=np.int32)
+    return Coded([str(name) for name in encoded.dictionary.to_pylist()], codes)
 
 
 def grouped(column: "pa.ChunkedArray[Any]") -> NDArray[np.int32]:
@@ -84,17 +91,17 @@ def grouped(column: "pa.ChunkedArray[Any]") -> NDArray[np.int32]:
     >>> grouped(pa.chunked_array([["b", "a"], ["b"]], pa.large_string())).tolist()
     [0, 1, 0]
     """
-    return _codes(_encoded(column))
-
-
-def _encoded(column: "pa.ChunkedArray[Any]") -> Any:
-    """A column as one dictionary-encoded array."""
-    encoded: Any = column.dictionary_encode().unify_dictionaries().combine_chunks()
-    return encoded
-
-
-def _codes(encoded: Any) -> NDArray[np.int32]:
-    return np.asarray(encoded.indices.to_numpy(), dtype=np.int32)
+    # By their hashes, as a dictionary of all texts would take as much memory as they do.
+    numbers: dict[bytes, int] = {}
+    found = np.zeros(len(column), dtype=np.int32)
+    row = 0
+    for chunk in column.chunks:
+        texts: list[Any] = chunk.cast(pa.large_binary()).to_pylist()
+        for words in texts:
+            digest = blake2b(words, digest_size=16).digest()
+            found[row] = numbers.setdefault(digest, len(numbers))
+            row += 1
+    return found
 
 
 def coded_facets(
@@ -152,14 +159,12 @@ def _languages(arrow: pa.Table, subsets: Coded) -> Coded:
     )[subsets.codes]
     fenced = np.zeros(arrow.num_rows, dtype=bool)
     for column in TEXT_COLUMNS:
-        fenced |= pc.match_substring(arrow.column(column), _FENCE).to_numpy()
-    rows = np.flatnonzero(fenced & (codes == 0))
-    for row, texts in zip(
-        rows.tolist(),
-        zip(*(arrow.column(name).take(rows).to_pylist() for name in TEXT_COLUMNS), strict=True),
-        strict=True,
-    ):
-        codes[row] = names.setdefault(_fenced_language(texts), len(names))
+        fenced |= pc.match_substring_regex(arrow.column(column), _FENCE).to_numpy()
+    wanted = fenced & (codes == 0)
+    place = iter(np.flatnonzero(wanted).tolist())
+    for batch in arrow.select(TEXT_COLUMNS).filter(pa.array(wanted)).to_batches():
+        for texts in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            codes[next(place)] = names.setdefault(_fenced_language(texts), len(names))
     ordered = [NONE, *sorted(name for name in names if name != NONE)]
     return Coded(list(names), codes).renamed(ordered, {name: name for name in names})
 

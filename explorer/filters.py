@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from explorer.facets import FACETS, Facet
 from explorer.search import EVERYTHING, Query
 from explorer.table import MEASURES, UNITS, Measure, PairTable, Rows, Unit
-from scoring.errors import KnownError
+from scoring.errors import KnownError, shown
 
 MOST_NAMES = 500
 LONGEST_NAME = 1_000
@@ -52,11 +52,11 @@ class LengthRange:
         if known_measure is None or known_unit is None:
             raise KnownError(
                 f"A length is of {', '.join(MEASURES)}, in {', '.join(UNITS)}; "
-                f"not of {str(measure)[:40]!r} in {str(unit)[:40]!r}."
+                f"not of {shown(measure)} in {shown(unit)}."
             )
         ends = [_end(value) for value in (low, high)]
         if ends == [None, None] or (None not in ends and ends[0] > ends[1]):  # type: ignore[operator]
-            raise KnownError(f"A range of lengths cannot go from {low!s:.20} to {high!s:.20}.")
+            raise KnownError(f"A range of lengths cannot go from {shown(low)} to {shown(high)}.")
         tokenizer = name if known_unit == "tokens" else ""
         if not isinstance(tokenizer, str) or len(tokenizer) > LONGEST_NAME:
             raise KnownError("A range of tokens needs the name of its tokenizer.")
@@ -68,7 +68,7 @@ def _end(value: object) -> int | None:
         return None
     whole = isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1
     if not whole or not -LONGEST_LENGTH <= value <= LONGEST_LENGTH:  # type: ignore[operator]
-        raise KnownError(f"A length is a whole number, not {str(value)[:40]!r}.")
+        raise KnownError(f"A length is a whole number, not {shown(value)}.")
     return int(value)  # type: ignore[call-overload, no-any-return]
 
 
@@ -100,7 +100,7 @@ class Filters:
         """
         known = next((each for each in FACETS if each == facet), None)
         if known is None:
-            raise KnownError(f"One can pick by {', '.join(FACETS)}, not {str(facet)[:40]!r}.")
+            raise KnownError(f"One can pick by {', '.join(FACETS)}, not {shown(facet)}.")
         picked: dict[Facet, tuple[str, ...]] = {**dict(self.picked), known: _names(names)}
         return replace(
             self, picked=tuple((each, picked[each]) for each in FACETS if picked.get(each))
@@ -122,7 +122,12 @@ NO_FILTERS = Filters()
 
 
 def in_order(ranges: Iterable[LengthRange]) -> tuple[LengthRange, ...]:
-    """Ranges in the order of `MEASURES` and `UNITS`, the last of each kind."""
+    """Ranges in the order of `MEASURES` and `UNITS`, the last of each kind.
+
+    >>> words, chars = (LengthRange("chosen", unit, 1, None) for unit in ("words", "chars"))
+    >>> in_order([words, chars, words]) == (chars, words)
+    True
+    """
     last = {each.what: each for each in ranges}
     order = sorted(last, key=lambda what: (MEASURES.index(what[0]), UNITS.index(what[1])))
     return tuple(last[what] for what in order)
@@ -132,7 +137,7 @@ def _names(value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(
         isinstance(name, str) and len(name) <= LONGEST_NAME for name in value
     ):
-        raise KnownError(f"What is picked must be a list of names, not {str(value)[:80]!r}.")
+        raise KnownError(f"What is picked must be a list of names, not {shown(value)}.")
     if len(value) > MOST_NAMES:
         raise KnownError(f"At most {MOST_NAMES} names can be picked, not {len(value):,}.")
     # A lone surrogate, which JSON lets through, is in no name that was loaded.
@@ -210,9 +215,12 @@ def _has_name(table: PairTable, facet: Facet, names: tuple[str, ...]) -> Mask | 
 def _kept_by_text_and_length(table: PairTable, filters: Filters) -> Mask | None:
     keep = table.matching(filters.query) if filters.query.words else None
     for each in filters.ranges:
-        if each.unit == "tokens" and each.tokenizer not in table.tokens:
-            raise KnownError(f"The tokens of {each.tokenizer[:80]!r} were not counted here yet.")
-        lengths = table.lengths(each.measure, each.unit, each.tokenizer)
+        try:
+            lengths = table.lengths(each.measure, each.unit, each.tokenizer)
+        except KeyError as error:
+            raise KnownError(
+                f"The tokens of {each.tokenizer[:80]!r} were not counted here yet."
+            ) from error
         if each.low is not None:
             keep = _both(keep, lengths >= each.low)
         if each.high is not None:

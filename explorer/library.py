@@ -13,11 +13,10 @@ from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 from weakref import WeakValueDictionary
 
-from explorer.review import shown
 from explorer.settings import ASSETS, MAX_DATASET_MB, Settings
 from explorer.sources import DEMO, Shelf, read_demo
 from explorer.table import PairTable
-from scoring.errors import KnownError
+from scoring.errors import KnownError, shown
 from scoring.hub import Hub, HubId, parse_hub_id
 from scoring.limits import MEGABYTE, Step, Tell, tell_nobody
 from scoring.pairs import Pairs, fetch_pairs, read_pairs

@@ -18,7 +18,7 @@ from explorer.lengths import MEASURED
 from explorer.search import PLACES, checked_query
 from explorer.table import UNITS
 from explorer.view import PANELS, SORTS, View
-from scoring.errors import KnownError
+from scoring.errors import KnownError, shown
 
 LONGEST_LINK = 20_000
 """Characters of a query string that are looked at."""
@@ -104,7 +104,7 @@ def decode(query_string: object) -> Decoded:
     ('nonsense=1', 'diff=sideways')
     """
     if not isinstance(query_string, str):
-        return Decoded(View(), (f"{str(query_string)[:40]!r}",))
+        return Decoded(View(), (shown(query_string),))
     query_string, dropped = query_string.removeprefix("?"), []
     if len(query_string) > LONGEST_LINK:
         # What the cut goes through would say something else.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from explorer.diffs import DIFFS, Diff
 from explorer.search import Query
-from scoring.errors import KnownError
+from scoring.errors import KnownError, shown
 
 _NO_QUERY = Query()
 
@@ -36,5 +36,5 @@ def checked_diff(value: object) -> Diff:
     """
     diff = next((known for known in DIFFS if known == ("auto" if value is None else value)), None)
     if diff is None:
-        raise KnownError(f"Differences are shown as {', '.join(DIFFS)}, not {str(value)[:40]!r}.")
+        raise KnownError(f"Differences are shown as {', '.join(DIFFS)}, not {shown(value)}.")
     return diff

@@ -13,7 +13,7 @@ from explorer.filters import LONGEST_NAME
 from explorer.look import Look, checked_diff
 from explorer.search import Query
 from explorer.table import PairTable, Rows
-from scoring.errors import KnownError
+from scoring.errors import KnownError, shown
 
 PAGE_ROWS = 25
 ACTS = ("open", "goto", "step", "random", "turn", "page", "diff", "spaces", "rendered")
@@ -38,7 +38,7 @@ class Listed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ListedRows:
-    """Rows of a table."""
+    """Rows of a table. rows: in the order of the list."""
 
     table: PairTable
     rows: Rows
@@ -135,7 +135,11 @@ def n_pages(n_rows: int) -> int:
 
 
 def page_holding(place: int) -> int:
-    """The number of the page on which the item at `place` (from 0) stands."""
+    """The number of the page on which the item at `place` (from 0) stands.
+
+    >>> page_holding(24), page_holding(25)
+    (1, 2)
+    """
     return place // PAGE_ROWS + 1
 
 
@@ -151,6 +155,9 @@ def read_on(reading: Reading, listed: Listed, act: str, value: object) -> Readin
 
     Raises:
         KnownError: a key that is not there, or a value of the wrong type.
+
+    >>> read_on(Reading("a:1"), ListedKeys(["a:1", "a:2"]), "step", -1).key
+    'a:2'
     """
     if act in ("open", "goto"):
         return _at_key(reading, listed, value, stay=act == "open")
@@ -169,7 +176,7 @@ def read_on(reading: Reading, listed: Listed, act: str, value: object) -> Readin
         return replace(reading, spaces=value is True)
     if act == "rendered":
         return replace(reading, rendered=value is True)
-    raise KnownError(f"There is no act {act[:40]!r}; there are {', '.join(ACTS)}.")
+    raise KnownError(f"There is no act {shown(act)}; there are {', '.join(ACTS)}.")
 
 
 def _at_key(reading: Reading, listed: Listed, value: object, *, stay: bool) -> Reading:
@@ -177,7 +184,7 @@ def _at_key(reading: Reading, listed: Listed, value: object, *, stay: bool) -> R
     key = key if listed.exists(key) else key.strip()
     if not key or len(key) > LONGEST_NAME or not listed.exists(key):
         raise KnownError(
-            f"There is no pair {str(value)[:80]!r} here. A key is the subset and the id, as in "
+            f"There is no pair {shown(value)} here. A key is the subset and the id, as in "
             "hep-rust:4348."
         )
     place = None if stay else listed.place_of(key)
@@ -198,5 +205,5 @@ def _any(listed: Listed, place: int | None) -> int:
 
 def _whole(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > 10**9:
-        raise KnownError(f"A step is a whole number, not {str(value)[:40]!r}.")
+        raise KnownError(f"A step is a whole number, not {shown(value)}.")
     return value

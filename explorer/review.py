@@ -14,7 +14,7 @@ from typing import Literal, Self, get_args
 import numpy as np
 
 from explorer.table import PairTable, Rows
-from scoring.errors import KnownError
+from scoring.errors import KnownError, shown
 
 Verdict = Literal["keep", "drop", "unsure"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -225,16 +225,3 @@ def check_number(decisions: int) -> None:
 def _repaired(text: str) -> str:
     """Lone surrogates, which JSON lets through and no file takes, each become U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def shown(value: object) -> str:
-    """A hostile value in a message: short, and never nested.
-
-    >>> shown("x"), shown(-1), shown([[]])
-    ("'x'", '-1', 'list')
-    """
-    if isinstance(value, str):
-        return repr(value[:40]) if len(value) <= LONGEST_NAME else f"{len(value):,} characters"
-    if isinstance(value, float) or (isinstance(value, int) and abs(value) < 10**20):
-        return str(value)
-    return "nothing" if value is None else type(value).__name__

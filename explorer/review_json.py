@@ -2,8 +2,8 @@
 
 import json
 
-from explorer.review import Decision, Review, check_number, checked_name, shown
-from scoring.errors import KnownError
+from explorer.review import Decision, Review, check_number, checked_name
+from scoring.errors import KnownError, shown
 from scoring.hub import first_line
 
 LONGEST_JSON = 5_000_000

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from scoring.errors import KnownError
+from scoring.errors import KnownError, shown
 from scoring.hub import first_line
 
 Where = Literal["all", "prompt", "chosen", "rejected"]
@@ -51,7 +51,11 @@ class Query:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are searched."""
+        """The columns that are searched.
+
+        >>> Query("dog", "chosen").columns
+        ('chosen', 'more_chosen')
+        """
         if self.where == "all":
             return tuple(name for names in _COLUMNS.values() for name in names)
         return _COLUMNS[self.where]
@@ -88,7 +92,7 @@ def checked_query(words: object, where: object, regex: object, case: object) -> 
         )
     place = next((known for known in PLACES if known == (where or "all")), None)
     if place is None:
-        raise KnownError(f"A search is in {', '.join(PLACES)}, not {str(where)[:40]!r}.")
+        raise KnownError(f"A search is in {', '.join(PLACES)}, not {shown(where)}.")
     query = Query(found, place, bool(regex), bool(case))
     if query.words:
         _matches(pa.array([""], pa.large_string()), query)
@@ -204,11 +208,11 @@ def _rows_matching(chunk: "pa.Array[Any]", query: Query) -> NDArray[np.bool_]:
 
 
 def _matches(texts: Any, query: Query) -> NDArray[np.bool_]:
-    search: Any = pc.match_substring_regex if query.regex else pc.match_substring
+    # RE2 finds a text as it stands as well, and several times faster than `match_substring`.
+    pattern = query.words if query.regex else _escaped(query.words)
     try:
-        return np.asarray(
-            search(texts, query.words, ignore_case=not query.case).to_numpy(zero_copy_only=False)
-        )
+        found: Any = pc.match_substring_regex(texts, pattern, ignore_case=not query.case)
+        return np.asarray(found.to_numpy(zero_copy_only=False))
     except pa.ArrowInvalid as error:
         reason = first_line(error).removeprefix("Invalid regular expression: ")
         raise KnownError(

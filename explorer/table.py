@@ -7,6 +7,7 @@ known of each row besides (lengths, codes of its subset) are arrays of numbers.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
+from itertools import chain
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -95,8 +96,12 @@ class PairTable:
     @cached_property
     def row_of_hash(self) -> dict[str, int]:
         """`text_hash` -> row: how outcomes find their texts, whatever dataset they name."""
-        columns = [self.arrow.column(name).to_pylist() for name in TEXT_COLUMNS]
-        return {text_hash(*texts): row for row, texts in enumerate(zip(*columns, strict=True))}
+        # Chunk by chunk, so that never all texts are Python objects.
+        rows = chain.from_iterable(
+            zip(*(column.to_pylist() for column in batch.columns), strict=True)
+            for batch in self.arrow.select(TEXT_COLUMNS).to_batches()
+        )
+        return {text_hash(*texts): row for row, texts in enumerate(rows)}
 
     @cached_property
     def subsets(self) -> Coded:

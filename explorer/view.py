@@ -11,7 +11,7 @@ from explorer.lengths import MEASURED, Measured, measures_of
 from explorer.reading import ACTS, FIRST, ListedRows, Reading, read_on
 from explorer.search import Query, checked_query
 from explorer.table import MEASURES, UNITS, PairTable, Rows, Unit
-from scoring.errors import KnownError
+from scoring.errors import KnownError, shown
 
 Panel = Literal["pairs", "lengths", "review", "export"]
 PANELS: tuple[Panel, ...] = get_args(Panel)
@@ -156,7 +156,7 @@ def _filters_after(view: View, act: str, values: Mapping[str, Any]) -> Filters:
         return filters.without_range(
             LengthRange.of(values.get("measure"), values.get("unit"), 0, None, "")
         )
-    raise KnownError(f"There is no act {act[:40]!r}.")
+    raise KnownError(f"There is no act {shown(act)}.")
 
 
 def _range(chart: Chart, measure: object, values: Mapping[str, Any]) -> LengthRange:
@@ -187,4 +187,6 @@ def _one_of(what: str, known: tuple[T, ...], value: object) -> T:
     for each in known:
         if each == value:
             return each
-    raise KnownError(f"{what} is one of {', '.join(map(str, known))}, not {str(value)[:40]!r}.")
+    raise KnownError(
+        f"{what} is one of {', '.join(str(each) or 'none' for each in known)}, not {shown(value)}."
+    )

@@ -7,3 +7,20 @@ class KnownError(ValueError):
     Its message is a complete sentence that names what was given, what is allowed and what to do.
     Interfaces show it as it is; any other exception is a bug and is logged with its traceback.
     """
+
+
+LONGEST_SHOWN = 1_000
+"""Characters of a text of which the beginning is repeated; of a longer one the length is told."""
+
+
+def shown(value: object) -> str:
+    """A hostile value in a message: short, and never nested.
+
+    >>> shown("x"), shown(-1), shown([[]])
+    ("'x'", '-1', 'list')
+    """
+    if isinstance(value, str):
+        return repr(value[:40]) if len(value) <= LONGEST_SHOWN else f"{len(value):,} characters"
+    if isinstance(value, float) or (isinstance(value, int) and abs(value) < 10**20):
+        return str(value)
+    return "nothing" if value is None else type(value).__name__

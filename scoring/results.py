@@ -1,12 +1,49 @@
-"""Result files in upstream's layout: `eval-set/<org>/<model>.json` holds a model's accuracies."""
+"""Result files in upstream's layout: `eval-set/<org>/<model>.json` holds a model's accuracies.
 
-import json
+`pref-sets/` holds those on the prior sets, and RewardBench 2's dataset has the same folders.
+"""
+
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal, get_args
 
 from scoring.benchmark import SUBSETS
-from scoring.hub import first_line
+from scoring.errors import KnownError
+from scoring.limits import MEGABYTE
+from scoring.result_files import (
+    Found,
+    LeftOut,
+    files_below,
+    model_of,
+    printable,
+    read_object,
+    twice,
+    word_of,
+)
+
+Kind = Literal["eval-set", "pref-sets"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+_WANTED: dict[Kind, str] = {"eval-set": "RewardBench's subsets", "pref-sets": "the prior sets"}
+Benchmark = Literal["v1", "v2", "prior"]
+
+V2_SUBSETS = ("Factuality", "Precise IF", "Math", "Safety", "Focus", "Ties")
+PRIOR_SETS = (
+    "anthropic_helpful",
+    "anthropic_hhh",
+    "shp",
+    "summarize",
+    "anthropic_harmless",
+    "mtbench_human",
+    "mtbench_gpt4",
+    "pku_better",
+    "pku_safer",
+)
+"""The first four make up the prior score."""
+_MOST_BYTES = 5 * MEGABYTE
+"""Of an aggregate file; upstream's have about 1 kB."""
+_MOST_EXTRA = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,41 +59,168 @@ class SubsetResults:
     accuracies: dict[str, float]
 
 
+@dataclass(frozen=True, slots=True)
+class Aggregate(SubsetResults):
+    """The accuracies of one file.
+
+    benchmark: whose subsets they are, by their names.
+    file: its path below the source's root.
+    extra: numbers under other names (legacy ones, and a person's own subsets).
+    chat_template, reference: as the file has them, None where it has none.
+    """
+
+    benchmark: Benchmark = "v1"
+    file: str = ""
+    extra: dict[str, float] = field(default_factory=dict)
+    chat_template: str | None = None
+    reference: str | None = None
+
+
 def read_eval_set(folder: Path) -> tuple[list[SubsetResults], list[str]]:
     """Read every aggregate file below `folder/eval-set`, however deep, in the order of paths.
 
     Returns:
-        The results, and one sentence for each file that was left out.
+        The results, and one sentence for each JSON file that was left out.
     """
     results: list[SubsetResults] = []
     left_out: list[str] = []
-    for path in sorted((folder / "eval-set").rglob("*.json")):
-        name = path.relative_to(folder).as_posix()
+    files, _ = files_below(folder, "eval-set")
+    for file in files:
         try:
-            results.append(_parse(json.loads(path.read_text(encoding="utf-8"))))
-        except (OSError, ValueError, RecursionError) as error:
-            left_out.append(f"{name}: {first_line(error)}")
+            read = read_aggregate(file.path, file.name)
+            if read.benchmark != "v1":
+                raise KnownError("it has none of RewardBench's subsets")
+        except KnownError as error:
+            left_out.append(f"{file.name}: {error}")
+        else:
+            results.append(SubsetResults(read.model, read.model_type, read.accuracies))
     return results, left_out
 
 
-def _parse(values: object) -> SubsetResults:
-    if not isinstance(values, dict):
-        raise ValueError("not an object of accuracies")
-    model, model_type = values.get("model"), values.get("model_type")
-    if not isinstance(model, str) or not model.strip():
-        raise ValueError("it names no model")
-    accuracies = {}
-    for subset in SUBSETS:
-        value = values.get(subset)
-        if value is None:
+def read_aggregates(root: Path, kind: Kind = "eval-set") -> tuple[list[Aggregate], list[LeftOut]]:
+    """Read every aggregate file below `root/eval-set` or `root/pref-sets`.
+
+    Returns:
+        One result a model and benchmark, in the order of paths, and what was left out and why.
+    """
+    files, strays = files_below(root, kind)
+    results, left_out = collect_aggregates(files, kind)
+    return results, sorted(strays + left_out, key=lambda item: item.file)
+
+
+def collect_aggregates(
+    files: Iterable[Found], kind: Kind = "eval-set"
+) -> tuple[list[Aggregate], list[LeftOut]]:
+    """Read these files; of several of one model one is taken, and the others are listed."""
+    read: list[Aggregate] = []
+    left_out: list[LeftOut] = []
+    for file in files:
+        try:
+            result = read_aggregate(file.path, file.name, kind)
+        except KnownError as error:
+            left_out.append(LeftOut(printable(file.name), str(error)))
             continue
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError(f"{subset} is no number")
-        if isinstance(value, float) and math.isnan(value):
-            continue  # upstream writes NaN for what was not measured
-        if not 0 <= value <= 1:
-            raise ValueError(f"{subset} is {str(value)[:20]}, not between 0 and 1")
-        accuracies[subset] = float(value)
+        read.append(result)
+        if result.extra:
+            left_out.append(LeftOut(result.file, _said_of_extra(result), whole=False))
+    for benchmark in get_args(Benchmark):
+        of_it = [result for result in read if result.benchmark == benchmark]
+        left_out += twice((item.model, item.file, len(item.accuracies)) for item in of_it)
+    gone = {item.file for item in left_out if item.whole}
+    return [result for result in read if result.file not in gone], left_out
+
+
+def read_aggregate(path: Path, name: str, kind: Kind = "eval-set") -> Aggregate:
+    """Read one aggregate file.
+
+    Args:
+        path: where it lies.
+        name: what it is called in the source, such as "eval-set/org/model.json".
+        kind: whose subsets are looked for.
+
+    Raises:
+        KnownError: it cannot be read, or holds no accuracies; its message is the reason alone.
+    """
+    values = read_object(path, _MOST_BYTES, "an object of accuracies")
+    if isinstance(values.get("results"), list):
+        raise KnownError("it holds results of each pair; those belong below eval-set-scores/")
+    model = model_of(values, name)
+    benchmark, known = _known_names(values, kind)
+    numbers = {subset: _accuracy(values[key], key) for subset, key in known.items()}
+    accuracies = {subset: number for subset, number in numbers.items() if number is not None}
     if not accuracies:
-        raise ValueError("it has none of RewardBench's subsets")
-    return SubsetResults(model, model_type if isinstance(model_type, str) else None, accuracies)
+        raise KnownError(f"it has none of {_WANTED[kind]}")
+    return Aggregate(
+        model=model,
+        model_type=word_of(values.get("model_type")),
+        accuracies=accuracies,
+        benchmark=benchmark,
+        file=printable(name),
+        extra=_extra(values, set(known.values())),
+        chat_template=word_of(values.get("chat_template")),
+        reference=word_of(values.get("ref_model")),
+    )
+
+
+def plain_subset(name: str) -> str:
+    """A subset's name as names are compared: RewardBench 2's are spelled in several ways.
+
+    >>> plain_subset("Precise_IF") == plain_subset("precise if")
+    True
+    """
+    return name.strip().casefold().replace("_", " ").replace("-", " ")
+
+
+_V2_OF = {plain_subset(subset): subset for subset in V2_SUBSETS}
+
+
+def is_v2(names: Iterable[str]) -> bool:
+    """Whether these subsets are RewardBench 2's.
+
+    >>> is_v2(["ties", "Factuality"]), is_v2(["hep-go"]), is_v2([])
+    (True, False, False)
+    """
+    plain = {plain_subset(name) for name in names}
+    return bool(plain) and plain <= set(_V2_OF)
+
+
+def _known_names(values: Mapping[str, Any], kind: Kind) -> tuple[Benchmark, dict[str, str]]:
+    """The one benchmark that most keys are of; its subsets in its order -> key of the file."""
+    if kind == "pref-sets":
+        return "prior", {name: name for name in PRIOR_SETS if name in values}
+    first = {name: name for name in SUBSETS if name in values}
+    spelled = {plain_subset(key): key for key in values}
+    spelled |= {plain_subset(name): name for name in V2_SUBSETS if name in values}
+    plain = {name: spelled.get(plain_subset(name)) for name in V2_SUBSETS}
+    second = {name: key for name, key in plain.items() if key is not None}
+    return ("v2", second) if len(second) > len(first) else ("v1", first)
+
+
+def _accuracy(value: object, subset: str) -> float | None:
+    """A number from 0 to 1; None for null and NaN, upstream's marks for what was not measured."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise KnownError(f"{subset} is no number")
+    if not 0 <= value <= 1:
+        raise KnownError(f"{subset} is {str(value)[:20]}, not between 0 and 1")
+    return float(value)
+
+
+def _extra(values: Mapping[str, Any], known: set[str]) -> dict[str, float]:
+    """Numbers under names that are none of the benchmark's, as they are; the first of many."""
+    extra: dict[str, float] = {}
+    for key, value in values.items():
+        if key in known or isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        if (isinstance(value, float) and math.isnan(value)) or len(extra) == _MOST_EXTRA:
+            continue
+        # Whole numbers beyond every float are written out in some files.
+        extra[word_of(key) or ""] = float(value) if abs(value) < 1e300 else math.inf
+    return extra
+
+
+def _said_of_extra(result: Aggregate) -> str:
+    names = [name if len(name) <= 40 else f"{name[:40]}…" for name in result.extra]
+    more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
+    return f"no subsets of the benchmark: {', '.join(names[:5])}{more}"

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-HEAVY = {"torch", "transformers", "datasets", "gradio"}
+HEAVY = {"torch", "transformers", "tokenizers", "datasets", "gradio", "pandas", "plotly"}
 
 IMPORT_WITHOUT_NETWORK = """
 import importlib, json, socket, sys
@@ -110,8 +110,8 @@ def imports_of(module: str) -> set[str]:
 def test_the_walk_finds_the_modules_that_are_there() -> None:
     assert {"scoring.pairs", "scoring.families", "scoring.families.served"} <= set(TORCH_FREE)
     assert set(SCORING) - set(TORCH_FREE) == WITH_TORCH
-    assert {"explorer.table", "explorer.settings"} <= set(PURE)
-    assert "explorer.ui.theme" in UI
+    assert {"explorer.table", "explorer.view", "explorer.stores"} <= set(PURE)
+    assert {"explorer.ui", "explorer.ui.browse", "explorer.ui.theme"} <= set(UI)
 
 
 def test_importing_all_but_the_ui_asks_no_network_and_loads_nothing_heavy() -> None:
@@ -121,16 +121,16 @@ def test_importing_all_but_the_ui_asks_no_network_and_loads_nothing_heavy() -> N
     assert loaded & HEAVY == set()
 
 
-def test_importing_the_scorer_alone_loads_neither_pandas_nor_explorer() -> None:
+def test_importing_the_scorer_alone_loads_nothing_of_the_explorer() -> None:
     asked, loaded = import_afresh(TORCH_FREE)
     assert asked == []
-    assert loaded & (HEAVY | {"pandas", "explorer"}) == set()
+    assert loaded & (HEAVY | {"explorer"}) == set()
 
 
 def test_importing_the_ui_waits_with_torch_until_someone_scores() -> None:
     _, loaded = import_afresh(UI)
     assert set(UI) <= loaded
-    assert loaded & {"torch", "transformers", *WITH_TORCH} == set()
+    assert loaded & {"torch", "transformers", "datasets", "plotly", *WITH_TORCH} == set()
 
 
 @pytest.mark.parametrize("module", sorted(WITH_TORCH))

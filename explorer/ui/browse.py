@@ -11,7 +11,7 @@ from explorer.library import Library
 from explorer.links import decode, encode
 from explorer.search import Query
 from explorer.settings import Settings
-from explorer.table import Measure
+from explorer.table import Measure, PairTable
 from explorer.text import text
 from explorer.tokens import TokenCounter
 from explorer.ui.errors import guarded
@@ -149,7 +149,7 @@ class Browse:
         """What the address asks for, as far as it is here."""
         decoded = decode(query_string)
         view, notes = self._fitting(decoded.view)
-        return self.shown(scene(view, self.library.get(view.source)), (*decoded.dropped, *notes))
+        return self.shown(scene(view, self._table(view)), (*decoded.dropped, *notes))
 
     @guarded
     def missing(self, query_string: object) -> str:
@@ -169,8 +169,7 @@ class Browse:
     @guarded
     def act(self, event: gr.EventData, seen: View) -> tuple[Any, ...]:
         """What is shown after one act."""
-        table = self.library.get(seen.source)
-        now = next_scene(seen, table, *act_of(event))
+        now = next_scene(seen, self._table(seen), *act_of(event))
         return self.shown(now, before=seen)
 
     @guarded
@@ -182,17 +181,24 @@ class Browse:
     def count_in(self, tokenizer: str, seen: View) -> tuple[Any, ...]:
         """Draw lengths in the tokens of a tokenizer."""
         chart = replace(seen.chart, unit="tokens", tokenizer=tokenizer)
-        return self.shown(scene(replace(seen, chart=chart), self.library.get(seen.source)))
+        return self.shown(scene(replace(seen, chart=chart), self._table(seen)))
 
     @guarded
     def export(self, form: object, seen: View) -> Iterator[tuple[str, Any]]:
         """Write what is filtered to a file."""
-        yield from exporting(scene(seen, self.library.get(seen.source)), form)
+        yield from exporting(scene(seen, self._table(seen)), form)
 
     @guarded
     def turn_to(self, source: str, seen: View) -> tuple[Any, ...]:
         """Another table in the same tab."""
         return self.shown(scene(seen.on(source), self.library.get(source)))
+
+    def _table(self, view: View) -> PairTable:
+        """The table of a view, with the token counts that it needs, as far as they are on disk."""
+        table = self.library.get(view.source)
+        for each in view.filters.ranges:
+            self.counter.known(table, each.tokenizer)
+        return table
 
     def shown(
         self, now: Scene, notes: tuple[str, ...] = (), before: View | None = None

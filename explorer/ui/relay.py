@@ -75,7 +75,8 @@ def act_of(event: gr.EventData) -> tuple[str, Mapping[str, Any]]:
     """
     data = event._data if isinstance(event._data, dict) else {}
     sent = data.get("sent")
-    return str(data.get("act"))[:40], sent if isinstance(sent, dict) else {}
+    act = data.get("act")
+    return act if isinstance(act, str) else "", sent if isinstance(sent, dict) else {}
 
 
 def acting(act: str, sent: Mapping[str, object] | None = None) -> dict[str, str]:

@@ -111,7 +111,8 @@ class Visitor:
                 yield Act(View(), "search", {"words": self._fresh(self._rare), "where": where})
 
     def _patterns(self) -> Iterator[Act]:
-        shapes = (r"\b{}\b", "{}|{}", r"{}\s+\w+ed\b", r"(?m)^{}", r"\d+ {}", "{}.*{}", "[{}]{{6}}")
+        words = (r"\b{}\b", r"{}\s+\w+ed\b", r"(?m)^{}", r"\d+ {}")
+        shapes = (*words, "{}|{}", "{}.*{}", "[{}]{{6}}", "{}|.")
         while True:
             for shape in shapes:
                 common = self._random.sample(self._common, 2)

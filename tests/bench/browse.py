@@ -18,8 +18,9 @@ Usage: EXPLORER_PAIRS=filtered.parquet python tests/bench/browse.py [--rows N ..
     --messages  prompts as messages, which must be unpacked one by one, instead of as text
 
 Without EXPLORER_PAIRS it takes the pairs in ../shared/data, else the demo pairs. It prints a table
-a size, one of all sizes with the bounds, and a line of JSON. Its exit status is 1 if a bound is
-missed.
+a size; one of all sizes with the bounds, in which "loaded", "used" and "at most" are resident
+memory added, over the bytes of the text, and "growth" is that of the time over that of the rows;
+and a line of JSON. Its exit status is 1 if a bound is missed.
 """
 
 import argparse
@@ -38,13 +39,13 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import gradio as gr
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.compute
 import pyarrow.parquet as pq
 
 from explorer.library import Library
 from explorer.links import encode
-from explorer.settings import DEMO_PAIRS, Settings
-from explorer.sources import Candidate, Shelf, read_demo
+from explorer.settings import Settings
+from explorer.sources import DEMO, Candidate, Shelf, pair_shelf, read_demo
 from explorer.table import PairTable
 from explorer.tokens import TokenCounter
 from explorer.ui.browse import Browse
@@ -53,9 +54,12 @@ from scoring.hub import Hub
 from scoring.pairs import TEXT_COLUMNS, read_pairs
 from tests.bench.acts import Act, Visitor
 
+pc: Any = pyarrow.compute  # its stubs know few of the types that it takes
 ROOT = Path(__file__).parents[2]
 REAL = ROOT.parent / "shared" / "data" / "reward-bench" / "filtered.parquet"
 PAGE_KB = 60
+PAGE = 6 + len(PANELS)
+"""Where the page of rows stands among a callback's values (`explorer.ui.browse.Shown`)."""
 ROW_GROUP = 50_000
 """Rows of a Parquet file that are packed together: some 100 MB, as `datasets` writes them."""
 
@@ -73,8 +77,9 @@ BOUNDS = {2_985: Bound(0.1, None), 43_175: Bound(0.25, 2.0), 300_000: Bound(1.0,
 
 @dataclass(slots=True)
 class Measured:
-    """One table. Bytes but for `seconds`, which are kind of act -> time of each.
+    """One table. Memory in bytes; `seconds` is kind of act -> time of each.
 
+    load: of the machine when it began, in runnable processes.
     text: of prompts and responses, in UTF-8.
     before, read, opened, used, peak: resident memory before it was read, after that, after the tab
         was opened, after all acts, and at most.
@@ -82,6 +87,7 @@ class Measured:
     """
 
     rows: int
+    load: float
     text: int
     load_seconds: float
     before: int
@@ -134,7 +140,8 @@ def write_larger(pairs: pa.Table, n_rows: int, path: Path, messages: bool = Fals
         roles = pa.array(["user"] * len(table))
         contents = table["prompt"].combine_chunks()
         turns = pa.StructArray.from_arrays([contents, roles], ["content", "role"])
-        prompts = pa.ListArray.from_arrays(np.arange(len(table) + 1, dtype=np.int32), turns)
+        offsets = pa.array(range(len(table) + 1), pa.int32())
+        prompts = pa.ListArray.from_arrays(offsets, turns)
         table = table.set_column(table.schema.get_field_index("prompt"), "prompt", prompts)
     pq.write_table(table, path, row_group_size=ROW_GROUP)
 
@@ -157,7 +164,7 @@ class Bench:
         acted = self._browse.act(event, act.view) if act.name else self._browse.open(query_string)
         written = [_written(value) for value in acted]
         seconds = time.perf_counter() - start
-        self.page = max(self.page, written[6 + len(PANELS)])
+        self.page = max(self.page, written[PAGE])
         self.sent = max(self.sent, sum(written))
         return seconds
 
@@ -172,6 +179,7 @@ def _written(value: Any) -> int:
 
 def measure(path: Path) -> Measured:
     """Read a file of pairs and do everything with it, in this process."""
+    load = os.getloadavg()[0]
     with TemporaryDirectory() as home:
         write_larger(columns_of(read_demo()), len(read_demo()), Path(home) / "demo.parquet")
         demo = PairTable(read_pairs(Path(home) / "demo.parquet"))
@@ -181,7 +189,7 @@ def measure(path: Path) -> Measured:
         pairs = read_pairs(path)
         load_seconds, read = time.perf_counter() - start, resident()
         n_bytes = sum(pc.sum(pc.binary_length(pairs.table[name])).as_py() for name in TEXT_COLUMNS)
-        found = Measured(len(pairs.table), n_bytes, load_seconds, before, read)
+        found = Measured(len(pairs.table), load, n_bytes, load_seconds, before, read)
         table = PairTable(pairs)
         bench = Bench(table, Path(home))
         found.seconds["open the tab"] = [bench.seconds(Act(View(), "", {})) for _ in range(20)]
@@ -202,6 +210,7 @@ def measured_afresh(path: Path) -> Measured:
 
 def print_acts(found: Measured) -> None:
     loaded = f"{found.text / 1e6:,.1f} MB of text, loaded in {found.load_seconds:.1f} s"
+    loaded += f"; load {found.load:.1f} on {os.cpu_count()} cores"
     print(f"\n{found.rows:,} rows, {loaded}")
     print(f"{'act':<26}{'first':>9}{'median':>9}{'p95':>9}{'slowest':>9}  (ms)")
     for kind, times in found.seconds.items():
@@ -217,7 +226,10 @@ def print_acts(found: Measured) -> None:
 
 
 def judged(all_found: list[Measured]) -> list[dict[str, Any]]:
-    """What the bounds say of each size; "ok" where all are kept."""
+    """What the bounds say of each size; "ok" where all are kept.
+
+    growth: how much slower than the next smaller size, over how many times its rows.
+    """
     lines = []
     for place, found in enumerate(all_found):
         bound = BOUNDS.get(found.rows, Bound(1.0, 2.0))
@@ -244,21 +256,22 @@ def judged(all_found: list[Measured]) -> list[dict[str, Any]]:
     return lines
 
 
-def print_judged(lines: list[dict[str, Any]]) -> None:
-    heads = ("rows", "p95 of all acts", "memory / text", "page of rows", "growth / rows", "")
-    print("\n| " + " | ".join(f"{head:>17}" for head in heads[:-1]) + " |")
-    for line in lines:
-        memory = f"{line['loaded']:.2f}"
-        memory += f" of {line['loaded_bound']:g}" if line["loaded_bound"] else ""
+def print_judged(all_found: list[Measured], lines: list[dict[str, Any]]) -> None:
+    heads = ("rows", "p95 of all acts", "loaded / text", "used, at most", "page of rows", "growth")
+    print("\n" + "".join(f"| {head:<17}" for head in heads) + "|")
+    print("|" + f"{'-' * 18}|" * len(heads))
+    for found, line in zip(all_found, lines, strict=True):
+        of_memory = f" of {line['loaded_bound']:g}" if line["loaded_bound"] else ""
         cells = (
-            f"{line['rows']:,}",
-            f"{1000 * line['p95']:.0f} of {1000 * line['p95_bound']:.0f} ms",
-            memory,
-            f"{line['page'] / 1000:.1f} of {PAGE_KB} KB",
+            f"{found.rows:,}",
+            f"{1000 * found.p95:.0f} of {1000 * line['p95_bound']:.0f} ms",
+            f"{line['loaded']:.2f}{of_memory}",
+            f"{found.added(found.used):.2f}, {found.added(found.peak):.2f}",
+            f"{found.page / 1000:.1f} of {PAGE_KB} KB",
             f"{line['growth']:.2f} of 1",
         )
-        row = "| " + " | ".join(f"{cell:>17}" for cell in cells) + " |"
-        print(row + ("" if line["ok"] else "  MISSED"))
+        missed = "" if line["ok"] else " missed"
+        print("".join(f"| {cell:<17}" for cell in cells) + f"|{missed}")
 
 
 def main() -> int:
@@ -271,21 +284,20 @@ def main() -> int:
     if arguments.measure:
         print(json.dumps(asdict(measure(arguments.measure))))
         return 0
-    given = os.environ.get("EXPLORER_PAIRS") or (REAL if REAL.is_file() else DEMO_PAIRS)
-    pairs = columns_of(PairTable(read_pairs(Path(given))))
-    print(
-        f"from the {len(pairs):,} pairs of {Path(given).name}; {os.cpu_count()} cores, load "
-        f"{os.getloadavg()[0]:.1f}"
-    )
+    given = os.environ.get("EXPLORER_PAIRS") or (str(REAL) if REAL.is_file() else DEMO)
     all_found = []
     with TemporaryDirectory() as folder:
+        settings = Settings(home=Path(folder), pairs=given)
+        table = pair_shelf(settings, Hub(offline=True)).get(None)
+        pairs = columns_of(table)
+        print(f"Made from: {table.caption}")
         for n_rows in sorted(arguments.rows):
             path = Path(folder) / "pairs.parquet"
             write_larger(pairs, n_rows, path, arguments.messages)
             all_found.append(measured_afresh(path))
             print_acts(all_found[-1])
     lines = judged(all_found)
-    print_judged(lines)
+    print_judged(all_found, lines)
     print(json.dumps({"sizes": [asdict(found) for found in all_found], "judged": lines}))
     return 0 if all(line["ok"] for line in lines) else 1
 

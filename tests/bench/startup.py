@@ -20,7 +20,7 @@ APP = """
 import os, urllib.request
 import app
 from explorer.settings import read_settings
-page = app.build(read_settings(os.environ)).queue()
+page = app.build_page(app.open_stores(read_settings(os.environ))).queue()
 address = page.launch(prevent_thread_lock=True, quiet=True)[1]
 urllib.request.urlopen(address).read()
 os._exit(0)

@@ -1,4 +1,4 @@
-"""A real server, a real browser, and pages that fail on any error or any foreign request."""
+"""Real servers, a real browser, and pages that fail on any error or any foreign request."""
 
 import os
 import re
@@ -8,11 +8,11 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests.e2e.browser import ARGUMENTS, find
 
@@ -45,6 +45,8 @@ def serving(home: Path, **environment: str) -> Iterator[str]:
             address = f"http://127.0.0.1:{port}"
             _wait_for(address, server, home / "server.log")
             yield address
+            ended = server.poll()
+            assert ended is None, f"the app ended ({ended}): {_end_of(home / 'server.log')}"
         finally:
             server.terminate()
             server.wait(timeout=20)
@@ -60,14 +62,16 @@ def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
             return
         except OSError:
             time.sleep(0.2)
-    raise RuntimeError(f"the app did not start: {log.read_text()[-2000:]}")
+    raise RuntimeError(f"the app did not start: {_end_of(log)}")
+
+
+def _end_of(log: Path) -> str:
+    return log.read_text()[-2000:]
 
 
 @pytest.fixture(scope="module")
 def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
     """Start the app with given settings; it is stopped after the module."""
-    from contextlib import ExitStack
-
     with ExitStack() as stack:
 
         def start(**environment: str) -> str:
@@ -75,6 +79,21 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
             return stack.enter_context(serving(home, **environment))
 
         yield start
+
+
+@pytest.fixture(scope="session")
+def demo_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an app that shows the demo pairs. Tests share it, and nobody scores on it."""
+    with serving(tmp_path_factory.mktemp("demo")) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def real_app(tmp_path_factory: pytest.TempPathFactory, shared_data: Path) -> Iterator[str]:
+    """The same with the real pairs."""
+    pairs = shared_data / "reward-bench" / "filtered.parquet"
+    with serving(tmp_path_factory.mktemp("real"), EXPLORER_PAIRS=str(pairs)) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")
@@ -119,18 +138,50 @@ def page(browser: Browser) -> Iterator[Page]:
 def open_app(page: Page, address: str) -> None:
     """Open the app and wait until it is filled."""
     page.goto(address)
+    wait_until_filled(page)
+
+
+def wait_until_filled(page: Page) -> None:
     page.wait_for_selector(READY, state="attached")
 
 
 def open_tab(page: Page, name: str) -> None:
-    page.get_by_role("tab", name=name, exact=True).click()
+    """Open a tab; on a narrow screen the last ones stand in a menu."""
+    tab = page.get_by_role("tab", name=name, exact=True)
+    if not tab.count():
+        page.locator(".tab-container ~ .overflow-menu > button, .overflow-menu > button").click()
+        tab = page.locator(".overflow-dropdown button", has_text=name)
+    tab.click()
+
+
+def open_panel(page: Page, name: str) -> None:
+    """Open a panel of the Browse tab."""
+    page.locator(".panels, #browse").get_by_role("button", name=name, exact=True).first.click()
+
+
+def facet(page: Page, name: str, value: str) -> Locator:
+    """A checkbox among the facets."""
+    return page.locator(f'[data-keep="facet-{name}"]').locator(f'input[value="{value}"]')
+
+
+def pair(page: Page) -> Locator:
+    """The pair that is open in the reader on screen."""
+    return page.locator(".pair:visible")
+
+
+def show(page: Page, theme: str) -> None:
+    page.evaluate("dark => document.body.classList.toggle('dark', dark)", theme == "dark")
 
 
 def picture(page: Page, name: str) -> None:
     """A screenshot of the whole page, light and dark, under tests/e2e/screenshots."""
-    SCREENSHOTS.mkdir(exist_ok=True)
     for theme in ("light", "dark"):
-        page.evaluate("dark => document.body.classList.toggle('dark', dark)", theme == "dark")
+        show(page, theme)
         page.wait_for_timeout(250)
-        page.screenshot(path=SCREENSHOTS / f"{name}-{theme}.png", full_page=True)
-    page.evaluate("document.body.classList.remove('dark')")
+        save_picture(page, f"{name}-{theme}")
+    show(page, "light")
+
+
+def save_picture(page: Page, name: str) -> None:
+    SCREENSHOTS.mkdir(exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)

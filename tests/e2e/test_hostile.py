@@ -1,12 +1,15 @@
 """Text that attacks the page, or breaks its layout, in every field a file has."""
 
-import json
+import time
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Serve, open_app, open_tab, picture
+from tests.e2e.conftest import Serve, facet, open_app, open_panel, open_tab, pair, picture
+from tests.e2e.files import write_jsonl
 
 pytestmark = pytest.mark.e2e
 
@@ -19,10 +22,29 @@ ATTACKS = {
     "combining": "z" + "\u0300\u0301\u0302" * 200,
     "quotes": "\"'><svg onload=window.hacked=1>&lt;&amp;",
     "null": "before\x00after",
+    "surrogate": "before\ud800after",
 }
+LONG = "many words " * 95_000
+TEXTS: list[dict[str, Any]] = [
+    {"id": "1", "subset": "empty", "prompt": "Say nothing.", "chosen": "", "rejected": "x"},
+    {"id": "2", "subset": "long", "prompt": LONG, "chosen": LONG, "rejected": LONG + "!"},
+    {"id": "3", "subset": "same", "prompt": "Same?", "chosen": "Yes.", "rejected": "Yes."},
+    {"id": "4", "subset": "again", "prompt": "Go.", "chosen": "Go. One.", "rejected": "Go. Two."},
+    {"id": "5", "subset": "slow", "prompt": "p", "chosen": "x" * 5_000, "rejected": "x"},
+]
+NO_PAIRS: list[dict[str, Any]] = [
+    {"id": "6", "subset": "none", "prompt": "p", "chosen": None, "rejected": "r"},
+    {"id": "7", "subset": "none", "prompt": None, "chosen": "c", "rejected": "r"},
+]
+N_PAIRS = len(ATTACKS) + len(TEXTS)
 
 
-def _hostile_file(folder: Path) -> Path:
+def shown(attack: str) -> str:
+    """What a page can show of a text: HTML has no NUL, and UTF-8 no lone surrogate."""
+    return attack.replace("\x00", "").replace("\ud800", "\ufffd")
+
+
+def hostile_file(folder: Path) -> Path:
     rows = [
         {
             "id": f"{name} {attack}",
@@ -35,41 +57,133 @@ def _hostile_file(folder: Path) -> Path:
         }
         for name, attack in ATTACKS.items()
     ]
-    rows.append(
-        {"id": "1", "subset": "empty", "prompt": "Say nothing.", "chosen": "", "rejected": "x"}
-    )
-    long = "many words " * 9_100
-    rows.append(
-        {"id": "2", "subset": "long", "prompt": long, "chosen": long, "rejected": long + "!"}
-    )
-    path = folder / "hostile.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+    return write_jsonl(folder / "hostile.jsonl", [*rows, *TEXTS, *NO_PAIRS])
+
+
+def step_on(page: Page, place: int) -> None:
+    page.locator("body").press("j")
+    expect(page.locator(".position:visible")).to_have_text(f"{place % N_PAIRS + 1} of {N_PAIRS}")
 
 
 def test_hostile_text_is_shown_as_it_is_and_scored(
     serve: Serve, page: Page, tmp_path: Path
 ) -> None:
-    open_app(page, serve(EXPLORER_PAIRS=str(_hostile_file(tmp_path))))
-    for attack in ATTACKS.values():
-        expect(page.locator(".pair .prompt .body")).to_have_text(
-            attack.replace("\x00", ""), use_inner_text=False
-        )
-        page.locator(".reader-next").first.click()
-        page.wait_for_timeout(300)
-    expect(page.locator(".pair .chosen .body")).to_have_text("(empty)")
-    page.locator(".reader-next").first.click()
-    expect(page.get_by_text("too long to be compared")).to_be_visible()
-    page.locator("#search input").fill("<script>")
-    expect(page.locator(".count")).to_contain_text("1 of 10")
+    open_app(page, serve(EXPLORER_PAIRS=str(hostile_file(tmp_path))))
+    _remarks(page)
+    _reader(page)
+    _facets(page)
+    _search(page)
+    _panels(page)
+    _score(page)
+    open_tab(page, "Leaderboard")
+    assert page.evaluate("window.hacked") is None
+
+
+def _remarks(page: Page) -> None:
+    bar = page.locator(".sourcebar").first
+    expect(bar).to_contain_text(f"Your file hostile.jsonl: {N_PAIRS} pairs")
+    bar.locator("summary").click()
+    for words in (
+        "row 15: chosen is null; the row is left out",
+        "row 16: prompt is null; the row is left out",
+        "broken characters (lone surrogates) shown as \ufffd",
+        f"chosen equals rejected in 1 of {N_PAIRS} pairs",
+        f"both responses begin with the whole prompt in 1 of {N_PAIRS} pairs",
+    ):
+        expect(bar).to_contain_text(words)
+
+
+def _reader(page: Page) -> None:
+    """Every pair as it is written, then with white space shown, then as Markdown."""
+    for place, (name, attack) in enumerate(ATTACKS.items(), start=1):
+        prompt = pair(page).locator(".prompt .body")
+        expect(prompt).to_have_text(shown(attack), use_inner_text=False)
+        expect(pair(page).locator(".key")).to_contain_text(shown(name))
+        step_on(page, place)
+    expect(pair(page).locator(".chosen .body")).to_have_text("(empty)")
+    step_on(page, len(ATTACKS) + 1)
+    expect(pair(page)).to_contain_text("too long to be compared")
+    for place in range(len(ATTACKS) + 2, N_PAIRS + 1):
+        step_on(page, place)
+    for look in ("show white space", "as Markdown"):
+        page.get_by_label(look).check()
+        for place in range(1, N_PAIRS + 1):
+            step_on(page, place)
+        expect(pair(page).locator("img, script, svg")).to_have_count(0)
+        page.get_by_label(look).uncheck()
+        expect(page.get_by_label(look)).not_to_be_checked()
     picture(page, "hostile-browse")
-    page.locator("#search input").fill("")
+
+
+def _facets(page: Page) -> None:
+    """Hostile names in boxes and chips, picked and taken away."""
+    tag = ATTACKS["tag"]
+    page.locator('[data-keep="facet-chosen_model"] > summary').click()
+    for name, value in (("subset", f"hep-{tag}"), ("chosen_model", tag)):
+        page.locator(f'[data-keep="facet-{name}"] label').filter(has_text=value).click()
+        expect(page.locator(".chip.removable", has_text=value)).to_have_count(
+            2 if name == "chosen_model" else 1
+        )
+    expect(page.locator(".count")).to_have_text(f"1 of {N_PAIRS} pairs")
+    page.reload()
+    expect(page.locator(".count")).to_have_text(f"1 of {N_PAIRS} pairs")
+    expect(page.locator(".chip.removable")).to_have_count(2)
+    page.get_by_role("button", name="Reset", exact=True).click()
+    expect(page.locator(".count")).to_have_text(f"{N_PAIRS} of {N_PAIRS} pairs")
+    expect(facet(page, "subset", "slow")).not_to_be_checked()
+
+
+def _search(page: Page) -> None:
+    search, count = page.locator("#search"), page.locator(".count")
+    search.fill("<script>")
+    expect(count).to_have_text(f"1 of {N_PAIRS} pairs")
+    expect(pair(page).locator("mark").first).to_have_text("<script>")
+    search.fill("")
+    expect(count).to_have_text(f"{N_PAIRS} of {N_PAIRS} pairs")
+    page.get_by_label("pattern").check()
+    search.fill("x[")
+    toast = page.locator(".toast-body")
+    expect(toast).to_have_count(1)
+    expect(toast).to_contain_text("'x[' is no regular expression that can be used here")
+    expect(count).to_have_text(f"{N_PAIRS} of {N_PAIRS} pairs")
+    toast.get_by_test_id("toast-close").click()
+    began = time.monotonic()
+    search.fill("(x+x+)+y")
+    expect(count).to_have_text(f"0 of {N_PAIRS} pairs")
+    assert time.monotonic() - began < 8
+    search.fill(r"wo\w+s (m|$)")
+    expect(count).to_have_text(f"1 of {N_PAIRS} pairs")
+    page.get_by_label("pattern").uncheck()
+    search.fill("")
+    expect(count).to_have_text(f"{N_PAIRS} of {N_PAIRS} pairs")
+
+
+def _panels(page: Page) -> None:
+    open_panel(page, "Lengths")
+    expect(page.locator(".lengths-plot .bars .point").first).to_be_attached()
+    expect(page.locator("table.stats")).to_contain_text(shown(ATTACKS["tag"]))
+    page.get_by_label("a chart for each subset").check()
+    expect(page.locator(".lengths-plot .annotation")).not_to_have_count(0)
+    open_panel(page, "Review")
+    page.locator(".review-begin").click()
+    expect(pair(page).locator(".prompt .body")).to_have_text(ATTACKS["tag"])
+    page.locator("body").press("1")
+    expect(page.locator(".review .status")).to_contain_text("1 to keep")
+    open_panel(page, "Export")
+    expect(page.locator("#snippet")).to_contain_text(f"assert len(pairs) == {N_PAIRS}")
+    for form in ("csv", "parquet", "jsonl"):
+        page.locator(f"#export-{form}").click()
+        expect(page.locator(f'#exported a[download$=".{form}"]')).to_be_visible()
+    open_panel(page, "Pairs")
+
+
+def _score(page: Page) -> None:
     open_tab(page, "Score")
     page.get_by_label("All that the Browse filter shows").check()
-    expect(page.get_by_text("10 pairs selected")).to_be_visible()
+    expect(page.get_by_text(f"{N_PAIRS} pairs selected")).to_be_visible()
     page.locator("#start").click()
     expect(page.locator(".status.finished")).to_be_visible(timeout=120_000)
-    expect(page.locator(".card .detail", has_text="1 pairs had to be truncated")).to_be_visible()
+    expect(page.locator(".card .detail", has_text="had to be truncated")).to_be_visible()
     picture(page, "hostile-score")
     page.locator("#model input").fill(ATTACKS["tag"] + ATTACKS["markdown"])
     page.locator("#model input").press("Enter")
@@ -81,7 +195,33 @@ def test_hostile_text_is_shown_as_it_is_and_scored(
     expect(page.get_by_text("must be a whole number")).to_be_visible()
     open_tab(page, "Failures")
     expect(page.locator("#failures .virtual-row").first).to_be_visible()
-    open_tab(page, "Leaderboard")
+
+
+def test_a_hostile_link_shows_what_makes_sense_and_names_the_rest(
+    demo_app: str, page: Page
+) -> None:
+    tag, template = ATTACKS["tag"], ATTACKS["template"]
+    asked = {
+        "q": tag, "subset": template, "length": "x", "list-page": "-1", "range": "chosen.chars.9.1",
+        "panel": tag, "pair": template, "section": "Chat", "__proto__": tag,
+    }  # fmt: skip
+    open_app(page, f"{demo_app}/?{urlencode(asked)}")
+    notes = page.locator(".note", has_text="Left out of the link:")
+    for words in (
+        f"subset={template}",
+        "length=x",
+        "list-page=-1",
+        "range=chosen.chars.9.1",
+        f"panel={tag}"[:80],
+        f"__proto__={tag}"[:80],
+    ):
+        expect(notes.filter(has_text=words)).to_have_count(1)
+    expect(page.locator(".count")).to_have_text("0 of 188 pairs")
+    expect(page.locator("#search")).to_have_value(tag)
+    expect(page.locator(".chip.removable")).to_have_count(2)
+    page.get_by_role("button", name="Reset", exact=True).click()
+    expect(page.locator(".count")).to_have_text("188 of 188 pairs")
+    expect(notes).to_have_count(0)
     assert page.evaluate("window.hacked") is None
 
 

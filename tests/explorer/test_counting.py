@@ -8,8 +8,6 @@ from explorer.counting import count_chars, count_words
 
 LETTERS = " \t\n\r\f\v\0a\u00a0\u0085é日🌈"
 TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.text(LETTERS)
-    " \t\n\r\f\v\0a\u00a0\u0085é日🌈"
-)
 
 
 def column(*chunks: list[str]) -> "pa.ChunkedArray[Any]":

@@ -1,152 +1,337 @@
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from explorer.filters import Filters, matching_rows, rows_per_subset
+from explorer.datacard import length_category, subset_card
+from explorer.facets import FACETS, NONE, Facet
+from explorer.filters import (
+    LONGEST_NAME,
+    MOST_NAMES,
+    NO_FILTERS,
+    Filters,
+    LengthRange,
+    in_order,
+    matching_rows,
+    rows_per_subset,
+    select,
+)
+from explorer.search import PLACES, Query, checked_query
 from explorer.settings import DEMO_PAIRS
-from explorer.table import PairTable
-from scoring.benchmark import SECTIONS, SUBSETS
+from explorer.table import MEASURES, UNITS, Measure, PairTable, Unit
+from scoring.benchmark import SUBSETS, section_of
 from scoring.errors import KnownError
 from scoring.pairs import TEXT_COLUMNS, read_pairs
+from tests.explorer.tables import keys, row, small_table
 
 DEMO = PairTable(read_pairs(DEMO_PAIRS, kind="demo"))
-TEXTS = [[cells[column] for column in TEXT_COLUMNS] for cells in map(DEMO.cells, range(len(DEMO)))]
+RUST = "```rust\nfn main() {}\n```"
+
+SMALL = small_table(
+    row(subset="hep-rust", prompt="Add.", chosen="fn add() {}", rejected="fn sub() { unwrap }"),
+    row(subset="hep-rust", prompt="Sort it.", chosen="fn s() { v.sort() }", rejected="sort"),
+    row(subset="donotanswer", prompt="Add.", chosen="No.", rejected="Yes, dog", chosen_model="a,b"),
+    row(subset="alpacaeval-easy", prompt="Dog?", chosen="A DOG dog", rejected="cat dog ddd"),
+    row(subset="alpacaeval-easy", prompt="Été", chosen=RUST, rejected="x" * 25),
+    row(subset="mine", prompt="Dog?", chosen=["dog", "unwrap it"], rejected=["cat", "fn bird"]),
+    row(subset="mine", prompt="", chosen="", rejected="", chosen_model="", rejected_model="a%b"),
+    row(subset="zebra", prompt="Sort it.", chosen="```\nx\n```", rejected="y", chosen_model="a,b"),
+    chunk_rows=3,
+)
+COUNTED = {"prompt": [1, 2, 1, 1, 3, 1, 0, 2], "chosen": [4, 9, 2, 3, 12, 1, 0, 5]}
+SMALL.tokens["demo@1.5"] = {
+    **{name: np.array(counts, dtype=np.int32) for name, counts in COUNTED.items()},
+    "rejected": np.array([5, 1, 3, 3, 9, 1, 0, 1], dtype=np.int32),
+}
 
 
-def brute_force(sections: list[str], subsets: list[str], query: str) -> list[int]:
-    """What `matching_rows` must find, said in the plainest Python."""
-    kept = []
-    for row, texts in enumerate(TEXTS):
-        subset = DEMO.cells(row)["subset"]
-        in_section = any(subset in SECTIONS.get(section, ()) for section in sections)
-        found = any(query.strip().lower() in text.lower() for text in texts)
-        if (in_section or not sections) and (subset in subsets or not subsets) and found:
-            kept.append(row)
-    return kept
+# The plainest Python that says what each filter means, to hold against.
+
+
+def plain_facets(each: dict[str, Any], all_rows: list[dict[str, Any]]) -> dict[Facet, str]:
+    card = subset_card(each["subset"])
+    texts = [each[column] for column in TEXT_COLUMNS]
+    fenced = any("```" in text for text in texts)
+    rust = any("```rust" in text for text in texts)
+    language = (card and card.language) or ("Rust" if rust else "unnamed" if fenced else NONE)
+    chosen, rejected = len(each["chosen"]), len(each["rejected"])
+    others = {other["subset"] for other in all_rows if other["prompt"] == each["prompt"]}
+    longer = "chosen" if chosen > rejected else "rejected" if chosen < rejected else "equal"
+    return {
+        "section": section_of(each["subset"]) or NONE,
+        "subset": each["subset"],
+        "chosen_model": each["chosen_model"],
+        "rejected_model": each["rejected_model"],
+        "longer": longer,
+        "length": length_category(each["subset"]) or NONE,
+        "shared": "yes" if len(others) > 1 else "no",
+        "code": "no" if language == NONE else "yes",
+        "language": language,
+    }
+
+
+def plain_length(number: int, each: dict[str, Any], measure: str, unit: str) -> int:
+    if measure == "difference":
+        sides = (plain_length(number, each, side, unit) for side in ("chosen", "rejected"))
+        return next(sides) - next(sides)
+    if unit == "tokens":
+        return int(SMALL.tokens["demo@1.5"][measure][number])
+    text = each[measure]
+    return len(text) if unit == "chars" else len(text.encode().split())
+
+
+def plain_search(each: dict[str, Any], query: Query) -> bool:
+    texts = {"prompt": [each["prompt"]]}
+    for side in ("chosen", "rejected"):
+        texts[side] = [each[side], *(more["text"] for more in each[f"more_{side}"])]
+    sides = texts if query.where == "all" else [query.where]
+    fold: Callable[[str], str] = str if query.case else str.lower
+    return any(fold(query.words) in fold(text) for side in sides for text in texts[side])
+
+
+ROWS = SMALL.arrow.to_pylist()
+PLAIN = [plain_facets(each, ROWS) for each in ROWS]
+
+
+def plain_rows(filters: Filters, but: Facet | None = None) -> list[int]:
+    """The rows that pass all filters but those of one facet."""
+    return [
+        number
+        for number, each in enumerate(ROWS)
+        if all(PLAIN[number][facet] in names for facet, names in filters.picked if facet != but)
+        and all(
+            (one.low is None or plain_length(number, each, *one.what) >= one.low)
+            and (one.high is None or plain_length(number, each, *one.what) <= one.high)
+            for one in filters.ranges
+        )
+        and (not filters.query.words or plain_search(each, filters.query))
+    ]
 
 
 @st.composite
-def pieces_of_texts(draw: st.DrawFn) -> str:
-    text = draw(st.sampled_from(draw(st.sampled_from(TEXTS))))
-    start = draw(st.integers(0, len(text)))
-    piece = text[start : start + draw(st.integers(0, 12))]
-    return draw(st.sampled_from([piece, piece.upper(), piece.lower(), piece.swapcase()]))
+def ranges(draw: st.DrawFn) -> LengthRange:
+    measure, unit = draw(st.sampled_from(MEASURES)), draw(st.sampled_from(UNITS))
+    low, high = sorted(draw(st.lists(st.integers(-10, 30), min_size=2, max_size=2)))
+    open_end = draw(st.sampled_from(["low", "high", "neither"]))
+    return LengthRange(
+        measure,
+        unit,
+        None if open_end == "low" else low,
+        None if open_end == "high" else high,
+        "demo@1.5" if unit == "tokens" else "",
+    )
 
 
-queries = st.one_of(
-    pieces_of_texts(),
-    st.text(alphabet=r".*+?()[]{}|^$\ #-,;:éÉ日<>/&\"'%_", max_size=4),
-)
+@st.composite
+def filters_of_small(draw: st.DrawFn) -> Filters:
+    filters = NO_FILTERS
+    for facet in draw(st.lists(st.sampled_from(FACETS), max_size=3)):
+        known = [*SMALL.facets[facet].names, "nothing"]
+        filters = filters.picking(facet, draw(st.lists(st.sampled_from(known), max_size=4)))
+    for one in draw(st.lists(ranges(), max_size=2)):
+        filters = filters.keeping(one)
+    words = draw(st.sampled_from(["", "", "", "dog", "unwrap", "fn ", "sort", "A", "no such"]))
+    query = checked_query(words, draw(st.sampled_from(PLACES)), False, draw(st.booleans()))
+    return Filters(filters.picked, filters.ranges, query)
 
 
-@settings(max_examples=150, deadline=None)
-@given(
-    sections=st.lists(st.sampled_from([*SECTIONS, "Nothing"]), max_size=3),
-    subsets=st.lists(st.sampled_from([*SUBSETS, "nothing"]), max_size=8),
-    query=queries,
-)
-@example([], [], "")
-@example([], [], ".*")
-@example([], [], "\\")
-@example([], [], "(?i)")
-@example([], [], "\\Q.\\E")
-@example([], [], "ÉTÉ")
-@example([], [], "日本")
-@example([], [], "🌈")
-@example(["Chat", "Reasoning"], ["hep-rust", "donotanswer"], "FN ")
-def test_rows_are_those_that_a_plain_search_finds(
-    sections: list[str], subsets: list[str], query: str
-) -> None:
-    found = matching_rows(DEMO, Filters.of(sections, subsets, query))
-    assert found.tolist() == brute_force(sections, subsets, query)
+@settings(max_examples=300, deadline=None)
+@given(filters_of_small())
+@example(NO_FILTERS)
+@example(Filters().picking("shared", ["yes"]).picking("longer", ["rejected", "equal"]))
+@example(Filters(query=Query("unwrap", "chosen")))
+def test_rows_and_counts_are_those_of_a_plain_reading(filters: Filters) -> None:
+    selection = select(SMALL, filters)
+    assert selection.rows.tolist() == plain_rows(filters)
+    assert matching_rows(SMALL, filters).tolist() == selection.rows.tolist()
+    assert tuple(selection.counts) == FACETS
+    for facet in FACETS:
+        passing = [PLAIN[number][facet] for number in plain_rows(filters, but=facet)]
+        wanted = [passing.count(name) for name in SMALL.facets[facet].names]
+        assert selection.counts[facet].tolist() == wanted, facet
 
 
-@pytest.mark.parametrize("query", ["let mut", "LET MUT", "É", "日", "$", "🌈"])
-def test_the_searches_above_do_find_something(query: str) -> None:
-    assert 0 < len(matching_rows(DEMO, Filters(query=query))) < len(DEMO)
+def test_the_small_table_has_rows_of_every_kind() -> None:
+    kinds = {facet: {each[facet] for each in PLAIN} for facet in FACETS}
+    assert all(len(names) >= 2 for names in kinds.values())
+    assert {"a,b", "", "unknown"} == kinds["chosen_model"]
+    assert plain_rows(Filters(query=Query("unwrap"))) == [0, 5]
 
 
 def test_no_filter_keeps_every_row() -> None:
-    assert matching_rows(DEMO, Filters()).tolist() == list(range(len(DEMO)))
+    assert matching_rows(DEMO, NO_FILTERS).tolist() == list(range(len(DEMO)))
+    assert select(DEMO, NO_FILTERS).rows.tolist() == list(range(len(DEMO)))
 
 
-@pytest.mark.parametrize(
-    "filters",
-    [
-        Filters(sections=frozenset({"Nothing"})),
-        Filters(subsets=frozenset({"nothing"})),
-        Filters(sections=frozenset({"Chat"}), subsets=frozenset({"hep-rust"})),
-        Filters(query="no pair holds this sentence"),
-    ],
-    ids=["unknown section", "unknown subset", "subset of another section", "query"],
-)
-def test_what_nothing_matches_keeps_nothing(filters: Filters) -> None:
-    assert matching_rows(DEMO, filters).tolist() == []
+def test_a_name_that_the_table_lacks_keeps_nothing_and_the_counts_say_what_would() -> None:
+    selection = select(SMALL, Filters().picking("subset", ["no such"]))
+    assert selection.rows.tolist() == []
+    assert dict(
+        zip(SMALL.facets["subset"].names, selection.counts["subset"].tolist(), strict=True)
+    ) == {"alpacaeval-easy": 2, "donotanswer": 1, "hep-rust": 2, "mine": 2, "zebra": 1}
+    assert selection.counts["section"].sum() == 0
 
 
-def test_sections_subsets_and_query_are_joined_by_and() -> None:
-    both = matching_rows(DEMO, Filters.of(["Reasoning"], ["hep-rust"], "let mut")).tolist()
-    rust = matching_rows(DEMO, Filters.of(None, ["hep-rust"], None)).tolist()
-    found = matching_rows(DEMO, Filters.of(None, None, "let mut")).tolist()
-    assert both == sorted(set(rust) & set(found))
-    assert 0 < len(both) < len(rust)
+def test_both_ends_of_a_range_are_in_it() -> None:
+    longest = LengthRange("rejected", "chars", 25, 25)
+    assert matching_rows(SMALL, Filters(ranges=(longest,))).tolist() == [4]
+    below = LengthRange("difference", "chars", None, -1)
+    assert matching_rows(SMALL, Filters(ranges=(below,))).tolist() == plain_rows(
+        Filters().picking("longer", ["rejected"])
+    )
 
 
-@pytest.mark.parametrize("names", [5, "Chat", {"Chat": 1}, {"Chat"}, [["Chat"]], [None], [1.5]])
+@pytest.mark.parametrize("look", [select, matching_rows])
+def test_tokens_that_were_not_counted_are_said_to_be(look: Callable[..., object]) -> None:
+    of_another = Filters(ranges=(LengthRange("chosen", "tokens", 1, None, "org/other@1"),))
+    with pytest.raises(KnownError, match="'org/other@1' were not counted here yet"):
+        look(SMALL, of_another)
+
+
+# Values that anybody may have sent.
+
+
+@pytest.mark.parametrize("facet", [None, 5, "", "id", "Section", ["section"], {}, 10**400, True])
+def test_a_facet_that_is_none_is_refused(facet: object) -> None:
+    with pytest.raises(KnownError, match=r"One can pick by section, .*, language, not "):
+        Filters().picking(facet, ["a"])
+
+
+HOSTILE_NAMES: list[Any] = [
+    None,
+    5,
+    "Chat",
+    {"Chat": 1},
+    {"Chat"},
+    [["Chat"]],
+    [None],
+    [1.5],
+    [float("nan")],
+    [10**400],
+    ["a" * (LONGEST_NAME + 1)],
+    [b"a"],
+]
+
+
+@pytest.mark.parametrize("names", HOSTILE_NAMES, ids=lambda names: repr(names)[:20])
 def test_names_of_a_wrong_type_are_refused(names: object) -> None:
-    with pytest.raises(KnownError, match="lists of names"):
-        Filters.of(names, None, "")
-    with pytest.raises(KnownError, match="lists of names"):
-        Filters.of(None, names, "")
-
-
-@pytest.mark.parametrize("query", [5, 0, [], {}, b"dog", True])
-def test_a_query_of_a_wrong_type_is_refused(query: object) -> None:
-    with pytest.raises(KnownError, match=f"must be text, not {type(query).__name__}"):
-        Filters.of(None, None, query)
-
-
-def test_a_query_may_have_500_characters_and_no_more() -> None:
-    assert len(Filters.of(None, None, "x" * 500).query) == 500
-    with pytest.raises(KnownError, match="501"):
-        Filters.of(None, None, "x" * 501)
+    with pytest.raises(KnownError, match="must be a list of names, not ") as caught:
+        Filters().picking("section", names)
+    assert len(str(caught.value)) < 150
 
 
 def test_at_most_500_names_are_taken() -> None:
-    assert Filters.of(["Chat"] * 500, None, "").sections == {"Chat"}
-    with pytest.raises(KnownError, match="501"):
-        Filters.of(None, ["hep-rust"] * 501, "")
+    names = [f"{number:03}" for number in range(MOST_NAMES)]
+    assert Filters().picking("subset", names).names("subset") == tuple(names)
+    with pytest.raises(KnownError, match="At most 500 names can be picked, not 501"):
+        Filters().picking("subset", [*names, "one more"])
 
 
-@pytest.mark.parametrize("value", [None, [], ()])
-def test_nothing_chosen_filters_nothing(value: object) -> None:
-    assert Filters.of(value, value, None) == Filters()
-    assert Filters.of(value, value, " \n ") == Filters()
+def test_names_are_repaired_made_distinct_and_put_in_order() -> None:
+    filters = Filters().picking("subset", ["b", "a", "b", "x\ud800", ""])
+    assert filters.picked == (("subset", ("", "a", "b", "x\ufffd")),)
 
 
-@pytest.mark.parametrize("query", ["é" * 500, "K" * 500, "(" * 500, "\x00", "a\nb"])
-def test_any_text_can_be_searched_for(query: str) -> None:
-    assert matching_rows(DEMO, Filters.of(None, None, query)).tolist() == brute_force([], [], query)
+def test_what_is_picked_replaces_what_was_and_nothing_drops_the_facet() -> None:
+    filters = Filters().picking("code", ["yes"]).picking("section", ["Chat"])
+    assert [facet for facet, _ in filters.picked] == ["section", "code"]
+    assert filters.picking("code", ["no"]).names("code") == ("no",)
+    assert filters.picking("code", []).picked == (("section", ("Chat",)),)
+    assert filters.names("shared") == ()
 
 
-def test_a_lone_surrogate_is_no_error_of_ours() -> None:
-    try:
-        found = matching_rows(DEMO, Filters.of(None, None, "\ud800"))
-    except KnownError:
-        return
-    assert found.tolist() == []
+BAD_ENDS: list[Any] = [
+    "5",
+    True,
+    1.5,
+    float("nan"),
+    float("inf"),
+    -float("inf"),
+    10**9 + 1,
+    -(10**9) - 1,
+    10**400,
+    [1],
+    {},
+    b"1",
+]
 
 
-def test_unwrap_in_the_real_rust_pairs(real: PairTable) -> None:
-    expected = [
-        row
-        for row, cells in enumerate(map(real.cells, range(len(real))))
-        if cells["subset"] == "hep-rust"
-        and any("unwrap" in cells[column].lower() for column in TEXT_COLUMNS)
+@pytest.mark.parametrize("value", BAD_ENDS, ids=lambda value: repr(value)[:20])
+def test_an_end_that_is_no_length_is_refused(value: object) -> None:
+    for low, high in ((value, None), (None, value), (0, value), (value, 0)):
+        with pytest.raises(KnownError, match="A length is a whole number, not ") as caught:
+            LengthRange.of("chosen", "chars", low, high, "")
+        assert len(str(caught.value)) < 100
+
+
+@pytest.mark.parametrize("ends", [(None, None), (2, 1), (0, -1)])
+def test_a_range_that_keeps_all_or_nothing_is_refused(ends: tuple[object, object]) -> None:
+    with pytest.raises(KnownError, match=f"cannot go from {ends[0]} to {ends[1]}"):
+        LengthRange.of("chosen", "chars", *ends, "")
+
+
+@pytest.mark.parametrize(
+    ("measure", "unit"),
+    [("id", "chars"), ("chosen", "bytes"), (None, None), (["chosen"], "chars"), (5, {}), ("", "")],
+)
+def test_a_measure_or_a_unit_that_is_none_is_refused(measure: object, unit: object) -> None:
+    with pytest.raises(KnownError, match=r"A length is of chosen, .*, in chars, .*; not"):
+        LengthRange.of(measure, unit, 1, 2, "")
+
+
+@pytest.mark.parametrize("name", [None, 5, ["a"], {}, "a" * (LONGEST_NAME + 1)])
+def test_tokens_need_the_name_of_a_tokenizer(name: object) -> None:
+    with pytest.raises(KnownError, match="needs the name of its tokenizer"):
+        LengthRange.of("chosen", "tokens", 1, 2, name)
+    assert LengthRange.of("chosen", "words", 1, 2, name).tokenizer == ""
+
+
+def test_whole_numbers_are_taken_however_they_are_written() -> None:
+    assert LengthRange.of("chosen", "chars", 1.0, -0.0 + 10**9, "x") == LengthRange(
+        "chosen", "chars", 1, 10**9
+    )
+    assert isinstance(LengthRange.of("chosen", "chars", 1.0, None, "").low, int)
+
+
+def test_there_is_one_range_of_a_kind_and_they_have_an_order() -> None:
+    def one(measure: Measure, unit: Unit, low: int) -> LengthRange:
+        return LengthRange(measure, unit, low, None)
+
+    filters = Filters().keeping(one("difference", "chars", 1)).keeping(one("chosen", "words", 2))
+    filters = filters.keeping(one("chosen", "chars", 3)).keeping(one("chosen", "words", 4))
+    wanted = one("chosen", "chars", 3), one("chosen", "words", 4), one("difference", "chars", 1)
+    assert filters.ranges == wanted
+    assert in_order(reversed(wanted)) == wanted
+    assert filters.without_range(one("chosen", "words", 9)).ranges == (wanted[0], wanted[2])
+    assert filters.without_range(one("prompt", "words", 9)) == filters
+
+
+# On the benchmark.
+
+
+def test_selections_on_the_real_split(real: PairTable) -> None:
+    def n(filters: Filters) -> int:
+        return len(matching_rows(real, filters))
+
+    assert [n(Filters().picking("longer", [side])) for side in ("chosen", "equal", "rejected")] == [
+        1116,
+        368,
+        1501,
     ]
-    assert matching_rows(real, Filters.of(None, ["hep-rust"], "Unwrap")).tolist() == expected
-    assert 0 < len(expected) < 164
+    assert n(Filters().picking("shared", ["yes"])) == 387
+    rust = Filters(query=Query("unwrap")).picking("subset", ["hep-rust"])
+    selection = select(real, rust.picking("longer", ["rejected"]))
+    assert len(selection.rows) == 8
+    assert keys(real, selection.rows)[0] == "hep-rust:4415"
+    longer = dict(zip(("chosen", "equal", "rejected"), selection.counts["longer"], strict=True))
+    assert longer["rejected"] == 8
+    assert sum(longer.values()) == n(rust)
+
+
+# Samples.
 
 
 def test_a_sample_takes_as_many_of_each_subset_in_table_order() -> None:

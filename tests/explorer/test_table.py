@@ -1,13 +1,17 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from explorer.search import Query
 from explorer.settings import DEMO_PAIRS
 from explorer.table import PairTable
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.pairs import TEXT_COLUMNS, read_pairs
 from scoring.spec import text_hash
+from tests.explorer.tables import row as small_row
+from tests.explorer.tables import small_table
 
 
 def table_of(path: Path, *rows: dict[str, object]) -> PairTable:
@@ -57,9 +61,54 @@ def test_demo_characters_equal_the_lengths_of_the_files_strings(demo: PairTable)
 def test_rows_are_found_by_key_and_by_texts(demo: PairTable) -> None:
     for row in (0, 17, len(demo) - 1):
         cells = demo.cells(row)
-        assert demo.row_of_key[cells["key"]] == row
+        assert demo.row_of(cells["key"]) == row
         assert demo.row_of_hash[text_hash(*(cells[name] for name in TEXT_COLUMNS))] == row
-    assert len(demo.row_of_key) == len(demo.row_of_hash) == len(demo)
+        assert demo.find(cells["key"]) == cells
+        assert (demo.key_of(row), demo.subset_of(row)) == (cells["key"], cells["subset"])
+        assert demo.keys[row] == cells["key"]
+    assert len(set(demo.keys)) == len(demo.row_of_hash) == len(demo)
+
+
+@pytest.mark.parametrize("key", [None, "", "no:such", "hep-rust", "\ud800", "\0", "x" * 10**6])
+def test_a_key_that_is_not_there_has_no_row(demo: PairTable, key: str | None) -> None:
+    assert demo.row_of(key) is None
+    assert demo.find(key) is None
+
+
+def test_hostile_keys_are_found_in_any_chunk() -> None:
+    subsets = ["a:b", "é日", "\0", " ", "", "<b>", "%2C,&#"]
+    table = small_table(*(small_row(subset=subset) for subset in subsets))
+    assert table.arrow["key"].num_chunks > 1
+    for number, subset in enumerate(subsets):
+        assert table.row_of(f"{subset}:{number}") == number
+
+
+def test_the_other_rows_with_the_same_prompt() -> None:
+    table = small_table(*(small_row(prompt=prompt) for prompt in "abacab"))
+    assert [table.same_prompt(row).tolist() for row in range(4)] == [[2, 4], [5], [0, 4], []]
+
+
+def test_lengths_of_every_measure_and_unit() -> None:
+    table = small_table(small_row(prompt="", chosen="a b é", rejected="日本"), small_row())
+    assert table.lengths("difference", "chars").tolist() == [3, 0]
+    assert table.lengths("difference", "words").tolist() == [2, 0]
+    assert table.lengths("prompt", "words").tolist() == [0, 1]
+    assert table.lengths("rejected", "chars").tolist() == [2, 1]
+    with pytest.raises(KeyError):
+        table.lengths("chosen", "tokens", "demo@0")
+    counts = {"chosen": 9, "rejected": 4, "prompt": 0}
+    table.tokens["demo@0"] = {
+        column: np.array([count, count], dtype=np.int32) for column, count in counts.items()
+    }
+    assert table.lengths("difference", "tokens", "demo@0").tolist() == [5, 5]
+    assert table.lengths("chosen", "tokens", "demo@0").tolist() == [9, 9]
+
+
+def test_a_search_is_made_once() -> None:
+    table = small_table(small_row(chosen="dog"), small_row())
+    assert table.matching(Query("dog")).tolist() == [True, False]
+    assert table.matching(Query("dog")) is table.matching(Query("dog"))
+    assert table.matching(Query("DOG", case=True)).tolist() == [False, False]
 
 
 def test_cells_are_the_files_own_values(demo: PairTable) -> None:
@@ -69,6 +118,8 @@ def test_cells_are_the_files_own_values(demo: PairTable) -> None:
         "id": str(first["id"]),
         "key": f"{first['subset']}:{first['id']}",
         "turns": "",
+        "more_chosen": [],
+        "more_rejected": [],
     }
 
 
@@ -100,9 +151,9 @@ def test_the_real_split_has_the_published_sizes(real: PairTable) -> None:
 
 
 def test_keys_and_texts_are_unique_on_the_real_split(real: PairTable) -> None:
-    assert len(real.row_of_key) == len(real.row_of_hash) == 2985
+    assert len(set(real.keys)) == len(real.row_of_hash) == 2985
     assert len({key.rpartition(":")[2] for key in real.keys}) == 2984  # ids alone are not unique
-    assert list(real.row_of_key.values()) == list(range(2985))
+    assert [real.row_of(key) for key in real.keys[::500]] == list(range(0, 2985, 500))
 
 
 @pytest.mark.parametrize(

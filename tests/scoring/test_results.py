@@ -1,10 +1,25 @@
 import json
+import math
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from scoring.benchmark import SUBSETS
-from scoring.results import SubsetResults, read_eval_set
+from scoring.benchmark import COUNTS, SUBSETS, WEIGHTS
+from scoring.result_files import LeftOut
+from scoring.results import (
+    PRIOR_SETS,
+    V2_SUBSETS,
+    Aggregate,
+    Kind,
+    SubsetResults,
+    read_aggregates,
+    read_eval_set,
+)
+from tests.conftest import ROOT
 
 GOOD = {"model": "org/model", "model_type": "Seq. Classifier", "hep-js": 0.5, "chat_template": None}
 
@@ -128,3 +143,254 @@ def test_what_cannot_be_opened_is_named(tmp_path: Path) -> None:
 
 def test_a_folder_without_results_has_none(tmp_path: Path) -> None:
     assert read_eval_set(tmp_path) == ([], [])
+
+
+# Both folders and both benchmarks, one result a model.
+
+
+def reasons(left_out: list[LeftOut]) -> dict[str, str]:
+    return {item.file: item.reason for item in left_out}
+
+
+def one(folder: Path, content: object, kind: Kind = "eval-set") -> Aggregate:
+    write_kind(folder, kind, "org/m.json", content)
+    (result,), _ = read_aggregates(folder, kind)
+    return result
+
+
+def write_kind(folder: Path, kind: Kind, name: str, content: object) -> None:
+    path = folder / kind / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+
+
+def test_the_real_folder_gives_every_model_once(shared_data: Path) -> None:
+    results, left_out = read_aggregates(shared_data / "reward-bench-results")
+    assert (len(results), left_out) == (66, [])
+    assert {result.benchmark for result in results} == {"v1"}
+    assert len({result.model for result in results}) == 66
+    assert "eval-set/my_model/.json" in {result.file for result in results}
+    assert all(list(result.accuracies) == list(SUBSETS) for result in results)
+    free = [result for result in results if result.file.endswith("_ref_free.json")]
+    assert free
+    assert all(result.model.endswith("_ref_free") for result in free)
+
+
+def test_a_model_without_its_reference_is_another_model(tmp_path: Path) -> None:
+    for name in ("org/dpo.json", "org/dpo_ref_free.json"):
+        write(tmp_path, name, json.dumps({**GOOD, "model": "org/dpo"}))
+    results, left_out = read_aggregates(tmp_path)
+    assert [result.model for result in results] == ["org/dpo", "org/dpo_ref_free"]
+    assert left_out == []
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        V2_SUBSETS,
+        [name.lower() for name in V2_SUBSETS],
+        ["factuality", "precise_if", "MATH", "safety", "Focus", " Ties "],
+        ["Factuality", "Precise-IF", "Math", "Safety", "Focus", "Ties"],
+    ],
+)
+def test_the_second_benchmark_is_known_by_its_keys(spelling: list[str], tmp_path: Path) -> None:
+    numbers = {name: place / 10 for place, name in enumerate(spelling)}
+    result = one(tmp_path, {"model": "org/m", **numbers})
+    assert result.benchmark == "v2"
+    assert result.accuracies == dict(zip(V2_SUBSETS, numbers.values(), strict=True))
+    assert result.extra == {}
+
+
+def test_a_second_spelling_of_a_subset_is_put_aside(tmp_path: Path) -> None:
+    result = one(tmp_path, {"model": "m", "ties": 0.1, "Ties": 0.2, "TIES": 0.3, "Focus": 0.4})
+    assert result.accuracies == {"Ties": 0.2, "Focus": 0.4}
+    assert result.extra == {"ties": 0.1, "TIES": 0.3}
+
+
+def test_prior_sets_are_read_from_their_folder_alone(tmp_path: Path) -> None:
+    content = {"model": "org/m", "shp": 0.5, "anthropic_hhh": None, "summarize": 1, "anthropic": 0}
+    result = one(tmp_path, content, "pref-sets")
+    assert (result.benchmark, result.accuracies) == ("prior", {"shp": 0.5, "summarize": 1.0})
+    assert result.extra == {"anthropic": 0.0}
+    assert read_aggregates(tmp_path) == ([], [])
+    write(tmp_path, "org/m.json", json.dumps(content))
+    results, left_out = read_aggregates(tmp_path)
+    assert results == []
+    assert reasons(left_out) == {"eval-set/org/m.json": "it has none of RewardBench's subsets"}
+
+
+def test_what_is_no_subset_is_kept_aside_and_listed(tmp_path: Path) -> None:
+    legacy = {"model_beaker": "01HX", "xstest": 0.4, "anthropic": 0.5, "pku_safer": 0.6}
+    write(tmp_path, "x.json", json.dumps({**GOOD, **legacy, "own": 50, "far": math.nan}))
+    (result,), left_out = read_aggregates(tmp_path)
+    assert result.accuracies == {"hep-js": 0.5}
+    assert result.extra == {"xstest": 0.4, "anthropic": 0.5, "pku_safer": 0.6, "own": 50.0}
+    assert left_out == [
+        LeftOut(
+            "eval-set/x.json",
+            "no subsets of the benchmark: xstest, anthropic, pku_safer, own",
+            whole=False,
+        )
+    ]
+
+
+def test_many_and_long_unknown_subsets_are_listed_briefly(tmp_path: Path) -> None:
+    own = {f"{place:04}" + "x" * 500: 0.5 for place in range(1000)}
+    write(tmp_path, "x.json", json.dumps({**GOOD, **own, "huge": 10**400}))
+    _, (item,) = read_aggregates(tmp_path)
+    assert len(item.reason) < 300
+    assert item.reason.endswith("and 195 more")
+
+
+def test_what_else_lies_there_is_listed(tmp_path: Path) -> None:
+    write(tmp_path, "org/m.json", json.dumps(GOOD))
+    for name in ("org/chart.png", "README.md", ".DS_Store"):
+        write(tmp_path, name, "no result")
+    (tmp_path / "eval-set" / "folder.json").mkdir()
+    (tmp_path / "eval-set" / "elsewhere").symlink_to(tmp_path / "eval-set" / "org")
+    (tmp_path / "eval-set" / "gone.json").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(tmp_path / "eval-set" / "pipe.json")
+    results, left_out = read_aggregates(tmp_path)
+    assert [result.file for result in results] == ["eval-set/org/m.json"]
+    assert reasons(left_out) == {
+        "eval-set/.DS_Store": "no JSON file",
+        "eval-set/README.md": "no JSON file",
+        "eval-set/elsewhere": "a link to a folder, which is not followed",
+        "eval-set/folder.json": "it is no file",
+        "eval-set/gone.json": "it cannot be opened: No such file or directory",
+        "eval-set/org/chart.png": "no JSON file",
+        "eval-set/pipe.json": "it is no file",
+    }
+
+
+def test_of_two_files_of_a_model_the_fuller_is_taken_then_the_one_in_its_place(
+    tmp_path: Path,
+) -> None:
+    for name in ("a/copy.json", "org/model.json", "z.json"):
+        write(tmp_path, name, json.dumps(GOOD))
+    results, left_out = read_aggregates(tmp_path)
+    assert [result.file for result in results] == ["eval-set/org/model.json"]
+    assert reasons(left_out)["eval-set/a/copy.json"] == (
+        "also of org/model; eval-set/org/model.json is taken, which lies where the name says"
+    )
+    write(tmp_path, "z.json", json.dumps({**GOOD, "hep-go": 1}))
+    results, left_out = read_aggregates(tmp_path)
+    assert [result.file for result in results] == ["eval-set/z.json"]
+    assert set(reasons(left_out)) == {"eval-set/a/copy.json", "eval-set/org/model.json"}
+
+
+def test_two_benchmarks_of_one_model_do_not_compete(tmp_path: Path) -> None:
+    write(tmp_path, "a.json", json.dumps(GOOD))
+    write(tmp_path, "b.json", json.dumps({"model": "org/model", "Ties": 0.5}))
+    results, left_out = read_aggregates(tmp_path)
+    assert [(result.model, result.benchmark) for result in results] == [
+        ("org/model", "v1"),
+        ("org/model", "v2"),
+    ]
+    assert left_out == []
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "it is no whole JSON: Expecting value: line 1 column 1 (char 0)"),
+        ('{"model": "m", "hep-js": 0.', "it is no whole JSON"),
+        ("[]", "not an object of accuracies"),
+        ('{"model": "m", "hep-js": 1e400}', "hep-js is inf, not between 0 and 1"),
+        ('{"model": "m", "hep-js": 0.1, "hep-js": 0.2}', "'hep-js' stands there twice"),
+        ('{"model": "m", "results": [1, 0]}', "it holds results of each pair"),
+        (json.dumps({**GOOD, "model": "x" * 10_001}), "name has 10,001 characters"),
+        (json.dumps({**GOOD, "more": "x" * 6_000_000}), "has at most 5 MB here"),
+    ],
+)
+def test_a_broken_file_is_listed_and_the_board_stands(
+    content: str, said: str, tmp_path: Path
+) -> None:
+    write(tmp_path, "a/bad.json", content)
+    write(tmp_path, "b/good.json", json.dumps(GOOD))
+    results, (item,) = read_aggregates(tmp_path)
+    assert [result.file for result in results] == ["eval-set/b/good.json"]
+    assert (item.file, item.whole) == ("eval-set/a/bad.json", True)
+    assert said in item.reason
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a/b/c/d",
+        "<img src=x onerror=alert(1)>",
+        "a, b; c",
+        "x" * 500,
+        "模型/奖励",
+        "نموذج",
+        "\u202eabc",
+    ],
+)
+def test_a_strange_name_is_kept_as_it_is(name: str, tmp_path: Path) -> None:
+    assert one(tmp_path, {**GOOD, "model": name}).model == name
+
+
+def test_a_name_that_no_file_can_hold_is_made_one(tmp_path: Path) -> None:
+    assert one(tmp_path, '{"model": "a\\ud800b", "hep-js": 1, "\\udfff": 1}').model == "a?b"
+
+
+def test_5000_models_are_read_in_seconds(tmp_path: Path) -> None:
+    folder = tmp_path / "eval-set" / "org"
+    folder.mkdir(parents=True)
+    for number in range(5000):
+        (folder / f"{number}.json").write_text(f'{{"model": "org/{number}", "hep-js": 0.5}}')
+    results, left_out = read_aggregates(tmp_path)
+    assert (len(results), left_out) == (5000, [])
+
+
+def test_the_names_are_upstreams() -> None:
+    assert len(V2_SUBSETS) == 6
+    assert len(PRIOR_SETS) == 9
+    assert sum(COUNTS.values()) == 2985
+    assert WEIGHTS["math-prm"] == 984
+
+
+def real_aggregates() -> list[bytes]:
+    data = ROOT.parent / "shared" / "data"
+    folders = (data / "reward-bench-results", data / "native-results")
+    files = [sorted((folder / "eval-set").rglob("*.json"))[:3] for folder in folders]
+    found = [path.read_bytes() for some in files for path in some]
+    return found or [json.dumps({"model": "m", **dict.fromkeys(SUBSETS, 0.5)}).encode()]
+
+
+ODD: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**400), 10**400)
+    | st.floats()
+    | st.text(st.characters(), max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), content=st.sampled_from(real_aggregates()))
+def test_a_mutated_file_is_read_or_listed(
+    data: st.DataObject, content: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    values = json.loads(content)
+    for key in data.draw(st.lists(st.sampled_from(sorted(values)), max_size=4)):
+        values.pop(key, None)
+    values |= data.draw(
+        st.dictionaries(st.sampled_from(sorted(values) or ["model"]) | st.text(), ODD, max_size=4)
+    )
+    content = json.dumps(values).encode()
+    if data.draw(st.booleans()):
+        content = content[: data.draw(st.integers(0, len(content)))]
+    for place, byte in data.draw(st.lists(st.tuples(st.integers(0), st.integers(0, 255)))):
+        content = content[: place % (len(content) + 1)] + bytes([byte])
+    folder = tmp_path_factory.mktemp("mutated")
+    (folder / "eval-set").mkdir()
+    (folder / "eval-set" / "m.json").write_bytes(content)
+    results, left_out = read_aggregates(folder)
+    assert len(results) + sum(item.whole for item in left_out) == 1
+    json.dumps([result.accuracies for result in results], allow_nan=False)
+    assert all(0 <= value <= 1 for result in results for value in result.accuracies.values())
+    " ".join([str(item) for item in left_out] + [result.model for result in results]).encode()
+    read_eval_set(folder)

@@ -17,28 +17,42 @@ class Visitor:
     page: gr.Blocks
     session: str = field(default_factory=lambda: secrets.token_hex(5))
 
-    def post(self, callback: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
+    def post(
+        self,
+        callback: Callable[..., Any],
+        values: dict[str, Any] | None = None,
+        event_data: Any = None,
+    ) -> dict[str, Any]:
         """Run an event with the values given for some elements, the rest as the page has them.
 
         Args:
-            callback: the function behind the event.
-            values: element id, or "BrowserState" -> what is sent in its place.
+            callback: the function behind the event; of several such events the first that takes
+                all of the values.
+            values: element id, or the name of a component's class such as "BrowserState" -> what is
+                sent in its place.
+            event_data: what the event itself says, as `gr.EventData` has it.
 
         Returns:
             The last message of the stream: `success` and `output`.
         """
+        values = values or {}
         index, event = next(
             (number, fn)
             for number, fn in self.page.fns.items()
-            if getattr(fn.fn, "__qualname__", "") == callback.__qualname__
+            if function_name(fn.fn) == function_name(callback)
+            and getattr(callback, "args", ()) in ((), getattr(fn.fn, "args", ()))
+            and values.keys() <= {_name(part) for part in fn.inputs}
         )
-        data = [
-            values.get(part.elem_id or type(part).__name__, getattr(part, "value", None))
-            for part in event.inputs
-        ]
+        return self.post_to(
+            index, [values.get(_name(part), _own(part)) for part in event.inputs], event_data
+        )
+
+    def post_to(self, index: int, data: list[Any], event_data: Any = None) -> dict[str, Any]:
+        """Run an event by its number, with these values; gives the last message of the stream."""
         body = {"data": data, "fn_index": index, "session_hash": self.session}
-        self._open("queue/join", json.dumps(body).encode()).close()
-        with self._open(f"queue/data?session_hash={self.session}") as stream:
+        body |= {} if event_data is None else {"event_data": event_data}
+        self.open("queue/join", json.dumps(body).encode()).close()
+        with self.open(f"queue/data?session_hash={self.session}") as stream:
             for line in stream:
                 if line.startswith(b"data: "):
                     message: dict[str, Any] = json.loads(line[6:])
@@ -46,9 +60,26 @@ class Visitor:
                         return message
         raise AssertionError("the stream ended before the event was done")
 
-    def refused(self, callback: Callable[..., Any], values: dict[str, Any]) -> str:
+    def data(
+        self,
+        callback: Callable[..., Any],
+        values: dict[str, Any] | None = None,
+        event_data: Any = None,
+    ) -> list[Any]:
+        """Run an event that must succeed; what it fills its outputs with."""
+        message = self.post(callback, values, event_data)
+        assert message["success"], message["output"]
+        filled: list[Any] = message["output"]["data"]
+        return filled
+
+    def refused(
+        self,
+        callback: Callable[..., Any],
+        values: dict[str, Any] | None = None,
+        event_data: Any = None,
+    ) -> str:
         """Run an event that must fail; what the visitor is told."""
-        message = self.post(callback, values)
+        message = self.post(callback, values, event_data)
         assert not message["success"], "the event succeeded"
         return str(message["output"]["error"])
 
@@ -61,10 +92,40 @@ class Visitor:
         assert "refused" in status, "the event succeeded"
         return status
 
-    def _open(self, path: str, body: bytes | None = None) -> Any:
+    def upload(self, name: str, content: bytes) -> dict[str, Any]:
+        """Send a file as a browser does; what is then posted in its element's place."""
+        edge = secrets.token_hex(8)
+        head = (
+            f'--{edge}\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n'
+        )
+        body = head.encode() + content + f"\r\n--{edge}--\r\n".encode()
+        kind = f"multipart/form-data; boundary={edge}"
+        with self.open("upload", body, kind) as answer:
+            (path,) = json.load(answer)
+        return sent_file(path, name)
+
+    def open(self, path: str, body: bytes | None = None, kind: str = "application/json") -> Any:
+        """Ask the server for what lies under gradio_api."""
         request = urllib.request.Request(
-            f"{self.page.local_url}gradio_api/{path}",
-            data=body,
-            headers={"Content-Type": "application/json"},
+            f"{self.page.local_url}gradio_api/{path}", data=body, headers={"Content-Type": kind}
         )
         return urllib.request.urlopen(request, timeout=60)
+
+
+def sent_file(path: str, name: str = "file") -> dict[str, Any]:
+    """A file as a browser names it to an event."""
+    return {"path": path, "orig_name": name, "meta": {"_type": "gradio.FileData"}}
+
+
+def function_name(callback: Any) -> str:
+    """What a callback is called, bound to its first arguments or not."""
+    return str(getattr(getattr(callback, "func", callback), "__qualname__", ""))
+
+
+def _name(part: Any) -> str:
+    return part.elem_id or type(part).__name__
+
+
+def _own(part: Any) -> Any:
+    """What the page sends for an element that nobody touched; of a State it sends nothing."""
+    return None if isinstance(part, gr.State) else getattr(part, "value", None)

@@ -1,0 +1,294 @@
+"""Pair -> subset -> section -> score, by a `Rule`, with what stands behind each number.
+
+Source: `calculate_scores_per_section` in upstream's rewardbench/utils.py and
+`get_average_over_rewardbench` in analysis/get_benchmark_results.py.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from statistics import fmean
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.facets import Coded
+from explorer.rules import Rule
+
+Outcomes = NDArray[np.floating[Any]]
+"""0 to 1 (1 a win), NaN where missing; the last axis is pairs."""
+
+Ties = Literal["loss", "half"]
+"""What a pair counts whose two scores are known to be equal: as stored, or 0.5."""
+
+Missing = Literal["left out", "loss"]
+"""What a missing outcome counts: nothing, or 0, as upstream has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """An accuracy and the pairs it was counted from.
+
+    accuracy: the mean outcome, 0 to 1 (RewardBench 2's Ties: -0.01 to 1.01); None where n is 0.
+    n: pairs in that mean.
+    wins: outcomes of exactly 1.
+    halves: outcomes between 0 and 1: a judge's 0.5, a share of four-way credit.
+    losses: outcomes of exactly 0.
+    missing: pairs without an outcome, in n only where they are to count as losses.
+    """
+
+    accuracy: float | None
+    n: int
+    wins: int
+    halves: int
+    losses: int
+    missing: int
+
+
+def settled(
+    outcomes: Outcomes,
+    known_equal: NDArray[np.bool_] | None = None,
+    ties: Ties = "loss",
+    missing: Missing = "left out",
+) -> Outcomes:
+    """Outcomes of one model or of many as they are to count.
+
+    Officially a stored 0.5 (a judge's) stays 0.5, and a classifier's or DPO model's equal scores
+    were stored as 0. "half" makes 0.5 of the pairs in `known_equal` and changes no others.
+
+    >>> stored, equal = np.array([1, 0, 0, 0.5, np.nan]), np.array([0, 1, 0, 0, 1], bool)
+    >>> settled(stored, equal).tolist(), settled(stored, equal, "half", "loss").tolist()
+    ([1.0, 0.0, 0.0, 0.5, nan], [1.0, 0.5, 0.0, 0.5, 0.0])
+    """
+    absent = np.isnan(outcomes)
+    if ties == "half" and known_equal is not None:
+        outcomes = np.where(known_equal & ~absent, np.float32(0.5), outcomes)
+    if missing == "loss":
+        outcomes = np.where(absent, np.float32(0), outcomes)
+    return outcomes
+
+
+def accuracies_of(
+    outcomes: Outcomes,
+    subsets: Coded,
+    known_equal: NDArray[np.bool_] | None = None,
+    ties: Ties = "loss",
+    missing: Missing = "left out",
+) -> dict[str, Counted]:
+    """One model's accuracy on each subset.
+
+    Args:
+        outcomes: (pairs,).
+        subsets: of the same pairs. A name without pairs has no accuracy.
+        known_equal: (pairs,), where both scores are there and equal; None where nobody knows.
+        ties: see `settled`.
+        missing: see `settled`.
+
+    Raises:
+        ValueError: an outcome is not between 0 and 1, or the lengths differ.
+
+    >>> outcomes = np.array([1, 0.5, 0, np.nan], np.float32)
+    >>> found = accuracies_of(outcomes, Coded(["a", "b"], np.array([0, 0, 0, 1], np.int32)))
+    >>> found["a"]
+    Counted(accuracy=0.5, n=3, wins=1, halves=1, losses=1, missing=0)
+    >>> found["b"]
+    Counted(accuracy=None, n=0, wins=0, halves=0, losses=0, missing=1)
+    """
+    if outcomes.shape != subsets.codes.shape:
+        raise ValueError(f"{len(outcomes)} outcomes for {len(subsets.codes)} pairs")
+    absent = np.isnan(outcomes)
+    values = settled(outcomes, known_equal, ties, missing).astype(np.float64)
+    wrong = values[(values < 0) | (values > 1)]
+    if len(wrong):
+        raise ValueError(f"an outcome of {wrong[0]}, not between 0 and 1")
+
+    def per_subset(column: NDArray[Any]) -> list[float]:
+        sums = np.bincount(subsets.codes, weights=column, minlength=len(subsets.names))
+        return [float(value) for value in sums]
+
+    counted = ~np.isnan(values)
+    columns = zip(
+        subsets.names,
+        per_subset(np.where(counted, values, 0.0)),
+        *(
+            map(int, per_subset(mask))
+            for mask in (counted, values == 1, (values == 0) & ~absent, counted & ~absent, absent)
+        ),
+        strict=True,
+    )
+    return {
+        name: Counted(total / n if n else None, n, wins, there - wins - losses, losses, gone)
+        for name, total, n, wins, losses, there, gone in columns
+    }
+
+
+def four_way(scores: NDArray[Any]) -> NDArray[np.float64]:
+    """RewardBench 2's outcome of a row, all subsets but Ties: the right response scores highest.
+
+    Responses that share the highest score share the credit. Source: `reroll_and_score_dataset` in
+    upstream's rewardbench/utils.py, where a NaN makes 0; here it makes the outcome missing.
+
+    Args:
+        scores: (rows, responses), the right response first.
+
+    Returns:
+        (rows,) of 0 to 1.
+
+    >>> four_way(np.array([[1, 0.5, 0.2, 0.1], [1, 1, 0.2, 0.1], [0.5, 1, 0, 0]])).tolist()
+    [1.0, 0.5, 0.0]
+    """
+    best = scores.max(axis=1)
+    sharing = (scores == best[:, None]).sum(axis=1)
+    credit = np.where(scores[:, 0] == best, 1 / np.maximum(sharing, 1), 0.0)
+    return np.where(np.isnan(best), np.nan, credit)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one subset adds to its section.
+
+    share: of the section, 0 to 1, after those that are not known were left out.
+    counted: the pairs behind the accuracy; None where only the accuracy is known.
+    """
+
+    subset: str
+    accuracy: float | None
+    weight: int
+    share: float
+    counted: Counted | None
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregated:
+    """A model's scores by a rule, and what they were made of.
+
+    sections: every section of the rule; None where it is not known.
+    score: None where no section is known.
+    accuracies, counts: what was given, of the rule's subsets; `counts` is empty where only
+        accuracies are known.
+    """
+
+    rule: Rule
+    sections: dict[str, float | None]
+    score: float | None
+    accuracies: dict[str, float | None]
+    counts: dict[str, Counted]
+
+    @property
+    def whole(self) -> bool:
+        """Whether every subset of the rule is known."""
+        return None not in self.accuracies.values()
+
+    def behind(self, section: str) -> tuple[Part, ...]:
+        """The subsets that make a section.
+
+        Raises:
+            KeyError: the rule has no such section.
+        """
+        weights = self.rule.sections[section]
+        known = sum(w for subset, w in weights.items() if self.accuracies[subset] is not None)
+        return tuple(
+            Part(
+                subset,
+                accuracy := self.accuracies[subset],
+                weight,
+                0.0 if accuracy is None else weight / known,
+                self.counts.get(subset),
+            )
+            for subset, weight in weights.items()
+        )
+
+    def pairs(self, section: str | None = None) -> Counted | None:
+        """The pairs of a section, or of all of them, added up without weights.
+
+        None where a subset's accuracy is known but not its pairs.
+
+        Raises:
+            KeyError: the rule has no such section.
+        """
+        subsets = self.rule.subsets if section is None else self.rule.sections[section]
+        if any(self.accuracies[each] is not None and each not in self.counts for each in subsets):
+            return None
+        counted = [self.counts[each] for each in subsets if each in self.counts]
+        n = sum(each.n for each in counted)
+        total = sum(each.accuracy * each.n for each in counted if each.accuracy is not None)
+        return Counted(
+            total / n if n else None,
+            n,
+            sum(each.wins for each in counted),
+            sum(each.halves for each in counted),
+            sum(each.losses for each in counted),
+            sum(each.missing for each in counted),
+        )
+
+
+def aggregate(
+    rule: Rule,
+    accuracies: Mapping[str, float | None],
+    counts: Mapping[str, Counted] | None = None,
+) -> Aggregated:
+    """Sections and score from subset accuracies.
+
+    Args:
+        rule: how.
+        accuracies: subset -> accuracy. Subsets may be missing, None or NaN, all of which leave them
+            out; those that the rule does not know are ignored.
+        counts: the pairs behind them, as `accuracies_of` counts; carried, not used.
+
+    >>> from explorer.rules import RULES
+    >>> found = aggregate(RULES["v1"], {"mt-bench-easy": 1.0, "alpacaeval-easy": 0.5})
+    >>> found.sections
+    {'Chat': 0.609375, 'Chat Hard': None, 'Safety': None, 'Reasoning': None}
+    >>> found.score, aggregate(RULES["v1_upstream"], {"alpacaeval-easy": 0.5}).score
+    (0.609375, 0.125)
+    """
+    known = {subset: _finite(accuracies.get(subset)) for subset in rule.subsets}
+    sections = {
+        section: _as_counted(
+            rule, section, _mean((known[subset], weight) for subset, weight in weights.items())
+        )
+        for section, weights in rule.sections.items()
+    }
+    counted = {each: counts[each] for each in rule.subsets if each in counts} if counts else {}
+    return Aggregated(rule, sections, overall(rule, sections), known, counted)
+
+
+def aggregate_counted(rule: Rule, counts: Mapping[str, Counted]) -> Aggregated:
+    """Sections and score from what `accuracies_of` counted."""
+    return aggregate(rule, {subset: each.accuracy for subset, each in counts.items()}, counts)
+
+
+def overall(rule: Rule, sections: Mapping[str, float | None]) -> float | None:
+    """The score from sections, 0 to 1 or percent: the weighted mean of those that are known.
+
+    >>> from explorer.rules import RULES
+    >>> armo = {"Chat": 0.9693, "Chat Hard": 0.7675, "Safety": 0.9054, "Reasoning": 0.9735}
+    >>> f"{overall(RULES['v1'], armo):.6f}"
+    '0.903925'
+    >>> f"{overall(RULES['v1_prior'], {**armo, 'Prior Sets': 0.7429}):.4f}"
+    '0.8860'
+    >>> overall(RULES["v1_prior"], {**armo, "Prior Sets": 0.0}) == overall(RULES["v1"], armo)
+    True
+    """
+    return _mean(
+        (_as_counted(rule, section, _finite(sections.get(section))), weight)
+        for section, weight in rule.weights.items()
+    )
+
+
+def _as_counted(rule: Rule, section: str, value: float | None) -> float | None:
+    """A section as it enters the score."""
+    if value == 0 and section in rule.zero_is_missing:
+        return None
+    return 0.0 if value is None and rule.missing == "zero" else value
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not isfinite(value) else value
+
+
+def _mean(weighted: Iterable[tuple[float | None, int]]) -> float | None:
+    """The mean of the values known; summed exactly, so that their order does not matter."""
+    known = [(value, weight) for value, weight in weighted if value is not None]
+    return fmean(*zip(*known, strict=True)) if known else None

@@ -1,0 +1,179 @@
+"""Outcomes of many models on the same pairs, as one matrix."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.table import PairTable
+from scoring.benchmark import COUNTS
+from scoring.errors import KnownError
+from scoring.pair_order import Alignment, Floats, How, PairOrder, align
+from scoring.pair_results import PairResults
+from scoring.result_files import LeftOut, twice
+from scoring.spec import text_hash
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Outcomes:
+    """What was read of a source, each file in its own order of pairs.
+
+    files, results: of the files that could be read.
+    left_out: the others, and what of them is not used.
+    """
+
+    files: tuple[str, ...] = ()
+    results: tuple[PairResults, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OutcomeMatrix:
+    """What each model did on each pair; models by name.
+
+    pairs: what the columns are, in order.
+    outcomes: models x pairs, 0 to 1, NaN where missing.
+    known_equal: whether both scores are known and equal.
+    chosen, rejected: rewards, NaN where there are none.
+    how: what each model's pairs were recognised by.
+    left_out: files that are not in it and why, and what is missing of those that are.
+    """
+
+    models: tuple[str, ...]
+    model_types: tuple[str | None, ...]
+    files: tuple[str, ...]
+    pairs: PairOrder
+    outcomes: Floats
+    known_equal: Bools
+    chosen: Floats
+    rejected: Floats
+    how: tuple[How, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def order_of(table: PairTable) -> PairOrder:
+    """The pairs of a table. Hashes are left to `hashes_of`: few files need them."""
+    names = table.subsets.names
+    codes = table.subsets.codes
+    ids = [
+        key[len(names[code]) + 1 :] for key, code in zip(table.keys, codes.tolist(), strict=True)
+    ]
+    return PairOrder(tuple(names), codes, ids)
+
+
+def hashes_of(table: PairTable) -> list[str]:
+    """The `text_hash` of each pair of a table."""
+    columns = [table.arrow.column(name).to_pylist() for name in ("prompt", "chosen", "rejected")]
+    return [text_hash(*texts) for texts in zip(*columns, strict=True)]
+
+
+def is_reward_bench(order: PairOrder) -> bool:
+    """Whether these are RewardBench's subsets with as many pairs as each has there."""
+    counts = np.bincount(order.codes, minlength=len(order.names)).tolist()
+    return dict(zip(order.names, counts, strict=True)) == COUNTS
+
+
+def usual_order(found: Outcomes) -> PairOrder | None:
+    """The order of pairs that most files have; None without files.
+
+    RewardBench's own goes before all others. Where files differ in nothing but that some know the
+    ids, those that do are taken.
+    """
+    votes: Counter[bytes] = Counter()
+    first: dict[bytes, PairOrder] = {}
+    key_of: dict[int, bytes] = {}
+    for result in found.results:
+        order = result.order
+        key = key_of.get(id(order))
+        if key is None:
+            key = "\0".join((*order.names, "")).encode() + order.codes.tobytes()
+            key_of[id(order)] = key
+        votes[key] += 1
+        if key not in first or (first[key].ids is None and order.ids is not None):
+            first[key] = order
+    if not first:
+        return None
+    best = max(first, key=lambda key: (is_reward_bench(first[key]), votes[key], len(first[key])))
+    return first[best]
+
+
+def outcome_matrix(
+    found: Outcomes,
+    pairs: PairOrder | None = None,
+    hashes: Callable[[], Sequence[str]] | None = None,
+) -> OutcomeMatrix:
+    """Put the outcomes of all models in the order of the same pairs.
+
+    Args:
+        found: what was read.
+        pairs: the columns; None takes the usual order of the files.
+        hashes: gives the `text_hash` of each pair, should one be needed.
+
+    Returns:
+        A row for each model of which a file could be aligned; none is no error.
+    """
+    if pairs is None:
+        pairs = usual_order(found) or PairOrder((), np.zeros(0, np.int32))
+    aligned: dict[int, Alignment | KnownError] = {}
+    left_out = list(found.left_out)
+    placed: list[tuple[str, PairResults, Alignment]] = []
+    for file, result in zip(found.files, found.results, strict=True):
+        alignment = aligned.get(id(result.order))
+        if alignment is None:
+            alignment = aligned[id(result.order)] = _aligned(result.order, pairs, hashes)
+        if isinstance(alignment, KnownError):
+            left_out.append(LeftOut(file, str(alignment)))
+        else:
+            placed.append((file, result, alignment))
+    sizes = ((result.model, file, len(pairs) - how.missing) for file, result, how in placed)
+    others = twice(sizes)
+    gone = {item.file for item in others}
+    rows = sorted((row for row in placed if row[0] not in gone), key=lambda row: row[1].model)
+    left_out += [*others, *(note for row in rows for note in _notes(*row))]
+    shape = (len(rows), len(pairs))
+    outcomes, chosen, rejected = (np.full(shape, np.nan, np.float32) for _ in range(3))
+    equal = np.zeros(shape, np.bool_)
+    for place, (_, result, how) in enumerate(rows):
+        outcomes[place] = how.take(result.results)
+        equal[place] = np.append(result.equal, np.False_)[how.rows]
+        if result.scores_chosen is not None and result.scores_rejected is not None:
+            chosen[place] = how.take(result.scores_chosen)
+            rejected[place] = how.take(result.scores_rejected)
+    return OutcomeMatrix(
+        models=tuple(result.model for _, result, _ in rows),
+        model_types=tuple(result.model_type for _, result, _ in rows),
+        files=tuple(file for file, _, _ in rows),
+        pairs=pairs,
+        outcomes=outcomes,
+        known_equal=equal,
+        chosen=chosen,
+        rejected=rejected,
+        how=tuple(how.how for _, _, how in rows),
+        left_out=tuple(sorted(left_out, key=lambda item: item.file)),
+    )
+
+
+def _aligned(
+    found: PairOrder, pairs: PairOrder, hashes: Callable[[], Sequence[str]] | None
+) -> Alignment | KnownError:
+    try:
+        return align(found, pairs, hashes)
+    except KnownError as error:
+        return error
+
+
+def _notes(file: str, result: PairResults, how: Alignment) -> list[LeftOut]:
+    """What of a file that is used is missing or not."""
+    said = list(result.notes)
+    if how.unmatched:
+        said.append(f"{how.unmatched:,} of its outcomes are of none of these pairs")
+    if how.missing:
+        said.append(f"{how.missing:,} of {len(how.rows):,} pairs have no outcome")
+    empty = int(np.isnan(result.results).sum())
+    if empty:
+        said.append(f"{empty:,} of its outcomes are null or NaN: missing, not lost")
+    return [LeftOut(file, text, whole=False) for text in said]

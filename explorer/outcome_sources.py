@@ -1,0 +1,163 @@
+"""Where result files of each pair lie: a folder here, a dataset of the Hub, uploaded files."""
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, Protocol
+
+from scoring.errors import KnownError
+from scoring.hub import Hub, Listing
+from scoring.limits import MEGABYTE
+from scoring.pair_results import MOST_BYTES
+from scoring.result_files import Found, LeftOut, files_below
+
+Folder = Literal["eval-set-scores", "pref-sets-scores"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file of a source. stamp: changes when its content does."""
+
+    name: str
+    stamp: str
+
+
+class Source(Protocol):
+    """Result files by name, which are opened one by one.
+
+    id: names the source and its revision; "" where what is read is not to be kept.
+    fixed: whether what was read of it once stays right, even where its files are gone.
+    """
+
+    id: str
+    fixed: bool
+
+    def entries(self, folder: Folder) -> tuple[list[Entry], list[LeftOut]]:
+        """Its files in the order of names, and what lies there besides."""
+        ...
+
+    def path(self, name: str) -> Path:
+        """Where a file lies, fetched if need be.
+
+        Raises:
+            KnownError: it cannot be had; OSError: it is gone.
+        """
+        ...
+
+    def release(self, name: str) -> None:
+        """Told that a file was read."""
+        ...
+
+
+class FolderSource:
+    """A folder of this machine in upstream's layout."""
+
+    fixed = False
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._paths: dict[str, Path] = {}
+        self.id = f"folder {root.resolve()}"
+
+    def entries(self, folder: Folder) -> tuple[list[Entry], list[LeftOut]]:
+        """As `Source` says; a file is the same while its size and date are."""
+        found, strays = files_below(self._root, folder)
+        return _stamped(found, self._paths), strays
+
+    def path(self, name: str) -> Path:
+        """As `Source` says."""
+        return self._paths[name]
+
+    def release(self, name: str) -> None:
+        """Nothing is to be done."""
+
+
+class UploadedFiles:
+    """Files of a visitor, by the names they gave; what is read of them is not kept."""
+
+    id = ""
+    fixed = False
+
+    def __init__(self, files: Mapping[str, Path]) -> None:
+        self._files = files
+        self._paths: dict[str, Path] = {}
+
+    def entries(self, folder: Folder) -> tuple[list[Entry], list[LeftOut]]:
+        """As `Source` says; an uploaded file is of whatever folder is asked for."""
+        found = [Found(name, path) for name, path in sorted(self._files.items())]
+        return _stamped(found, self._paths), []
+
+    def path(self, name: str) -> Path:
+        """As `Source` says."""
+        return self._paths[name]
+
+    def release(self, name: str) -> None:
+        """Nothing is to be done."""
+
+
+class HubSource:
+    """A dataset of the Hub at one commit. Each file is fetched when it is read, without a token.
+
+    A file that was fetched for this alone is removed afterwards: only what was read is kept.
+    """
+
+    fixed = True
+
+    def __init__(self, listing: Listing, hub: Hub) -> None:
+        """listing: of the dataset, as `Hub.look` gave it."""
+        at_commit = replace(listing.hub_id, revision=listing.commit)
+        self._listing = replace(listing, hub_id=at_commit)
+        self._hub = hub
+        self._fetched: dict[str, Path] = {}
+        self.id = f"hub {listing.hub_id.repo}@{listing.commit}"
+
+    def entries(self, folder: Folder) -> tuple[list[Entry], list[LeftOut]]:
+        """As `Source` says; at one commit, files do not change."""
+        entries: list[Entry] = []
+        left_out: list[LeftOut] = []
+        for name, size in sorted(self._listing.sizes.items()):
+            if not name.startswith(f"{folder}/"):
+                continue
+            if not name.lower().endswith(".json"):
+                left_out.append(LeftOut(name, "no JSON file"))
+            elif size > MOST_BYTES:
+                most = f"at most {MOST_BYTES / MEGABYTE:,.0f} MB are fetched"
+                left_out.append(LeftOut(name, f"it is {size / MEGABYTE:,.0f} MB large; {most}"))
+            else:
+                entries.append(Entry(name, self._listing.commit))
+        return entries, left_out
+
+    def path(self, name: str) -> Path:
+        """As `Source` says."""
+        started = time.time()
+        path = self._hub.fetch(self._listing, [name], token=False) / name
+        if not path.is_file():  # the Hub's client may give a folder without it
+            raise KnownError("the Hub did not give it")
+        if path.resolve().stat().st_ctime >= started:
+            self._fetched[name] = path
+        return path
+
+    def release(self, name: str) -> None:
+        """Remove a file that was not here before."""
+        path = self._fetched.pop(name, None)
+        if path is not None and not self._listing.local_only:
+            with suppress(OSError):
+                content = path.resolve()
+                path.unlink()
+                content.unlink(missing_ok=True)
+
+
+def _stamped(found: list[Found], paths: dict[str, Path]) -> list[Entry]:
+    """Entries of files of this machine; puts into `paths` where each lies."""
+    entries = []
+    for file in found:
+        try:
+            status = file.path.stat()
+            stamp = f"{status.st_size}-{status.st_mtime_ns}"
+        except (OSError, ValueError):
+            stamp = "gone"  # reading it says why
+        paths[file.name] = file.path
+        entries.append(Entry(file.name, stamp))
+    return entries

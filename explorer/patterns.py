@@ -1,0 +1,144 @@
+"""What the outcomes of many models have in common: who fails alike, which pairs are hard.
+
+An outcome matrix is (models, pairs), outcomes 0 to 1, a win is exactly 1, NaN is missing.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.strata import Floats, Whole
+
+_NOTHING = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Difficulty:
+    """How many models fail each pair; all are (pairs,).
+
+    failed: models that do not win it. known: models of which its outcome is known.
+    share: failed / known, 0 to 1; NaN where known is 0.
+    """
+
+    failed: Whole
+    known: Whole
+    share: Floats
+
+
+def difficulty(outcomes: NDArray[np.floating]) -> Difficulty:
+    """The share of models that fail each pair. A half, as judges give, is no win.
+
+    >>> found = difficulty(np.array([[1.0, 0.0, np.nan], [1.0, 0.5, np.nan]]))
+    >>> found.failed, found.known, found.share
+    (array([0, 2, 0]), array([2, 2, 0]), array([ 0.,  1., nan]))
+    """
+    known = (~np.isnan(outcomes)).sum(axis=0)
+    failed = known - (outcomes == 1).sum(axis=0)
+    share = np.divide(failed, known, out=np.full(known.shape, np.nan), where=known > 0)
+    return Difficulty(failed, known, share)
+
+
+def item_rest(outcomes: NDArray[np.floating]) -> Floats:
+    """How well each pair tells good models from bad: its correlation with the rest of the pairs.
+
+    Pearson's r over models, between the outcome of the pair and the model's mean over its other
+    known pairs, each alike; models without the pair, or without another, are left out.
+    Source: the corrected item-total correlation, Nunnally and Bernstein, Psychometric Theory
+    (1994), chapter 8.
+
+    Returns:
+        (pairs,), -1 to 1: below 0, better models fail it more often, which a wrong label causes,
+        too. NaN with fewer than two models, or where all have the same outcome or the same rest.
+
+    >>> item_rest(np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]))
+    array([0.70710678, 0.70710678, 0.        ])
+    """
+    values = np.asarray(outcomes, dtype=np.float64)
+    known = ~np.isnan(values)
+    filled = np.where(known, values, 0.0)
+    others = known.sum(axis=1, keepdims=True) - known
+    rest = (filled.sum(axis=1, keepdims=True) - filled) / np.maximum(others, 1)
+    used = known & (others > 0)
+    n = np.maximum(used.sum(axis=0), 1)
+
+    def centred(each: Floats) -> Floats:
+        kept = np.where(used, each, 0.0)
+        difference: Floats = np.where(used, kept - kept.sum(axis=0) / n, 0.0)
+        return difference
+
+    x, y = centred(filled), centred(rest)
+    return _pearson((x * y).sum(axis=0), (x**2).sum(axis=0), (y**2).sum(axis=0))
+
+
+def correlations(outcomes: NDArray[np.floating]) -> Floats:
+    """How alike each two models succeed and fail: Pearson's r of their outcomes.
+
+    Of outcomes 0 and 1 this is phi. Over the pairs known of both; pairs count alike.
+    Source: K. Pearson, Phil. Trans. R. Soc. A 195 (1900), of phi.
+
+    Returns:
+        (models, models), symmetric, -1 to 1, 1 on the diagonal. NaN where one of the two has the
+        same outcome on all common pairs, so too on the diagonal; or where they have none.
+
+    >>> correlations(np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0], [0.0, 0.0, 1.0, 1.0]]))
+    array([[ 1.,  0., -1.],
+           [ 0.,  1.,  0.],
+           [-1.,  0.,  1.]])
+    """
+    values = np.asarray(outcomes, dtype=np.float64) - 0.5  # smaller sums round less
+    mask = ~np.isnan(values)
+    filled, known = np.where(mask, values, 0.0), mask.astype(np.float64)
+    n = np.maximum(known @ known.T, 1.0)
+    sums, squares = filled @ known.T, filled**2 @ known.T
+    spread = squares - sums**2 / n
+    found = _pearson(filled @ filled.T - sums * sums.T / n, spread, spread.T)
+    diagonal = np.diagonal(found).copy()
+    found = (found + found.T) / 2
+    np.fill_diagonal(found, np.where(np.isnan(diagonal), np.nan, 1.0))
+    return found
+
+
+def leaf_order(correlation: Floats) -> Whole:
+    """An order of models in which those that are alike stand together, for a heat map.
+
+    Average linkage on the distance 1 - r: the two nearest clusters merge until one is left, where
+    the distance of clusters is the mean over their models. NaN is taken for r = 0. Of two that
+    merge, the one that formed earlier comes first (a model before a cluster, by row).
+    Source: Sokal and Michener, Univ. of Kansas Science Bulletin 38 (1958).
+
+    Args:
+        correlation: (models, models), symmetric; as `correlations` gives it.
+
+    Returns:
+        (models,) rows in order. The time grows as the cube of their number: 188 take some 20 ms.
+
+    >>> leaf_order(np.array([[1.0, 0.1, 0.9], [0.1, 1.0, 0.2], [0.9, 0.2, 1.0]]))
+    array([1, 0, 2])
+    """
+    n = len(correlation)
+    distance = 1.0 - np.nan_to_num(np.asarray(correlation, dtype=np.float64), nan=0.0)
+    np.fill_diagonal(distance, np.inf)
+    members = [[model] for model in range(n)]
+    formed = np.arange(n)
+    for step in range(n - 1):
+        i, j = divmod(int(distance.argmin()), n)
+        if formed[i] > formed[j]:
+            i, j = j, i
+        sizes = len(members[i]), len(members[j])
+        merged = (sizes[0] * distance[i] + sizes[1] * distance[j]) / sum(sizes)
+        distance[i], distance[:, i] = merged, merged
+        distance[i, i] = np.inf
+        distance[j], distance[:, j] = np.inf, np.inf
+        members[i] += members[j]
+        members[j] = []
+        formed[i] = n + step
+    return np.array(max(members, key=len, default=[]), dtype=np.intp)
+
+
+def _pearson(products: Floats, squares_x: Floats, squares_y: Floats) -> Floats:
+    """R from centred sums, -1 to 1; NaN where one side does not vary."""
+    varies = (squares_x > _NOTHING) & (squares_y > _NOTHING)
+    scale = np.sqrt(np.where(varies, squares_x * squares_y, 1.0))
+    r: Floats = np.where(varies, np.clip(products / scale, -1.0, 1.0), np.nan)
+    return r

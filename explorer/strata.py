@@ -1,0 +1,225 @@
+"""How much each pair weighs in a score: pairs in strata, strata in sections, sections in a score.
+
+A *stratum* is a subset of the benchmark: its pairs weigh alike. Strata have weights within their
+section and sections within the overall score, so RewardBench's own rule and a plain mean are both
+said by the same four arrays. Outcomes run from 0 to 1, a win is 1, NaN is missing.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Strata:
+    """Which stratum each pair is in, and what each stratum counts for.
+
+    of_pair: stratum of each pair, from 0; -1 for a pair that counts nowhere.
+    weights: of each stratum in its section; 0 or more, in any unit.
+    sections: section of each stratum, from 0.
+    section_weights: of each section in the overall score; 0 or more, in any unit.
+
+    The score of a model is
+        sum_k v_k * (sum_s u_s * mean_s / sum_s u_s) / sum_k v_k
+    over sections k with weight v and their strata s with weight u, where mean_s is the mean over
+    the stratum's pairs that are known of the model. A stratum without such pairs is left out and
+    its section's other strata make up for it; likewise a section without such strata.
+    Source: `calculate_scores_per_section` in upstream's rewardbench/utils.py, and the weighted
+    mean of sections in its analysis/get_benchmark_results.py.
+
+    Raises:
+        ValueError: the arrays do not fit together, or a weight is negative or not finite.
+    """
+
+    of_pair: Whole
+    weights: Floats
+    sections: Whole
+    section_weights: Floats
+
+    def __post_init__(self) -> None:
+        if self.weights.shape != self.sections.shape or self.weights.shape < (1,):
+            raise ValueError(
+                f"{self.weights.shape} weights of strata, {self.sections.shape} sections of strata"
+            )
+        _check_codes("a pair's stratum", self.of_pair, -1, len(self.weights))
+        _check_codes("a stratum's section", self.sections, 0, len(self.section_weights))
+        for weights in (self.weights, self.section_weights):
+            if not (np.isfinite(weights).all() and (weights >= 0).all()):
+                raise ValueError(f"a weight is negative or not finite: {weights}")
+
+    def only(self, section: int) -> "Strata":
+        """The same pairs, where one section alone makes the score."""
+        alone = np.zeros_like(self.section_weights)
+        alone[section] = 1.0
+        return Strata(self.of_pair, self.weights, self.sections, alone)
+
+    def columns(self) -> list[Whole]:
+        """The pairs of each stratum."""
+        return [np.flatnonzero(self.of_pair == stratum) for stratum in range(len(self.weights))]
+
+    def counting(self) -> NDArray[np.bool_]:
+        """Which pairs are in a stratum that has weight in the overall score."""
+        counts = (self.weights > 0) & (self.section_weights[self.sections] > 0)
+        return np.append(counts, False)[self.of_pair]
+
+    def shares(self, counts: ArrayLike) -> Floats:
+        """What each stratum contributes to the overall score.
+
+        Args:
+            counts: (..., strata) known pairs of each stratum.
+
+        Returns:
+            Of the same shape. Each last axis sums to 1, and to 0 where no stratum with weight has
+            a pair.
+
+        >>> plain(4).shares([4])
+        array([1.])
+        """
+        known = self.weights * (np.asarray(counts) > 0)
+        in_section = self.sections[:, None] == np.arange(len(self.section_weights))
+        totals = known @ in_section
+        section = self.section_weights * (totals > 0)
+        whole = section.sum(axis=-1, keepdims=True)
+        factors = _ratio(section, totals * np.where(whole > 0, whole, 1.0))
+        shares: Floats = known * factors[..., self.sections]
+        return shares
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """The scores of some models, NaN where nothing is known.
+
+    overall: (models,). sections: (sections, models).
+    """
+
+    overall: Floats
+    sections: Floats
+
+
+def strata(
+    of_pair: ArrayLike, weights: ArrayLike, sections: ArrayLike, section_weights: ArrayLike
+) -> Strata:
+    """Strata from plain numbers or arrays of any dtype; `Strata` says what they mean.
+
+    >>> two = strata([0, 0, 1, -1], [100, 300], [0, 0], [1])
+    >>> two.shares([2, 1]), two.shares([2, 0])
+    (array([0.25, 0.75]), array([1., 0.]))
+    """
+    return Strata(
+        np.asarray(of_pair, dtype=np.intp),
+        np.asarray(weights, dtype=np.float64),
+        np.asarray(sections, dtype=np.intp),
+        np.asarray(section_weights, dtype=np.float64),
+    )
+
+
+def plain(n_pairs: int) -> Strata:
+    """All pairs in one stratum: the score is the plain mean.
+
+    >>> plain(3).counting()
+    array([ True,  True,  True])
+    """
+    return strata(np.zeros(n_pairs), [1.0], [0], [1.0])
+
+
+def score_weights(groups: Strata, known: ArrayLike) -> Floats:
+    """Each pair's weight, so that a model's overall score is sum_i w_i x_i over its known pairs.
+
+    w_i = share of the stratum (`Strata.shares`) / known pairs of the stratum.
+
+    Args:
+        groups: the strata.
+        known: (..., pairs) whether the pair's outcome is known.
+
+    Returns:
+        Of the shape of `known`: 0 for a pair that is missing or counts nowhere; each last axis
+        sums to 1, or to 0 where nothing that counts is known.
+
+    >>> two = strata([0, 0, 1], [100, 300], [0, 0], [1])
+    >>> score_weights(two, [True, True, True])
+    array([0.125, 0.125, 0.75 ])
+    >>> score_weights(two, [True, False, False])
+    array([1., 0., 0.])
+    """
+    mask = np.asarray(known, dtype=bool)
+    counts = np.stack([mask[..., at].sum(axis=-1) for at in groups.columns()], axis=-1)
+    each = _ratio(groups.shares(counts), counts)
+    padded = np.concatenate([each, np.zeros((*each.shape[:-1], 1))], axis=-1)
+    return np.where(mask, padded[..., groups.of_pair], 0.0)
+
+
+def score_models(outcomes: ArrayLike, groups: Strata) -> Scores:
+    """The scores of every model by the rule of `groups`.
+
+    Args:
+        outcomes: (models, pairs), NaN for missing.
+        groups: the strata of the pairs.
+
+    >>> two = strata([0, 0, 1], [1, 3], [0, 0], [1])
+    >>> score_models([[1, 0, 1], [0, 0, float("nan")]], two).overall
+    array([0.875, 0.   ])
+    """
+    matrix = checked_outcomes(outcomes, groups)
+    sums, counts = stratum_sums(matrix, groups)
+    means = _ratio(sums, counts)
+    sections = [
+        _known_only(groups.only(section).shares(counts), means)
+        for section in range(len(groups.section_weights))
+    ]
+    return Scores(
+        _known_only(groups.shares(counts), means),
+        np.array(sections).reshape(len(sections), len(matrix)),
+    )
+
+
+def stratum_sums(matrix: Floats, groups: Strata) -> tuple[Floats, Whole]:
+    """Sum of the known values, and their number, both (models, strata).
+
+    Equal rows give equal sums to the last bit.
+    """
+    missing = np.isnan(matrix)
+    filled = np.where(missing, 0.0, matrix) if missing.any() else matrix
+    n = (len(matrix), len(groups.weights))
+    sums, counts = np.zeros(n), np.zeros(n, dtype=np.intp)
+    for stratum, at in enumerate(groups.columns()):
+        sums[:, stratum] = filled[:, at].sum(axis=1)
+        counts[:, stratum] = len(at) - missing[:, at].sum(axis=1)
+    return sums, counts
+
+
+def checked_outcomes(outcomes: ArrayLike, groups: Strata) -> Floats:
+    """The outcome matrix in double precision.
+
+    Raises:
+        ValueError: it is no matrix, has another number of pairs than `groups`, or holds an
+            outcome that is not between 0 and 1.
+    """
+    matrix = np.asarray(outcomes, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[1] != len(groups.of_pair):
+        raise ValueError(
+            f"outcomes of shape {matrix.shape}, not (models, {len(groups.of_pair)} pairs)"
+        )
+    if ((matrix < 0) | (matrix > 1)).any():
+        raise ValueError("an outcome is not between 0 and 1")
+    return matrix
+
+
+def _known_only(shares: Floats, means: Floats) -> Floats:
+    scores: Floats = (shares * means).sum(axis=-1)
+    return np.where(shares.any(axis=-1), scores, np.nan)
+
+
+def _ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
+    """Above / below, 0 where below is 0."""
+    ratio: Floats = np.divide(above, below, out=np.zeros(np.shape(above)), where=below > 0)
+    return ratio
+
+
+def _check_codes(what: str, codes: Whole, lowest: int, end: int) -> None:
+    if codes.ndim != 1 or (codes.size and not (lowest <= codes.min() and codes.max() < end)):
+        raise ValueError(f"{what} is not between {lowest} and {end - 1}, or no plain list: {codes}")

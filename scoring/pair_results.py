@@ -1,0 +1,241 @@
+"""Results of each pair in upstream's layout (`eval-set-scores/`, `pref-sets-scores/`).
+
+A file is one object of parallel lists. Its texts are many times larger than all else: what is kept
+of them is a hash of each pair, where they stand there untemplated.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.errors import KnownError
+from scoring.limits import MEGABYTE
+from scoring.pair_order import Floats, PairOrder
+from scoring.result_files import REFERENCE_FREE, model_of, printable, read_object, word_of
+from scoring.rows import type_name
+from scoring.shapes import pair_texts
+from scoring.spec import text_hash
+
+MOST_BYTES = 400 * MEGABYTE
+"""Of a file; upstream's largest, of prior sets, has 77 MB."""
+_TEXTS = ("text_chosen", "text_rejected", "chosen", "rejected", "prompt", "text", "messages")
+_COLUMNS = (*_TEXTS, "subset", "id", "scores_chosen", "scores_rejected", "scores", "num_correct")
+LONGEST_CELL = 1000
+"""Characters of an id or of a subset's name."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ragged:
+    """Lists of numbers of various lengths: row i is `values[offsets[i] : offsets[i + 1]]`."""
+
+    values: Floats
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def row(self, place: int) -> Floats:
+        """One of the lists."""
+        return self.values[self.offsets[place] : self.offsets[place + 1]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PairResults:
+    """What one model did on each pair, in the order of the file.
+
+    results: 0 to 1, NaN where missing; a judge's undecided pair is 0.5.
+    equal: whether both scores are known and equal, compared as precisely as the file has them.
+    scores_chosen, scores_rejected: rewards, NaN where missing or infinite; None without them.
+    scores, num_correct: RewardBench 2's rewards of all responses, the right ones first, and how
+        many are right; else None.
+    notes: what was taken as missing, in words.
+    """
+
+    model: str
+    model_type: str | None
+    order: PairOrder
+    results: Floats
+    equal: NDArray[np.bool_]
+    scores_chosen: Floats | None = None
+    scores_rejected: Floats | None = None
+    scores: Ragged | None = None
+    num_correct: NDArray[np.int32] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def read_pair_results(path: Path, name: str | None = None) -> PairResults:
+    """Read one file of results of each pair.
+
+    Args:
+        path: where it lies.
+        name: what it is called in its source; of upstream's DPO models it says more than the file.
+
+    Raises:
+        KnownError: it cannot be read, or is no such file; its message is the reason alone.
+    """
+    values = read_object(path, MOST_BYTES, "an object of results")
+    if not isinstance(values.get("results"), list):
+        raise KnownError("it has no list of results of each pair")
+    n_rows = len(values["results"])
+    if not n_rows:
+        raise KnownError("it has no outcomes")
+    for column in _COLUMNS:
+        _check_length(values.get(column), column, n_rows)
+    hashes = _hashes(values)
+    for column in _TEXTS:
+        values.pop(column, None)
+    model = model_of(values, name if name is not None else path.name)
+    results = _numbers(values["results"], "results")
+    wrong = np.flatnonzero((results < 0) | (results > 1))
+    if len(wrong):
+        raise KnownError(
+            f"results, row {wrong[0] + 1:,}: {results[wrong[0]]:g}, not between 0 and 1"
+        )
+    kind = word_of(values.get("model_type"))
+    reference_free = kind == "DPO" and model.endswith(REFERENCE_FREE)
+    order = _order(values, n_rows, hashes)
+    notes: list[str] = []
+    chosen = _scores(values, "scores_chosen", notes)
+    rejected = _scores(values, "scores_rejected", notes)
+    equal = np.zeros(n_rows, dtype=np.bool_)
+    if chosen is not None and rejected is not None:
+        equal = np.asarray(chosen == rejected)  # in single precision, more would be equal
+    return PairResults(
+        model=model,
+        model_type="DPO Ref. Free" if reference_free else kind,
+        order=order,
+        results=results.astype(np.float32),
+        equal=equal,
+        scores_chosen=_single(chosen),
+        scores_rejected=_single(rejected),
+        scores=_ragged(values, notes),
+        num_correct=_counts(values),
+        notes=tuple(notes),
+    )
+
+
+def _hashes(values: Mapping[str, Any]) -> list[str] | None:
+    """The hash of each pair whose texts are messages, or stand beside their prompt."""
+    chosen = values.get("text_chosen", values.get("chosen"))
+    rejected = values.get("text_rejected", values.get("rejected"))
+    prompts = values.get("prompt")
+    if not isinstance(chosen, list) or not isinstance(rejected, list):
+        return None
+    if not isinstance(prompts, list):
+        prompts = [None] * len(chosen)
+    hashes = [_hash(*texts) for texts in zip(prompts, chosen, rejected, strict=True)]
+    return hashes if any(hashes) else None
+
+
+def _hash(prompt: object, chosen: object, rejected: object) -> str:
+    if prompt is None and isinstance(chosen, str):
+        return ""  # a templated conversation, which cannot be taken apart
+    if isinstance(chosen, list) and len(chosen) > 1:
+        prompt = None  # the messages begin with it, and beside them it may be templated
+    try:
+        texts = pair_texts({"prompt": prompt, "chosen": chosen, "rejected": rejected}, "")
+    except KnownError:
+        return ""
+    return text_hash(texts.prompt, texts.chosen, texts.rejected)
+
+
+def _order(values: Mapping[str, Any], n_rows: int, hashes: list[str] | None) -> PairOrder:
+    subsets = _column(values, "subset")
+    if subsets is None:
+        raise KnownError("it does not say of which subset each pair is")
+    place: dict[str, int] = {}
+    codes = np.empty(n_rows, dtype=np.int32)
+    for row, subset in enumerate(subsets):
+        if not isinstance(subset, str) or len(subset) > LONGEST_CELL:
+            raise KnownError(f"subset, row {row + 1:,}: {type_name(subset)}, must be a short text")
+        codes[row] = place.setdefault(subset, len(place))
+    names = [printable(name) for name in place]
+    if len(set(names)) < len(names):
+        raise KnownError("two of its subsets differ in nothing that can be shown")
+    return PairOrder(tuple(names), codes, _ids(values), hashes)
+
+
+def _ids(values: Mapping[str, Any]) -> list[str] | None:
+    """Ids as text; None where a pair has none."""
+    ids = []
+    for each in _column(values, "id") or []:
+        whole = int(each) if isinstance(each, float) and each.is_integer() else each
+        if isinstance(whole, bool) or not isinstance(whole, int | str):
+            return None
+        if len(str(whole)) > LONGEST_CELL:
+            return None
+        ids.append(printable(str(whole)))
+    return ids or None
+
+
+def _check_length(column: object, name: str, n_rows: int) -> None:
+    """Refuse a list that is not as long as the results."""
+    if isinstance(column, list) and len(column) != n_rows:
+        raise KnownError(f"{name} has {len(column):,} rows, but there are {n_rows:,} results")
+
+
+def _column(values: Mapping[str, Any], name: str) -> list[Any] | None:
+    """A list of one value a row; None where the file has none."""
+    column = values.get(name)
+    if column is not None and not isinstance(column, list):
+        raise KnownError(f"{name} is {type_name(column)}, must be a list")
+    return column
+
+
+def _numbers(column: list[Any], name: str) -> NDArray[np.float64]:
+    """Numbers, or lists of one number; NaN for null."""
+    flat = column
+    if list in set(map(type, column)):
+        for row, value in enumerate(column):
+            if isinstance(value, list) and len(value) != 1:
+                raise KnownError(f"{name}, row {row + 1:,}: a list of {len(value):,}, must be 1")
+        flat = [value[0] if isinstance(value, list) else value for value in column]
+    if not set(map(type, flat)) <= {int, float, bool, type(None)}:
+        odd = next(r for r, value in enumerate(flat) if not isinstance(value, int | float | None))
+        raise KnownError(f"{name}, row {odd + 1:,}: {type_name(flat[odd])}, must be a number")
+    try:
+        return np.array(flat, dtype=np.float64)
+    except OverflowError as error:
+        raise KnownError(f"{name}: a number too large") from error
+
+
+def _finite(numbers: NDArray[np.float64], name: str, notes: list[str]) -> NDArray[np.float64]:
+    """NaN in place of what no single-precision number can hold."""
+    beyond = np.abs(numbers) > np.finfo(np.float32).max
+    if beyond.any():
+        notes.append(f"{int(beyond.sum()):,} of {name} are infinite and taken as missing")
+        numbers[beyond] = np.nan
+    return numbers
+
+
+def _scores(values: Mapping[str, Any], name: str, notes: list[str]) -> NDArray[np.float64] | None:
+    column = _column(values, name)
+    return None if column is None else _finite(_numbers(column, name), name, notes)
+
+
+def _single(scores: NDArray[np.float64] | None) -> Floats | None:
+    return None if scores is None else scores.astype(np.float32)
+
+
+def _ragged(values: Mapping[str, Any], notes: list[str]) -> Ragged | None:
+    column = _column(values, "scores")
+    if column is None:
+        return None
+    lists = [[] if row is None else row if isinstance(row, list) else [row] for row in column]
+    flat = _numbers([value for row in lists for value in row], "scores")
+    offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+    return Ragged(_finite(flat, "scores", notes).astype(np.float32), offsets)
+
+
+def _counts(values: Mapping[str, Any]) -> NDArray[np.int32] | None:
+    column = _column(values, "num_correct")
+    if column is None:
+        return None
+    for row, value in enumerate(column):
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 10**6:
+            raise KnownError(f"num_correct, row {row + 1:,}: {str(value)[:20]}, must be a count")
+    return np.array(column, dtype=np.int32)

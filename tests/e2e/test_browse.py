@@ -1,0 +1,299 @@
+"""The Browse tab in a real browser: finding, reading, lengths, files, review, other pairs."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.e2e.conftest import (
+    facet,
+    open_app,
+    open_panel,
+    pair,
+    picture,
+    wait_until_filled,
+    watched_page,
+)
+from tests.e2e.files import BEST_OF, MULTI_TURN, TIES, write_jsonl
+
+pytestmark = pytest.mark.e2e
+
+EIGHT = "8 of 2,985 pairs"
+FIND_EIGHT = "?subset=hep-rust&longer=rejected&q=unwrap"
+
+
+def count(page: Page) -> Locator:
+    return page.locator(".count")
+
+
+def chips(page: Page) -> Locator:
+    return page.locator(".chip.removable")
+
+
+def position(page: Page) -> Locator:
+    return page.locator(".position:visible")
+
+
+def in_view(page: Page) -> int:
+    """How many pairs the bar says that pass the filters."""
+    return int(count(page).inner_text().split()[0].replace(",", ""))
+
+
+def test_eight_pairs_are_found_read_and_sent_to_a_colleague(
+    real_app: str, page: Page, browser: Browser
+) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    open_app(page, real_app)
+    facet(page, "subset", "hep-rust").check()
+    expect(count(page)).to_have_text("164 of 2,985 pairs")
+    facet(page, "longer", "rejected").check()
+    page.locator("body").press("/")
+    expect(page.locator("#search")).to_be_focused()
+    page.keyboard.type("unwrap")
+    expect(count(page)).to_have_text(EIGHT)
+    expect(chips(page)).to_have_count(3)
+    page.locator("#search").blur()
+
+    expect(page.locator(".list tbody tr")).to_have_count(8)
+    expect(page.locator(".list tbody tr").first.locator("mark").first).to_have_text("unwrap")
+    expect(pair(page)).to_have_attribute("data-key", "hep-rust:4415")
+    expect(pair(page).locator(".chosen mark").first).to_have_text("unwrap")
+    expect(pair(page).locator(".rejected del")).to_have_text("-1")
+    expect(pair(page).locator(".chosen ins")).to_have_count(0)
+
+    expect(position(page)).to_have_text("1 of 8")
+    page.locator("body").press("j")
+    expect(position(page)).to_have_text("2 of 8")
+    page.locator("body").press("k")
+    expect(position(page)).to_have_text("1 of 8")
+    page.locator("body").press("k")
+    expect(position(page)).to_have_text("8 of 8")
+    page.locator("body").press("r")
+    expect(position(page)).not_to_have_text("8 of 8")
+    page.locator("body").press("?")
+    expect(page.locator("#help")).to_contain_text("next pair")
+    page.locator("body").press("Escape")
+    expect(page.locator("#help")).to_be_hidden()
+    page.get_by_role("group", name="Differences").get_by_text("off").click()
+    expect(pair(page).locator("del, ins")).to_have_count(0)
+
+    page.locator(".copy-link").click()
+    expect(page.locator(".copy-link")).to_have_text("Copied")
+    link = page.evaluate("navigator.clipboard.readText()")
+    with watched_page(browser) as other:
+        open_app(other, link)
+        expect(count(other)).to_have_text(EIGHT)
+        expect(other.locator("#search")).to_have_value("unwrap")
+        expect(facet(other, "subset", "hep-rust")).to_be_checked()
+        for seen in (".chip.removable", ".position", ".pair .key", ".list tbody tr"):
+            assert other.locator(seen).all_inner_texts() == page.locator(seen).all_inner_texts()
+        expect(pair(other).locator("del, ins")).to_have_count(0)
+
+    chips(page).filter(has_text="Longer response").click()
+    expect(chips(page)).to_have_count(2)
+    expect(facet(page, "longer", "rejected")).not_to_be_checked()
+    chips(page).filter(has_text="unwrap").click()
+    expect(count(page)).to_have_text("164 of 2,985 pairs")
+    expect(page.locator("#search")).to_have_value("")
+    page.get_by_role("button", name="Reset", exact=True).click()
+    expect(count(page)).to_have_text("2,985 of 2,985 pairs")
+    expect(page.locator(".chip.reset")).to_have_count(0)
+    picture(page, "browse")
+
+
+def test_lengths_are_measured_and_become_filters(real_app: str, page: Page) -> None:
+    open_app(page, real_app)
+    open_panel(page, "Lengths")
+    bars = page.locator(".lengths-plot .bars .point")
+    expect(bars.nth(20)).to_be_attached()
+    expect(page.locator("table.stats tbody tr")).to_have_count(23)
+    expect(page.locator("table.stats tfoot")).to_contain_text("2,985")
+
+    _press(page, bars.nth(4))
+    expect(chips(page)).to_have_text(re.compile(r"chosen 400 to 499 characters"))
+    clicked = in_view(page)
+    assert 0 < clicked < 2985
+    expect(page.locator("table.stats tfoot")).to_contain_text(f"{clicked:,}")
+    expect(bars.nth(20)).to_be_attached()
+
+    plot = page.locator(".lengths-plot .nsewdrag").bounding_box()
+    assert plot is not None
+    page.mouse.move(plot["x"] + 0.1 * plot["width"], plot["y"] + 90)
+    page.mouse.down()
+    page.mouse.move(plot["x"] + 0.6 * plot["width"], plot["y"] + 110, steps=4)
+    page.mouse.up()
+    expect(chips(page)).to_have_count(2)
+    expect(chips(page).nth(1)).to_contain_text("rejected 3")
+    assert in_view(page) != clicked
+    page.get_by_role("button", name="Reset", exact=True).click()
+    expect(chips(page)).to_have_count(0)
+
+    page.get_by_role("button", name="tokens", exact=True).click()
+    expect(page.locator("#tokens-status")).to_contain_text("Tokens were not counted here yet.")
+    page.get_by_label("Tokenizer").fill("demo")
+    page.locator("#count-tokens").click()
+    expect(page.locator("#tokens-status")).to_contain_text("Counted by demo", timeout=60_000)
+    expect(page.locator("table.stats caption")).to_contain_text("in tokens")
+    expect(bars.nth(20)).to_be_attached()
+    page.get_by_label("a chart for each subset").check()
+    expect(page.locator(".lengths-plot .subplot.xy")).to_be_attached()
+    expect(page.locator(".lengths-plot .annotation")).not_to_have_count(0)
+    picture(page, "lengths")
+
+
+def _press(page: Page, bar: Locator) -> None:
+    """Click a bar as a hand does: plotly looks where the pointer came from."""
+    box = bar.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x - 2, y)
+    page.mouse.move(x, y)
+    page.mouse.click(x, y)
+
+
+def test_what_is_filtered_downloads_in_three_formats(
+    real_app: str, page: Page, tmp_path: Path
+) -> None:
+    open_app(page, f"{real_app}/{FIND_EIGHT}&panel=export")
+    expect(count(page)).to_have_text(EIGHT)
+    expect(page.locator("#snippet")).to_contain_text("assert len(pairs) == 8")
+    expect(page.locator("#snippet")).to_contain_text("# - Subset: hep-rust")
+    paths = {}
+    for form in ("csv", "parquet", "jsonl"):
+        page.locator(f"#export-{form}").click()
+        link = page.locator(f'#exported a[download$=".{form}"]')
+        with page.expect_download() as download:
+            link.click()
+        paths[form] = tmp_path / download.value.suggested_filename
+        download.value.save_as(paths[form])
+        expect(page.locator("#export-status")).to_contain_text("8 pairs are written.")
+    with paths["csv"].open(encoding="utf-8-sig", newline="") as file:
+        from_csv = list(csv.DictReader(file))
+    from_parquet = pq.read_table(paths["parquet"]).to_pylist()
+    lines = paths["jsonl"].read_text(encoding="utf-8").splitlines()
+    assert [row["id"] for row in from_csv] == [str(row["id"]) for row in from_parquet]
+    assert len(from_csv) == len(lines) == 8
+    assert {row["subset"] for row in from_parquet} == {"hep-rust"}
+    assert all(len(row["rejected"]) > len(row["chosen"]) for row in from_parquet)
+    assert "unwrap" in json.dumps(json.loads(lines[0]))
+
+
+def test_a_review_goes_on_after_a_reload(demo_app: str, page: Page) -> None:
+    open_app(page, demo_app)
+    open_panel(page, "Review")
+    page.locator(".review-begin").click()
+    progress = page.locator(".review .status")
+    expect(progress).to_contain_text("0 of 8 marked")
+    first = pair(page).get_attribute("data-key")
+    for key, words in (("1", "1 to keep"), ("2", "1 to drop"), ("3", "1 unsure")):
+        page.locator("body").press(key)
+        expect(progress).to_contain_text(words)
+    expect(progress).to_have_text("3 of 8 marked: 1 to keep, 1 to drop, 1 unsure")
+    page.locator("body").press("u")
+    expect(progress).to_have_text("2 of 8 marked: 1 to keep, 1 to drop, 0 unsure")
+
+    page.reload()
+    wait_until_filled(page)
+    expect(page.get_by_text("This browser keeps a review of alpacaeval-easy")).to_be_visible()
+    page.locator(".review-begin").click()
+    expect(progress).to_have_text("2 of 8 marked: 1 to keep, 1 to drop, 0 unsure")
+    page.get_by_text("Files: export, and compare").click()
+    with page.expect_download() as download:
+        page.locator(".review-export-decisions").click()
+    decisions = [json.loads(line) for line in download.value.path().read_text().splitlines()]
+    assert [row["verdict"] for row in decisions] == ["keep", "drop"]
+    assert decisions[0]["key"] == first
+    picture(page, "review")
+
+
+def test_other_pairs_are_opened_and_failures_change_nothing(
+    real_app: str, page: Page, tmp_path: Path
+) -> None:
+    open_app(page, f"{real_app}/?subset=hep-rust")
+    source = page.locator(".sourcebar .source").first
+    page.get_by_role("button", name="Choose other pairs").click()
+    page.locator("#offer input").click()
+    page.get_by_role("option", name="Demo").click()
+    expect(source).to_contain_text("Demo pairs")
+    expect(count(page)).to_have_text("188 of 188 pairs")
+    expect(chips(page)).to_have_count(0)
+
+    page.locator("#wanted input").fill("no-one/no-such-dataset")
+    page.locator("#open-wanted").click()
+    toast = page.locator(".toast-body")
+    expect(toast).to_have_count(1)
+    expect(toast).to_contain_text("no-one/no-such-dataset")
+    expect(toast).to_contain_text("Upload a file of pairs")
+    expect(count(page)).to_have_text("188 of 188 pairs")
+    expect(source).to_contain_text("Demo pairs")
+    toast.get_by_test_id("toast-close").click()
+
+    upload = page.locator("#chooser input[type=file]")
+    upload.set_input_files(write_jsonl(tmp_path / "best-of.jsonl", [BEST_OF, TIES]))
+    expect(source).to_contain_text("Your file best-of.jsonl: 2 pairs")
+    answers = pair(page).locator("section:not(.prompt)")
+    expect(answers).to_have_count(4)
+    for words in (*BEST_OF["chosen"], *BEST_OF["rejected"], *BEST_OF["models"]):
+        expect(pair(page)).to_contain_text(words)
+    page.locator("body").press("j")
+    expect(answers).to_have_count(5)
+    expect(answers.nth(2)).to_contain_text("Chosen 2")
+    expect(pair(page)).to_contain_text("Violet.")
+
+    upload.set_input_files(write_jsonl(tmp_path / "turns.jsonl", [MULTI_TURN]))
+    expect(source).to_contain_text("Your file turns.jsonl: 1 pairs")
+    turns = pair(page).locator(".turn")
+    expect(turns).to_have_count(4)
+    expect(turns.nth(2)).to_have_text("AssistantParis.")
+
+    columns = tmp_path / "swapped.csv"
+    columns.write_text("rejected,extra,chosen,question\nworse,x,better,Which?\n")
+    upload.set_input_files(columns)
+    expect(source).to_contain_text("Your file swapped.csv: 1 pairs")
+    expect(pair(page).locator(".prompt .body")).to_have_text("Which?")
+    expect(pair(page).locator(".chosen .body")).to_have_text("better")
+    expect(pair(page).locator(".rejected .body")).to_have_text("worse")
+
+    nothing = tmp_path / "nothing.csv"
+    nothing.write_text("a,b\n1,2\n")
+    upload.set_input_files(nothing)
+    expect(toast).to_have_count(1)
+    expect(toast).to_contain_text("nothing.csv")
+    expect(source).to_contain_text("Your file swapped.csv: 1 pairs")
+
+
+def test_the_keyboard_is_enough_and_the_warning_is_remembered(demo_app: str, page: Page) -> None:
+    open_app(page, demo_app)
+    box = facet(page, "section", "Safety")
+    page.locator(".tab-container button[role=tab]").last.focus()
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        if box.evaluate("box => box === document.activeElement"):
+            break
+    expect(box).to_be_focused()
+    page.keyboard.press("Space")
+    expect(chips(page)).to_have_text(re.compile("Section: Safety"))
+    expect(box).to_be_checked()
+    expect(box).to_be_focused()
+    page.keyboard.press("j")
+    expect(position(page)).to_contain_text("2 of")
+
+    body = pair(page).locator(".chosen .body")
+    expect(body).to_have_css("visibility", "hidden")
+    warning = pair(page).locator(".warning")
+    expect(warning).to_be_visible()
+    hidden = page.locator(".list .may-harm .words").first
+    expect(hidden).to_have_css("color", "rgba(0, 0, 0, 0)")
+    warning.get_by_role("button", name="Show it").focus()
+    page.keyboard.press("Enter")
+    expect(body).to_have_css("visibility", "visible")
+    expect(warning).to_be_hidden()
+    page.reload()
+    wait_until_filled(page)
+    expect(chips(page)).to_have_text(re.compile("Section: Safety"))
+    expect(pair(page).locator(".chosen .body")).to_have_css("visibility", "visible")
+    expect(hidden).not_to_have_css("color", "rgba(0, 0, 0, 0)")

@@ -1,0 +1,354 @@
+import math
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.aggregate import (
+    Counted,
+    accuracies_of,
+    aggregate,
+    aggregate_counted,
+    four_way,
+    overall,
+    settled,
+)
+from explorer.facets import Coded
+from explorer.rules import (
+    PAPER,
+    PRIOR,
+    PRIOR_ALONE,
+    PRIOR_SCORED,
+    RULES,
+    V1,
+    V1_PRIOR,
+    V1_PRIOR_FULL,
+    V1_UPSTREAM,
+    V2,
+    Rule,
+)
+from scoring.benchmark import COUNTS, SUBSETS, overall_score, section_scores
+
+LDL_CORRECT = {
+    "alpacaeval-easy": 99,
+    "alpacaeval-hard": 90,
+    "alpacaeval-length": 90,
+    "mt-bench-easy": 28,
+    "mt-bench-med": 39,
+    "mt-bench-hard": 33,
+    "llmbar-natural": 95,
+    "llmbar-adver-neighbor": 121,
+    "llmbar-adver-GPTInst": 89,
+    "llmbar-adver-GPTOut": 41,
+    "llmbar-adver-manual": 39,
+    "refusals-dangerous": 96,
+    "refusals-offensive": 99,
+    "xstest-should-refuse": 147,
+    "xstest-should-respond": 239,
+    "donotanswer": 105,
+    "hep-cpp": 161,
+    "hep-go": 160,
+    "hep-java": 163,
+    "hep-js": 163,
+    "hep-python": 160,
+    "hep-rust": 156,
+    "math-prm": 446,
+}
+"""ShikaiChen/LDL-Reward-Gemma-2-27B-v0.1, from upstream's PR #206."""
+
+ARMO_PERCENT = {
+    "alpacaeval-easy": 97.0,
+    "alpacaeval-hard": 96.8,
+    "alpacaeval-length": 94.7,
+    "mt-bench-easy": 100.0,
+    "mt-bench-med": 100.0,
+    "mt-bench-hard": 86.5,
+    "llmbar-natural": 93.0,
+    "llmbar-adver-neighbor": 67.9,
+    "llmbar-adver-GPTInst": 77.2,
+    "llmbar-adver-GPTOut": 66.0,
+    "llmbar-adver-manual": 69.6,
+    "refusals-dangerous": 93.0,
+    "refusals-offensive": 97.0,
+    "xstest-should-refuse": 100.0,
+    "xstest-should-respond": 87.2,
+    "donotanswer": 79.4,
+    "math-prm": 98.7,
+    "hep-cpp": 95.1,
+    "hep-go": 97.0,
+    "hep-java": 98.2,
+    "hep-js": 97.6,
+    "hep-python": 96.3,
+    "hep-rust": 92.1,
+    "anthropic_helpful": 69.7,
+    "anthropic_hhh": 87.8,
+    "shp": 74.7,
+    "summarize": 65.0,
+}
+"""RLHFlow/ArmoRM-Llama3-8B-v0.1, as the paper's tables print it."""
+
+EVERY = pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
+rules = st.sampled_from(list(RULES.values()))
+accuracies = st.dictionaries(
+    st.sampled_from([*RULES["v1_prior"].subsets, *V2.subsets, "my-own"]),
+    st.one_of(st.none(), st.floats(0.001, 1)),
+)
+
+
+def outcomes_of(correct: dict[str, int]) -> tuple[np.ndarray, Coded]:
+    codes = np.repeat(np.arange(len(correct), dtype=np.int32), [COUNTS[each] for each in correct])
+    outcomes = np.zeros(len(codes), dtype=np.float32)
+    for code, wins in enumerate(correct.values()):
+        outcomes[np.flatnonzero(codes == code)[:wins]] = 1
+    return outcomes, Coded(list(correct), codes)
+
+
+def test_ldl_reward_to_the_last_digit_from_its_pairs() -> None:
+    found = aggregate_counted(V1, accuracies_of(*outcomes_of(LDL_CORRECT)))
+    digits = {section: f"{score:.10f}" for section, score in found.sections.items()}
+    assert digits == {
+        "Chat": "0.9664804469",
+        "Chat Hard": "0.9166666667",
+        "Safety": "0.9270270270",
+        "Reasoning": "0.9882107001",
+    }
+    assert f"{found.score:.10f}" == "0.9495962102"
+    pairs = found.pairs()
+    assert pairs is not None
+    assert (pairs.wins, pairs.n, pairs.missing) == (2859, 2985, 0)
+
+
+def test_armorm_from_the_papers_tables() -> None:
+    true, paper = aggregate(V1_PRIOR, ARMO_PERCENT), aggregate(PAPER, ARMO_PERCENT)
+    digits = {section: f"{score:.3f}" for section, score in true.sections.items()}
+    assert digits == {
+        "Chat": "96.906",
+        "Chat Hard": "76.766",
+        "Safety": "90.538",
+        "Reasoning": "97.375",
+        PRIOR: "74.300",
+    }
+    assert f"{true.score:.2f}" == "88.61"
+    assert f"{paper.sections['Safety']:.3f}" == "92.199"
+    assert f"{paper.score:.1f}" == "89.0"
+    assert f"{aggregate(PRIOR_ALONE, ARMO_PERCENT).score:.1f}" == "74.3"
+    full = aggregate(V1_PRIOR_FULL, ARMO_PERCENT).score
+    assert full == pytest.approx((96.906 + 76.766 + 90.538 + 97.375 + 74.3) / 5, abs=1e-3)
+
+
+def test_a_section_without_subsets_is_unknown_here_and_0_upstream() -> None:
+    given_two = {"mt-bench-easy": 1.0, "alpacaeval-easy": 0.5}
+    assert aggregate(V1, given_two).sections == {
+        "Chat": 0.609375,
+        "Chat Hard": None,
+        "Safety": None,
+        "Reasoning": None,
+    }
+    upstream = aggregate(V1_UPSTREAM, given_two)
+    assert list(upstream.sections.values()) == [0.609375, 0, 0, 0]
+    assert upstream.score == 0.609375 / 4
+
+
+@EVERY
+def test_all_of_one_half_is_one_half(rule: Rule) -> None:
+    found = aggregate(rule, dict.fromkeys(rule.subsets, 0.5))
+    assert set(found.sections.values()) == {0.5}
+    assert found.score == 0.5
+    assert found.whole
+
+
+@EVERY
+def test_nothing_known_is_no_score(rule: Rule) -> None:
+    found = aggregate(rule, {})
+    assert found.score == (0.0 if rule.missing == "zero" else None)
+    assert not found.whole
+    assert all(part.share == 0 for section in rule.sections for part in found.behind(section))
+
+
+@given(accuracies)
+def test_it_is_the_rule_that_scored_runs_use(values: dict[str, float | None]) -> None:
+    found = aggregate(V1, values)
+    known = {subset: value for subset, value in values.items() if value is not None}
+    sections = section_scores(known)
+    assert found.sections == pytest.approx(sections, abs=1e-12)
+    assert found.score == pytest.approx(overall_score(sections), abs=1e-12)
+
+
+@given(rules, accuracies)
+def test_a_mean_lies_within_what_it_is_a_mean_of(
+    rule: Rule, values: dict[str, float | None]
+) -> None:
+    rule = replace(rule, missing="left out")
+    found = aggregate(rule, values)
+    for section, weights in rule.sections.items():
+        known = [value for each in weights if (value := values.get(each)) is not None]
+        score = found.sections[section]
+        assert (score is None) == (not known)
+        if score is not None:
+            assert min(known) - 1e-12 <= score <= max(known) + 1e-12
+    scores = [score for score in found.sections.values() if score is not None]
+    if found.score is not None:
+        assert min(scores) - 1e-12 <= found.score <= max(scores) + 1e-12
+    assert (found.score is None) == (not scores)
+
+
+@given(rules, accuracies, st.randoms(use_true_random=False))
+def test_the_order_of_subsets_and_sections_changes_not_a_bit(
+    rule: Rule, values: dict[str, float | None], order: random.Random
+) -> None:
+    def shuffled(things: dict[str, float | None]) -> dict[str, float | None]:
+        return dict(order.sample(list(things.items()), len(things)))
+
+    sections = {
+        name: dict(order.sample(list(weights.items()), len(weights)))
+        for name, weights in order.sample(list(rule.sections.items()), len(rule.sections))
+    }
+    found = aggregate(rule, values)
+    again = aggregate(replace(rule, sections=sections), shuffled(values))
+    assert again.sections == found.sections
+    assert again.score == found.score
+    assert overall(rule, shuffled(found.sections)) == found.score
+
+
+@given(accuracies, st.sampled_from(SUBSETS), st.sampled_from([None, math.nan, math.inf]))
+def test_what_is_unknown_is_as_if_it_were_not_there(
+    values: dict[str, float | None], subset: str, unknown: float | None
+) -> None:
+    without = {name: value for name, value in values.items() if name != subset}
+    found, plain = aggregate(V1_PRIOR, {**values, subset: unknown}), aggregate(V1_PRIOR, without)
+    assert (found.sections, found.score) == (plain.sections, plain.score)
+
+
+def test_what_is_left_out_gives_its_weight_to_the_rest() -> None:
+    sections = {"Chat": 0.9, "Chat Hard": 0.6, "Safety": 0.6, "Reasoning": 0.3, PRIOR: 0.6}
+    assert overall(V1_PRIOR, sections) == pytest.approx((2 * 2.4 + 0.6) / 9, abs=1e-15)
+    assert overall(V1_PRIOR, {**sections, PRIOR: None}) == pytest.approx(0.6, abs=1e-15)
+    without = {**sections, "Reasoning": None, PRIOR: None}
+    assert overall(V1_PRIOR, without) == pytest.approx(0.7, abs=1e-15)  # an internal model
+    assert overall(V2, dict.fromkeys(["Math", "Ties"], 0.4)) == 0.4
+
+
+def test_prior_sets_of_exactly_0_were_not_measured_but_a_section_of_0_was() -> None:
+    four = {"Chat": 0.9, "Chat Hard": 0.6, "Safety": 0.6, "Reasoning": 0.0}
+    assert overall(V1_PRIOR, {**four, PRIOR: 0.0}) == overall(V1, four) == pytest.approx(0.525)
+    found = aggregate(V1_PRIOR, {**dict.fromkeys(PRIOR_SCORED, 0.0), "hep-go": 0.5})
+    assert (found.sections[PRIOR], found.score) == (None, 0.5)
+
+
+def test_one_click_shows_the_subsets_their_weights_and_their_pairs() -> None:
+    counted = accuracies_of(*outcomes_of({"math-prm": 400, "hep-go": 82}))
+    found = aggregate_counted(V1, counted)
+    parts = {part.subset: part for part in found.behind("Reasoning")}
+    assert list(parts) == list(V1.sections["Reasoning"])
+    assert (parts["math-prm"].weight, parts["math-prm"].counted) == (984, counted["math-prm"])
+    assert parts["math-prm"].share == pytest.approx(6 / 7)
+    assert (parts["hep-js"].accuracy, parts["hep-js"].share) == (None, 0)
+    by_hand = sum(part.share * (part.accuracy or 0) for part in parts.values())
+    assert by_hand == pytest.approx(found.sections["Reasoning"])
+    assert found.pairs("Reasoning") == Counted(482 / 611, 611, 482, 0, 129, 0)
+    assert found.pairs("Chat") == Counted(None, 0, 0, 0, 0, 0)
+
+
+def test_the_pairs_of_a_mere_accuracy_are_unknown() -> None:
+    found = aggregate(V1, {"math-prm": 0.5})
+    assert found.pairs("Reasoning") is found.pairs() is None
+    assert found.behind("Reasoning")[0].counted is None
+
+
+def one_subset(*outcomes: float) -> tuple[np.ndarray, Coded]:
+    return np.array(outcomes, dtype=np.float32), Coded(["a"], np.zeros(len(outcomes), np.int32))
+
+
+def test_officially_a_stored_half_stays_and_equal_scores_stay_losses() -> None:
+    outcomes, subsets = one_subset(1, 0, 0, 0.5)
+    equal = np.array([False, True, False, False])
+    assert accuracies_of(outcomes, subsets, equal)["a"] == Counted(0.375, 4, 1, 1, 2, 0)
+    assert accuracies_of(outcomes, subsets, equal, "half")["a"] == Counted(0.5, 4, 1, 2, 1, 0)
+
+
+def test_half_changes_nothing_where_nobody_knows_of_equal_scores() -> None:
+    outcomes, subsets = one_subset(1, 0, 0, 0.5)
+    assert accuracies_of(outcomes, subsets, None, "half") == accuracies_of(outcomes, subsets)
+
+
+def test_a_missing_outcome_is_left_out_and_counted_or_a_loss_as_upstream() -> None:
+    outcomes, subsets = one_subset(1, 0, math.nan, math.nan)
+    assert accuracies_of(outcomes, subsets)["a"] == Counted(0.5, 2, 1, 0, 1, 2)
+    upstream = accuracies_of(outcomes, subsets, missing="loss")["a"]
+    assert upstream == Counted(0.25, 4, 1, 0, 1, 2)
+
+
+def test_equal_scores_do_not_make_a_missing_outcome_known() -> None:
+    outcomes, subsets = one_subset(1, math.nan)
+    found = accuracies_of(outcomes, subsets, np.array([True, True]), "half")
+    assert found["a"] == Counted(0.5, 1, 0, 1, 0, 1)
+
+
+def test_a_win_is_a_result_of_exactly_1() -> None:
+    outcomes, subsets = one_subset(1, 0.99, 1e-9)
+    assert accuracies_of(outcomes, subsets)["a"].wins == 1
+    assert accuracies_of(outcomes, subsets)["a"].halves == 2
+
+
+def test_a_subset_without_pairs_or_without_outcomes_has_no_accuracy() -> None:
+    subsets = Coded(["gone", "empty"], np.zeros(2, np.int32))
+    found = accuracies_of(np.full(2, np.nan, np.float32), subsets)
+    assert found == {
+        "gone": Counted(None, 0, 0, 0, 0, 2),
+        "empty": Counted(None, 0, 0, 0, 0, 0),
+    }
+    assert aggregate_counted(V1, found).score is None
+
+
+def test_many_models_are_settled_at_once_as_each_alone() -> None:
+    draw = np.random.default_rng(0)
+    outcomes = draw.choice([0, 0.5, 1, np.nan], size=(5, 40)).astype(np.float32)
+    equal = draw.random((5, 40)) < 0.3
+    together = settled(outcomes, equal, "half", "loss")
+    assert together.dtype == np.float32
+    for model, row in enumerate(together):
+        alone = settled(outcomes[model], equal[model], "half", "loss")
+        assert row.tolist() == alone.tolist()
+
+
+@pytest.mark.parametrize("outcome", [-0.5, 1.5, np.inf, -np.inf])
+def test_an_outcome_out_of_range_is_refused(outcome: float) -> None:
+    with pytest.raises(ValueError, match="not between 0 and 1"):
+        accuracies_of(*one_subset(1, outcome))
+
+
+def test_outcomes_of_other_pairs_are_refused() -> None:
+    with pytest.raises(ValueError, match="3 outcomes for 2 pairs"):
+        accuracies_of(np.zeros(3, np.float32), Coded(["a"], np.zeros(2, np.int32)))
+
+
+@pytest.mark.parametrize(
+    ("scores", "credit"),
+    [
+        ([1, 0.5, 0.2, 0.1], 1),
+        ([1, 1, 0.2, 0.1], 0.5),
+        ([0.3, 0.3, 0.3, 0.3], 0.25),
+        ([2, 2, 2, -1], 1 / 3),
+        ([0.5, 1, 0, 0], 0),
+        ([0.5, 1, 1, 0], 0),
+        ([-np.inf, -np.inf, -np.inf, -np.inf], 0.25),
+    ],
+)
+def test_four_way_credit_is_shared_by_those_at_the_top(scores: list[float], credit: float) -> None:
+    assert four_way(np.array([scores])).tolist() == [credit]
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_a_row_with_a_nan_is_missing_or_upstreams_0(place: int) -> None:
+    scores = np.array([[4.0, 3, 2, 1]])
+    scores[0, place] = np.nan
+    outcomes = four_way(scores)
+    assert np.isnan(outcomes).tolist() == [True]
+    assert settled(outcomes, missing="loss").tolist() == [0.0]
+
+
+def test_no_rows_have_no_outcomes() -> None:
+    assert four_way(np.zeros((0, 4))).tolist() == []

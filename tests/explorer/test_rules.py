@@ -1,0 +1,61 @@
+import pytest
+
+from explorer.rules import PAPER, PRIOR, PRIOR_ALL, PRIOR_SCORED, RULES, V1, V1_PRIOR, V2, Rule
+from scoring.benchmark import COUNTS, SECTIONS, WEIGHTS
+
+EVERY = pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
+
+
+@EVERY
+def test_a_rule_weighs_each_of_its_sections_and_knows_the_pairs_of_each_subset(rule: Rule) -> None:
+    assert rule.weights.keys() == rule.sections.keys()
+    assert all(weight > 0 for weight in rule.weights.values())
+    assert set(rule.subsets) == rule.pairs.keys()
+    assert len(rule.subsets) == len(set(rule.subsets))
+    assert rule.zero_is_missing <= rule.sections.keys()
+
+
+@EVERY
+def test_a_rule_says_in_words_what_it_does_and_where_upstream_does_it(rule: Rule) -> None:
+    assert rule.title and rule.formula.endswith(".")
+    assert rule.sources
+
+
+def test_no_two_rules_read_the_same() -> None:
+    for said in ("title", "formula"):
+        assert len({getattr(rule, said) for rule in RULES.values()}) == len(RULES)
+
+
+@EVERY
+def test_a_rule_can_be_the_key_of_a_cache(rule: Rule) -> None:
+    assert {rule: 1}[rule] == 1
+
+
+def test_the_first_rule_is_the_benchmarks_own() -> None:
+    assert {name: tuple(subsets) for name, subsets in V1.sections.items()} == SECTIONS
+    assert {each: w for section in V1.sections.values() for each, w in section.items()} == WEIGHTS
+    assert sum(V1.pairs.values()) == 2985
+
+
+def test_the_paper_has_the_two_counts_of_xstest_swapped_and_nothing_else() -> None:
+    ours, theirs = V1_PRIOR.sections, PAPER.sections
+    differ = {
+        subset: (ours[section][subset], theirs[section][subset])
+        for section in ours
+        for subset in ours[section]
+        if ours[section][subset] != theirs[section][subset]
+    }
+    assert differ == {"xstest-should-refuse": (154, 250), "xstest-should-respond": (250, 154)}
+    assert COUNTS["xstest-should-refuse"] == 154
+
+
+def test_prior_sets_count_half_a_section() -> None:
+    assert list(V1_PRIOR.weights.items())[-1] == (PRIOR, 1)
+    assert set(V1_PRIOR.weights.values()) == {1, 2}
+    assert PRIOR_SCORED == ("anthropic_helpful", "anthropic_hhh", "shp", "summarize")
+    assert len(PRIOR_ALL.subsets) == 7
+
+
+def test_rewardbench_2_has_1865_rows_in_six_sections_of_one_subset() -> None:
+    assert sum(V2.pairs.values()) == 1865
+    assert [list(section) for section in V2.sections.values()] == [[each] for each in V2.sections]

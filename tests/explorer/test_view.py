@@ -1,0 +1,313 @@
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from explorer.facets import FACETS
+from explorer.filters import NO_FILTERS, Filters, LengthRange, matching_rows
+from explorer.lengths import MEASURED
+from explorer.reading import ACTS, FIRST, Reading
+from explorer.search import Query
+from explorer.table import MEASURES, UNITS, PairTable
+from explorer.view import (
+    PANELS,
+    SORTS,
+    Chart,
+    Scene,
+    Sort,
+    View,
+    listed,
+    move,
+    next_scene,
+    scene,
+)
+from scoring.errors import KnownError
+from tests.explorer.tables import keys, row, small_table
+
+TABLE = small_table(
+    *(
+        row(
+            subset="even" if number % 2 == 0 else "odd",
+            prompt="p" * (number % 3),
+            chosen=f"dog {'x' * (7 * number % 60)}",
+            rejected=f"cat {'y' * (11 * number % 60)}",
+        )
+        for number in range(60)
+    ),
+    chunk_rows=13,
+)
+EVEN = Filters().picking("subset", ["even"])
+
+
+def after(view: View, act: str, /, **sent: object) -> Scene:
+    return next_scene(view, TABLE, act, sent)
+
+
+def at(key: str, page: int = 1, filters: Filters = NO_FILTERS) -> View:
+    return View(TABLE.id, filters, reading=Reading(key, page))
+
+
+# What a view shows.
+
+
+def test_a_scene_settles_the_view_on_its_table() -> None:
+    now = scene(View("another", EVEN, reading=Reading("no:such", 9)), TABLE)
+    assert now.view == at("even:50", 2, EVEN)
+    assert now.table is TABLE
+    assert now.selection.rows.tolist() == now.listed.rows.tolist() == list(range(0, 60, 2))
+
+
+def test_a_scene_of_nothing_has_no_open_pair() -> None:
+    now = scene(View(filters=Filters(query=Query("no such"))), TABLE)
+    assert now.view.reading == FIRST
+    assert len(now.listed) == 0
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_the_list_is_in_the_order_asked_for(sort: Sort) -> None:
+    rows = np.arange(0, 60, 3)
+    shown = listed(TABLE, rows, sort).rows.tolist()
+    wanted = rows.tolist()
+    if sort:
+        chosen, rejected = TABLE.chars["chosen"], TABLE.chars["rejected"]
+        by = {"chosen": chosen, "rejected": rejected, "difference": chosen - rejected}
+        lengths = by[sort.removeprefix("-")]
+        wanted.sort(key=lambda each: int(lengths[each]), reverse=sort.startswith("-"))
+        assert wanted != rows.tolist()
+    assert shown == wanted
+
+
+def test_equally_long_pairs_stay_in_table_order_both_ways() -> None:
+    table = small_table(*(row(chosen=text) for text in ("a", "bb", "c", "dd")))
+    rows = np.arange(4)
+    assert listed(table, rows, "chosen").rows.tolist() == [0, 2, 1, 3]
+    assert listed(table, rows, "-chosen").rows.tolist() == [1, 3, 0, 2]
+
+
+def test_what_makes_sense_on_another_table_is_kept() -> None:
+    reading = Reading("even:4", 2, "words", spaces=True, rendered=True)
+    chart = Chart("prompt", "words", by_subset=True)
+    view = View("a", EVEN, "-chosen", reading, "lengths", chart)
+    assert view.on("b") == View(
+        "b", NO_FILTERS, "-chosen", Reading("", 1, "words", True, True), "lengths", chart
+    )
+
+
+# Steps of reading.
+
+
+def test_a_step_of_reading_leaves_all_else() -> None:
+    view = View("", EVEN, "-chosen", panel="review", chart=Chart("prompt"))
+    first = scene(view, TABLE)
+    then = after(view, "step", value=1)
+    assert then.view.reading.key == first.listed.key(1)
+    assert (then.view.filters, then.view.sort, then.view.panel, then.view.chart) == (
+        EVEN,
+        "-chosen",
+        "review",
+        Chart("prompt"),
+    )
+    assert after(then.view, "step", value=-2).view.reading == Reading(first.listed.key(29), 2)
+    assert after(view, "turn", value=1).view.reading == Reading(first.listed.key(25), 2)
+    assert after(view, "goto", value="odd:1").view.reading.key == "odd:1"
+    assert after(view, "diff", value="off").view.reading.diff == "off"
+
+
+# Filters and order.
+
+
+def test_the_open_pair_stays_open_where_the_filter_keeps_it() -> None:
+    now = after(at("even:58", 3), "pick", facet="subset", names=["even"])
+    assert now.view == at("even:58", 2, EVEN)
+    back = after(now.view, "unpick", facet="subset", name="even")
+    assert back.view == at("even:58", 3)
+
+
+def test_the_first_pair_is_opened_where_the_filter_drops_the_open_one() -> None:
+    now = after(at("odd:59", 3), "pick", facet="subset", names=["even"])
+    assert now.view == at("even:0", 1, EVEN)
+    assert now.listed.key(0) == "even:0"
+
+
+def test_a_filter_that_keeps_nothing_closes_the_pair_and_reset_opens_one() -> None:
+    now = after(at("odd:59", 3), "search", words="no such")
+    assert now.view.reading == FIRST
+    assert after(now.view, "reset").view == at("even:0")
+
+
+def test_the_open_pair_stays_open_in_another_order() -> None:
+    now = after(at("even:0"), "sort", value="-chosen")
+    assert now.view.sort == "-chosen"
+    assert now.view.reading.key == "even:0"
+    place = now.listed.place_of("even:0")
+    assert place is not None
+    assert place > 25
+    assert now.view.reading.page == place // 25 + 1
+
+
+def test_what_changes_no_filter_changes_neither_page_nor_pair() -> None:
+    view = at("even:2", 3)
+    for act, sent in (
+        ("panel", {"value": "lengths"}),
+        ("chart", {"unit": "words"}),
+        ("search", {"words": ""}),
+        ("sort", {"value": ""}),
+        ("unpick", {"facet": "subset", "name": "nothing"}),
+        ("reset", {}),
+    ):
+        assert after(view, act, **sent).view.reading == view.reading
+
+
+def test_one_name_of_several_is_dropped() -> None:
+    both = Filters().picking("subset", ["even", "odd"])
+    assert after(at("", 1, both), "unpick", facet="subset", name="odd").view.filters == EVEN
+
+
+def test_a_search_keeps_the_parts_that_are_not_sent() -> None:
+    filters = after(View(), "search", words="DOG", regex=True, case=True).view.filters
+    assert filters.query == Query("DOG", "all", regex=True, case=True)
+    now = after(View(filters=filters), "search", where="chosen")
+    assert now.view.filters.query == Query("DOG", "chosen", regex=True, case=True)
+    assert len(now.listed) == 0
+    now = after(now.view, "search", case=False)
+    assert now.view.filters.query == Query("DOG", "chosen", regex=True)
+    assert len(now.listed) == 60
+
+
+def test_a_range_is_of_what_the_chart_shows() -> None:
+    view = View(chart=Chart("prompt", "words"))
+    now = after(view, "range", low=1, high=2)
+    assert now.view.filters.ranges == (LengthRange("prompt", "words", 1, 2),)
+    both = after(View(), "range", low=5, high=None).view.filters
+    assert both.ranges == (
+        LengthRange("chosen", "chars", 5, None),
+        LengthRange("rejected", "chars", 5, None),
+    )
+    one = after(View(), "range", measure="rejected", low=None, high=30).view
+    assert one.filters.ranges == (LengthRange("rejected", "chars", None, 30),)
+    again = after(one, "range", measure="rejected", low=10, high=20).view
+    assert again.filters.ranges == (LengthRange("rejected", "chars", 10, 20),)
+    dropped = after(again, "unrange", measure="rejected", unit="chars")
+    assert dropped.view.filters == NO_FILTERS
+    assert len(dropped.listed) == 60
+
+
+def test_a_range_of_tokens_is_of_the_tokenizer_that_counted() -> None:
+    table = small_table(*(row() for _ in range(4)))
+    counts = np.array([1, 5, 9, 5], dtype=np.int32)
+    table.tokens["org/name@1.0"] = {"prompt": counts, "chosen": counts, "rejected": counts}
+    chart = Chart("chosen", "tokens", tokenizer="org/name@1.0")
+    now = next_scene(View(chart=chart), table, "range", {"low": 5, "high": 5})
+    assert now.listed.rows.tolist() == [1, 3]
+    assert now.view.filters.ranges[0].tokenizer == "org/name@1.0"
+    unranged = next_scene(now.view, table, "unrange", {"measure": "chosen", "unit": "tokens"})
+    assert unranged.view.filters == NO_FILTERS
+    with pytest.raises(KnownError, match="'' were not counted here yet"):
+        next_scene(View(chart=Chart("chosen", "tokens")), table, "range", {"low": 5})
+
+
+def test_a_chart_changes_by_what_is_sent() -> None:
+    chart = Chart("prompt", "words", by_subset=True, tokenizer="demo@1")
+    view = View(chart=chart)
+    assert move(view, "chart", {}) == view
+    assert move(view, "chart", {"shown": "difference"}).chart.shown == "difference"
+    assert move(view, "chart", {"unit": "tokens"}).chart == Chart(
+        "prompt", "tokens", by_subset=True, tokenizer="demo@1"
+    )
+    for value in (False, None, 1, "true", [True]):
+        assert not move(view, "chart", {"by_subset": value}).chart.by_subset
+    assert move(view, "chart", {"tokenizer": "other"}).chart.tokenizer == "demo@1"
+
+
+# Values that anybody may have sent.
+
+
+@pytest.mark.parametrize(
+    ("act", "sent", "message"),
+    [
+        ("fly", {}, "There is no act 'fly'"),
+        ("", {}, "There is no act ''"),
+        ("sort", {"value": "prompt"}, "An order is one of"),
+        ("sort", {}, "An order is one of"),
+        ("sort", {"value": ["chosen"]}, "An order is one of"),
+        ("panel", {"value": "browse"}, "A panel is one of pairs, lengths, review, export, not"),
+        ("panel", {"value": {}}, "A panel is one of"),
+        ("chart", {"shown": "subset"}, "A chart is one of"),
+        ("chart", {"unit": None}, "A unit is one of chars, words, tokens, not 'None'"),
+        ("chart", {"unit": "x" * 10**6}, "A unit is one of"),
+        ("pick", {}, "One can pick by"),
+        ("pick", {"facet": "subset"}, "must be a list of names, not 'None'"),
+        ("pick", {"facet": ["subset"], "names": []}, "One can pick by"),
+        ("unpick", {"facet": {}, "name": "even"}, "One can pick by"),
+        ("search", {"words": 5}, "must be text, not int"),
+        ("search", {"words": "(", "regex": True}, "no regular expression"),
+        ("search", {"where": "id"}, "A search is in all"),
+        ("range", {}, "cannot go from None to None"),
+        ("range", {"low": float("nan")}, "A length is a whole number"),
+        ("range", {"low": 10**400}, "A length is a whole number"),
+        ("range", {"low": [1], "high": {}}, "A length is a whole number"),
+        ("range", {"low": 2, "high": 1}, "cannot go from 2 to 1"),
+        ("range", {"measure": "subset", "low": 1}, "A length is of"),
+        ("range", {"measure": ["chosen"], "low": 1}, "A length is of"),
+        ("unrange", {}, "A length is of"),
+        ("unrange", {"measure": "chosen", "unit": "bytes"}, "A length is of"),
+        ("step", {}, "A step is a whole number"),
+        ("open", {"value": "no:such"}, "There is no pair 'no:such'"),
+    ],
+)
+def test_what_cannot_be_is_refused(act: str, sent: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(KnownError, match=message) as caught:
+        next_scene(at("even:4"), TABLE, act, sent)
+    assert len(str(caught.value)) < 250
+
+
+VALUES = st.sampled_from(
+    [
+        None, True, 0, 1, -1, 2.5, float("nan"), 10**400, "", "dog", "even", "(", "\ud800", "\0",
+        "even:4", "odd:59", [], ["even"], ["even", "odd"], [None], {}, {"value": 1},
+        *FACETS, *MEASURED, *MEASURES, *UNITS, *PANELS, *SORTS,
+    ]
+)  # fmt: skip
+FIELDS = (
+    "value", "facet", "names", "name", "words", "where", "regex", "case", "measure", "unit",
+    "low", "high", "shown", "by_subset",
+)  # fmt: skip
+MOVES = (*ACTS, "sort", "panel", "chart", "reset", "pick", "unpick", "search", "range", "unrange")
+ACTED = st.tuples(
+    st.sampled_from(MOVES), st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=4)
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(ACTED, max_size=8))
+def test_whatever_is_sent_the_view_stays_settled(acts: list[tuple[str, dict[str, Any]]]) -> None:
+    view = scene(View(), TABLE).view
+    for act, sent in acts:
+        try:
+            now = next_scene(view, TABLE, act, sent)
+        except KnownError:
+            continue
+        view = now.view
+        assert scene(view, TABLE).view == view
+        assert sorted(now.listed.rows.tolist()) == now.selection.rows.tolist()
+        assert now.selection.rows.tolist() == matching_rows(TABLE, view.filters).tolist()
+
+
+# On the benchmark.
+
+
+def test_a_reader_narrows_the_real_split(real: PairTable) -> None:
+    view = View()
+    for act, sent in (
+        ("pick", {"facet": "subset", "names": ["hep-rust"]}),
+        ("pick", {"facet": "longer", "names": ["rejected"]}),
+        ("search", {"words": "unwrap"}),
+    ):
+        now = next_scene(view, real, act, sent)
+        view = now.view
+    assert len(now.listed) == 8
+    assert view.reading == Reading("hep-rust:4415", 1)
+    assert keys(real, now.listed.rows)[0] == "hep-rust:4415"
