@@ -172,6 +172,14 @@
     return [];
   };
 
+  const refused = (id) => {
+    const part = document.getElementById(id);
+    if (!part) return [];
+    for (const box of part.querySelectorAll(".facet input[type=checkbox]")) box.checked = box.hasAttribute("checked");
+    next(part);
+    return [];
+  };
+
   const copy = async (words) => {
     try { await navigator.clipboard.writeText(words); } catch {
       const field = document.body.appendChild(document.createElement("textarea"));
@@ -195,5 +203,5 @@
     }
   });
 
-  window.explorer = { fill, done, turn };
+  window.explorer = { fill, refused, done, turn };
 })

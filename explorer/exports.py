@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, get_args
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -28,6 +27,7 @@ import pyarrow.parquet as pq
 from explorer.table import PairTable, Rows
 from scoring.errors import KnownError, shown
 from scoring.hub import first_line
+from scoring.pairs import take_rows
 
 Format = Literal["csv", "parquet", "jsonl"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -125,25 +125,9 @@ def unwritable(path: Path, error: Exception) -> KnownError:
 
 
 def _batches(arrow: pa.Table, rows: Rows) -> Iterator[pa.Table]:
-    """The rows in the order given; taken chunk by chunk, since Arrow would first join all chunks.
-
-    >>> joined = pa.concat_tables([pa.table({"n": [0, 1, 2]}), pa.table({"n": [3, 4]})])
-    >>> [batch["n"].to_pylist() for batch in _batches(joined, np.array([1, 4, 0]))]
-    [[1, 4, 0]]
-    """
-    chunks = arrow.to_batches()
-    starts = np.cumsum([0, *(chunk.num_rows for chunk in chunks[:-1])])
+    """The rows in the order given, some at a time."""
     for begin in range(0, len(rows), BATCH_ROWS):
-        wanted = rows[begin : begin + BATCH_ROWS]
-        chunk_of = np.searchsorted(starts, wanted, side="right") - 1
-        taken = pa.Table.from_batches(
-            [
-                chunks[place].take(pa.array(wanted[chunk_of == place] - starts[place]))
-                for place in np.unique(chunk_of)
-            ]
-        )
-        order = np.argsort(np.argsort(chunk_of, kind="stable"))
-        yield taken.combine_chunks().take(order)
+        yield take_rows(arrow, rows[begin : begin + BATCH_ROWS])
 
 
 def _layout(arrow: pa.Table, rows: Rows) -> _Layout:

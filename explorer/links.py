@@ -8,30 +8,31 @@ link is no longer than `LONGEST_LINK`.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
-from urllib.parse import parse_qsl, urlencode
+from typing import Any
+from urllib.parse import parse_qsl
 
 from explorer.diffs import DIFFS
 from explorer.facets import FACETS
 from explorer.filters import LONGEST_NAME, LengthRange
 from explorer.lengths import MEASURED
+from explorer.query_strings import (
+    IGNORED,
+    LONGEST_LINK,
+    as_dropped,
+    one_of,
+    parts_of,
+    told,
+    written,
+    yes,
+)
 from explorer.search import PLACES, checked_query
 from explorer.table import UNITS
 from explorer.view import PANELS, SORTS, View
 from scoring.errors import KnownError, shown
 
-LONGEST_LINK = 20_000
-"""Characters of a query string that are looked at."""
 MOST_PAGES = 10**7
-MOST_DROPPED = 20
-"""Parts that mean nothing that are named."""
 
 TABS = ("browse", "score", "failures", "leaderboard", "about")
-
-_IGNORED = ("tab", "__theme", "__sign", "logs")
-"""What Gradio and Spaces write into an address for themselves."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def encode(view: View) -> str:
     >>> encode(View(filters=Filters().picking("subset", ["hep-rust"]), sort="-chosen"))
     'subset=hep-rust&sort=-chosen'
     """
-    return urlencode(list(_parts(view)), safe="/:@")
+    return written(_parts(view))
 
 
 def _parts(view: View) -> Iterator[tuple[str, str]]:
@@ -58,7 +59,7 @@ def _parts(view: View) -> Iterator[tuple[str, str]]:
     if view.source:
         yield "source", view.source
     yield from ((facet, name) for facet, names in filters.picked for name in names)
-    written: list[tuple[str, object]] = [
+    values: list[tuple[str, object]] = [
         ("q", query.words),
         ("in", "" if query.where == "all" else query.where),
         ("regex", query.regex),
@@ -76,7 +77,7 @@ def _parts(view: View) -> Iterator[tuple[str, str]]:
         ("by-subset", chart.by_subset),
         ("tokenizer", chart.tokenizer),
     ]
-    for name, value in written:
+    for name, value in values:
         if value is True:
             yield name, "1"
         elif value not in ("", False):
@@ -89,8 +90,8 @@ def _range_written(one: LengthRange) -> str:
     return ".".join([one.measure, one.unit, *ends, *([one.tokenizer] if one.tokenizer else [])])
 
 
-def _range_read(written: str) -> LengthRange:
-    measure, unit, low, high, *tokenizer = written.split(".", 4)
+def _range_read(value: str) -> LengthRange:
+    measure, unit, low, high, *tokenizer = value.split(".", 4)
     ends = (int(low) if low else None, int(high) if high else None)
     return LengthRange.of(measure, unit, *ends, tokenizer[0] if tokenizer else "")
 
@@ -105,13 +106,7 @@ def decode(query_string: object) -> Decoded:
     """
     if not isinstance(query_string, str):
         return Decoded(View(), (shown(query_string),))
-    query_string, dropped = query_string.removeprefix("?"), []
-    if len(query_string) > LONGEST_LINK:
-        # What the cut goes through would say something else.
-        query_string, dropped = query_string[: LONGEST_LINK + 1].rpartition("&")[0], ["…"]
-    # A lone surrogate, which JSON lets through, is in no address.
-    query_string = query_string.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    pairs = parse_qsl(query_string, keep_blank_values=True, errors="replace")
+    pairs, dropped = parts_of(query_string)
     names: dict[str, list[str]] = {}
     view = View()
     for name, value in pairs:
@@ -120,14 +115,13 @@ def decode(query_string: object) -> Decoded:
                 names.setdefault(name, []).append(value)
                 filters = view.filters.picking(name, names[name])
                 view = replace(view, filters=filters)
-            elif name not in _IGNORED:
+            elif name not in IGNORED:
                 view = _READ[name](view, value)
         except (KeyError, ValueError, TypeError, KnownError):
             names.get(name, [value]).pop()
-            dropped.append(f"{name}={value}"[:80])
+            dropped.append(as_dropped(name, value))
     view = _with_checked_query(view, dropped)
-    told = dropped if len(dropped) <= MOST_DROPPED else [*dropped[:MOST_DROPPED], "…"]
-    return Decoded(view, tuple(told))
+    return Decoded(view, told(dropped))
 
 
 def tab_of(query_string: object) -> str:
@@ -136,8 +130,8 @@ def tab_of(query_string: object) -> str:
     >>> tab_of("?tab=about"), tab_of("?tab=elsewhere")
     ('about', 'browse')
     """
-    written = query_string[:LONGEST_LINK] if isinstance(query_string, str) else ""
-    asked = dict(parse_qsl(written.removeprefix("?"), errors="replace")).get("tab")
+    looked_at = query_string[:LONGEST_LINK] if isinstance(query_string, str) else ""
+    asked = dict(parse_qsl(looked_at.removeprefix("?"), errors="replace")).get("tab")
     return asked if asked in TABS else TABS[0]
 
 
@@ -147,19 +141,9 @@ def _with_checked_query(view: View, dropped: list[str]) -> View:
     try:
         query = checked_query(query.words, query.where, query.regex, query.case)
     except KnownError:
-        dropped.append(f"q={query.words}"[:80])
+        dropped.append(as_dropped("q", query.words))
         query = replace(query, words="")
     return replace(view, filters=replace(view.filters, query=query))
-
-
-def _one_of(known: tuple[T, ...], value: str) -> T:
-    if value not in known:
-        raise ValueError(value)
-    return next(each for each in known if each == value)
-
-
-def _yes(value: str) -> bool:
-    return bool(_one_of(("1",), value))
 
 
 def _short(value: str) -> str:
@@ -195,19 +179,19 @@ def _range(view: View, value: str) -> View:
 _READ: dict[str, Callable[[View, str], View]] = {
     "source": lambda view, value: replace(view, source=_short(value)),
     "q": lambda view, value: _query(view, words=value),
-    "in": lambda view, value: _query(view, where=_one_of(PLACES, value)),
-    "regex": lambda view, value: _query(view, regex=_yes(value)),
-    "case": lambda view, value: _query(view, case=_yes(value)),
+    "in": lambda view, value: _query(view, where=one_of(PLACES, value)),
+    "regex": lambda view, value: _query(view, regex=yes(value)),
+    "case": lambda view, value: _query(view, case=yes(value)),
     "range": _range,
-    "sort": lambda view, value: replace(view, sort=_one_of(SORTS, value)),
+    "sort": lambda view, value: replace(view, sort=one_of(SORTS, value)),
     "list-page": lambda view, value: _reading(view, page=_page(value)),
     "pair": lambda view, value: _reading(view, key=_short(value)),
-    "diff": lambda view, value: _reading(view, diff=_one_of(DIFFS, value)),
-    "spaces": lambda view, value: _reading(view, spaces=_yes(value)),
-    "markdown": lambda view, value: _reading(view, rendered=_yes(value)),
-    "panel": lambda view, value: replace(view, panel=_one_of(PANELS, value)),
-    "chart": lambda view, value: _chart(view, shown=_one_of(MEASURED, value)),
-    "unit": lambda view, value: _chart(view, unit=_one_of(UNITS, value)),
-    "by-subset": lambda view, value: _chart(view, by_subset=_yes(value)),
+    "diff": lambda view, value: _reading(view, diff=one_of(DIFFS, value)),
+    "spaces": lambda view, value: _reading(view, spaces=yes(value)),
+    "markdown": lambda view, value: _reading(view, rendered=yes(value)),
+    "panel": lambda view, value: replace(view, panel=one_of(PANELS, value)),
+    "chart": lambda view, value: _chart(view, shown=one_of(MEASURED, value)),
+    "unit": lambda view, value: _chart(view, unit=one_of(UNITS, value)),
+    "by-subset": lambda view, value: _chart(view, by_subset=yes(value)),
     "tokenizer": lambda view, value: _chart(view, tokenizer=_short(value)),
 }

@@ -1,40 +1,57 @@
-"""Result files of any source -> leaderboard rows, with a report of what was left out and why."""
+"""Results of any source: each model's accuracies, where its pairs are, what was left out."""
 
 import csv
+import hashlib
 import re
 import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
+from explorer.outcome_sources import FolderSource, HubSource, Source, UploadedFiles
 from explorer.settings import SNAPSHOT, Settings
 from explorer.sources import Candidate, Shelf
 from explorer.text import text
-from scoring.benchmark import SUBSETS, overall_score, section_scores
+from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.hub import Hub, HubId, parse_hub_id
+from scoring.limits import Tell, tell_nobody
+from scoring.pair_results import MOST_BYTES
 from scoring.paths import is_folder, typed_path
-from scoring.results import SubsetResults, read_eval_set
+from scoring.result_files import REFERENCE_FREE, Found, LeftOut, read_object
+from scoring.results import (
+    KINDS,
+    PRIOR_SETS,
+    Aggregate,
+    Benchmark,
+    collect_aggregates,
+    read_aggregates,
+)
 
 DEFAULT_RESULTS = HubId("allenai/reward-bench-results")
-REFERENCE_FREE = "_ref_free"
-"""Upstream's mark behind a DPO model's name, for its score without the reference model."""
+DEFAULT_SECOND = HubId("allenai/reward-bench-2-results")
+"""Upstream keeps the results of RewardBench 2 in a dataset of their own."""
 NOT_ON_THE_HUB = ("openai/", "anthropic/", "google/", "cohere/", "poll/", "ai2/", "my_model/")
+BENCHMARKS: tuple[Benchmark, ...] = get_args(Benchmark)
 
 _MODEL_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
+_AGGREGATE_FILE = re.compile(r"(?:eval-set|pref-sets)/.+\.json", re.IGNORECASE | re.DOTALL)
 _PAPER = "RewardBench paper, arXiv:2403.13787v2"
 _PAPER_DATE = "2024-06-08"
+_FEW_REASONS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ResultsSource:
-    """Where a leaderboard came from.
+    """Where results came from.
 
-    revision: the Hub commit, or the publication's version; "" for a folder.
+    revision: the Hub commit, or the publication's version; "" for a folder and for files.
     date: ISO date of publication, or of the newest file.
     """
 
-    kind: Literal["hub", "folder", "snapshot"]
+    kind: Literal["hub", "folder", "files", "snapshot"]
     name: str
     revision: str
     date: str
@@ -43,70 +60,73 @@ class ResultsSource:
         return f"{self.name}@{self.revision[:12]}" if self.revision else self.name
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderboardRow:
-    """One model. Scores are 0 to 1; None where no subset of a section is known.
+@dataclass(frozen=True)
+class Results:
+    """What a source has of each model. An item of a `Shelf`.
 
-    rank: from 1, equal scores sharing the better rank; None where a section is unknown.
-    url: the model's page, None where its name is no Hub id or is cut short.
+    aggregates: of all benchmarks; one of a model and benchmark.
+    left_out: files that are not used, and what of the others is not.
+    pairs: where results of each pair are; None where the source has none.
+    second: where RewardBench 2's are, should they come from elsewhere.
+    second_pairs: as `pairs`, of `second`.
     """
 
-    rank: int | None
-    model: str
-    model_type: str | None
-    sections: dict[str, float | None]
-    score: float | None
-    url: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Leaderboard:
-    """Models, best first. remarks: one sentence for each file that was left out."""
-
     source: ResultsSource
-    rows: tuple[LeaderboardRow, ...]
-    remarks: tuple[str, ...] = ()
+    aggregates: tuple[Aggregate, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    pairs: Source | None = None
+    second: ResultsSource | None = None
+    second_pairs: Source | None = None
 
-    @property
+    @cached_property
     def id(self) -> str:
-        """What a session remembers instead of the board."""
-        return f"{self.source}#{self.source.date}"
+        """Source and revision, and for what has no revision, a digest of the numbers."""
+        sources = "+".join(str(each) for each in (self.source, self.second) if each is not None)
+        return f"{sources}#{self.source.date}-{self.digest}"
+
+    @cached_property
+    def digest(self) -> str:
+        """Changes when a number, a name or what is left out does."""
+        numbers = [
+            (each.model, each.benchmark, each.file, sorted(each.accuracies.items()))
+            for each in self.aggregates
+        ]
+        written = repr((numbers, self.remarks))
+        return hashlib.blake2b(written.encode("utf-8", "replace"), digest_size=6).hexdigest()
 
     @property
     def caption(self) -> str:
         """Which figures, of how many models, from where and of when."""
         return text(
             f"source.board_{self.source.kind}",
-            n=f"{len(self.rows):,}",
+            n=f"{len(self.models):,}",
             name=self.source.name,
             revision=self.source.revision[:12],
             date=self.source.date,
         )
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """One sentence for each file that was left out, or of which something was."""
+        return tuple(str(each) for each in self.left_out)
 
-def build_leaderboard(
-    source: ResultsSource, results: list[SubsetResults], left_out: list[str]
-) -> Leaderboard:
-    """Score and rank models by the benchmark's rule."""
-    scored = []
-    for result in results:
-        sections = section_scores(result.accuracies)
-        scored.append((overall_score(sections), sections, result))
-    # A mean of fewer sections is no rival of a whole one: those come below, without a rank.
-    scored.sort(key=lambda item: (None not in item[1].values(), item[0] or 0.0), reverse=True)
-    scores = [score for score, sections, _ in scored if None not in sections.values()]
-    rows = tuple(
-        LeaderboardRow(
-            rank=None if None in sections.values() or score is None else scores.index(score) + 1,
-            model=result.model,
-            model_type=result.model_type,
-            sections=sections,
-            score=score,
-            url=model_url(result.model),
-        )
-        for score, sections, result in scored
-    )
-    return Leaderboard(source, rows, tuple(left_out))
+    @cached_property
+    def models(self) -> frozenset[str]:
+        """Every model that has accuracies of any benchmark."""
+        return frozenset(each.model for each in self.aggregates)
+
+    def of(self, benchmark: Benchmark) -> dict[str, Aggregate]:
+        """Model -> accuracies on one benchmark."""
+        return {each.model: each for each in self.aggregates if each.benchmark == benchmark}
+
+    def pairs_of(self, benchmark: Benchmark) -> Source | None:
+        """Where a benchmark's results of each pair are; None where they are not known."""
+        return self.second_pairs if benchmark == "v2" and self.second is not None else self.pairs
+
+    def benchmarks(self) -> tuple[Benchmark, ...]:
+        """Those that it has accuracies of."""
+        found = {each.benchmark for each in self.aggregates}
+        return tuple(each for each in BENCHMARKS if each in found)
 
 
 def model_url(name: str) -> str | None:
@@ -124,24 +144,22 @@ def model_url(name: str) -> str | None:
     return f"https://huggingface.co/{name.removesuffix(REFERENCE_FREE)}"
 
 
-def read_snapshot(path: Path = SNAPSHOT) -> Leaderboard:
-    """The bundled published figures, sections computed from their subsets."""
+def read_snapshot(path: Path = SNAPSHOT) -> Results:
+    """The bundled published figures: subsets of RewardBench, and prior sets where they are."""
     with path.open(encoding="utf-8", newline="") as file:
         table = list(csv.DictReader(line for line in file if not line.startswith("#")))
-    results = [
-        SubsetResults(
-            row["model"],
-            row["model_type"] or None,
-            {subset: float(row[subset]) / 100 for subset in SUBSETS},
-        )
-        for row in table
-    ]
-    return build_leaderboard(
-        ResultsSource("snapshot", _PAPER, "", _PAPER_DATE), results, left_out=[]
-    )
+    found = []
+    kinds: tuple[tuple[Benchmark, Sequence[str]], ...] = (("v1", SUBSETS), ("prior", PRIOR_SETS))
+    for row in table:
+        for benchmark, names in kinds:
+            accuracies = {name: float(row[name]) / 100 for name in names if row.get(name)}
+            if accuracies:
+                kind = row["model_type"] or None
+                found.append(Aggregate(row["model"], kind, accuracies, benchmark, path.name))
+    return Results(ResultsSource("snapshot", _PAPER, "", _PAPER_DATE), tuple(found))
 
 
-def read_results_folder(folder: Path, kind: Literal["hub", "folder"] = "folder") -> Leaderboard:
+def read_results_folder(folder: Path) -> Results:
     """A folder in upstream's layout.
 
     Raises:
@@ -149,36 +167,103 @@ def read_results_folder(folder: Path, kind: Literal["hub", "folder"] = "folder")
     """
     if not is_folder(folder):
         raise KnownError(f"There is no folder {folder}.")
-    results, left_out = read_eval_set(folder)
-    if not results:
-        reasons = f" Left out: {'; '.join(left_out[:3])}." if left_out else ""
-        raise KnownError(f"{folder} has no results below eval-set/.{reasons}")
-    files = (path for path in (folder / "eval-set").rglob("*.json") if path.is_file())
-    newest = max(path.stat().st_mtime for path in files)
-    date = time.strftime("%Y-%m-%d", time.gmtime(newest))
-    return build_leaderboard(
-        ResultsSource(kind, folder.resolve().name, "", date), results, left_out
-    )
+    found, left_out = _aggregates_below(folder)
+    pairs = FolderSource(folder)
+    if not found and not pairs.entries("eval-set-scores")[0]:
+        raise _nothing(f"{folder} has no results below eval-set/", left_out)
+    date = _newest(folder / each.file for each in found)
+    source = ResultsSource("folder", folder.resolve().name, "", date)
+    return Results(source, found, left_out, pairs)
 
 
-def fetch_results(hub_id: HubId, hub: Hub, *, local_only: bool = False) -> Leaderboard:
-    """The aggregate results of a Hub dataset, without its large per-pair files.
+def read_result_files(files: Mapping[str, Path]) -> Results:
+    """Files of a visitor, by the names they gave them: accuracies, results of each pair, or both.
+
+    Raises:
+        KnownError: none of them is a result.
+    """
+    aggregates: dict[str, list[Found]] = {kind: [] for kind in KINDS}
+    pairs: dict[str, Path] = {}
+    left_out: list[LeftOut] = []
+    for name, path in sorted(files.items()):
+        try:
+            values = read_object(path, MOST_BYTES, "an object of results")
+        except KnownError as error:
+            left_out.append(LeftOut(name, str(error)))
+            continue
+        if isinstance(values.get("results"), list):
+            pairs[name] = path
+        elif any(each in values for each in PRIOR_SETS) and not any(map(values.get, SUBSETS)):
+            aggregates["pref-sets"].append(Found(name, path))
+        else:
+            aggregates["eval-set"].append(Found(name, path))
+    found: list[Aggregate] = []
+    for kind in KINDS:
+        read, unused = collect_aggregates(aggregates[kind], kind)
+        found += read
+        left_out += unused
+    if not found and not pairs:
+        raise _nothing("None of these files holds results", left_out)
+    date = _newest(files.values())
+    name = text("board.files", n=f"{len(files):,}")
+    source = ResultsSource("files", name, "", date)
+    return Results(source, tuple(found), tuple(left_out), UploadedFiles(pairs) if pairs else None)
+
+
+def fetch_results(
+    hub_id: HubId, hub: Hub, *, local_only: bool = False, tell: Tell = tell_nobody
+) -> Results:
+    """The aggregate results of a Hub dataset; its large files of each pair are not fetched.
 
     Raises:
         KnownError: the dataset cannot be had, or has no readable result.
     """
     listing = hub.look(hub_id, "dataset", token=False, local_only=local_only)
-    names = [name for name in listing.sizes if re.fullmatch(r"eval-set/.+\.json", name)]
-    folder = hub.fetch(listing, names, token=False)
-    board = read_results_folder(folder, "hub")
-    source = ResultsSource("hub", hub_id.repo, folder.name, board.source.date)
-    return Leaderboard(source, board.rows, board.remarks)
+    names = [name for name in listing.sizes if _AGGREGATE_FILE.fullmatch(name)]
+    folder = hub.fetch(listing, names, token=False, tell=tell)
+    found, left_out = _aggregates_below(folder)
+    if not found:
+        raise _nothing(f"{hub_id} has no results below eval-set/", left_out)
+    date = _newest(folder / each.file for each in found)
+    source = ResultsSource("hub", hub_id.repo, folder.name, date)
+    return Results(source, found, left_out, HubSource(listing, hub))
 
 
-def leaderboard_shelf(settings: Settings, hub: Hub) -> Shelf[Leaderboard]:
-    """The leaderboards: EXPLORER_RESULTS, else upstream's from the Hub, else the bundled one."""
+def fetch_default(hub: Hub, *, local_only: bool = False, tell: Tell = tell_nobody) -> Results:
+    """Upstream's results of both benchmarks, each from its dataset.
+
+    The second may fail: the first is shown then, with the reason.
+
+    Raises:
+        KnownError: the first cannot be had.
+    """
+    first = fetch_results(DEFAULT_RESULTS, hub, local_only=local_only, tell=tell)
+    try:
+        second = fetch_results(DEFAULT_SECOND, hub, local_only=local_only, tell=tell)
+    except KnownError as error:
+        reason = LeftOut(str(DEFAULT_SECOND), str(error))
+        return _with_left_out(first, [reason])
+    return joined(first, second)
+
+
+def joined(first: Results, second: Results) -> Results:
+    """Two sources as one: RewardBench 2 of the second, all else of the first."""
+    aggregates = (
+        *(each for each in first.aggregates if each.benchmark != "v2"),
+        *(each for each in second.aggregates if each.benchmark == "v2"),
+    )
+    left_out = (*first.left_out, *second.left_out)
+    return Results(first.source, aggregates, left_out, first.pairs, second.source, second.pairs)
+
+
+def leaderboard_shelf(settings: Settings, hub: Hub) -> Shelf[Results]:
+    """The results: EXPLORER_RESULTS, else upstream's from the Hub, else the bundled figures."""
     candidates = [
-        _hub_candidate(DEFAULT_RESULTS, hub),
+        Candidate(
+            str(DEFAULT_RESULTS),
+            lambda: fetch_default(hub, local_only=True),
+            lambda: fetch_default(hub),
+        ),
         Candidate("the bundled figures", read_snapshot),
     ]
     if settings.results:
@@ -191,9 +276,40 @@ def leaderboard_shelf(settings: Settings, hub: Hub) -> Shelf[Leaderboard]:
     return Shelf(candidates, hub)
 
 
-def _hub_candidate(hub_id: HubId, hub: Hub) -> Candidate[Leaderboard]:
+def _hub_candidate(hub_id: HubId, hub: Hub) -> Candidate[Results]:
     return Candidate(
         str(hub_id),
         lambda: fetch_results(hub_id, hub, local_only=True),
         lambda: fetch_results(hub_id, hub),
     )
+
+
+def _aggregates_below(folder: Path) -> tuple[tuple[Aggregate, ...], tuple[LeftOut, ...]]:
+    found: list[Aggregate] = []
+    left_out: list[LeftOut] = []
+    for kind in KINDS:
+        read, unused = read_aggregates(folder, kind)
+        found += read
+        left_out += unused
+    return tuple(found), tuple(left_out)
+
+
+def _with_left_out(results: Results, more: Iterable[LeftOut]) -> Results:
+    left_out = (*results.left_out, *more)
+    return Results(results.source, results.aggregates, left_out, results.pairs)
+
+
+def _newest(paths: Iterable[Path]) -> str:
+    """The ISO date of the newest file; "" where none can be looked at."""
+    times = []
+    for path in paths:
+        try:
+            times.append(path.stat().st_mtime)
+        except (OSError, ValueError):
+            continue
+    return time.strftime("%Y-%m-%d", time.gmtime(max(times))) if times else ""
+
+
+def _nothing(what: str, left_out: Sequence[LeftOut]) -> KnownError:
+    reasons = "; ".join(str(each) for each in left_out[:_FEW_REASONS])
+    return KnownError(f"{what}." + (f" Left out: {reasons}." if reasons else ""))

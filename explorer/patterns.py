@@ -111,7 +111,7 @@ def leaf_order(correlation: Floats) -> Whole:
         correlation: (models, models), symmetric; as `correlations` gives it.
 
     Returns:
-        (models,) rows in order. The time grows as the cube of their number: 188 take some 20 ms.
+        (models,) rows in order. The time grows as the cube of their number: 188 take a few ms.
 
     >>> leaf_order(np.array([[1.0, 0.1, 0.9], [0.1, 1.0, 0.2], [0.9, 0.2, 1.0]]))
     array([1, 0, 2])

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from explorer.library import Library
-from explorer.outcomes import Leaderboard, leaderboard_shelf
+from explorer.outcomes import Results, leaderboard_shelf
 from explorer.runs import Runs
 from explorer.settings import Settings
 from explorer.sources import Shelf, pair_shelf
@@ -17,7 +17,7 @@ class Stores:
 
     settings: Settings
     pairs: Library
-    boards: Shelf[Leaderboard]
+    boards: Shelf[Results]
     runs: Runs
     counter: TokenCounter
 

@@ -5,11 +5,14 @@ section and sections within the overall score, so RewardBench's own rule and a p
 said by the same four arrays. Outcomes run from 0 to 1, a win is 1, NaN is missing.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from explorer.facets import Coded
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.intp]
@@ -115,6 +118,37 @@ def strata(
         np.asarray(weights, dtype=np.float64),
         np.asarray(sections, dtype=np.intp),
         np.asarray(section_weights, dtype=np.float64),
+    )
+
+
+def benchmark_strata(
+    subsets: Coded,
+    sections: Mapping[str, Mapping[str, float]],
+    section_weights: Mapping[str, float],
+) -> Strata:
+    """The strata of pairs by a benchmark's rule: a stratum for each subset, section by section.
+
+    Args:
+        subsets: the subset of each pair; pairs of one that the rule does not have count nowhere.
+        sections: section -> subset -> weight in the section. A subset is in one section only.
+        section_weights: section -> weight in the overall score.
+
+    >>> found = benchmark_strata(
+    ...     Coded(["own", "b", "a"], np.array([0, 1, 2, 1], dtype=np.int32)),
+    ...     {"First": {"a": 100}, "Second": {"b": 50, "c": 30}},
+    ...     {"First": 2, "Second": 1},
+    ... )
+    >>> found.of_pair, found.weights, found.sections, found.section_weights
+    (array([-1,  1,  0,  1]), array([100.,  50.,  30.]), array([0, 1, 1]), array([2., 1.]))
+    """
+    names = [subset for weights in sections.values() for subset in weights]
+    place = {name: at for at, name in enumerate(names)}
+    lookup = np.array([place.get(name, -1) for name in subsets.names], dtype=np.intp)
+    return strata(
+        lookup[subsets.codes],
+        [weight for weights in sections.values() for weight in weights.values()],
+        [at for at, weights in enumerate(sections.values()) for _ in weights],
+        [section_weights[section] for section in sections],
     )
 
 

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from scoring.checking import SCHEMA, TEXT_COLUMNS, Checker
 from scoring.errors import KnownError
@@ -75,13 +77,31 @@ class Pairs:
     left_out: tuple[int, ...] = ()
 
 
+def take_rows(table: pa.Table, rows: NDArray[np.int64]) -> pa.Table:
+    """Rows in the order given; taken chunk by chunk, since Arrow would first copy whole columns.
+
+    >>> joined = pa.concat_tables([pa.table({"n": [0, 1, 2]}), pa.table({"n": [3, 4]})])
+    >>> take_rows(joined, np.array([1, 4, 0]))["n"].to_pylist()
+    [1, 4, 0]
+    """
+    chunks = table.to_batches()
+    starts = np.cumsum([0, *(chunk.num_rows for chunk in chunks[:-1])])
+    chunk_of = np.searchsorted(starts, rows, side="right") - 1
+    taken = [
+        chunks[place].take(pa.array(rows[chunk_of == place] - starts[place]))
+        for place in np.unique(chunk_of)
+    ]
+    order = np.argsort(np.argsort(chunk_of, kind="stable"))
+    return pa.Table.from_batches(taken, table.schema).combine_chunks().take(order)
+
+
 def as_pairs(table: pa.Table, rows: Sequence[int]) -> list[Pair]:
     """The rows of a checked table as `Pair` values, in the order given.
 
     Of several responses a pair has the first chosen and the first rejected one.
     """
     columns = ("key", "subset", *TEXT_COLUMNS, "turns")
-    taken = table.select(columns).take(pa.array(rows, pa.int64()))
+    taken = take_rows(table.select(columns), np.asarray(rows, dtype=np.int64))
     return [Pair(**{**row, "turns": _turns(row["turns"])}) for row in taken.to_pylist()]
 
 

@@ -185,7 +185,8 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[Batch]:
     with pq.ParquetFile(
         path, metadata=metadata, read_dictionary=texts, pre_buffer=False, buffer_size=2**20
     ) as file:
-        for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=present):
+        # Each of Arrow's threads would keep hold of memory, together more than the texts have.
+        for batch in file.iter_batches(BATCH_ROWS, columns=present, use_threads=False):
             try:
                 batch.validate(full=True)
             except pa.ArrowInvalid as error:

@@ -25,6 +25,7 @@ from explorer.ui.relay import EVENT, Part, act_of, build_part, done, segments, w
 from explorer.ui.reviewview import ReviewView, build_review
 from explorer.ui.searchbar import bar_html, search_html
 from explorer.view import PANELS, Scene, View, next_scene, scene
+from scoring.errors import KnownError
 
 PART = "browse"
 MOST_OTHERS = 60
@@ -175,7 +176,7 @@ class Browse:
     @guarded
     def count(self, wanted: object, seen: View) -> Iterator[tuple[str, str]]:
         """Count tokens: how far it is, and at last the tokenizer."""
-        yield from telling(self.counter.count(self.library.get(seen.source), wanted))
+        yield from telling(self.counter.count(self._table(seen), wanted))
 
     @guarded
     def count_in(self, tokenizer: str, seen: View) -> tuple[Any, ...]:
@@ -190,12 +191,20 @@ class Browse:
 
     @guarded
     def turn_to(self, source: str, seen: View) -> tuple[Any, ...]:
-        """Another table in the same tab."""
+        """Another table in the same tab; nothing where none was opened."""
+        if not source:
+            return Shown.nothing()
         return self.shown(scene(seen.on(source), self.library.get(source)))
 
     def _table(self, view: View) -> PairTable:
-        """The table of a view, with the token counts that it needs, as far as they are on disk."""
-        table = self.library.get(view.source)
+        """The table of a view, with the token counts that it needs, as far as they are on disk.
+
+        Raises:
+            KnownError: it is not here any more.
+        """
+        table = self.library.find(view.source) if view.source else self.library.get("")
+        if table is None:
+            raise KnownError(text("filter.gone", source=view.source[:120]))
         for each in view.filters.ranges:
             self.counter.known(table, each.tokenizer)
         return table

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
-from explorer.outcomes import Leaderboard
+from explorer.boards import build_board
+from explorer.outcomes import Results
 from explorer.sources import Shelf
 from explorer.text import text
 from explorer.ui.errors import guarded
@@ -55,12 +56,13 @@ def build_leaderboard_tab() -> LeaderboardView:
 class LeaderboardTab:
     """The tab's callbacks."""
 
-    shelf: Shelf[Leaderboard]
+    shelf: Shelf[Results]
 
     @guarded
     def show(self, board_id: object) -> Board:
         """The board a session looks at."""
-        board = self.shelf.get(board_id)
+        results = self.shelf.get(board_id)
+        board = build_board(results, "v1")
         rows = [
             [
                 row.rank,

@@ -180,7 +180,11 @@ def _header(title: str, facts: Sequence[str]) -> str:
 
 
 def _part(css: str, header: str, body: str, label: str, below: str = "", **attributes: str) -> str:
-    """A card. The body takes the focus, so that the keyboard can scroll it."""
+    """A card. The body takes the focus, so that the keyboard can scroll it.
+
+    A body that may run from right to left has a class for it: laying that out takes ten times as
+    long, seconds for a megabyte.
+    """
     attributes = {"tabindex": "0", "role": "region", "aria_label": label, **attributes}
-    shown = tag("div", body, "body", **attributes)
+    shown = tag("div", body, "body" if body.isascii() else "body any-direction", **attributes)
     return tag("section", tag("header", header) + shown + below, css)

@@ -55,11 +55,17 @@ def wire_part(
     """
     acted = part.relay.act(callback, inputs, outputs, trigger_mode="multiple", **EVENT)
     acted.then(None, address, None, js=done(part))
+    acted.failure(None, None, None, js=refused(part))
 
 
 def done(part: Part) -> str:
     """Script that says that an act was answered, and writes the address where there is one."""
     return f"(query) => window.explorer.done({json.dumps(part.elem_id)}, query)"
+
+
+def refused(part: Part) -> str:
+    """Script that says that an act was refused: what is shown stays, and so do its boxes."""
+    return f"() => window.explorer.refused({json.dumps(part.elem_id)})"
 
 
 def filling(part: Part) -> str:

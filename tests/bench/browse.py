@@ -19,8 +19,8 @@ Usage: EXPLORER_PAIRS=filtered.parquet python tests/bench/browse.py [--rows N ..
 
 Without EXPLORER_PAIRS it takes the pairs in ../shared/data, else the demo pairs. It prints a table
 a size; one of all sizes with the bounds, in which "loaded", "used" and "at most" are resident
-memory added, over the bytes of the text, and "growth" is that of the time over that of the rows;
-and a line of JSON. Its exit status is 1 if a bound is missed.
+memory added, over the bytes of the text, and "growth" is how much slower than the smallest size it
+is, over how many times its rows; and a line of JSON. Its exit status is 1 if a bound is missed.
 """
 
 import argparse
@@ -103,6 +103,14 @@ class Measured:
     def p95(self) -> float:
         """Of all acts of all kinds, first ones included."""
         return percentile([each for times in self.seconds.values() for each in times], 95)
+
+    @property
+    def summary(self) -> dict[str, tuple[float, ...]]:
+        """Kind of act -> seconds of the first, median, 95th percentile and slowest."""
+        return {
+            kind: (times[0], percentile(times, 50), percentile(times, 95), max(times))
+            for kind, times in self.seconds.items()
+        }
 
     def added(self, bytes_then: int) -> float:
         """Memory added since before the table was read, over the bytes of its text."""
@@ -213,8 +221,7 @@ def print_acts(found: Measured) -> None:
     loaded += f"; load {found.load:.1f} on {os.cpu_count()} cores"
     print(f"\n{found.rows:,} rows, {loaded}")
     print(f"{'act':<26}{'first':>9}{'median':>9}{'p95':>9}{'slowest':>9}  (ms)")
-    for kind, times in found.seconds.items():
-        shown = (times[0], percentile(times, 50), percentile(times, 95), max(times))
+    for kind, shown in found.summary.items():
         print(f"{kind:<26}" + "".join(f"{1000 * each:9.1f}" for each in shown))
     memory = (("loaded", found.read), ("opened", found.opened), ("used", found.used))
     said = [f"{name} {found.added(then):.2f}" for name, then in (*memory, ("at most", found.peak))]
@@ -228,13 +235,13 @@ def print_acts(found: Measured) -> None:
 def judged(all_found: list[Measured]) -> list[dict[str, Any]]:
     """What the bounds say of each size; "ok" where all are kept.
 
-    growth: how much slower than the next smaller size, over how many times its rows.
+    growth: how much slower than the smallest size, over how many times its rows.
     """
     lines = []
-    for place, found in enumerate(all_found):
+    least = all_found[0]
+    for found in all_found:
         bound = BOUNDS.get(found.rows, Bound(1.0, 2.0))
-        last = all_found[place - 1] if place else found
-        growth = (found.p95 / last.p95) / (found.rows / last.rows)
+        growth = (found.p95 / least.p95) / (found.rows / least.rows)
         loaded = found.added(found.read)
         ok = (
             found.p95 <= bound.seconds
@@ -298,7 +305,8 @@ def main() -> int:
             print_acts(all_found[-1])
     lines = judged(all_found)
     print_judged(all_found, lines)
-    print(json.dumps({"sizes": [asdict(found) for found in all_found], "judged": lines}))
+    sizes = [{**asdict(found), "seconds": found.summary} for found in all_found]
+    print(json.dumps({"sizes": sizes, "judged": lines}))
     return 0 if all(line["ok"] for line in lines) else 1
 
 

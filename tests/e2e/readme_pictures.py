@@ -38,7 +38,7 @@ def _score_the_demo(page: Page, address: str) -> None:
     page.locator("#start").click()
     expect(page.locator(".status.finished")).to_be_visible(timeout=180_000)
     page.locator("#inspect").click()
-    expect(page.locator("#failures .virtual-row").first).to_be_visible()
+    expect(page.locator("#failures .list tbody tr").first).to_be_visible()
 
 
 if __name__ == "__main__":

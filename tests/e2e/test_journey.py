@@ -6,22 +6,29 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import READY, Serve, open_app, open_tab, picture
+from tests.e2e.conftest import Serve, facet, open_app, open_tab, pair, picture, wait_until_filled
 
 pytestmark = pytest.mark.e2e
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
+
+@pytest.fixture(scope="module")
+def scoring_app(serve: Serve) -> str:
+    """An app on the demo pairs that may score; the model is loaded once."""
+    return serve()
 
 
-@pytest.mark.parametrize("data", ["demo", "real"])
-def test_first_minute(data: str, serve: Serve, page: Page) -> None:
-    settings = {}
-    if data == "real":
-        pairs, results = SHARED / "reward-bench/filtered.parquet", SHARED / "reward-bench-results"
-        if not pairs.exists():
-            pytest.skip(f"the real pairs are not at {pairs}")
-        settings = {"EXPLORER_PAIRS": str(pairs), "EXPLORER_RESULTS": str(results)}
-    open_app(page, serve(**settings))
+def test_first_minute_on_the_demo(scoring_app: str, page: Page) -> None:
+    _first_minute(page, scoring_app, "demo")
+
+
+def test_first_minute_on_the_real_pairs(serve: Serve, page: Page, shared_data: Path) -> None:
+    pairs, results = shared_data / "reward-bench/filtered.parquet", "reward-bench-results"
+    address = serve(EXPLORER_PAIRS=str(pairs), EXPLORER_RESULTS=str(shared_data / results))
+    _first_minute(page, address, "real")
+
+
+def _first_minute(page: Page, address: str, data: str) -> None:
+    open_app(page, address)
     _browse(page, data)
     _score(page, data)
     _failures(page, data)
@@ -29,34 +36,28 @@ def test_first_minute(data: str, serve: Serve, page: Page) -> None:
 
 
 def _browse(page: Page, data: str) -> None:
+    n_pairs, n_rust = ("188", "8") if data == "demo" else ("2,985", "164")
     words = "not the benchmark" if data == "demo" else "2,985 pairs"
+    count, position = page.locator(".count"), page.locator(".position:visible")
     expect(page.locator(".sourcebar .source").first).to_contain_text(words)
-    expect(page.locator(".pair")).to_have_attribute("data-key", re.compile("alpacaeval-easy:"))
-    page.get_by_label("Reasoning").check()
-    expect(page.locator(".pair")).to_have_attribute("data-key", re.compile("math-prm:|hep-"))
-    page.locator("#subsets input").click()
-    page.get_by_role("option", name="hep-rust").click()
-    expect(page.locator(".count")).to_contain_text("8 of" if data == "demo" else "164 of")
-    first = page.locator(".pair").get_attribute("data-key")
-    page.locator("#pairs .virtual-row").nth(3).get_by_role("gridcell").nth(1).click()
-    expect(page.locator(".position")).to_contain_text("4 of")
+    expect(pair(page)).to_have_attribute("data-key", re.compile("alpacaeval-easy:"))
+    facet(page, "section", "Reasoning").check()
+    expect(pair(page)).to_have_attribute("data-key", re.compile("math-prm:|hep-"))
+    facet(page, "subset", "hep-rust").check()
+    expect(count).to_have_text(f"{n_rust} of {n_pairs} pairs")
+    page.locator(".list tbody tr").nth(3).click()
+    expect(position).to_have_text(f"4 of {n_rust}")
     page.locator("body").press("j")
-    expect(page.locator(".position")).to_contain_text("5 of")
-    page.locator("body").press("k")
-    expect(page.locator(".position")).to_contain_text("4 of")
-    assert page.locator(".pair").get_attribute("data-key") != first
-    expect(page.locator(".pair ins, .pair del").first).to_be_visible()
-    page.get_by_label("Mark the words").uncheck()
-    expect(page.locator(".pair ins")).to_have_count(0)
-    page.get_by_label("Mark the words").check()
-    expect(page.locator(".js-plotly-plot .bars .point").nth(2)).to_be_attached()
-    picture(page, f"{data}-browse")
-    page.get_by_role("button", name="Reset filters").click()
-    expect(page.locator(".count")).to_contain_text("188 of" if data == "demo" else "2,985 of")
-    page.locator("#search textarea, #search input").fill("no pair holds this text")
-    expect(page.locator(".count")).to_contain_text("No pair matches")
+    expect(position).to_have_text(f"5 of {n_rust}")
+    expect(pair(page).locator("ins, del").first).to_be_visible()
+    page.get_by_role("button", name="Reset", exact=True).click()
+    expect(count).to_have_text(f"{n_pairs} of {n_pairs} pairs")
+    page.locator("#search").fill("no pair holds this text")
+    expect(count).to_have_text(f"0 of {n_pairs} pairs")
+    expect(page.get_by_text("No pair matches these filters.")).to_be_visible()
     expect(page.locator(".pair-none")).to_be_visible()
-    page.locator("#search textarea, #search input").fill("")
+    page.locator("#search").fill("")
+    expect(count).to_have_text(f"{n_pairs} of {n_pairs} pairs")
 
 
 def _score(page: Page, data: str) -> None:
@@ -75,14 +76,14 @@ def _score(page: Page, data: str) -> None:
 
 def _failures(page: Page, data: str) -> None:
     page.locator("#inspect").click()
-    expect(page.locator("#failures .virtual-row").nth(2)).to_be_visible()
-    pair = page.locator(".pair:visible")
-    expect(pair.locator(".chip.bad")).to_contain_text("lost · margin −")
-    expect(pair.locator(".reward")).to_have_count(2)
-    margins = page.locator("#failures .virtual-row").all_inner_texts()
-    assert len(margins) >= 3
-    page.locator("#failures .virtual-row").nth(1).get_by_role("gridcell").nth(0).click()
+    rows = page.locator("#failures .list tbody tr")
+    expect(rows.nth(2)).to_be_visible()
+    expect(pair(page).locator(".chip.bad")).to_contain_text("lost · margin −")
+    expect(pair(page).locator(".reward")).to_have_count(2)
+    rows.nth(1).click()
     expect(page.locator(".position:visible")).to_contain_text("2 of")
+    page.locator("body").press("j")
+    expect(page.locator(".position:visible")).to_contain_text("3 of")
     picture(page, f"{data}-failures")
 
 
@@ -97,8 +98,8 @@ def _leaderboard(page: Page, data: str) -> None:
     picture(page, f"{data}-leaderboard")
 
 
-def test_stop_keeps_what_was_scored(serve: Serve, page: Page) -> None:
-    open_app(page, serve())
+def test_stop_keeps_what_was_scored(scoring_app: str, page: Page) -> None:
+    open_app(page, scoring_app)
     open_tab(page, "Score")
     page.get_by_label("All that the Browse filter shows").check()
     expect(page.get_by_text("188 pairs selected")).to_be_visible()
@@ -110,23 +111,23 @@ def test_stop_keeps_what_was_scored(serve: Serve, page: Page) -> None:
     expect(page.locator("#stop")).to_be_disabled()
     open_tab(page, "Failures")
     expect(page.locator("#run input")).to_have_value(re.compile("of 188 pairs .* stopped early"))
-    expect(page.locator("#failures .virtual-row").first).to_be_visible()
+    expect(page.locator("#failures .list tbody tr").first).to_be_visible()
     page.reload()
-    page.wait_for_selector(READY, state="attached")
+    wait_until_filled(page)
     open_tab(page, "Score")
     expect(page.locator(".status.stopped")).to_contain_text("They are kept.")
     expect(page.locator("h2.report").first).to_contain_text("demo · ")
 
 
-def test_a_reload_amid_a_run_keeps_what_was_scored(serve: Serve, browser: Browser) -> None:
+def test_a_reload_amid_a_run_keeps_what_was_scored(scoring_app: str, browser: Browser) -> None:
     page = browser.new_page()  # unwatched: Gradio says on the console that its stream was cut
-    open_app(page, serve())
+    open_app(page, scoring_app)
     open_tab(page, "Score")
     page.get_by_label("All that the Browse filter shows").check()
     page.locator("#start").click()
     expect(page.locator(".status.running")).to_be_visible()
     page.reload()
-    page.wait_for_selector(READY, state="attached")
+    wait_until_filled(page)
     open_tab(page, "Score")
     expect(page.locator("h2.report").first).to_contain_text("of 188 pairs")
     expect(page.locator(".status.left, .status.stopped")).to_be_visible()
@@ -137,9 +138,9 @@ def test_a_reload_amid_a_run_keeps_what_was_scored(serve: Serve, browser: Browse
 
 
 def test_a_model_that_is_none_gives_one_message_and_keeps_the_page(
-    serve: Serve, page: Page
+    demo_app: str, page: Page
 ) -> None:
-    open_app(page, serve())
+    open_app(page, demo_app)
     open_tab(page, "Score")
     page.locator("#model input").fill("no-one/no-such-model")
     page.locator("#model input").press("Enter")

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from explorer.strata import Strata, strata
-from scoring.benchmark import SECTIONS, SUBSETS, WEIGHTS, section_of
+from explorer.facets import Coded
+from explorer.strata import Strata, benchmark_strata
+from scoring.benchmark import SECTIONS, WEIGHTS
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,13 @@ class RealOutcomes:
 
 def v1_strata(subsets: Sequence[str]) -> Strata:
     """The rule of RewardBench: counts as weights, but math-prm as all code; sections alike."""
-    sections = list(SECTIONS)
-    return strata(
-        [SUBSETS.index(subset) for subset in subsets],
-        [WEIGHTS[subset] for subset in SUBSETS],
-        [sections.index(section_of(subset) or "") for subset in SUBSETS],
-        [1, 1, 1, 1],
-    )
+    names = list(dict.fromkeys(subsets))
+    codes = np.array([names.index(subset) for subset in subsets], dtype=np.int32)
+    weights = {
+        section: {subset: WEIGHTS[subset] for subset in of_section}
+        for section, of_section in SECTIONS.items()
+    }
+    return benchmark_strata(Coded(names, codes), weights, dict.fromkeys(SECTIONS, 1))
 
 
 @lru_cache(maxsize=1)

@@ -384,7 +384,8 @@ def test_a_mutated_file_is_read_or_listed(
     if data.draw(st.booleans()):
         content = content[: data.draw(st.integers(0, len(content)))]
     for place, byte in data.draw(st.lists(st.tuples(st.integers(0), st.integers(0, 255)))):
-        content = content[: place % (len(content) + 1)] + bytes([byte])
+        at = place % (len(content) + 1)
+        content = content[:at] + bytes([byte]) + content[at + 1 :]
     folder = tmp_path_factory.mktemp("mutated")
     (folder / "eval-set").mkdir()
     (folder / "eval-set" / "m.json").write_bytes(content)

@@ -48,7 +48,7 @@ def by_name(values: Sequence[Any]) -> dict[str, Any]:
 
 def act(name: object, /, **sent: object) -> gr.EventData:
     """An act of a person."""
-    return gr.EventData(None, posted(name, **sent))  # type: ignore[arg-type]
+    return gr.EventData(None, posted(name, **sent))
 
 
 def posted(name: object, /, **sent: object) -> dict[str, Any]:

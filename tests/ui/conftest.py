@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,7 @@ def serve(home: Path, uploads: Path) -> Iterator[Serve]:
     """Opens the whole page with given settings, on a server; gives a visitor to it."""
     with ExitStack() as stack:
 
-        def start(**settings: object) -> Visitor:
+        def start(**settings: Any) -> Visitor:
             chosen = replace(Settings(home=home, pairs="demo", offline=True), **settings)
             page = build_page(open_stores(chosen))
             page.queue(default_concurrency_limit=8).launch(

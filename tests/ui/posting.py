@@ -27,7 +27,7 @@ class Visitor:
 
         Args:
             callback: the function behind the event; of several such events the first that takes
-                all of the values.
+                the most of the values.
             values: element id, or the name of a component's class such as "BrowserState" -> what is
                 sent in its place.
             event_data: what the event itself says, as `gr.EventData` has it.
@@ -36,16 +36,16 @@ class Visitor:
             The last message of the stream: `success` and `output`.
         """
         values = values or {}
-        index, event = next(
-            (number, fn)
-            for number, fn in self.page.fns.items()
-            if function_name(fn.fn) == function_name(callback)
-            and getattr(callback, "args", ()) in ((), getattr(fn.fn, "args", ()))
-            and values.keys() <= {_name(part) for part in fn.inputs}
-        )
-        return self.post_to(
-            index, [values.get(_name(part), _own(part)) for part in event.inputs], event_data
-        )
+        events = [
+            number
+            for number, event in self.page.fns.items()
+            if function_name(event.fn) == function_name(callback)
+            and getattr(callback, "args", ()) in ((), getattr(event.fn, "args", ()))
+        ]
+        inputs = {number: self.page.fns[number].inputs for number in events}
+        index = max(events, key=lambda number: len(values.keys() & set(map(_name, inputs[number]))))
+        sent = [values.get(_name(part), _own(part)) for part in inputs[index]]
+        return self.post_to(index, sent, event_data)
 
     def post_to(self, index: int, data: list[Any], event_data: Any = None) -> dict[str, Any]:
         """Run an event by its number, with these values; gives the last message of the stream."""

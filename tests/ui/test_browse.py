@@ -328,6 +328,10 @@ def test_turning_to_another_table_keeps_the_look_and_drops_the_filters(
     assert shown["seen"].reading.key == other.keys[0]
 
 
+def test_where_no_table_was_opened_all_stays_as_it_is(two: Browse, other: PairTable) -> None:
+    assert written(by_name(two.turn_to("", View(other.id)))) == set()
+
+
 def test_a_table_that_was_forgotten_gives_way_to_the_best(browse: Browse, demo: PairTable) -> None:
     seen = replace(View("gone"), filters=Filters().picking("subset", ["mine"]))
     shown = acted(browse, seen, "step", value=1)

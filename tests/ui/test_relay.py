@@ -62,14 +62,14 @@ def test_a_box_is_ticked_or_not(on: bool) -> None:
     ("posted", "found"),
     [
         ({"act": "step", "sent": {"value": 1}}, ("step", {"value": 1})),
-        (None, ("None", {})),
-        (5, ("None", {})),
-        ([["act", "step"]], ("None", {})),
-        ("step", ("None", {})),
-        ({}, ("None", {})),
+        (None, ("", {})),
+        (5, ("", {})),
+        ([["act", "step"]], ("", {})),
+        ("step", ("", {})),
+        ({}, ("", {})),
         ({"act": "step"}, ("step", {})),
-        ({"act": ["step"], "sent": ["value", 1]}, ("['step']", {})),
-        ({"act": "x" * 10**6, "sent": "y"}, ("x" * 40, {})),
+        ({"act": ["step"], "sent": ["value", 1]}, ("", {})),
+        ({"act": "x" * 99, "sent": "y"}, ("x" * 99, {})),
     ],
 )
 def test_an_act_is_read_from_whatever_was_posted(posted: Any, found: tuple[str, Any]) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from explorer.figures import length_figure, margin_figure, small_multiples
 from explorer.lengths import Histogram, SubsetHistograms
-from explorer.ui.theme import CHOSEN, PROMPT, REJECTED, painted
+from explorer.ui.theme import CHOSEN, PROMPT, REJECTED, SCRIPTS, STYLES, painted, script, theme
 
 BOTH = Histogram([0, 5, 10], {"chosen": [1, 2], "rejected": [2, 1]}, 0, 9)
 PROMPTS = Histogram([0, 5, 10], {"prompt": [1, 2]}, 0, 9)
@@ -40,3 +40,25 @@ def test_a_figure_of_many_charts_keeps_its_own_height_and_few_ticks(n: int) -> N
     axes = [axis for name, axis in layout.items() if name.startswith("yaxis")]
     assert [axis["nticks"] for axis in axes] == [3] * n
     assert painted(length_figure(BOTH, "responses", "chars"), 300).layout.height == 300
+
+
+def test_every_script_runs_once_when_the_page_opens() -> None:
+    whole = script()
+    assert whole.startswith("() => {") and whole.endswith("}")
+    for path in SCRIPTS:
+        body = path.read_text(encoding="utf-8").rstrip()
+        assert whole.count(f"({body})();") == 1
+        assert body.endswith("})")  # a function that is not called yet
+
+
+def test_scripts_and_styles_ask_no_other_server() -> None:
+    for path in (*SCRIPTS, *STYLES):
+        written = path.read_text(encoding="utf-8")
+        assert "http:" not in written and "@import" not in written and "//fonts" not in written
+
+
+def test_the_theme_has_dark_for_each_colour_of_light_and_fonts_that_are_bundled() -> None:
+    look = theme()
+    assert look.body_background_fill != look.body_background_fill_dark
+    assert look.input_border_color != look.input_border_color_dark
+    assert "googleapis" not in str(look._font_css) + str(look._stylesheets)

@@ -1,0 +1,168 @@
+"""How sure the rows of a board are: from `Uncertainty` where it is of the same numbers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+
+from explorer.aggregate import Aggregated
+from explorer.rules import Rule
+from explorer.statistics import unpaired_interval
+from explorer.strata import strata
+from explorer.uncertainty import COMPOSITES, ModelUncertainty, Uncertainty
+from scoring.interval import Interval
+
+_EQUAL = 1e-9
+"""Scores that differ by less are the same number."""
+
+
+class Standing(Protocol):
+    """What of a board's row is asked here."""
+
+    @property
+    def model(self) -> str:
+        """Its name."""
+
+    @property
+    def rank(self) -> int | None:
+        """From 1; None for one that cannot be compared."""
+
+    @property
+    def by_pairs(self) -> bool:
+        """Whether its accuracies were counted from results of each pair."""
+
+    @property
+    def counted(self) -> Aggregated:
+        """Its scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """Of one row; `explorer.boards.BoardRow` says what each is."""
+
+    interval: Interval | None
+    paired: bool
+    best_rank: int | None
+    worst_rank: int | None
+    tie_group: int | None
+    section_intervals: Mapping[str, Interval | None]
+    section_groups: Mapping[str, int | None]
+
+
+def certainties(
+    rows: Sequence[Standing], rule: Rule, uncertainty: Uncertainty | None
+) -> list[Certainty]:
+    """How sure each row is.
+
+    A bootstrap's interval is used where it is of the very score that the row has. Ranks and groups
+    are used where all rows that can be compared were, and no others; rows that have accuracies
+    alone then widen the intervals of ranks, as far as their own unpaired intervals overlap.
+    """
+    measured = uncertainty.by_model() if uncertainty is not None else {}
+    compared = {row.model for row in rows if row.by_pairs and row.rank is not None}
+    fits = uncertainty is not None and compared == {
+        model for model, yes in zip(uncertainty.models, uncertainty.ranked, strict=True) if yes
+    }
+    unpaired = _Unpaired(rule)
+    found = [
+        _certainty(row, measured.get(row.model), unpaired, fits and row.model in compared)
+        for row in rows
+    ]
+    if not all(each.paired for row, each in zip(rows, found, strict=True) if row.model in compared):
+        return [replace(each, best_rank=None, worst_rank=None, tie_group=None) for each in found]
+    others = [
+        each.interval
+        for row, each in zip(rows, found, strict=True)
+        if row.rank is not None and each.best_rank is None and each.interval is not None
+    ]
+    return _among(found, others)
+
+
+def _certainty(
+    row: Standing, of: ModelUncertainty | None, unpaired: "_Unpaired", compared: bool
+) -> Certainty:
+    found = row.counted
+    intervals = {name: unpaired.of_section(found, name) for name in found.sections}
+    groups: dict[str, int | None] = dict.fromkeys(found.sections)
+    if of is None or not row.by_pairs:
+        overall = unpaired.of_score(found)
+        return Certainty(overall, False, None, None, None, intervals, groups)
+    for name, score in found.sections.items():
+        if _equal(of.sections.get(name), score):
+            intervals[name] = of.section_intervals[name] or intervals[name]
+            groups[name] = of.section_groups[name] if compared else None
+    paired = _equal(of.score, found.score) and of.interval is not None
+    if not (paired and compared):
+        overall = of.interval if paired else unpaired.of_score(found)
+        return Certainty(overall, paired, None, None, None, intervals, groups)
+    return Certainty(of.interval, True, of.best, of.worst, of.tie_group, intervals, groups)
+
+
+def _among(found: Sequence[Certainty], others: Sequence[Interval]) -> list[Certainty]:
+    """Rank intervals with the rows that were not measured.
+
+    >>> sure = Certainty(Interval(0.4, 0.6), True, 1, 2, 1, {}, {})
+    >>> [each] = _among([sure], [Interval(0.7, 0.8), Interval(0.5, 0.7), Interval(0.1, 0.2)])
+    >>> each.best_rank, each.worst_rank
+    (2, 4)
+    """
+    lows = np.sort([each.low for each in others])
+    highs = np.sort([each.high for each in others])
+
+    def widened(one: Certainty) -> Certainty:
+        if one.best_rank is None or one.worst_rank is None or one.interval is None:
+            return one
+        better = len(lows) - int(np.searchsorted(lows, one.interval.high, side="right"))
+        rivals = len(highs) - int(np.searchsorted(highs, one.interval.low, side="right"))
+        return replace(one, best_rank=one.best_rank + better, worst_rank=one.worst_rank + rivals)
+
+    return [widened(each) for each in found] if others else list(found)
+
+
+class _Unpaired:
+    """Intervals from accuracies and counts alone."""
+
+    def __init__(self, rule: Rule) -> None:
+        self._rule = rule
+        groups = strata(
+            [],
+            [weight for of in rule.sections.values() for weight in of.values()],
+            [place for place, of in enumerate(rule.sections.values()) for _ in of],
+            [rule.weights[section] for section in rule.sections],
+        )
+        alone = {name: groups.only(place) for place, name in enumerate(rule.sections)}
+        self._groups = {"": groups, **alone}
+        self._interval = lru_cache(maxsize=100_000)(self._compute)
+
+    def of_score(self, found: Aggregated) -> Interval | None:
+        """Of the overall score."""
+        return self._interval(found.score, "", self._counts(found))
+
+    def of_section(self, found: Aggregated, section: str) -> Interval | None:
+        """Of one section; a composite is no proportion."""
+        if COMPOSITES & set(self._rule.sections[section]):
+            return None
+        return self._interval(found.sections[section], section, self._counts(found))
+
+    def _counts(self, found: Aggregated) -> tuple[int, ...]:
+        return tuple(
+            0
+            if found.accuracies[subset] is None
+            else found.counts[subset].n
+            if subset in found.counts
+            else self._rule.pairs[subset]
+            for subset in self._rule.subsets
+        )
+
+    def _compute(
+        self, score: float | None, section: str, counts: tuple[int, ...]
+    ) -> Interval | None:
+        if score is None:
+            return None
+        return unpaired_interval(min(max(score, 0.0), 1.0), self._groups[section], counts)
+
+
+def _equal(one: float | None, other: float | None) -> bool:
+    return one is not None and other is not None and abs(one - other) < _EQUAL

@@ -1,0 +1,335 @@
+"""What a person looks at in a leaderboard, as one value, and the steps from one to the next."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar, get_args
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.aggregate import Missing, Ties
+from explorer.boards import Board, BoardRow
+from explorer.rules import PRIOR, PRIOR_PAIRS, V2_PAIRS, RuleName
+from explorer.search import LONGEST_QUERY
+from scoring.benchmark import SECTIONS, SUBSETS
+from scoring.errors import KnownError, shown
+from scoring.hub import first_line
+from scoring.result_files import LONGEST_NAME
+
+Benchmark = Literal["v1", "v2"]
+BENCHMARKS: tuple[Benchmark, ...] = get_args(Benchmark)
+Table = Literal["sections", "subsets", "prior"]
+TABLES: tuple[Table, ...] = get_args(Table)
+RuleOption = Literal["official", "paper", "prior-full"]
+RULE_OPTIONS: tuple[RuleOption, ...] = get_args(RuleOption)
+ModelType = Literal[
+    "Seq. Classifier", "Custom Classifier", "DPO", "DPO Ref. Free", "Generative", "unknown"
+]
+MODEL_TYPES: tuple[ModelType, ...] = get_args(ModelType)
+TIES: tuple[Ties, ...] = get_args(Ties)
+MISSING: tuple[Missing, ...] = get_args(Missing)
+
+FACTS = ("model", "type", "size", "score")
+"""Columns of every table; rank is the order itself."""
+COLUMNS: tuple[str, ...] = (*FACTS, *SECTIONS, PRIOR, *SUBSETS, *PRIOR_PAIRS, *V2_PAIRS)
+"""Every column that any table has. No two have the same name but Safety, of both benchmarks."""
+HIDEABLE = tuple(dict.fromkeys(column for column in COLUMNS if column != "model"))
+DIGITS = (1, 2, 3, 4)
+MOST_PINS = 50
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class BoardView:
+    """What a leaderboard shows.
+
+    search: regular expressions with commas between; a model's name matches one of them.
+    types: kinds of models to keep, in the order of `MODEL_TYPES`; () keeps all.
+    prior_sets: whether they count half in RewardBench's score.
+    rule: "paper" has prior sets in any case, and XSTest's counts swapped; "prior-full" gives them
+        the weight of a section.
+    sort: a column of `COLUMNS`; "" for the rank.
+    ascending: whether the lowest is first; not set where `sort` is "".
+    hidden: columns that are not shown, in the order of `HIDEABLE`.
+    pins: models on top, in all tables and whatever is filtered.
+    digits: decimals of a score in percent.
+    own: whether the person's own runs are among the rows.
+    """
+
+    benchmark: Benchmark = "v1"
+    table: Table = "sections"
+    search: str = ""
+    types: tuple[ModelType, ...] = ()
+    prior_sets: bool = False
+    rule: RuleOption = "official"
+    ties: Ties = "loss"
+    missing: Missing = "left out"
+    sort: str = ""
+    ascending: bool = False
+    hidden: tuple[str, ...] = ()
+    pins: tuple[str, ...] = ()
+    digits: int = 1
+    own: bool = True
+
+
+def rule_of(view: BoardView) -> RuleName:
+    """The rule of the board that a view shows.
+
+    >>> rule_of(BoardView()), rule_of(BoardView(prior_sets=True)), rule_of(BoardView("v2"))
+    ('v1', 'v1_prior', 'v2')
+    >>> rule_of(BoardView(table="prior")), rule_of(BoardView(table="prior", rule="paper"))
+    ('prior', 'prior_all')
+    """
+    if view.benchmark == "v2":
+        return "v2"
+    if view.table == "prior":
+        return "prior_all" if view.rule == "paper" else "prior"
+    if view.rule == "paper":
+        return "paper"
+    if view.rule == "prior-full":
+        return "v1_prior_full"
+    return "v1_prior" if view.prior_sets else "v1"
+
+
+def kind_of(model_type: str | None) -> ModelType:
+    """The kind that a file's own word for it belongs to.
+
+    >>> kind_of("Generative RM PoLL"), kind_of("DPO"), kind_of("<b>"), kind_of(None)
+    ('Generative', 'DPO', 'unknown', 'unknown')
+    """
+    if model_type is not None and "generative" in model_type.lower():
+        return "Generative"
+    return next((each for each in MODEL_TYPES if each == model_type), "unknown")
+
+
+def columns_of(board: Board, view: BoardView) -> tuple[str, ...]:
+    """The columns of the view's table, hidden ones too.
+
+    >>> from explorer.outcomes import read_snapshot
+    >>> from explorer.boards import build_board
+    >>> columns_of(build_board(read_snapshot(), "v1"), BoardView())
+    ('model', 'type', 'size', 'score', 'Chat', 'Chat Hard', 'Safety', 'Reasoning')
+    """
+    sections = tuple(board.rule.sections)
+    if view.table == "sections" or view.benchmark == "v2":
+        return (*FACTS, *sections)
+    return (*FACTS, *board.subsets)
+
+
+def shown_columns(board: Board, view: BoardView) -> tuple[str, ...]:
+    """The columns that are not hidden."""
+    return tuple(column for column in columns_of(board, view) if column not in view.hidden)
+
+
+def shown_rows(board: Board, view: BoardView) -> list[BoardRow]:
+    """The rows to show: pinned ones first, then those that pass the filters, in the view's order.
+
+    Raises:
+        KnownError: the search cannot be used.
+    """
+    place = {model: at for at, model in enumerate(view.pins)}
+    rows = [row for row in board.rows if view.own or not row.own]
+    pinned = sorted((row for row in rows if row.model in place), key=lambda row: place[row.model])
+    rest = [row for row in rows if row.model not in place and _has_type(row, view)]
+    found = matching_names([row.model for row in rest], view.search)
+    rest = [row for row, yes in zip(rest, found, strict=True) if yes]
+    return pinned + _sorted(rest, view)
+
+
+def value_of(row: BoardRow, column: str) -> str | float | None:
+    """What a row has in a column.
+
+    A name of both a section and a subset means the section.
+    """
+    if column in FACTS:
+        facts = {"model": row.model, "type": row.model_type, "size": row.size, "score": row.score}
+        return facts[column]
+    return row.sections[column] if column in row.sections else row.subsets.get(column)
+
+
+def matching_names(names: Sequence[str], search: str) -> list[bool]:
+    """Whether each name matches one of the expressions, upper or lower case.
+
+    RE2 does it, whose time grows with the names alone. An empty search matches all.
+
+    Raises:
+        KnownError: an expression that cannot be used, by name.
+
+    >>> matching_names(["a/Llama-3", "b/gemma", "c/phi"], "llama , ^b/")
+    [True, True, False]
+    """
+    parts = [part.strip() for part in search.split(",") if part.strip()]
+    if not parts:
+        return [True] * len(names)
+    for part in parts:
+        _match(pa.array([""], pa.large_string()), part)
+    pattern = "|".join(f"(?:{part})" for part in parts)
+    texts = [name.encode("utf-8", "replace").decode("utf-8") for name in names]
+    return [bool(yes) for yes in _match(pa.array(texts, pa.large_string()), pattern)]
+
+
+def checked_search(value: object) -> str:
+    """A search from a value that anybody may have sent.
+
+    Raises:
+        KnownError: no text, too long, or an expression that cannot be used.
+
+    >>> checked_search(" llama,8b ")
+    'llama,8b'
+    """
+    if value is not None and not isinstance(value, str):
+        raise KnownError(f"A search must be text, not {type(value).__name__}.")
+    # A lone surrogate, which JSON lets through, is in no name that was loaded.
+    found = (value or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
+    if len(found) > LONGEST_QUERY:
+        raise KnownError(
+            f"A search may have {LONGEST_QUERY} characters; this one has {len(found):,}."
+        )
+    matching_names([], found)
+    return found
+
+
+def move_board(view: BoardView, act: str, sent: Mapping[str, Any]) -> BoardView:
+    """The view after an act of a person.
+
+    Args:
+        view: as it is.
+        act: a field of `BoardView`; "pin" and "unpin" a model, "show" and "hide" a column, "reset".
+        sent: what came with it, by anybody: `value`, and for "sort" also `ascending`; without the
+            latter, sorting by the same column again turns the order round.
+
+    Raises:
+        KnownError: an act that there is not, or a value that it cannot have.
+
+    >>> move_board(BoardView(), "sort", {"value": "Chat"}).ascending
+    False
+    >>> move_board(BoardView(sort="Chat"), "sort", {"value": "Chat"}).ascending
+    True
+    """
+    value = sent.get("value")
+    if act == "reset":
+        return BoardView(view.benchmark, view.table, digits=view.digits, pins=view.pins)
+    if act in ("pin", "unpin"):
+        model = _name(value)
+        pins = tuple(each for each in view.pins if each != model)
+        return replace(view, pins=checked_pins((*pins, model) if act == "pin" else pins))
+    if act in ("show", "hide"):
+        column = one_of("A column", HIDEABLE, value)
+        others = tuple(each for each in view.hidden if each != column)
+        return replace(view, hidden=in_order((*others, column) if act == "hide" else others))
+    if act == "sort":
+        return _sorted_by(view, value, sent.get("ascending"))
+    if act not in _CHECKS:
+        raise KnownError(f"There is no act {shown(act)}.")
+    return replace(view, **{act: _CHECKS[act](value)})
+
+
+def one_of(what: str, known: Sequence[T], value: object) -> T:
+    """The one that equals the value.
+
+    Raises:
+        KnownError: none does.
+    """
+    for each in known:
+        if type(each) is type(value) and each == value:
+            return each
+    raise KnownError(
+        f"{what} is one of {', '.join(str(each) or 'none' for each in known)}, not {shown(value)}."
+    )
+
+
+def some_of(what: str, known: Sequence[T], values: object) -> tuple[T, ...]:
+    """Those that are in a list, each once, in the order of `known`.
+
+    Raises:
+        KnownError: it is no list, or holds something else.
+    """
+    if not isinstance(values, list | tuple) or len(values) > 10 * len(known):
+        raise KnownError(f"{what}: a list is wanted, not {shown(values)}.")
+    picked = [one_of(what, known, value) for value in values]
+    return tuple(each for each in known if each in picked)
+
+
+def in_order(columns: Sequence[str]) -> tuple[str, ...]:
+    """Hidden columns, each once, in the order of `HIDEABLE`."""
+    return tuple(column for column in HIDEABLE if column in columns)
+
+
+def checked_pins(values: object) -> tuple[str, ...]:
+    """Names of models, each once, in the order given.
+
+    Raises:
+        KnownError: no list of names, or more than `MOST_PINS`.
+    """
+    if not isinstance(values, list | tuple):
+        raise KnownError(f"What is pinned must be a list of names, not {shown(values)}.")
+    pins = tuple(dict.fromkeys(_name(value) for value in values))
+    if len(pins) > MOST_PINS:
+        raise KnownError(f"{MOST_PINS} models can be pinned, not {len(pins):,}. Unpin one first.")
+    return pins
+
+
+def _name(value: object) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_NAME:
+        raise KnownError(f"A model is pinned by its name, not by {shown(value)}.")
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _sorted_by(view: BoardView, value: object, ascending: object) -> BoardView:
+    column = one_of("A column to sort by", ("", *COLUMNS), value)
+    if not column:
+        return replace(view, sort="", ascending=False)
+    if ascending is None:
+        text = column in ("model", "type")
+        return replace(
+            view, sort=column, ascending=not view.ascending if column == view.sort else text
+        )
+    return replace(view, sort=column, ascending=ascending is True)
+
+
+_CHECKS: dict[str, Any] = {
+    "benchmark": lambda value: one_of("A benchmark", BENCHMARKS, value),
+    "table": lambda value: one_of("A table", TABLES, value),
+    "search": checked_search,
+    "types": lambda value: some_of("A type", MODEL_TYPES, value),
+    "prior_sets": lambda value: one_of("Prior sets", (True, False), value),
+    "rule": lambda value: one_of("A rule", RULE_OPTIONS, value),
+    "ties": lambda value: one_of("A tie", TIES, value),
+    "missing": lambda value: one_of("What is missing", MISSING, value),
+    "hidden": lambda value: some_of("A column", HIDEABLE, value),
+    "pins": checked_pins,
+    "digits": lambda value: one_of("Decimals", DIGITS, value),
+    "own": lambda value: one_of("Own runs", (True, False), value),
+}
+
+
+def _has_type(row: BoardRow, view: BoardView) -> bool:
+    return not view.types or row.own or kind_of(row.model_type) in view.types
+
+
+def _sorted(rows: list[BoardRow], view: BoardView) -> list[BoardRow]:
+    """In the view's order; those that have nothing there come last in either direction."""
+    if not view.sort:
+        return rows
+    known, unknown = [], []
+    for row in rows:
+        (unknown if value_of(row, view.sort) is None else known).append(row)
+
+    def key(row: BoardRow) -> Any:
+        value = value_of(row, view.sort)
+        return value.casefold() if isinstance(value, str) else value
+
+    return sorted(known, key=key, reverse=not view.ascending) + unknown
+
+
+def _match(texts: "pa.Array[Any]", pattern: str) -> list[bool]:
+    try:
+        found: Any = pc.match_substring_regex(texts, f"(?:{pattern})", ignore_case=True)
+    except pa.ArrowInvalid as error:
+        reason = first_line(error).removeprefix("Invalid regular expression: ")
+        raise KnownError(
+            f"{pattern[:80]!r} is no regular expression that can be used here ({reason}). The "
+            "syntax is RE2's: no lookahead, no backreferences; commas stand between expressions."
+        ) from error
+    return list(found.to_pylist())

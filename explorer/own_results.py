@@ -1,0 +1,95 @@
+"""A person's own runs beside published results: each as if it were one more file of a source."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from explorer.outcome_matrix import Outcomes
+from explorer.text import text
+from scoring.errors import KnownError
+from scoring.pair_order import PairOrder
+from scoring.pair_results import PairResults
+from scoring.record import Run
+from scoring.result_files import LeftOut, printable
+from scoring.spec import ScoredPair
+
+_OUTCOMES = {"win": 1.0, "tie": 0.0, "loss": 0.0, "missing": np.nan}
+
+
+def with_runs(found: Outcomes, runs: Sequence[Run]) -> tuple[Outcomes, tuple[str, ...]]:
+    """Outcomes with those of a person's runs, and the names under which these models stand.
+
+    A run that cannot be read, or has no pair yet, is listed among what was left out. Give
+    `outcome_matrix` the order of pairs of the published results, if there are any.
+    """
+    taken = {result.model for result in found.results}
+    files, results, left_out = [], [], []
+    for run in runs:
+        file = f"runs/{run.id[:15]}"  # the whole id is permission to read it
+        try:
+            name = _name(run, taken)
+            results.append(results_of(run, name))
+        except KnownError as error:
+            left_out.append(LeftOut(file, str(error)))
+            continue
+        taken.add(name)
+        files.append(file)
+    added = replace(
+        found,
+        files=(*found.files, *files),
+        results=(*found.results, *results),
+        left_out=(*found.left_out, *left_out),
+    )
+    return added, tuple(result.model for result in results)
+
+
+def results_of(run: Run, name: str) -> PairResults:
+    """A run as the results of a file, in the order of the pairs that it was given.
+
+    name: of its model.
+
+    Raises:
+        KnownError: the run cannot be read, or has no pairs.
+    """
+    rows = _in_order(run)
+    if not rows:
+        raise KnownError("it has no outcomes yet")
+    subsets = tuple(dict.fromkeys(row.subset for row in rows))
+    place = {subset: at for at, subset in enumerate(subsets)}
+    return PairResults(
+        model=name,
+        model_type=None,
+        order=PairOrder(
+            subsets,
+            np.array([place[row.subset] for row in rows], np.int32),
+            [row.key.removeprefix(f"{row.subset}:") for row in rows],
+            [row.text_hash for row in rows],
+        ),
+        results=np.array([_OUTCOMES[row.outcome] for row in rows], np.float32),
+        equal=np.array([row.outcome == "tie" for row in rows], np.bool_),
+        scores_chosen=_rewards([row.chosen_reward for row in rows]),
+        scores_rejected=_rewards([row.rejected_reward for row in rows]),
+    )
+
+
+def _in_order(run: Run) -> list[ScoredPair]:
+    row_of = {row.key: row for row in run.rows()}
+    _, keys = run.plan()
+    return [row_of[key] for key in keys if key in row_of]
+
+
+def _rewards(rewards: list[float | None]) -> "np.ndarray[tuple[int], np.dtype[np.float32]]":
+    with np.errstate(over="ignore"):
+        single = np.array([np.nan if each is None else each for each in rewards]).astype(np.float32)
+    return np.where(np.isinf(single), np.float32(np.nan), single)
+
+
+def _name(run: Run, taken: set[str]) -> str:
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(run.started))
+    name = text("board.own_run", model=printable(run.facts.model), when=when)
+    number, unique = 2, name
+    while unique in taken:
+        unique, number = f"{name} {number}", number + 1
+    return unique

@@ -1,0 +1,224 @@
+"""How far a board's scores and ranks can be trusted.
+
+Joins outcomes and a rule to `explorer.statistics` and `explorer.tie_groups`, which say how.
+"""
+
+from collections.abc import Collection, Generator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.aggregate import Missing, Ties, settled
+from explorer.facets import Coded
+from explorer.outcome_matrix import OutcomeMatrix
+from explorer.rules import Rule
+from explorer.statistics import REPLICATES, Intervals, bootstrap
+from explorer.strata import Floats, Strata, Whole, benchmark_strata
+from explorer.tie_groups import group_numbers, tie_groups
+from scoring.interval import Interval
+from scoring.pair_order import PairOrder
+from scoring.results import plain_subset
+
+COMPOSITES = frozenset({"Ties"})
+"""Subsets whose accuracy is no mean over pairs; of them, outcomes say nothing."""
+SEED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Measuring:
+    """How far it is. doing: drawing pairs anew, or testing models against each other."""
+
+    doing: Literal["drawing", "testing"]
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUncertainty:
+    """Of one model; None where it cannot be said.
+
+    score: the overall score that the interval is of.
+    interval: 95 %, of the score. best, worst: of its rank among the ranked models.
+    tie_group: from 1.
+    sections, section_intervals, section_groups: the same by section.
+    """
+
+    score: float | None
+    interval: Interval | None
+    best: int | None
+    worst: int | None
+    tie_group: int | None
+    sections: dict[str, float | None]
+    section_intervals: dict[str, Interval | None]
+    section_groups: dict[str, int | None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Uncertainty:
+    """Of all models of an outcome matrix, in its order; NaN and 0 where it cannot be said.
+
+    ranked: models that have ranks and groups, the others have intervals alone.
+    score, low, high: (models,), 0 to 1; all NaN where the rule needs more than outcomes.
+    best, worst, group: (models,), from 1. Groups by the paired z test.
+    section_score, section_low, section_high: (sections, models).
+    section_group: (sections, models), by McNemar's exact test.
+    """
+
+    models: tuple[str, ...]
+    sections: tuple[str, ...]
+    ranked: NDArray[np.bool_]
+    score: Floats
+    low: Floats
+    high: Floats
+    best: Whole
+    worst: Whole
+    group: Whole
+    section_score: Floats
+    section_low: Floats
+    section_high: Floats
+    section_group: Whole
+
+    def by_model(self) -> dict[str, ModelUncertainty]:
+        """The same model by model, in plain numbers."""
+        return {model: self._of(place) for place, model in enumerate(self.models)}
+
+    def _of(self, place: int) -> ModelUncertainty:
+        at = range(len(self.sections))
+        return ModelUncertainty(
+            score=_number(self.score[place]),
+            interval=_interval(self.low[place], self.high[place]),
+            best=_place(self.best[place]),
+            worst=_place(self.worst[place]),
+            tie_group=_place(self.group[place]),
+            sections={self.sections[k]: _number(self.section_score[k, place]) for k in at},
+            section_intervals={
+                self.sections[k]: _interval(self.section_low[k, place], self.section_high[k, place])
+                for k in at
+            },
+            section_groups={self.sections[k]: _place(self.section_group[k, place]) for k in at},
+        )
+
+
+def subsets_by(rule: Rule, pairs: PairOrder) -> Coded:
+    """The subset of each pair under the name that the rule has for it.
+
+    >>> from explorer.rules import V2
+    >>> subsets_by(V2, PairOrder(("precise_if", "own"), np.zeros(1, np.int32))).names
+    ['Precise IF', 'own']
+    """
+    known = {plain_subset(subset): subset for subset in rule.subsets}
+    names = [known.get(plain_subset(name), name) for name in pairs.names]
+    if len(set(names)) < len(names):
+        names = list(pairs.names)
+    return Coded(names, pairs.codes)
+
+
+def strata_by(rule: Rule, pairs: PairOrder) -> Strata:
+    """The strata of these pairs; those of composites count nowhere.
+
+    The rule has weight: a section of which there are no pairs is left out.
+    """
+    sections: dict[str, dict[str, float]] = {
+        section: {subset: 0.0 if subset in COMPOSITES else weight for subset, weight in of.items()}
+        for section, of in rule.sections.items()
+    }
+    return benchmark_strata(subsets_by(rule, pairs), sections, dict(rule.weights))
+
+
+def measure(
+    outcomes: OutcomeMatrix,
+    rule: Rule,
+    *,
+    ties: Ties = "loss",
+    missing: Missing = "left out",
+    ranked: Collection[str] | None = None,
+    replicates: int = REPLICATES,
+) -> Generator[Measuring, None, Uncertainty]:
+    """Intervals, rank intervals and tie groups of every model, telling each step.
+
+    Args:
+        outcomes: of all models.
+        rule: how outcomes become a score. Where a subset of it is a composite, sections alone are
+            measured.
+        ties: as of `explorer.aggregate.settled`.
+        missing: likewise.
+        ranked: models that can be compared; the others have intervals alone. None for all that
+            have a score.
+        replicates: of the bootstrap.
+    """
+    groups = strata_by(rule, outcomes.pairs)
+    values = settled(outcomes.outcomes, outcomes.known_equal, ties, missing).astype(np.float64)
+    names = tuple(rule.sections)
+    total = 2 + len(names)
+    compared = np.array([ranked is None or model in ranked for model in outcomes.models], bool)
+    yield Measuring("drawing", 0, total)
+    found = blank(outcomes.models, names, compared)
+    whole = not COMPOSITES & set(rule.subsets)
+    for rows in (np.flatnonzero(compared), np.flatnonzero(~compared)):
+        if not len(rows):
+            continue
+        drawn = bootstrap(values[rows], groups, replicates, SEED)
+        if whole:
+            _put(drawn.overall, rows, found.score, found.low, found.high)
+            if compared[rows[0]]:
+                found.best[rows], found.worst[rows] = drawn.overall.best, drawn.overall.worst
+        for place, section in enumerate(drawn.sections):
+            _put(
+                section,
+                rows,
+                found.section_score[place],
+                found.section_low[place],
+                found.section_high[place],
+            )
+    rows = np.flatnonzero(compared)
+    yield Measuring("testing", 1, total)
+    if whole and len(rows):
+        found.group[rows] = group_numbers(tie_groups(values[rows], groups), len(rows))
+    for place in range(len(names)):
+        yield Measuring("testing", 2 + place, total)
+        if len(rows):
+            alone = groups.only(place)
+            alike = tie_groups(values[rows], alone, "mcnemar")
+            found.section_group[place, rows] = group_numbers(alike, len(rows))
+    yield Measuring("testing", total, total)
+    return found
+
+
+def blank(
+    models: tuple[str, ...], sections: tuple[str, ...], ranked: NDArray[np.bool_]
+) -> Uncertainty:
+    """Of models of which nothing is known yet."""
+    n, wide = len(models), (len(sections), len(models))
+    return Uncertainty(
+        models=models,
+        sections=sections,
+        ranked=ranked,
+        score=np.full(n, np.nan),
+        low=np.full(n, np.nan),
+        high=np.full(n, np.nan),
+        best=np.zeros(n, np.intp),
+        worst=np.zeros(n, np.intp),
+        group=np.zeros(n, np.intp),
+        section_score=np.full(wide, np.nan),
+        section_low=np.full(wide, np.nan),
+        section_high=np.full(wide, np.nan),
+        section_group=np.zeros(wide, np.intp),
+    )
+
+
+def _put(found: Intervals, rows: Whole, score: Floats, low: Floats, high: Floats) -> None:
+    score[rows], low[rows], high[rows] = found.score, found.low, found.high
+
+
+def _number(value: Any) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _interval(low: Any, high: Any) -> Interval | None:
+    return None if np.isnan(low) else Interval(float(low), float(high))
+
+
+def _place(value: Any) -> int | None:
+    return int(value) or None

@@ -1,0 +1,527 @@
+"""Result files of each pair are read once, kept, resumed, and put into one matrix."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from huggingface_hub import close_session, constants
+
+from explorer import outcome_cache
+from explorer.outcome_cache import OutcomeCache
+from explorer.outcome_matrix import (
+    Outcomes,
+    hashes_of,
+    is_reward_bench,
+    order_of,
+    outcome_matrix,
+    usual_order,
+)
+from explorer.outcome_sources import Folder, FolderSource, HubSource, Source, UploadedFiles
+from explorer.table import PairTable
+from scoring.hub import Hub, HubId
+from scoring.limits import Step
+from scoring.pair_results import PairResults, read_pair_results
+from tests.hub_server import HubServer, Repo
+
+SUBSETS = ["a", "a", "b", "b"]
+
+
+def result_file(model: str, results: list[float | None] | None = None, **other: Any) -> bytes:
+    """A small file as upstream writes them; a key with None is left out."""
+    values = {
+        "model": model,
+        "model_type": "DPO",
+        "subset": SUBSETS,
+        "id": [1, 2, 1, 2],
+        "results": results or [1, 0, 1, 0],
+        "scores_chosen": [[1.0], [2.0], [3.0], [4.0]],
+        "scores_rejected": [0.0, 3.0, 2.0, 4.0],
+        "text_chosen": ["long text"] * 4,
+        "text_rejected": ["long text"] * 4,
+        **other,
+    }
+    return json.dumps({key: value for key, value in values.items() if value is not None}).encode()
+
+
+def put(root: Path, files: Mapping[str, bytes], folder: str = "eval-set-scores") -> FolderSource:
+    for name, content in files.items():
+        path = root / folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return FolderSource(root)
+
+
+@dataclass
+class Done:
+    found: Outcomes
+    steps: list[Step]
+
+
+def finished(cache: OutcomeCache, source: Source, folder: Folder = "eval-set-scores") -> Done:
+    reading, steps = cache.read(source, folder), []
+    while True:
+        try:
+            steps.append(next(reading))
+        except StopIteration as end:
+            return Done(end.value, steps)
+
+
+def models(found: Outcomes) -> list[str]:
+    return [result.model for result in found.results]
+
+
+@pytest.fixture
+def read_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that were really read."""
+    names: list[str] = []
+
+    def read(path: Path, name: str) -> PairResults:
+        names.append(name)
+        return read_pair_results(path, name)
+
+    monkeypatch.setattr(outcome_cache, "read_pair_results", read)
+    return names
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> OutcomeCache:
+    return OutcomeCache(tmp_path / "home")
+
+
+def kept(tmp_path: Path) -> list[Path]:
+    return sorted((tmp_path / "home" / "outcomes").rglob("*.parquet"))
+
+
+ABC = {name: result_file(name.removesuffix(".json")) for name in ("a.json", "b.json", "c.json")}
+
+
+# Reading and keeping.
+
+
+def test_files_are_read_one_by_one_and_the_second_time_not_at_all(
+    tmp_path: Path, cache: OutcomeCache, read_files: list[str]
+) -> None:
+    source = put(tmp_path, ABC)
+    done = finished(cache, source)
+    assert done.steps == [Step("reading", number, 3) for number in range(4)]
+    assert models(done.found) == ["a", "b", "c"]
+    assert read_files == [f"eval-set-scores/{name}" for name in ABC]
+    again = finished(OutcomeCache(tmp_path / "home"), FolderSource(tmp_path))
+    assert again.steps == [Step("reading", 3, 3)]
+    assert len(read_files) == 3
+    for old, new in zip(done.found.results, again.found.results, strict=True):
+        assert (old.model, old.model_type, old.notes) == (new.model, new.model_type, new.notes)
+        assert old.order.names == new.order.names
+        assert old.order.ids == new.order.ids
+        np.testing.assert_array_equal(old.order.codes, new.order.codes)
+        for name in ("results", "equal", "scores_chosen", "scores_rejected"):
+            np.testing.assert_array_equal(getattr(old, name), getattr(new, name))
+            assert getattr(old, name).dtype == getattr(new, name).dtype
+
+
+def test_scores_of_the_second_benchmark_are_kept(tmp_path: Path, cache: OutcomeCache) -> None:
+    scores: dict[str, Any] = {
+        "scores": [[1.0, 2.0], [], [3.0], [None]],
+        "num_correct": [1, 1, 1, 1],
+        "id": None,
+    }
+    source = put(tmp_path, {"a.json": result_file("a", scores_chosen=None, **scores)})
+    for each in (cache, OutcomeCache(tmp_path / "home")):
+        (result,) = finished(each, source).found.results
+        assert result.scores is not None
+        assert result.scores.offsets.tolist() == [0, 2, 2, 3, 4]
+        assert result.scores.values.tolist()[:3] == [1.0, 2.0, 3.0]
+        assert result.num_correct is not None
+        assert result.num_correct.tolist() == [1, 1, 1, 1]
+        assert (result.order.ids, result.scores_chosen) == (None, None)
+
+
+def test_what_was_read_before_a_stop_is_kept(
+    tmp_path: Path, cache: OutcomeCache, read_files: list[str]
+) -> None:
+    source = put(tmp_path, ABC)
+    reading = cache.read(source)
+    assert [next(reading).done for _ in range(3)] == [0, 1, 2]
+    reading.close()
+    later = OutcomeCache(tmp_path / "home")
+    assert models(later.known(source)) == ["a", "b"]
+    assert finished(later, source).steps[0] == Step("reading", 2, 3)
+    assert len(read_files) == 3
+    assert len(kept(tmp_path)) == 1
+
+
+def test_only_a_file_that_changed_is_read_again(
+    tmp_path: Path, cache: OutcomeCache, read_files: list[str]
+) -> None:
+    source = put(tmp_path, ABC)
+    finished(cache, source)
+    put(tmp_path, {"b.json": result_file("b", [0, 0, 0, 0.5])})
+    (tmp_path / "eval-set-scores" / "c.json").unlink()
+    assert models(cache.known(source)) == ["a"]
+    for each in (cache, OutcomeCache(tmp_path / "home")):
+        found = finished(each, source).found
+        assert models(found) == ["a", "b"]
+        assert found.results[1].results.tolist() == [0, 0, 0, 0.5]
+    assert len(read_files) == 4
+
+
+def test_a_file_that_cannot_be_read_is_listed_and_not_read_again(
+    tmp_path: Path, cache: OutcomeCache, read_files: list[str]
+) -> None:
+    bad = {"x.json": b"{", "y.json": result_file("y", [2, 0, 0, 0]), "z.png": b""}
+    source = put(tmp_path, {**ABC, **bad})
+    for each in (cache, OutcomeCache(tmp_path / "home")):
+        found = finished(each, source).found
+        assert models(found) == ["a", "b", "c"]
+        assert [str(item).partition(" (")[0][:80] for item in found.left_out] == [
+            "eval-set-scores/x.json: it is no whole JSON: Expecting property name enclosed in",
+            "eval-set-scores/y.json: results, row 1: 2, not between 0 and 1",
+            "eval-set-scores/z.png: no JSON file",
+        ]
+    assert len(read_files) == 5
+
+
+def test_a_file_that_vanished_since_it_was_listed_is_listed_and_asked_for_again(
+    tmp_path: Path, cache: OutcomeCache
+) -> None:
+    source = put(tmp_path, ABC)
+    reading = cache.read(source)
+    next(reading)
+    lost = (tmp_path / "eval-set-scores" / "b.json").rename(tmp_path / "b.json")
+    *_, done = iter(reading)
+    assert done == Step("reading", 3, 3)
+    assert models(cache.known(source)) == ["a", "c"]
+    lost.rename(tmp_path / "eval-set-scores" / "b.json")
+    assert models(finished(cache, source).found) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "flipped", "other"])
+def test_a_broken_cache_is_ignored_and_made_anew(
+    damage: str, tmp_path: Path, cache: OutcomeCache, read_files: list[str]
+) -> None:
+    source = put(tmp_path, ABC)
+    finished(cache, source)
+    (part,) = kept(tmp_path)
+    content = part.read_bytes()
+    part.write_bytes(
+        {
+            "cut": content[: len(content) // 2],
+            "empty": b"",
+            "flipped": content[:40] + bytes([content[40] ^ 255]) + content[41:],
+            "other": b"PAR1 no table PAR1",
+        }[damage]
+    )
+    later = OutcomeCache(tmp_path / "home")
+    assert models(finished(later, source).found) == ["a", "b", "c"]
+    assert len(read_files) == 6
+    assert part not in kept(tmp_path)
+    assert models(OutcomeCache(tmp_path / "home").known(source)) == ["a", "b", "c"]
+
+
+def test_a_disk_that_refuses_costs_only_time(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("in the way")
+    source = put(tmp_path, ABC)
+    assert models(finished(OutcomeCache(tmp_path / "home"), source).found) == ["a", "b", "c"]
+
+
+def test_folders_and_sources_do_not_mix(tmp_path: Path, cache: OutcomeCache) -> None:
+    source = put(tmp_path / "one", ABC)
+    put(tmp_path / "one", {"d.json": result_file("d")}, "pref-sets-scores")
+    other = put(tmp_path / "two", {"e.json": result_file("e")})
+    assert models(finished(cache, source).found) == ["a", "b", "c"]
+    assert models(finished(cache, source, "pref-sets-scores").found) == ["d"]
+    assert models(finished(cache, other).found) == ["e"]
+    assert models(finished(cache, FolderSource(tmp_path / "three")).found) == []
+
+
+def test_uploaded_files_are_read_and_not_kept(tmp_path: Path, cache: OutcomeCache) -> None:
+    put(tmp_path, ABC)
+    name = "<b>my model</b>.json"
+    source = UploadedFiles({name: tmp_path / "eval-set-scores" / "a.json", "gone": tmp_path / "no"})
+    found = finished(cache, source).found
+    assert (found.files, models(found)) == ((name,), ["a"])
+    assert [str(item) for item in found.left_out] == [
+        "gone: it cannot be opened: No such file or directory"
+    ]
+    assert kept(tmp_path) == []
+
+
+def test_several_readers_share_the_work(
+    tmp_path: Path, cache: OutcomeCache, read_files: list[str]
+) -> None:
+    source = put(tmp_path, {f"{n:02}.json": result_file(f"m{n}") for n in range(30)})
+    found: list[Outcomes] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(finished(cache, source).found))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [len(each.results) for each in found] == [30] * 4
+    assert len(read_files) == 30
+
+
+def test_what_was_written_longest_ago_is_removed(
+    tmp_path: Path, cache: OutcomeCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outcome_cache, "_KEPT_ON_DISK", 2)
+    sources = [put(tmp_path / str(number), ABC) for number in range(3)]
+    for source in sources:
+        finished(cache, source)
+        time.sleep(0.02)
+    assert len(kept(tmp_path)) == 2
+    later = OutcomeCache(tmp_path / "home")
+    assert [len(later.known(source).results) for source in sources] == [0, 3, 3]
+
+
+# From the Hub.
+
+
+@pytest.fixture
+def repos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Repo]]:
+    """What a Hub serves; it may change while it is asked. No token may be sent."""
+    repos: dict[str, Repo] = {}
+    with HubServer(repos) as server:
+        monkeypatch.setattr(constants, "ENDPOINT", server.url)
+        template = server.url + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+        monkeypatch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", False)
+        monkeypatch.setenv("HF_TOKEN", "hf_secret")
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        close_session()
+        repos["datasets/allenai/reward-bench"] = Repo({"README.md": b""})  # the probe's
+        files = {f"eval-set-scores/org/{name}": content for name, content in ABC.items()}
+        files |= {"eval-set/org/a.json": b"{}", "eval-set-scores/chart.png": b"png"}
+        repos["datasets/org/results"] = Repo(files)
+        yield repos
+        assert {request.authorization for request in server.requests} <= {None}
+    close_session()
+
+
+def on_hub() -> HubSource:
+    hub = Hub()
+    return HubSource(hub.look(HubId("org/results"), "dataset", token=False), hub)
+
+
+def blobs(tmp_path: Path) -> list[Path]:
+    return [path for path in (tmp_path / "hub").rglob("blobs/*") if path.is_file()]
+
+
+def test_a_dataset_of_the_hub_is_fetched_file_by_file_and_only_outcomes_stay(
+    tmp_path: Path, repos: dict[str, Repo], cache: OutcomeCache
+) -> None:
+    found = finished(cache, on_hub()).found
+    assert models(found) == ["a", "b", "c"]
+    assert [str(item) for item in found.left_out] == ["eval-set-scores/chart.png: no JSON file"]
+    assert blobs(tmp_path) == []
+    again = finished(OutcomeCache(tmp_path / "home"), on_hub())
+    assert (models(again.found), again.steps) == (["a", "b", "c"], [Step("reading", 3, 3)])
+
+
+def test_a_file_that_was_in_the_hubs_cache_before_stays_there(
+    tmp_path: Path, repos: dict[str, Repo], cache: OutcomeCache
+) -> None:
+    hub = Hub()
+    listing = hub.look(HubId("org/results"), "dataset", token=False)
+    hub.fetch(listing, ["eval-set-scores/org/b.json"], token=False)
+    time.sleep(0.05)
+    finished(cache, HubSource(listing, hub))
+    assert [path.read_bytes() for path in blobs(tmp_path)] == [ABC["b.json"]]
+
+
+def test_a_new_revision_is_read_anew_and_the_old_one_stands(
+    repos: dict[str, Repo], cache: OutcomeCache
+) -> None:
+    before = on_hub()
+    finished(cache, before)
+    new = {"eval-set-scores/org/a.json": result_file("a", [0, 0, 0, 0])}
+    repos["datasets/org/results"] = Repo(new)
+    after = on_hub()
+    assert models(cache.known(after)) == []
+    assert finished(cache, after).found.results[0].results.tolist() == [0, 0, 0, 0]
+    assert models(finished(cache, before).found) == ["a", "b", "c"]
+
+
+def test_a_dataset_that_vanishes_between_two_reads_leaves_what_was_read(
+    repos: dict[str, Repo], cache: OutcomeCache
+) -> None:
+    more = {f"eval-set-scores/org/{name}.json": result_file(name) for name in "defgh"}
+    whole = repos["datasets/org/results"]
+    repos["datasets/org/results"] = Repo({**whole.files, **more})
+    reading = cache.read(on_hub())
+    assert [next(reading).done for _ in range(2)] == [0, 1]
+    del repos["datasets/org/results"]
+    steps = []
+    while True:
+        try:
+            steps.append(next(reading))
+        except StopIteration as end:
+            found = end.value
+            break
+    assert models(found) == ["a"]
+    reasons = {item.file[-6:]: item.reason for item in found.left_out}
+    assert "There is no public dataset 'org/results' on the Hub" in reasons["b.json"]
+    assert reasons["h.json"] == "not asked for, as 3 files before it could not be had"
+    assert len(reasons) == 8
+
+
+def test_one_file_that_the_hub_does_not_give_is_listed(
+    repos: dict[str, Repo], cache: OutcomeCache
+) -> None:
+    source = on_hub()
+    whole = repos["datasets/org/results"]
+    rest = {name: body for name, body in whole.files.items() if not name.endswith("/b.json")}
+
+    class Lossy(Repo):
+        commit = whole.commit
+
+    repos["datasets/org/results"] = Lossy(rest)
+    found = finished(cache, source).found
+    assert models(found) == ["a", "c"]
+    assert "eval-set-scores/org/b.json" in {item.file for item in found.left_out}
+
+
+# The matrix.
+
+
+def test_models_are_rows_and_pairs_columns(tmp_path: Path, cache: OutcomeCache) -> None:
+    other = {"subset": ["b", "b", "a", "a"], "id": [2, 1, 1, 2]}
+    files = {
+        "a.json": result_file("a"),
+        "b.json": result_file("b", [0.5, 1, None, 0], **other),
+        "c.json": result_file("c", id=None, scores_chosen=None),
+    }
+    matrix = outcome_matrix(finished(cache, put(tmp_path, files)).found)
+    assert (matrix.models, matrix.model_types) == (("a", "b", "c"), ("DPO",) * 3)
+    assert matrix.outcomes.dtype == np.float32
+    np.testing.assert_array_equal(
+        matrix.outcomes, [[1, 0, 1, 0], [np.nan, 0, 1, 0.5], [1, 0, 1, 0]]
+    )
+    assert matrix.known_equal.tolist() == [[False, False, False, True], [False, True, False, False],
+                                           [False] * 4]  # fmt: skip
+    assert matrix.chosen[0].tolist() == [1, 2, 3, 4]
+    assert np.isnan(matrix.chosen[2]).all()
+    assert matrix.how == ("position", "subset and id", "position")
+    assert [str(item) for item in matrix.left_out] == [
+        "eval-set-scores/b.json: 1 of its outcomes are null or NaN: missing, not lost"
+    ]
+
+
+def test_files_of_other_pairs_and_second_files_are_listed(
+    tmp_path: Path, cache: OutcomeCache
+) -> None:
+    part = {"subset": ["a"], "id": [1], "scores_chosen": None, "scores_rejected": None,
+            "text_chosen": None, "text_rejected": None}  # fmt: skip
+    files = {
+        "a.json": result_file("a"),
+        "again.json": result_file("a"),
+        "other.json": result_file("other", subset=["x"] * 4),
+        "part.json": result_file("part", [1], **part),
+        "z-part.json": result_file("a", [1], **part),
+    }
+    matrix = outcome_matrix(finished(cache, put(tmp_path, files)).found)
+    assert matrix.models == ("a", "part")
+    np.testing.assert_array_equal(matrix.outcomes[1], [1, np.nan, np.nan, np.nan])
+    reasons = {item.file.rpartition("/")[2]: (item.reason, item.whole) for item in matrix.left_out}
+    assert reasons["again.json"][0].startswith("also of a; eval-set-scores/a.json is taken")
+    assert reasons["other.json"][0].startswith("4 outcomes, and not in the order of the 4 pairs")
+    assert reasons["part.json"] == ("3 of 4 pairs have no outcome", False)
+    assert reasons["z-part.json"][0].endswith("is taken, which holds more")
+
+
+def test_without_files_the_matrix_is_empty() -> None:
+    assert usual_order(Outcomes()) is None
+    assert outcome_matrix(Outcomes()).outcomes.shape == (0, 0)
+
+
+def test_the_usual_order_is_that_of_most_files_and_knows_the_ids(
+    tmp_path: Path, cache: OutcomeCache
+) -> None:
+    files = {
+        "a.json": result_file("a", subset=["b", "b", "a", "a"]),
+        "b.json": result_file("b", id=None),
+        "c.json": result_file("c"),
+    }
+    order = usual_order(finished(cache, put(tmp_path, files)).found)
+    assert order is not None
+    assert [order.names[code] for code in order.codes] == SUBSETS
+    assert order.ids == ["1", "2", "1", "2"]
+
+
+def test_the_real_files_agree_with_the_real_table(
+    shared_data: Path, real: PairTable, cache: OutcomeCache
+) -> None:
+    source = FolderSource(shared_data / "reward-bench-results")
+    found = finished(cache, source).found
+    by_files = outcome_matrix(found)
+    by_table = outcome_matrix(found, order_of(real), lambda: hashes_of(real))
+    assert is_reward_bench(by_table.pairs)
+    assert by_files.outcomes.shape == (66, 2985)
+    assert (by_files.left_out, by_table.left_out) == ((), ())
+    np.testing.assert_array_equal(by_files.outcomes, by_table.outcomes)
+    names = np.array(by_files.pairs.names)[by_files.pairs.codes]
+    assert names.tolist() == real.subset_of_row.tolist()
+    for place in (0, 30, 65):
+        model = by_files.models[place]
+        aggregate = source_accuracies(shared_data, by_files.files[place])
+        assert aggregate["model"] == model
+        for subset in by_files.pairs.names:
+            mean = by_files.outcomes[place, names == subset].mean()
+            assert mean == pytest.approx(aggregate[subset], abs=1e-6)
+
+
+def source_accuracies(shared_data: Path, file: str) -> dict[str, Any]:
+    path = shared_data / "reward-bench-results" / file.replace("eval-set-scores", "eval-set")
+    values: dict[str, Any] = json.loads(path.read_bytes())
+    return values
+
+
+def test_outcomes_without_ids_and_order_find_the_real_pairs_by_their_texts(
+    tmp_path: Path, real: PairTable, cache: OutcomeCache
+) -> None:
+    rows = np.random.default_rng(0).permutation(len(real))[:500].tolist()
+    cells = [real.cells(row) for row in rows]
+    sides = {
+        f"text_{side}": [
+            [{"role": "user", "content": cell["prompt"]},
+             {"role": "assistant", "content": cell[side]}]
+            for cell in cells
+        ]
+        for side in ("chosen", "rejected")
+    }  # fmt: skip
+    content = json.dumps(
+        {"model": "m", "subset": [cell["subset"] for cell in cells], "results": [1] * 500, **sides}
+    )
+    found = finished(cache, put(tmp_path, {"m.json": content.encode()})).found
+    matrix = outcome_matrix(found, order_of(real), lambda: hashes_of(real))
+    assert matrix.how == ("text",)
+    assert np.flatnonzero(matrix.outcomes[0] == 1).tolist() == sorted(rows)
+
+
+def test_188_models_open_in_under_a_second_the_second_time(
+    shared_data: Path, tmp_path: Path
+) -> None:
+    scores = np.random.default_rng(0).normal(size=(2, 2985)).tolist()
+    paths = sorted((shared_data / "reward-bench-results" / "eval-set-scores").rglob("*.json"))
+    files = {}
+    for number in range(188):
+        values = json.loads(paths[number % len(paths)].read_bytes())
+        values["model"] += f"-{number // len(paths)}"
+        values |= {"scores_chosen": scores[0], "scores_rejected": scores[1]}
+        files[f"{values['model'].strip('/')}.json"] = json.dumps(values).encode()
+    source = put(tmp_path, files)
+    finished(OutcomeCache(tmp_path / "home"), source)
+    started = time.perf_counter()
+    matrix = outcome_matrix(finished(OutcomeCache(tmp_path / "home"), source).found)
+    seconds = time.perf_counter() - started
+    assert matrix.outcomes.shape == (188, 2985)
+    assert seconds < 1

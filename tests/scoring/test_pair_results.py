@@ -1,0 +1,398 @@
+"""Results of each pair: every variant is read, and each outcome finds its pair."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scoring.errors import KnownError
+from scoring.pair_order import PairOrder, align
+from scoring.pair_results import PairResults, read_pair_results
+from scoring.spec import text_hash
+from tests.conftest import ROOT
+
+Read = Callable[..., PairResults]
+SCORES = ROOT.parent / "shared" / "data" / "reward-bench-results" / "eval-set-scores"
+
+GOOD: dict[str, Any] = {
+    "model": "org/model",
+    "model_type": "Seq. Classifier",
+    "chat_template": "tulu",
+    "subset": ["a", "a", "b"],
+    "id": [1, 2, 1],
+    "results": [1, 0, 0.5],
+    "scores_chosen": [[1.5], [2.0], [0.25]],
+    "scores_rejected": [0.5, 2.0, 0.75],
+    "text_chosen": ["<user>p</user>c"] * 3,
+    "text_rejected": ["<user>p</user>r"] * 3,
+}
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """Reads a file with these contents: bytes, or `GOOD` with other values (None drops a key)."""
+
+    def read(content: bytes | None = None, /, name: str | None = None, **other: Any) -> PairResults:
+        path = tmp_path / "m.json"
+        values = {key: value for key, value in {**GOOD, **other}.items() if value is not None}
+        path.write_bytes(json.dumps(values).encode() if content is None else content)
+        return read_pair_results(path, name)
+
+    return read
+
+
+def messages(prompt: str, response: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": prompt}, {"role": "assistant", "content": response}]
+
+
+def order(subsets: str, ids: str | None = None, hashes: list[str] | None = None) -> PairOrder:
+    """Pairs written as one letter each: their subsets, and their ids."""
+    names = tuple(dict.fromkeys(subsets))
+    codes = np.array([names.index(name) for name in subsets], dtype=np.int32)
+    return PairOrder(names, codes, None if ids is None else list(ids), hashes)
+
+
+# Reading.
+
+
+def test_a_file_is_read_into_arrays(read: Read) -> None:
+    found = read()
+    assert (found.model, found.model_type) == ("org/model", "Seq. Classifier")
+    assert found.results.tolist() == [1.0, 0.0, 0.5]
+    assert found.results.dtype == np.float32
+    assert found.order.names == ("a", "b")
+    assert found.order.codes.tolist() == [0, 0, 1]
+    assert found.order.ids == ["1", "2", "1"]
+    assert found.order.hashes is None
+    assert found.scores_chosen is not None
+    assert found.scores_chosen.tolist() == [1.5, 2.0, 0.25]
+    assert found.equal.tolist() == [False, True, False]
+    assert (found.scores, found.num_correct, found.notes) == (None, None, ())
+
+
+def test_the_real_files_are_all_read(shared_data: Path) -> None:
+    table = pq.read_table(shared_data / "reward-bench" / "filtered.parquet").to_pydict()
+    for path in sorted((shared_data / "reward-bench-results" / "eval-set-scores").rglob("*.json")):
+        found = read_pair_results(path)
+        assert [found.order.names[code] for code in found.order.codes] == table["subset"]
+        assert found.order.ids == [str(each) for each in table["id"]]
+        assert set(found.results.tolist()) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("missing", [None, math.nan])
+def test_null_and_nan_are_missing_and_not_lost(missing: float | None, read: Read) -> None:
+    found = read(results=[1, missing, 0], scores_chosen=[1, missing, 2], scores_rejected=[1, 1, 1])
+    assert np.isnan(found.results).tolist() == [False, True, False]
+    assert found.equal.tolist() == [True, False, False]
+
+
+def test_custom_classifiers_give_truth_values(read: Read) -> None:
+    assert read(results=[True, False, [True]]).results.tolist() == [1, 0, 1]
+
+
+def test_scores_that_differ_only_beyond_single_precision_are_not_equal(read: Read) -> None:
+    found = read(scores_chosen=[1 + 1e-12, 1, 1], scores_rejected=[1, 1, 1])
+    assert found.equal.tolist() == [False, True, True]
+    assert found.scores_chosen is not None
+    assert found.scores_chosen.tolist() == [1, 1, 1]
+
+
+def test_an_infinite_score_is_missing_and_said(read: Read) -> None:
+    found = read(json.dumps(GOOD).replace("[1.5]", "1e400").replace("0.75", "-1e39").encode())
+    assert found.notes == (
+        "1 of scores_chosen are infinite and taken as missing",
+        "1 of scores_rejected are infinite and taken as missing",
+    )
+    assert found.scores_chosen is not None
+    assert np.isnan(found.scores_chosen).tolist() == [True, False, False]
+    assert found.results.tolist() == [1.0, 0.0, 0.5]
+
+
+def test_one_side_without_scores_has_no_ties(read: Read) -> None:
+    found = read(scores_rejected=None)
+    assert found.scores_rejected is None
+    assert not found.equal.any()
+
+
+@pytest.mark.parametrize(
+    ("ids", "read_as"),
+    [
+        (None, None),
+        ([1, None, 2], None),
+        ([1, True, 2], None),
+        ([1.0, 2.0, 3.0], ["1", "2", "3"]),
+        (["ref:1", "tied:1", 7], ["ref:1", "tied:1", "7"]),
+        (["x" * 2000, "y", "z"], None),
+    ],
+)
+def test_ids_are_text_or_none(ids: list[Any] | None, read_as: list[str] | None, read: Read) -> None:
+    assert read(id=ids).order.ids == read_as
+
+
+def test_upstreams_ref_free_dpo_is_told_by_the_files_name(read: Read) -> None:
+    found = read(name="eval-set-scores/org/model_ref_free.json", model_type="DPO", id=None)
+    assert (found.model, found.model_type) == ("org/model_ref_free", "DPO Ref. Free")
+
+
+def test_messages_are_hashed_as_the_table_hashes_its_texts(read: Read) -> None:
+    found = read(
+        text_chosen=[messages(f"p{row}", "c") for row in range(3)],
+        text_rejected=[messages(f"p{row}", "r") for row in range(3)],
+        prompt=["<templated>"] * 3,
+    )
+    assert found.order.hashes == [text_hash(f"p{row}", "c", "r") for row in range(3)]
+
+
+def test_texts_beside_their_prompt_are_hashed(read: Read) -> None:
+    found = read(text_chosen=["c"] * 3, text_rejected=["r"] * 3, prompt=["p", None, "q"])
+    assert found.order.hashes == [text_hash("p", "c", "r"), "", text_hash("q", "c", "r")]
+
+
+def test_the_second_benchmark_has_lists_of_scores(read: Read) -> None:
+    scores = [[1.0, [0.5], None], [], [3]]
+    found = read(
+        scores_chosen=None, scores_rejected=None, scores=scores, num_correct=[1, 2, 3], id=None
+    )
+    assert found.scores is not None
+    assert found.scores.offsets.tolist() == [0, 3, 3, 4]
+    assert found.scores.row(0)[:2].tolist() == [1.0, 0.5]
+    assert np.isnan(found.scores.row(0)[2])
+    assert (len(found.scores), found.scores.row(1).tolist()) == (3, [])
+    assert found.num_correct is not None
+    assert found.num_correct.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"results": None}, "it has no list of results of each pair"),
+        ({"results": "1, 0"}, "it has no list of results of each pair"),
+        ({"results": []}, "it has no outcomes"),
+        ({"results": [1, 0]}, "has 3 rows, but there are 2 results"),
+        ({"results": [1, 0, 2]}, "results, row 3: 2, not between 0 and 1"),
+        ({"results": [1, 0, -0.1]}, "results, row 3: -0.1, not between 0 and 1"),
+        ({"results": [1, 0, "1"]}, "results, row 3: text, must be a number"),
+        ({"results": [1, 0, {}]}, "results, row 3: "),
+        ({"results": [1, 0, 10**400]}, "results: a number too large"),
+        ({"results": [1, 0, [1, 0]]}, "results, row 3: a list of 2, must be 1"),
+        ({"results": [1, 0, []]}, "results, row 3: a list of 0, must be 1"),
+        ({"scores_chosen": [1, 2]}, "scores_chosen has 2 rows, but there are 3 results"),
+        ({"scores_chosen": [1, 2, [1, 2]]}, "scores_chosen, row 3: a list of 2, must be 1"),
+        ({"scores_chosen": 5}, "scores_chosen is a number, must be a list"),
+        ({"scores": [[1, [1, 2]], [], []]}, "scores, row 2: a list of 2, must be 1"),
+        ({"num_correct": [1, 1.5, 1]}, "num_correct, row 2: 1.5, must be a count"),
+        ({"num_correct": [1, -1, 1]}, "num_correct, row 2: -1, must be a count"),
+        ({"text_chosen": ["c"]}, "text_chosen has 1 rows, but there are 3 results"),
+        ({"subset": None}, "it does not say of which subset each pair is"),
+        ({"subset": ["a", 5, "b"]}, "subset, row 2: "),
+        ({"subset": ["a", "x" * 2000, "b"]}, "subset, row 2: text, must be a short text"),
+        ({"subset": ["\ud800", "\udfff", "b"]}, "differ in nothing that can be shown"),
+        ({"model": None}, "it names no model"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_reason(
+    changes: dict[str, Any], said: str, read: Read
+) -> None:
+    values = {key: value for key, value in {**GOOD, **changes}.items() if value is not None}
+    with pytest.raises(KnownError, match=said):
+        read(json.dumps(values).encode())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b"5", b"\x89PNG\r\n", b"\xff\xfe", b"[" * 100_000, b'{"a":1,"a":2}'],
+)
+def test_what_is_no_object_is_refused(content: bytes, read: Read) -> None:
+    with pytest.raises(KnownError):
+        read(content)
+
+
+def test_a_file_that_is_gone_is_refused_without_its_path(tmp_path: Path) -> None:
+    with pytest.raises(KnownError, match=r"^it cannot be opened: No such file or directory$"):
+        read_pair_results(tmp_path / "secret" / "m.json")
+
+
+# Aligning.
+
+
+def test_by_position_where_the_subsets_are_in_the_same_order() -> None:
+    alignment = align(order("aab"), order("aab", "123"))
+    assert (alignment.how, alignment.rows.tolist()) == ("position", [0, 1, 2])
+    assert (alignment.unmatched, alignment.missing) == (0, 0)
+
+
+def test_ids_that_are_others_do_not_matter_by_position() -> None:
+    assert align(order("aab", "xyz"), order("aab", "123")).how == "position"
+
+
+def test_the_same_ids_in_another_order_are_followed() -> None:
+    alignment = align(order("aab", "213"), order("aab", "123"))
+    assert (alignment.how, alignment.rows.tolist()) == ("subset and id", [1, 0, 2])
+
+
+def test_by_subset_and_id_where_the_order_differs() -> None:
+    alignment = align(order("baac", "1219"), order("aab", "121"))
+    assert alignment.rows.tolist() == [2, 1, 0]
+    assert (alignment.how, alignment.unmatched, alignment.missing) == ("subset and id", 1, 0)
+
+
+def test_a_file_that_lacks_a_pair_is_aligned_by_its_ids() -> None:
+    alignment = align(order("aa", "13"), order("aaa", "123"))
+    assert alignment.rows.tolist() == [0, -1, 1]
+    assert (alignment.unmatched, alignment.missing) == (0, 1)
+
+
+def test_the_same_id_in_two_subsets_is_of_two_pairs() -> None:
+    alignment = align(order("ba", "77"), order("ab", "77"))
+    assert (alignment.how, alignment.rows.tolist()) == ("subset and id", [1, 0])
+
+
+def test_by_text_where_ids_are_missing_or_not_unique() -> None:
+    for ids in (None, "11"):
+        found = order("ab", ids, ["h2", "h1"])
+        alignment = align(found, order("ba", "34"), lambda: ["h1", "h2"])
+        assert (alignment.how, alignment.rows.tolist()) == ("text", [1, 0])
+
+
+def test_pairs_of_equal_texts_stay_apart() -> None:
+    found = order("aab", None, ["same", "same", ""])
+    alignment = align(found, order("baa", hashes=["x", "same", "same"]))
+    assert alignment.rows.tolist() == [-1, 0, 1]
+    assert (alignment.unmatched, alignment.missing) == (1, 1)
+
+
+def test_hashes_are_not_asked_for_where_they_are_not_needed() -> None:
+    asked: list[int] = []
+
+    def hashes() -> list[str]:
+        asked.append(1)
+        return []
+
+    align(order("ab", None, ["1", "2"]), order("ab"), hashes)
+    align(order("ba", "12", ["1", "2"]), order("ab", "21"), hashes)
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    "found",
+    [order("ab"), order("xy", "12"), order("aaaaaa", "123456"), order("ba", None, ["1", "2"])],
+)
+def test_outcomes_of_other_pairs_are_refused(found: PairOrder) -> None:
+    with pytest.raises(KnownError, match="recognised by subset and id or by text"):
+        align(found, order("aab", "129"))
+
+
+def test_the_second_benchmark_goes_by_position_alone() -> None:
+    def second(*names: str, ids: str) -> PairOrder:
+        return PairOrder(names, np.arange(len(names), dtype=np.int32), list(ids))
+
+    pairs = second("Ties", "Precise IF", ids="12")
+    alignment = align(second("ties", "precise_if", ids="99"), pairs)
+    assert alignment.how == "position"
+    with pytest.raises(KnownError, match="ids of RewardBench 2 are no help"):
+        align(second("Precise IF", "Ties", ids="21"), pairs)
+
+
+def test_2984_outcomes_are_aligned_by_id_or_refused(shared_data: Path, tmp_path: Path) -> None:
+    values = json.loads(next(SCORES.rglob("*.json")).read_bytes())
+    path = tmp_path / "m.json"
+
+    def cut(*names: str) -> PairOrder:
+        kept = {key: value[:-1] if key in names else value for key, value in values.items()}
+        path.write_text(json.dumps(kept))
+        return read_pair_results(path).order
+
+    path.write_text(json.dumps(values))
+    whole = read_pair_results(path).order
+    with pytest.raises(KnownError, match="has 2,985 rows, but there are 2,984 results"):
+        cut("results")
+    part = cut("results", "subset", "id")
+    alignment = align(part, whole)
+    assert (alignment.how, alignment.missing, alignment.unmatched) == ("subset and id", 1, 0)
+    with pytest.raises(KnownError, match="2,984 outcomes, and not in the order of the 2,985 pairs"):
+        align(PairOrder(part.names, part.codes), whole)
+
+
+@given(st.permutations(range(8)), st.sets(st.integers(0, 7), max_size=4))
+def test_any_order_and_any_gaps_find_the_same_pairs(places: list[int], gone: set[int]) -> None:
+    subsets, ids = "aabbccdd", "12121234"
+    kept = [place for place in places if place not in gone]
+    found = order("".join(subsets[p] for p in kept), "".join(ids[p] for p in kept))
+    rows = align(found, order(subsets, ids)).rows
+    assert [kept[row] if row >= 0 else -1 for row in rows] == [
+        -1 if place in gone else place for place in range(8)
+    ]
+
+
+# Fuzz.
+
+
+def real_files() -> list[dict[str, Any]]:
+    """Two real files cut to a few rows, and one with all that upstream writes."""
+    found: list[dict[str, Any]] = [
+        GOOD,
+        {**GOOD, "scores": [[1.0], [2], []], "num_correct": [1] * 3},
+    ]
+    for path in sorted(SCORES.rglob("*.json"))[:2]:
+        values = json.loads(path.read_bytes())
+        few = {
+            key: value[:20] if isinstance(value, list) else value for key, value in values.items()
+        }
+        few["text_chosen"] = few["text_rejected"] = [messages("p", "x")] * 20
+        found.append(few)
+    return found
+
+
+ODD: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**400), 10**400)
+    | st.floats()
+    | st.text(st.characters(), max_size=10),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["role", "content", "user"]) | st.text(), inner)
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data(), values=st.sampled_from(real_files()))
+def test_a_mutated_file_raises_nothing_but_a_known_error(
+    data: st.DataObject, values: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    values = {
+        key: list(value) if isinstance(value, list) else value for key, value in values.items()
+    }
+    keys = st.sampled_from(sorted(values))
+    for key in data.draw(st.lists(keys, max_size=2)):
+        values.pop(key, None)
+    for key in data.draw(st.lists(keys, max_size=2)):
+        values[key] = data.draw(ODD)
+    for key, place in data.draw(st.lists(st.tuples(keys, st.integers(0, 19)), max_size=3)):
+        column = values.get(key)
+        if isinstance(column, list) and column:
+            column[place % len(column)] = data.draw(ODD)
+    content = json.dumps(values).encode()
+    if data.draw(st.booleans()):
+        content = content[: data.draw(st.integers(0, len(content)))]
+    path = tmp_path_factory.mktemp("mutated") / "m.json"
+    path.write_bytes(content)
+    try:
+        found = read_pair_results(path)
+    except KnownError as error:
+        str(error).encode()
+        return
+    assert len(found.results) == len(found.order) == len(found.equal)
+    assert not (found.results < 0).any()
+    assert not (found.results > 1).any()
+    "".join((found.model, *found.order.names, *(found.order.ids or ()))).encode()
+    assert align(found.order, found.order).missing == 0
