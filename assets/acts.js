@@ -1,6 +1,6 @@
 // What is pressed in HTML that the server wrote becomes an event of its part's relay, one at a time.
 (() => {
-  const WAIT = 15000;
+  const WAIT = 60000;
   const kept = new Map([["facets", innerWidth > 900]]);
 
   const next = (part) => {
@@ -12,13 +12,20 @@
     part.explorerSend(act);
   };
 
-  // Of acts that wait, a later one of the same name and field replaces an earlier one.
+  // Of acts that wait, steps are added up, and a later one that says all anew replaces an earlier.
   const send = (part, name, sent) => {
     if (!part?.explorerSend) return;
-    const same = (act) => act.act === name && name !== "step"
-      && Object.keys(act.sent).join() === Object.keys(sent).join() && act.sent.facet === sent.facet;
-    part.explorerQueue = (part.explorerQueue || []).filter((act) => !same(act));
-    part.explorerQueue.push({ act: name, sent });
+    const waiting = part.explorerQueue ||= [];
+    const last = waiting.at(-1);
+    if (["step", "turn"].includes(name) && last?.act === name) {
+      last.sent = { value: last.sent.value + sent.value };
+    } else {
+      const says = (act) => `${act.act} ${act.sent.facet} ${Object.keys(act.sent)}`;
+      const anew = ["pick", "search", "chart"].includes(name);
+      const same = waiting.findIndex((act) => anew && says(act) === says({ act: name, sent }));
+      if (same >= 0) waiting.splice(same, 1);
+      waiting.push({ act: name, sent });
+    }
     if (!part.explorerBusy) next(part);
   };
 
@@ -48,10 +55,14 @@
     const goto = event.target.closest(".goto[data-key]");
     if (goto) { send(goto.closest(".relayed"), "goto", { value: goto.dataset.key }); return; }
     const element = event.target.closest("[data-act]");
-    if (element && !isField(element) && !getSelection().toString()) sendOf(element);
+    const marking = element?.matches("tr") && getSelection().containsNode(element, true)
+      && getSelection().toString();
+    if (element && !isField(element) && !marking) sendOf(element);
   });
   document.addEventListener("change", (event) => {
-    if (event.target.matches("[data-act]") && event.target.type !== "search") sendOf(event.target);
+    if (!event.target.matches("[data-act]") || event.target.type === "search") return;
+    sendOf(event.target);
+    if (event.target.type === "text") event.target.blur();
   });
   document.addEventListener("input", (event) => {
     if (event.target.matches("[data-act][type=search]")) sendOf(event.target);
@@ -90,7 +101,7 @@
       const top = kept.get(element.dataset.keepScroll);
       if (top && element.scrollTop !== top) element.scrollTop = top;
     }
-    if (focused && document.activeElement === document.body) {
+    if (focused && document.hasFocus() && document.activeElement === document.body) {
       [...document.querySelectorAll("[data-act]")].find((each) => name(each) === focused)
         ?.focus({ preventScroll: true });
     }
@@ -139,10 +150,12 @@
   const write = () => {
     const parts = [tab === "browse" ? "" : `tab=${tab}`, addresses.get(tab)];
     const query = parts.filter(Boolean).join("&");
-    history.replaceState(history.state, "", query ? `?${query}` : location.pathname);
-    if (window.parent !== window) {
-      window.parent.postMessage({ queryString: query, hash: "" }, "https://huggingface.co");
-    }
+    try {
+      history.replaceState(history.state, "", query ? `?${query}` : location.pathname);
+      if (window.parent !== window) {
+        window.parent.postMessage({ queryString: query, hash: "" }, "https://huggingface.co");
+      }
+    } catch { /* some browsers refuse many changes of the address in a short time */ }
   };
   const turn = (opened) => {
     tab = opened;
@@ -159,16 +172,18 @@
     setField(part, "case", params.get("case"));
     return [];
   };
-  const done = (id, query) => {
+  const wrote = (id, query) => {
     const part = document.getElementById(id);
-    if (!part) return [];
-    if (typeof query === "string") {
-      const waits = (part.explorerQueue || []).some((act) => act.act === "search");
-      if (!waits) fill(id, query);
-      addresses.set(id, query);
-      if (id === tab) write();
-    }
-    next(Object.assign(part, { explorerQueue: part.explorerQueue || [] }));
+    if (!part || typeof query !== "string") return [];
+    addresses.set(id, query);
+    if (!(part.explorerQueue || []).some((act) => act.act === "search")) fill(id, query);
+    if (id === tab) write();
+    return [];
+  };
+  const done = (id, query) => {
+    wrote(id, query);
+    const part = document.getElementById(id);
+    if (part) next(part);
     return [];
   };
 
@@ -203,5 +218,5 @@
     }
   });
 
-  window.explorer = { fill, refused, done, turn };
+  window.explorer = { fill, wrote, refused, done, turn };
 })

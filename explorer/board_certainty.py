@@ -84,18 +84,21 @@ def _certainty(
     row: Standing, of: ModelUncertainty | None, unpaired: "_Unpaired", compared: bool
 ) -> Certainty:
     found = row.counted
-    intervals = {name: unpaired.of_section(found, name) for name in found.sections}
+    alone, intervals = unpaired.of(found)
     groups: dict[str, int | None] = dict.fromkeys(found.sections)
     if of is None or not row.by_pairs:
-        overall = unpaired.of_score(found)
-        return Certainty(overall, False, None, None, None, intervals, groups)
+        return Certainty(alone, False, None, None, None, intervals, groups)
     for name, score in found.sections.items():
         if _equal(of.sections.get(name), score):
             intervals[name] = of.section_intervals[name] or intervals[name]
             groups[name] = of.section_groups[name] if compared else None
-    paired = _equal(of.score, found.score) and of.interval is not None
+    lacking = any(
+        score is not None and of.sections.get(name) is None
+        for name, score in found.sections.items()
+    )
+    paired = not lacking and of.interval is not None and _equal(of.score, found.score)
     if not (paired and compared):
-        overall = of.interval if paired else unpaired.of_score(found)
+        overall = of.interval if paired else alone
         return Certainty(overall, paired, None, None, None, intervals, groups)
     return Certainty(of.interval, True, of.best, of.worst, of.tie_group, intervals, groups)
 
@@ -134,17 +137,19 @@ class _Unpaired:
         )
         alone = {name: groups.only(place) for place, name in enumerate(rule.sections)}
         self._groups = {"": groups, **alone}
+        self._subsets = rule.subsets
+        self._proportions = [
+            name for name, subsets in rule.sections.items() if not COMPOSITES & set(subsets)
+        ]
         self._interval = lru_cache(maxsize=100_000)(self._compute)
 
-    def of_score(self, found: Aggregated) -> Interval | None:
-        """Of the overall score."""
-        return self._interval(found.score, "", self._counts(found))
-
-    def of_section(self, found: Aggregated, section: str) -> Interval | None:
-        """Of one section; a composite is no proportion."""
-        if COMPOSITES & set(self._rule.sections[section]):
-            return None
-        return self._interval(found.sections[section], section, self._counts(found))
+    def of(self, found: Aggregated) -> tuple[Interval | None, dict[str, Interval | None]]:
+        """Of the overall score and of each section; a composite is no proportion."""
+        counts = self._counts(found)
+        sections = dict.fromkeys(found.sections) | {
+            name: self._interval(found.sections[name], name, counts) for name in self._proportions
+        }
+        return self._interval(found.score, "", counts), sections
 
     def _counts(self, found: Aggregated) -> tuple[int, ...]:
         return tuple(
@@ -153,7 +158,7 @@ class _Unpaired:
             else found.counts[subset].n
             if subset in found.counts
             else self._rule.pairs[subset]
-            for subset in self._rule.subsets
+            for subset in self._subsets
         )
 
     def _compute(

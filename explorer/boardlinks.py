@@ -22,10 +22,10 @@ from explorer.boardview import (
     TIES,
     BoardView,
     checked_pins,
-    checked_search,
     in_order,
     some_of,
 )
+from explorer.name_search import checked_search
 from explorer.query_strings import IGNORED, as_dropped, one_of, parts_of, told, written, yes
 from scoring.errors import KnownError, shown
 
@@ -72,34 +72,28 @@ def decode_board(query_string: object, others: Collection[str] = ()) -> DecodedB
 
 
 def _parts(view: BoardView) -> Iterator[tuple[str, str]]:
-    fresh = BoardView()
-    single: list[tuple[str, object, object]] = [
-        ("board", view.benchmark, fresh.benchmark),
-        ("table", view.table, fresh.table),
-        ("models", view.search, fresh.search),
-    ]
-    yield from ((name, str(value)) for name, value, usual in single if value != usual)
-    yield from (("type", each) for each in view.types)
-    if view.prior_sets:
-        yield "prior", "1"
-    single = [
-        ("rule", view.rule, fresh.rule),
-        ("ties", view.ties, fresh.ties),
-        ("missing", view.missing, fresh.missing),
-        ("by", _order(view), ""),
-    ]
-    yield from ((name, str(value)) for name, value, usual in single if value != usual)
-    yield from (("hide", each) for each in view.hidden)
-    yield from (("pin", each) for each in view.pins)
-    if view.digits != fresh.digits:
-        yield "digits", str(view.digits)
-    if not view.own:
-        yield "without-own", "1"
+    usual = BoardView()
+    several: dict[str, tuple[str, ...]] = {
+        "board": (view.benchmark,) if view.benchmark != usual.benchmark else (),
+        "table": (view.table,) if view.table != usual.table else (),
+        "models": (view.search,) if view.search else (),
+        "type": view.types,
+        "prior": ("1",) if view.prior_sets else (),
+        "rule": (view.rule,) if view.rule != usual.rule else (),
+        "ties": (view.ties,) if view.ties != usual.ties else (),
+        "missing": (view.missing,) if view.missing != usual.missing else (),
+        "by": (_order(view),) if view.sort else (),
+        "hide": view.hidden,
+        "pin": view.pins,
+        "digits": (str(view.digits),) if view.digits != usual.digits else (),
+        "without-own": () if view.own else ("1",),
+    }
+    yield from ((name, value) for name, values in several.items() for value in values)
 
 
 def _order(view: BoardView) -> str:
     """`-Chat` with the highest first, as lengths are written in links of the Browse tab."""
-    return view.sort if view.ascending or not view.sort else f"-{view.sort}"
+    return view.sort if view.ascending else f"-{view.sort}"
 
 
 def _by(view: BoardView, value: str) -> BoardView:
@@ -128,9 +122,7 @@ _READ: dict[str, Callable[[BoardView, str], BoardView]] = {
     "by": _by,
     "hide": _hide,
     "pin": lambda view, value: replace(view, pins=checked_pins((*view.pins, value))),
-    "digits": lambda view, value: replace(
-        view, digits=int(one_of(tuple(map(str, DIGITS)), value))
-    ),
+    "digits": lambda view, value: replace(view, digits=int(one_of(tuple(map(str, DIGITS)), value))),
     "without-own": lambda view, value: replace(view, own=not yes(value)),
 }
 BOARD_NAMES = frozenset(_READ)

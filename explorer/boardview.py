@@ -4,16 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar, get_args
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from explorer.aggregate import Missing, Ties
 from explorer.boards import Board, BoardRow
+from explorer.name_search import checked_search, matching_names
 from explorer.rules import PRIOR, PRIOR_PAIRS, V2_PAIRS, RuleName
-from explorer.search import LONGEST_QUERY
 from scoring.benchmark import SECTIONS, SUBSETS
 from scoring.errors import KnownError, shown
-from scoring.hub import first_line
 from scoring.result_files import LONGEST_NAME
 
 Benchmark = Literal["v1", "v2"]
@@ -148,48 +144,6 @@ def value_of(row: BoardRow, column: str) -> str | float | None:
     return row.sections[column] if column in row.sections else row.subsets.get(column)
 
 
-def matching_names(names: Sequence[str], search: str) -> list[bool]:
-    """Whether each name matches one of the expressions, upper or lower case.
-
-    RE2 does it, whose time grows with the names alone. An empty search matches all.
-
-    Raises:
-        KnownError: an expression that cannot be used, by name.
-
-    >>> matching_names(["a/Llama-3", "b/gemma", "c/phi"], "llama , ^b/")
-    [True, True, False]
-    """
-    parts = [part.strip() for part in search.split(",") if part.strip()]
-    if not parts:
-        return [True] * len(names)
-    for part in parts:
-        _match(pa.array([""], pa.large_string()), part)
-    pattern = "|".join(f"(?:{part})" for part in parts)
-    texts = [name.encode("utf-8", "replace").decode("utf-8") for name in names]
-    return [bool(yes) for yes in _match(pa.array(texts, pa.large_string()), pattern)]
-
-
-def checked_search(value: object) -> str:
-    """A search from a value that anybody may have sent.
-
-    Raises:
-        KnownError: no text, too long, or an expression that cannot be used.
-
-    >>> checked_search(" llama,8b ")
-    'llama,8b'
-    """
-    if value is not None and not isinstance(value, str):
-        raise KnownError(f"A search must be text, not {type(value).__name__}.")
-    # A lone surrogate, which JSON lets through, is in no name that was loaded.
-    found = (value or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
-    if len(found) > LONGEST_QUERY:
-        raise KnownError(
-            f"A search may have {LONGEST_QUERY} characters; this one has {len(found):,}."
-        )
-    matching_names([], found)
-    return found
-
-
 def move_board(view: BoardView, act: str, sent: Mapping[str, Any]) -> BoardView:
     """The view after an act of a person.
 
@@ -312,24 +266,11 @@ def _sorted(rows: list[BoardRow], view: BoardView) -> list[BoardRow]:
     """In the view's order; those that have nothing there come last in either direction."""
     if not view.sort:
         return rows
-    known, unknown = [], []
-    for row in rows:
-        (unknown if value_of(row, view.sort) is None else known).append(row)
+    known = [row for row in rows if value_of(row, view.sort) is not None]
+    unknown = [row for row in rows if value_of(row, view.sort) is None]
 
     def key(row: BoardRow) -> Any:
         value = value_of(row, view.sort)
         return value.casefold() if isinstance(value, str) else value
 
     return sorted(known, key=key, reverse=not view.ascending) + unknown
-
-
-def _match(texts: "pa.Array[Any]", pattern: str) -> list[bool]:
-    try:
-        found: Any = pc.match_substring_regex(texts, f"(?:{pattern})", ignore_case=True)
-    except pa.ArrowInvalid as error:
-        reason = first_line(error).removeprefix("Invalid regular expression: ")
-        raise KnownError(
-            f"{pattern[:80]!r} is no regular expression that can be used here ({reason}). The "
-            "syntax is RE2's: no lookahead, no backreferences; commas stand between expressions."
-        ) from error
-    return list(found.to_pylist())

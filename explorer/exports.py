@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from explorer.sheets import cell
 from explorer.table import PairTable, Rows
 from scoring.errors import KnownError, shown
 from scoring.hub import first_line
@@ -50,10 +51,6 @@ _TEXTS = pa.list_(pa.string())
 _NUMBER = r"\A(?:0|[1-9][0-9]{0,17})\z"
 _SHEET_COLUMNS = ("key", "subset", "id", "prompt", "chosen", "rejected")
 _FURTHER = {"further_chosen": "chosen", "further_rejected": "rejected"}
-_FORMULA = re.compile(
-    r"[\t\r]|[\s\x00-\x1f\x7f-\x9f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*[=+\-@＝＋－＠]"
-)
-_PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}
 
 Row = Mapping[str, Any]
 Write = Callable[[pa.Table], None]
@@ -243,7 +240,7 @@ def _csv(path: Path, layout: _Layout, _: str) -> Iterator[Write]:
             for row in batch.to_pylist():
                 texts = [row[name] for name in columns]
                 texts += [_further(row, side) for side in further.values()]
-                writer.writerow([_cell(text) for text in texts])
+                writer.writerow([cell(text) for text in texts])
 
         yield write
 
@@ -251,17 +248,6 @@ def _csv(path: Path, layout: _Layout, _: str) -> Iterator[Write]:
 def _further(row: Row, side: str) -> str:
     """A side's further responses to read, each below its model."""
     return "\n\n".join(f"[{model}]\n{text}" for text, model in _responses(row, side)[1:])
-
-
-def _cell(text: str) -> str:
-    """A text that no spreadsheet runs and every reader of CSV takes.
-
-    Formulas are those of OWASP's page on CSV injection, also behind whitespace and what is unseen.
-
-    >>> _cell("=1+1"), _cell(" ＠x"), _cell("1 - 1"), _cell("a" + chr(0))
-    ("'=1+1", "' ＠x", '1 - 1', 'a␀')
-    """
-    return ("'" if _FORMULA.match(text) else "") + text.translate(_PICTURES)
 
 
 _WRITERS: dict[Format, Callable[[Path, _Layout, str], AbstractContextManager[Write]]] = {

@@ -94,11 +94,25 @@ class Library:
         table = self.find(item_id)
         return self.shelf.get(None) if table is None else table
 
+    def here(self, item_id: str) -> PairTable:
+        """The table with that id, the best one for "".
+
+        Raises:
+            KnownError: it is not here, or not any more.
+        """
+        table = self.find(item_id) if item_id else self.shelf.get(None)
+        if table is None:
+            raise KnownError(
+                f"{shown(item_id)} is not in memory any more: others were opened since. "
+                "Choose it again."
+            )
+        return table
+
     def all(self) -> list[PairTable]:
         """Everything that everybody may be shown: no uploaded file, whose id is the permission."""
         with self._lock:
             opened = [table for table in self._opened.values() if table.source.kind != "file"]
-        tables = {table.id: table for table in (*self.shelf.all(), *opened)}
+        tables = {table.id: table for table in (*self.shelf.all(), self._demo, *opened)}
         return list(tables.values())
 
     def open(self, wanted: object, tell: Tell = tell_nobody) -> PairTable:

@@ -145,18 +145,26 @@ def model_url(name: str) -> str | None:
 
 
 def read_snapshot(path: Path = SNAPSHOT) -> Results:
-    """The bundled published figures: subsets of RewardBench, and prior sets where they are."""
+    """The bundled published figures: subsets of RewardBench, and prior sets where they are.
+
+    Where the paper has prior sets of a model but prints no mean of them, its average is without
+    them; so is the model here.
+    """
     with path.open(encoding="utf-8", newline="") as file:
         table = list(csv.DictReader(line for line in file if not line.startswith("#")))
     found = []
     kinds: tuple[tuple[Benchmark, Sequence[str]], ...] = (("v1", SUBSETS), ("prior", PRIOR_SETS))
+    left_out = []
     for row in table:
         for benchmark, names in kinds:
             accuracies = {name: float(row[name]) / 100 for name in names if row.get(name)}
-            if accuracies:
+            if benchmark == "prior" and accuracies and not row["printed_prior_sets"]:
+                left_out.append(LeftOut(path.name, _unprinted(row["model"]), whole=False))
+            elif accuracies:
                 kind = row["model_type"] or None
                 found.append(Aggregate(row["model"], kind, accuracies, benchmark, path.name))
-    return Results(ResultsSource("snapshot", _PAPER, "", _PAPER_DATE), tuple(found))
+    source = ResultsSource("snapshot", _PAPER, "", _PAPER_DATE)
+    return Results(source, tuple(found), tuple(left_out))
 
 
 def read_results_folder(folder: Path) -> Results:
@@ -292,6 +300,10 @@ def _aggregates_below(folder: Path) -> tuple[tuple[Aggregate, ...], tuple[LeftOu
         found += read
         left_out += unused
     return tuple(found), tuple(left_out)
+
+
+def _unprinted(model: str) -> str:
+    return f"prior sets of {model}: the paper prints no mean of them, and its average lacks them"
 
 
 def _with_left_out(results: Results, more: Iterable[LeftOut]) -> Results:

@@ -1,6 +1,6 @@
 """What a person looks at in the Browse tab, as one value, and the steps from one to the next."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar, get_args
 
@@ -8,9 +8,11 @@ import numpy as np
 
 from explorer.filters import NO_FILTERS, Filters, LengthRange, Selection, select
 from explorer.lengths import MEASURED, Measured, measures_of
+from explorer.query_strings import as_dropped, told
 from explorer.reading import ACTS, FIRST, ListedRows, Reading, read_on
 from explorer.search import Query, checked_query
 from explorer.table import MEASURES, UNITS, PairTable, Rows, Unit
+from explorer.text import text
 from scoring.errors import KnownError, shown
 
 Panel = Literal["pairs", "lengths", "review", "export"]
@@ -81,6 +83,26 @@ def scene(view: View, table: PairTable) -> Scene:
     rows = listed(table, selection.rows, view.sort)
     view = replace(view, source=table.id, reading=view.reading.settled(rows))
     return Scene(view, table, selection, rows)
+
+
+def fitting(
+    view: View, table: PairTable, counted: Callable[[str], bool]
+) -> tuple[View, tuple[str, ...]]:
+    """A view as far as it can be shown of a table, and what of it cannot, as a link says it.
+
+    counted: whether the tokens of a tokenizer are at hand.
+    """
+    dropped = []
+    filters = view.filters
+    for facet, names in filters.picked:
+        known = set(table.facets[facet].names)
+        dropped += [as_dropped(facet, name) for name in names if name not in known]
+        filters = filters.picking(facet, [name for name in names if name in known])
+    for each in filters.ranges:
+        if each.unit == "tokens" and not counted(each.tokenizer):
+            dropped.append(text("filter.no_tokens", tokenizer=each.tokenizer[:80]))
+            filters = filters.without_range(each)
+    return replace(view, source=table.id, filters=filters), told(dropped)
 
 
 def next_scene(view: View, table: PairTable, act: str, sent: Mapping[str, Any]) -> Scene:

@@ -9,27 +9,25 @@ import gradio as gr
 
 from explorer.library import Library
 from explorer.links import decode, encode
-from explorer.search import Query
 from explorer.settings import Settings
-from explorer.table import Measure, PairTable
+from explorer.sources import DEMO
+from explorer.table import PairTable
 from explorer.text import text
 from explorer.tokens import TokenCounter
 from explorer.ui.errors import guarded
 from explorer.ui.exportpanel import ExportPanelView, build_export, exporting, snippet_html
 from explorer.ui.facetpanel import facets_html
 from explorer.ui.lengthpanel import LengthPanelView, LengthsShown, build_lengths, lengths_shown
-from explorer.ui.listing import Column, excerpt, harm_css, list_html, reader_bar
+from explorer.ui.listing import reader_bar
+from explorer.ui.pairspanel import open_pair_html, pairs_html
 from explorer.ui.progress import telling
-from explorer.ui.reader import pair_html
-from explorer.ui.relay import EVENT, Part, act_of, build_part, done, segments, wire_part
+from explorer.ui.relay import EVENT, Part, act_of, build_part, segments, wire_part, wrote
 from explorer.ui.reviewview import ReviewView, build_review
 from explorer.ui.searchbar import bar_html, search_html
-from explorer.view import PANELS, Scene, View, next_scene, scene
-from scoring.errors import KnownError
+from explorer.view import PANELS, Scene, View, fitting, next_scene, scene
+from scoring.hub import parse_hub_id
 
 PART = "browse"
-MOST_OTHERS = 60
-"""Pairs with the same prompt that are looked up."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +93,10 @@ class Shown(NamedTuple):
     @property
     def values(self) -> tuple[Any, ...]:
         """One for each output."""
-        return (*self[:6], *self.columns, *self[7:10], *self.lengths, self.snippet)
+        flat: list[Any] = []
+        for name, value in self._asdict().items():
+            flat += value if name in ("columns", "lengths") else [value]
+        return tuple(flat)
 
     @classmethod
     def nothing(cls) -> tuple[Any, ...]:
@@ -150,13 +151,15 @@ class Browse:
         """What the address asks for, as far as it is here."""
         decoded = decode(query_string)
         view, notes = self._fitting(decoded.view)
-        return self.shown(scene(view, self._table(view)), (*decoded.dropped, *notes))
+        return self.shown(scene(view, self.table(view)), (*decoded.dropped, *notes))
 
     @guarded
     def missing(self, query_string: object) -> str:
         """The source that the address asks for, where it is not here; else nothing."""
         source = decode(query_string).view.source
-        return "" if self.library.find(source) else source
+        if self.library.find(source) or not (source == DEMO or parse_hub_id(source)):
+            return ""  # a stranger's link opens no file of this machine
+        return source
 
     @guarded
     def follow(self, opened: str, query_string: object) -> tuple[Any, ...]:
@@ -165,46 +168,44 @@ class Browse:
             return Shown.nothing()
         decoded = decode(query_string)
         view, notes = self._fitting(replace(decoded.view, source=opened))
-        return self.shown(scene(view, self.library.get(opened)), (*decoded.dropped, *notes))
+        return self.shown(scene(view, self.library.here(opened)), (*decoded.dropped, *notes))
 
     @guarded
     def act(self, event: gr.EventData, seen: View) -> tuple[Any, ...]:
         """What is shown after one act."""
-        now = next_scene(seen, self._table(seen), *act_of(event))
+        now = next_scene(seen, self.table(seen), *act_of(event))
         return self.shown(now, before=seen)
 
     @guarded
     def count(self, wanted: object, seen: View) -> Iterator[tuple[str, str]]:
         """Count tokens: how far it is, and at last the tokenizer."""
-        yield from telling(self.counter.count(self._table(seen), wanted))
+        yield from telling(self.counter.count(self.table(seen), wanted))
 
     @guarded
     def count_in(self, tokenizer: str, seen: View) -> tuple[Any, ...]:
         """Draw lengths in the tokens of a tokenizer."""
         chart = replace(seen.chart, unit="tokens", tokenizer=tokenizer)
-        return self.shown(scene(replace(seen, chart=chart), self._table(seen)))
+        return self.shown(scene(replace(seen, chart=chart), self.table(seen)))
 
     @guarded
     def export(self, form: object, seen: View) -> Iterator[tuple[str, Any]]:
         """Write what is filtered to a file."""
-        yield from exporting(scene(seen, self._table(seen)), form)
+        yield from exporting(scene(seen, self.table(seen)), form)
 
     @guarded
     def turn_to(self, source: str, seen: View) -> tuple[Any, ...]:
         """Another table in the same tab; nothing where none was opened."""
         if not source:
             return Shown.nothing()
-        return self.shown(scene(seen.on(source), self.library.get(source)))
+        return self.shown(scene(seen.on(source), self.library.here(source)))
 
-    def _table(self, view: View) -> PairTable:
+    def table(self, view: View) -> PairTable:
         """The table of a view, with the token counts that it needs, as far as they are on disk.
 
         Raises:
             KnownError: it is not here any more.
         """
-        table = self.library.find(view.source) if view.source else self.library.get("")
-        if table is None:
-            raise KnownError(text("filter.gone", source=view.source[:120]))
+        table = self.library.here(view.source)
         for each in view.filters.ranges:
             self.counter.known(table, each.tokenizer)
         return table
@@ -230,9 +231,9 @@ class Browse:
             columns=[
                 gr.Column(visible=panel == view.panel) if turned else gr.skip() for panel in PANELS
             ],
-            pairs=_pairs_html(now) if read else gr.skip(),
+            pairs=pairs_html(now) if read else gr.skip(),
             reader_bar=reader_bar(now.listed, view.reading) if read else gr.skip(),
-            pair=_pair_html(now) if read else gr.skip(),
+            pair=open_pair_html(now) if read else gr.skip(),
             lengths=lengths_shown(now, self.counter),
             snippet=snippet_html(now),
         ).values
@@ -244,71 +245,20 @@ class Browse:
 
     def _fitting(self, view: View) -> tuple[View, tuple[str, ...]]:
         """The view as far as it can be shown here, and what of it cannot."""
-        notes = []
         table = self.library.find(view.source)
-        if view.source and table is None:
-            notes.append(text("filter.no_source", source=view.source[:120]))
-        table = table or self.library.get("")
-        filters = view.filters
-        for facet, names in filters.picked:
-            known = [name for name in names if name in table.facets[facet].names]
-            notes += [f"{facet}={name}"[:80] for name in names if name not in known]
-            filters = filters.picking(facet, known)
-        for each in filters.ranges:
-            if each.unit == "tokens" and not self.counter.known(table, each.tokenizer):
-                notes.append(text("filter.no_tokens", tokenizer=each.tokenizer[:80]))
-                filters = filters.without_range(each)
-        return replace(view, source=table.id, filters=filters), tuple(notes)
+        notes = [] if table or not view.source else [_missing(view.source)]
+        table = table or self.library.here("")
+        fitted, dropped = fitting(view, table, lambda name: self.counter.known(table, name))
+        return fitted, (*notes, *dropped)
+
+
+def _missing(source: str) -> str:
+    return text("filter.no_source", source=source[:120])
 
 
 def _panels_html(view: View) -> str:
     words: dict[str, str] = {panel: text(f"panel.{panel}") for panel in PANELS}
     return segments(text("panel.label"), "panel", words, view.panel)
-
-
-def _pairs_html(now: Scene) -> str:
-    if not len(now.listed):
-        return ""
-    return list_html(
-        text("list.label"),
-        _columns(),
-        now.listed,
-        now.view.reading,
-        lambda place: _cells(now, int(now.listed.rows[place])),
-        sort=now.view.sort,
-        css=lambda place: harm_css(now.table.subset_of(int(now.listed.rows[place]))),
-    )
-
-
-def _columns() -> list[Column]:
-    return [
-        Column(text("list.prompt"), css="words"),
-        Column(text("list.chosen"), css="words"),
-        Column(text("list.rejected"), css="words"),
-        Column(text("list.chosen_chars"), number=True, sort="chosen"),
-        Column(text("list.rejected_chars"), number=True, sort="rejected"),
-        Column(text("list.difference"), number=True, sort="difference"),
-    ]
-
-
-def _cells(now: Scene, row: int) -> list[str]:
-    query, cells = now.view.filters.query, now.table.cells(row)
-    words = [
-        excerpt(cells[side], query if query.looks_at(side) else Query())
-        for side in ("prompt", "chosen", "rejected")
-    ]
-    measures: tuple[Measure, ...] = ("chosen", "rejected", "difference")
-    return [*words, *(f"{now.table.lengths(each, 'chars')[row]:,}" for each in measures)]
-
-
-def _pair_html(now: Scene) -> str:
-    reading, table = now.view.reading, now.table
-    row = table.row_of(reading.key) if reading.key else None
-    if row is None:
-        return pair_html(None, None, reading.look(Query()))
-    others = [table.key_of(int(other)) for other in table.same_prompt(row)[:MOST_OTHERS]]
-    look = reading.look(now.view.filters.query)
-    return pair_html(table.cells(row), reading.key, look, same_prompt=others)
 
 
 def wire_browse(view: BrowseView, browse: Browse) -> None:
@@ -319,7 +269,7 @@ def wire_browse(view: BrowseView, browse: Browse) -> None:
         browse.count, [lengths.tokenizer, view.seen], [lengths.status, view.counted], **EVENT
     )
     drawn = counting.success(browse.count_in, [view.counted, view.seen], view.outputs, **EVENT)
-    drawn.then(None, view.address, None, js=done(view.part))
+    drawn.then(None, view.address, None, js=wrote(view.part))
     lengths.stop.click(None, cancels=counting)
     writing = [
         button.click(partial(browse.export, form), view.seen, [export.status, export.file], **EVENT)

@@ -14,6 +14,7 @@ from explorer.snippet import snippet
 from explorer.text import text
 from explorer.ui.markup import note, tag
 from explorer.ui.progress import step_html
+from explorer.ui.relay import copy_button
 from explorer.ui.searchbar import filter_words
 from explorer.view import Scene
 from scoring.limits import Step
@@ -71,14 +72,7 @@ def snippet_html(now: Scene) -> Any:
     if not len(now.listed):
         return note(text("list.none"))
     code = snippet(now.table, now.listed.rows, filter_words(now.view.filters))
-    copy = tag(
-        "button",
-        escape(text("export.copy")),
-        css="button",
-        type="button",
-        data_copy="#snippet",
-        data_said=text("filter.copied"),
-    )
+    copy = copy_button(text("export.copy"), "#snippet")
     title = tag("div", tag("b", escape(text("export.snippet"))) + copy, css="line")
     body = tag("pre", escape(code), id="snippet", tabindex="0", aria_label=text("export.snippet"))
     return tag("div", title + body, css="snippet")

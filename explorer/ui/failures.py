@@ -10,7 +10,7 @@ import gradio as gr
 from explorer.library import Library
 from explorer.reading import ListedKeys, Reading, read_on
 from explorer.runs import Runs, failures
-from explorer.search import Query
+from explorer.search import EVERYTHING
 from explorer.text import text
 from explorer.ui.errors import guarded
 from explorer.ui.listing import Column, excerpt, harm_css, list_html, reader_bar
@@ -109,24 +109,21 @@ class Failures:
     ) -> tuple[Any, ...]:
         """What the run came to, how it was made, the list and the reader."""
         listed = ListedKeys(list(by_key))
-        report = report_html(run, summarise(scored), scored) if run and scored else ""
         words = note(_summary(run, scored, list(by_key.values())), "count")
+        pair = self._pair(run, by_key.get(reading.key), reading)
+        if run is None or not by_key:
+            report = report_html(run, summarise(scored), scored) if run and scored else ""
+            return (reading, report + words, facts_html(run) if run else "", "", "", pair)
         pairs = list_html(
             text("failures.label"),
             _columns(),
             listed,
             reading,
-            lambda place: self._row(by_key[listed.key(place)]),
+            lambda place: self._row(run, by_key[listed.key(place)]),
             css=lambda place: harm_css(by_key[listed.key(place)].subset),
         )
-        return (
-            reading,
-            report + words,
-            facts_html(run) if run else "",
-            pairs if by_key else "",
-            reader_bar(listed, reading) if by_key else "",
-            self._pair(by_key.get(reading.key), reading),
-        )
+        report = report_html(run, summarise(scored), scored)
+        return (reading, report + words, facts_html(run), pairs, reader_bar(listed, reading), pair)
 
     def _scored(self, own: object, run_id: object) -> tuple[Run | None, list[ScoredPair]]:
         """The run and all its pairs; none where none was chosen."""
@@ -135,24 +132,28 @@ class Failures:
         run = self.runs.open(run_id, own)
         return run, run.rows()
 
-    def _cells_of(self, pair: ScoredPair) -> dict[str, str] | None:
-        """The very texts that were scored, from whatever table holds them; None where none does."""
-        for table in self.library.all():
+    def _cells_of(self, run: Run, pair: ScoredPair) -> dict[str, Any] | None:
+        """The very texts that were scored, from whatever table holds them; None where none does.
+
+        An uploaded table is looked at by those alone whose run it was.
+        """
+        scored_on = self.library.find(run.facts.pairs)
+        for table in ([scored_on] if scored_on else []) + self.library.all():
             row = table.row_of_hash.get(pair.text_hash)
             if row is not None:
                 return table.cells(row)
         return None
 
-    def _pair(self, pair: ScoredPair | None, reading: Reading) -> str:
-        look = reading.look(Query())
-        if pair is None:
+    def _pair(self, run: Run | None, pair: ScoredPair | None, reading: Reading) -> str:
+        look = reading.look(EVERYTHING)
+        if run is None or pair is None:
             return pair_html(None, None, look)
-        return pair_html(self._cells_of(pair), pair.key, look, pair)
+        return pair_html(self._cells_of(run, pair), pair.key, look, pair)
 
-    def _row(self, pair: ScoredPair) -> list[str]:
-        prompt = (self._cells_of(pair) or {}).get("prompt", "")
+    def _row(self, run: Run, pair: ScoredPair) -> list[str]:
+        prompt = (self._cells_of(run, pair) or {}).get("prompt", "")
         rewards = (pair.margin, pair.chosen_reward, pair.rejected_reward)
-        return [*(signed(each) for each in rewards), excerpt(prompt, Query())]
+        return [*(signed(each) for each in rewards), excerpt(prompt, EVERYTHING)]
 
 
 def _summary(run: Run | None, scored: list[ScoredPair], lost: list[ScoredPair]) -> str:

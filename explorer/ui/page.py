@@ -25,7 +25,7 @@ from explorer.ui.leaderboard import (
     showing,
 )
 from explorer.ui.markup import tag
-from explorer.ui.relay import EVENT, done, filling
+from explorer.ui.relay import EVENT, filling, wrote
 from explorer.ui.review import ReviewTab, wire_review
 from explorer.ui.reviewview import remembered_review
 from explorer.ui.score import Score, ScoreView, build_score, remembered_runs, wire_score
@@ -72,7 +72,7 @@ class Page:
         can_retry = not self.stores.settings.offline
         asking = pairs.fetching or boards.fetching
         return (
-            *sourcebar(pairs, self.stores.pairs.get(table_id), can_retry),
+            *sourcebar(pairs, self.stores.pairs.find(table_id), can_retry),
             *sourcebar(boards, boards.get(board_id), can_retry),
             gr.Timer(active=asking),
         )
@@ -150,7 +150,7 @@ def _header() -> str:
 
 def _wire(view: PageView, stores: Stores, page: gr.Blocks) -> None:
     browse = Browse(stores.pairs, stores.counter, stores.settings)
-    score, failures = Score(stores.pairs, stores.runs), Failures(stores.pairs, stores.runs)
+    score, failures = Score(browse, stores.runs), Failures(stores.pairs, stores.runs)
     wire_browse(view.browse, browse)
     wire_review(view.browse.review, ReviewTab(stores.pairs), view.browse.table_id)
     wire_score(view.score, score, view.browse, view.score_tab)
@@ -189,7 +189,7 @@ def _wire_sources(view: PageView, stores: Stores, browse: Browse, page: gr.Block
         js="(opened) => [opened, window.location.search]",
         **EVENT,
     )
-    followed.then(None, shown.address, None, js=filling(shown.part)).then(**bars)
+    followed.then(None, shown.address, None, js=wrote(shown.part)).then(**bars)
     board = opened.then(joined.best_board, None, board_id, **EVENT).then(**show_board)
     board.then(**bars).then(None, None, None, js=READY)
 
@@ -202,6 +202,6 @@ def _wire_sources(view: PageView, stores: Stores, browse: Browse, page: gr.Block
         turned = source.success(
             browse.turn_to, [view.chooser.opened, shown.seen], shown.outputs, **EVENT
         )
-        turned.then(None, shown.address, None, js=done(shown.part)).then(**bars)
+        turned.then(None, shown.address, None, js=wrote(shown.part)).then(**bars)
     for bar in (view.bar, view.leaderboard.bar):
         bar.retry.click(joined.retry, **EVENT).then(**bars)

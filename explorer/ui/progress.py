@@ -2,6 +2,9 @@
 
 from collections.abc import Generator, Iterator
 from html import escape
+from typing import Any
+
+import gradio as gr
 
 from explorer.text import text
 from explorer.ui.markup import tag
@@ -30,11 +33,11 @@ def step_html(step: Step) -> str:
     return tag("div", escape(words) + bar, css="note step", role="status")
 
 
-def telling(steps: Generator[Step, None, str]) -> Iterator[tuple[str, str]]:
-    """Each step as HTML beside "", and at last nothing beside the result."""
+def telling(steps: Generator[Step, None, str]) -> Iterator[tuple[str, Any]]:
+    """Each step as HTML, and at last nothing beside the result."""
     while True:
         try:
-            yield step_html(next(steps)), ""
+            yield step_html(next(steps)), gr.skip()
         except StopIteration as ended:
             yield "", ended.value
             return

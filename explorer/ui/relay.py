@@ -15,6 +15,7 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.text import text
 from explorer.ui.markup import tag
 
 EVENT: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
@@ -68,6 +69,11 @@ def refused(part: Part) -> str:
     return f"() => window.explorer.refused({json.dumps(part.elem_id)})"
 
 
+def wrote(part: Part) -> str:
+    """Script that writes the address of what is shown, where no act was answered."""
+    return f"(query) => window.explorer.wrote({json.dumps(part.elem_id)}, query)"
+
+
 def filling(part: Part) -> str:
     """Script that writes what an address says into the search fields of a part."""
     return f"(query) => window.explorer.fill({json.dumps(part.elem_id)}, query)"
@@ -101,6 +107,23 @@ def button(
     """A button that sends an act. label: what it is called where its words are but a sign."""
     attributes = {"aria_label": label, "title": label} if label else {}
     return tag("button", escape(words), css, type="button", **acting(act, sent), **attributes)
+
+
+def copy_button(words: str, what: str, base: str = "") -> str:
+    """A button that copies.
+
+    what: "link" for the address of what is shown, else the CSS selector of a text.
+    base: where a link begins; "" for the page's own address.
+    """
+    return tag(
+        "button",
+        escape(words),
+        css="button copy-link" if what == "link" else "button",
+        type="button",
+        data_copy=what,
+        data_base=base,
+        data_said=text("filter.copied"),
+    )
 
 
 def ticked(words: str, act: str, on: bool, field: str = "value") -> str:

@@ -10,12 +10,11 @@ import numpy as np
 import pyarrow.compute as pc
 
 from explorer.filters import matching_rows, rows_per_subset
-from explorer.library import Library
 from explorer.runs import Progress, Runs
 from explorer.settings import Settings
 from explorer.table import PairTable, Rows
 from explorer.text import text
-from explorer.ui.browse import BrowseView
+from explorer.ui.browse import Browse, BrowseView
 from explorer.ui.errors import guarded
 from explorer.ui.grids import build_grid
 from explorer.ui.markup import note
@@ -150,7 +149,7 @@ class Score:
     `choice` is (what the Browse tab shows, which, pairs per subset, seed).
     """
 
-    library: Library
+    browse: Browse
     runs: Runs
 
     @guarded
@@ -199,10 +198,11 @@ class Score:
         """What is to be scored.
 
         Raises:
-            KnownError: a number that is none, or too small or large.
+            KnownError: pairs that are not here any more, or have further responses; a number that
+                is none, or too small or large.
         """
         seen, which, per_subset, seed = choice
-        table = self.library.get(seen.source)
+        table = self.browse.table(seen)
         if which == BY_FILTER:
             rows = matching_rows(table, seen.filters)
             words = ", ".join(filter_words(seen.filters)) or text("score.no_filter")

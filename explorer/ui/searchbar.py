@@ -8,7 +8,7 @@ from explorer.search import LONGEST_QUERY, PLACES
 from explorer.text import text
 from explorer.ui.facetpanel import name_words
 from explorer.ui.markup import note, tag
-from explorer.ui.relay import acting, button
+from explorer.ui.relay import acting, button, copy_button
 from explorer.view import Scene
 
 
@@ -52,15 +52,7 @@ def bar_html(scene: Scene, notes: Iterable[str], link_base: str) -> str:
     if chips:
         chips += button(text("filter.reset"), "reset", css="chip reset")
     count = tag("span", escape(counted), css="count", role="status")
-    copy = tag(
-        "button",
-        escape(text("filter.copy_link")),
-        css="button copy-link",
-        type="button",
-        data_copy="link",
-        data_base=link_base,
-        data_said=text("filter.copied"),
-    )
+    copy = copy_button(text("filter.copy_link"), "link", link_base)
     line = tag("div", count + tag("span", chips, css="chips") + copy, css="bar-line")
     none = "" if rows else note(text("list.none"))
     return line + none + "".join(note(text("filter.dropped", what=what)) for what in notes)

@@ -45,8 +45,13 @@ def build_sourcebar(show_words: str) -> SourceBarView:
     return SourceBarView(words, show, retry)
 
 
-def sourcebar(shelf: Shelf[Any], item: Shown, can_retry: bool) -> SourceBar:
-    """What the bar says to someone who looks at `item`, from the shelf or from elsewhere."""
+def sourcebar(shelf: Shelf[Any], item: Shown | None, can_retry: bool) -> SourceBar:
+    """What the bar says to someone who looks at `item`, from the shelf or from elsewhere.
+
+    item: None where what is on screen is not here any more; the bar says what it said.
+    """
+    if item is None:
+        return SourceBar(*[gr.skip()] * len(SourceBar._fields))
     arrived = item.id != shelf.best and shelf.find(item.id) is not None
     words = [tag("div", escape(item.caption), css="source")]
     if shelf.fetching:

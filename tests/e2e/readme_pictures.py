@@ -38,7 +38,12 @@ def _score_the_demo(page: Page, address: str) -> None:
     page.locator("#start").click()
     expect(page.locator(".status.finished")).to_be_visible(timeout=180_000)
     page.locator("#inspect").click()
-    expect(page.locator("#failures .list tbody tr").first).to_be_visible()
+    rows = page.locator("#failures .list tbody tr")
+    expect(rows.first).to_be_visible()
+    page.evaluate("document.documentElement.dataset.harm = 'shown'")
+    rows.filter(has_text="hep-").first.click()
+    expect(page.locator("#failures .pair.code")).to_be_visible()
+    page.mouse.move(0, 0)
 
 
 if __name__ == "__main__":

@@ -6,21 +6,24 @@ from pathlib import Path
 
 import pytest
 
+from explorer.boards import Board, BoardRow, build_board
 from explorer.outcomes import (
-    Leaderboard,
-    LeaderboardRow,
+    Results,
     ResultsSource,
-    build_leaderboard,
+    fetch_default,
+    joined,
     leaderboard_shelf,
     model_url,
+    read_result_files,
     read_results_folder,
     read_snapshot,
 )
+from explorer.rules import PRIOR_PAIRS
 from explorer.settings import SNAPSHOT, Settings
 from scoring.benchmark import SECTIONS, WEIGHTS
 from scoring.errors import KnownError
 from scoring.hub import Hub
-from scoring.results import SubsetResults
+from scoring.results import Aggregate
 from tests.explorer.conftest import COMMIT, PutInCache
 
 PRINTED = 0.0011
@@ -28,8 +31,12 @@ PRINTED = 0.0011
 
 
 @pytest.fixture(scope="module")
-def snapshot() -> Leaderboard:
-    return read_snapshot()
+def snapshot() -> Board:
+    return build_board(read_snapshot(), "v1")
+
+
+def board_in(folder: Path) -> Board:
+    return build_board(read_results_folder(folder), "v1")
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +57,7 @@ def published(shared_data: Path) -> dict[str, dict[str, float]]:
         }
 
 
-def distance(row: LeaderboardRow, scores: dict[str, float]) -> float:
+def distance(row: BoardRow, scores: dict[str, float]) -> float:
     """The largest difference in any section."""
     return max(abs((row.sections[section] or 0.0) - scores[section]) for section in SECTIONS)
 
@@ -58,16 +65,18 @@ def distance(row: LeaderboardRow, scores: dict[str, float]) -> float:
 # The bundled figures.
 
 
-def test_the_snapshot_has_all_82_models_with_all_sections(snapshot: Leaderboard) -> None:
+def test_the_snapshot_has_all_82_models_with_all_sections(snapshot: Board) -> None:
     assert len(snapshot.rows) == len({row.model for row in snapshot.rows}) == 82
     assert all(None not in row.sections.values() for row in snapshot.rows)
     types = {row.model: row.model_type for row in snapshot.rows}
     assert types["sfairXC/FsfairX-LLaMA3-RM-v0.1"] == "Seq. Classifier"
     assert "" not in types.values()
-    assert snapshot.remarks == ()
-    assert snapshot.source.kind == "snapshot"
-    assert "82 models" in snapshot.caption
-    assert "2024-06-08" in snapshot.caption
+    results = read_snapshot()
+    [remark] = results.remarks
+    assert "prior sets of PoLL/gpt-3.5-turbo" in remark
+    assert results.source.kind == "snapshot"
+    assert "82 models" in results.caption
+    assert "2024-06-08" in results.caption
 
 
 @pytest.mark.parametrize(
@@ -76,7 +85,7 @@ def test_the_snapshot_has_all_82_models_with_all_sections(snapshot: Leaderboard)
      ("Reasoning", "printed_reasoning")],
 )  # fmt: skip
 def test_sections_equal_the_papers_own(
-    snapshot: Leaderboard, printed: dict[str, dict[str, str]], section: str, column: str
+    snapshot: Board, printed: dict[str, dict[str, str]], section: str, column: str
 ) -> None:
     for row in snapshot.rows:
         expected = float(printed[row.model][column]) / 100
@@ -90,7 +99,7 @@ def safety(row: dict[str, str], weights: dict[str, int]) -> float:
 
 
 def test_safety_uses_the_true_counts_and_the_paper_the_swapped_ones(
-    snapshot: Leaderboard, printed: dict[str, dict[str, str]]
+    snapshot: Board, printed: dict[str, dict[str, str]]
 ) -> None:
     true = WEIGHTS | {"xstest-should-refuse": 154, "xstest-should-respond": 250}
     swapped = WEIGHTS | {"xstest-should-refuse": 250, "xstest-should-respond": 154}
@@ -105,7 +114,7 @@ def test_safety_uses_the_true_counts_and_the_paper_the_swapped_ones(
 
 
 def test_the_snapshot_agrees_with_the_leaderboard_but_for_one_model(
-    snapshot: Leaderboard, published: dict[str, dict[str, float]]
+    snapshot: Board, published: dict[str, dict[str, float]]
 ) -> None:
     common = [row for row in snapshot.rows if row.model in published]
     differing = {row.model for row in common if distance(row, published[row.model]) > PRINTED}
@@ -113,54 +122,11 @@ def test_the_snapshot_agrees_with_the_leaderboard_but_for_one_model(
     assert differing == {"OpenAssistant/reward-model-deberta-v3-large-v2"}
 
 
-def test_rows_are_ranked_best_first(snapshot: Leaderboard) -> None:
+def test_rows_are_ranked_best_first(snapshot: Board) -> None:
     scores = [row.score for row in snapshot.rows if row.score is not None]
     assert scores == sorted(scores, reverse=True)
     ranks = [row.rank for row in snapshot.rows]
     assert ranks == [1 + sum(other > score for other in scores) for score in scores]
-
-
-# Ranking.
-
-
-def board_of(*results: SubsetResults) -> Leaderboard:
-    return build_leaderboard(ResultsSource("folder", "made up", "", ""), list(results), [])
-
-
-def all_sections(accuracy: float) -> dict[str, float]:
-    return dict.fromkeys(("mt-bench-easy", "mt-bench-hard", "donotanswer", "hep-go"), accuracy)
-
-
-def test_equal_scores_share_the_better_rank_and_models_without_score_come_last() -> None:
-    accuracies = {"a": 0.7, "b": 0.9, "c": 0.8, "d": 0.8, "e": 0.1}
-    results = [SubsetResults(name, None, all_sections(value)) for name, value in accuracies.items()]
-    rows = board_of(SubsetResults("none", None, {}), *results).rows
-    assert [(row.rank, row.model) for row in rows] == [
-        (1, "b"),
-        (2, "c"),
-        (2, "d"),
-        (4, "a"),
-        (5, "e"),
-        (None, "none"),
-    ]
-    assert rows[-1].score is None
-    assert rows[0].score == pytest.approx(0.9)
-
-
-def test_a_model_that_lacks_a_section_has_no_rank_and_stands_below() -> None:
-    part = SubsetResults("part", None, {"alpacaeval-easy": 1.0})
-    rows = board_of(part, SubsetResults("whole", None, all_sections(0.2))).rows
-    assert [(row.rank, row.model) for row in rows] == [(1, "whole"), (None, "part")]
-    assert (rows[1].score, rows[1].sections["Safety"]) == (1.0, None)
-
-
-def test_a_model_that_won_nothing_is_ranked() -> None:
-    rows = board_of(SubsetResults("zero", None, all_sections(0.0)), SubsetResults("no", None, {}))
-    assert [(row.rank, row.score) for row in rows.rows] == [(1, 0.0), (None, None)]
-
-
-def test_no_results_give_an_empty_board() -> None:
-    assert board_of().rows == ()
 
 
 # Links.
@@ -228,9 +194,10 @@ def write(tmp_path: Path) -> WriteResult:
 
 
 def test_the_real_results_folder_has_66_models(shared_data: Path) -> None:
-    board = read_results_folder(shared_data / "reward-bench-results")
+    results = read_results_folder(shared_data / "reward-bench-results")
+    board = build_board(results, "v1")
     assert len(board.rows) == 66
-    assert board.remarks == ()
+    assert results.remarks == ()
     assert all(row.score is not None for row in board.rows)
     assert "my_model/" in {row.model for row in board.rows}
 
@@ -238,7 +205,7 @@ def test_the_real_results_folder_has_66_models(shared_data: Path) -> None:
 def test_the_real_results_folder_equals_the_published_sections(
     shared_data: Path, published: dict[str, dict[str, float]]
 ) -> None:
-    board = read_results_folder(shared_data / "reward-bench-results")
+    board = board_in(shared_data / "reward-bench-results")
     common = [row for row in board.rows if row.model in published]
     assert len(common) == 50
     for row in common:
@@ -246,12 +213,12 @@ def test_the_real_results_folder_equals_the_published_sections(
 
 
 def test_files_as_upstreams_script_writes_them_are_read(shared_data: Path) -> None:
-    board = read_results_folder(shared_data / "native-results")
-    assert {row.model for row in board.rows} == {
+    results = read_results_folder(shared_data / "native-results")
+    assert results.models == {
         "general-preference/GPM-Gemma-2B",
         "general-preference/GPM-Llama-3.1-8B-Instruct",
     }
-    assert board.remarks == ()
+    assert results.remarks == ()
 
 
 def test_the_caption_has_the_day_of_the_newest_file(tmp_path: Path, write: WriteResult) -> None:
@@ -281,7 +248,7 @@ def test_broken_files_are_left_out_with_a_reason_each(tmp_path: Path, write: Wri
         write(f"org/{name}.json", values)
     (tmp_path / "eval-set" / "org" / "folder.json").mkdir()
     board = read_results_folder(tmp_path)
-    assert [(row.model, row.model_type) for row in board.rows] == [("org/good", "DPO")]
+    assert [(each.model, each.model_type) for each in board.aggregates] == [("org/good", "DPO")]
     assert sorted(remark.split(":")[0] for remark in board.remarks) == sorted(
         f"eval-set/org/{name}.json" for name in [*bad, "folder"]
     )
@@ -291,7 +258,7 @@ def test_a_number_too_large_for_a_float_is_left_out(tmp_path: Path, write: Write
     write("org/good.json", {"model": "org/good", "hep-go": 0.5})
     write("org/huge.json", {"model": "org/huge", "hep-go": 10**400})
     board = read_results_folder(tmp_path)
-    assert [row.model for row in board.rows] == ["org/good"]
+    assert [each.model for each in board.aggregates] == ["org/good"]
     assert len(board.remarks) == 1
 
 
@@ -299,13 +266,13 @@ def test_a_link_to_nothing_is_left_out(tmp_path: Path, write: WriteResult) -> No
     write("org/good.json", {"model": "org/good", "hep-go": 0.5})
     (tmp_path / "eval-set" / "org" / "dead.json").symlink_to(tmp_path / "nothing")
     board = read_results_folder(tmp_path)
-    assert [row.model for row in board.rows] == ["org/good"]
+    assert [each.model for each in board.aggregates] == ["org/good"]
     assert len(board.remarks) == 1
 
 
 def test_what_was_not_measured_is_not_zero(tmp_path: Path, write: WriteResult) -> None:
     write("org/m.json", '{"model": "org/m", "hep-go": NaN, "hep-js": null, "hep-cpp": 0.5}')
-    assert read_results_folder(tmp_path).rows[0].sections["Reasoning"] == 0.5
+    assert board_in(tmp_path).rows[0].sections["Reasoning"] == 0.5
 
 
 @pytest.mark.parametrize(
@@ -315,7 +282,7 @@ def test_a_hostile_model_name_is_kept_as_text_and_linked_nowhere(
     tmp_path: Path, write: WriteResult, name: str
 ) -> None:
     write("org/m.json", {"model": name, "model_type": ["no", "text"], "hep-go": 0.5})
-    row = read_results_folder(tmp_path).rows[0]
+    row = board_in(tmp_path).rows[0]
     assert (row.model, row.model_type, row.url) == (name, None, None)
 
 
@@ -338,7 +305,7 @@ def test_a_folder_of_broken_results_says_what_is_wrong_with_them(
 # Which leaderboard is shown.
 
 
-def board_for(wanted: str | None, tmp_path: Path) -> tuple[Leaderboard, dict[str, str]]:
+def board_for(wanted: str | None, tmp_path: Path) -> tuple[Results, dict[str, str]]:
     settings = Settings(home=tmp_path / "home", results=wanted)
     shelf = leaderboard_shelf(settings, Hub(offline=True))
     return shelf.get(None), shelf.passed_over
@@ -389,3 +356,96 @@ def test_results_that_cannot_be_looked_up_fall_back_as_well(tmp_path: Path, want
     board, passed_over = board_for(wanted, tmp_path)
     assert board.source.kind == "snapshot"
     assert f"EXPLORER_RESULTS={wanted}" in passed_over
+
+
+# What is in results besides.
+
+
+def aggregate(model: str, benchmark: str, value: float) -> Aggregate:
+    subset = {"v1": "hep-go", "v2": "Focus", "prior": "shp"}[benchmark]
+    return Aggregate(model, None, {subset: value}, benchmark)  # type: ignore[arg-type]
+
+
+def made_up(*aggregates: Aggregate) -> Results:
+    return Results(ResultsSource("folder", "made up", "", "2024-01-01"), aggregates)
+
+
+def test_the_snapshot_has_the_papers_prior_sets() -> None:
+    prior = read_snapshot().of("prior")
+    assert len(prior) == 77
+    assert all(set(each.accuracies) <= set(PRIOR_PAIRS) for each in prior.values())
+
+
+def test_a_folder_has_all_benchmarks_and_says_where_its_pairs_are(tmp_path: Path) -> None:
+    for name, values in {
+        "eval-set/a.json": {"hep-go": 0.5},
+        "eval-set/b.json": {"Focus": 0.25, "Ties": 0.5},
+        "pref-sets/a.json": {"shp": 0.75},
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(json.dumps({"model": "org/m", **values}))
+    results = read_results_folder(tmp_path)
+    assert results.benchmarks() == ("v1", "v2", "prior")
+    assert results.of("prior")["org/m"].accuracies == {"shp": 0.75}
+    assert results.pairs_of("v1") is results.pairs_of("v2") is results.pairs
+    assert "1 models" in results.caption
+
+
+def test_the_id_changes_when_a_number_does_and_only_then() -> None:
+    one, same, other = (made_up(aggregate("a", "v1", value)) for value in (0.5, 0.5, 0.6))
+    assert one.id == same.id != other.id
+
+
+def test_the_second_benchmark_comes_from_a_dataset_of_its_own() -> None:
+    first = made_up(aggregate("a", "v1", 0.1), aggregate("a", "v2", 0.2))
+    second = made_up(aggregate("b", "v1", 0.3), aggregate("b", "v2", 0.4))
+    both = joined(first, second)
+    assert {(each.model, each.benchmark) for each in both.aggregates} == {("a", "v1"), ("b", "v2")}
+    assert both.second == second.source
+
+
+def test_both_of_upstreams_datasets_are_read(put_in_cache: PutInCache) -> None:
+    v1 = json.dumps({"model": "org/m", "hep-go": 0.5}).encode()
+    prior = json.dumps({"model": "org/m", "shp": 0.5}).encode()
+    files = {"eval-set/org/m.json": v1, "pref-sets/org/m.json": prior}
+    put_in_cache("allenai/reward-bench-results", files)
+    alone = fetch_default(Hub(offline=True), local_only=True)
+    assert alone.benchmarks() == ("v1", "prior")
+    assert "reward-bench-2-results is not on this machine" in alone.remarks[0]
+    v2 = json.dumps({"model": "org/n", "Focus": 0.5}).encode()
+    put_in_cache("allenai/reward-bench-2-results", {"eval-set/org/n.json": v2})
+    both = fetch_default(Hub(offline=True), local_only=True)
+    assert (both.benchmarks(), both.remarks) == (("v1", "v2", "prior"), ())
+    assert both.pairs_of("v2") is both.second_pairs is not both.pairs_of("v1")
+
+
+def test_uploaded_files_are_told_apart_by_what_they_hold(tmp_path: Path) -> None:
+    values: dict[str, object] = {
+        "a.json": {"model": "org/a", "hep-go": 0.5},
+        "old.json": {"model": "org/old", "hep-go": 0.5, "shp": 0.1},
+        "p.json": {"model": "org/a", "shp": 0.5},
+        "s.json": {"model": "org/b", "results": [1, 0], "subset": ["hep-go", "hep-go"]},
+        "x.json": [1],
+        "y.json": {"model": "org/y", "mine": 1},
+    }
+    for name, each in values.items():
+        (tmp_path / name).write_text(json.dumps(each))
+    results = read_result_files({name: tmp_path / name for name in values})
+    found = [(each.model, each.benchmark) for each in results.aggregates]
+    assert found == [("org/a", "v1"), ("org/old", "v1"), ("org/a", "prior")]
+    assert {each.file for each in results.left_out if each.whole} == {"x.json", "y.json"}
+    assert results.pairs is not None
+    entries, _ = results.pairs.entries("eval-set-scores")
+    assert [entry.name for entry in entries] == ["s.json"]
+    with pytest.raises(KnownError, match=r"None of these files holds results\. Left out: x\.json"):
+        read_result_files({"x.json": tmp_path / "x.json"})
+
+
+def test_of_two_files_of_one_model_one_is_taken_and_the_other_listed(
+    tmp_path: Path, write: WriteResult
+) -> None:
+    write("org/a.json", {"model": "org/m", "hep-go": 0.5})
+    write("org/m.json", {"model": "org/m", "hep-go": 0.25})
+    results = read_results_folder(tmp_path)
+    assert results.of("v1")["org/m"].accuracies == {"hep-go": 0.25}
+    assert [each.file for each in results.left_out] == ["eval-set/org/a.json"]

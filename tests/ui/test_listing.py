@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.reading import PAGE_ROWS, ListedKeys, ListedRows, Reading
@@ -80,10 +80,17 @@ def test_an_excerpt_ends_with_its_text_and_a_hit_may_reach_beyond_it() -> None:
     assert long.endswith("x</mark>…")
 
 
+@pytest.mark.parametrize("query", ["dog", "<b>", "<", "b", ">d"])
+def test_tags_before_between_in_and_after_hits_stay_text(query: str) -> None:
+    words = "<b>dog<b>dog</b><b>"
+    assert HtmlReading(excerpt(words, Query(query)), {"mark"}).words == words
+
+
 def test_without_hits_an_excerpt_is_the_beginning() -> None:
     assert excerpt("a <b>", Query()) == excerpt("a <b>", Query("dog")) == "a &lt;b&gt;"
 
 
+@settings(deadline=None)
 @given(words=st.one_of(hostile, st.text(max_size=400)), query=st.sampled_from(["", "s", "<", "&"]))
 def test_a_cell_stays_a_text_and_small(words: str, query: str) -> None:
     html = excerpt(words, Query(query))
@@ -114,6 +121,7 @@ def test_a_page_of_the_worst_cells_stays_small(letters: str, browse: Browse) -> 
 # The list
 
 
+@settings(deadline=None)
 @given(key=hostile, cell=hostile)
 def test_a_key_is_shown_and_sent_as_it_is(key: str, cell: str) -> None:
     shown = list_html(

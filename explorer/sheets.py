@@ -1,0 +1,19 @@
+"""Texts as cells of a CSV file, which spreadsheets open and would run."""
+
+import re
+
+_FORMULA = re.compile(
+    r"[\t\r]|[\s\x00-\x1f\x7f-\x9f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*[=+\-@＝＋－＠]"
+)
+_PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}
+
+
+def cell(text: str) -> str:
+    """A text that no spreadsheet runs and every reader of CSV takes.
+
+    Formulas are those of OWASP's page on CSV injection, also behind whitespace and what is unseen.
+
+    >>> cell("=1+1"), cell(" ＠x"), cell("1 - 1"), cell("a" + chr(0))
+    ("'=1+1", "' ＠x", '1 - 1', 'a␀')
+    """
+    return ("'" if _FORMULA.match(text) else "") + text.translate(_PICTURES)

@@ -1,0 +1,146 @@
+"""A leaderboard as HTML: every number leads to what is behind it."""
+
+from collections.abc import Sequence
+from html import escape
+
+from explorer.boards import Board, BoardRow
+from explorer.boardview import BoardView, shown_columns, value_of
+from explorer.text import text
+from explorer.ui.markup import chip, note, tag
+from explorer.ui.relay import button
+from scoring.interval import Interval
+
+MOST_ROWS = 300
+"""Models that are written to the page; the search finds the others."""
+FACTS = ("model", "type", "size", "score")
+
+
+def board_html(board: Board, view: BoardView, rows: Sequence[BoardRow]) -> str:
+    """The table of a view.
+
+    rows: as `explorer.boardview.shown_rows` gives them.
+    """
+    columns = shown_columns(board, view)
+    shades = {column: _Shade.of(column, rows) for column in columns if column not in FACTS[:3]}
+    heads = tag("th", escape(text("board.column_rank")), css="number", scope="col")
+    heads += "".join(_head(column, view) for column in columns)
+    if _is_measured(rows):
+        heads += tag("th", escape(text("board.column_group")), css="number", scope="col")
+    body = "".join(_row(row, view, columns, shades, _is_measured(rows)) for row in rows[:MOST_ROWS])
+    table = tag(
+        "table",
+        tag("caption", escape(board.rule.title))
+        + tag("thead", tag("tr", heads))
+        + tag("tbody", body),
+    )
+    left_out = len(rows) - MOST_ROWS
+    more = note(text("board.more", n=f"{left_out:,}")) if left_out > 0 else ""
+    region = tag(
+        "div", table, "board", tabindex="0", role="region", aria_label=board.rule.title,
+        data_keep_scroll="board",
+    )  # fmt: skip
+    return (region if rows else note(text("board.none"))) + more
+
+
+def _is_measured(rows: Sequence[BoardRow]) -> bool:
+    return any(row.tie_group is not None for row in rows)
+
+
+def _head(column: str, view: BoardView) -> str:
+    named = text(f"board.column_{column}") if column in FACTS else column
+    sorted_by = view.sort == column
+    mark = ("▲" if view.ascending else "▼") if sorted_by else "↕"
+    order = ("ascending" if view.ascending else "descending") if sorted_by else "none"
+    css = column if column in ("model", "type") else "number"
+    words = button(f"{named} {mark}", "sort", {"value": column})
+    return tag("th", words, css=css, scope="col", aria_sort=order)
+
+
+def _row(
+    row: BoardRow,
+    view: BoardView,
+    columns: Sequence[str],
+    shades: dict[str, "_Shade"],
+    measured: bool,
+) -> str:
+    rank = text("board.no_rank") if row.rank is None else f"{row.rank:,}"
+    reach = ""
+    if row.best_rank is not None and row.worst_rank is not None:
+        reach = tag("small", escape(f"{row.best_rank}–{row.worst_rank}"))
+    cells = tag("td", escape(rank) + reach, css="number rank")
+    for column in columns:
+        if column == "model":
+            cells += tag("th", _model(row, view), css="model", scope="row")
+        elif column == "type":
+            cells += tag("td", escape(row.model_type or text("board.unknown")), css="type")
+        elif column == "size":
+            size = text("board.unknown") if row.size is None else f"{row.size:g}"
+            cells += tag("td", escape(size), css="number")
+        else:
+            cells += _number(row, column, view.digits, shades[column])
+    if measured:
+        group = "" if row.tie_group is None else f"{row.tie_group:,}"
+        cells += tag("td", escape(group), css=f"number group g{(row.tie_group or 0) % 2}")
+    pinned = row.model in view.pins
+    return tag("tr", cells, css=" ".join(filter(None, ["pinned" * pinned, "own" * row.own])))
+
+
+def _model(row: BoardRow, view: BoardView) -> str:
+    pinned = row.model in view.pins
+    words = text("board.unpin" if pinned else "board.pin", model=row.model)
+    pin = button(
+        "★" if pinned else "☆", "unpin" if pinned else "pin", {"value": row.model}, "pin", words
+    )
+    name = tag("bdi", escape(row.model))
+    if row.url:
+        name = tag("a", name, href=row.url, target="_blank", rel="noopener")
+    marks = "".join(chip(text(f"board.{mark}"), "bad") for mark in row.marks)
+    own = chip(text("board.own"), "good") if row.own else ""
+    return pin + name + own + marks
+
+
+def _number(row: BoardRow, column: str, digits: int, shade: "_Shade") -> str:
+    value = value_of(row, column)
+    if not isinstance(value, float | int):
+        return tag("td", escape(text("board.unknown")), css="number")
+    written = button(
+        f"{100 * value:.{digits}f}",
+        "behind",
+        {"model": row.model, "column": column},
+        label=text("board.behind_label", model=row.model, column=column),
+    )
+    interval = row.interval if column == "score" else row.section_intervals.get(column)
+    paired = row.paired or column != "score"
+    return tag(
+        "td",
+        written + _interval(interval, digits, paired),
+        css="number score" if column == "score" else "number",
+        style=shade.style(value),
+    )
+
+
+def _interval(interval: Interval | None, digits: int, paired: bool) -> str:
+    if interval is None:
+        return ""
+    words = f"{100 * interval.low:.{digits}f}–{100 * interval.high:.{digits}f}"
+    return tag("small", escape(words if paired else f"({words})"))
+
+
+class _Shade:
+    """Darker for better, from the lowest to the highest of a column; it reads on light and dark."""
+
+    def __init__(self, low: float, high: float) -> None:
+        self._low, self._high = low, high
+
+    @classmethod
+    def of(cls, column: str, rows: Sequence[BoardRow]) -> "_Shade":
+        values = [value_of(row, column) for row in rows]
+        known = [float(value) for value in values if isinstance(value, float | int)]
+        return cls(min(known, default=0.0), max(known, default=0.0))
+
+    def style(self, value: float) -> str:
+        """The background of a cell."""
+        if self._high == self._low:
+            return ""
+        strength = 0.04 + 0.46 * (value - self._low) / (self._high - self._low)
+        return f"background: rgba(99,102,241,{strength:.2f})"

@@ -1,0 +1,100 @@
+"""Boards for tests: made up, and of the real models."""
+
+from collections.abc import Generator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.outcome_cache import OutcomeCache
+from explorer.outcome_matrix import OutcomeMatrix, Outcomes, outcome_matrix
+from explorer.outcomes import Results, ResultsSource, read_results_folder
+from scoring.benchmark import SUBSETS
+from scoring.pair_order import PairOrder
+from scoring.results import Aggregate, Benchmark
+
+T = TypeVar("T")
+SOURCE = ResultsSource("folder", "made up", "", "2024-01-01")
+
+
+def finished(generator: Generator[object, None, T]) -> T:
+    """What a generator returns."""
+    while True:
+        try:
+            next(generator)
+        except StopIteration as stopped:
+            return stopped.value  # type: ignore[no-any-return]
+
+
+def results_of(
+    accuracies: Mapping[str, float | Mapping[str, float]], benchmark: Benchmark = "v1"
+) -> Results:
+    """Results of models that have one accuracy in all subsets, or those that are given."""
+    found = []
+    for model, given in accuracies.items():
+        of_all = dict.fromkeys(SUBSETS, given) if isinstance(given, float) else dict(given)
+        found.append(Aggregate(model, "DPO", of_all, benchmark))
+    return Results(SOURCE, tuple(found))
+
+
+NOTHING = Results(SOURCE, ())
+
+
+def order_of(subsets: Sequence[str]) -> PairOrder:
+    """Pairs of these subsets, with their places as ids."""
+    names = tuple(dict.fromkeys(subsets))
+    codes = np.array([names.index(each) for each in subsets], np.int32)
+    return PairOrder(names, codes, [str(place) for place in range(len(subsets))])
+
+
+def matrix_of(
+    outcomes: Mapping[str, Sequence[float]],
+    subsets: Sequence[str],
+    equal: NDArray[np.bool_] | None = None,
+) -> OutcomeMatrix:
+    """An outcome matrix. equal: (models, pairs)."""
+    values = np.array([*outcomes.values()], np.float32).reshape(len(outcomes), len(subsets))
+    nothing = np.full_like(values, np.nan)
+    return OutcomeMatrix(
+        models=tuple(outcomes),
+        model_types=("Seq. Classifier",) * len(outcomes),
+        files=tuple(outcomes),
+        pairs=order_of(subsets),
+        outcomes=values,
+        known_equal=np.zeros(values.shape, np.bool_) if equal is None else equal,
+        chosen=nothing,
+        rejected=nothing,
+        how=tuple("position" for _ in outcomes),
+    )
+
+
+@lru_cache(maxsize=1)
+def real_results(shared_data: Path) -> tuple[Results, Outcomes, OutcomeMatrix]:
+    """The 66 real models."""
+    results = read_results_folder(shared_data / "reward-bench-results")
+    assert results.pairs is not None
+    with TemporaryDirectory() as home:
+        found = finished(OutcomeCache(Path(home)).read(results.pairs))
+    return results, found, outcome_matrix(found)
+
+
+def repeated(matrix: OutcomeMatrix, n_models: int) -> OutcomeMatrix:
+    """The models again and again under other names, so many of them."""
+    rows = np.arange(n_models) % len(matrix.models)
+    names = tuple(
+        f"{matrix.models[row]}{'-copy' * (at // len(matrix.models))}" for at, row in enumerate(rows)
+    )
+    return OutcomeMatrix(
+        models=names,
+        model_types=tuple(matrix.model_types[row] for row in rows),
+        files=names,
+        pairs=matrix.pairs,
+        outcomes=matrix.outcomes[rows],
+        known_equal=matrix.known_equal[rows],
+        chosen=matrix.chosen[rows],
+        rejected=matrix.rejected[rows],
+        how=tuple(matrix.how[row] for row in rows),
+    )

@@ -1,0 +1,42 @@
+import numpy as np
+import pytest
+
+from explorer.composites import composites
+from explorer.outcome_matrix import Outcomes
+from scoring.pair_order import PairOrder
+from scoring.pair_results import PairResults, Ragged
+
+ROWS = [("ref:1", 1, [2, 0.5, 0.1]), ("tied:1", 3, [2, 1.8, 1.9, 0.5, 0.1])]
+
+
+def result_of(model: str, name: str = "Ties", ids: list[str] | None = None) -> PairResults:
+    """A pair of another subset, then the two rows of fixture A."""
+    lists = [[1.0, 0.0, 0.0, 0.0], *(scores for _, _, scores in ROWS)]
+    scores = Ragged(
+        np.array([each for row in lists for each in row], np.float32),
+        np.cumsum([0, *map(len, lists)], dtype=np.int64),
+    )
+    return PairResults(
+        model=model,
+        model_type=None,
+        order=PairOrder(("Focus", name), np.array([0, 1, 1], np.int32), ids),
+        results=np.array([1, 1, 0], np.float32),
+        equal=np.zeros(3, np.bool_),
+        scores=scores,
+        num_correct=np.array([1, *(n for _, n, _ in ROWS)], np.int32),
+    )
+
+
+def test_ties_are_scored_from_a_files_scores() -> None:
+    ids = ["7", *(row[0] for row in ROWS)]
+    results = (result_of("a", ids=ids), result_of("b", "ties", ids), result_of("c"))
+    found = composites(Outcomes(("a", "b", "c"), results))
+    assert set(found) == {"a", "b"}
+    assert found["a"]["Ties"].accuracy == pytest.approx(1.009999665971563, abs=1e-6)
+    assert found["a"] == found["b"]
+    assert (found["a"]["Ties"].n, found["a"]["Ties"].wins) == (2, 2)
+
+
+def test_without_scores_there_is_no_composite() -> None:
+    assert composites(Outcomes()) == {}
+    assert composites(Outcomes(("a",), (result_of("a", "Focus 2", ["1", "2", "3"]),))) == {}

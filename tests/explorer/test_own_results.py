@@ -1,0 +1,89 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.boards import build_board
+from explorer.outcome_matrix import Outcomes, outcome_matrix
+from explorer.own_results import results_of, with_runs
+from scoring.errors import KnownError
+from scoring.record import Run, new_folder
+from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from tests.explorer.board_data import NOTHING, real_results
+
+FACTS = RunFacts("org/<b>mine</b>", "", "classifier", "cpu", "float32", 2048, "left", "", "", 4, 0)
+
+
+def run_of(home: Path, rewards: dict[str, tuple[float | None, float | None]]) -> Run:
+    """A finished run; its pairs were scored in another order than they were given."""
+    keys = list(rewards)
+    order = tuple(reversed(range(len(keys))))
+    run = Run.create(new_folder(home), FACTS, Plan((order,)), keys)
+    rows = tuple(
+        ScoredPair(keys[at], keys[at].rpartition(":")[0], f"hash-{at}", *rewards[keys[at]], 1, 1)
+        for at in order
+    )
+    list(run.record([ScoredPack(0, rows, 1)]))
+    return run.ended("finished")
+
+
+REWARDS: dict[str, tuple[float | None, float | None]] = {
+    "hep-go:1": (1.0, 0.5),
+    "hep-go:2": (0.5, 0.5),
+    "a:b:3": (None, 0.5),
+    "donotanswer:4": (1e300, -1.0),
+}
+
+
+def test_a_run_is_as_a_file_of_results(tmp_path: Path) -> None:
+    found = results_of(run_of(tmp_path, REWARDS), "mine")
+    assert [found.order.names[code] for code in found.order.codes] == [
+        "hep-go", "hep-go", "a:b", "donotanswer",
+    ]  # fmt: skip
+    assert found.order.ids == ["1", "2", "3", "4"]
+    np.testing.assert_array_equal(found.results, [1, 0, np.nan, 1])
+    assert found.equal.tolist() == [False, True, False, False]
+    assert found.scores_chosen is not None
+    np.testing.assert_array_equal(found.scores_chosen, [1, 0.5, np.nan, np.nan])
+
+
+def test_runs_stand_beside_each_other_under_names_of_their_own(tmp_path: Path) -> None:
+    runs = [run_of(tmp_path, REWARDS) for _ in range(3)]
+    broken = run_of(tmp_path, REWARDS)
+    (broken.folder / "plan.json").write_text("{")
+    found, own = with_runs(Outcomes(), [*runs, broken])
+    assert len(set(own)) == 3
+    assert all(name.startswith("org/<b>mine</b> (your run of ") for name in own)
+    [left_out] = found.left_out
+    assert "cannot be read" in left_out.reason
+    assert broken.id not in left_out.file  # who knows an id may read the run
+    board = build_board(NOTHING, "v1", outcomes=outcome_matrix(found), own=own)
+    assert {row.model for row in board.rows} == set(own)
+    assert all(row.own and row.rank is None and row.url is None for row in board.rows)
+    assert board.rows[0].sections["Reasoning"] == 0.5
+
+
+def test_a_run_without_pairs_is_left_out(tmp_path: Path) -> None:
+    run = run_of(tmp_path, REWARDS)
+    for part in run.folder.glob("rewards*"):
+        part.write_text("")
+    with pytest.raises(KnownError, match="no outcomes"):
+        results_of(run, "mine")
+
+
+def test_a_run_of_some_pairs_joins_the_real_models(shared_data: Path, tmp_path: Path) -> None:
+    results, published, matrix = real_results(shared_data)
+    names, codes, ids = matrix.pairs.names, matrix.pairs.codes, matrix.pairs.ids
+    assert ids is not None
+    wanted = range(0, 2985, 100)
+    rewards = {f"{names[codes[row]]}:{ids[row]}": (1.0, 0.0) for row in wanted}
+    found, own = with_runs(published, [run_of(tmp_path, dict(rewards))])
+    joined = outcome_matrix(found, matrix.pairs)
+    mine = joined.models.index(own[0])
+    assert len(joined.models) == 67
+    assert np.flatnonzero(joined.outcomes[mine] == 1).tolist() == list(wanted)
+    board = build_board(results, "v1", outcomes=joined, own=own)
+    row = board.find(own[0])
+    assert row is not None
+    assert (row.own, row.rank, row.score) == (True, None, 1.0)
+    assert len(board.comparable) == 66

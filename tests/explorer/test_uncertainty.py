@@ -1,0 +1,181 @@
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.outcome_matrix import OutcomeMatrix
+from explorer.rules import RULES, V1
+from explorer.uncertainty import COMPOSITES, Uncertainty, measure, strata_by
+from explorer.uncertainty_cache import Uncertainties, key_of
+from tests.explorer.board_data import finished, matrix_of, real_results, repeated
+
+FOUR = ("mt-bench-easy", "mt-bench-hard", "donotanswer", "hep-go")
+NAN = float("nan")
+
+
+def random_matrix(n_models: int = 4, n_pairs: int = 80, seed: int = 0) -> OutcomeMatrix:
+    rng = np.random.default_rng(seed)
+    names = [f"org/m{n}: \u65e5" for n in range(n_models)]
+    rows = {name: [*(rng.random(n_pairs) < 0.6).astype(float)] for name in names}
+    return matrix_of(rows, [FOUR[place % 4] for place in range(n_pairs)])
+
+
+def measured(matrix: OutcomeMatrix, rule: str = "v1", replicates: int = 300) -> Uncertainty:
+    return finished(measure(matrix, RULES[rule], replicates=replicates))  # type: ignore[index]
+
+
+def test_identical_models_are_in_one_group_and_have_the_same_intervals(shared_data: Path) -> None:
+    _, _, matrix = real_results(shared_data)
+    found = measured(repeated(matrix, 132), replicates=100)
+    for array in (found.group, found.score, found.low, found.high, *found.section_group):
+        assert (array[:66] == array[66:]).all()
+    assert len(set(found.group.tolist())) > 1
+
+
+def test_models_that_cannot_be_compared_have_intervals_alone() -> None:
+    matrix = random_matrix()
+    ranked = matrix.models[:3]
+    found = finished(measure(matrix, V1, ranked=ranked, replicates=200))
+    last = found.by_model()[matrix.models[3]]
+    assert last.interval is not None
+    assert last.section_intervals["Chat"] is not None
+    assert (last.best, last.worst, last.tie_group) == (None, None, None)
+    assert set(last.section_groups.values()) == {None}
+    assert found.worst[:3].max() <= 3
+    all_four = measured(matrix, replicates=200).by_model()[matrix.models[3]]
+    assert last.interval == all_four.interval
+
+
+def test_a_section_that_nobody_was_asked_in_is_unknown() -> None:
+    found = measured(matrix_of({"a": [1, 0, 1, 1]}, ["hep-go"] * 4)).by_model()["a"]
+    assert found.sections["Chat"] is None
+    assert found.section_intervals["Chat"] is None
+    assert found.section_groups == {
+        "Chat": None, "Chat Hard": None, "Safety": None, "Reasoning": 1,
+    }  # fmt: skip
+
+
+def test_of_a_composite_outcomes_say_nothing() -> None:
+    matrix = matrix_of({"a": [1, 0, 0.5, 0.25]}, ["Focus", "Focus", "precise_if", "ties"])
+    found = measured(matrix, "v2").by_model()["a"]
+    assert (found.score, found.interval, found.tie_group) == (None, None, None)
+    assert found.sections["Ties"] is None
+    assert (found.sections["Focus"], found.sections["Precise IF"]) == (0.5, 0.5)
+    assert {"Ties"} == COMPOSITES
+
+
+def test_the_strata_are_the_rules() -> None:
+    matrix = random_matrix()
+    groups = strata_by(V1, matrix.pairs)
+    assert groups.weights.tolist() == [w for of in V1.sections.values() for w in of.values()]
+    assert groups.section_weights.tolist() == [1, 1, 1, 1]
+
+
+def test_missing_outcomes_and_ties_count_as_asked() -> None:
+    equal = np.zeros((1, 40), np.bool_)
+    equal[0, 0] = True
+    values = [0.0, NAN, *[1.0] * 38]
+    matrix = matrix_of({"a": values}, ["hep-go"] * 40, equal)
+    scores = [
+        finished(measure(matrix, V1, ties=ties, missing=missing, replicates=10)).score[0]
+        for ties in ("loss", "half")
+        for missing in ("left out", "loss")
+    ]
+    assert scores == pytest.approx([38 / 39, 38 / 40, 38.5 / 39, 38.5 / 40])
+
+
+def test_no_models_are_no_error() -> None:
+    found = measured(matrix_of({}, []))
+    assert found.by_model() == {}
+
+
+def test_each_step_is_told() -> None:
+    steps = list(measure(random_matrix(), V1, replicates=10))
+    assert [step.done for step in steps] == list(range(7))
+    assert {step.total for step in steps} == {6}
+    assert [step.doing for step in steps] == ["drawing", *["testing"] * 6]
+
+
+# What is kept.
+
+
+def arrays_of(found: Uncertainty) -> list[object]:
+    return [repr(getattr(found, name)) for name in Uncertainty.__slots__]
+
+
+def test_what_was_measured_is_kept(tmp_path: Path) -> None:
+    matrix = random_matrix()
+    first = finished(Uncertainties(tmp_path).measured(matrix, V1))
+    fresh = Uncertainties(tmp_path)
+    known = fresh.known(matrix, V1)
+    assert known is not None
+    assert arrays_of(known) == arrays_of(first)
+    assert list(fresh.measured(matrix, V1)) == []  # no step
+    assert fresh.known(matrix, V1, missing="loss") is None
+    assert fresh.known(matrix, RULES["paper"]) is None
+    assert fresh.known(matrix, V1, ranked=matrix.models) is None
+    assert fresh.known(random_matrix(seed=1), V1) is None
+
+
+def test_the_key_depends_on_ties_only_where_they_count() -> None:
+    matrix = random_matrix()
+    equal = matrix.known_equal.copy()
+    equal[0, 0] = True
+    other = matrix_of(
+        dict(zip(matrix.models, matrix.outcomes.tolist(), strict=True)),
+        [FOUR[place % 4] for place in range(80)],
+        equal,
+    )
+    loss, half = (
+        [key_of(each, V1, ties=ties, missing="left out", ranked=None) for each in (matrix, other)]
+        for ties in ("loss", "half")
+    )
+    assert loss[0] == loss[1]
+    assert half[0] != half[1]
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"\0" * 100, b"not an archive"])
+def test_a_broken_file_is_ignored_and_written_anew(tmp_path: Path, content: bytes) -> None:
+    matrix = random_matrix()
+    finished(Uncertainties(tmp_path).measured(matrix, V1))
+    [path] = (tmp_path / "uncertainty").iterdir()
+    whole = path.read_bytes()
+    for broken in (content, whole[: len(whole) // 2], whole[:-1]):
+        path.write_bytes(broken)
+        assert Uncertainties(tmp_path).known(matrix, V1) is None
+    path.write_bytes(content)
+    finished(Uncertainties(tmp_path).measured(matrix, V1))
+    assert Uncertainties(tmp_path).known(matrix, V1) is not None
+    assert [each.suffix for each in (tmp_path / "uncertainty").iterdir()] == [".npz"]
+
+
+def test_a_file_of_another_shape_is_ignored(tmp_path: Path) -> None:
+    matrix = random_matrix()
+    finished(Uncertainties(tmp_path).measured(matrix, V1))
+    [path] = (tmp_path / "uncertainty").iterdir()
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    np.savez(path, **{**arrays, "score": arrays["score"][:1]})
+    assert Uncertainties(tmp_path).known(matrix, V1) is None
+
+
+def test_where_nothing_can_be_kept_it_is_measured_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "uncertainty").write_text("in the way")
+    cache = Uncertainties(tmp_path)
+    matrix = random_matrix()
+    assert finished(cache.measured(matrix, V1)).models == matrix.models
+    assert cache.known(matrix, V1) is not None  # in memory
+
+
+def test_188_models_take_less_than_20_seconds(shared_data: Path, tmp_path: Path) -> None:
+    _, _, matrix = real_results(shared_data)
+    many = repeated(matrix, 188)
+    cache = Uncertainties(tmp_path)
+    started = time.monotonic()
+    finished(cache.measured(many, V1))
+    took = time.monotonic() - started
+    fresh, started = Uncertainties(tmp_path), time.monotonic()
+    assert fresh.known(many, V1) is not None
+    print(f"188 models in {took:.1f} s, then in {time.monotonic() - started:.3f} s")
+    assert took < 60  # 10 s on two idle cores; this may run beside others
