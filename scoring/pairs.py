@@ -37,7 +37,6 @@ __all__ = [
     "as_pairs",
     "fetch_pairs",
     "read_pairs",
-    "splits_of",
 ]
 
 _LARGEST_CARD = 2 * MEGABYTE
@@ -186,19 +185,6 @@ def fetch_pairs(
     source = PairSource("hub", hub_id.repo, split, folder.name)
     paths = {name: folder / name for name in names}
     return _read(paths, source, Checker(shown, split), limits=limits, tell=tell)
-
-
-def splits_of(hub_id: HubId, hub: Hub, *, token: str | Literal[False]) -> dict[str, int]:
-    """Split -> bytes of its files as the Hub has them, of all splits that can be read here.
-
-    Raises:
-        KnownError: the dataset cannot be had.
-    """
-    listing = hub.look(hub_id, "dataset", token=token)
-    return {
-        split: sum(listing.sizes[name] for name in names)
-        for split, names in _splits(listing, hub, token).items()
-    }
 
 
 def _splits(listing: Listing, hub: Hub, token: str | Literal[False]) -> dict[str, list[str]]:

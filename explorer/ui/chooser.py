@@ -7,7 +7,7 @@ from pathlib import Path
 
 import gradio as gr
 
-from explorer.library import Library, offers
+from explorer.library import Library, Offer, offers
 from explorer.settings import Settings
 from explorer.steps import stepping
 from explorer.table import PairTable
@@ -45,7 +45,7 @@ def build_chooser(settings: Settings) -> ChooserView:
             with gr.Column(min_width=280):
                 offer = gr.Dropdown(
                     [
-                        (text("chooser.offer", name=each.label, n=_counted(each.rows)), each.wanted)
+                        (_offer_words(each), each.wanted)
                         for each in offers()
                     ],
                     value=None,
@@ -79,8 +79,9 @@ def build_chooser(settings: Settings) -> ChooserView:
     )
 
 
-def _counted(rows: int | None) -> str:
-    return "?" if rows is None else f"{rows:,}"
+def _offer_words(offer: Offer) -> str:
+    rows = "?" if offer.rows is None else f"{offer.rows:,}"
+    return text("chooser.offer", group=offer.group, name=offer.label, n=rows)
 
 
 def _limits(settings: Settings) -> dict[str, str]:

@@ -133,7 +133,7 @@ from scoring.errors import KnownError
 from scoring.hub import Hub, parse_hub_id
 from scoring.models import ModelPolicy, locate
 from scoring.limits import Limits
-from scoring.pairs import fetch_pairs, splits_of
+from scoring.pairs import fetch_pairs
 
 hub, asked = Hub(), json.loads(sys.argv[1])
 
@@ -146,9 +146,6 @@ def steps(text, **limits):
     told = []
     fetch_pairs(parse_hub_id(text), hub, token=False, limits=Limits(**limits), tell=told.append)
     return [[step.doing, step.done, step.total] for step in told]
-
-def splits(text):
-    return splits_of(parse_hub_id(text), hub, token=False)
 
 def model(text, gigabytes=None, token=False):
     spec = locate(text, ModelPolicy(Path("nowhere"), False, gigabytes), hub, token=token)
@@ -309,14 +306,6 @@ def test_what_a_dataset_lacks_is_said(server: HubServer, tmp_path: Path) -> None
         "org/odd needs a split, as in org/odd:SPLIT; it has no file that can be read here.",
         "The dataset org/pairs has no revision 'nowhere'.",
     ]
-
-
-def test_the_splits_of_a_dataset_and_their_sizes_are_known_before_a_fetch(
-    server: HubServer, tmp_path: Path
-) -> None:
-    said = call(server.url, tmp_path / "cache", ("splits", "org/pairs", {}))
-    assert said.answers == [{"filtered": FILTERED_BYTES, "raw": len(parquet(5))}]
-    assert paths_of(server, ".parquet") == []
 
 
 def test_a_split_that_is_too_large_is_not_downloaded(server: HubServer, tmp_path: Path) -> None:

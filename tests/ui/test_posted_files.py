@@ -18,6 +18,7 @@ from explorer.exports import FORMATS
 from explorer.settings import DEMO_MODEL
 from explorer.ui.browse import Browse
 from explorer.ui.chooser import Chooser
+from explorer.ui.page import Page
 from scoring.models import DEMO
 from tests.ui.browsing import by_name, posted, stays
 from tests.ui.conftest import Serve
@@ -85,6 +86,13 @@ def test_an_uploaded_file_is_opened_and_deleted(name: str, visitor: Visitor) -> 
     assert "3 of 3 pairs" in shown["bar"] and 'data-key="mine:1"' in shown["pair"]
     assert f"source={name}@" in shown["address"]
     assert not Path(file["path"]).exists()
+
+
+def test_the_source_bar_speaks_of_what_is_on_screen(visitor: Visitor) -> None:
+    assert "Demo pairs: 188 pairs" in visitor.data(Page.bars)[0]
+    visitor.data(Chooser.upload, {"upload": visitor.upload("mine.jsonl", jsonl())})
+    turned(visitor)
+    assert "Your file mine.jsonl: 3 pairs" in visitor.data(Page.bars)[0]
 
 
 def test_a_file_is_opened_once_more_though_it_was_deleted(visitor: Visitor) -> None:
