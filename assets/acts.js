@@ -139,11 +139,10 @@
   new MutationObserver(listen).observe(document.body, { childList: true, subtree: true });
 
   // The address says what is on screen; the search fields say what the address does.
-  const setField = (part, field, value) => {
-    const element = part.querySelector(`.searchbar [data-field=${field}]`);
-    if (!element || element === document.activeElement && element.type === "search") return;
+  const setField = (element, value) => {
+    if (element === document.activeElement && element.type === "search") return;
     if (element.type === "checkbox") element.checked = Boolean(value);
-    else element.value = value || (field === "where" ? "all" : "");
+    else element.value = value || (element.matches("select") ? "all" : "");
   };
   const addresses = new Map();
   let tab = "browse";
@@ -166,10 +165,9 @@
     const part = document.getElementById(id);
     const params = new URLSearchParams(query);
     addresses.set(id, query);
-    setField(part, "words", params.get("q"));
-    setField(part, "where", params.get("in"));
-    setField(part, "regex", params.get("regex"));
-    setField(part, "case", params.get("case"));
+    for (const field of part.querySelectorAll(".searchbar [data-param]")) {
+      setField(field, params.get(field.dataset.param));
+    }
     return [];
   };
   const wrote = (id, query) => {

@@ -20,9 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, get_args
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from explorer.sheets import cell
 from explorer.table import PairTable, Rows
@@ -44,7 +46,9 @@ UPSTREAM_COLUMNS = (
 METADATA = b"rewardbench-explorer"
 """Where a Parquet file's schema says, as JSON, its source, revision and selection."""
 BATCH_ROWS = 2_000
-"""Rows that are Python objects at once."""
+"""Rows at most that are Python objects at once."""
+BATCH_BYTES = 32_000_000
+"""Of the texts of those rows, where they are more than one."""
 
 _MESSAGES = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
 _TEXTS = pa.list_(pa.string())
@@ -123,8 +127,38 @@ def unwritable(path: Path, error: Exception) -> KnownError:
 
 def _batches(arrow: pa.Table, rows: Rows) -> Iterator[pa.Table]:
     """The rows in the order given, some at a time."""
-    for begin in range(0, len(rows), BATCH_ROWS):
-        yield take_rows(arrow, rows[begin : begin + BATCH_ROWS])
+    ends = np.cumsum(_text_bytes(arrow)[rows])
+    begin = 0
+    while begin < len(rows):
+        before = ends[begin - 1] if begin else 0
+        fitting = int(np.searchsorted(ends, before + BATCH_BYTES, side="right"))
+        end = min(max(begin + 1, fitting), begin + BATCH_ROWS)
+        yield take_rows(arrow, rows[begin:end])
+        begin = end
+
+
+def _text_bytes(arrow: pa.Table) -> NDArray[np.int64]:
+    """Bytes of the texts of each row."""
+    total = [np.zeros(0, np.int64)]
+    for batch in arrow.to_batches():
+        total.append(np.sum([_bytes_of_each(column) for column in batch.columns], axis=0))
+    return np.concatenate(total)
+
+
+def _bytes_of_each(column: Any) -> NDArray[np.int64]:
+    """Of each text, or each list of objects of texts.
+
+    >>> lists = pa.array([[{"text": "four"}], [], [{"text": "é"}, {"text": "a"}]])
+    >>> _bytes_of_each(lists).tolist()
+    [4, 0, 3]
+    """
+    if not pa.types.is_nested(column.type):
+        return np.asarray(pc.binary_length(column), dtype=np.int64)
+    each = np.sum([_bytes_of_each(part) for part in column.flatten().flatten()], axis=0)
+    sums = np.cumsum(np.append(0, each))
+    ends = np.cumsum(np.append(0, pc.list_value_length(column)))
+    found: NDArray[np.int64] = np.diff(sums[ends])
+    return found
 
 
 def _layout(arrow: pa.Table, rows: Rows) -> _Layout:

@@ -234,8 +234,16 @@ def rows_per_subset(table: PairTable, per_subset: int, seed: int) -> Rows:
     per_subset: pairs to take from each; a smaller subset is taken whole.
     """
     generator = np.random.default_rng(seed)
-    taken = []
-    for subset in table.subset_counts:
-        rows = np.flatnonzero(table.subset_of_row == subset)
-        taken.append(generator.permutation(rows)[: max(0, per_subset)])
+    # Sorted once by subset: to look for each subset in all rows takes for ever where they are many.
+    by_subset = np.argsort(table.subsets.codes, kind="stable")
+    ends = np.cumsum(list(table.subset_counts.values()))
+    taken = [
+        generator.permutation(rows)[: max(0, per_subset)] for rows in np.split(by_subset, ends[:-1])
+    ]
     return np.sort(np.concatenate(taken))
+
+
+def n_per_subset(table: PairTable, per_subset: int) -> int:
+    """How many rows `rows_per_subset` takes, whatever the seed."""
+    counts = np.array(list(table.subset_counts.values()))
+    return int(np.minimum(counts, max(0, per_subset)).sum())

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -25,7 +26,15 @@ LONGEST_QUERY = 500
 MOST_SECONDS = 8.0
 MOST_HITS = 2_000
 """Hits in one text that are marked; the rest are not."""
+MOST_MARKED = 200_000
+"""Characters of a text in which hits are marked; what comes after them has no mark."""
+MOST_SOUGHT = 1_000_000
+"""Characters of a text in which the first hit is looked for, to show a piece about it."""
 
+_NEAR = (4_000, 100_000)
+"""Characters from the first hit on in which more are looked for: the second where it is longer."""
+_PIECE_BYTES = 2_000_000
+"""Of a column that is searched at once: how late the deadline may be noticed."""
 _PRIVATE = range(0xE000, 0xF900)
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "prompt": ("prompt",),
@@ -120,7 +129,7 @@ def matching(arrow: pa.Table, query: Query) -> NDArray[np.bool_]:
         jobs = [
             threads.submit(look, start, chunk)
             for column in query.columns
-            for start, chunk in _placed(arrow.column(column))
+            for start, chunk in _in_pieces(arrow.column(column))
         ]
         try:
             for job in jobs:
@@ -134,34 +143,70 @@ def matching(arrow: pa.Table, query: Query) -> NDArray[np.bool_]:
 def hits(words: str, query: Query) -> list[tuple[int, int]]:
     """Where in a text the query matches: (start, end) in characters, in order, not overlapping.
 
-    Matches of nothing are none; at most `MOST_HITS` are given.
+    Matches of nothing are none; at most `MOST_HITS` are given, all within the first `MOST_MARKED`
+    characters.
 
     >>> hits("a dog, a Dog", Query("dog")), hits("aab", Query("a*", regex=True))
     ([(2, 5), (9, 12)], [(0, 2)])
     """
     if not query.words or not words:
         return []
+    looked = words[:MOST_MARKED]
     # RE2 tells Arrow no positions: each match is put between two characters that the text lacks.
-    signs = _absent(words)
+    signs = _absent(looked)
     if signs is None:
         return []
     before, after = signs
+    replacing = partial(pc.replace_substring_regex, replacement=f"{before}\\0{after}")
     try:
-        marked = _replaced(words, _pattern(query), f"{before}\\0{after}")
+        marked = str(_applied(replacing, looked, query))
     except UnicodeError:  # a match cut a character in two (\C), or the text is none (surrogates)
         return []
     found = [(start, end) for start, end in _marks(marked, before, after) if end > start]
+    if len(looked) < len(words):  # in the whole text, what ends here may go on
+        found = [(start, end) for start, end in found if end < len(looked)]
     return found[:MOST_HITS]
 
 
-def _replaced(words: str, pattern: str, replacement: str) -> str:
-    """A text with every match of a valid pattern replaced."""
-    text = pa.scalar(words, pa.large_string())
+def first_hits(words: str, query: Query) -> list[tuple[int, int]]:
+    """The first hits of a text, as `hits` gives them: what a cell shows, and cheap in a long text.
+
+    Of a long text the first hit is sought within `MOST_SOUGHT` characters; it may be given shorter
+    than it is, and is not found where it is longer than 100,000.
+
+    >>> first_hits("-" * 300_000 + "a dog", Query("dog"))
+    [(300002, 300005)]
+    """
+    if not query.words or len(words) <= _NEAR[0]:
+        return hits(words, query)
+    first = _first(words[:MOST_SOUGHT], query)
+    if first is None:
+        return []
+    start = max(0, first - 1)  # whether a word begins at the hit is told by what is before it
+    for reach in _NEAR:
+        near = hits(words[start : start + reach], query)
+        found = [(start + low, start + high) for low, high in near if start + low >= first]
+        if found:
+            return found
+    return []
+
+
+def _first(words: str, query: Query) -> int | None:
+    """Where the first match begins, in characters."""
     try:
-        found: Any = pc.replace_substring_regex(text, pattern=pattern, replacement=replacement)
+        place = _applied(pc.find_substring_regex, words, query)
+        return None if place < 0 else len(words.encode()[:place].decode())
+    except UnicodeError:
+        return None
+
+
+def _applied(function: Any, words: str, query: Query) -> Any:
+    """What a function of Arrow that takes a pattern gives for a text and a valid query."""
+    text, pattern = pa.scalar(words, pa.large_string()), _pattern(query)
+    try:
+        return function(text, pattern=pattern).as_py()
     except pa.ArrowInvalid:  # Arrow puts the pattern in parentheses; \Q without \E takes one in
-        found = pc.replace_substring_regex(text, pattern=f"{pattern}\\E", replacement=replacement)
-    return str(found.as_py())
+        return function(text, pattern=f"{pattern}\\E").as_py()
 
 
 def _marks(marked: str, before: str, after: str) -> Iterator[tuple[int, int]]:
@@ -190,11 +235,27 @@ def _escaped(words: str) -> str:
     return "".join(letter if letter.isalnum() else f"\\x{{{ord(letter):x}}}" for letter in words)
 
 
-def _placed(column: "pa.ChunkedArray[Any]") -> Iterator["tuple[int, pa.Array[Any]]"]:
+def _in_pieces(column: "pa.ChunkedArray[Any]") -> Iterator["tuple[int, pa.Array[Any]]"]:
+    """A column in pieces of a few megabytes, at least a row each, and where each begins."""
     start = 0
     for chunk in column.chunks:
-        yield start, chunk
+        ends, first = _byte_offsets(chunk), 0
+        while first < len(chunk):
+            fitting = int(np.searchsorted(ends, ends[first] + _PIECE_BYTES, "right")) - 1
+            stop = max(first + 1, fitting)
+            yield start + first, chunk.slice(first, stop - first)
+            first = stop
         start += len(chunk)
+
+
+def _byte_offsets(chunk: Any) -> NDArray[np.int64]:
+    """Where the texts of each row begin in bytes, and where the last one's end."""
+    if pa.types.is_large_list(chunk.type):
+        texts = _byte_offsets(chunk.values.field("text"))
+        return texts[chunk.offsets.to_numpy()]
+    if not len(chunk):
+        return np.zeros(1, dtype=np.int64)
+    return np.frombuffer(chunk.buffers()[1], np.int64)[chunk.offset :][: len(chunk) + 1]
 
 
 def _rows_matching(chunk: "pa.Array[Any]", query: Query) -> NDArray[np.bool_]:

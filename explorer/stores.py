@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 
+from explorer.boardroom import BoardRoom
 from explorer.library import Library
+from explorer.outcome_cache import OutcomeCache
 from explorer.outcomes import Results, leaderboard_shelf
 from explorer.runs import Runs
 from explorer.settings import Settings
 from explorer.sources import Shelf, pair_shelf
 from explorer.tokens import TokenCounter
+from explorer.uncertainty_cache import Uncertainties
 from scoring.hub import Hub
 
 
@@ -18,6 +21,7 @@ class Stores:
     settings: Settings
     pairs: Library
     boards: Shelf[Results]
+    room: BoardRoom
     runs: Runs
     counter: TokenCounter
 
@@ -30,4 +34,7 @@ def open_stores(settings: Settings) -> Stores:
         pairs.fetch()
         boards.fetch()
     counter = TokenCounter(settings.home, hub, settings.model_policy)
-    return Stores(settings, Library(pairs, hub, settings), boards, Runs(settings, hub), counter)
+    runs = Runs(settings, hub)
+    cache, sure = OutcomeCache(settings.home), Uncertainties(settings.home)
+    room = BoardRoom(boards, cache, sure, runs)
+    return Stores(settings, Library(pairs, hub, settings), boards, room, runs, counter)

@@ -6,7 +6,7 @@ known of each row besides (lengths, codes of its subset) are arrays of numbers.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any, Literal, get_args
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from explorer.counting import Counts, count_chars, count_words
 from explorer.facets import Coded, Facet, coded, coded_facets, grouped
+from explorer.once import once
 from explorer.search import Query, matching
 from explorer.text import text
 from scoring.benchmark import SECTIONS, in_order, section_of
@@ -79,7 +80,7 @@ class PairTable:
         """Columns of `scoring.pairs.SCHEMA`, in the chunks in which they were read."""
         return self.pairs.table
 
-    @cached_property
+    @once
     def keys(self) -> list[str]:
         """The key of each row."""
         return [str(key) for key in self.arrow.column("key").to_pylist()]
@@ -93,7 +94,7 @@ class PairTable:
         row = pc.index(self.arrow.column("key"), wanted).as_py()
         return None if key is None or row < 0 else int(row)
 
-    @cached_property
+    @once
     def row_of_hash(self) -> dict[str, int]:
         """`text_hash` -> row: how outcomes find their texts, whatever dataset they name."""
         # Chunk by chunk, so that never all texts are Python objects.
@@ -103,39 +104,39 @@ class PairTable:
         )
         return {text_hash(*texts): row for row, texts in enumerate(rows)}
 
-    @cached_property
+    @once
     def subsets(self) -> Coded:
         """The subset of each row, the benchmark's subsets first and in its order."""
         found = coded(self.arrow.column("subset"))
         return found.renamed(in_order(found.names), {name: name for name in found.names})
 
-    @cached_property
+    @once
     def prompt_of_row(self) -> NDArray[np.int32]:
         """A number for each row; rows with the same prompt have the same."""
         return grouped(self.arrow.column("prompt"))
 
-    @cached_property
+    @once
     def facets(self) -> dict[Facet, Coded]:
         """What rows can be told apart by."""
         return coded_facets(self.arrow, self.subsets, self.prompt_of_row, self.chars)
 
-    @cached_property
+    @once
     def matching(self) -> Callable[[Query], NDArray[np.bool_]]:
         """Whether each row holds what a query looks for; the last few searches are remembered."""
         return lru_cache(maxsize=16)(partial(matching, self.arrow))
 
-    @cached_property
+    @once
     def subset_of_row(self) -> NDArray[np.object_]:
         """The subset of each row."""
         return np.array(self.subsets.names, dtype=object)[self.subsets.codes]
 
-    @cached_property
+    @once
     def subset_counts(self) -> dict[str, int]:
         """Subset -> pairs, the benchmark's subsets first and in its order."""
         counts = np.bincount(self.subsets.codes, minlength=len(self.subsets.names))
         return dict(zip(self.subsets.names, counts.tolist(), strict=True))
 
-    @cached_property
+    @once
     def section_counts(self) -> dict[str, int]:
         """Section -> pairs, for the sections that the table has."""
         counts = dict.fromkeys(SECTIONS, 0)
@@ -151,12 +152,12 @@ class PairTable:
         others: Rows = rows[rows != row]
         return others
 
-    @cached_property
+    @once
     def chars(self) -> dict[str, Counts]:
         """Text column -> characters of each row."""
         return {name: count_chars(self.arrow.column(name)) for name in TEXT_COLUMNS}
 
-    @cached_property
+    @once
     def words(self) -> dict[str, Counts]:
         """Text column -> words of each row."""
         return {name: count_words(self.arrow.column(name)) for name in TEXT_COLUMNS}

@@ -39,9 +39,12 @@ MORE = pa.large_list(pa.struct([("text", TEXT), ("model", TEXT)]))
 SCHEMA = pa.schema([(name, TEXT) for name in COLUMNS] + [(name, MORE) for name in MORE_COLUMNS])
 """Of every table of pairs. `more_*`: further responses, of RewardBench 2; nearly always empty."""
 UNKNOWN = "unknown"
+LONGEST_NAME = 1_000
+"""Characters of a key (the subset and the id) or of a model's name."""
 CHUNK_ROWS = 8192
 """Rows at least in a chunk of the table, where they are not very long."""
 
+_NAMES = ("key", *MODEL_COLUMNS)
 _CHUNK_BYTES = 64_000_000
 _MOST_REMARKS = 50
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -104,7 +107,8 @@ class Checker:
         table = pa.concat_tables(self._chunks) if self._chunks else SCHEMA.empty_table()
         if not len(table):
             raise KnownError(
-                f"{self.name} has no row whose {', '.join(TEXT_COLUMNS)} are all given."
+                f"{self.name} has no row whose {', '.join(TEXT_COLUMNS)} are all given, with a key "
+                f"and names of models of at most {LONGEST_NAME:,} characters."
             )
         self._check_keys(table["key"])
         return CheckedRows(table, tuple(self._remarks(len(table))), tuple(self._left_out))
@@ -161,12 +165,6 @@ class Checker:
             "rejected": columns.get("rejected", null),
             "prompt": prompt,
         }
-        left_out = np.zeros(n_rows, dtype=bool)
-        for column in texts.values():
-            left_out |= column.is_null().to_numpy(zero_copy_only=False)
-        for row in np.flatnonzero(left_out).tolist():
-            missing = next(name for name, column in texts.items() if not column[row].is_valid)
-            self._leave_out(self._n_rows + row, f"{missing} is null")
         numbers = np.arange(self._n_rows + 1, self._n_rows + n_rows + 1)
         table = {
             **texts,
@@ -179,6 +177,15 @@ class Checker:
         for name in MODEL_COLUMNS:
             model = columns.get(name, null).fill_null(UNKNOWN)
             table[name] = pc.if_else(pc.equal(model, _MISSPELLED), UNKNOWN, model)
+        masks = {f"{name} is null": pc.is_null(column) for name, column in texts.items()}
+        for name in _NAMES:
+            masks[_too_long(name)] = pc.greater(pc.utf8_length(table[name]), LONGEST_NAME)
+        whys = {why: mask.to_numpy(zero_copy_only=False) for why, mask in masks.items()}
+        left_out = np.logical_or.reduce(list(whys.values()))
+        for row in np.flatnonzero(left_out).tolist():
+            self._leave_out(
+                self._n_rows + row, next(why for why, mask in whys.items() if mask[row])
+            )
         found = pa.table({name: table[name] for name in SCHEMA.names}, schema=SCHEMA)
         return found.filter(pa.array(~left_out)) if left_out.any() else found
 
@@ -186,12 +193,15 @@ class Checker:
         """A table of the pairs among rows of any shape."""
         pairs = []
         for number, row in enumerate(rows, start=self._n_rows + 1):
-            missing = what_is_missing(row)
-            if missing:
-                self._leave_out(number - 1, missing)
-                continue
-            place = f"{self.name}, row {number}"
-            pairs.append(self._repair(_checked_row(row, place, self._default_subset, number)))
+            why = what_is_missing(row)
+            if not why:
+                place = f"{self.name}, row {number}"
+                pair = _checked_row(row, place, self._default_subset, number)
+                why = _what_is_too_long(pair)
+            if why:
+                self._leave_out(number - 1, why)
+            else:
+                pairs.append(self._repair(pair))
         columns: dict[str, Array] = {
             name: pa.array([pair[name] for pair in pairs], SCHEMA.field(name).type)
             for name in SCHEMA.names
@@ -223,6 +233,19 @@ def without_surrogates(words: str) -> str:
 def _keys(subsets: Array, ids: Array) -> Array:
     keys: Array = pc.binary_join_element_wise(subsets, ids, pa.scalar(":", TEXT))
     return keys
+
+
+def _too_long(name: str) -> str:
+    return f"its {name} has more than {LONGEST_NAME:,} characters"
+
+
+def _what_is_too_long(pair: dict[str, Any]) -> str | None:
+    """In words, why a pair is left out; None where all its names can be shown."""
+    lengths = {"key": len(pair["subset"]) + 1 + len(pair["id"])}
+    for name, more in zip(MODEL_COLUMNS, MORE_COLUMNS, strict=True):
+        models = [pair[name], *(response["model"] for response in pair[more])]
+        lengths[name] = max(map(len, models))
+    return next((_too_long(name) for name in _NAMES if lengths[name] > LONGEST_NAME), None)
 
 
 def _no_more(n_rows: int) -> Array:

@@ -44,10 +44,7 @@ def build_chooser(settings: Settings) -> ChooserView:
         with gr.Row(equal_height=False):
             with gr.Column(min_width=280):
                 offer = gr.Dropdown(
-                    [
-                        (_offer_words(each), each.wanted)
-                        for each in offers()
-                    ],
+                    [(_offer_words(each), each.wanted) for each in offers()],
                     value=None,
                     label=text("chooser.offered"),
                     elem_id="offer",

@@ -1,125 +1,207 @@
-"""The Leaderboard tab."""
+"""The Leaderboard tab: models by a rule that is shown, each rank with its uncertainty."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
+from functools import partial
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, NamedTuple
 
 import gradio as gr
 
-from explorer.boards import build_board
-from explorer.outcomes import Results
-from explorer.sources import Shelf
+from explorer.board_exports import BOARD_FORMATS, BoardFormat, board_file_name, export_board
+from explorer.boardlinks import decode_board, encode_board
+from explorer.boardroom import BoardRoom
+from explorer.boardview import BoardView, columns_of, move_board, shown_rows
+from explorer.links import TABS, tab_of
 from explorer.text import text
+from explorer.ui.boardbehind import behind_html
+from explorer.ui.boardcontrols import controls_html, counts_html, rule_html, search_html
+from explorer.ui.boardtable import board_html
 from explorer.ui.errors import guarded
-from explorer.ui.grids import Column, Grid, grid, link
-from explorer.ui.markup import tag
-from explorer.ui.relay import EVENT
+from explorer.ui.progress import step_html
+from explorer.ui.relay import EVENT, Part, act_of, build_part, copy_button, wire_part
 from explorer.ui.sourcebar import SourceBarView, build_sourcebar
-from scoring.benchmark import SECTIONS
+from explorer.uncertainty import Measuring
+from scoring.limits import Step
+
+PART = TABS[3]
 
 
 @dataclass(frozen=True)
 class LeaderboardView:
-    """The tab's components and the board a session looks at."""
+    """The tab's components, and what a session remembers of it.
+
+    seen: a `BoardView`. board_id: of the results. address: the query string.
+    """
 
     bar: SourceBarView
-    table: gr.Dataframe
+    part: Part
+    controls: gr.HTML
+    told: gr.HTML
+    measure: gr.Button
+    stop: gr.Button
+    status: gr.HTML
+    table: gr.HTML
+    behind: gr.HTML
     about: gr.HTML
+    exports: dict[BoardFormat, gr.Button]
+    file: gr.File
+    seen: gr.State
     board_id: gr.State
+    address: gr.Textbox
+
+    @property
+    def outputs(self) -> list[gr.components.Component]:
+        """The components that a `BoardShown` fills."""
+        return [
+            self.seen, self.address, self.controls, self.told, self.measure, self.table,
+            self.behind, self.about,
+        ]  # fmt: skip
 
 
-class Board(NamedTuple):
-    """What the tab shows."""
+class BoardShown(NamedTuple):
+    """What the tab shows, in the order of `LeaderboardView.outputs`."""
 
-    table: Grid
-    about: str
+    seen: Any
+    address: Any
+    controls: Any
+    told: Any
+    measure: Any
+    table: Any
+    behind: Any
+    about: Any
 
 
 def build_leaderboard_tab() -> LeaderboardView:
     """Lay the tab out where it is called."""
     bar = build_sourcebar(text("source.show_board"))
-    table = gr.Dataframe(
-        label=text("leaderboard.label"),
-        interactive=False,
-        show_search="search",
-        datatype=["number", "html", "str", *["number"] * (1 + len(SECTIONS))],
-        column_widths=["6%", "32%", "14%", *["9.6%"] * (1 + len(SECTIONS))],
-        max_height=720,
-        elem_id="leaderboard",
-        elem_classes="grid",
-        buttons=["fullscreen"],
-    )
-    return LeaderboardView(bar, table, gr.HTML(elem_classes="about"), gr.State(None))
+    with build_part(PART) as part:
+        gr.HTML(search_html())
+        controls = gr.HTML()
+        with gr.Row(elem_classes="status-row"):
+            told = gr.HTML()
+            measure = gr.Button(
+                text("board.measure"), variant="primary", size="md", scale=0, min_width=200,
+                elem_id="measure", visible=False,
+            )  # fmt: skip
+            stop = gr.Button(text("score.stop"), size="md", scale=0, min_width=80, visible=False)
+        status = gr.HTML(elem_id="measure-status")
+        table = gr.HTML(elem_id="board")
+        behind = gr.HTML(elem_id="behind")
+        with gr.Row(elem_classes="export-buttons"):
+            exports = {
+                form: gr.Button(text(f"board.export_{form}"), size="md", min_width=100)
+                for form in BOARD_FORMATS
+            }
+        file = gr.File(visible=False, label=text("export.file"), elem_id="board-file")
+        about = gr.HTML(elem_classes="about")
+    return LeaderboardView(
+        bar, part, controls, told, measure, stop, status, table, behind, about, exports, file,
+        gr.State(BoardView()), gr.State(None), gr.Textbox(visible=False),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class LeaderboardTab:
-    """The tab's callbacks."""
+    """The tab's callbacks. `state` is (the results' id, the view, the browser's own runs)."""
 
-    shelf: Shelf[Results]
+    room: BoardRoom
 
     @guarded
-    def show(self, board_id: object) -> Board:
-        """The board a session looks at."""
-        results = self.shelf.get(board_id)
-        board = build_board(results, "v1")
-        rows = [
-            [
-                row.rank,
-                link(row.model, row.url),
-                row.model_type or text("leaderboard.unknown"),
-                _percent(row.score),
-                *(_percent(row.sections[section]) for section in SECTIONS),
-            ]
-            for row in board.rows
-        ]
-        notes = [text("leaderboard.about")]
-        if board.source.kind == "snapshot":
-            notes.append(text("leaderboard.swapped"))
-        return Board(
-            grid(_columns(rows), rows), "".join(tag("p", escape(words)) for words in notes)
+    def open(self, query_string: object, board_id: object, own: object) -> BoardShown:
+        """What the address asks for."""
+        asked = query_string if tab_of(query_string) == PART else ""
+        decoded = decode_board(asked)
+        return self.shown(board_id, decoded.view, own, decoded.dropped)
+
+    @guarded
+    def show(self, board_id: object, view: BoardView, own: object) -> BoardShown:
+        """The same of other results, or with what was measured since."""
+        return self.shown(board_id, view, own)
+
+    @guarded
+    def act(
+        self, event: gr.EventData, board_id: object, view: BoardView, own: object
+    ) -> BoardShown:
+        """What is shown after one act."""
+        name, sent = act_of(event)
+        if name == "behind":
+            board = self.room.board(board_id, view, own)
+            return _only(behind=behind_html(board, view, sent))
+        if name == "pick":
+            name, sent = str(sent.get("facet")), {"value": sent.get("names")}
+        if name == "shown":
+            board = self.room.board(board_id, view, own)
+            value = sent.get("value")
+            kept = value if isinstance(value, list) else []
+            columns = [each for each in columns_of(board, view) if each != "model"]
+            name, sent = "hidden", {"value": [each for each in columns if each not in kept]}
+        return self.shown(board_id, move_board(view, name, sent), own)
+
+    @guarded
+    def measure(self, board_id: object, view: BoardView, own: object) -> Iterator[tuple[str, Any]]:
+        """Read each pair's results and measure how sure the board is, telling how far it is."""
+        stop = gr.update(visible=True)
+        for step in self.room.measuring(board_id, view, own):
+            yield _step_words(step), stop
+        yield "", gr.update(visible=False)
+
+    @guarded
+    def export(self, form: BoardFormat, board_id: object, view: BoardView, own: object) -> Any:
+        """Write the rows that are shown to a file."""
+        board = self.room.board(board_id, view, own)
+        path = Path(mkdtemp(prefix="explorer-export-")) / board_file_name(board, view, form)
+        export_board(board, view, shown_rows(board, view), form, path)
+        return gr.update(value=str(path), visible=True)
+
+    def shown(
+        self, board_id: object, view: BoardView, own: object, dropped: tuple[str, ...] = ()
+    ) -> BoardShown:
+        """A view as values for `LeaderboardView.outputs`."""
+        board = self.room.board(board_id, view, own)
+        rows = shown_rows(board, view)
+        unread = self.room.unread(board_id, view).files
+        sure = any(row.tie_group is not None for row in board.rows)
+        by_pairs = any(row.by_pairs for row in board.rows)
+        can_measure = view.table != "prior" and (unread > 0 or (by_pairs and not sure))
+        return BoardShown(
+            view,
+            encode_board(view),
+            controls_html(board, view, copy_button(text("filter.copy_link"), "link")),
+            counts_html(board, rows, dropped, unread),
+            gr.update(visible=can_measure),
+            board_html(board, view, rows),
+            "",
+            rule_html(board, sure),
         )
 
 
-def showing(view: LeaderboardView, tab: LeaderboardTab) -> dict[str, Any]:
-    """The event that fills the tab."""
-    outputs = [view.table, view.about]
-    return {"fn": tab.show, "inputs": view.board_id, "outputs": outputs, **EVENT}
+def _only(**changed: Any) -> BoardShown:
+    return BoardShown(*[gr.skip()] * len(BoardShown._fields))._replace(**changed)
 
 
-def _columns(rows: list[list[Any]]) -> list[Column]:
-    """Headings with one shade a column, from its lowest to its highest score."""
-    names = (text("leaderboard.score"), *SECTIONS)
-    shaded = []
-    for place, name in enumerate(names, start=3):
-        known = [row[place] for row in rows if row[place] is not None]
-        low, high = (min(known), max(known)) if known else (0.0, 0.0)
-        shaded.append(Column(name, _written, _Shade(low, high)))
-    plain = [
-        Column(text("leaderboard.rank"), lambda rank: "" if rank is None else str(rank)),
-        Column(text("leaderboard.model")),
-        Column(text("leaderboard.type")),
-    ]
-    return plain + shaded
+def _step_words(step: Step | Measuring) -> str:
+    if isinstance(step, Measuring):
+        step = Step("reading", step.done, step.total)
+        return step_html(step, text("board.measuring"))
+    return step_html(step, text("board.reading"))
 
 
-@dataclass(frozen=True)
-class _Shade:
-    """Darker for better; the same hue reads on light and dark."""
-
-    low: float
-    high: float
-
-    def __call__(self, value: float | None) -> str:
-        if value is None or self.high == self.low:
-            return ""
-        strength = 0.04 + 0.46 * (value - self.low) / (self.high - self.low)
-        return f"background-color: rgba(99,102,241,{strength:.2f})"
+def showing(
+    view: LeaderboardView, tab: LeaderboardTab, own_runs: gr.BrowserState
+) -> dict[str, Any]:
+    """The event that shows the tab anew."""
+    state = [view.board_id, view.seen, own_runs]
+    return {"fn": tab.show, "inputs": state, "outputs": view.outputs, **EVENT}
 
 
-def _written(score: float | None) -> str:
-    return text("leaderboard.unknown") if score is None else f"{score:.1f}"
-
-
-def _percent(score: float | None) -> float | None:
-    return None if score is None else 100 * score
+def wire_leaderboard(view: LeaderboardView, tab: LeaderboardTab, own_runs: gr.BrowserState) -> None:
+    """Connect the components; the page fills the tab, by `LeaderboardTab.open`."""
+    state = [view.board_id, view.seen, own_runs]
+    wire_part(view.part, tab.act, state, view.outputs, view.address)
+    measuring = view.measure.click(tab.measure, state, [view.status, view.stop], **EVENT)
+    measuring.then(**showing(view, tab, own_runs))
+    view.stop.click(None, cancels=measuring)
+    for form, button in view.exports.items():
+        button.click(partial(tab.export, form), state, view.file, **EVENT)

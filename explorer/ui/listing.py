@@ -8,7 +8,7 @@ from itertools import accumulate
 from explorer.datacard import subset_card
 from explorer.diffs import DIFFS
 from explorer.reading import PAGE_ROWS, Listed, Reading, n_pages
-from explorer.search import Query, hits
+from explorer.search import Query, first_hits
 from explorer.text import text
 from explorer.ui.markup import note, tag
 from explorer.ui.relay import acting, button, segments, ticked
@@ -70,7 +70,7 @@ def excerpt(words: str, query: Query) -> str:
     >>> excerpt("a <dog> and a dog", Query("dog"))
     'a &lt;<mark>dog</mark>&gt; and a <mark>dog</mark>'
     """
-    found = hits(words, query)
+    found = first_hits(words, query)
     if not found:
         return escape(cut(words), quote=False)
     start = max(0, found[0][0] - BEFORE_HIT)

@@ -23,6 +23,7 @@ from explorer.ui.leaderboard import (
     LeaderboardView,
     build_leaderboard_tab,
     showing,
+    wire_leaderboard,
 )
 from explorer.ui.markup import tag
 from explorer.ui.relay import EVENT, filling, wrote
@@ -163,9 +164,11 @@ def _wire(view: PageView, stores: Stores, page: gr.Blocks) -> None:
 
 def _wire_sources(view: PageView, stores: Stores, browse: Browse, page: gr.Blocks) -> None:
     """Fill the page when it is opened; show what arrives when asked for, and what is chosen."""
-    joined, chooser, board_tab = Page(stores), Chooser(stores.pairs), LeaderboardTab(stores.boards)
+    joined, chooser, board_tab = Page(stores), Chooser(stores.pairs), LeaderboardTab(stores.room)
     shown, board_id = view.browse, view.leaderboard.board_id
-    show_board = showing(view.leaderboard, board_tab)
+    own_runs = view.score.own_runs
+    show_board = showing(view.leaderboard, board_tab, own_runs)
+    wire_leaderboard(view.leaderboard, board_tab, own_runs)
     bars = {
         "fn": joined.bars,
         "inputs": [shown.table_id, board_id],
@@ -190,7 +193,14 @@ def _wire_sources(view: PageView, stores: Stores, browse: Browse, page: gr.Block
         **EVENT,
     )
     followed.then(None, shown.address, None, js=wrote(shown.part)).then(**bars)
-    board = opened.then(joined.best_board, None, board_id, **EVENT).then(**show_board)
+    board = opened.then(joined.best_board, None, board_id, **EVENT).then(
+        board_tab.open,
+        [view.leaderboard.address, board_id, own_runs],
+        view.leaderboard.outputs,
+        js="(address, id, own) => [window.location.search, id, own]",
+        **EVENT,
+    )
+    board.then(None, view.leaderboard.address, None, js=filling(view.leaderboard.part))
     board.then(**bars).then(None, None, None, js=READY)
 
     view.timer.tick(**bars)

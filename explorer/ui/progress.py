@@ -11,14 +11,18 @@ from explorer.ui.markup import tag
 from scoring.limits import MEGABYTE, Step
 
 
-def step_html(step: Step) -> str:
+def step_html(step: Step, what: str = "") -> str:
     """One step in words, with a bar where its end is known.
+
+    what: what is being done, where that is no reading of rows.
 
     >>> "1,024 rows" in step_html(Step("reading", 1024))
     True
     """
     done, total = step.done, step.total
-    if step.doing == "fetching":
+    if what:
+        words = f"{what} {done:,} / {total:,}"
+    elif step.doing == "fetching":
         words = text(
             "step.fetching",
             done=f"{done / MEGABYTE:,.1f}",

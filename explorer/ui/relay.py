@@ -55,7 +55,7 @@ def wire_part(
     address: holds the query string of what is shown then; None where the part has none.
     """
     acted = part.relay.act(callback, inputs, outputs, trigger_mode="multiple", **EVENT)
-    acted.then(None, address, None, js=done(part))
+    acted.success(None, address, None, js=done(part))
     acted.failure(None, None, None, js=refused(part))
 
 

@@ -15,20 +15,26 @@ from explorer.view import Scene
 def search_html() -> str:
     """The fields of a search. It is never written anew, so that nobody's typing is lost."""
     field = tag(
-        "input", type="search", id="search", data_field="words", maxlength=str(LONGEST_QUERY),
-        placeholder=text("search.placeholder"), aria_label=text("search.label"),
+        "input", type="search", id="search", css="search", data_field="words", data_param="q",
+        maxlength=str(LONGEST_QUERY), placeholder=text("search.placeholder"),
+        aria_label=text("search.label"),
         autocomplete="off", spellcheck="false", **acting("search"),
     )  # fmt: skip
     options = "".join(
         tag("option", escape(text(f"search.in_{place}")), value=place) for place in PLACES
     )
     where = tag(
-        "select", options, aria_label=text("search.where"), data_field="where", **acting("search")
+        "select",
+        options,
+        aria_label=text("search.where"),
+        data_field="where",
+        data_param="in",
+        **acting("search"),
     )
     boxes = "".join(
         tag(
             "label",
-            tag("input", type="checkbox", data_field=name, **acting("search"))
+            tag("input", type="checkbox", data_field=name, data_param=name, **acting("search"))
             + escape(text(f"search.{name}")),
             css="tick",
             title=text(f"search.{name}_hint"),

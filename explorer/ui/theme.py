@@ -7,7 +7,7 @@ import gradio as gr
 from explorer.figures import SELECTED
 from explorer.settings import ASSETS
 
-STYLES = [ASSETS / "style.css", ASSETS / "browse.css"]
+STYLES = [ASSETS / "style.css", ASSETS / "browse.css", ASSETS / "board.css"]
 SCRIPTS = (ASSETS / "keys.js", ASSETS / "acts.js")
 
 CHOSEN = "#0d9488"

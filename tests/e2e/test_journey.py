@@ -1,24 +1,31 @@
 """The first minute of a new user, in a real browser: on the demo, and on the real pairs."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.conftest import DEMO_PAIRS
 from tests.e2e.conftest import Serve, facet, open_app, open_tab, pair, picture, wait_until_filled
+from tests.e2e.files import write_jsonl
 
 pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture(scope="module")
-def scoring_app(serve: Serve) -> str:
-    """An app on the demo pairs that may score; the model is loaded once."""
-    return serve()
+def long_app(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An app on ten times the demo pairs, so that a run is still under way when one looks."""
+    rows = [json.loads(line) for line in DEMO_PAIRS.read_text(encoding="utf-8").splitlines()]
+    copies = [{**row, "id": f"{copy}-{row['id']}"} for copy in range(10) for row in rows]
+    return serve(
+        EXPLORER_PAIRS=str(write_jsonl(tmp_path_factory.mktemp("pairs") / "long.jsonl", copies))
+    )
 
 
-def test_first_minute_on_the_demo(scoring_app: str, page: Page) -> None:
-    _first_minute(page, scoring_app, "demo")
+def test_first_minute_on_the_demo(serve: Serve, page: Page) -> None:
+    _first_minute(page, serve(), "demo")
 
 
 def test_first_minute_on_the_real_pairs(serve: Serve, page: Page, shared_data: Path) -> None:
@@ -98,11 +105,11 @@ def _leaderboard(page: Page, data: str) -> None:
     picture(page, f"{data}-leaderboard")
 
 
-def test_stop_keeps_what_was_scored(scoring_app: str, page: Page) -> None:
-    open_app(page, scoring_app)
+def test_stop_keeps_what_was_scored(long_app: str, page: Page) -> None:
+    open_app(page, long_app)
     open_tab(page, "Score")
     page.get_by_label("All that the Browse filter shows").check()
-    expect(page.get_by_text("188 pairs selected")).to_be_visible()
+    expect(page.get_by_text("1,880 pairs selected")).to_be_visible()
     page.locator("#start").click()
     expect(page.locator(".status.running")).to_be_visible()
     page.locator("#stop").click()
@@ -110,7 +117,7 @@ def test_stop_keeps_what_was_scored(scoring_app: str, page: Page) -> None:
     expect(page.locator("#start")).to_be_enabled()
     expect(page.locator("#stop")).to_be_disabled()
     open_tab(page, "Failures")
-    expect(page.locator("#run input")).to_have_value(re.compile("of 188 pairs .* stopped early"))
+    expect(page.locator("#run input")).to_have_value(re.compile("of 1,880 pairs .* stopped early"))
     expect(page.locator("#failures .list tbody tr").first).to_be_visible()
     page.reload()
     wait_until_filled(page)
@@ -119,9 +126,9 @@ def test_stop_keeps_what_was_scored(scoring_app: str, page: Page) -> None:
     expect(page.locator("h2.report").first).to_contain_text("demo · ")
 
 
-def test_a_reload_amid_a_run_keeps_what_was_scored(scoring_app: str, browser: Browser) -> None:
+def test_a_reload_amid_a_run_keeps_what_was_scored(long_app: str, browser: Browser) -> None:
     page = browser.new_page()  # unwatched: Gradio says on the console that its stream was cut
-    open_app(page, scoring_app)
+    open_app(page, long_app)
     open_tab(page, "Score")
     page.get_by_label("All that the Browse filter shows").check()
     page.locator("#start").click()
@@ -129,7 +136,7 @@ def test_a_reload_amid_a_run_keeps_what_was_scored(scoring_app: str, browser: Br
     page.reload()
     wait_until_filled(page)
     open_tab(page, "Score")
-    expect(page.locator("h2.report").first).to_contain_text("of 188 pairs")
+    expect(page.locator("h2.report").first).to_contain_text("of 1,880 pairs")
     expect(page.locator(".status.left, .status.stopped")).to_be_visible()
     expect(page.locator("#start")).to_be_enabled()
     page.locator("#start").click()

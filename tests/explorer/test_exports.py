@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from explorer import exports
 from explorer.exports import (
     BATCH_ROWS,
     FORMATS,
@@ -59,6 +60,7 @@ def all_of(table: PairTable) -> Rows:
 def written(
     table: PairTable, form: Format, folder: Path, rows: Sequence[int] | None = None
 ) -> Path:
+    folder.mkdir(exist_ok=True)
     path = folder / f"pairs.{form}"
     list(export(table, all_of(table) if rows is None else np.array(rows), form, path))
     return path
@@ -296,6 +298,25 @@ def test_an_export_that_is_closed_leaves_nothing_new(tmp_path: Path, form: Forma
     assert list(export(table, all_of(table), form, path)) == [BATCH_ROWS, BATCH_ROWS + 1]
     assert [each.name for each in tmp_path.iterdir()] == ["pairs.out"]
     assert path.read_bytes() != b"older"
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_long_texts_are_written_few_at_a_time(
+    tmp_path: Path, form: Format, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exports, "BATCH_BYTES", 1_000)
+    rows = [pair(number) for number in range(9)]
+    rows[2] = pair(2, chosen="x" * 5_000)
+    rows[4] = pair(4, more_rejected=[("é" * 500, "m")])
+    table = table_of(*rows)
+    path = tmp_path / f"pairs.{form}"
+    assert list(export(table, all_of(table), form, path)) == [2, 3, 4, 5, 9]
+    monkeypatch.undo()
+    whole = written(table, form, tmp_path / "whole")
+    if form == "parquet":
+        assert pq.read_table(path) == pq.read_table(whole)
+    else:
+        assert path.read_bytes() == whole.read_bytes()
 
 
 @pytest.mark.parametrize("form", FORMATS)

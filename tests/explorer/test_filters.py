@@ -1,3 +1,4 @@
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from explorer.filters import (
     LengthRange,
     in_order,
     matching_rows,
+    n_per_subset,
     rows_per_subset,
     select,
 )
@@ -23,7 +25,7 @@ from explorer.search import PLACES, Query, checked_query
 from explorer.settings import DEMO_PAIRS
 from explorer.table import MEASURES, UNITS, Measure, PairTable, Unit
 from scoring.benchmark import SUBSETS, section_of
-from scoring.errors import KnownError
+from scoring.errors import KnownError, shown
 from scoring.pairs import TEXT_COLUMNS, read_pairs
 from tests.explorer.tables import keys, row, small_table
 
@@ -269,7 +271,7 @@ def test_an_end_that_is_no_length_is_refused(value: object) -> None:
 
 @pytest.mark.parametrize("ends", [(None, None), (2, 1), (0, -1)])
 def test_a_range_that_keeps_all_or_nothing_is_refused(ends: tuple[object, object]) -> None:
-    with pytest.raises(KnownError, match=f"cannot go from {ends[0]} to {ends[1]}"):
+    with pytest.raises(KnownError, match=f"cannot go from {shown(ends[0])} to {shown(ends[1])}"):
         LengthRange.of("chosen", "chars", *ends, "")
 
 
@@ -362,3 +364,25 @@ def test_a_sample_of_none_is_empty() -> None:
 
 def test_a_negative_number_takes_nothing() -> None:
     assert rows_per_subset(DEMO, -1, seed=0).tolist() == []
+
+
+def test_a_seed_stands_for_the_same_sample_for_ever() -> None:
+    generator, expected = np.random.default_rng(7), []
+    for subset in DEMO.subset_counts:
+        rows = np.flatnonzero(DEMO.subset_of_row == subset)
+        expected += generator.permutation(rows)[:3].tolist()
+    assert rows_per_subset(DEMO, 3, seed=7).tolist() == sorted(expected)
+
+
+def test_a_sample_of_ever_so_many_subsets_takes_no_time() -> None:
+    rows = [row(subset=str(number % 15_000)) for number in range(20_000)]
+    table = small_table(*rows, chunk_rows=5_000)
+    assert len(table.subset_counts) == 15_000
+    started = time.monotonic()
+    assert len(rows_per_subset(table, 1, seed=0)) == n_per_subset(table, 1) == 15_000
+    assert time.monotonic() - started < 1.5
+
+
+@pytest.mark.parametrize("wanted", [-1, 0, 1, 5, 9, 10_000])
+def test_how_many_a_sample_takes_is_known_before(wanted: int) -> None:
+    assert n_per_subset(DEMO, wanted) == len(rows_per_subset(DEMO, wanted, seed=0))

@@ -1,5 +1,6 @@
 import re
 import time
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -10,10 +11,13 @@ from explorer.search import (
     EVERYTHING,
     LONGEST_QUERY,
     MOST_HITS,
+    MOST_MARKED,
+    MOST_SOUGHT,
     PLACES,
     Query,
     Where,
     checked_query,
+    first_hits,
     hits,
     matching,
 )
@@ -235,6 +239,43 @@ def test_a_search_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatc
         matching(TABLE.arrow, Query("dog"))
 
 
+def test_the_deadline_is_noticed_within_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+
+    def slowly(piece: Any, query: Query) -> Any:
+        sizes.append(sum(len(each) for each in piece.to_pylist()))
+        time.sleep(0.02)
+        return matches(piece, query)
+
+    matches = explorer.search._matches
+    monkeypatch.setattr(explorer.search, "_matches", slowly)
+    monkeypatch.setattr(explorer.search, "_PIECE_BYTES", 1_000)
+    rows = [row(prompt="", chosen="x" * size, rejected="") for size in [400] * 200 + [5_000]]
+    table = small_table(*rows)
+    assert not matching(table.arrow, Query("y", "chosen")).any()
+    assert sizes[:100] == [800] * 100 and sizes[-1] == 5_000
+    sizes.clear()
+    monkeypatch.setattr(explorer.search, "MOST_SECONDS", 0.1)
+    with pytest.raises(KnownError, match="takes longer"):
+        matching(table.arrow, Query("y", "chosen"))
+    assert len(sizes) < 80
+
+
+@pytest.mark.parametrize("size", [1, 7, 30])
+@pytest.mark.parametrize("chunk_rows", [2, 5])
+def test_pieces_of_a_column_are_searched_as_the_whole(
+    size: int, chunk_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explorer.search, "_PIECE_BYTES", size)
+    more = [row(chosen=["a", "x1", "日x2"], rejected="r"), row(), row(chosen=["b", "x3"])]
+    table = small_table(*more, MORE, *more, chunk_rows=chunk_rows)
+    for words, wanted in (("x1", [0, 4]), ("x3", [2, 6]), ("x2", [0, 4]), ("hamster", [3])):
+        for arrow, first in ((table.arrow, 0), (table.arrow.slice(1), 1)):
+            places = matching(arrow, Query(words)).nonzero()[0].tolist()
+            assert places == [place - first for place in wanted if place >= first]
+    assert (found("dog"), found("pebble"), found("🌈")) == ("023", "2", "4")
+
+
 # Where the hits are.
 
 LETTERS = st.text("abAB .\n+é日🌈", max_size=30)
@@ -330,6 +371,67 @@ def test_so_many_hits_are_marked_and_no_more() -> None:
     places = hits("ab" * (MOST_HITS + 5), Query("a"))
     assert len(places) == MOST_HITS
     assert places[-1] == (2 * MOST_HITS - 2, 2 * MOST_HITS - 1)
+
+
+def test_what_lies_far_on_in_a_text_is_not_marked() -> None:
+    long = "-" * (MOST_MARKED - 3) + "dogdog"
+    assert hits(long, Query("dog")) == []  # in the whole text, a match there might go on
+    assert hits(f"dog {long}", Query("dog")) == [(0, 3)]
+    assert hits(long[:MOST_MARKED], Query("dog")) == [(MOST_MARKED - 3, MOST_MARKED)]
+
+
+# The first hits.
+
+
+@given(LETTERS, PATTERNS, st.sampled_from([0, 5_000, 150_000]))
+@settings(max_examples=60, deadline=None)
+def test_the_first_hits_of_a_long_text_are_those_that_python_finds(
+    text: str, pattern: str, before: int
+) -> None:
+    long = "~" * before + text + "~" * 5_000
+    wanted = re.finditer(pattern, long, re.IGNORECASE)
+    start = next((match.start() for match in wanted), None)
+    found = first_hits(long, Query(pattern, regex=True))
+    assert (found[0][0] if found else None) == start
+
+
+@pytest.mark.parametrize(
+    ("pattern", "place"),
+    [
+        (r"\bdog", 9_005),
+        ("(?m)^dog", 9_009),
+        (r"dog\z", 9_009),
+        ("^dog", None),
+        ("é_+", 8_999),
+        (r"\Qdog", 9_001),
+        (r"(?s)_d.*q", None),
+    ],
+)
+def test_the_first_hit_of_a_long_text_is_where_the_whole_text_has_it(
+    pattern: str, place: int | None
+) -> None:
+    found = first_hits("é" * 9_000 + "_dog dog\ndog", Query(pattern, regex=True))
+    assert (found[0][0] if found else None) == place
+
+
+def test_a_first_hit_is_found_however_many_follow_and_is_cheap() -> None:
+    texts = ["e " * 500_000, "~" * 900_000 + "e" * 100_000, "é" * 1_000_000]
+    started = time.monotonic()
+    found = [first_hits(text, Query("E"))[:1] for text in texts * 10]
+    assert time.monotonic() - started < 2
+    assert found[:3] == [[(0, 1)], [(900_000, 900_001)], []]
+
+
+def test_a_first_hit_too_far_on_or_too_long_is_none() -> None:
+    assert first_hits("~" * MOST_SOUGHT + "dog", Query("dog")) == []
+    assert first_hits("<" + "~" * 50_000 + ">", Query("<.*>", regex=True)) == [(0, 50_002)]
+    assert first_hits("<" + "~" * 200_000 + ">", Query("<.*>", regex=True)) == []
+
+
+def test_what_is_no_text_has_no_first_hit() -> None:
+    assert first_hits("~" * 5_000 + "dog \ud800", Query("dog")) == []
+    assert first_hits("é" * 5_000, Query(r"\C", regex=True)) == []
+    assert first_hits("", Query("a")) == first_hits("a" * 5_000, EVERYTHING) == []
 
 
 # On the benchmark.

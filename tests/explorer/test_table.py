@@ -1,4 +1,6 @@
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +69,22 @@ def test_rows_are_found_by_key_and_by_texts(demo: PairTable) -> None:
         assert (demo.key_of(row), demo.subset_of(row)) == (cells["key"], cells["subset"])
         assert demo.keys[row] == cells["key"]
     assert len(set(demo.keys)) == len(demo.row_of_hash) == len(demo)
+
+
+def test_visitors_who_ask_at_once_build_the_hashes_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed = []
+
+    def slow_hash(*texts: str) -> str:
+        hashed.append(texts)
+        time.sleep(0.05)
+        return text_hash(*texts)
+
+    monkeypatch.setattr("explorer.table.text_hash", slow_hash)
+    table = small_table(small_row(), small_row(chosen="other"))
+    with ThreadPoolExecutor(4) as pool:
+        found = [pool.submit(lambda: table.row_of_hash) for _ in range(4)]
+    assert len(hashed) == 2
+    assert all(each.result() is table.row_of_hash for each in found)
 
 
 @pytest.mark.parametrize("key", [None, "", "no:such", "hep-rust", "\ud800", "\0", "x" * 10**6])

@@ -114,6 +114,44 @@ def test_fifty_rows_that_are_left_out_are_each_told(tmp_path: Path) -> None:
     assert len(pairs.notes) == 50
 
 
+ONE_TOO_LONG = "ä" * 1_001
+TALK = {"prompt": [{"role": "user", "content": "p"}], "chosen": "c", "rejected": "r"}
+MANY = {"prompt": "p", "chosen": ["c"], "rejected": ["r", "s"]}
+
+
+@pytest.mark.parametrize("last", [TEXTS, TALK], ids=["by column", "by row"])
+@pytest.mark.parametrize(
+    ("names", "longer", "said"),
+    [
+        ({"subset": "ä" * 999, "id": "1"}, "subset", "key"),
+        ({"subset": "s", "id": "ä" * 999}, "id", "key"),
+        ({"chosen_model": ONE_TOO_LONG}, "chosen_model", "chosen_model"),
+        ({"rejected_model": ONE_TOO_LONG}, "rejected_model", "rejected_model"),
+    ],
+)
+def test_rows_of_names_too_long_to_show_are_left_out(
+    names: dict[str, str], longer: str, said: str, last: dict[str, Any], tmp_path: Path
+) -> None:
+    long, short = {**TEXTS, **names}, {**TEXTS, **names, longer: names[longer][1:]}
+    pairs = read_jsonl(tmp_path, long, short, {**long, "chosen": None}, last)
+    assert pairs.left_out == (0, 2)
+    assert pairs.notes == (
+        f"mine.jsonl, row 1: its {said} has more than 1,000 characters; the row is left out.",
+        "mine.jsonl, row 3: chosen is null; the row is left out.",
+    )
+
+
+def test_a_table_of_nothing_but_long_names_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(KnownError, match=r"no row .* of at most 1,000 characters"):
+        read_jsonl(tmp_path, {**TEXTS, "subset": ONE_TOO_LONG})
+
+
+def test_a_further_response_of_a_model_too_long_to_show_leaves_its_row_out(tmp_path: Path) -> None:
+    pairs = read_jsonl(tmp_path, TEXTS, {**MANY, "models": ["a", "b", ONE_TOO_LONG]})
+    assert pairs.left_out == (1,)
+    assert "row 2: its rejected_model has more than 1,000 characters" in pairs.notes[0]
+
+
 def test_pairs_of_equal_responses_are_counted(tmp_path: Path) -> None:
     same = {**TEXTS, "chosen": "é", "rejected": "é"}
     pairs = read_jsonl(tmp_path, TEXTS, same, same, {**same, "rejected": None})
@@ -176,7 +214,6 @@ any_row = st.fixed_dictionaries(
     {**dict.fromkeys(TEXTS, maybe_text), "question": maybe_text},
     optional=dict.fromkeys(("subset", "chosen_model", "rejected_model"), maybe_text),
 )
-TALK = {"prompt": [{"role": "user", "content": "p"}], "chosen": "c", "rejected": "r"}
 
 
 @settings(max_examples=100, deadline=None)

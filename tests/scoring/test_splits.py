@@ -1,5 +1,7 @@
 import json
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,6 +68,8 @@ def test_a_cards_star_does_not_reach_into_folders(tmp_path: Path) -> None:
         ("old/**", ["old/1.csv", "old/2.csv", "old/x/3.csv"]),
         ("old/?.csv", ["old/1.csv", "old/2.csv"]),
         ("old/[12].csv", ["old/1.csv", "old/2.csv"]),
+        ("old/[1-2].csv", ["old/1.csv", "old/2.csv"]),
+        ("old/1.csv", ["old/1.csv"]),
     ],
 )
 def test_a_cards_patterns_mean_what_they_mean_on_the_hub(
@@ -76,6 +80,88 @@ def test_a_cards_patterns_mean_what_they_mean_on_the_hub(
     card.write_text(f"---\nconfigs: [{{data_files: [{entry}]}}]\n---\n", encoding="utf-8")
     names = ["a.csv", "old/1.csv", "old/2.csv", "old/x/3.csv"]
     assert split_files(names, card) == {"test": expected}
+
+
+def declaring(folder: Path, entries: Any) -> Path:
+    """A card with these `data_files`, as text or as values."""
+    written = entries if isinstance(entries, str) else json.dumps(entries)
+    card = folder / "README.md"
+    card.write_text(f"---\nconfigs: [{{data_files: {written}}}]\n---\n", encoding="utf-8")
+    return card
+
+
+NAMES = ["a" * 200 + ".csv", "b[z-a].csv", "é.csv", "broken\ud800.csv"]
+BY_NAME = {Path(name).stem: [name] for name in NAMES}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("pattern", "fits"),
+    [
+        ("*a" * 19 + "*.csv", NAMES[:1]),
+        ("*a" * 19 + "*.cs", []),
+        ("**a" * 19 + "*.cs", []),
+        ("[z-a].csv", []),
+        ("[a--b]*", []),
+        ("*[a-z].csv", NAMES[:1]),
+        ("?.csv", ["é.csv"]),
+        (".*", []),
+        ("a" * 200 + ".csv", NAMES[:1]),
+    ],
+)
+def test_a_strangers_pattern_is_matched_at_once(
+    pattern: str, fits: list[str], tmp_path: Path
+) -> None:
+    card = declaring(tmp_path, [{"split": "s", "path": [pattern]}])
+    started = time.monotonic()
+    assert split_files(NAMES, card) == ({"s": fits} if fits else {})
+    assert time.monotonic() - started < 1
+
+
+@pytest.mark.parametrize("pattern", ["*" * 301, "*a" * 21, "a\u202e*", "", "\ud800*"])
+def test_a_pattern_that_nobody_writes_declares_nothing(pattern: str, tmp_path: Path) -> None:
+    card = declaring(tmp_path, [{"split": "s", "path": pattern}])
+    assert split_files(NAMES, card) == BY_NAME
+
+
+LAUGHS = "[x, x, x, x, x, x, x, x, x]"
+NESTED = f"&a0 {LAUGHS}, " + ", ".join(
+    f"&a{level} [{', '.join([f'*a{level - 1}'] * 9)}]" for level in range(1, 12)
+)
+MERGED = "&a0 {split: s, path: '*.csv'}, " + ", ".join(
+    f"&a{level} {{<<: [{', '.join([f'*a{level - 1}'] * 9)}]}}" for level in range(1, 12)
+)
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        f"[{{split: s, path: [{NESTED}]}}]",
+        f"[{{split: [{NESTED}], path: '*.csv'}}]",
+        f"[{MERGED}]",
+        f"[{{path: &all [{'[], ' * 9_000}], split: s}}, {'{path: *all, split: s}, ' * 5_000}]",
+        "[" * 90_000,
+        "[" + "1:" * 50_000 + "1]",
+    ],
+    ids=["nested paths", "nested splits", "merged", "repeated", "deep", "a huge number"],
+)
+def test_a_card_that_says_itself_again_and_again_costs_nothing(
+    entries: str, tmp_path: Path
+) -> None:
+    card = declaring(tmp_path, entries)
+    started = time.monotonic()
+    assert split_files(["a.csv"], card) == {"a": ["a.csv"]}
+    assert time.monotonic() - started < 15  # the card of the length that is read, on a busy machine
+
+
+def test_a_split_may_be_called_by_a_number(tmp_path: Path) -> None:
+    card = declaring(tmp_path, "[{split: 2024, path: a.csv}, {split: on, path: b.csv}]")
+    assert split_files(["a.csv", "b.csv"], card) == {"2024": ["a.csv"], "on": ["b.csv"]}
+
+
+def test_of_a_huge_card_nothing_is_read(tmp_path: Path) -> None:
+    card = declaring(tmp_path, '[{split: s, path: a.csv, why: "' + "x" * 200_000 + '"}]')
+    assert split_files(["a.csv"], card) == {"a": ["a.csv"]}
 
 
 @pytest.mark.parametrize(

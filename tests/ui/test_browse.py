@@ -134,7 +134,18 @@ def test_a_source_that_is_not_here_is_said_and_the_best_is_shown(
     shown = opened(browse, link)
     assert notes(shown) == [f"{source[:120]}: these pairs are not here yet."]
     assert shown["seen"].source == demo.id
-    assert browse.missing(link) == source
+
+
+@pytest.mark.parametrize("source", ["org/name", "no/such:split@0123", "demo"])
+def test_a_source_that_can_be_fetched_is_missing(source: str, browse: Browse) -> None:
+    assert browse.missing(encode(View(source=source))) == source
+
+
+@pytest.mark.parametrize(
+    "source", ["/etc/passwd", "pairs.jsonl", "~/a.csv", "a\\b.csv", f"org/{HOSTILE}", "x" * 900]
+)
+def test_a_link_asks_for_no_file_of_this_machine(source: str, browse: Browse) -> None:
+    assert browse.missing(encode(View(source=source))) == ""
 
 
 def test_nothing_is_missing_where_the_source_is_here_or_none_is_asked_for(

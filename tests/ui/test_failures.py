@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import gradio as gr
+import numpy as np
 import pytest
 
 from explorer.reading import Reading
 from explorer.runs import failures
+from explorer.sources import read_demo
 from explorer.stores import Stores
 from explorer.table import PairTable
 from explorer.ui.failures import Failures
@@ -20,8 +23,6 @@ from tests.ui.browsing import act, library_of
 @pytest.fixture(scope="module")
 def run(stores: Stores, demo: PairTable) -> Run:
     """A run of the demo model on some demo pairs."""
-    import numpy as np
-
     *_, last = stores.runs.start("me", "demo", demo, np.arange(0, 188, 3), "every third")
     assert last.run is not None and last.stage == "finished"
     return last.run
@@ -73,13 +74,22 @@ def test_a_run_chosen_anew_keeps_the_open_pair_if_it_has_it(tab: Failures, run: 
     assert named(tab.show([], run.id, Reading("gone:1", page=9)))["reading"].key == keys(run)[0]
 
 
-def test_texts_come_from_whatever_table_has_them(stores: Stores, run: Run, demo: PairTable) -> None:
-    other = small_table(row())
-    elsewhere = Failures(library_of(other), stores.runs)
-    shown = named(elsewhere.show([], run.id, Reading()))
-    assert "text of this pair is not at hand" in shown["pair"]
-    both = named(Failures(stores.pairs, stores.runs).show([], run.id, Reading()))
-    assert "not at hand" not in both["pair"]
+TIED = row(prompt="Say it.", chosen="the same", rejected="the same")
+
+
+def test_texts_come_from_the_table_that_was_scored(stores: Stores, run: Run) -> None:
+    uploaded = small_table(TIED)
+    *_, last = stores.runs.start("me", "demo", uploaded, np.arange(1), "all")
+    assert last.run is not None
+    run_id = last.run.id
+
+    def pair_on(*tables: PairTable) -> str:
+        tab = Failures(library_of(*tables), stores.runs)
+        return str(named(tab.show([], run_id, Reading()))["pair"])
+
+    assert "the same" in pair_on(read_demo(), uploaded)
+    other = PairTable(replace(uploaded.pairs, source=replace(uploaded.source, revision="1" * 12)))
+    assert "text of this pair is not at hand" in pair_on(read_demo(), other)
 
 
 def test_without_a_run_it_says_so(tab: Failures) -> None:
@@ -115,14 +125,21 @@ def test_an_act_that_is_none_is_refused(name: str, value: object, tab: Failures,
     assert "of ours" not in refused.value.message
 
 
-def test_the_run_that_was_scored_last_is_chosen_once(tab: Failures, run: Run) -> None:
+def test_the_run_that_was_scored_last_is_chosen_once(
+    tab: Failures, run: Run, stores: Stores, demo: PairTable
+) -> None:
+    *_, newer = stores.runs.start("me", "demo", demo, np.arange(2), "two")
+    assert newer.run is not None
+    newest = newer.run.id
+
     def chosen(scored: object, present: object, seen: object) -> object:
-        update, now = tab.choices([run.id], scored, present, seen)
+        update, now = tab.choices([], scored, present, seen)
         assert now == scored
         return update["value"]
 
-    assert chosen(run.id, None, None) == run.id
-    assert chosen("gone", None, None) == run.id
+    assert chosen(newest, run.id, None) == newest
+    assert chosen(newest, run.id, newest) == run.id
+    assert chosen("gone", None, None) == chosen(None, "gone", None) == newest
     update, _ = tab.choices([], None, None, None)
     (name, value), *_ = update["choices"]
-    assert value == run.id and "every third" in name and "finished" in name
+    assert value == newest and "2 of 2 pairs" in name and "two" in name and "finished" in name

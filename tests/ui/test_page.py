@@ -19,6 +19,7 @@ from explorer.ui.score import Score
 from scoring.errors import KnownError
 from scoring.hub import Hub
 from tests.explorer.tables import row, small_table
+from tests.ui.browsing import stays
 from tests.ui.posting import function_name
 
 
@@ -127,8 +128,10 @@ def test_while_nothing_is_asked_the_timer_rests(joined: Page, stores: Stores) ->
 
 
 @pytest.mark.parametrize("posted", [None, "gone", 5, ["x"], {}])
-def test_bars_of_what_is_not_here_speak_of_the_best(posted: object, joined: Page) -> None:
-    assert joined.bars(posted, posted)[0] == joined.bars(joined.best_pairs(), None)[0]
+def test_the_bar_of_what_is_not_here_any_more_stays_as_it_is(posted: object, joined: Page) -> None:
+    words, show, retry, board, *_, timer = joined.bars(posted, posted)
+    assert stays(words) and stays(show) and stays(retry)
+    assert "models" in board and timer.active is False
 
 
 def test_what_arrives_is_offered_and_then_shown(home: Path) -> None:
@@ -164,7 +167,7 @@ def test_callbacks_of_all_tabs_are_there(page: gr.Blocks) -> None:
     wired = {function_name(event.fn) for event in page.fns.values()}
     for tab in (Browse, Chooser, Score, Failures, Page):
         methods = {f"{tab.__name__}.{name}" for name in vars(tab) if not name.startswith("_")} - {
-            "Browse.library",
+            "Browse.table",
             "Browse.shown",
             "Score.chosen",
         }

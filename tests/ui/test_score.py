@@ -12,6 +12,7 @@ from explorer.settings import Settings
 from explorer.stores import Stores
 from explorer.table import PairTable
 from explorer.text import text
+from explorer.ui.browse import Browse
 from explorer.ui.score import (
     BY_FILTER,
     BY_SUBSET,
@@ -23,13 +24,13 @@ from explorer.ui.score import (
 from explorer.view import View
 from scoring.errors import KnownError
 from tests.explorer.tables import row, small_table
-from tests.ui.browsing import library_of
+from tests.ui.browsing import browse_on
 from tests.ui.html_reading import HtmlReading
 
 
 @pytest.fixture
 def score(stores: Stores) -> Score:
-    return Score(stores.pairs, stores.runs)
+    return Score(Browse(stores.pairs, stores.counter, stores.settings), stores.runs)
 
 
 CHAT = Filters().picking("section", ["Chat"])
@@ -61,7 +62,7 @@ def test_by_subset_the_filter_does_not_matter(score: Score) -> None:
 
 def test_the_pairs_are_those_of_the_view(demo: PairTable, stores: Stores) -> None:
     other = small_table(row(), row(), row())
-    score = Score(library_of(demo, other), stores.runs)
+    score = Score(browse_on(demo, other), stores.runs)
     chosen = score.chosen(View(other.id), BY_FILTER, 1, 0)
     assert chosen.table is other and len(chosen.rows) == 3
     for which in (BY_FILTER, BY_SUBSET):
@@ -72,7 +73,7 @@ def test_the_pairs_are_those_of_the_view(demo: PairTable, stores: Stores) -> Non
 def test_rows_with_further_responses_are_refused(side: str, stores: Stores) -> None:
     several = [row(**{side: ["one", "two"], "subset": "several"}) for _ in range(2)]
     table = small_table(*several, row(subset="single", prompt="alone"))
-    score = Score(library_of(table), stores.runs)
+    score = Score(browse_on(table), stores.runs)
     sentence = text("score.further", n="2")
     for choice in ((BY_FILTER, None, None), (BY_SUBSET, 5, 0)):
         with pytest.raises(KnownError) as refused:

@@ -9,6 +9,7 @@ from explorer.sources import Candidate, Shelf
 from explorer.ui.sourcebar import MOST_REMARKS, SourceBar, sourcebar
 from scoring.errors import KnownError
 from scoring.hub import Hub
+from tests.ui.browsing import stays
 from tests.ui.html_reading import HtmlReading
 
 TAGS = {"div", "details", "summary", "ul", "li"}
@@ -34,6 +35,10 @@ def shelf(local: Item, label: str = "org/name", remote: Callable[[], Item] = abs
 
 def read(bar: SourceBar) -> HtmlReading:
     return HtmlReading(bar.words, TAGS)
+
+
+def test_of_what_is_not_here_any_more_it_says_what_it_said() -> None:
+    assert all(stays(value) for value in sourcebar(shelf(Item("demo")), None, can_retry=True))
 
 
 def test_what_is_shown_stays_text() -> None:

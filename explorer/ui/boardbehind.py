@@ -1,0 +1,62 @@
+"""What is behind a number of a leaderboard: the formula, and the counts that went into it."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from explorer.aggregate import Part
+from explorer.boards import Board, BoardRow
+from explorer.boardview import BoardView
+from explorer.text import text
+from explorer.ui.markup import tag
+from scoring.errors import KnownError, shown
+
+
+def behind_html(board: Board, view: BoardView, sent: Mapping[str, Any]) -> str:
+    """A table of the parts of a number, in full precision.
+
+    sent: `model` and `column`, by anybody.
+
+    Raises:
+        KnownError: there is no such model on the board.
+    """
+    row = board.find(str(sent.get("model")))
+    if row is None:
+        raise KnownError(f"There is no model {shown(sent.get('model'))} on this board.")
+    column = sent.get("column")
+    sections = [column] if column in row.counted.sections else list(row.counted.sections)
+    parts = [(section, row.counted.behind(section)) for section in sections]
+    heads = "".join(
+        tag("th", escape(text(f"board.behind_{name}")), scope="col")
+        for name in ("section", "subset", "accuracy", "weight", "wins", "pairs", "missing")
+    )
+    body = "".join(_section(row, section, members) for section, members in parts)
+    caption = tag("caption", escape(text("board.behind", model=row.model, rule=board.rule.title)))
+    table = tag("table", caption + tag("thead", tag("tr", heads)) + tag("tbody", body))
+    score = "" if row.score is None else text("board.behind_score", score=f"{100 * row.score:.6f}")
+    words = tag("p", escape(board.rule.formula)) + tag("p", escape(score))
+    return tag("div", table + words, "behind", tabindex="0", role="region", aria_label=row.model)
+
+
+def _section(row: BoardRow, section: str, members: Sequence[Part]) -> str:
+    value = row.counted.sections[section]
+    weight = row.counted.rule.weights.get(section, 0)
+    head = tag("th", escape(section), scope="row") + tag("td", "")
+    head += _cell(value) + tag("td", escape(f"{weight:g}")) + tag("td", "") * 3
+    rows = tag("tr", head, css="section")
+    for part in members:
+        counted = part.counted
+        cells = tag("td", "") + tag("th", escape(part.subset), scope="row")
+        cells += _cell(part.accuracy) + tag("td", escape(f"{part.weight:,}"))
+        numbers = ("", "", "")
+        if counted is not None:
+            halves = f" + {counted.halves:,} × ½" if counted.halves else ""
+            numbers = (f"{counted.wins:,}{halves}", f"{counted.n:,}", f"{counted.missing:,}")
+        cells += "".join(tag("td", escape(each)) for each in numbers)
+        rows += tag("tr", cells)
+    return rows
+
+
+def _cell(value: float | None) -> str:
+    words = text("board.unknown") if value is None else f"{100 * value:.4f}"
+    return tag("td", escape(words))

@@ -1,0 +1,121 @@
+"""What a leaderboard is made of, as controls and in words."""
+
+from collections.abc import Sequence
+from html import escape
+
+from explorer.boards import Board, BoardRow
+from explorer.boardview import (
+    BENCHMARKS,
+    DIGITS,
+    MISSING,
+    MODEL_TYPES,
+    RULE_OPTIONS,
+    TABLES,
+    TIES,
+    BoardView,
+    columns_of,
+    kind_of,
+)
+from explorer.text import text
+from explorer.ui.markup import listing, note, tag
+from explorer.ui.relay import acting, button, segments, ticked
+
+
+def search_html() -> str:
+    """The search for models. It is never written anew, so that nobody's typing is lost."""
+    field = tag(
+        "input", type="search", data_field="value", data_param="models", maxlength="500",
+        placeholder=text("board.search"), aria_label=text("board.search"), autocomplete="off",
+        spellcheck="false", css="search", **acting("search"),
+    )  # fmt: skip
+    return tag("div", field, css="searchbar", role="search")
+
+
+def controls_html(board: Board, view: BoardView, more: str) -> str:
+    """Which benchmark, which table, which models and columns, by which rule."""
+    first = _segments("benchmark", BENCHMARKS, view.benchmark)
+    tables = TABLES if view.benchmark == "v1" else TABLES[:1]
+    first += _segments("table", tables, view.table) if len(tables) > 1 else ""
+    first += ticked(text("board.own_runs"), "own", view.own)
+    if view.benchmark == "v1" and view.table != "prior":
+        first += ticked(text("board.prior_sets"), "prior_sets", view.prior_sets)
+    first += button(text("filter.reset"), "reset", css="button") + more
+    kinds = {kind_of(row.model_type) for row in board.rows if not row.own}
+    types = [(kind, kind) for kind in MODEL_TYPES if kind in kinds or kind in view.types]
+    columns = [(each, _column(each)) for each in columns_of(board, view) if each != "model"]
+    shown = [each for each, _ in columns if each not in view.hidden]
+    how = _labelled("rule", _segments("rule", RULE_OPTIONS, view.rule))
+    how += _labelled("ties", _segments("ties", TIES, view.ties))
+    how += _labelled("missing", _segments("missing", MISSING, view.missing))
+    buttons = "".join(
+        tag(
+            "button",
+            str(each),
+            type="button",
+            aria_pressed="true" if each == view.digits else "false",
+            **acting("digits", {"value": each}),
+        )
+        for each in DIGITS
+    )
+    how += _labelled("digits", tag("div", buttons, "segments", role="group"))
+    options = _facet("types", types, view.types) + _facet("shown", columns, shown)
+    options += tag("div", how, css="board-options")
+    title = tag("summary", escape(text("board.options")))
+    folded = tag("details", title + options, css="board-more", data_keep="board-more")
+    return tag("div", first, css="line") + folded
+
+
+def counts_html(board: Board, rows: Sequence[BoardRow], dropped: Sequence[str], unread: int) -> str:
+    """How many models are shown, what is left out of a link, and what was not read yet."""
+    words = text("board.count", n=f"{len(rows):,}", total=f"{len(board.rows):,}")
+    told = [note(text("filter.dropped", what=what)) for what in dropped]
+    if unread:
+        told.append(note(text("board.unread", n=f"{unread:,}")))
+    return tag("span", escape(words), css="count", role="status") + "".join(told)
+
+
+def rule_html(board: Board, sure: bool) -> str:
+    """The rule in words, what intervals mean, and what is to be known of the numbers."""
+    parts = [tag("h2", escape(board.rule.title)), tag("p", escape(board.rule.formula))]
+    meaning = "sure" if sure else "unsure"
+    parts.append(tag("p", escape(text(f"board.{meaning}"))))
+    parts.append(listing(text("board.remarks", n=len(board.remarks)), board.remarks))
+    return "".join(parts)
+
+
+def _segments(field: str, options: Sequence[str], chosen: str) -> str:
+    words = {each: text(f"board.{field}_{_key(each)}") for each in options}
+    return segments(text(f"board.{field}"), field, words, chosen)
+
+
+def _key(option: str) -> str:
+    return option.replace(" ", "_").replace("-", "_")
+
+
+def _labelled(field: str, inside: str) -> str:
+    return tag("div", tag("span", escape(text(f"board.{field}")), "legend") + inside, "line")
+
+
+def _column(name: str) -> str:
+    facts = ("type", "size", "score")
+    return text(f"board.column_{name}") if name in facts else name
+
+
+def _facet(facet: str, names: Sequence[tuple[str, str]], picked: Sequence[str]) -> str:
+    boxes = "".join(
+        tag(
+            "label",
+            tag(
+                "input",
+                type="checkbox",
+                value=name,
+                **acting("pick", {"facet": facet}),
+                **({"checked": "checked"} if name in picked else {}),
+            )
+            + escape(words),
+            css="tick",
+        )
+        for name, words in names
+    )
+    legend = tag("legend", escape(text(f"board.{facet}")))
+    return tag("fieldset", legend + tag("div", boxes, css="line"), css="facet group")
