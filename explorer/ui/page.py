@@ -15,6 +15,7 @@ from explorer.text import text
 from explorer.ui.about import build_about
 from explorer.ui.browse import Browse, BrowseView, build_browse, wire_browse
 from explorer.ui.chooser import Chooser, ChooserView, build_chooser, wire_chooser
+from explorer.ui.endpoints import Endpoints, publish
 from explorer.ui.errors import guarded
 from explorer.ui.failures import Failures, FailuresView, build_failures, wire_failures
 from explorer.ui.helps import help_html
@@ -105,6 +106,7 @@ def build_page(stores: Stores) -> gr.Blocks:
         title=text("app.title"), fill_width=True, analytics_enabled=False, delete_cache=KEPT
     ) as page:
         _wire(_lay_out(stores), stores, page)
+        publish(Endpoints(stores.room))
     return page
 
 

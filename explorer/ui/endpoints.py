@@ -1,0 +1,52 @@
+"""The public endpoints, for programs and agents."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import gradio as gr
+
+from explorer.board_json import leaderboard_json
+from explorer.boardroom import BoardRoom
+from explorer.boardview import BoardView, move_board
+from explorer.ui.errors import guarded
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """What can be asked without a browser. Types are checked here: Gradio does not."""
+
+    room: BoardRoom
+
+    @guarded
+    def leaderboard(
+        self,
+        benchmark: Literal["v1", "v2"] = "v1",
+        prior_sets: bool = False,
+        ties: Literal["loss", "half"] = "loss",
+    ) -> dict[str, Any]:
+        """The leaderboard of reward models, best first.
+
+        Args:
+            benchmark: "v1" for RewardBench, "v2" for RewardBench 2.
+            prior_sets: whether prior test sets count half in RewardBench's score.
+            ties: whether equal scores of a pair count as "loss" or "half".
+
+        Returns:
+            Intervals and tie groups come from each pair's results, where the server has read them.
+            {"source": where the results are from, "rows": a list of {"rank", "model",
+            "model_type", "score", "sections": {name: score}, "interval": [low, high],
+            "tie_group"}}. Scores are 0 to 1, unrounded; what is not known is null.
+        """
+        view = replace(BoardView(), own=False)
+        asked = {"benchmark": benchmark, "prior_sets": prior_sets, "ties": ties}
+        for act, value in asked.items():
+            view = move_board(view, act, {"value": value})
+        if not self.room.unread(None, view).files:
+            for _ in self.room.measuring(None, view):
+                pass
+        return leaderboard_json(self.room.board(None, view))
+
+
+def publish(endpoints: Endpoints) -> None:
+    """Make the endpoints part of the page that is being built."""
+    gr.api(endpoints.leaderboard, api_name="leaderboard")
