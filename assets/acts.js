@@ -68,9 +68,13 @@
     if (event.target.matches("[data-act][type=search]")) sendOf(event.target);
   });
 
-  // The server writes a part anew: what was folded, scrolled and focused stays so.
-  const name = (element) => element?.dataset?.act
-    && [element.dataset.act, element.dataset.sent, element.dataset.field, element.value].join("\n");
+  // The server writes a part anew: what was folded, scrolled and focused stays so. The button of a
+  // row has no act of its own, the row has.
+  const name = (inside) => {
+    const element = inside?.closest?.("[data-act]");
+    return element
+      && [element.dataset.act, element.dataset.sent, element.dataset.field, element.value].join("\n");
+  };
   let focused = null;
   document.addEventListener("focusin", (event) => { focused = name(event.target); });
   document.addEventListener("pointerdown", () => { focused = null; });
@@ -102,8 +106,8 @@
       if (top && element.scrollTop !== top) element.scrollTop = top;
     }
     if (focused && document.hasFocus() && document.activeElement === document.body) {
-      [...document.querySelectorAll("[data-act]")].find((each) => name(each) === focused)
-        ?.focus({ preventScroll: true });
+      const element = [...document.querySelectorAll("[data-act]")].find((each) => name(each) === focused);
+      (element?.matches("tr") ? element.querySelector("button") : element)?.focus({ preventScroll: true });
     }
   };
   new MutationObserver(restore).observe(document.body, { childList: true, subtree: true });
@@ -124,8 +128,10 @@
       figure.explorerListens = true;
       const part = figure.closest(".relayed");
       figure.on("plotly_click", (event) => {
-        const [measure, low, high] = event.points[0].customdata || [];
-        if (measure && (low ?? high ?? null) !== null) send(part, "range", { measure, low, high });
+        const [measure, low, high, subset] = event.points[0].customdata || [];
+        if (measure && (low ?? high ?? null) !== null) {
+          send(part, "range", { measure, low, high, ...(subset && { subset }) });
+        }
       });
       figure.on("plotly_selected", (event) => {
         const reach = event?.range?.x || Object.entries(event?.range || {})

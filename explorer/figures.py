@@ -5,7 +5,7 @@ length, greatest length], both included, null where there is no end, and the sub
 has one a subset.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -21,7 +21,7 @@ Figure = Any
 MARGIN_BINS = 15
 """Bins on each side of zero."""
 SELECTED = "selected"
-"""The name of the shape that shows which lengths are selected."""
+"""What the name of a shape that shows selected lengths begins with; the measure follows."""
 
 _MOST_COLUMNS = 4
 _ROW_HEIGHT = 130
@@ -31,12 +31,15 @@ _LONGEST_NAME = 100
 
 
 def length_figure(
-    histogram: Histogram, shown: Measured, unit: Unit, selected: Range | None = None
+    histogram: Histogram,
+    shown: Measured,
+    unit: Unit,
+    selected: Mapping[Measure, Range] | None = None,
 ) -> Figure:
     """Lengths as bars; of two sides the second as a line over them.
 
     Differences left of zero are named "rejected", since rejected is longer there, others "chosen".
-    selected: the lengths that a filter lets through, both ends included.
+    selected: measure -> the lengths of it that a filter lets through, both ends included.
     """
     import plotly.graph_objects as go
 
@@ -46,7 +49,7 @@ def length_figure(
         "dragmode": "select",
         "selectdirection": "h",
         "xaxis": {"title": {"text": _axis_title(shown, unit)}},
-        "shapes": [*_selection(histogram, selected), *_zero_line(shown)],
+        "shapes": [*_selection(histogram, selected or {}), *_zero_line(shown)],
     }
     return go.Figure({"data": _traces(histogram, shown, unit), "layout": layout})
 
@@ -160,17 +163,17 @@ def _zero_line(shown: Measured) -> list[dict[str, Any]]:
     return [line] if shown == "difference" else []
 
 
-def _selection(histogram: Histogram, selected: Range | None) -> list[dict[str, Any]]:
-    """The shape behind the selected lengths, as far as the axis goes."""
-    if selected is None or not histogram.bins:
-        return []
+def _selection(histogram: Histogram, selected: Mapping[Measure, Range]) -> Iterator[dict[str, Any]]:
+    """The shapes behind the selected lengths, as far as the axis goes."""
+    if not histogram.bins:
+        return
     first, end = histogram.edges[0], histogram.edges[-1]
-    low = first if selected[0] is None else max(first, selected[0])
-    high = end if selected[1] is None else min(end, selected[1] + 1)
-    if low >= high:
-        return []
-    place = {"x0": low, "x1": high, "y0": 0, "y1": 1, "yref": "y domain"}
-    return [{"type": "rect", "name": SELECTED, "layer": "below", **place}]
+    for measure, (least, most) in selected.items():
+        low = first if least is None else max(first, least)
+        high = end if most is None else min(end, most + 1)
+        if low < high:
+            place = {"x0": low, "x1": high, "y0": 0, "y1": 1, "yref": "y domain"}
+            yield {"type": "rect", "name": f"{SELECTED}-{measure}", "layer": "below", **place}
 
 
 def _small_title(subset: str, number: str) -> dict[str, Any]:

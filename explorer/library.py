@@ -17,7 +17,7 @@ from explorer.settings import ASSETS, MAX_DATASET_MB, Settings
 from explorer.sources import DEMO, Shelf, read_demo
 from explorer.table import PairTable
 from scoring.errors import KnownError, shown
-from scoring.hub import Hub, HubId, parse_hub_id
+from scoring.hub import DEFAULT_DATASET, Hub, HubId, parse_hub_id
 from scoring.limits import MEGABYTE, Step, Tell, tell_nobody
 from scoring.pairs import Pairs, fetch_pairs, read_pairs
 from scoring.paths import is_file, typed_path
@@ -173,18 +173,30 @@ class Library:
         with self._way_out():
             commit = self._hub.look(hub_id, "dataset", token=False).commit
         pinned = str(HubId(hub_id.repo, hub_id.split, commit))
-        with self._only_one(pinned):
+        # Of one repository at a time, so that nobody reads what is just forgotten.
+        with self._only_one(hub_id.repo):
             table = self.find(self._only.get(pinned, pinned))
             if table is not None:
                 return table
-            with self._slot(), self._way_out():
-                pairs = fetch_pairs(
-                    hub_id, self._hub, token=False, limits=self._settings.limits, tell=tell
-                )
+            try:
+                with self._slot(), self._way_out():
+                    pairs = fetch_pairs(
+                        hub_id, self._hub, token=False, limits=self._settings.limits, tell=tell
+                    )
+            finally:
+                if self._settings.public and hub_id.repo not in self._owners:
+                    self._hub.forget(hub_id.repo, "dataset")
             table = self._keep(pairs)
             if hub_id.split is None:
                 self._only[pinned] = table.id
             return table
+
+    @property
+    def _owners(self) -> set[str]:
+        """Repositories that the owner shows: what was fetched of them stays on the disk."""
+        asked = (self._settings.pairs or "", self._settings.results or "")
+        ids = [parse_hub_id(each) for each in asked]
+        return {DEFAULT_DATASET, *(each.repo for each in ids if each)}
 
     @contextmanager
     def _only_one(self, key: str) -> Iterator[None]:

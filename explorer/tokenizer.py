@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from explorer.tokenizer_growth import check_growth, check_spelling, read_tokenizer
 from scoring.errors import KnownError
 from scoring.hub import Hub, first_line, parse_hub_id
 from scoring.limits import Step
@@ -18,6 +19,8 @@ SUGGESTED = "oobabooga/llama-tokenizer"
 MOST_MEGABYTES = 50
 """What the files of a tokenizer on the Hub may weigh, in 10^6 bytes."""
 
+_CHARS_AT_ONCE = 4_000_000
+"""To which texts that are counted at once may grow; each takes some 200 bytes of memory."""
 _WHOLE = "tokenizer.json"
 _PARTS = (
     "tokenizer_config.json",
@@ -142,13 +145,14 @@ def encoder(located: LocatedTokenizer) -> Encode:
     """What counts the tokens of texts, on all processors.
 
     Raises:
-        KnownError: only Python could run it, which takes too long here.
+        KnownError: only Python could run it, which takes too long here, or it makes texts so long
+            that there is no memory for them; when counting, too.
     """
     from tokenizers import Tokenizer
 
     whole = located.folder / _WHOLE
     if whole.is_file():
-        tokenizer = Tokenizer.from_file(str(whole))
+        tokenizer = read_tokenizer(whole)
     else:
         from transformers import AutoTokenizer
 
@@ -159,14 +163,39 @@ def encoder(located: LocatedTokenizer) -> Encode:
         if not isinstance(backend, Tokenizer):
             raise KnownError(f"{located.name} has no fast tokenizer, and others are not used here.")
         tokenizer = backend
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        # What is put around a text is not counted, and could be the text itself, many times.
+        tokenizer.post_processor = None
+    growth = check_growth(tokenizer)
 
     def encode(texts: list[str]) -> list[int]:
-        found = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        return [len(encoding) for encoding in found]
+        check_spelling(tokenizer, texts, growth)
+        return [
+            len(encoding)
+            for some in _few_at_once(texts, int(_CHARS_AT_ONCE / growth.of_checked))
+            for encoding in tokenizer.encode_batch_fast(some, add_special_tokens=False)
+        ]
 
     return encode
+
+
+def _few_at_once(texts: Iterable[str], most: int) -> Iterator[list[str]]:
+    """Texts of so many characters together at most, or a longer one alone.
+
+    >>> list(_few_at_once(["a", "bc", "d", "efgh", ""], 3))
+    [['a', 'bc'], ['d'], ['efgh'], ['']]
+    """
+    some: list[str] = []
+    n_chars = 0
+    for words in texts:
+        n_chars += len(words)
+        if some and n_chars > most:
+            yield some
+            some, n_chars = [], len(words)
+        some.append(words)
+    if some:
+        yield some
 
 
 @contextmanager

@@ -11,7 +11,8 @@ What would be added around a text, or put together from tokens, is not asked for
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,9 +32,12 @@ LONGEST_NAME = 100
 LONGEST_WORD = 1_000
 """Characters of a word that is taken apart: the time for it grows with their square."""
 
-_LONGEST_SPELLING = 64
+MOST_ADDED = 1_000_000
+"""Characters of all added tokens; those of most tokenizers have a few thousand."""
+
+_MOST_SPELLED_AT_ALL = 1_000
 _SLACK = 1_000
-_PIECE = 1_000
+_PIECE = 200
 _KEPT = {"Strip", "StripAccents", "Nmt"} | {
     *("BertPreTokenizer", "CharDelimiterSplit", "Digits", "FixedLength", "Punctuation"),
     *("Split", "UnicodeScripts", "Whitespace", "WhitespaceSplit"),
@@ -45,6 +49,23 @@ _EMPTY = {
     "added_tokens": [],
     "model": {"type": "WordLevel", "vocab": {}, "unk_token": ""},
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """How many times its bytes a text may come to have.
+
+    written: by what is written into it; at most `MOST_WRITTEN`.
+    spelled: by other spellings of its letters, were it made of those that grow the most.
+    """
+
+    written: float
+    spelled: float
+
+    @property
+    def of_checked(self) -> float:
+        """Of texts that passed `check_spelling`, where spellings matter."""
+        return self.written * min(self.spelled, MOST_SPELLED)
 
 
 def read_tokenizer(path: Path) -> "Tokenizer":
@@ -60,17 +81,16 @@ def read_tokenizer(path: Path) -> "Tokenizer":
     # The added tokens are rewritten when they are loaded, so the rules are first loaded alone; and
     # what is loaded is what was looked at: a name that stands twice is read in more than one way.
     rules = {name: written.get(name) for name in ("normalizer", "pre_tokenizer")}
-    check_growth(Tokenizer.from_str(json.dumps({**_EMPTY, **rules})))
-    tokenizer = Tokenizer.from_str(json.dumps(written))
-    check_growth(tokenizer)
-    return tokenizer
+    alone = Tokenizer.from_str(json.dumps({**_EMPTY, **rules}))
+    added = [each["content"] for each in written.get("added_tokens") or ()]
+    if sum(map(len, added)) > MOST_ADDED:
+        raise _refused(f"its added tokens have more than {MOST_ADDED:,} characters")
+    check_spelling(alone, added, check_growth(alone))
+    return Tokenizer.from_str(json.dumps(written))
 
 
-def check_growth(tokenizer: "Tokenizer") -> float:
-    """Refuse a tokenizer that makes texts too long, whatever they are.
-
-    Returns:
-        How many times the bytes of a text it may write into it at most.
+def check_growth(tokenizer: "Tokenizer") -> Growth:
+    """Refuse a tokenizer that may make texts too long.
 
     Raises:
         KnownError: saying why.
@@ -78,9 +98,10 @@ def check_growth(tokenizer: "Tokenizer") -> float:
     steps = [*_steps(tokenizer.normalizer), *_steps(tokenizer.pre_tokenizer)]
     if len(steps) > MOST_STEPS:
         raise _refused(f"it rewrites a text {len(steps):,} times; at most {MOST_STEPS} are allowed")
-    written = prod(map(_written, steps))
-    if written > MOST_WRITTEN:
-        raise _refused(f"it makes a text up to {written:,.0f} times as long")
+    growth = Growth(prod(map(_written, steps)), prod(map(_spelled, steps)))
+    if growth.written > MOST_WRITTEN or growth.spelled > _MOST_SPELLED_AT_ALL:
+        times = growth.written * growth.spelled
+        raise _refused(f"it may make a text {times:,.0f} times as long")
     for name in ("unk_token", "continuing_subword_prefix", "end_of_word_suffix"):
         value = getattr(tokenizer.model, name, None)
         if isinstance(value, str) and len(value) > LONGEST_NAME:
@@ -88,42 +109,39 @@ def check_growth(tokenizer: "Tokenizer") -> float:
     longest_word = getattr(tokenizer.model, "max_input_chars_per_word", 0)
     if longest_word > LONGEST_WORD:
         raise _refused(f"it takes apart words of up to {longest_word:,} characters")
-    return written
+    return growth
 
 
-def may_spell(tokenizer: "Tokenizer") -> bool:
-    """Whether it spells letters so that `check_spelling` is worth its time."""
-    return prod(map(_spelled, _steps(tokenizer.normalizer))) > MOST_SPELLED
-
-
-def check_spelling(tokenizer: "Tokenizer", texts: list[str]) -> None:
+def check_spelling(tokenizer: "Tokenizer", texts: Sequence[str], growth: Growth) -> None:
     """Refuse a tokenizer that makes these texts too long by spelling them otherwise.
+
+    growth: the tokenizer's, as `check_growth` returned it.
 
     Raises:
         KnownError: it does.
     """
-    normalizer = tokenizer.normalizer
+    if growth.spelled <= MOST_SPELLED:
+        return
     for words in texts:
-        most = MOST_SPELLED * len(words.encode()) + _SLACK
+        most = MOST_SPELLED * _bytes(words) + _SLACK
         for start in range(0, len(words), _PIECE):
-            most -= len(normalizer.normalize_str(words[start : start + _PIECE]).encode())
+            most -= _bytes(tokenizer.normalizer.normalize_str(words[start : start + _PIECE]))
             if most < 0:
                 raise _refused(f"it makes a text more than {MOST_SPELLED} times as long")
 
 
 def _steps(part: Any) -> Iterator[dict[str, Any]]:
-    """What a normalizer or pre-tokenizer does, one after another."""
-    return _flat(json.loads(part.__getstate__())) if part is not None else iter(())
+    """What a normalizer or pre-tokenizer does, one after another; nothing where there is none."""
+    if part is not None:
+        yield from _flat(json.loads(part.__getstate__()))
 
 
 def _flat(step: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    parts = [step]
-    if step["type"] == "Sequence":
-        parts = step["normalizers"] if "normalizers" in step else step["pretokenizers"]
-        for each in parts:
-            yield from _flat(each)
-    else:
+    if step["type"] != "Sequence":
         yield step
+    for name in ("normalizers", "pretokenizers"):
+        for each in step.get(name, ()):
+            yield from _flat(each)
 
 
 def _written(step: dict[str, Any]) -> float:
@@ -160,10 +178,7 @@ def _spelled(step: dict[str, Any]) -> float:
     # A search tree's length, the tree, and the spellings that it leads to, each ended by a zero.
     table = base64.b64decode(step["precompiled_charsmap"])
     spellings = table[4 + int.from_bytes(table[:4], "little") :]
-    longest = max(map(len, spellings.split(b"\0")))
-    if longest > _LONGEST_SPELLING:
-        raise _refused(f"it spells a letter with {longest:,} bytes")
-    return float(max(1, longest))
+    return float(max(1, *map(len, spellings.split(b"\0"))))
 
 
 def _bytes(words: str) -> int:

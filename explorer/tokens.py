@@ -195,6 +195,11 @@ class TokenCounter:
         return self._folder / f"{_key(table, name)}.npz"
 
 
+def cut_texts(table: PairTable) -> int:
+    """How many texts have more than `MOST_CHARS` characters, of which no more are counted."""
+    return sum(int((table.chars[column] > MOST_CHARS).sum()) for column in TEXT_COLUMNS)
+
+
 def _key(table: PairTable, name: str) -> str:
     """32 hex digits for a count: they change with the pairs and the tokenizer."""
     sizes = (len(table), *(int(table.chars[column].sum()) for column in TEXT_COLUMNS))

@@ -173,7 +173,8 @@ def _filters_after(view: View, act: str, values: Mapping[str, Any]) -> Filters:
         measure = values.get("measure")
         for each in measures_of(view.chart.shown) if measure is None else (measure,):
             filters = filters.keeping(_range(view.chart, each, values))
-        return filters
+        subset = values.get("subset")
+        return filters if subset is None else filters.picking("subset", [subset])
     if act == "unrange":
         return filters.without_range(
             LengthRange.of(values.get("measure"), values.get("unit"), 0, None, "")

@@ -2,6 +2,7 @@
 
 import glob
 import re
+import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -169,6 +170,16 @@ class Hub:
         if folder.name != listing.commit:
             raise KnownError(f"{hub_id} changed while it was fetched. Try again.")
         return folder
+
+    def forget(self, repo: str, repo_type: RepoType) -> None:
+        """Remove all that was fetched of a repository, at any commit, from the cache here.
+
+        For a server whose disk strangers would fill. Nobody may be fetching this repository or
+        reading its files meanwhile; tables that were read stay as they are.
+        """
+        cache = _cache(HubId(repo), repo_type)
+        for folder in (cache, cache.parent / ".locks" / cache.name):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _cached(self, hub_id: HubId, repo_type: RepoType) -> Path:
         """The snapshot in the Hub's cache, whole or not (its client refuses those that are not)."""

@@ -5,8 +5,9 @@ Every function gives HTML in which nothing of a text is more than text, but for 
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from itertools import islice
 from typing import Any, Literal
 
 from explorer.diffs import Span
@@ -19,6 +20,11 @@ from explorer.ui.markup import note, tag
 
 Side = Literal["prompt", "chosen", "rejected"]
 
+LONGEST_BODY = 500_000
+"""Characters of a text that are shown."""
+MOST_TURNS = 200
+"""Turns of a conversation that are shown."""
+
 _MARKS = {"prompt": "span", "chosen": "ins", "rejected": "del"}
 _SPEAKERS = ("system", "user", "assistant")
 
@@ -27,11 +33,42 @@ def body_html(words: str, side: Side, look: Look, spans: Sequence[Span] | None =
     """One text.
 
     Args:
-        words: the text.
+        words: the text; what of it is not shown is said.
         side: whose it is: it decides how differences are marked and whether hits are.
         look: how to show it.
-        spans: the text as `diff_spans` cut it; None marks no difference.
+        spans: what is shown of the text as `diff_spans` cut it; None marks no difference.
     """
+    here = beginning(words)
+    if len(here) == len(words):
+        return _body(words, side, look, spans)
+    cut = text("reader.cut", shown=f"{len(here):,}", n=f"{len(words):,}")
+    return _body(here, side, look, spans) + note(cut)
+
+
+def beginning(words: str) -> str:
+    """What is shown of a text."""
+    return words[:LONGEST_BODY]
+
+
+def fitting(lengths: Iterable[int], most: int) -> int:
+    """How many texts in a row are shown, so that a page stays within bounds.
+
+    Args:
+        lengths: characters of each text.
+        most: texts to show; none begins after `LONGEST_BODY` characters.
+
+    >>> fitting([5, 5, 5], 2), fitting([5, LONGEST_BODY, 5], 3)
+    (2, 2)
+    """
+    shown, before = 0, 0
+    for length in islice(lengths, most):
+        if before >= LONGEST_BODY:
+            break
+        shown, before = shown + 1, before + length
+    return shown
+
+
+def _body(words: str, side: Side, look: Look, spans: Sequence[Span] | None) -> str:
     if not words:
         return tag("span", escape(text("reader.empty_response")), css="empty")
     if look.rendered:
@@ -47,7 +84,11 @@ def prompt_html(cells: Mapping[str, Any], look: Look) -> str:
     """A prompt; of a conversation each turn under the name of who speaks."""
     if not cells.get("turns"):
         return body_html(cells["prompt"], "prompt", look)
-    return "".join(_turn(role, words, look) for role, words in json.loads(cells["turns"]))
+    turns = json.loads(cells["turns"])
+    n = fitting((len(words) for _, words in turns), MOST_TURNS)
+    html = "".join(_turn(role, words, look) for role, words in turns[:n])
+    left = len(turns) - n
+    return html + (note(text("reader.more_turns", n=f"{left:,}")) if left else "")
 
 
 def _turn(role: str, words: str, look: Look) -> str:

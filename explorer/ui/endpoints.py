@@ -26,13 +26,14 @@ class Endpoints:
     ) -> dict[str, Any]:
         """The leaderboard of reward models, best first.
 
+        Tie groups and paired intervals are there where the server has read each pair's results.
+
         Args:
             benchmark: "v1" for RewardBench, "v2" for RewardBench 2.
             prior_sets: whether prior test sets count half in RewardBench's score.
             ties: whether equal scores of a pair count as "loss" or "half".
 
         Returns:
-            Intervals and tie groups come from each pair's results, where the server has read them.
             {"source": where the results are from, "rows": a list of {"rank", "model",
             "model_type", "score", "sections": {name: score}, "interval": [low, high],
             "tie_group"}}. Scores are 0 to 1, unrounded; what is not known is null.

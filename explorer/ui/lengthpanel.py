@@ -9,14 +9,15 @@ from explorer.figures import length_figure, small_multiples
 from explorer.filters import Filters, LengthRange, matching_rows
 from explorer.lengths import (
     MEASURED,
+    Range,
     histogram,
     histograms_by_subset,
     length_stats,
     measures_of,
 )
-from explorer.table import UNITS
+from explorer.table import UNITS, Measure
 from explorer.text import text
-from explorer.tokens import TokenCounter
+from explorer.tokens import MOST_CHARS, TokenCounter, cut_texts
 from explorer.ui.lengthview import stats_html
 from explorer.ui.markup import note, tag
 from explorer.ui.relay import segments, ticked
@@ -97,14 +98,23 @@ def lengths_shown(now: Scene, counter: TokenCounter) -> LengthsShown:
         shaded = _shaded(now.view.filters, chart)
         figure = painted(length_figure(histogram(*drawn), chart.shown, chart.unit, shaded), 330)
     stats = length_stats(table, now.selection.rows, *drawn[2:])
-    said = text("lengths.counted", tokenizer=chart.tokenizer) if chart.unit == "tokens" else ""
     return LengthsShown(
         controls,
         asked,
-        note(f"{said} {text('lengths.hint')}".strip()),
+        note(_said(table, chart)),
         gr.update(value=figure, visible=len(rows) > 0),
         stats_html(stats, chart.unit),
     )
+
+
+def _said(table: PairTable, chart: Chart) -> str:
+    """How tokens were counted, and what a click does."""
+    said = [text("lengths.hint_subsets") if chart.by_subset else text("lengths.hint")]
+    if chart.unit == "tokens":
+        said.insert(0, text("lengths.counted", tokenizer=chart.tokenizer))
+        if n := cut_texts(table):
+            said.insert(1, text("lengths.cut", n=f"{n:,}", most=f"{MOST_CHARS:,}"))
+    return " ".join(said)
 
 
 def without_own_ranges(filters: Filters, chart: Chart) -> Filters:
@@ -119,9 +129,8 @@ def _own(filters: Filters, chart: Chart) -> list[LengthRange]:
     return [each for each in filters.ranges if each.what in kinds]
 
 
-def _shaded(filters: Filters, chart: Chart) -> tuple[int | None, int | None] | None:
-    own = _own(filters, chart)
-    return (own[0].low, own[0].high) if own else None
+def _shaded(filters: Filters, chart: Chart) -> dict[Measure, Range]:
+    return {each.measure: (each.low, each.high) for each in _own(filters, chart)}
 
 
 def _controls(chart: Chart) -> str:

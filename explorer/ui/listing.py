@@ -123,8 +123,15 @@ def list_html(
         for place in range(start, min(start + PAGE_ROWS, len(listed)))
     ]
     heads = [Column(text("list.key"), css="key"), *columns]
-    head = tag("thead", tag("tr", "".join(_head(column, sort) for column in heads)))
-    table = tag("table", tag("caption", escape(label)) + head + tag("tbody", "".join(rows)))
+    # The roles are those that the elements have anyway: where the style sheet makes blocks of them,
+    # on narrow screens, a browser would forget that they were a table.
+    head = tag("tr", "".join(_head(column, sort) for column in heads), role="row")
+    parts = [
+        tag("caption", escape(label)),
+        tag("thead", head, role="rowgroup"),
+        tag("tbody", "".join(rows), role="rowgroup"),
+    ]
+    table = tag("table", "".join(parts), role="table")
     body = tag(
         "div", table, "list", tabindex="0", role="region", aria_label=label, data_keep_scroll=label
     )
@@ -132,14 +139,16 @@ def list_html(
 
 
 def _row(key: str, cells: Sequence[str], columns: Sequence[Column], open_key: str, css: str) -> str:
+    """A row that opens its pair. Its button is for the keyboard: what is pressed is the row."""
     opened = {"aria_current": "true"} if key == open_key else {}
     shown = key if len(key) <= CELL_CHARS else key[: CELL_CHARS - 1] + "…"
-    opener = button(shown, "open", {"value": key})
-    written = [tag("th", opener, css="key", scope="row")]
+    opener = tag("button", escape(shown, quote=False), type="button")
+    written = [tag("th", opener, css="key", scope="row", role="rowheader")]
     for column, cell in zip(columns, cells, strict=True):
         classes = f"{column.css}{' number' if column.number else ''}".strip()
-        written.append(tag("td", cell, css=classes, data_label=column.heading))
-    return tag("tr", "".join(written), css=css, **acting("open", {"value": key}), **opened)
+        written.append(tag("td", cell, classes, role="cell", data_label=column.heading))
+    sent = acting("open", {"value": key})
+    return tag("tr", "".join(written), css=css, role="row", **sent, **opened)
 
 
 def _head(column: Column, sort: str) -> str:
@@ -153,9 +162,8 @@ def _head(column: Column, sort: str) -> str:
         words = button(
             f"{column.heading} {'▼' if down else '▲' if up else '↕'}", "sort", {"value": after}
         )
-    return tag(
-        "th", words, css="number" if column.number else column.css, scope="col", **attributes
-    )
+    css = "number" if column.number else column.css
+    return tag("th", words, css=css, scope="col", role="columnheader", **attributes)
 
 
 def _pager(page: int, pages: int) -> str:

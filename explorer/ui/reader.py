@@ -6,18 +6,23 @@ from html import escape
 from itertools import zip_longest
 from typing import Any, Literal
 
+import pyarrow as pa
+
+from explorer.counting import count_words
 from explorer.datacard import SubsetCard, data_card, subset_card
 from explorer.diffs import diff_spans
 from explorer.look import Look
 from explorer.markdown import LONGEST
 from explorer.text import text
-from explorer.ui.bodies import body_html, prompt_html
+from explorer.ui.bodies import beginning, body_html, fitting, prompt_html
 from explorer.ui.markup import chip, note, signed, tag
 from scoring.benchmark import section_of
 from scoring.spec import ScoredPair
 
 MOST_SAME = 12
 """Other pairs with the same prompt that are named; the rest are counted."""
+MOST_FURTHER = 50
+"""Responses of a side beyond the first that are shown; the rest are counted."""
 
 
 def pair_html(
@@ -44,7 +49,8 @@ def pair_html(
     card = subset_card(cells["subset"])
     look, notes = _possible(cells, card, look)
     diff = "off" if look.rendered else look.diff
-    spans = diff_spans(cells["chosen"], cells["rejected"], diff, cells["subset"])
+    sides = beginning(cells["chosen"]), beginning(cells["rejected"])
+    spans = diff_spans(*sides, diff, cells["subset"])
     if diff != "off" and spans is None:
         notes.append(text("reader.too_long"))
     chosen, rejected = spans or (None, None)
@@ -149,19 +155,25 @@ def _side(
 
 def _further(cells: Mapping[str, Any], look: Look) -> str:
     """A card for each response beyond the first of its side, each in its side's column."""
-    html = []
-    for side, number, response in _more(cells):
+    html, more = [], _more(cells)
+    n = fitting((len(response["text"]) for _, _, response in more), len(more))
+    for side, number, response in more[:n]:
         title = text("reader.further", side=text(f"side.{side}"), n=number)
         header = _header(title, _facts(response["model"], response["text"]))
         html.append(_part(side, header, body_html(response["text"], side, look), title))
-    return "".join(html)
+    left = sum(len(cells.get(f"more_{side}") or ()) for side in ("chosen", "rejected")) - n
+    return "".join(html) + (note(text("reader.more_responses", n=f"{left:,}")) if left else "")
 
 
 def _more(
     cells: Mapping[str, Any],
 ) -> list[tuple[Literal["chosen", "rejected"], int, Mapping[str, str]]]:
-    """(side, which of its responses from 2, response), chosen and rejected in turns."""
-    rows = zip_longest(cells.get("more_chosen") or (), cells.get("more_rejected") or ())
+    """(side, which of its responses from 2, response), chosen and rejected in turns.
+
+    Of each side `MOST_FURTHER`.
+    """
+    sides = (cells.get(f"more_{side}") or () for side in ("chosen", "rejected"))
+    rows = zip_longest(*(responses[:MOST_FURTHER] for responses in sides))
     found: list[tuple[Literal["chosen", "rejected"], int, Mapping[str, str]]] = []
     for number, (chosen, rejected) in enumerate(rows, start=2):
         found += [("chosen", number, chosen)] if chosen is not None else []
@@ -170,8 +182,8 @@ def _more(
 
 
 def _facts(model: str, response: str) -> list[str]:
-    # Bytes part at ASCII white space alone, as `counting.count_words` does.
-    words = len(response.encode(errors="replace").split())
+    encoded = response.encode(errors="replace")  # a lone surrogate is in no Arrow text
+    words = count_words(pa.chunked_array([[encoded]], pa.large_binary()))[0]
     return [model, text("reader.words", words=f"{words:,}", chars=f"{len(response):,}")]
 
 

@@ -14,6 +14,8 @@ CHOSEN = "#0d9488"
 REJECTED = "#e11d48"
 PROMPT = "#6366f1"
 _COLOURS = {"chosen": CHOSEN, "rejected": REJECTED, "prompt": PROMPT}
+_SHADES = {"chosen": "rgba(13,148,136,.16)", "rejected": "rgba(225,29,72,.13)"}
+_SHADE = "rgba(99,102,241,.16)"
 
 
 def script() -> str:
@@ -143,7 +145,8 @@ def painted(figure: Any, height: int = 260) -> Any:
     """Give a figure its size, colours and quiet axes; its text follows light and dark by CSS.
 
     Traces are painted by their `meta`: "chosen" teal, "rejected" rose, "prompt" indigo. A shape
-    named "selected" is a shade, any other a line. height: of a figure that has none of its own.
+    whose name begins with "selected" is a shade in the colour of what it selects, any other a line.
+    height: of a figure that has none of its own.
     """
     for trace in figure.data:
         colour = _COLOURS[trace.meta]
@@ -153,8 +156,9 @@ def painted(figure: Any, height: int = 260) -> Any:
             trace.line.update(color=colour, width=2)
             trace.marker.color = colour
     for shape in figure.layout.shapes:
-        if shape.name == SELECTED:
-            shape.update(fillcolor="rgba(99,102,241,.16)", line={"width": 0})
+        kind, _, measure = (shape.name or "").partition("-")
+        if kind == SELECTED:
+            shape.update(fillcolor=_SHADES.get(measure, _SHADE), line={"width": 0})
         else:
             shape.line = {"color": "rgba(128,128,128,.8)", "width": 1}
     figure.update_layout(

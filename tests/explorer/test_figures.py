@@ -14,12 +14,13 @@ from explorer.lengths import (
     SUBSET_BINS,
     Histogram,
     Measured,
+    Range,
     SubsetHistograms,
     histogram,
     histograms_by_subset,
     measures_of,
 )
-from explorer.table import PairTable
+from explorer.table import Measure, PairTable
 
 EMPTY = Histogram([], {"chosen": [], "rejected": []}, 0, 0)
 TWO = Histogram([0, 500, 1000], {"chosen": [1, 2], "rejected": [3, 0]}, 7, 12_345)
@@ -87,15 +88,23 @@ def test_differences_are_parted_at_zero(demo: PairTable) -> None:
         ((500, None), (500, 1000)),
         ((400, 99_999), (400, 1000)),
         ((5000, None), None),
-        (None, None),
+        ((None, None), (0, 1000)),
     ],
 )
 def test_the_selected_range_is_shaded_as_far_as_the_axis_goes(
-    selected: tuple[int | None, int | None] | None, ends: tuple[int, int] | None
+    selected: Range, ends: tuple[int, int] | None
 ) -> None:
-    layout = parsed(length_figure(TWO, "responses", "chars", selected))["layout"]
+    layout = parsed(length_figure(TWO, "responses", "chars", {"chosen": selected}))["layout"]
     shapes = [(shape["name"], shape["x0"], shape["x1"]) for shape in layout.get("shapes", [])]
-    assert shapes == ([] if ends is None else [("selected", *ends)])
+    assert shapes == ([] if ends is None else [("selected-chosen", *ends)])
+
+
+def test_the_ranges_of_both_sides_are_shaded() -> None:
+    selected: dict[Measure, Range] = {"chosen": (0, 99), "rejected": (500, None)}
+    layout = parsed(length_figure(TWO, "responses", "chars", selected))["layout"]
+    assert [(shape["name"], shape["x0"], shape["x1"]) for shape in layout["shapes"]] == [
+        ("selected-chosen", 0, 100), ("selected-rejected", 500, 1000),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("shown", MEASURED)
@@ -198,7 +207,7 @@ def test_wins_stand_right_of_the_zero_line(values: list[float]) -> None:
 @pytest.mark.parametrize(
     "figure",
     [
-        length_figure(EMPTY, "responses", "chars", (0, 9)),
+        length_figure(EMPTY, "responses", "chars", {"chosen": (0, 9)}),
         small_multiples(SubsetHistograms({}, 0), "responses", "chars"),
         margin_figure([]),
     ],
@@ -212,7 +221,7 @@ def test_nothing_gives_a_titled_figure_without_counts(figure: Figure) -> None:
 
 def test_figures_have_no_colour_of_their_own() -> None:
     figures = (
-        length_figure(TWO, "responses", "chars", (0, 9)),
+        length_figure(TWO, "responses", "chars", {"chosen": (0, 9)}),
         small_multiples(full(3), "responses", "chars"),
         margin_figure([1.0, -1.0]),
     )

@@ -244,16 +244,16 @@ def test_the_deadline_is_noticed_within_a_chunk(monkeypatch: pytest.MonkeyPatch)
 
     def slowly(piece: Any, query: Query) -> Any:
         sizes.append(sum(len(each) for each in piece.to_pylist()))
-        time.sleep(0.02)
+        time.sleep(0.01)
         return matches(piece, query)
 
     matches = explorer.search._matches
     monkeypatch.setattr(explorer.search, "_matches", slowly)
     monkeypatch.setattr(explorer.search, "_PIECE_BYTES", 1_000)
     rows = [row(prompt="", chosen="x" * size, rejected="") for size in [400] * 200 + [5_000]]
-    table = small_table(*rows)
+    table = small_table(*rows, chunk_rows=len(rows))
     assert not matching(table.arrow, Query("y", "chosen")).any()
-    assert sizes[:100] == [800] * 100 and sizes[-1] == 5_000
+    assert sorted(sizes) == [800] * 100 + [5_000]
     sizes.clear()
     monkeypatch.setattr(explorer.search, "MOST_SECONDS", 0.1)
     with pytest.raises(KnownError, match="takes longer"):
@@ -383,7 +383,11 @@ def test_what_lies_far_on_in_a_text_is_not_marked() -> None:
 # The first hits.
 
 
-@given(LETTERS, PATTERNS, st.sampled_from([0, 5_000, 150_000]))
+# Python's own search would take ages for what RE2 finds at once, so these patterns are tame.
+TAME = st.sampled_from(["a", "ab+", "é|日", r"\.", "b{2}", "(?:ab)+", "🌈"])
+
+
+@given(LETTERS, TAME, st.sampled_from([0, 5_000, 150_000]))
 @settings(max_examples=60, deadline=None)
 def test_the_first_hits_of_a_long_text_are_those_that_python_finds(
     text: str, pattern: str, before: int

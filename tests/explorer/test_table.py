@@ -1,4 +1,5 @@
 import json
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -85,6 +86,27 @@ def test_visitors_who_ask_at_once_build_the_hashes_once(monkeypatch: pytest.Monk
         found = [pool.submit(lambda: table.row_of_hash) for _ in range(4)]
     assert len(hashed) == 2
     assert all(each.result() is table.row_of_hash for each in found)
+
+
+def test_visitors_of_other_tables_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    going, may = threading.Event(), threading.Event()
+
+    def slow_hash(*texts: str) -> str:
+        if "slow" in texts:
+            going.set()
+            assert may.wait(10)
+        return text_hash(*texts)
+
+    monkeypatch.setattr("explorer.table.text_hash", slow_hash)
+    slow, other = small_table(small_row(chosen="slow")), small_table(small_row())
+    with ThreadPoolExecutor(2) as pool:
+        hashing = pool.submit(lambda: slow.row_of_hash)
+        assert going.wait(10)
+        try:
+            assert len(pool.submit(lambda: other.row_of_hash).result(5)) == 1
+            assert not hashing.done()
+        finally:
+            may.set()
 
 
 @pytest.mark.parametrize("key", [None, "", "no:such", "hep-rust", "\ud800", "\0", "x" * 10**6])

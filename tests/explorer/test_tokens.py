@@ -16,7 +16,7 @@ from explorer import tokens
 from explorer.settings import DEMO_PAIRS
 from explorer.table import PairTable
 from explorer.tokenizer import SUGGESTED, Encode, LocatedTokenizer, encoder
-from explorer.tokens import MOST_CHARS, TokenCounter
+from explorer.tokens import MOST_CHARS, TokenCounter, cut_texts
 from scoring.errors import KnownError
 from scoring.hub import Hub
 from scoring.limits import Step
@@ -266,6 +266,12 @@ def test_a_million_characters_are_cut_and_do_not_hang(text: str, counter: TokenC
     assert time.monotonic() - started < 10
     cut, same, _ = table.tokens[name]["prompt"].tolist()
     assert 0 < cut == same
+
+
+def test_how_many_texts_are_cut_is_known() -> None:
+    long = "a" * (MOST_CHARS + 1)
+    assert cut_texts(table_of([long[1:], "a dog"])) == 0
+    assert cut_texts(table_of([long, "a dog", long + long])) == 2
 
 
 def test_odd_texts_are_counted(counter: TokenCounter) -> None:

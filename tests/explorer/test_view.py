@@ -236,16 +236,16 @@ def test_a_chart_changes_by_what_is_sent() -> None:
         ("panel", {"value": "browse"}, "A panel is one of pairs, lengths, review, export, not"),
         ("panel", {"value": {}}, "A panel is one of"),
         ("chart", {"shown": "subset"}, "A chart is one of"),
-        ("chart", {"unit": None}, "A unit is one of chars, words, tokens, not 'None'"),
+        ("chart", {"unit": None}, "A unit is one of chars, words, tokens, not nothing"),
         ("chart", {"unit": "x" * 10**6}, "A unit is one of"),
         ("pick", {}, "One can pick by"),
-        ("pick", {"facet": "subset"}, "must be a list of names, not 'None'"),
+        ("pick", {"facet": "subset"}, "must be a list of names, not nothing"),
         ("pick", {"facet": ["subset"], "names": []}, "One can pick by"),
         ("unpick", {"facet": {}, "name": "even"}, "One can pick by"),
         ("search", {"words": 5}, "must be text, not int"),
         ("search", {"words": "(", "regex": True}, "no regular expression"),
         ("search", {"where": "id"}, "A search is in all"),
-        ("range", {}, "cannot go from None to None"),
+        ("range", {}, "cannot go from nothing to nothing"),
         ("range", {"low": float("nan")}, "A length is a whole number"),
         ("range", {"low": 10**400}, "A length is a whole number"),
         ("range", {"low": [1], "high": {}}, "A length is a whole number"),
@@ -311,3 +311,10 @@ def test_a_reader_narrows_the_real_split(real: PairTable) -> None:
     assert len(now.listed) == 8
     assert view.reading == Reading("hep-rust:4415", 1)
     assert keys(real, now.listed.rows)[0] == "hep-rust:4415"
+
+
+def test_a_bar_of_one_subsets_chart_keeps_that_subset_too() -> None:
+    sent = {"measure": "chosen", "low": 10, "high": 19, "subset": "hep-go"}
+    filters = move(View(), "range", sent).filters
+    assert filters.picked == (("subset", ("hep-go",)),)
+    assert [(each.low, each.high) for each in filters.ranges] == [(10, 19)]

@@ -151,6 +151,9 @@ def model(text, gigabytes=None, token=False):
     spec = locate(text, ModelPolicy(Path("nowhere"), False, gigabytes), hub, token=token)
     return {"name": spec.name, "folder": spec.folder, "revision": spec.revision}
 
+def forget(text):
+    hub.forget(text, "dataset")
+
 def answer(function, text, options):
     try:
         return globals()[function](text, **options)
@@ -288,6 +291,25 @@ def test_a_dataset_is_fetched_once_and_then_lies_in_the_cache(tmp_path: Path) ->
         "org/never is not on this machine, and the Hub does not answer"
         in (later.answers[3]["error"])
     )
+
+
+def test_a_dataset_that_is_forgotten_leaves_nothing_and_is_fetched_anew(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    with HubServer(REPOS) as server:
+        both: list[tuple[str, str, dict[str, object]]] = [
+            ("pairs", "org/pairs:filtered", {}),
+            ("pairs", "org/bare", {}),
+        ]
+        first = call(server.url, cache, *both, ("forget", "org/pairs", {}))
+        left = [str(path.relative_to(cache)) for path in cache.rglob("*")]
+        again = call(server.url, cache, *both, ("forget", "org/never-fetched", {}))
+    assert not [path for path in left if "org--pairs" in path]
+    assert [path for path in left if "org--bare/snapshots" in path]
+    assert first.answers == again.answers
+    assert first.answers[0]["keys"] == FILTERED_KEYS
+    gets = [each.path for each in server.requests if each.method == "GET"]
+    assert sum(path.endswith("filtered-00000-of-00002.parquet") for path in gets) == 2
+    assert sum(path.endswith("test.csv") for path in gets) == 1
 
 
 def test_what_a_dataset_lacks_is_said(server: HubServer, tmp_path: Path) -> None:

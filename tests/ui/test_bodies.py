@@ -10,7 +10,7 @@ from explorer.diffs import DIFFS, Diff, Span, diff_spans
 from explorer.look import Look
 from explorer.passages import visible
 from explorer.search import Query
-from explorer.ui.bodies import body_html, prompt_html
+from explorer.ui.bodies import LONGEST_BODY, MOST_TURNS, body_html, prompt_html
 from tests.ui.html_reading import HtmlReading
 
 hostile = st.one_of(
@@ -98,3 +98,27 @@ def test_a_conversation_stays_text(role: str, words: str) -> None:
 
 def test_a_single_message_of_a_user_has_no_speaker() -> None:
     assert prompt_html({"prompt": "Hi", "turns": ""}, Look()) == "Hi"
+
+
+# What is too much
+
+
+def test_a_text_too_long_for_the_page_is_cut_and_says_so() -> None:
+    words = "q" * (LONGEST_BODY + 2)
+    html = body_html(words, "chosen", Look())
+    reading = HtmlReading(html, {"div"})
+    assert reading.words.count("q") == LONGEST_BODY
+    assert "the first 500,000 of 500,002 characters" in reading.of_class["note"][0]
+    assert body_html(words[:LONGEST_BODY], "chosen", Look()) == words[:LONGEST_BODY]
+
+
+def test_of_a_conversation_without_end_the_beginning_is_shown() -> None:
+    html = prompt_html(conversation(*[("user", "hm")] * (MOST_TURNS + 1_234)), Look())
+    assert html.count("hm") == MOST_TURNS
+    assert "1,234 more turns" in html
+    assert "more turns" not in prompt_html(conversation(*[("user", "hm")] * MOST_TURNS), Look())
+
+
+def test_turns_are_shown_up_to_a_page_of_them() -> None:
+    html = prompt_html(conversation(*[("user", "x" * (LONGEST_BODY // 2))] * 9), Look())
+    assert html.count('class="words"') == 2 and "7 more turns" in html

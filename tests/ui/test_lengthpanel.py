@@ -51,6 +51,13 @@ def test_a_range_shades_the_bars_and_narrows_the_table(demo: PairTable, stores: 
     assert shade.x0 <= 100 and 150 <= shade.x1 <= 152
 
 
+def test_the_range_of_each_side_is_shaded(demo: PairTable, stores: Stores) -> None:
+    filters = Filters().keeping(SHORT).keeping(LengthRange("rejected", "chars", 50, None))
+    shapes = lengths_shown(lengths_of(demo, Chart(), filters), stores.counter).plot["value"].layout
+    places = {shade.name: (shade.x0, shade.x1) for shade in shapes.shapes}
+    assert places["selected-chosen"] == (0, 101) and places["selected-rejected"][0] == 50
+
+
 @pytest.mark.parametrize(
     ("chart", "own"),
     [

@@ -13,7 +13,8 @@ from explorer.diffs import DIFFS, MOST_WORDS, Diff
 from explorer.look import Look
 from explorer.markdown import LONGEST
 from explorer.search import Query
-from explorer.ui.reader import MOST_SAME, pair_html
+from explorer.ui.bodies import LONGEST_BODY
+from explorer.ui.reader import MOST_FURTHER, MOST_SAME, pair_html
 from scoring.benchmark import SUBSETS
 from scoring.spec import ScoredPair
 from tests.ui.html_reading import HtmlReading
@@ -137,6 +138,31 @@ def test_every_response_of_a_row_is_shown_in_its_column() -> None:
     sides = [*["chosen", "rejected"] * 2, "rejected"]
     assert reading.attributes["section", "class"] == ["prompt", *sides]
     assert "the <mark>dog</mark>" in html and "m4 · 0 words" in html
+
+
+def test_of_responses_without_end_the_first_are_shown_and_the_rest_counted() -> None:
+    more = [{"text": "hm", "model": "m"}] * 50_000
+    html = pair_html(pair(more_chosen=more, more_rejected=more[:3]), "k", MARKED)
+    labels = read(html).attributes["div", "aria-label"]
+    assert labels[-1] == f"Chosen {MOST_FURTHER + 1}"
+    assert [label for label in labels if label[0] == "R"] == [
+        "Rejected", "Rejected 2", "Rejected 3", "Rejected 4",
+    ]  # fmt: skip
+    assert "49,950 more responses" in html and len(html) < 40_000
+    assert "more responses" not in pair_html(pair(more_chosen=more[:MOST_FURTHER]), "k", MARKED)
+
+
+def test_long_further_responses_are_shown_up_to_a_page_of_them() -> None:
+    more = [{"text": "x" * (LONGEST_BODY // 2), "model": "m"}] * 9
+    html = pair_html(pair(more_chosen=more), "k", Look())
+    assert "7 more responses" in html and len(html) < 2 * LONGEST_BODY
+
+
+def test_of_endless_texts_what_is_shown_is_compared_and_all_is_counted() -> None:
+    chosen, rejected = "a dog" + " " * LONGEST_BODY + "x y", "a cat" + " " * LONGEST_BODY
+    html = pair_html(pair(chosen=chosen, rejected=rejected), "k", Look("words"))
+    assert "<ins>dog" in html and "<del>cat" in html and "4 words" in html
+    assert html.count("500,000 of 500,0") == 2
 
 
 def test_the_two_first_responses_scroll_together_and_take_the_focus() -> None:

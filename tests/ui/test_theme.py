@@ -5,7 +5,8 @@ import json
 import pytest
 
 from explorer.figures import length_figure, margin_figure, small_multiples
-from explorer.lengths import Histogram, SubsetHistograms
+from explorer.lengths import Histogram, Range, SubsetHistograms
+from explorer.table import Measure
 from explorer.ui.theme import CHOSEN, PROMPT, REJECTED, SCRIPTS, STYLES, painted, script, theme
 
 BOTH = Histogram([0, 5, 10], {"chosen": [1, 2], "rejected": [2, 1]}, 0, 9)
@@ -25,10 +26,20 @@ def test_traces_are_painted_by_what_they_count() -> None:
 
 def test_what_is_selected_is_a_shade_and_zero_a_line() -> None:
     found = Histogram([-5, 0, 5], {"difference": [1, 2]}, -5, 4)
-    shade, line = painted(length_figure(found, "difference", "chars", (0, 4))).layout.shapes
+    shade, line = painted(
+        length_figure(found, "difference", "chars", {"difference": (0, 4)})
+    ).layout.shapes
     assert (shade.line.width, line.line.width) == (0, 1)
     assert shade.fillcolor
     assert not line.fillcolor
+
+
+def test_what_is_selected_of_a_side_has_the_sides_colour() -> None:
+    selected: dict[Measure, Range] = {"chosen": (0, 4), "rejected": (2, None)}
+    shades = painted(length_figure(BOTH, "responses", "chars", selected)).layout.shapes
+    for shade, colour in zip(shades, (CHOSEN, REJECTED), strict=True):
+        rgb = [int(colour[place : place + 2], 16) for place in (1, 3, 5)]
+        assert shade.fillcolor.startswith(f"rgba({','.join(map(str, rgb))},")
 
 
 @pytest.mark.parametrize("n", [1, 23])
