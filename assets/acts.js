@@ -55,8 +55,8 @@
     const goto = event.target.closest(".goto[data-key]");
     if (goto) { send(goto.closest(".relayed"), "goto", { value: goto.dataset.key }); return; }
     const element = event.target.closest("[data-act]");
-    const marking = element?.matches("tr") && getSelection().containsNode(element, true)
-      && getSelection().toString();
+    const marking = element?.matches("tr") && !event.target.closest("button")
+      && getSelection().containsNode(element, true) && getSelection().toString();
     if (element && !isField(element) && !marking) sendOf(element);
   });
   document.addEventListener("change", (event) => {

@@ -15,7 +15,7 @@ from explorer.lengths import (
     length_stats,
     measures_of,
 )
-from explorer.table import UNITS, Measure
+from explorer.table import UNITS, Measure, PairTable
 from explorer.text import text
 from explorer.tokens import MOST_CHARS, TokenCounter, cut_texts
 from explorer.ui.lengthview import stats_html
