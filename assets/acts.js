@@ -9,6 +9,7 @@
     part.explorerBusy = Boolean(act);
     if (!act) return;
     part.explorerWaits = setTimeout(() => next(part), WAIT);
+    part.explorerAct = act.act;
     part.explorerSend(act);
   };
 
@@ -184,10 +185,26 @@
     if (id === tab) write();
     return [];
   };
+  // The open row stays in sight in its list, and a pair that was stepped to on the screen.
+  const follow = (part) => {
+    const row = part.querySelector(".list tr[aria-current]");
+    const list = row?.closest(".list");
+    if (list) {
+      const head = list.querySelector("thead").offsetHeight;
+      const [top, bottom] = [row.offsetTop - head, row.offsetTop + row.offsetHeight];
+      if (top < list.scrollTop) list.scrollTop = top;
+      if (bottom > list.scrollTop + list.clientHeight) list.scrollTop = bottom - list.clientHeight;
+    }
+    if (!["step", "random", "goto"].includes(part.explorerAct)) return;
+    const reader = part.querySelector(".reader-bar")?.getBoundingClientRect();
+    if (reader && (reader.top < 0 || reader.bottom > 0.6 * innerHeight)) {
+      scrollBy({ top: reader.top - 8, behavior: "smooth" });
+    }
+  };
   const done = (id, query) => {
     wrote(id, query);
     const part = document.getElementById(id);
-    if (part) next(part);
+    if (part) requestAnimationFrame(() => { follow(part); next(part); });
     return [];
   };
 

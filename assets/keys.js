@@ -26,6 +26,10 @@
       document.documentElement.dataset.harm = "shown";
       store(HARM, "shown");
     }
+    if (event.target.closest(".hide-harm")) {
+      delete document.documentElement.dataset.harm;
+      store(HARM, "hidden");
+    }
     if (event.target.closest(".help-button, #help button")) help();
   });
 
@@ -39,13 +43,17 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const field = event.target.closest("input, textarea, select, [contenteditable=true]");
+    if (field?.type === "search" && ["Enter", "Escape"].includes(event.key)) {
+      event.preventDefault();
+      field.blur();
+    }
     if (field && !["checkbox", "radio"].includes(field.type)) return;
     if (document.getElementById("help")?.open && event.key !== "?") return;
     const held = event.repeat && !"jk".includes(event.key);
     if (!held && Object.hasOwn(BUTTONS, event.key)) visible(BUTTONS[event.key])?.click();
     if (event.key === "?") help();
     if (event.key === "/") {
-      const search = visible("#search");
+      const search = visible(".searchbar .search");
       if (search) { event.preventDefault(); search.focus(); search.select(); }
     }
   });

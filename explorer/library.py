@@ -173,8 +173,8 @@ class Library:
         with self._way_out():
             commit = self._hub.look(hub_id, "dataset", token=False).commit
         pinned = str(HubId(hub_id.repo, hub_id.split, commit))
-        # Of one repository at a time, so that nobody reads what is just forgotten.
-        with self._only_one(hub_id.repo):
+        # Where downloads are forgotten, nobody may be reading the same repository meanwhile.
+        with self._only_one(hub_id.repo if self._settings.public else pinned):
             table = self.find(self._only.get(pinned, pinned))
             if table is not None:
                 return table

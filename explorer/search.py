@@ -252,7 +252,7 @@ def _byte_offsets(chunk: Any) -> NDArray[np.int64]:
     """Where the texts of each row begin in bytes, and where the last one's end."""
     if pa.types.is_large_list(chunk.type):
         texts = _byte_offsets(chunk.values.field("text"))
-        return texts[chunk.offsets.to_numpy()]
+        return np.asarray(texts[chunk.offsets.to_numpy()])
     if not len(chunk):
         return np.zeros(1, dtype=np.int64)
     return np.frombuffer(chunk.buffers()[1], np.int64)[chunk.offset :][: len(chunk) + 1]

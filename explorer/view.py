@@ -126,7 +126,10 @@ def next_scene(view: View, table: PairTable, act: str, sent: Mapping[str, Any]) 
     if (moved.filters, moved.sort) == (view.filters, view.sort):
         return scene(moved, table)
     now = scene(replace(moved, reading=replace(view.reading, key="", page=1)), table)
-    reading = view.reading.anew(now.listed)
+    if moved.sort != view.sort:
+        return now
+    # The pair that is read stays where it still passes, but the list begins at its first page.
+    reading = replace(view.reading.anew(now.listed), page=1)
     return replace(now, view=replace(now.view, reading=reading))
 
 

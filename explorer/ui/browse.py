@@ -19,12 +19,14 @@ from explorer.ui.exportpanel import ExportPanelView, build_export, exporting, sn
 from explorer.ui.facetpanel import facets_html
 from explorer.ui.lengthpanel import LengthPanelView, LengthsShown, build_lengths, lengths_shown
 from explorer.ui.listing import reader_bar
+from explorer.ui.markup import note
 from explorer.ui.pairspanel import open_pair_html, pairs_html
-from explorer.ui.progress import telling
+from explorer.ui.progress import nothing_to_tell, telling
 from explorer.ui.relay import EVENT, Part, act_of, build_part, segments, wire_part, wrote
 from explorer.ui.reviewview import ReviewView, build_review
 from explorer.ui.searchbar import bar_html, search_html
 from explorer.view import PANELS, Scene, View, fitting, next_scene, scene
+from scoring.errors import KnownError
 from scoring.hub import parse_hub_id
 
 PART = "browse"
@@ -99,12 +101,12 @@ class Shown(NamedTuple):
         return tuple(flat)
 
     @classmethod
-    def nothing(cls) -> tuple[Any, ...]:
-        """What leaves everything as it is."""
+    def only(cls, **changed: Any) -> tuple[Any, ...]:
+        """What leaves everything else as it is."""
         skips = [gr.skip() for _ in cls._fields]
         lengths = LengthsShown(*[gr.skip()] * len(LengthsShown._fields))
         columns = [gr.skip() for _ in PANELS]
-        return cls(*skips)._replace(columns=columns, lengths=lengths).values
+        return cls(*skips)._replace(columns=columns, lengths=lengths, **changed).values
 
 
 def build_browse(counter: TokenCounter, kept_reviews: gr.BrowserState) -> BrowseView:
@@ -165,7 +167,7 @@ class Browse:
     def follow(self, opened: str, query_string: object) -> tuple[Any, ...]:
         """What the address asks for, once its source was opened; nothing where there was none."""
         if not opened:
-            return Shown.nothing()
+            return Shown.only()
         decoded = decode(query_string)
         view, notes = self._fitting(replace(decoded.view, source=opened))
         return self.shown(scene(view, self.library.here(opened)), (*decoded.dropped, *notes))
@@ -173,7 +175,13 @@ class Browse:
     @guarded
     def act(self, event: gr.EventData, seen: View) -> tuple[Any, ...]:
         """What is shown after one act."""
-        now = next_scene(seen, self.table(seen), *act_of(event))
+        name, sent = act_of(event)
+        try:
+            now = next_scene(seen, self.table(seen), name, sent)
+        except KnownError as error:
+            if name != "search":
+                raise
+            return self._not_searched(seen, str(error))
         return self.shown(now, before=seen)
 
     @guarded
@@ -196,8 +204,13 @@ class Browse:
     def turn_to(self, source: str, seen: View) -> tuple[Any, ...]:
         """Another table in the same tab; nothing where none was opened."""
         if not source:
-            return Shown.nothing()
+            return Shown.only()
         return self.shown(scene(seen.on(source), self.library.here(source)))
+
+    def _not_searched(self, seen: View, why: str) -> tuple[Any, ...]:
+        """Why a search cannot be used, beside what is shown still: nobody types without slips."""
+        bar = bar_html(scene(seen, self.table(seen)), (), self._link_base)
+        return Shown.only(bar=bar + note(why, "wrong"))
 
     def table(self, view: View) -> PairTable:
         """The table of a view, with the token counts that it needs, as far as they are on disk.
@@ -268,6 +281,7 @@ def wire_browse(view: BrowseView, browse: Browse) -> None:
     counting = lengths.count.click(
         browse.count, [lengths.tokenizer, view.seen], [lengths.status, view.counted], **EVENT
     )
+    counting.failure(nothing_to_tell, None, lengths.status, **EVENT)
     drawn = counting.success(browse.count_in, [view.counted, view.seen], view.outputs, **EVENT)
     drawn.then(None, view.address, None, js=wrote(view.part))
     lengths.stop.click(None, cancels=counting)
@@ -275,4 +289,6 @@ def wire_browse(view: BrowseView, browse: Browse) -> None:
         button.click(partial(browse.export, form), view.seen, [export.status, export.file], **EVENT)
         for form, button in export.buttons.items()
     ]
+    for each in writing:
+        each.failure(nothing_to_tell, None, export.status, **EVENT)
     export.stop.click(None, cancels=writing)

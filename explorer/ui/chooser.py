@@ -20,6 +20,9 @@ from explorer.ui.uploads import uploaded_file
 from scoring.limits import Tell
 from scoring.rows import SUFFIXES
 
+START = "start"
+"""Chooses what everybody sees first."""
+
 
 @dataclass(frozen=True)
 class ChooserView:
@@ -44,7 +47,10 @@ def build_chooser(settings: Settings) -> ChooserView:
         with gr.Row(equal_height=False):
             with gr.Column(min_width=280):
                 offer = gr.Dropdown(
-                    [(_offer_words(each), each.wanted) for each in offers()],
+                    [
+                        (text("chooser.start"), START),
+                        *((_offer_words(each), each.wanted) for each in offers()),
+                    ],
                     value=None,
                     label=text("chooser.offered"),
                     elem_id="offer",
@@ -104,9 +110,14 @@ class Chooser:
     def open(self, wanted: object) -> Iterator[tuple[str, str]]:
         """Open what was typed or chosen: how far it is, and at last the table's id."""
         if wanted:
-            yield from _opening(lambda tell: self.library.open(wanted, tell))
+            asked = self.library.best if wanted == START else wanted
+            yield from _opening(lambda tell: self.library.open(asked, tell))
         else:
             yield "", ""
+
+    def unchosen(self) -> tuple[str, None, str]:
+        """Nothing of the offered sets is what is shown."""
+        return "", None, ""
 
     @guarded
     def upload(self, path: object) -> Iterator[tuple[str, str]]:
@@ -131,9 +142,14 @@ def wire_chooser(view: ChooserView, chooser: Chooser) -> list[gr.events.Dependen
     """Connect the components; gives the events after which `opened` has a table's id."""
     told = [view.status, view.opened]
     view.offer.input(chooser.about, view.offer, view.about, **EVENT)
-    return [
+    opening = [
         view.offer.input(chooser.open, view.offer, told, **EVENT),
         view.open.click(chooser.open, view.wanted, told, **EVENT),
         view.wanted.submit(chooser.open, view.wanted, told, **EVENT),
         view.upload.upload(chooser.upload, view.upload, told, **EVENT),
     ]
+    for event in opening:
+        event.failure(chooser.unchosen, None, [view.status, view.offer, view.about], **EVENT)
+    for event in opening[1:]:
+        event.success(chooser.unchosen, None, [view.status, view.offer, view.about], **EVENT)
+    return opening

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gradio as gr
@@ -87,6 +87,14 @@ class Failures:
         run, scored = self._scored(own, run_id)
         by_key = {pair.key: pair for pair in failures(scored)}
         return self._shown(run, scored, by_key, reading.anew(ListedKeys(list(by_key))))
+
+    @guarded
+    def turn_to(self, own: object, run_id: object, reading: Reading) -> tuple[Any, ...]:
+        """Another run, from its worst failure on."""
+        run, scored = self._scored(own, run_id)
+        by_key = {pair.key: pair for pair in failures(scored)}
+        start = replace(reading, key="", page=1).settled(ListedKeys(list(by_key)))
+        return self._shown(run, scored, by_key, start)
 
     @guarded
     def act(
@@ -204,5 +212,5 @@ def wire_failures(view: FailuresView, tab: Failures, score: ScoreView, opened: g
     runs = [score.own_runs, score.run_id, view.run, view.seen]
     chosen = opened.select(tab.choices, runs, [view.run, view.seen], **EVENT)
     chosen.then(tab.show, state, view.outputs, **EVENT)
-    view.run.input(tab.show, state, view.outputs, **EVENT)
+    view.run.input(tab.turn_to, state, view.outputs, **EVENT)
     wire_part(view.part, tab.act, state, view.outputs)

@@ -16,6 +16,7 @@ def help_html() -> str:
             KEYS, ("j", "k", "r", "slash", "help", "1", "2", "3", "u", "n"), strict=True
         )
     )
+    hide = tag("button", escape(text("help.hide_harm")), css="button hide-harm", type="button")
     close = tag("button", escape(text("help.close")), css="button", type="button")
-    inside = tag("h2", escape(text("help.title"))) + tag("dl", rows) + close
+    inside = tag("h2", escape(text("help.title"))) + tag("dl", rows) + hide + " " + close
     return tag("dialog", inside, id="help", aria_label=text("help.title"))

@@ -45,3 +45,8 @@ def telling(steps: Generator[Step, None, str]) -> Iterator[tuple[str, Any]]:
         except StopIteration as ended:
             yield "", ended.value
             return
+
+
+def nothing_to_tell() -> str:
+    """What stands in place of a step when the work failed."""
+    return ""

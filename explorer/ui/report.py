@@ -141,7 +141,7 @@ def facts_html(run: Run) -> str:
         "seed": str(facts.seed),
         "versions": versions,
         "started": started,
-        "seconds": f"{run.seconds:.1f}" if run.seconds else text("leaderboard.unknown"),
+        "seconds": f"{run.seconds:.1f}" if run.seconds else text("board.unknown"),
     }
     rows = "".join(
         tag("dt", escape(text(f"facts.{key}"))) + tag("dd", escape(value))

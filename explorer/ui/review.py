@@ -1,7 +1,10 @@
 """The review panel: mark pairs keep, drop or unsure, one key each, and compare with a colleague."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from heapq import nlargest
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import gradio as gr
@@ -18,7 +21,7 @@ from explorer.text import text
 from explorer.ui.errors import guarded
 from explorer.ui.reader import pair_html
 from explorer.ui.relay import EVENT
-from explorer.ui.reviewfiles import export_path, read_upload
+from explorer.ui.reviewfiles import export_name, read_upload
 from explorer.ui.reviewhtml import (
     Theirs,
     agreement_html,
@@ -27,13 +30,14 @@ from explorer.ui.reviewhtml import (
     progress_html,
     told_html,
 )
+from explorer.ui.reviewturns import IN_TURN, MARK, exporting, in_turn, offering
 from explorer.ui.reviewview import Chosen, Offered, Panel, ReviewView
 from scoring.errors import KnownError
 from scoring.pairs import TEXT_COLUMNS
 from scoring.spec import text_hash
 
-IN_TURN: dict[str, Any] = {**EVENT, "concurrency_id": "review", "concurrency_limit": 1}
-"""Marks come one after the other: the second of two quick ones must see the first."""
+MOST_CHOICES = 500
+"""Subsets that are offered, the largest; any other can be typed."""
 FETCH = """() => new Promise((done) => setTimeout(() => {
   document.querySelector("#review-file")?.click();
   done([]);
@@ -53,7 +57,8 @@ class Under(NamedTuple):
 class ReviewTab:
     """The panel's callbacks.
 
-    `state` is (table id, review, open key, note, a colleague's decisions, kept reviews).
+    `state` is (table id, review, open key, note, a colleague's decisions, kept reviews), as
+    `Stay.state` gives it.
     """
 
     library: Library
@@ -136,20 +141,20 @@ class ReviewTab:
         return _panel(here, wanted, *state[4:])
 
     @guarded
-    def export_decisions(self, *state: Any) -> str:
-        """All decisions that hold, as JSONL."""
+    def export_decisions(self, folder: Path, *state: Any) -> str:
+        """All decisions that hold, as JSONL; gives the path of the file."""
         review = self._here(state).review
         if not review.decisions:
             raise KnownError(text("review.nothing_to_export"))
-        path = export_path(review, "decisions.jsonl")
+        path = folder / export_name(review, "decisions.jsonl")
         write_decisions(review, path)
         return str(path)
 
     @guarded
-    def export_kept(self, states: Any, *state: Any) -> str:
-        """The pairs of the subset that are kept, as Parquet."""
+    def export_kept(self, folder: Path, states: Any, *state: Any) -> str:
+        """The pairs of the subset that are kept, as Parquet; gives the path of the file."""
         here = self._here(state)
-        path = export_path(here.review, "kept.parquet")
+        path = folder / export_name(here.review, "kept.parquet")
         write_kept(here.review, here.table, path, tuple(states or ()))
         return str(path)
 
@@ -243,16 +248,19 @@ def _panel(
         pair_html(here.table.find(key), key, Look()),
         agreement_html(found, theirs),
         differing,
-        review,
         key,
-        theirs,
         stored.texts(),
+        review,
+        theirs,
     )
 
 
 def _counted(table: PairTable) -> list[tuple[str, str]]:
-    counts = table.subset_counts.items()
-    return [(text("filter.choice", name=name, n=f"{n:,}"), name) for name, n in counts]
+    counts = table.subset_counts
+    names = list(counts)
+    if len(names) > MOST_CHOICES:
+        names = nlargest(MOST_CHOICES, names, lambda name: counts[name])
+    return [(text("filter.choice", name=name[:80], n=f"{counts[name]:,}"), name) for name in names]
 
 
 def _elsewhere(review: Review | None) -> list[str]:
@@ -270,28 +278,32 @@ def _so_far(review: Review | None) -> list[str]:
 
 def wire_review(view: ReviewView, tab: ReviewTab, table_id: gr.State) -> None:
     """Connect the components. `table_id` offers its subsets whenever it changes."""
-    state = [table_id, view.review, view.open_key, view.note, view.theirs, view.kept]
-    table_id.change(tab.offer, [table_id, view.review, view.kept], view.offered, **EVENT)
+    state = [table_id, view.stay, view.note, view.noted, view.kept]
+    offered = [table_id, view.stay, view.kept]
+    table_id.change(offering(tab.offer), offered, view.offered, **IN_TURN)
     chosen = [table_id, view.subset, view.kept]
     view.subset.input(tab.choose, chosen, [view.start, view.told], **EVENT)
-    for trigger, callback in (
-        (view.keep.click, tab.keep),
-        (view.drop.click, tab.drop),
-        (view.unsure.click, tab.unsure),
-        (view.undo.click, tab.undo),
-        (view.skip.click, tab.skip),
-        (view.back.click, tab.back),
-        (view.forward.click, tab.forward),
-    ):
-        trigger(callback, state, view.panel, **IN_TURN)
+    marks: list[tuple[Any, Callable[..., Panel]]] = [
+        (view.keep, tab.keep),
+        (view.drop, tab.drop),
+        (view.unsure, tab.unsure),
+        (view.undo, tab.undo),
+        (view.skip, tab.skip),
+        (view.back, tab.back),
+        (view.forward, tab.forward),
+    ]
+    for button, callback in marks:
+        button.click(in_turn(callback), state, view.panel, **MARK)
     for opens, callback, asked in (
         (view.begin.click, tab.begin, [view.subset, view.start]),
         (view.resume_file.upload, tab.resume, [view.resume_file]),
         (view.compare_file.upload, tab.compare, [view.compare_file]),
         (view.differing.input, tab.open_differing, [view.differing]),
     ):
-        opens(callback, [*asked, *state], view.panel, **EVENT)
-    decisions = view.export_decisions.click(tab.export_decisions, state, view.file, **EVENT)
-    pairs = view.export_kept.click(tab.export_kept, [view.states, *state], view.file, **EVENT)
-    for exported in (decisions, pairs):
-        exported.success(None, None, None, js=FETCH)
+        opens(in_turn(callback), [*asked, *state], view.panel, **IN_TURN)
+    for button, export, asked in (
+        (view.export_decisions, tab.export_decisions, []),
+        (view.export_kept, tab.export_kept, [view.states]),
+    ):
+        written = button.click(exporting(export), [*asked, *state], view.file, **IN_TURN)
+        written.success(None, None, None, js=FETCH)

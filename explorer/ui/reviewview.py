@@ -1,6 +1,7 @@
 """The review panel's components, and how they are laid out."""
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import gradio as gr
@@ -14,15 +15,40 @@ STORAGE = "rewardbench-explorer-review"
 """Where a browser keeps its reviews."""
 
 
+@dataclass
+class Stay:
+    """What a visitor's stay remembers.
+
+    review: the one under way; open_key: its open pair; theirs: a colleague's decisions.
+    turn: who holds it may read the others and change them.
+    """
+
+    review: Review | None = None
+    open_key: str | None = None
+    theirs: Theirs = ()
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def state(
+        self, table_id: object, note: object, noted: object, kept: object
+    ) -> tuple[object, Review | None, str | None, object, Theirs, object]:
+        """What a callback is given.
+
+        note: what stands in its field, which was last filled for the pair `noted`: the open one,
+            unless that changed while the browser was not told yet.
+        """
+        typed = note if noted == self.open_key else ""
+        return table_id, self.review, self.open_key, typed, self.theirs, kept
+
+
 @dataclass(frozen=True)
 class ReviewView:
     """The panel's components, and what a visitor's stay remembers.
 
     told: what happened that a person should know.
     marking: the column that is seen while a review is under way.
+    noted: the pair for which `note` was last filled; nobody sees it.
     file: is filled with an export and then pressed by a script; nobody sees it.
-    review: the one under way (`Review` or None); open_key: its open pair.
-    theirs: a colleague's decisions.
+    stay: what the server remembers of a visitor's stay (`Stay`).
     kept: the reviews of this browser, as texts.
     """
 
@@ -41,6 +67,7 @@ class ReviewView:
     back: gr.Button
     forward: gr.Button
     note: gr.Textbox
+    noted: gr.Textbox
     pair: gr.HTML
     states: gr.CheckboxGroup
     export_decisions: gr.Button
@@ -49,38 +76,41 @@ class ReviewView:
     compare_file: gr.UploadButton
     compared: gr.HTML
     differing: gr.Dropdown
-    review: gr.State
-    open_key: gr.State
-    theirs: gr.State
+    stay: gr.State
     kept: gr.BrowserState
 
     @property
     def offered(self) -> list[gr.components.Component]:
-        """What an `Offered` fills."""
-        return [self.subset, self.start, self.told, self.marking, self.review, self.open_key]
+        """What an `Offered` fills, and what is remembered of it."""
+        return [self.subset, self.start, self.told, self.marking, self.noted, self.stay]
 
     @property
     def panel(self) -> list[gr.components.Component]:
-        """What a `Panel` fills."""
+        """What a `Panel` fills, and what is remembered of it."""
         shown = [self.told, self.marking, self.progress, self.note, self.pair]
         compared = [self.compared, self.differing]
-        remembered = [self.review, self.open_key, self.theirs, self.kept]
+        remembered = [self.noted, self.kept, self.stay]
         return [self.subset, self.start, *shown, *compared, *remembered]
 
 
 class Offered(NamedTuple):
-    """What may be reviewed, in the order of `ReviewView.offered`."""
+    """What may be reviewed, in the order of `ReviewView.offered`; `review` is for the stay."""
 
     subset: Any
     start: Any
     told: Any
     marking: Any
-    review: Any
     open_key: Any
+    review: Any
+
+    @property
+    def filled(self) -> list[Any]:
+        """What is sent to the browser."""
+        return [*self[:-1]]
 
 
 class Panel(NamedTuple):
-    """A review under way, in the order of `ReviewView.panel`."""
+    """A review under way, in the order of `ReviewView.panel`; the last two are for the stay."""
 
     subset: Any
     start: Any
@@ -91,10 +121,15 @@ class Panel(NamedTuple):
     pair: str
     compared: str
     differing: Any
-    review: Review
     open_key: str
-    theirs: Theirs
     kept: list[str]
+    review: Review
+    theirs: Theirs
+
+    @property
+    def filled(self) -> list[Any]:
+        """What is sent to the browser."""
+        return [*self[:-2]]
 
 
 class Chosen(NamedTuple):
@@ -146,6 +181,7 @@ def build_review(kept: gr.BrowserState) -> ReviewView:
             max_lines=4,
             elem_id="review-note",
         )
+        noted = gr.Textbox(visible="hidden", elem_id="review-noted")
         pair = gr.HTML(elem_classes="reader")
         with gr.Accordion(text("review.files"), open=False, elem_classes="review-files"):
             states = gr.CheckboxGroup(
@@ -168,8 +204,8 @@ def build_review(kept: gr.BrowserState) -> ReviewView:
         )
     return ReviewView(
         subset, start, begin, resume_file, told, marking, progress, keep, drop, unsure, undo, skip,
-        back, forward, words, pair, states, export_decisions, export_kept, file, compare_file,
-        compared, differing, gr.State(None), gr.State(None), gr.State(()), kept,
+        back, forward, words, noted, pair, states, export_decisions, export_kept, file,
+        compare_file, compared, differing, gr.State(Stay()), kept,
     )  # fmt: skip
 
 

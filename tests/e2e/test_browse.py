@@ -288,7 +288,7 @@ def test_the_keyboard_is_enough_and_the_warning_is_remembered(demo_app: str, pag
     expect(warning).to_be_visible()
     hidden = page.locator(".list .may-harm .words").first
     expect(hidden).to_have_css("color", "rgba(0, 0, 0, 0)")
-    warning.get_by_role("button", name="Show it").focus()
+    warning.get_by_role("button", name="Show all such texts").focus()
     page.keyboard.press("Enter")
     expect(body).to_have_css("visibility", "visible")
     expect(warning).to_be_hidden()

@@ -332,18 +332,18 @@ def test_a_third_load_at_once_is_refused_until_another_ends(world: World) -> Non
     with ThreadPoolExecutor(2) as pool:
         loads = [
             pool.submit(world.library.open, wanted, told)
-            for wanted, told in zip(("org/two:raw", "org/two:filtered"), busy, strict=True)
+            for wanted, told in zip(("org/two:raw", "org/one"), busy, strict=True)
         ]
         assert all(told.held.wait(SECONDS) for told in busy)
-        assert "busy" in refusal(world.library, "org/one")
+        assert "busy" in refusal(world.library, "org/broken")
         path = world.file("mine.jsonl", jsonl(rows(2)))
         with pytest.raises(KnownError, match="busy"):
             world.library.upload(path, "mine.jsonl")
         assert world.library.open("demo").source.kind == "demo"
         for told in busy:
             told.go.set()
-        assert [len(load.result(SECONDS)) for load in loads] == [5, 4]
-    assert len(world.library.open("org/one")) == 3
+        assert [len(load.result(SECONDS)) for load in loads] == [5, 3]
+    assert "is not JSON" in refusal(world.library, "org/broken")
 
 
 def test_failed_loads_give_their_places_back(world: World) -> None:

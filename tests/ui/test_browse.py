@@ -368,7 +368,7 @@ def test_ranges_of_tokens_that_are_not_counted_any_more_can_be_taken_away(browse
 def test_the_outputs_are_as_many_as_the_values(stores: Stores) -> None:
     with gr.Blocks():
         view = build_browse(stores.counter, remembered_review())
-    assert len(view.outputs) == len(OUTPUTS) == len(Shown.nothing())
+    assert len(view.outputs) == len(OUTPUTS) == len(Shown.only())
     placed = dict(zip(OUTPUTS, view.outputs, strict=True))
     assert [placed[f"column_{panel}"] for panel in PANELS] == list(view.columns.values())
     assert (placed["seen"], placed["pair"], placed["plot"]) == (

@@ -13,6 +13,7 @@ from explorer.diffs import DIFFS, MOST_WORDS, Diff
 from explorer.look import Look
 from explorer.markdown import LONGEST
 from explorer.search import Query
+from explorer.text import text
 from explorer.ui.bodies import LONGEST_BODY
 from explorer.ui.reader import MOST_FURTHER, MOST_SAME, pair_html
 from scoring.benchmark import SUBSETS
@@ -190,7 +191,7 @@ def test_another_subset_has_no_origin() -> None:
 def test_harmful_subsets_begin_with_a_warning_and_others_have_none() -> None:
     html = pair_html(pair(subset="donotanswer"), "k", Look())
     assert html.startswith('<div class="pair may-harm" data-key="k"><div class="warning">')
-    assert read(html).of_class["reveal"] == ["Show it"]
+    assert read(html).of_class["reveal"] == [text("reader.show_harm")]
     assert "may-harm" not in pair_html(pair(subset="math-prm"), "k", Look())
     assert "warning" not in pair_html(pair(), "k", Look())
 

@@ -1,6 +1,8 @@
 """The review panel: what it shows, and what it answers to anyone who posts to its events."""
 
+import asyncio
 import json
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +19,7 @@ from explorer.review_json import to_json
 from explorer.settings import Settings
 from explorer.sources import pair_shelf
 from explorer.table import PairTable
-from explorer.ui.review import ReviewTab, wire_review
+from explorer.ui.review import MOST_CHOICES, ReviewTab, wire_review
 from explorer.ui.reviewfiles import read_upload
 from explorer.ui.reviewhtml import (
     agreement_html,
@@ -26,9 +28,12 @@ from explorer.ui.reviewhtml import (
     progress_html,
     told_html,
 )
-from explorer.ui.reviewview import ReviewView, build_review, remembered_review
+from explorer.ui.reviewturns import in_turn
+from explorer.ui.reviewview import ReviewView, Stay, build_review, remembered_review
 from scoring.errors import KnownError
 from scoring.hub import Hub
+from tests.explorer.tables import row, small_table
+from tests.ui.browsing import library_of
 from tests.ui.html_reading import HtmlReading
 from tests.ui.posting import Visitor
 
@@ -137,11 +142,21 @@ class Reviewer(Visitor):
     """A visitor whose browser keeps what it was told to keep."""
 
     kept: Any = ()
+    noted: Any = None
+
+    def post(
+        self,
+        callback: Callable[..., Any],
+        values: dict[str, Any] | None = None,
+        event_data: Any = None,
+    ) -> dict[str, Any]:
+        known = {"BrowserState": list(self.kept), "review-noted": self.noted}
+        return super().post(callback, known | (values or {}), event_data)
 
     def does(self, callback: Callable[..., Any], **values: Any) -> dict[str, Any]:
         """An event that must succeed; what it shows, by the outputs' ids or type names."""
         sent = {name.replace("_", "-"): value for name, value in values.items()}
-        message = self.post(callback, {"BrowserState": list(self.kept), **sent})
+        message = self.post(callback, sent)
         assert message["success"], message["output"]
         event = next(
             each
@@ -154,7 +169,32 @@ class Reviewer(Visitor):
             if isinstance(part, gr.HTML):
                 shown["html"] += str(value)
         self.kept = shown.get("BrowserState", self.kept)
+        self.noted = shown.get("review-noted", self.noted)
         return shown
+
+    def does_at_once(self, *callbacks: Callable[..., Any], note: str) -> list[list[Any]]:
+        """Events of which the later ones are posted before the first is answered; what is kept."""
+        for callback in callbacks:
+            number, event = next(
+                each
+                for each in self.page.fns.items()
+                if getattr(each[1].fn, "__qualname__", "") == callback.__qualname__
+            )
+            known = {"BrowserState": [], "review-note": note, "review-noted": self.noted}
+            names = [part.elem_id or type(part).__name__ for part in event.inputs]
+            data = [known.get(name) for name in names]
+            body = {"data": data, "fn_index": number, "session_hash": self.session}
+            self.open("queue/join", json.dumps(body).encode()).close()
+        answers = []
+        with self.open(f"queue/data?session_hash={self.session}") as stream:
+            for line in stream:
+                message = json.loads(line[6:]) if line.startswith(b"data: ") else {}
+                if message.get("msg") == "process_completed":
+                    assert message["success"], message["output"]
+                    answers.append(message["output"]["data"])
+                if len(answers) == len(callbacks):
+                    break
+        return max((json.loads(answer[-2][0])["decisions"] for answer in answers), key=len)
 
 
 @pytest.fixture
@@ -237,6 +277,56 @@ def test_two_quick_marks_are_both_kept_though_the_second_sends_the_old_reviews(
     assert "2 of" in reviewer.does(ReviewTab.keep)["html"]
 
 
+def test_quick_marks_are_all_kept_in_order_and_the_note_goes_with_its_pair(
+    reviewer: Reviewer, panel: Panel
+) -> None:
+    begin(reviewer, panel)
+    order = [ReviewTab.drop, ReviewTab.unsure, ReviewTab.keep, ReviewTab.drop, ReviewTab.keep]
+    made = reviewer.does_at_once(*order, note="on the first")
+    assert [(key, verdict, note) for key, _, verdict, note, *_ in made] == [
+        (keys(panel)[0], "drop", "on the first"),
+        (keys(panel)[1], "unsure", ""),
+        (keys(panel)[2], "keep", ""),
+        (keys(panel)[3], "drop", ""),
+        (keys(panel)[4], "keep", ""),
+    ]
+
+
+def test_a_press_is_never_dropped_and_visitors_do_not_wait_for_each_other(panel: Panel) -> None:
+    events = [each for each in panel.page.fns.values() if each.concurrency_id == "review"]
+    marks = [each for each in events if each.trigger_mode == "multiple"]
+    assert {each.fn.__name__ for each in marks} == {
+        "keep", "drop", "unsure", "undo", "skip", "back", "forward",
+    }  # fmt: skip
+    assert all(each.concurrency_limit is None for each in events)
+
+
+def test_while_one_visitor_waits_another_marks(panel: Panel) -> None:
+    first, second = Stay(), Stay()
+    tab, table_id = ReviewTab(panel.library), None
+    asked = (panel.subset, 0, table_id)
+
+    async def both() -> list[Any]:
+        async with first.turn:
+            waiting = asyncio.create_task(in_turn(tab.begin)(*asked, first, "", "", []))
+            shown = await asyncio.wait_for(in_turn(tab.begin)(*asked, second, "", "", []), 20)
+            assert not waiting.done() and first.review is None
+        assert (await waiting)[-1] is first
+        return shown
+
+    assert asyncio.run(both())[-1] is second
+    assert first.open_key == second.open_key == keys(panel)[0]
+
+
+@pytest.mark.parametrize("noted", [None, "", 5, ["a"], {"a": 1}, HOSTILE])
+def test_a_note_that_was_not_typed_for_the_open_pair_is_left_out(
+    reviewer: Reviewer, panel: Panel, noted: Any
+) -> None:
+    begin(reviewer, panel)
+    reviewer.does(ReviewTab.keep, review_note="of another", review_noted=noted)
+    assert reviewer.does(ReviewTab.back)["review-note"] == ""
+
+
 def test_decisions_go_out_and_come_back(reviewer: Reviewer, panel: Panel) -> None:
     begin(reviewer, panel)
     reviewer.does(ReviewTab.keep, review_note=HOSTILE)
@@ -251,6 +341,17 @@ def test_decisions_go_out_and_come_back(reviewer: Reviewer, panel: Panel) -> Non
     shown = other.does(ReviewTab.resume, review_resume_file=file)
     assert "2 decisions" in shown["html"] and "1 to keep, 1 to drop" in shown["html"]
     assert not Path(file["path"]).exists()
+
+
+def test_an_exported_file_is_left_with_gradio_alone(reviewer: Reviewer, panel: Panel) -> None:
+    temporary = Path(tempfile.gettempdir())
+    before = {*temporary.glob("*review-*")}
+    begin(reviewer, panel)
+    reviewer.does(ReviewTab.keep)
+    for callback in (ReviewTab.export_decisions, ReviewTab.export_kept):
+        path = Path(reviewer.does(callback)["review-file"]["path"])
+        assert path.is_relative_to(panel.uploads) and path.is_file()
+    assert {*temporary.glob("*review-*")} <= before
 
 
 def test_the_kept_pairs_go_out_as_parquet(reviewer: Reviewer, panel: Panel) -> None:
@@ -337,7 +438,7 @@ def test_a_storage_full_of_nonsense_does_no_harm(
     for callback in (ReviewTab.offer, ReviewTab.choose, ReviewTab.begin, ReviewTab.keep):
         message = reviewer.post(callback, values)
         assert message["success"], message["output"]
-    assert len(message["output"]["data"][-1]) == 1
+    assert len(message["output"]["data"][-2]) == 1
 
 
 def test_a_stored_review_of_pairs_that_are_not_there_can_be_gone_on_with(
@@ -413,8 +514,10 @@ def test_a_file_elsewhere_is_neither_read_nor_deleted(
     assert secret.read_text() == "secret\n"
 
 
-@pytest.mark.parametrize("upload", [None, 5, "", "\0", "x" * 100_000, "/etc/passwd", [], {}])
+@pytest.mark.parametrize("upload", [None, 5, "", "\0", "x" * 100_000, "/etc/passwd", [], {}, 300])
 def test_what_is_no_upload_is_refused(panel: Panel, upload: object) -> None:
+    if upload == 300:
+        upload = f"{panel.uploads}/{'x' * 300}.jsonl"  # no file can have such a name
     with pytest.raises(KnownError, match="No file of decisions"):
         read_upload(upload)
 
@@ -431,6 +534,16 @@ def test_other_pairs_end_the_review_and_keep_its_marks(panel: Panel) -> None:
     assert [value for _, value in offered.subset["choices"]] == list(panel.table.subset_counts)
     with pytest.raises(gr.Error, match="other pairs than those shown"):
         tab.keep(None, review, "s:0", "", (), [to_json(review)])
+
+
+def test_the_largest_of_a_thousand_subsets_are_offered_and_any_can_be_begun() -> None:
+    rows = [row(subset=f"s{number:04}") for number in range(1_000)]
+    rows += [row(subset=f"s{number:04}", id=f"more-{number}") for number in range(400, 1_000)]
+    library = library_of(small_table(*rows, chunk_rows=2_000))
+    offered = ReviewTab(library).offer(None, None, [])
+    choices = [name for _, name in offered.subset["choices"]]
+    assert len(choices) == MOST_CHOICES and set(choices) <= {f"s{n:04}" for n in range(400, 1_000)}
+    assert ReviewTab(library).begin("s0007", 0, None, None, None, "", (), []).open_key == "s0007:7"
 
 
 def test_the_same_pairs_leave_the_review_as_it_is(panel: Panel) -> None:
