@@ -67,6 +67,8 @@ def _heading(tokens: Sequence["Token"], place: int, *_: object) -> str:
 
 def _link(tokens: Sequence["Token"], place: int, *_: object) -> str:
     url = escape(str(tokens[place].attrs["href"]))
+    if not url:
+        return "<a>"
     return f'<a href="{url}" target="_blank" rel="noopener noreferrer nofollow">'
 
 

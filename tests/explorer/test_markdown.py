@@ -43,7 +43,7 @@ class Reading(HTMLParser):
         for name, value in attrs:
             assert re.fullmatch(ATTRIBUTES[tag][name], value or "", re.DOTALL), (tag, name, value)
         self.tags.append(tag)
-        if tag == "a":
+        if tag == "a" and attrs:
             values = dict(attrs)
             assert values.keys() == {"href", "target", "rel"}
             self.links.append(values["href"] or "")
@@ -234,3 +234,7 @@ def test_the_real_split_is_rendered(real: PairTable) -> None:
         cells = real.cells(row)
         for name in ("prompt", "chosen", "rejected"):
             read(cells[name])
+
+
+def test_a_link_to_nothing_leads_nowhere() -> None:
+    assert rendered("[x]()") == "<p><a>x</a></p>\n"

@@ -10,6 +10,7 @@ import pytest
 from scoring.catalogue import CATALOGUE
 from scoring.errors import KnownError
 from scoring.hub import Hub, HubId, Listing, RepoType, parse_hub_id
+from scoring.limits import Tell, tell_nobody
 from scoring.models import ModelPolicy, locate
 from scoring.spec import BASELINES, Family, ModelSpec
 from tests.conftest import DEMO_MODEL, ROOT
@@ -308,7 +309,14 @@ class Repo(Hub):
         }
         return Listing(hub_id, repo_type, "c0ffee", sizes, False)
 
-    def fetch(self, listing: Listing, names: Sequence[str], *, token: str | Literal[False]) -> Path:
+    def fetch(
+        self,
+        listing: Listing,
+        names: Sequence[str],
+        *,
+        token: str | Literal[False],
+        tell: Tell = tell_nobody,
+    ) -> Path:
         self.fetched.append(sorted(names))
         return self.folder
 

@@ -10,7 +10,7 @@ from explorer.library import offers
 from explorer.settings import DEMO_PAIRS, Settings
 from explorer.stores import Stores
 from explorer.table import PairTable
-from explorer.ui.chooser import Chooser, build_chooser
+from explorer.ui.chooser import START, Chooser, build_chooser
 from tests.ui.browsing import library_of
 from tests.ui.html_reading import HtmlReading
 
@@ -112,5 +112,8 @@ def test_the_limits_are_said(settings: dict[str, float], words: tuple[str, str])
 def test_every_offer_can_be_chosen() -> None:
     with gr.Blocks():
         view = build_chooser(Settings(home=Path()))
-    assert [value for _, value in view.offer.choices] == [each.wanted for each in offers()]
+    assert [value for _, value in view.offer.choices] == [
+        START,
+        *(each.wanted for each in offers()),
+    ]
     assert all("{" not in label for label, _ in view.offer.choices)
