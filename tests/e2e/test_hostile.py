@@ -19,7 +19,7 @@ ATTACKS = {
     "markdown": "![x](http://example.org/a.png) [y](javascript:window.hacked=1) <b>bold</b>",
     "latex": r"$$\frac{1}{2}$$ \(x\) $\href{javascript:window.hacked=1}{z}$",
     "right-to-left": "שלום עולם \u202e dlrow olleh مرحبا",
-    "combining": "z" + "\u0300\u0301\u0302" * 200,
+    "combining": "z" + "\u0300\u0301\u0302" * 100,
     "quotes": "\"'><svg onload=window.hacked=1>&lt;&amp;",
     "null": "before\x00after",
     "surrogate": "before\ud800after",
@@ -146,11 +146,10 @@ def _search(page: Page) -> None:
     pattern = page.get_by_role("checkbox", name="pattern")
     pattern.check()
     search.fill("x[")
-    toast = page.locator(".toast-body")
-    expect(toast).to_have_count(1)
-    expect(toast).to_contain_text("'x[' is no regular expression that can be used here")
+    wrong = page.locator(".note.wrong:visible")
+    expect(wrong).to_contain_text("'x[' is no regular expression that can be used here")
     expect(count).to_have_text(f"{N_PAIRS} of {N_PAIRS} pairs")
-    toast.get_by_test_id("toast-close").click()
+    expect(page.locator(".toast-body")).to_have_count(0)
     began = time.monotonic()
     search.fill("(x+x+)+y")
     expect(count).to_have_text(f"0 of {N_PAIRS} pairs")
