@@ -143,8 +143,9 @@ def read_pairs(
     except OSError as error:
         raise KnownError(f"{shown} cannot be read: {first_line(error)}") from error
     source = PairSource(kind, "demo pairs" if kind == "demo" else shown, None, digest)
-    checker = Checker(shown, Path(shown).stem)
-    return _read({shown: path}, source, checker, limits=limits, tell=tell)
+    return _read(
+        {shown: path}, source, Checker(shown, Path(shown).stem), limits=limits, tell=tell
+    )
 
 
 def fetch_pairs(
@@ -222,5 +223,7 @@ def _read(
             checker.add(batch)
             tell(Step("reading", n_rows, total))
     checked = checker.finish()
+    # What was read on the way is let go first, else the pool keeps its memory.
+    del checker, batch
     pa.default_memory_pool().release_unused()
     return Pairs(source, checked.table, checked.notes, checked.left_out)
