@@ -143,9 +143,7 @@ def read_pairs(
     except OSError as error:
         raise KnownError(f"{shown} cannot be read: {first_line(error)}") from error
     source = PairSource(kind, "demo pairs" if kind == "demo" else shown, None, digest)
-    return _read(
-        {shown: path}, source, Checker(shown, Path(shown).stem), limits=limits, tell=tell
-    )
+    return _read({shown: path}, source, Checker(shown, Path(shown).stem), limits=limits, tell=tell)
 
 
 def fetch_pairs(
