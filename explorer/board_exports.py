@@ -10,7 +10,6 @@ import csv
 import json
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -20,7 +19,7 @@ import pyarrow.parquet as pq
 
 from explorer.boards import Board, BoardRow
 from explorer.boardview import BoardView, rule_of, shown_columns, value_of
-from explorer.exports import METADATA, unwritable
+from explorer.exports import METADATA, whole
 from explorer.sheets import cell
 from explorer.text import text
 from scoring.errors import KnownError, shown
@@ -63,15 +62,8 @@ def export_board(
         raise KnownError(f"A file can be {', '.join(BOARD_FORMATS)}, not {shown(form)}.")
     if not rows:
         raise KnownError("There is no model to export. Take a filter away, or reset them.")
-    part = path.with_name(f"{path.name}.part")
-    try:
+    with whole(path) as part:
         _WRITERS[form](board, view, rows, part)
-        part.replace(path)
-    except (OSError, pa.ArrowException) as error:
-        raise unwritable(path, error) from error
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
 
 
 def board_file_name(board: Board, view: BoardView, form: BoardFormat) -> str:

@@ -12,20 +12,22 @@ from dataclasses import dataclass, replace
 
 from explorer.boardview import (
     BENCHMARKS,
+    CHARTS,
     COLUMNS,
     DIGITS,
     HIDEABLE,
     MISSING,
     MODEL_TYPES,
+    NUMBERS,
     RULE_OPTIONS,
     TABLES,
     TIES,
     BoardView,
     checked_pins,
     in_order,
-    some_of,
 )
 from explorer.name_search import checked_search
+from explorer.posted import some_of
 from explorer.query_strings import IGNORED, as_dropped, one_of, parts_of, told, written, yes
 from scoring.errors import KnownError, shown
 
@@ -87,6 +89,9 @@ def _parts(view: BoardView) -> Iterator[tuple[str, str]]:
         "pin": view.pins,
         "digits": (str(view.digits),) if view.digits != usual.digits else (),
         "without-own": () if view.own else ("1",),
+        "plot": (view.chart,) if view.chart else (),
+        "x": (view.x,) if view.x else (),
+        "y": (view.y,) if view.y else (),
     }
     yield from ((name, value) for name, values in several.items() for value in values)
 
@@ -124,6 +129,9 @@ _READ: dict[str, Callable[[BoardView, str], BoardView]] = {
     "pin": lambda view, value: replace(view, pins=checked_pins((*view.pins, value))),
     "digits": lambda view, value: replace(view, digits=int(one_of(tuple(map(str, DIGITS)), value))),
     "without-own": lambda view, value: replace(view, own=not yes(value)),
+    "plot": lambda view, value: replace(view, chart=one_of(CHARTS[1:], value)),
+    "x": lambda view, value: replace(view, x=one_of(NUMBERS, value)),
+    "y": lambda view, value: replace(view, y=one_of(NUMBERS, value)),
 }
 BOARD_NAMES = frozenset(_READ)
 """The parts of a leaderboard's link."""

@@ -10,14 +10,16 @@ from explorer.boards import Board, benchmark_of, build_board
 from explorer.boardview import BoardView, rule_of
 from explorer.composites import composites
 from explorer.outcome_cache import OutcomeCache
-from explorer.outcome_matrix import OutcomeMatrix, Outcomes, outcome_matrix
+from explorer.outcome_matrix import OutcomeMatrix, Outcomes, outcome_matrix, usual_order
+from explorer.outcome_sources import Source
 from explorer.outcomes import Results
 from explorer.own_results import with_runs
+from explorer.results_library import ResultsLibrary
 from explorer.rules import RULES
 from explorer.runs import Runs
-from explorer.sources import Shelf
-from explorer.uncertainty import Measuring
+from explorer.uncertainty import Measuring, Uncertainty
 from explorer.uncertainty_cache import Uncertainties
+from explorer.uploaded_results import with_uploaded
 from scoring.limits import Step
 from scoring.record import Run
 from scoring.results import Benchmark
@@ -26,13 +28,6 @@ KEPT = 16
 """Boards and matrices that stay in memory, of each."""
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """Files with results of each pair that were not read yet."""
-
-    files: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,50 +44,36 @@ class BoardRoom:
     """Builds boards, and remembers the last ones. Callable from any thread."""
 
     def __init__(
-        self, shelf: Shelf[Results], cache: OutcomeCache, sure: Uncertainties, runs: Runs
+        self, library: ResultsLibrary, cache: OutcomeCache, sure: Uncertainties, runs: Runs
     ) -> None:
-        """shelf: where results come from."""
-        self.shelf = shelf
+        """library: where results come from."""
+        self.library = library
         self._cache = cache
         self._sure = sure
         self._runs = runs
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[object, ...], object] = OrderedDict()
+        self._readings = 0
 
     def board(self, results_id: object, view: BoardView, own: object = ()) -> Board:
         """The board of a view, with what was read and measured so far.
 
         own: the ids of the runs of the person who looks, as `Runs.visible` takes them.
         """
-        results = self.shelf.get(results_id)
+        results = self._results(results_id, view)
         measured = self._measured(results, view, own)
         rule = RULES[rule_of(view)]
         if measured is None:
-            key: tuple[object, ...] = ("bare", results.id, rule.name)
-            return self._once(key, lambda: build_board(results, rule.name))
-        ties, missing = view.ties, view.missing
-        key = ("board", *measured.key, rule.name, ties, missing)
-
-        def bare() -> Board:
-            return build_board(
-                results,
-                rule.name,
-                outcomes=measured.matrix,
-                ties=ties,
-                missing=missing,
-                own=measured.own,
-                composites=composites(measured.found, missing),
+            mine = results.uploaded.models if results.uploaded is not None else ()
+            return self._once(
+                ("bare", results.id, rule.name),
+                lambda: build_board(results, rule.name, own=mine),
             )
+        ties, missing = view.ties, view.missing
+        key = (*measured.key, rule.name, ties, missing)
 
-        board = self._once(key, bare)
-        sure = self._sure.known(
-            measured.matrix, rule, ties=ties, missing=missing, ranked=board.comparable
-        )
-        if sure is None:
-            return board
-        return self._once(
-            ("sure", *key[1:]),
-            lambda: build_board(
+        def build(sure: Uncertainty | None = None) -> Board:
+            return build_board(
                 results,
                 rule.name,
                 outcomes=measured.matrix,
@@ -101,17 +82,21 @@ class BoardRoom:
                 missing=missing,
                 own=measured.own,
                 composites=composites(measured.found, missing),
-            ),
-        )
+            )
 
-    def unread(self, results_id: object, view: BoardView) -> Unread:
+        board = self._once(("board", *key), build)
+        sure = self._sure.known(
+            measured.matrix, rule, ties=ties, missing=missing, ranked=board.comparable
+        )
+        return board if sure is None else self._once(("sure", *key), lambda: build(sure))
+
+    def unread(self, results_id: object, view: BoardView) -> int:
         """How many files of each pair were not read yet."""
-        results = self.shelf.get(results_id)
+        results = self.library.get(results_id)
         source = results.pairs_of(_benchmark(view))
         if source is None or _benchmark(view) == "prior":
-            return Unread(0)
-        entries, _ = source.entries("eval-set-scores")
-        return Unread(max(0, len(entries) - len(self._cache.known(source).files)))
+            return 0
+        return self._cache.unread(source)
 
     def measuring(
         self, results_id: object, view: BoardView, own: object = ()
@@ -120,12 +105,14 @@ class BoardRoom:
 
         Closing the generator stops; what was read is kept.
         """
-        results = self.shelf.get(results_id)
+        results = self.library.get(results_id)
         source = results.pairs_of(_benchmark(view))
-        if source is not None:
-            yield from self._cache.read(source)
-            with self._lock:
-                self._kept.clear()
+        if source is not None and self.unread(results_id, view):
+            try:
+                yield from self._cache.read(source)
+            finally:
+                with self._lock:
+                    self._readings += 1
         measured = self._measured(results, view, own)
         if measured is not None:
             board = self.board(results_id, view, own)
@@ -137,6 +124,10 @@ class BoardRoom:
                 ranked=board.comparable,
             )
 
+    def _results(self, results_id: object, view: BoardView) -> Results:
+        """What is looked at, a visitor's files among it where their own models are asked for."""
+        return self.library.get(results_id) if view.own else self.library.without(results_id)
+
     def _measured(self, results: Results, view: BoardView, own: object) -> _Measured | None:
         """What is known of each pair; None where nothing is."""
         benchmark = _benchmark(view)
@@ -144,17 +135,20 @@ class BoardRoom:
         if benchmark == "prior":
             return None
         runs = self._own_runs(own) if view.own and benchmark == "v1" else []
-        key = (results.id, benchmark, *((run.id, run.n_scored) for run in runs))
-        return self._once(("matrix", *key), lambda: self._aligned(source, runs, key))
+        # A matrix that was begun before a reading ended is not taken for one of after it.
+        key = (self._readings, results.id, benchmark, *((run.id, run.n_scored) for run in runs))
+        return self._once(("matrix", *key), lambda: self._aligned(results, source, runs, key))
 
     def _aligned(
-        self, source: object, runs: list[Run], key: tuple[object, ...]
+        self, results: Results, source: Source | None, runs: list[Run], key: tuple[object, ...]
     ) -> _Measured | None:
-        found = self._cache.known(source) if source is not None else Outcomes()  # type: ignore[arg-type]
-        published = outcome_matrix(found)
-        with_own, names = with_runs(found, runs)
-        matrix = outcome_matrix(with_own, published.pairs if len(published.pairs) else None)
-        return _Measured(with_own, matrix, names, key) if matrix.models else None
+        published = self._cache.known(source) if source is not None else Outcomes()
+        pairs = usual_order(published)
+        found = with_uploaded(published, results.uploaded)
+        found, names = with_runs(found, runs)
+        matrix = outcome_matrix(found, pairs)
+        mine = results.uploaded.models if results.uploaded is not None else ()
+        return _Measured(found, matrix, (*mine, *names), key) if matrix.models else None
 
     def _own_runs(self, own: object) -> list[Run]:
         return [run for run in self._runs.visible(own) if run.status != "running"]

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeVar, get_args
 from explorer.aggregate import Missing, Ties
 from explorer.boards import Board, BoardRow
 from explorer.name_search import checked_search, matching_names
+from explorer.posted import one_of, some_of
 from explorer.rules import PRIOR, PRIOR_PAIRS, V2_PAIRS, RuleName
 from scoring.benchmark import SECTIONS, SUBSETS
 from scoring.errors import KnownError, shown
@@ -24,11 +25,16 @@ ModelType = Literal[
 MODEL_TYPES: tuple[ModelType, ...] = get_args(ModelType)
 TIES: tuple[Ties, ...] = get_args(Ties)
 MISSING: tuple[Missing, ...] = get_args(Missing)
+Chart = Literal["", "length", "agreement", "difficulty", "size", "tradeoff"]
+"""What is drawn below the table; "" for nothing."""
+CHARTS: tuple[Chart, ...] = get_args(Chart)
 
 FACTS = ("model", "type", "size", "score")
 """Columns of every table; rank is the order itself."""
 COLUMNS: tuple[str, ...] = (*FACTS, *SECTIONS, PRIOR, *SUBSETS, *PRIOR_PAIRS, *V2_PAIRS)
 """Every column that any table has. No two have the same name but Safety, of both benchmarks."""
+NUMBERS = tuple(dict.fromkeys(column for column in COLUMNS if column not in FACTS[:2]))
+"""Columns of numbers."""
 HIDEABLE = tuple(dict.fromkeys(column for column in COLUMNS if column != "model"))
 DIGITS = (1, 2, 3, 4)
 MOST_PINS = 50
@@ -51,6 +57,7 @@ class BoardView:
     pins: models on top, in all tables and whatever is filtered.
     digits: decimals of a score in percent.
     own: whether the person's own runs are among the rows.
+    x, y: the columns of `NUMBERS` that the trade-off sets against each other; "" for the usual one.
     """
 
     benchmark: Benchmark = "v1"
@@ -67,6 +74,9 @@ class BoardView:
     pins: tuple[str, ...] = ()
     digits: int = 1
     own: bool = True
+    chart: Chart = ""
+    x: str = ""
+    y: str = ""
 
 
 def rule_of(view: BoardView) -> RuleName:
@@ -149,9 +159,11 @@ def move_board(view: BoardView, act: str, sent: Mapping[str, Any]) -> BoardView:
 
     Args:
         view: as it is.
-        act: a field of `BoardView`; "pin" and "unpin" a model, "show" and "hide" a column, "reset".
+        act: a field of `BoardView`; "pin" and "unpin" a model, "show" and "hide" a column, "reset";
+            "pick" kinds of models, or columns.
         sent: what came with it, by anybody: `value`, and for "sort" also `ascending`; without the
-            latter, sorting by the same column again turns the order round.
+            latter, sorting by the same column again turns the order round. With "pick" the `names`
+            that are ticked, of the `facet` "types", or of "columns" `among` those offered.
 
     Raises:
         KnownError: an act that there is not, or a value that it cannot have.
@@ -163,7 +175,8 @@ def move_board(view: BoardView, act: str, sent: Mapping[str, Any]) -> BoardView:
     """
     value = sent.get("value")
     if act == "reset":
-        return BoardView(view.benchmark, view.table, digits=view.digits, pins=view.pins)
+        kept = ("benchmark", "table", "digits", "pins", "chart", "x", "y")
+        return BoardView(**{name: getattr(view, name) for name in kept})
     if act in ("pin", "unpin"):
         model = _name(value)
         pins = tuple(each for each in view.pins if each != model)
@@ -174,35 +187,13 @@ def move_board(view: BoardView, act: str, sent: Mapping[str, Any]) -> BoardView:
         return replace(view, hidden=in_order((*others, column) if act == "hide" else others))
     if act == "sort":
         return _sorted_by(view, value, sent.get("ascending"))
+    if act == "pick" and sent.get("facet") == "columns":
+        return _showing(view, sent.get("names"), sent.get("among"))
+    if act == "pick":
+        act, value = "types", sent.get("names")
     if act not in _CHECKS:
         raise KnownError(f"There is no act {shown(act)}.")
     return replace(view, **{act: _CHECKS[act](value)})
-
-
-def one_of(what: str, known: Sequence[T], value: object) -> T:
-    """The one that equals the value.
-
-    Raises:
-        KnownError: none does.
-    """
-    for each in known:
-        if type(each) is type(value) and each == value:
-            return each
-    raise KnownError(
-        f"{what} is one of {', '.join(str(each) or 'none' for each in known)}, not {shown(value)}."
-    )
-
-
-def some_of(what: str, known: Sequence[T], values: object) -> tuple[T, ...]:
-    """Those that are in a list, each once, in the order of `known`.
-
-    Raises:
-        KnownError: it is no list, or holds something else.
-    """
-    if not isinstance(values, list | tuple) or len(values) > 10 * len(known):
-        raise KnownError(f"{what}: a list is wanted, not {shown(values)}.")
-    picked = [one_of(what, known, value) for value in values]
-    return tuple(each for each in known if each in picked)
 
 
 def in_order(columns: Sequence[str]) -> tuple[str, ...]:
@@ -230,6 +221,14 @@ def _name(value: object) -> str:
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def _showing(view: BoardView, names: object, among: object) -> BoardView:
+    """The view with these columns of those offered; others stay hidden or not."""
+    wanted, offered = (some_of("A column", HIDEABLE, each) for each in (names, among))
+    others = [column for column in view.hidden if column not in offered]
+    hidden = [column for column in offered if column not in wanted]
+    return replace(view, hidden=in_order([*others, *hidden]))
+
+
 def _sorted_by(view: BoardView, value: object, ascending: object) -> BoardView:
     column = one_of("A column to sort by", ("", *COLUMNS), value)
     if not column:
@@ -255,6 +254,9 @@ _CHECKS: dict[str, Any] = {
     "pins": checked_pins,
     "digits": lambda value: one_of("Decimals", DIGITS, value),
     "own": lambda value: one_of("Own runs", (True, False), value),
+    "chart": lambda value: one_of("A chart", CHARTS, value),
+    "x": lambda value: one_of("A column of numbers", ("", *NUMBERS), value),
+    "y": lambda value: one_of("A column of numbers", ("", *NUMBERS), value),
 }
 
 

@@ -93,14 +93,24 @@ def export(
         raise KnownError("There is no pair to export. Take a filter away, or reset them.")
     source = {"source": str(table.source), "revision": table.source.revision}
     about = json.dumps({**source, "selection": list(selection)})
-    part = path.with_name(f"{path.name}.part")
     written = 0
+    with whole(path) as part, _WRITERS[form](part, _layout(table.arrow, rows), about) as write:
+        for batch in _batches(table.arrow, rows):
+            write(batch)
+            written += batch.num_rows
+            yield written
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Where to write a file that is there whole in the end, or not at all.
+
+    Raises:
+        KnownError: it cannot be written.
+    """
+    part = path.with_name(f"{path.name}.part")
     try:
-        with _WRITERS[form](part, _layout(table.arrow, rows), about) as write:
-            for batch in _batches(table.arrow, rows):
-                write(batch)
-                written += batch.num_rows
-                yield written
+        yield part
         part.replace(path)
     except (OSError, pa.ArrowException) as error:
         raise unwritable(path, error) from error

@@ -44,11 +44,11 @@ _FORMAT = "1"
 class _Shelf:
     """What is known of one source's files.
 
-    folder: where it is kept; None where it is not.
+    folder: where it is kept.
     parts: the files of that folder that `rows` were read from.
     """
 
-    folder: Path | None
+    folder: Path
     rows: dict[str, Read] = field(default_factory=dict)
     orders: dict[str, PairOrder] = field(default_factory=dict)
     parts: list[Path] = field(default_factory=list)
@@ -63,7 +63,7 @@ class _Shelf:
 
     def load(self) -> None:
         """Read what is kept, once; what is broken is as if it had not been read."""
-        if self.loaded or self.folder is None:
+        if self.loaded:
             return
         self.loaded = True
         # In the order of writing, so that of a file that changed the last reading is taken.
@@ -102,8 +102,6 @@ class _Shelf:
                 part.unlink(missing_ok=True)
 
     def _written(self, rows: Iterable[Read]) -> bool:
-        if self.folder is None:
-            return False
         rows = list(rows)
         table = pa.Table.from_pylist(rows_of(rows), schema=SCHEMA)
         table = table.replace_schema_metadata({"orders": orders_as_json(rows)})
@@ -135,6 +133,13 @@ class OutcomeCache:
             shelf.load()
         entries, left_out = source.entries(folder)
         return _outcomes(shelf, entries, source.fixed, left_out)
+
+    def unread(self, source: Source, folder: Folder = "eval-set-scores") -> int:
+        """How many files were not read yet as they are now, well or ill."""
+        shelf = self._shelf(source, folder)
+        with shelf.lock:
+            shelf.load()
+            return sum(not shelf.has(entry) for entry in source.entries(folder)[0])
 
     def read(
         self, source: Source, folder: Folder = "eval-set-scores"
@@ -178,8 +183,6 @@ class OutcomeCache:
         return _outcomes(shelf, entries, source.fixed, left_out)
 
     def _shelf(self, source: Source, folder: Folder) -> _Shelf:
-        if not source.id:
-            return _Shelf(None)
         written = "\n".join((_FORMAT, source.id, folder)).encode("utf-8", "surrogateescape")
         key = hashlib.sha256(written).hexdigest()[:32]
         with self._lock:

@@ -1,7 +1,6 @@
-"""Where result files of each pair lie: a folder here, a dataset of the Hub, uploaded files."""
+"""Where result files of each pair lie: a folder here, or a dataset of the Hub."""
 
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +26,7 @@ class Entry:
 class Source(Protocol):
     """Result files by name, which are opened one by one.
 
-    id: names the source and its revision; "" where what is read is not to be kept.
+    id: names the source and its revision.
     fixed: whether what was read of it once stays right, even where its files are gone.
     """
 
@@ -65,29 +64,6 @@ class FolderSource:
         """As `Source` says; a file is the same while its size and date are."""
         found, strays = files_below(self._root, folder)
         return _stamped(found, self._paths), strays
-
-    def path(self, name: str) -> Path:
-        """As `Source` says."""
-        return self._paths[name]
-
-    def release(self, name: str) -> None:
-        """Nothing is to be done."""
-
-
-class UploadedFiles:
-    """Files of a visitor, by the names they gave; what is read of them is not kept."""
-
-    id = ""
-    fixed = False
-
-    def __init__(self, files: Mapping[str, Path]) -> None:
-        self._files = files
-        self._paths: dict[str, Path] = {}
-
-    def entries(self, folder: Folder) -> tuple[list[Entry], list[LeftOut]]:
-        """As `Source` says; an uploaded file is of whatever folder is asked for."""
-        found = [Found(name, path) for name, path in sorted(self._files.items())]
-        return _stamped(found, self._paths), []
 
     def path(self, name: str) -> Path:
         """As `Source` says."""

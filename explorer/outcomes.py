@@ -4,29 +4,28 @@ import csv
 import hashlib
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, get_args
 
-from explorer.outcome_sources import FolderSource, HubSource, Source, UploadedFiles
+from explorer.outcome_sources import FolderSource, HubSource, Source
 from explorer.settings import SNAPSHOT, Settings
 from explorer.sources import Candidate, Shelf
 from explorer.text import text
+from explorer.uploaded_results import Uploaded
 from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.hub import Hub, HubId, parse_hub_id
 from scoring.limits import Tell, tell_nobody
-from scoring.pair_results import MOST_BYTES
 from scoring.paths import is_folder, typed_path
-from scoring.result_files import REFERENCE_FREE, Found, LeftOut, read_object
+from scoring.result_files import REFERENCE_FREE, LeftOut
 from scoring.results import (
     KINDS,
     PRIOR_SETS,
     Aggregate,
     Benchmark,
-    collect_aggregates,
     read_aggregates,
 )
 
@@ -47,11 +46,11 @@ _FEW_REASONS = 3
 class ResultsSource:
     """Where results came from.
 
-    revision: the Hub commit, or the publication's version; "" for a folder and for files.
+    revision: the Hub commit, or the publication's version; "" for a folder.
     date: ISO date of publication, or of the newest file.
     """
 
-    kind: Literal["hub", "folder", "files", "snapshot"]
+    kind: Literal["hub", "folder", "snapshot"]
     name: str
     revision: str
     date: str
@@ -69,6 +68,7 @@ class Results:
     pairs: where results of each pair are; None where the source has none.
     second: where RewardBench 2's are, should they come from elsewhere.
     second_pairs: as `pairs`, of `second`.
+    uploaded: a visitor's files beside them; see `beside`.
     """
 
     source: ResultsSource
@@ -77,12 +77,14 @@ class Results:
     pairs: Source | None = None
     second: ResultsSource | None = None
     second_pairs: Source | None = None
+    uploaded: Uploaded | None = None
 
     @cached_property
     def id(self) -> str:
         """Source and revision, and for what has no revision, a digest of the numbers."""
         sources = "+".join(str(each) for each in (self.source, self.second) if each is not None)
-        return f"{sources}#{self.source.date}-{self.digest}"
+        files = f"+{self.uploaded.digest}" if self.uploaded is not None else ""
+        return f"{sources}#{self.source.date}-{self.digest}{files}"
 
     @cached_property
     def digest(self) -> str:
@@ -97,13 +99,15 @@ class Results:
     @property
     def caption(self) -> str:
         """Which figures, of how many models, from where and of when."""
-        return text(
+        mine = self.uploaded.models if self.uploaded is not None else ()
+        words = text(
             f"source.board_{self.source.kind}",
-            n=f"{len(self.models):,}",
+            n=f"{len(self.models.difference(mine)):,}",
             name=self.source.name,
             revision=self.source.revision[:12],
             date=self.source.date,
         )
+        return f"{words} {text('source.board_uploaded', n=f'{len(mine):,}')}" if mine else words
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -184,40 +188,6 @@ def read_results_folder(folder: Path) -> Results:
     return Results(source, found, left_out, pairs)
 
 
-def read_result_files(files: Mapping[str, Path]) -> Results:
-    """Files of a visitor, by the names they gave them: accuracies, results of each pair, or both.
-
-    Raises:
-        KnownError: none of them is a result.
-    """
-    aggregates: dict[str, list[Found]] = {kind: [] for kind in KINDS}
-    pairs: dict[str, Path] = {}
-    left_out: list[LeftOut] = []
-    for name, path in sorted(files.items()):
-        try:
-            values = read_object(path, MOST_BYTES, "an object of results")
-        except KnownError as error:
-            left_out.append(LeftOut(name, str(error)))
-            continue
-        if isinstance(values.get("results"), list):
-            pairs[name] = path
-        elif any(each in values for each in PRIOR_SETS) and not any(map(values.get, SUBSETS)):
-            aggregates["pref-sets"].append(Found(name, path))
-        else:
-            aggregates["eval-set"].append(Found(name, path))
-    found: list[Aggregate] = []
-    for kind in KINDS:
-        read, unused = collect_aggregates(aggregates[kind], kind)
-        found += read
-        left_out += unused
-    if not found and not pairs:
-        raise _nothing("None of these files holds results", left_out)
-    date = _newest(files.values())
-    name = text("board.files", n=f"{len(files):,}")
-    source = ResultsSource("files", name, "", date)
-    return Results(source, tuple(found), tuple(left_out), UploadedFiles(pairs) if pairs else None)
-
-
 def fetch_results(
     hub_id: HubId, hub: Hub, *, local_only: bool = False, tell: Tell = tell_nobody
 ) -> Results:
@@ -264,6 +234,16 @@ def joined(first: Results, second: Results) -> Results:
     return Results(first.source, aggregates, left_out, first.pairs, second.source, second.pairs)
 
 
+def beside(results: Results, uploaded: Uploaded) -> Results:
+    """Results with a visitor's files among them."""
+    return replace(
+        results,
+        aggregates=(*results.aggregates, *uploaded.aggregates),
+        left_out=(*results.left_out, *uploaded.left_out),
+        uploaded=uploaded,
+    )
+
+
 def leaderboard_shelf(settings: Settings, hub: Hub) -> Shelf[Results]:
     """The results: EXPLORER_RESULTS, else upstream's from the Hub, else the bundled figures."""
     candidates = [
@@ -307,8 +287,7 @@ def _unprinted(model: str) -> str:
 
 
 def _with_left_out(results: Results, more: Iterable[LeftOut]) -> Results:
-    left_out = (*results.left_out, *more)
-    return Results(results.source, results.aggregates, left_out, results.pairs)
+    return replace(results, left_out=(*results.left_out, *more))
 
 
 def _newest(paths: Iterable[Path]) -> str:

@@ -22,6 +22,8 @@ from scoring.rows import SUFFIXES
 logger = logging.getLogger(__name__)
 
 DEFAULT_PAIRS = HubId(DEFAULT_DATASET, "filtered")
+LEAST_SECONDS = 10.0
+"""Between two looks for something newer."""
 DEMO = "demo"
 """What is typed to name the bundled demo pairs."""
 
@@ -71,6 +73,7 @@ class Shelf(Generic[T]):
         self._passed_over: dict[str, str] = {}
         self._thread: threading.Thread | None = None
         self._asked: float | None = None
+        self._refused = ""
         self._rank = self._open()
 
     def _open(self) -> int:
@@ -108,6 +111,11 @@ class Shelf(Generic[T]):
         """When the network was last asked, in seconds since 1970; None where it never was."""
         return self._asked
 
+    @property
+    def refused(self) -> str:
+        """Why nothing newer could be had when it was last looked for; "" where it could."""
+        return self._refused
+
     def all(self) -> list[T]:
         """Everything that was ever shown here, oldest first."""
         return list(self._items.values())
@@ -122,11 +130,11 @@ class Shelf(Generic[T]):
         item = self.find(item_id)
         return self._items[self._best] if item is None else item
 
-    def fetch(self) -> None:
+    def fetch(self, again: bool = False) -> None:
         """Ask the network in the background for what is preferred to, or newer than, the best."""
         with self._lock:
             if not self.fetching:
-                self._thread = threading.Thread(target=self._fetch, daemon=True)
+                self._thread = threading.Thread(target=self._fetch, args=(again,), daemon=True)
                 self._thread.start()
 
     def retry(self) -> None:
@@ -134,27 +142,40 @@ class Shelf(Generic[T]):
         self._hub.retry()
         self.fetch()
 
+    def refresh(self) -> None:
+        """Look in the background for something newer, where it was not looked for just now.
+
+        What is shown stays until its successor is whole.
+        """
+        if self._asked is None or time.time() - self._asked > LEAST_SECONDS:
+            self._hub.retry()
+            self.fetch(again=True)
+
     def wait(self, seconds: float) -> None:
         """Wait until the network was asked, at most so long."""
         if self._thread is not None:
             self._thread.join(seconds)
 
-    def _fetch(self) -> None:
+    def _fetch(self, again: bool) -> None:
+        """again: whether to read what the owner chose on this machine once more, too."""
+        refused = ""
         for rank, candidate in enumerate(self._candidates[: self._rank + 1]):
-            if candidate.remote is None:
+            read = candidate.remote or (candidate.local if again and rank == 0 else None)
+            if read is None:
                 continue
             try:
-                self._add(candidate.remote())
-                self._rank = rank
+                self._add(read())
+                self._rank, refused = rank, ""
                 break
             except KnownError as error:
-                self._passed_over[candidate.label] = str(error)
+                refused = str(error)
             except Exception as error:
                 logger.exception("reading %s failed", candidate.label)
-                self._passed_over[candidate.label] = f"it could not be read: {first_line(error)}"
+                refused = f"it could not be read: {first_line(error)}"
+            self._passed_over[candidate.label] = refused
         for candidate in self._candidates[self._rank :]:
             self._passed_over.pop(candidate.label, None)
-        self._asked = time.time()
+        self._refused, self._asked = refused, time.time()
 
 
 def pair_shelf(settings: Settings, hub: Hub) -> Shelf[PairTable]:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from explorer.boardroom import BoardRoom
 from explorer.library import Library
 from explorer.outcome_cache import OutcomeCache
-from explorer.outcomes import Results, leaderboard_shelf
+from explorer.outcomes import leaderboard_shelf
+from explorer.results_library import ResultsLibrary
 from explorer.runs import Runs
 from explorer.settings import Settings
-from explorer.sources import Shelf, pair_shelf
+from explorer.sources import pair_shelf
 from explorer.tokens import TokenCounter
 from explorer.uncertainty_cache import Uncertainties
 from scoring.hub import Hub
@@ -20,7 +21,7 @@ class Stores:
 
     settings: Settings
     pairs: Library
-    boards: Shelf[Results]
+    boards: ResultsLibrary
     room: BoardRoom
     runs: Runs
     counter: TokenCounter
@@ -36,5 +37,6 @@ def open_stores(settings: Settings) -> Stores:
     counter = TokenCounter(settings.home, hub, settings.model_policy)
     runs = Runs(settings, hub)
     cache, sure = OutcomeCache(settings.home), Uncertainties(settings.home)
-    room = BoardRoom(boards, cache, sure, runs)
-    return Stores(settings, Library(pairs, hub, settings), boards, room, runs, counter)
+    library = ResultsLibrary(boards, settings.limits)
+    room = BoardRoom(library, cache, sure, runs)
+    return Stores(settings, Library(pairs, hub, settings), library, room, runs, counter)

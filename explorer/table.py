@@ -4,7 +4,7 @@ The texts stay where they were read, in Arrow: pandas would make a Python object
 known of each row besides (lengths, codes of its subset) are arrays of numbers.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import chain
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from explorer.counting import Counts, count_chars, count_words
 from explorer.facets import Coded, Facet, coded, coded_facets, grouped
+from explorer.markers import Marked, Marker, markers
 from explorer.once import once
 from explorer.search import Query, matching
 from explorer.text import text
@@ -119,6 +120,11 @@ class PairTable:
     def facets(self) -> dict[Facet, Coded]:
         """What rows can be told apart by."""
         return coded_facets(self.arrow, self.subsets, self.prompt_of_row, self.chars)
+
+    @once
+    def markers(self) -> Mapping[Marker, Marked]:
+        """Which responses have which marker of form."""
+        return markers(self.arrow)
 
     @once
     def matching(self) -> Callable[[Query], NDArray[np.bool_]]:

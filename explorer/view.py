@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from explorer.filters import NO_FILTERS, Filters, LengthRange, Selection, select
 from explorer.lengths import MEASURED, Measured, measures_of
+from explorer.posted import one_of
 from explorer.query_strings import as_dropped, told
 from explorer.reading import ACTS, FIRST, ListedRows, Reading, read_on
 from explorer.search import Query, checked_query
@@ -21,8 +22,6 @@ PANELS: tuple[Panel, ...] = get_args(Panel)
 Sort = Literal["", "chosen", "-chosen", "rejected", "-rejected", "difference", "-difference"]
 """The order of the list: the table's own, or by characters; "-" for the longest first."""
 SORTS: tuple[Sort, ...] = get_args(Sort)
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +151,9 @@ def move(view: View, act: str, sent: Mapping[str, Any]) -> View:
     'chosen'
     """
     if act == "sort":
-        return replace(view, sort=_one_of("An order", SORTS, sent.get("value")))
+        return replace(view, sort=one_of("An order", SORTS, sent.get("value")))
     if act == "panel":
-        return replace(view, panel=_one_of("A panel", PANELS, sent.get("value")))
+        return replace(view, panel=one_of("A panel", PANELS, sent.get("value")))
     if act == "chart":
         return replace(view, chart=_chart_after(view.chart, sent))
     return replace(view, filters=_filters_after(view, act, sent))
@@ -203,16 +202,7 @@ def _query_after(query: Query, values: Mapping[str, Any]) -> Query:
 def _chart_after(chart: Chart, values: Mapping[str, Any]) -> Chart:
     return replace(
         chart,
-        shown=_one_of("A chart", MEASURED, values.get("shown", chart.shown)),
-        unit=_one_of("A unit", UNITS, values.get("unit", chart.unit)),
+        shown=one_of("A chart", MEASURED, values.get("shown", chart.shown)),
+        unit=one_of("A unit", UNITS, values.get("unit", chart.unit)),
         by_subset=values.get("by_subset", chart.by_subset) is True,
-    )
-
-
-def _one_of(what: str, known: tuple[T, ...], value: object) -> T:
-    for each in known:
-        if each == value:
-            return each
-    raise KnownError(
-        f"{what} is one of {', '.join(str(each) or 'none' for each in known)}, not {shown(value)}."
     )

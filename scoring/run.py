@@ -86,7 +86,7 @@ def score(
             try:
                 scored = scorer.rewards([job.prepared[index] for index in part])
             except Exception as error:
-                if not _is_out_of_memory(error):
+                if not is_out_of_memory(error):
                     raise
                 cost = sum(costs[index] for index in part)
                 if len(part) == 1:
@@ -128,7 +128,7 @@ def _too_large(prepared: Prepared, tokens: int) -> KnownError:
     )
 
 
-def _is_out_of_memory(error: Exception) -> bool:
+def is_out_of_memory(error: Exception) -> bool:
     """Also of the allocators of CPU and MPS, which have no error of their own."""
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or (
         isinstance(error, RuntimeError)

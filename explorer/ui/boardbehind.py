@@ -6,13 +6,12 @@ from typing import Any
 
 from explorer.aggregate import Part
 from explorer.boards import Board, BoardRow
-from explorer.boardview import BoardView
 from explorer.text import text
 from explorer.ui.markup import tag
 from scoring.errors import KnownError, shown
 
 
-def behind_html(board: Board, view: BoardView, sent: Mapping[str, Any]) -> str:
+def behind_html(board: Board, sent: Mapping[str, Any]) -> str:
     """A table of the parts of a number, in full precision.
 
     sent: `model` and `column`, by anybody.
@@ -24,7 +23,8 @@ def behind_html(board: Board, view: BoardView, sent: Mapping[str, Any]) -> str:
     if row is None:
         raise KnownError(f"There is no model {shown(sent.get('model'))} on this board.")
     column = sent.get("column")
-    sections = [column] if column in row.counted.sections else list(row.counted.sections)
+    every = list(row.counted.sections)
+    sections = [name for name in every if name == column] or every
     parts = [(section, row.counted.behind(section)) for section in sections]
     heads = "".join(
         tag("th", escape(text(f"board.behind_{name}")), scope="col")

@@ -1,6 +1,6 @@
 """What a leaderboard is made of, as controls and in words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from explorer.boards import Board, BoardRow
@@ -17,6 +17,7 @@ from explorer.boardview import (
     kind_of,
 )
 from explorer.text import text
+from explorer.ui.boardtable import column_words
 from explorer.ui.markup import listing, note, tag
 from explorer.ui.relay import acting, button, segments, ticked
 
@@ -42,23 +43,15 @@ def controls_html(board: Board, view: BoardView, more: str) -> str:
     first += button(text("filter.reset"), "reset", css="button") + more
     kinds = {kind_of(row.model_type) for row in board.rows if not row.own}
     types = [(kind, kind) for kind in MODEL_TYPES if kind in kinds or kind in view.types]
-    columns = [(each, _column(each)) for each in columns_of(board, view) if each != "model"]
+    columns = [(each, column_words(each)) for each in columns_of(board, view) if each != "model"]
     shown = [each for each, _ in columns if each not in view.hidden]
     how = _labelled("rule", _segments("rule", RULE_OPTIONS, view.rule))
     how += _labelled("ties", _segments("ties", TIES, view.ties))
     how += _labelled("missing", _segments("missing", MISSING, view.missing))
-    buttons = "".join(
-        tag(
-            "button",
-            str(each),
-            type="button",
-            aria_pressed="true" if each == view.digits else "false",
-            **acting("digits", {"value": each}),
-        )
-        for each in DIGITS
-    )
-    how += _labelled("digits", tag("div", buttons, "segments", role="group"))
-    options = _facet("types", types, view.types) + _facet("shown", columns, shown)
+    digits = {each: str(each) for each in DIGITS}
+    how += _labelled("digits", segments(text("board.digits"), "digits", digits, view.digits))
+    among = {"among": [each for each, _ in columns]}
+    options = _facet("types", types, view.types) + _facet("columns", columns, shown, among)
     options += tag("div", how, css="board-options")
     title = tag("summary", escape(text("board.options")))
     folded = tag("details", title + options, css="board-more", data_keep="board-more")
@@ -96,12 +89,12 @@ def _labelled(field: str, inside: str) -> str:
     return tag("div", tag("span", escape(text(f"board.{field}")), "legend") + inside, "line")
 
 
-def _column(name: str) -> str:
-    facts = ("type", "size", "score")
-    return text(f"board.column_{name}") if name in facts else name
-
-
-def _facet(facet: str, names: Sequence[tuple[str, str]], picked: Sequence[str]) -> str:
+def _facet(
+    facet: str,
+    names: Sequence[tuple[str, str]],
+    picked: Sequence[str],
+    sent: Mapping[str, object] | None = None,
+) -> str:
     boxes = "".join(
         tag(
             "label",
@@ -109,7 +102,7 @@ def _facet(facet: str, names: Sequence[tuple[str, str]], picked: Sequence[str]) 
                 "input",
                 type="checkbox",
                 value=name,
-                **acting("pick", {"facet": facet}),
+                **acting("pick", {"facet": facet, **(sent or {})}),
                 **({"checked": "checked"} if name in picked else {}),
             )
             + escape(words),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 
 from explorer.boards import Board, BoardRow
-from explorer.boardview import BoardView, shown_columns, value_of
+from explorer.boardview import FACTS, BoardView, shown_columns, value_of
 from explorer.text import text
 from explorer.ui.markup import chip, note, tag
 from explorer.ui.relay import button
@@ -12,7 +12,6 @@ from scoring.interval import Interval
 
 MOST_ROWS = 300
 """Models that are written to the page; the search finds the others."""
-FACTS = ("model", "type", "size", "score")
 
 
 def board_html(board: Board, view: BoardView, rows: Sequence[BoardRow]) -> str:
@@ -22,11 +21,12 @@ def board_html(board: Board, view: BoardView, rows: Sequence[BoardRow]) -> str:
     """
     columns = shown_columns(board, view)
     shades = {column: _Shade.of(column, rows) for column in columns if column not in FACTS[:3]}
+    measured = any(row.tie_group is not None for row in rows)
     heads = tag("th", escape(text("board.column_rank")), css="number", scope="col")
     heads += "".join(_head(column, view) for column in columns)
-    if _is_measured(rows):
+    if measured:
         heads += tag("th", escape(text("board.column_group")), css="number", scope="col")
-    body = "".join(_row(row, view, columns, shades, _is_measured(rows)) for row in rows[:MOST_ROWS])
+    body = "".join(_row(row, view, columns, shades, measured) for row in rows[:MOST_ROWS])
     table = tag(
         "table",
         tag("caption", escape(board.rule.title))
@@ -42,17 +42,21 @@ def board_html(board: Board, view: BoardView, rows: Sequence[BoardRow]) -> str:
     return (region if rows else note(text("board.none"))) + more
 
 
-def _is_measured(rows: Sequence[BoardRow]) -> bool:
-    return any(row.tie_group is not None for row in rows)
+def column_words(column: str) -> str:
+    """What a column is called on screen.
+
+    >>> column_words("score"), column_words("Chat")
+    ('Score', 'Chat')
+    """
+    return text(f"board.column_{column}") if column in FACTS else column
 
 
 def _head(column: str, view: BoardView) -> str:
-    named = text(f"board.column_{column}") if column in FACTS else column
     sorted_by = view.sort == column
     mark = ("▲" if view.ascending else "▼") if sorted_by else "↕"
     order = ("ascending" if view.ascending else "descending") if sorted_by else "none"
     css = column if column in ("model", "type") else "number"
-    words = button(f"{named} {mark}", "sort", {"value": column})
+    words = button(f"{column_words(column)} {mark}", "sort", {"value": column})
     return tag("th", words, css=css, scope="col", aria_sort=order)
 
 
@@ -110,7 +114,7 @@ def _number(row: BoardRow, column: str, digits: int, shade: "_Shade") -> str:
         label=text("board.behind_label", model=row.model, column=column),
     )
     interval = row.interval if column == "score" else row.section_intervals.get(column)
-    paired = row.paired or column != "score"
+    paired = row.paired or (column != "score" and row.section_groups.get(column) is not None)
     return tag(
         "td",
         written + _interval(interval, digits, paired),

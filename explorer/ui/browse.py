@@ -22,7 +22,7 @@ from explorer.ui.listing import reader_bar
 from explorer.ui.markup import note
 from explorer.ui.pairspanel import open_pair_html, pairs_html
 from explorer.ui.progress import nothing_to_tell, telling
-from explorer.ui.relay import EVENT, Part, act_of, build_part, segments, wire_part, wrote
+from explorer.ui.relay import EVENT, Part, act_of, build_part, segments, unchanged, wire_part, wrote
 from explorer.ui.reviewview import ReviewView, build_review
 from explorer.ui.searchbar import bar_html, search_html
 from explorer.view import PANELS, Scene, View, fitting, next_scene, scene
@@ -103,10 +103,8 @@ class Shown(NamedTuple):
     @classmethod
     def only(cls, **changed: Any) -> tuple[Any, ...]:
         """What leaves everything else as it is."""
-        skips = [gr.skip() for _ in cls._fields]
-        lengths = LengthsShown(*[gr.skip()] * len(LengthsShown._fields))
         columns = [gr.skip() for _ in PANELS]
-        return cls(*skips)._replace(columns=columns, lengths=lengths, **changed).values
+        return unchanged(cls, columns=columns, lengths=unchanged(LengthsShown), **changed).values
 
 
 def build_browse(counter: TokenCounter, kept_reviews: gr.BrowserState) -> BrowseView:

@@ -42,7 +42,7 @@ class Endpoints:
         asked = {"benchmark": benchmark, "prior_sets": prior_sets, "ties": ties}
         for act, value in asked.items():
             view = move_board(view, act, {"value": value})
-        if not self.room.unread(None, view).files:
+        if not self.room.unread(None, view):
             for _ in self.room.measuring(None, view):
                 pass
         return leaderboard_json(self.room.board(None, view))

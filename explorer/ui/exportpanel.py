@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import gradio as gr
@@ -12,6 +10,7 @@ import gradio as gr
 from explorer.exports import FORMATS, Format, export, file_name
 from explorer.snippet import snippet
 from explorer.text import text
+from explorer.ui.downloads import passing_folder
 from explorer.ui.markup import note, tag
 from explorer.ui.progress import step_html
 from explorer.ui.relay import copy_button
@@ -55,9 +54,8 @@ def exporting(now: Scene, form: object) -> Iterator[tuple[str, Any]]:
     """
     rows, table = now.listed.rows, now.table
     known = next((each for each in FORMATS if each == form), FORMATS[0])
-    # Gradio keeps a copy of the file for a while; what is written here goes at once.
-    with TemporaryDirectory(prefix="explorer-export-", ignore_cleanup_errors=True) as folder:
-        path = Path(folder) / file_name(table, rows, known)
+    with passing_folder() as folder:
+        path = folder / file_name(table, rows, known)
         hidden = gr.update(visible=False)
         for done in export(table, rows, known, path, filter_words(now.view.filters)):
             yield step_html(Step("reading", done, len(rows))), hidden

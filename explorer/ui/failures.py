@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import gradio as gr
 
@@ -63,6 +63,15 @@ def build_failures() -> FailuresView:
     )
 
 
+class _Lost(NamedTuple):
+    """A run with all its pairs, and those that it did not win, the worst first."""
+
+    run: Run | None
+    scored: list[ScoredPair]
+    by_key: dict[str, ScoredPair]
+    listed: ListedKeys
+
+
 @dataclass(frozen=True)
 class Failures:
     """The tab's callbacks."""
@@ -84,39 +93,28 @@ class Failures:
     @guarded
     def show(self, own: object, run_id: object, reading: Reading) -> tuple[Any, ...]:
         """A run's failures, the worst first; the open one stays where it is among them."""
-        run, scored = self._scored(own, run_id)
-        by_key = {pair.key: pair for pair in failures(scored)}
-        return self._shown(run, scored, by_key, reading.anew(ListedKeys(list(by_key))))
+        lost = self._lost(own, run_id)
+        return self._shown(lost, reading.anew(lost.listed))
 
     @guarded
     def turn_to(self, own: object, run_id: object, reading: Reading) -> tuple[Any, ...]:
         """Another run, from its worst failure on."""
-        run, scored = self._scored(own, run_id)
-        by_key = {pair.key: pair for pair in failures(scored)}
-        start = replace(reading, key="", page=1).settled(ListedKeys(list(by_key)))
-        return self._shown(run, scored, by_key, start)
+        lost = self._lost(own, run_id)
+        return self._shown(lost, replace(reading, key="", page=1).settled(lost.listed))
 
     @guarded
     def act(
         self, event: gr.EventData, own: object, run_id: object, reading: Reading
     ) -> tuple[Any, ...]:
         """One step further in the list."""
-        run, scored = self._scored(own, run_id)
-        by_key = {pair.key: pair for pair in failures(scored)}
+        lost = self._lost(own, run_id)
         name, sent = act_of(event)
-        listed = ListedKeys(list(by_key))
-        step = read_on(reading.settled(listed), listed, name, sent.get("value"))
-        return self._shown(run, scored, by_key, step)
+        now = reading.settled(lost.listed)
+        return self._shown(lost, read_on(now, lost.listed, name, sent.get("value")))
 
-    def _shown(
-        self,
-        run: Run | None,
-        scored: list[ScoredPair],
-        by_key: dict[str, ScoredPair],
-        reading: Reading,
-    ) -> tuple[Any, ...]:
+    def _shown(self, lost: _Lost, reading: Reading) -> tuple[Any, ...]:
         """What the run came to, how it was made, the list and the reader."""
-        listed = ListedKeys(list(by_key))
+        run, scored, by_key, listed = lost
         words = note(_summary(run, scored, list(by_key.values())), "count")
         pair = self._pair(run, by_key.get(reading.key), reading)
         if run is None or not by_key:
@@ -133,12 +131,12 @@ class Failures:
         report = report_html(run, summarise(scored), scored)
         return (reading, report + words, facts_html(run), pairs, reader_bar(listed, reading), pair)
 
-    def _scored(self, own: object, run_id: object) -> tuple[Run | None, list[ScoredPair]]:
-        """The run and all its pairs; none where none was chosen."""
-        if run_id is None:
-            return None, []
-        run = self.runs.open(run_id, own)
-        return run, run.rows()
+    def _lost(self, own: object, run_id: object) -> _Lost:
+        """What the run did not win; nothing where none was chosen."""
+        run = None if run_id is None else self.runs.open(run_id, own)
+        scored = run.rows() if run else []
+        by_key = {pair.key: pair for pair in failures(scored)}
+        return _Lost(run, scored, by_key, ListedKeys(list(by_key)))
 
     def _cells_of(self, run: Run, pair: ScoredPair) -> dict[str, Any] | None:
         """The very texts that were scored, from whatever table holds them; None where none does.

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any, NamedTuple
 
 import gradio as gr
@@ -12,15 +10,17 @@ import gradio as gr
 from explorer.board_exports import BOARD_FORMATS, BoardFormat, board_file_name, export_board
 from explorer.boardlinks import decode_board, encode_board
 from explorer.boardroom import BoardRoom
-from explorer.boardview import BoardView, columns_of, move_board, shown_rows
+from explorer.boardview import BoardView, move_board, shown_rows
 from explorer.links import TABS, tab_of
 from explorer.text import text
 from explorer.ui.boardbehind import behind_html
 from explorer.ui.boardcontrols import controls_html, counts_html, rule_html, search_html
+from explorer.ui.boardsource import BoardSourceView, build_boardsource
 from explorer.ui.boardtable import board_html
+from explorer.ui.downloads import passing_folder
 from explorer.ui.errors import guarded
 from explorer.ui.progress import step_html
-from explorer.ui.relay import EVENT, Part, act_of, build_part, copy_button, wire_part
+from explorer.ui.relay import EVENT, Part, act_of, build_part, copy_button, unchanged, wire_part
 from explorer.ui.sourcebar import SourceBarView, build_sourcebar
 from explorer.uncertainty import Measuring
 from scoring.limits import Step
@@ -36,6 +36,7 @@ class LeaderboardView:
     """
 
     bar: SourceBarView
+    source: BoardSourceView
     part: Part
     controls: gr.HTML
     told: gr.HTML
@@ -75,7 +76,7 @@ class BoardShown(NamedTuple):
 
 def build_leaderboard_tab() -> LeaderboardView:
     """Lay the tab out where it is called."""
-    bar = build_sourcebar(text("source.show_board"))
+    bar, source = build_sourcebar(text("source.show_board")), build_boardsource()
     with build_part(PART) as part:
         gr.HTML(search_html())
         controls = gr.HTML()
@@ -97,8 +98,8 @@ def build_leaderboard_tab() -> LeaderboardView:
         file = gr.File(visible=False, label=text("export.file"), elem_id="board-file")
         about = gr.HTML(elem_classes="about")
     return LeaderboardView(
-        bar, part, controls, told, measure, stop, status, table, behind, about, exports, file,
-        gr.State(BoardView()), gr.State(None), gr.Textbox(visible=False),
+        bar, source, part, controls, told, measure, stop, status, table, behind, about, exports,
+        file, gr.State(BoardView()), gr.State(None), gr.Textbox(visible=False),
     )  # fmt: skip
 
 
@@ -128,15 +129,7 @@ class LeaderboardTab:
         name, sent = act_of(event)
         if name == "behind":
             board = self.room.board(board_id, view, own)
-            return _only(behind=behind_html(board, view, sent))
-        if name == "pick":
-            name, sent = str(sent.get("facet")), {"value": sent.get("names")}
-        if name == "shown":
-            board = self.room.board(board_id, view, own)
-            value = sent.get("value")
-            kept = value if isinstance(value, list) else []
-            columns = [each for each in columns_of(board, view) if each != "model"]
-            name, sent = "hidden", {"value": [each for each in columns if each not in kept]}
+            return unchanged(BoardShown, behind=behind_html(board, sent))
         return self.shown(board_id, move_board(view, name, sent), own)
 
     @guarded
@@ -148,12 +141,15 @@ class LeaderboardTab:
         yield "", gr.update(visible=False)
 
     @guarded
-    def export(self, form: BoardFormat, board_id: object, view: BoardView, own: object) -> Any:
+    def export(
+        self, form: BoardFormat, board_id: object, view: BoardView, own: object
+    ) -> Iterator[Any]:
         """Write the rows that are shown to a file."""
         board = self.room.board(board_id, view, own)
-        path = Path(mkdtemp(prefix="explorer-export-")) / board_file_name(board, view, form)
-        export_board(board, view, shown_rows(board, view), form, path)
-        return gr.update(value=str(path), visible=True)
+        with passing_folder() as folder:
+            path = folder / board_file_name(board, view, form)
+            export_board(board, view, shown_rows(board, view), form, path)
+            yield gr.update(value=str(path), visible=True)
 
     def shown(
         self, board_id: object, view: BoardView, own: object, dropped: tuple[str, ...] = ()
@@ -161,7 +157,7 @@ class LeaderboardTab:
         """A view as values for `LeaderboardView.outputs`."""
         board = self.room.board(board_id, view, own)
         rows = shown_rows(board, view)
-        unread = self.room.unread(board_id, view).files
+        unread = self.room.unread(board_id, view)
         sure = any(row.tie_group is not None for row in board.rows)
         by_pairs = any(row.by_pairs for row in board.rows)
         can_measure = view.table != "prior" and (unread > 0 or (by_pairs and not sure))
@@ -175,10 +171,6 @@ class LeaderboardTab:
             "",
             rule_html(board, sure),
         )
-
-
-def _only(**changed: Any) -> BoardShown:
-    return BoardShown(*[gr.skip()] * len(BoardShown._fields))._replace(**changed)
 
 
 def _step_words(step: Step | Measuring) -> str:

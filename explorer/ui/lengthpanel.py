@@ -20,7 +20,7 @@ from explorer.text import text
 from explorer.tokens import MOST_CHARS, TokenCounter, cut_texts
 from explorer.ui.lengthview import stats_html
 from explorer.ui.markup import note, tag
-from explorer.ui.relay import segments, ticked
+from explorer.ui.relay import segments, ticked, unchanged
 from explorer.ui.theme import painted
 from explorer.view import Chart, Scene
 
@@ -82,7 +82,7 @@ def lengths_shown(now: Scene, counter: TokenCounter) -> LengthsShown:
     range can be widened again; those are shaded. The table counts what passes all.
     """
     if now.view.panel != "lengths":
-        return LengthsShown(*[gr.skip()] * len(LengthsShown._fields))
+        return unchanged(LengthsShown)
     chart, table = now.view.chart, now.table
     controls = _controls(chart)
     asked = gr.Column(visible=chart.unit == "tokens")

@@ -13,6 +13,7 @@ from explorer.settings import ASSETS
 from explorer.stores import Stores
 from explorer.text import text
 from explorer.ui.about import build_about
+from explorer.ui.boardsource import BoardSource, wire_boardsource
 from explorer.ui.browse import Browse, BrowseView, build_browse, wire_browse
 from explorer.ui.chooser import Chooser, ChooserView, build_chooser, wire_chooser
 from explorer.ui.endpoints import Endpoints, publish
@@ -65,17 +66,17 @@ class Page:
     @guarded
     def best_board(self) -> str:
         """The id of the leaderboard to show."""
-        return self.stores.boards.best
+        return self.stores.boards.shelf.best
 
     @guarded
     def bars(self, table_id: object, board_id: object) -> tuple[Any, ...]:
         """What both source bars say now; the timer runs while the network is being asked."""
         pairs, boards = self.stores.pairs.shelf, self.stores.boards
         can_retry = not self.stores.settings.offline
-        asking = pairs.fetching or boards.fetching
+        asking = pairs.fetching or boards.shelf.fetching
         return (
             *sourcebar(pairs, self.stores.pairs.find(table_id), can_retry),
-            *sourcebar(boards, boards.get(board_id), can_retry),
+            *sourcebar(boards.shelf, boards.get(board_id), can_retry),
             gr.Timer(active=asking),
         )
 
@@ -97,7 +98,7 @@ class Page:
     def retry(self) -> None:
         """Ask the network anew, for everything."""
         self.stores.pairs.shelf.retry()
-        self.stores.boards.fetch()
+        self.stores.boards.shelf.fetch()
 
 
 def build_page(stores: Stores) -> gr.Blocks:
@@ -177,10 +178,8 @@ def _wire_sources(view: PageView, stores: Stores, browse: Browse, page: gr.Block
         "outputs": [*view.bar.outputs, *view.leaderboard.bar.outputs, view.timer],
         **EVENT,
     }
-    opened = page.load(
-        browse.open, shown.address, shown.outputs, js="() => window.location.search", **EVENT
-    )
     here = {"js": "() => window.location.search"}
+    opened = page.load(browse.open, shown.address, shown.outputs, **here, **EVENT)
     opened.then(None, shown.address, None, js=filling(shown.part))
     page.load(joined.tab, shown.address, view.tabs, **here, **EVENT)
     missing = opened.then(browse.missing, shown.address, view.chooser.missing, **here, **EVENT)
@@ -208,7 +207,9 @@ def _wire_sources(view: PageView, stores: Stores, browse: Browse, page: gr.Block
     view.timer.tick(**bars)
     best = view.bar.show.click(joined.best_pairs, None, view.chooser.opened, **EVENT)
     newest = view.leaderboard.bar.show.click(joined.best_board, None, board_id, **EVENT)
-    newest.then(**show_board).then(**bars)
+    moved = wire_boardsource(view.leaderboard.source, BoardSource(stores.boards), board_id)
+    for event in (newest, *moved):
+        event.success(**show_board).then(**bars)
     chosen = wire_chooser(view.chooser, chooser)
     for source in (best, *chosen):
         turned = source.success(

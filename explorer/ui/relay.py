@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import gradio as gr
 
@@ -20,6 +20,9 @@ from explorer.ui.markup import tag
 
 EVENT: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 """How every event of the page is wired: no public endpoint, no overlay."""
+
+T = TypeVar("T", bound=NamedTuple)
+V = TypeVar("V", str, int)
 
 _LISTEN = """
 const part = element.closest(".relayed");
@@ -33,6 +36,13 @@ class Part:
 
     elem_id: str
     relay: gr.HTML
+
+
+def unchanged(shown: type[T], **changed: Any) -> T:
+    """Values for the components that a named tuple fills: all but `changed` stay as they are."""
+    skips: Any = shown(*[gr.skip()] * len(shown._fields))
+    replaced: T = skips._replace(**changed)
+    return replaced
 
 
 @contextmanager
@@ -134,7 +144,7 @@ def ticked(words: str, act: str, on: bool, field: str = "value") -> str:
 
 
 def segments(
-    legend: str, act: str, options: Mapping[str, str], chosen: str, *, field: str = "value"
+    legend: str, act: str, options: Mapping[V, str], chosen: V, *, field: str = "value"
 ) -> str:
     """A row of buttons of which one is pressed.
 

@@ -20,7 +20,7 @@ from explorer.table import PairTable
 from explorer.text import text
 from explorer.ui.errors import guarded
 from explorer.ui.reader import pair_html
-from explorer.ui.relay import EVENT
+from explorer.ui.relay import EVENT, unchanged
 from explorer.ui.reviewfiles import export_name, read_upload
 from explorer.ui.reviewhtml import (
     Theirs,
@@ -68,7 +68,7 @@ class ReviewTab:
         """After other pairs came on screen: their subsets; what was marked on others is kept."""
         table, stored = self.library.get(table_id), KeptReviews.read(kept)
         if review is not None and review.source == table.id:
-            return Offered(*[gr.skip()] * len(Offered._fields))
+            return unchanged(Offered)
         last = next((each for each in stored.reviews if each.source == table.id), None)
         subset = last.subset if last else next(iter(table.subset_counts), None)
         told = [*(_elsewhere(review) or _so_far(last)), *stored.left_out]

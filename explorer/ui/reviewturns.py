@@ -8,10 +8,9 @@ whoever holds it reads and changes the stay.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import wraps
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
+from explorer.ui.downloads import passing_folder
 from explorer.ui.relay import EVENT
 from explorer.ui.reviewview import Offered, Panel, Stay
 
@@ -61,8 +60,7 @@ def exporting(callback: Callable[..., str]) -> Callable[..., AsyncIterator[str]]
         *asked, table_id, stay, note, noted, kept = values
         async with stay.turn:
             state = stay.state(table_id, note, noted, kept)
-        # Gradio keeps a copy of the file for a while; what is written here goes at once.
-        with TemporaryDirectory(prefix="explorer-review-", ignore_cleanup_errors=True) as folder:
-            yield await asyncio.to_thread(callback, Path(folder), *asked, *state)
+        with passing_folder() as folder:
+            yield await asyncio.to_thread(callback, folder, *asked, *state)
 
     return export

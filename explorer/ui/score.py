@@ -18,7 +18,7 @@ from explorer.ui.browse import Browse, BrowseView
 from explorer.ui.errors import guarded
 from explorer.ui.grids import build_grid
 from explorer.ui.markup import note
-from explorer.ui.relay import EVENT
+from explorer.ui.relay import EVENT, unchanged
 from explorer.ui.runview import RunShown, only_status, reopened, shown
 from explorer.ui.searchbar import filter_words
 from scoring.errors import KnownError
@@ -192,7 +192,7 @@ class Score:
         for run in self.runs.visible(own):
             if isinstance(own, list) and run.id in own:
                 return shown(reopened(run), run.facts.model, own)
-        return RunShown(*[gr.skip()] * len(RunShown._fields))
+        return unchanged(RunShown)
 
     def chosen(self, *choice: Any) -> Selection:
         """What is to be scored.

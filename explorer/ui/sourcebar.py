@@ -10,6 +10,7 @@ import gradio as gr
 from explorer.sources import Shelf, Shown
 from explorer.text import text
 from explorer.ui.markup import listing, note, tag
+from explorer.ui.relay import unchanged
 
 MOST_REMARKS = 100
 
@@ -51,7 +52,7 @@ def sourcebar(shelf: Shelf[Any], item: Shown | None, can_retry: bool) -> SourceB
     item: None where what is on screen is not here any more; the bar says what it said.
     """
     if item is None:
-        return SourceBar(*[gr.skip()] * len(SourceBar._fields))
+        return unchanged(SourceBar)
     arrived = item.id != shelf.best and shelf.find(item.id) is not None
     words = [tag("div", escape(item.caption), css="source")]
     if shelf.fetching:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import torch
 
+from scoring.errors import KnownError
 from scoring.families.local import LocalModel
 from scoring.formatting import Prepared
 from scoring.forward import Rewards
@@ -42,13 +43,13 @@ class Classifier:
             padless = loaded.tokenizer.pad_token_id is None
             eos, pad = loaded.tokenizer.eos_token_id, loaded.model.config.pad_token_id
             self._skipped = eos if padless else pad
-        self._formatter = loaded.formatter(settings)
+        self.formatter = loaded.formatter(settings)
         self._local = LocalModel(loaded, self, settings, whole=self._head is None)
 
     @property
     def traits(self) -> Traits:
         """What its numbers rest on."""
-        return self._local.traits(self._reading, self._formatter)
+        return self._local.traits(self._reading, self.formatter)
 
     def expect(self, tokens: int) -> None:
         """Compile where so many tokens repay it."""
@@ -56,7 +57,7 @@ class Classifier:
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """Both conversations of each pair as tokens."""
-        prepared = self._formatter.prepare(pairs)
+        prepared = self.formatter.prepare(pairs)
         if self._skipped is None:
             return prepared
         return [self._without_padding(pair) for pair in prepared]
@@ -67,11 +68,33 @@ class Classifier:
 
     def read(self, rows: torch.Tensor, _: Sequence[Prepared]) -> Rewards:
         """Rewards from the last hidden states, or from logits where the head is not apart."""
+        rewards = self._each(rows)
+        return [(chosen, rejected) for chosen, rejected in rewards.view(-1, 2).tolist()]
+
+    @torch.inference_mode()
+    def at_tails(self, pair: Prepared) -> tuple[list[float], list[float]]:
+        """The score at every token of a pair's tails, however long: chosen's, then rejected's.
+
+        Raises:
+            KnownError: the head cannot be run apart, as those of encoders cannot.
+            torch.OutOfMemoryError: the pair does not fit in memory.
+        """
+        if self._head is None:
+            raise KnownError(
+                f"{self.spec.name} gives one reward for a whole text, and none after each token: "
+                "its head is not a layer of its own over a causal model. Choose a classifier that "
+                "is built on a decoder."
+            )
+        rewards = self._each(self._local.at_tails([pair])).tolist()
+        return rewards[: pair.chosen_tail], rewards[pair.chosen_tail :]
+
+    def _each(self, rows: torch.Tensor) -> torch.Tensor:
+        """[reads]: the reward that each row speaks for."""
         if self._head is not None:
             bias = None if self._head.bias is None else self._head.bias.float()
             rows = torch.nn.functional.linear(rows.float(), self._head.weight.float(), bias)
-        rewards = rows.float() @ self._weights.to(rows.device)
-        return [(chosen, rejected) for chosen, rejected in rewards.view(-1, 2).tolist()]
+        rewards: torch.Tensor = rows.float() @ self._weights.to(rows.device)
+        return rewards
 
     def _without_padding(self, pair: Prepared) -> Prepared:
         """The sequences up to where run_rm.py reads the score: before a trailing pad token."""

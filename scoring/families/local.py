@@ -65,6 +65,10 @@ class LocalModel:
             for pair, (chosen, rejected) in zip(pack, rewards, strict=True)
         ]
 
+    def at_tails(self, pack: Sequence[Prepared]) -> torch.Tensor:
+        """What the model gives at the tails of a pack; see `Forward`."""
+        return self._forward(pack)
+
     def expect(self, tokens: int) -> None:
         """Compile where it is asked for, or where so many tokens repay it."""
         pays = self.loaded.model.device.type == "cuda" and tokens >= TOKENS_TO_REPAY

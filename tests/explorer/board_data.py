@@ -1,5 +1,6 @@
 """Boards for tests: made up, and of the real models."""
 
+import json
 from collections.abc import Generator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +18,8 @@ from scoring.pair_order import PairOrder
 from scoring.results import Aggregate, Benchmark
 
 T = TypeVar("T")
+FOUR = ("mt-bench-easy", "mt-bench-hard", "donotanswer", "hep-go")
+"""A subset of each section."""
 SOURCE = ResultsSource("folder", "made up", "", "2024-01-01")
 
 
@@ -98,3 +101,26 @@ def repeated(matrix: OutcomeMatrix, n_models: int) -> OutcomeMatrix:
         rejected=matrix.rejected[rows],
         how=tuple(matrix.how[row] for row in rows),
     )
+
+
+def coin_flips(share: float, n_pairs: int = 80, seed: int = 0) -> list[float]:
+    """Outcomes of a model that wins about this share of pairs."""
+    return [*(np.random.default_rng(seed).random(n_pairs) < share).astype(float)]
+
+
+def write_results(root: Path, outcomes: Mapping[str, Sequence[float]]) -> Path:
+    """A folder in upstream's layout: accuracies and results of each pair, of `FOUR` in turn.
+
+    Files have numbers for names, as a model's name may be none of a file.
+    """
+    for number, (model, results) in enumerate(outcomes.items()):
+        about = {"model": model, "model_type": "Seq. Classifier"}
+        subsets = [FOUR[place % 4] for place in range(len(results))]
+        means = {name: float(np.mean(results[at::4])) for at, name in enumerate(FOUR)}
+        ids = [*range(len(results))]
+        of_pairs = {"results": [*results], "subset": subsets, "id": ids}
+        for folder, values in (("eval-set", means), ("eval-set-scores", of_pairs)):
+            path = root / folder / "org" / f"{number:04}.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(about | values), encoding="utf-8")
+    return root

@@ -22,7 +22,7 @@ from explorer.outcome_matrix import (
     outcome_matrix,
     usual_order,
 )
-from explorer.outcome_sources import Folder, FolderSource, HubSource, Source, UploadedFiles
+from explorer.outcome_sources import Folder, FolderSource, HubSource, Source
 from explorer.table import PairTable
 from scoring.hub import Hub, HubId
 from scoring.limits import Step
@@ -238,18 +238,6 @@ def test_folders_and_sources_do_not_mix(tmp_path: Path, cache: OutcomeCache) -> 
     assert models(finished(cache, source, "pref-sets-scores").found) == ["d"]
     assert models(finished(cache, other).found) == ["e"]
     assert models(finished(cache, FolderSource(tmp_path / "three")).found) == []
-
-
-def test_uploaded_files_are_read_and_not_kept(tmp_path: Path, cache: OutcomeCache) -> None:
-    put(tmp_path, ABC)
-    name = "<b>my model</b>.json"
-    source = UploadedFiles({name: tmp_path / "eval-set-scores" / "a.json", "gone": tmp_path / "no"})
-    found = finished(cache, source).found
-    assert (found.files, models(found)) == ((name,), ["a"])
-    assert [str(item) for item in found.left_out] == [
-        "gone: it cannot be opened: No such file or directory"
-    ]
-    assert kept(tmp_path) == []
 
 
 def test_several_readers_share_the_work(

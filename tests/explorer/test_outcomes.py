@@ -14,7 +14,6 @@ from explorer.outcomes import (
     joined,
     leaderboard_shelf,
     model_url,
-    read_result_files,
     read_results_folder,
     read_snapshot,
 )
@@ -417,28 +416,6 @@ def test_both_of_upstreams_datasets_are_read(put_in_cache: PutInCache) -> None:
     both = fetch_default(Hub(offline=True), local_only=True)
     assert (both.benchmarks(), both.remarks) == (("v1", "v2", "prior"), ())
     assert both.pairs_of("v2") is both.second_pairs is not both.pairs_of("v1")
-
-
-def test_uploaded_files_are_told_apart_by_what_they_hold(tmp_path: Path) -> None:
-    values: dict[str, object] = {
-        "a.json": {"model": "org/a", "hep-go": 0.5},
-        "old.json": {"model": "org/old", "hep-go": 0.5, "shp": 0.1},
-        "p.json": {"model": "org/a", "shp": 0.5},
-        "s.json": {"model": "org/b", "results": [1, 0], "subset": ["hep-go", "hep-go"]},
-        "x.json": [1],
-        "y.json": {"model": "org/y", "mine": 1},
-    }
-    for name, each in values.items():
-        (tmp_path / name).write_text(json.dumps(each))
-    results = read_result_files({name: tmp_path / name for name in values})
-    found = [(each.model, each.benchmark) for each in results.aggregates]
-    assert found == [("org/a", "v1"), ("org/old", "v1"), ("org/a", "prior")]
-    assert {each.file for each in results.left_out if each.whole} == {"x.json", "y.json"}
-    assert results.pairs is not None
-    entries, _ = results.pairs.entries("eval-set-scores")
-    assert [entry.name for entry in entries] == ["s.json"]
-    with pytest.raises(KnownError, match=r"None of these files holds results\. Left out: x\.json"):
-        read_result_files({"x.json": tmp_path / "x.json"})
 
 
 def test_of_two_files_of_one_model_one_is_taken_and_the_other_listed(

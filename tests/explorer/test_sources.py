@@ -374,3 +374,36 @@ def test_fetching_while_fetching_asks_once() -> None:
 def test_a_shelf_on_which_nothing_can_be_put_does_not_open() -> None:
     with pytest.raises(KnownError, match=r"Nothing can be shown: It is not here\."):
         shelf_of(Candidate("only", absent))
+
+
+# Looking for something newer.
+
+
+def refreshed(shelf: Shelf[Item]) -> Shelf[Item]:
+    shelf.refresh()
+    shelf.wait(SECONDS)
+    return shelf
+
+
+def test_a_refresh_that_fails_keeps_what_is_shown_and_says_so() -> None:
+    shelf = refreshed(shelf_of(Candidate("hub", lambda: Item("hub@1"), absent), bundled()))
+    assert (shelf.best, shelf.refused) == ("hub@1", "It is not here.")
+
+
+def test_a_refresh_that_finds_something_newer_turns_to_it() -> None:
+    shelf = shelf_of(Candidate("hub", lambda: Item("hub@1"), lambda: Item("hub@2")), bundled())
+    assert (refreshed(shelf).best, shelf.refused) == ("hub@2", "")
+
+
+def test_a_refresh_reads_the_owners_own_choice_again_and_a_start_does_not() -> None:
+    versions = iter(["own@1", "own@2"])
+    shelf = shelf_of(Candidate("own", lambda: Item(next(versions))), bundled())
+    assert fetched(shelf).best == "own@1"
+    shelf._asked = None
+    assert refreshed(shelf).best == "own@2"
+
+
+def test_a_refresh_right_after_another_asks_nobody() -> None:
+    versions = iter(["own@1", "own@2", "own@3"])
+    shelf = shelf_of(Candidate("own", lambda: Item(next(versions))))
+    assert refreshed(refreshed(shelf)).best == "own@2"

@@ -1,0 +1,34 @@
+"""Values that anybody may have posted, checked against those that are known."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from scoring.errors import KnownError, shown
+
+T = TypeVar("T")
+
+
+def one_of(what: str, known: Sequence[T], value: object) -> T:
+    """The one that equals the value.
+
+    Raises:
+        KnownError: none does.
+    """
+    for each in known:
+        if type(each) is type(value) and each == value:
+            return each
+    raise KnownError(
+        f"{what} is one of {', '.join(str(each) or 'none' for each in known)}, not {shown(value)}."
+    )
+
+
+def some_of(what: str, known: Sequence[T], values: object) -> tuple[T, ...]:
+    """Those that are in a list, each once, in the order of `known`.
+
+    Raises:
+        KnownError: it is no list, or holds something else.
+    """
+    if not isinstance(values, list | tuple) or len(values) > 10 * len(known):
+        raise KnownError(f"{what}: a list is wanted, not {shown(values)}.")
+    picked = [one_of(what, known, value) for value in values]
+    return tuple(each for each in known if each in picked)

@@ -1,0 +1,133 @@
+"""Result files of a visitor: accuracies, results of each pair, or both; and a board beside them."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from explorer.outcome_matrix import Outcomes
+from explorer.text import text
+from scoring.benchmark import SUBSETS
+from scoring.errors import KnownError
+from scoring.limits import Step, Tell, tell_nobody
+from scoring.pair_results import MOST_BYTES, PairResults, read_pair_results
+from scoring.result_files import Found, LeftOut, printable, read_object
+from scoring.results import KINDS, PRIOR_SETS, Aggregate, Kind, collect_aggregates
+
+MOST_FILES = 200
+_FEW_REASONS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Uploaded:
+    """What was read of a visitor's files; their models bear names that no other has.
+
+    left_out: files that are not used, and what of the others is not.
+    """
+
+    aggregates: tuple[Aggregate, ...] = ()
+    outcomes: Outcomes = field(default_factory=Outcomes)
+    left_out: tuple[LeftOut, ...] = ()
+
+    @cached_property
+    def models(self) -> tuple[str, ...]:
+        """Their names, as they stand on a board."""
+        of_pairs = (result.model for result in self.outcomes.results)
+        return tuple(dict.fromkeys([*(each.model for each in self.aggregates), *of_pairs]))
+
+    @cached_property
+    def digest(self) -> str:
+        """Changes when what was read does."""
+        numbers = [
+            (each.model, each.file, sorted(each.accuracies.items())) for each in self.aggregates
+        ]
+        hashed = hashlib.blake2b(repr((numbers, self.left_out)).encode(), digest_size=6)
+        for file, result in zip(self.outcomes.files, self.outcomes.results, strict=True):
+            hashed.update(f"{file} {result.model} {result.order.names}".encode("utf-8", "replace"))
+            for values in (result.results, result.order.codes, result.equal):
+                hashed.update(values.tobytes())
+        return hashed.hexdigest()
+
+    def __add__(self, later: "Uploaded") -> "Uploaded":
+        """Both; a model of the later replaces the same model of the earlier, file by file."""
+        again = {(each.model, each.benchmark) for each in later.aggregates}
+        kept = (each for each in self.aggregates if (each.model, each.benchmark) not in again)
+        models = {result.model for result in later.outcomes.results}
+        pairs = zip(self.outcomes.files, self.outcomes.results, strict=True)
+        earlier = [(file, result) for file, result in pairs if result.model not in models]
+        outcomes = Outcomes(
+            files=(*(file for file, _ in earlier), *later.outcomes.files),
+            results=(*(result for _, result in earlier), *later.outcomes.results),
+        )
+        left_out = tuple(dict.fromkeys([*self.left_out, *later.left_out]))
+        return Uploaded((*kept, *later.aggregates), outcomes, left_out)
+
+
+def read_result_files(files: Mapping[str, Path], tell: Tell = tell_nobody) -> Uploaded:
+    """Read files by what they hold, whatever they are called; all are read at once.
+
+    files: by the names that the visitor gave them. tell: is told each file.
+
+    Raises:
+        KnownError: none of them is a result, or there are more than `MOST_FILES`.
+    """
+    if len(files) > MOST_FILES:
+        raise KnownError(f"{MOST_FILES} files can be read at once, not {len(files):,}.")
+    by_kind: dict[Kind, list[Found]] = {kind: [] for kind in KINDS}
+    of_pairs: list[tuple[str, PairResults]] = []
+    left_out: list[LeftOut] = []
+    named = sorted((printable(name), path) for name, path in files.items())
+    for done, (name, path) in enumerate(named):
+        tell(Step("reading", done, len(files)))
+        try:
+            kind = _kind_of(path)
+            if kind is None:
+                of_pairs.append((name, read_pair_results(path, name)))
+            else:
+                by_kind[kind].append(Found(name, path))
+        except KnownError as error:
+            left_out.append(LeftOut(name, str(error)))
+    found: list[Aggregate] = []
+    for kind, each in by_kind.items():
+        read, unused = collect_aggregates(each, kind)
+        found += read
+        left_out += unused
+    if not found and not of_pairs:
+        reasons = "; ".join(str(each) for each in left_out[:_FEW_REASONS])
+        raise KnownError(f"None of these files holds results. Left out: {reasons}.")
+    return Uploaded(
+        tuple(replace(each, model=_named(each.model)) for each in found),
+        Outcomes(
+            tuple(name for name, _ in of_pairs),
+            tuple(replace(result, model=_named(result.model)) for _, result in of_pairs),
+        ),
+        tuple(left_out),
+    )
+
+
+def _kind_of(path: Path) -> Kind | None:
+    """Which accuracies a file holds; None for results of each pair.
+
+    Raises:
+        KnownError: it is no JSON object.
+    """
+    values = read_object(path, MOST_BYTES, "an object of results")
+    if isinstance(values.get("results"), list):
+        return None
+    prior = any(each in values for each in PRIOR_SETS) and not any(map(values.get, SUBSETS))
+    return "pref-sets" if prior else "eval-set"
+
+
+def _named(model: str) -> str:
+    return text("board.uploaded", model=model)
+
+
+def with_uploaded(found: Outcomes, uploaded: Uploaded | None) -> Outcomes:
+    """Outcomes of a source with those of a visitor's files."""
+    if uploaded is None:
+        return found
+    more = uploaded.outcomes
+    return replace(
+        found, files=(*found.files, *more.files), results=(*found.results, *more.results)
+    )
