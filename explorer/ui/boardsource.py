@@ -69,7 +69,8 @@ class BoardSource:
     @guarded
     def upload(self, board_id: object, paths: object) -> Iterator[tuple[str, Any, Any]]:
         """Put a visitor's files beside the results; they are read and then deleted."""
-        files = [uploaded_file(path) for path in (paths if isinstance(paths, list) else [paths])]
+        sent = paths if isinstance(paths, list) and paths else [paths]
+        files = [uploaded_file(path) for path in sent]
         load = _read_once(self.library, board_id, files)
         for words, results_id in telling(stepping(lambda tell: load(tell).id)):
             yield words, results_id, gr.update(visible=True)
