@@ -115,15 +115,25 @@
 
   // Gradio keeps the elements and changes their attributes, which a field that was used ignores.
   new MutationObserver((changes) => {
-    for (const { target } of changes) {
-      if (!target.matches(".relayed input[data-act]")) continue;
+    for (const change of changes) {
+      const target = change.target.closest("option") ? change.target.closest("select") : change.target;
+      if (!target?.matches(".relayed :is(input, select)[data-act]")) continue;
       if (target.type === "checkbox") target.checked = target.hasAttribute("checked");
       else if (target.hasAttribute("value")) target.value = target.getAttribute("value");
     }
   }).observe(document.body, { subtree: true, attributes: true, attributeFilter: ["checked", "value"] });
 
-  // A figure's bars and ranges, whenever it is drawn.
+  // A figure's models, bars and ranges, whenever it is drawn.
   const listen = () => {
+    for (const figure of document.querySelectorAll(".models-plot .js-plotly-plot")) {
+      if (figure.explorerListens || !figure.on) continue;
+      figure.explorerListens = true;
+      figure.on("plotly_click", (event) => {
+        const { data, pointNumber } = event.points[0];
+        const model = data.customdata?.[[pointNumber].flat()[0]];
+        if (model) send(figure.closest(".relayed"), "behind", { model, column: "score" });
+      });
+    }
     for (const figure of document.querySelectorAll(".lengths-plot .js-plotly-plot")) {
       if (figure.explorerListens || !figure.on) continue;
       figure.explorerListens = true;
@@ -187,6 +197,9 @@
   };
   // The open row stays in sight in its list, and a pair that was stepped to on the screen.
   const follow = (part) => {
+    if (part.explorerAct === "behind") {
+      part.querySelector(".behind")?.scrollIntoView({ block: "nearest", behavior: "smooth" });
+    }
     const row = part.querySelector(".list tr[aria-current]");
     const list = row?.closest(".list");
     if (list) {

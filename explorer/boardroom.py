@@ -90,6 +90,13 @@ class BoardRoom:
         )
         return board if sure is None else self._once(("sure", *key), lambda: build(sure))
 
+    def outcomes(
+        self, results_id: object, view: BoardView, own: object = ()
+    ) -> OutcomeMatrix | None:
+        """What each model did on each pair, as far as it was read; None where nothing was."""
+        measured = self._measured(self._results(results_id, view), view, own)
+        return None if measured is None else measured.matrix
+
     def unread(self, results_id: object, view: BoardView) -> int:
         """How many files of each pair were not read yet."""
         results = self.library.get(results_id)

@@ -160,13 +160,15 @@ class Selection:
     counts: Mapping[Facet, NDArray[np.int64]]
 
 
-def select(table: PairTable, filters: Filters) -> Selection:
+def select(table: PairTable, filters: Filters, among: Mask | None = None) -> Selection:
     """The rows that pass, and the counts of every facet, in one pass.
+
+    among: whether each row is looked at at all; None looks at all.
 
     Raises:
         KnownError: the search takes too long, or a range needs tokens that were not counted.
     """
-    base = _kept_by_text_and_length(table, filters)
+    base = _both(among, _kept_by_text_and_length(table, filters))
     masks = {facet: _has_name(table, facet, filters.names(facet)) for facet in FACETS}
     before = [base]
     for facet in FACETS:

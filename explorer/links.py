@@ -50,10 +50,11 @@ def encode(view: View) -> str:
     >>> encode(View(filters=Filters().picking("subset", ["hep-rust"]), sort="-chosen"))
     'subset=hep-rust&sort=-chosen'
     """
-    return written(_parts(view))
+    return written(parts(view))
 
 
-def _parts(view: View) -> Iterator[tuple[str, str]]:
+def parts(view: View) -> Iterator[tuple[str, str]]:
+    """The parts of a link, by name, in their order."""
     filters, reading, chart = view.filters, view.reading, view.chart
     query = filters.query
     if view.source:
@@ -122,6 +123,16 @@ def decode(query_string: object) -> Decoded:
             dropped.append(as_dropped(name, value))
     view = _with_checked_query(view, dropped)
     return Decoded(view, told(dropped))
+
+
+def decode_for_browse(query_string: object) -> Decoded:
+    """What a link asks of the Browse tab; of one of another tab, the source of the pairs alone.
+
+    >>> decode_for_browse("?tab=failures&model=m&source=demo") == Decoded(View("demo"))
+    True
+    """
+    decoded = decode(query_string)
+    return decoded if tab_of(query_string) == TABS[0] else Decoded(View(decoded.view.source))
 
 
 def tab_of(query_string: object) -> str:

@@ -37,6 +37,7 @@ class OutcomeMatrix:
 
     pairs: what the columns are, in order.
     outcomes: models x pairs, 0 to 1, NaN where missing.
+    held: whether the model's file has the pair at all, be its outcome missing or not.
     known_equal: whether both scores are known and equal.
     chosen, rejected: rewards, NaN where there are none.
     how: what each model's pairs were recognised by.
@@ -48,6 +49,7 @@ class OutcomeMatrix:
     files: tuple[str, ...]
     pairs: PairOrder
     outcomes: Floats
+    held: Bools
     known_equal: Bools
     chosen: Floats
     rejected: Floats
@@ -136,9 +138,10 @@ def outcome_matrix(
     left_out += [*others, *(note for row in rows for note in _notes(*row))]
     shape = (len(rows), len(pairs))
     outcomes, chosen, rejected = (np.full(shape, np.nan, np.float32) for _ in range(3))
-    equal = np.zeros(shape, np.bool_)
+    held, equal = (np.zeros(shape, np.bool_) for _ in range(2))
     for place, (_, result, how) in enumerate(rows):
         outcomes[place] = how.take(result.results)
+        held[place] = how.rows >= 0
         equal[place] = np.append(result.equal, np.False_)[how.rows]
         if result.scores_chosen is not None and result.scores_rejected is not None:
             chosen[place] = how.take(result.scores_chosen)
@@ -149,6 +152,7 @@ def outcome_matrix(
         files=tuple(file for file, _, _ in rows),
         pairs=pairs,
         outcomes=outcomes,
+        held=held,
         known_equal=equal,
         chosen=chosen,
         rejected=rejected,

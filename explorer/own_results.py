@@ -1,7 +1,7 @@
 """A person's own runs beside published results: each as if it were one more file of a source."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,19 +18,23 @@ from scoring.spec import ScoredPair
 _OUTCOMES = {"win": 1.0, "tie": 0.0, "loss": 0.0, "missing": np.nan}
 
 
-def with_runs(found: Outcomes, runs: Sequence[Run]) -> tuple[Outcomes, tuple[str, ...]]:
+def with_runs(
+    found: Outcomes, runs: Sequence[Run], read: Callable[[Run], PairResults] | None = None
+) -> tuple[Outcomes, tuple[str, ...]]:
     """Outcomes with those of a person's runs, and the names under which these models stand.
 
     A run that cannot be read, or has no pair yet, is listed among what was left out. Give
     `outcome_matrix` the order of pairs of the published results, if there are any.
+
+    read: as `results_of`, which it is where None; it may remember what it read.
     """
     taken = {result.model for result in found.results}
     files, results, left_out = [], [], []
     for run in runs:
-        file = f"runs/{run.id[:15]}"  # the whole id is permission to read it
+        file = file_of(run)
         try:
             name = _name(run, taken)
-            results.append(results_of(run, name))
+            results.append(replace((read or results_of)(run), model=name))
         except KnownError as error:
             left_out.append(LeftOut(file, str(error)))
             continue
@@ -45,10 +49,13 @@ def with_runs(found: Outcomes, runs: Sequence[Run]) -> tuple[Outcomes, tuple[str
     return added, tuple(result.model for result in results)
 
 
-def results_of(run: Run, name: str) -> PairResults:
-    """A run as the results of a file, in the order of the pairs that it was given.
+def file_of(run: Run) -> str:
+    """What a run is called among files: the whole of its id is permission to read it."""
+    return f"runs/{run.id[:15]}"
 
-    name: of its model.
+
+def results_of(run: Run) -> PairResults:
+    """A run as the results of a file, in the order of the pairs that it was given.
 
     Raises:
         KnownError: the run cannot be read, or has no pairs.
@@ -59,7 +66,7 @@ def results_of(run: Run, name: str) -> PairResults:
     subsets = tuple(dict.fromkeys(row.subset for row in rows))
     place = {subset: at for at, subset in enumerate(subsets)}
     return PairResults(
-        model=name,
+        model=run.facts.model,
         model_type=None,
         order=PairOrder(
             subsets,

@@ -27,8 +27,13 @@ def some_of(what: str, known: Sequence[T], values: object) -> tuple[T, ...]:
 
     Raises:
         KnownError: it is no list, or holds something else.
+
+    >>> some_of("Letters", "abc", ["c", "a", "c"])
+    ('a', 'c')
     """
-    if not isinstance(values, list | tuple) or len(values) > 10 * len(known):
+    if not isinstance(values, list | tuple):
         raise KnownError(f"{what}: a list is wanted, not {shown(values)}.")
+    if len(values) > 10 * len(known):
+        raise KnownError(f"{what}: {len(values):,} are too many; there are {len(known)} of them.")
     picked = [one_of(what, known, value) for value in values]
     return tuple(each for each in known if each in picked)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from explorer.boardroom import BoardRoom
+from explorer.fields import Fields
 from explorer.library import Library
 from explorer.outcome_cache import OutcomeCache
 from explorer.outcomes import leaderboard_shelf
@@ -23,6 +24,7 @@ class Stores:
     pairs: Library
     boards: ResultsLibrary
     room: BoardRoom
+    fields: Fields
     runs: Runs
     counter: TokenCounter
 
@@ -38,5 +40,7 @@ def open_stores(settings: Settings) -> Stores:
     runs = Runs(settings, hub)
     cache, sure = OutcomeCache(settings.home), Uncertainties(settings.home)
     library = ResultsLibrary(boards, settings.limits)
+    tables = Library(pairs, hub, settings)
     room = BoardRoom(library, cache, sure, runs)
-    return Stores(settings, Library(pairs, hub, settings), library, room, runs, counter)
+    fields = Fields(library, tables, cache, runs)
+    return Stores(settings, tables, library, room, fields, runs, counter)

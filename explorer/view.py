@@ -156,10 +156,15 @@ def move(view: View, act: str, sent: Mapping[str, Any]) -> View:
         return replace(view, panel=one_of("A panel", PANELS, sent.get("value")))
     if act == "chart":
         return replace(view, chart=_chart_after(view.chart, sent))
-    return replace(view, filters=_filters_after(view, act, sent))
+    return replace(view, filters=filters_after(view, act, sent))
 
 
-def _filters_after(view: View, act: str, values: Mapping[str, Any]) -> Filters:
+def filters_after(view: View, act: str, values: Mapping[str, Any]) -> Filters:
+    """The filters after an act on them; see `next_scene`.
+
+    Raises:
+        KnownError: an act that there is not, or a value that it cannot have.
+    """
     filters = view.filters
     if act == "reset":
         return Filters()

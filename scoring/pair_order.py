@@ -74,9 +74,10 @@ def align(
 ) -> Alignment:
     """Find the outcome of each pair.
 
-    By position, where both have the same subsets in the same order, unless their ids are the same
-    ones in another order; else by subset and id, where those are unique; else by the texts.
-    RewardBench 2's ids are wrong in many files, so it goes by position alone.
+    By the texts, where all of the file are those of pairs; else by position, where both have the
+    same subsets in the same order, unless their ids are the same ones in another order; else by
+    subset and id, where those are unique; else by what texts are the same. RewardBench 2's ids are
+    wrong in many files, so it goes by position alone.
 
     Args:
         found: the pairs of a file.
@@ -91,8 +92,11 @@ def align(
     >>> alignment.how, alignment.rows.tolist()
     ('position', [0, 1])
     """
-    same = _same_subsets(found, pairs)
     second = is_v2(pairs.names)
+    by_text = None if second else _by_text(found, pairs, hashes)
+    if by_text is not None and not by_text.unmatched:
+        return by_text
+    same = _same_subsets(found, pairs)
     if same and (second or not _permuted(found, pairs)):
         return Alignment(np.arange(len(pairs)), "position")
     if second:
@@ -104,10 +108,8 @@ def align(
     rows = None
     if keys is not None and wanted is not None:
         rows = _joined(keys, wanted, "subset and id")
-    if _few(rows, found) and found.hashes is not None:
-        of_pairs = pairs.hashes if pairs.hashes is not None or hashes is None else hashes()
-        if of_pairs is not None:
-            rows = _joined(_numbered(found.hashes), _numbered(of_pairs), "text")
+    if _few(rows, found) and by_text is not None:
+        rows = by_text
     if rows is None or _few(rows, found):
         n_matched = 0 if rows is None else len(found) - rows.unmatched
         raise KnownError(
@@ -115,6 +117,17 @@ def align(
             f"{n_matched:,} of them are recognised by subset and id or by text"
         )
     return rows
+
+
+def _by_text(
+    found: PairOrder, pairs: PairOrder, hashes: Callable[[], Sequence[str]] | None
+) -> Alignment | None:
+    if found.hashes is None:
+        return None
+    of_pairs = pairs.hashes if pairs.hashes is not None or hashes is None else hashes()
+    if of_pairs is None:
+        return None
+    return _joined(_numbered(found.hashes), _numbered(of_pairs), "text")
 
 
 def _same_subsets(found: PairOrder, pairs: PairOrder) -> bool:

@@ -46,11 +46,12 @@ _LARGEST_CARD = 2 * MEGABYTE
 class PairSource:
     """Where a table of pairs came from.
 
+    kind: "textless" pairs are known by their subsets and keys alone, from results on them.
     name: a Hub id, a file's own name or "demo pairs".
     revision: the Hub commit, or the first 12 hex digits of the file's sha256.
     """
 
-    kind: Literal["hub", "file", "demo"]
+    kind: Literal["hub", "file", "demo", "textless"]
     name: str
     split: str | None
     revision: str

@@ -206,6 +206,10 @@ class Run:
         except TypeError as error:
             raise self._unreadable() from error
 
+    def n_bytes(self) -> int:
+        """How much was written of its pairs; it changes when pairs are added."""
+        return sum(path.stat().st_size for path in self._parts())
+
     def _parts(self) -> list[Path]:
         return sorted(self.folder.glob("rewards*.jsonl"))
 

@@ -55,6 +55,7 @@ WITH_TORCH = {
     "scoring.forward",
     "scoring.loading",
     "scoring.run",
+    "scoring.token_rewards",
     "scoring.vocabulary",
     "scoring.families.classifier",
     "scoring.families.dpo",

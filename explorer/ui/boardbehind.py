@@ -31,7 +31,11 @@ def behind_html(board: Board, sent: Mapping[str, Any]) -> str:
         for name in ("section", "subset", "accuracy", "weight", "wins", "pairs", "missing")
     )
     body = "".join(_section(row, section, members) for section, members in parts)
-    caption = tag("caption", escape(text("board.behind", model=row.model, rule=board.rule.title)))
+    words = escape(text("board.behind", model=row.model, rule=board.rule.title))
+    if row.url:
+        page = escape(text("board.page"))
+        words += " " + tag("a", page, href=row.url, target="_blank", rel="noopener")
+    caption = tag("caption", words)
     table = tag("table", caption + tag("thead", tag("tr", heads)) + tag("tbody", body))
     score = "" if row.score is None else text("board.behind_score", score=f"{100 * row.score:.6f}")
     words = tag("p", escape(board.rule.formula)) + tag("p", escape(score))

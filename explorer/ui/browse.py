@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import gradio as gr
 
 from explorer.library import Library
-from explorer.links import decode, encode
+from explorer.links import decode_for_browse, encode
 from explorer.settings import Settings
 from explorer.sources import DEMO
 from explorer.table import PairTable
@@ -149,14 +149,14 @@ class Browse:
     @guarded
     def open(self, query_string: object) -> tuple[Any, ...]:
         """What the address asks for, as far as it is here."""
-        decoded = decode(query_string)
+        decoded = decode_for_browse(query_string)
         view, notes = self._fitting(decoded.view)
         return self.shown(scene(view, self.table(view)), (*decoded.dropped, *notes))
 
     @guarded
     def missing(self, query_string: object) -> str:
         """The source that the address asks for, where it is not here; else nothing."""
-        source = decode(query_string).view.source
+        source = decode_for_browse(query_string).view.source
         if self.library.find(source) or not (source == DEMO or parse_hub_id(source)):
             return ""  # a stranger's link opens no file of this machine
         return source
@@ -166,7 +166,7 @@ class Browse:
         """What the address asks for, once its source was opened; nothing where there was none."""
         if not opened:
             return Shown.only()
-        decoded = decode(query_string)
+        decoded = decode_for_browse(query_string)
         view, notes = self._fitting(replace(decoded.view, source=opened))
         return self.shown(scene(view, self.library.here(opened)), (*decoded.dropped, *notes))
 

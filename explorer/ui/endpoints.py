@@ -35,7 +35,8 @@ class Endpoints:
 
         Returns:
             {"source": where the results are from, "rows": a list of {"rank", "model",
-            "model_type", "score", "sections": {name: score}, "interval": [low, high],
+            "model_type", "score", "sections": {name: score}, "interval": [low, high], "paired":
+            whether that comes from results of each pair, "rank_interval": [best, worst],
             "tie_group"}}. Scores are 0 to 1, unrounded; what is not known is null.
         """
         view = replace(BoardView(), own=False)

@@ -49,8 +49,8 @@ def _shown() -> Iterator[None]:
     try:
         yield
     except KnownError as error:
-        # A toast renders its message as HTML, images included.
-        message = escape(str(error))
+        # A toast renders its message as HTML, images included; programs read it as it is.
+        message = escape(str(error), quote=False)
         raise gr.Error(message, duration=12, title=title, print_exception=False) from error
     except gr.Error:
         raise

@@ -1,214 +1,233 @@
-"""The Failures tab: what a run did not win, worst margin first, each in the reader."""
+"""The Failures tab: what a model loses, what kind of pairs these are, and who else fails them."""
 
-import time
-from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import gradio as gr
 
-from explorer.library import Library
-from explorer.reading import ListedKeys, Reading, read_on
-from explorer.runs import Runs, failures
-from explorer.search import EVERYTHING
+from explorer.fail_links import decode_fails, encode_fails
+from explorer.failview import (
+    PANELS,
+    FailScene,
+    FailView,
+    Panel,
+    fail_scene,
+    fitting_fails,
+    next_fail_scene,
+)
+from explorer.field import Field
+from explorer.fields import Fields
+from explorer.links import TABS, tab_of
+from explorer.settings import Settings
 from explorer.text import text
 from explorer.ui.errors import guarded
-from explorer.ui.listing import Column, excerpt, harm_css, list_html, reader_bar
-from explorer.ui.markup import note, signed
-from explorer.ui.reader import pair_html
-from explorer.ui.relay import EVENT, Part, act_of, build_part, wire_part
-from explorer.ui.report import facts_html, report_html
-from explorer.ui.score import ScoreView
-from scoring.record import Run
-from scoring.spec import ScoredPair
-from scoring.summary import summarise
+from explorer.ui.facetpanel import facets_html
+from explorer.ui.failbar import fail_bar_html, head_html
+from explorer.ui.failkinds import kinds_html
+from explorer.ui.faillist import fail_list_html, fail_pair_html
+from explorer.ui.failrewards import RewardsView, build_rewards, rewards_shown
+from explorer.ui.listing import reader_bar
+from explorer.ui.markup import note
+from explorer.ui.relay import EVENT, Part, act_of, build_part, segments, unchanged, wire_part
+from explorer.ui.report import facts_html
+from explorer.ui.searchbar import search_html
+from scoring.errors import KnownError
+
+PART = TABS[2]
+REFRESH_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
 class FailuresView:
-    """The tab's components."""
+    """The tab's components, and what a session remembers of it.
+
+    seen: a `FailView`. address: its query string. timer: runs while the model's run does.
+    """
 
     part: Part
-    run: gr.Dropdown
-    summary: gr.HTML
+    head: gr.HTML
+    facets: gr.HTML
+    bar: gr.HTML
+    panels: gr.HTML
+    columns: dict[Panel, gr.Column]
     pairs: gr.HTML
     reader_bar: gr.HTML
     pair: gr.HTML
+    kinds: gr.HTML
+    rewards: RewardsView
     facts: gr.HTML
     seen: gr.State
-    reading: gr.State
+    address: gr.Textbox
+    timer: gr.Timer
 
     @property
     def outputs(self) -> list[gr.components.Component]:
-        """What a turn of the list fills."""
+        """The components that a `FailsShown` fills."""
         return [
-            self.reading, self.summary, self.facts, self.pairs, self.reader_bar, self.pair,
+            self.seen, self.address, self.head, self.facets, self.bar, self.panels,
+            *self.columns.values(), self.pairs, self.reader_bar, self.pair, self.kinds,
+            *self.rewards.outputs, self.facts, self.timer,
         ]  # fmt: skip
+
+
+class FailsShown(NamedTuple):
+    """What the tab shows, in the order of `FailuresView.outputs`; columns and rewards flat."""
+
+    seen: Any
+    address: Any
+    head: Any
+    facets: Any
+    bar: Any
+    panels: Any
+    columns: Any
+    pairs: Any
+    reader_bar: Any
+    pair: Any
+    kinds: Any
+    rewards: Any
+    facts: Any
+    timer: Any
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """One for each output."""
+        flat: list[Any] = []
+        for name, value in self._asdict().items():
+            flat += value if name in ("columns", "rewards") else [value]
+        return tuple(flat)
+
+    @classmethod
+    def only(cls, **changed: Any) -> tuple[Any, ...]:
+        """What leaves everything else as it is."""
+        skips = {"columns": [gr.skip()] * len(PANELS), "rewards": [gr.skip()] * RewardsView.N}
+        return unchanged(cls, **skips, **changed).values
 
 
 def build_failures() -> FailuresView:
     """Lay the tab out where it is called."""
-    run = gr.Dropdown(
-        [],
-        label=text("failures.run"),
-        info=text("failures.run_info"),
-        elem_id="run",
-        filterable=False,
-    )
-    with build_part("failures") as part:
-        summary = gr.HTML(note(text("failures.none")))
-        pairs, reader, pair = gr.HTML(), gr.HTML(), gr.HTML(elem_classes="reader")
+    with build_part(PART) as part:
+        head = gr.HTML()
+        with gr.Row(equal_height=False):
+            with gr.Column(scale=1, min_width=270, elem_classes="side"):
+                facets = gr.HTML()
+            with gr.Column(scale=4, min_width=320):
+                gr.HTML(search_html("fail-search"))
+                bar, panels = gr.HTML(), gr.HTML()
+                columns = {panel: gr.Column(visible=panel == PANELS[0]) for panel in PANELS}
+                with columns["pairs"]:
+                    pairs, reader, pair = gr.HTML(), gr.HTML(), gr.HTML(elem_classes="reader")
+                with columns["kinds"]:
+                    kinds = gr.HTML()
+                with columns["rewards"]:
+                    rewards = build_rewards()
+        facts = gr.HTML()
     return FailuresView(
-        part, run, summary, pairs, reader, pair, gr.HTML(), gr.State(None), gr.State(Reading())
-    )
-
-
-class _Lost(NamedTuple):
-    """A run with all its pairs, and those that it did not win, the worst first."""
-
-    run: Run | None
-    scored: list[ScoredPair]
-    by_key: dict[str, ScoredPair]
-    listed: ListedKeys
+        part, head, facets, bar, panels, columns, pairs, reader, pair, kinds, rewards, facts,
+        gr.State(FailView()), gr.Textbox(visible=False), gr.Timer(REFRESH_SECONDS, active=False),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Failures:
-    """The tab's callbacks."""
+    """The tab's callbacks. `where` is (the results' id, the pairs' id, the browser's own runs)."""
 
-    library: Library
-    runs: Runs
-
-    @guarded
-    def choices(
-        self, own: object, scored: object, present: object, seen: object
-    ) -> tuple[Any, object]:
-        """The runs to choose from: one scored since the tab was last open, else the present one."""
-        runs = self.runs.visible(own)
-        ids = [run.id for run in runs]
-        preferred = (scored, present) if scored != seen else (present, scored)
-        chosen = next((run_id for run_id in (*preferred, *ids) if run_id in ids), None)
-        return gr.update(choices=[(_name(run), run.id) for run in runs], value=chosen), scored
+    fields: Fields
+    settings: Settings
 
     @guarded
-    def show(self, own: object, run_id: object, reading: Reading) -> tuple[Any, ...]:
-        """A run's failures, the worst first; the open one stays where it is among them."""
-        lost = self._lost(own, run_id)
-        return self._shown(lost, reading.anew(lost.listed))
+    def open(self, query_string: object, *where: object) -> tuple[Any, ...]:
+        """What a link asks for, where it is one of this tab."""
+        if tab_of(query_string) != PART:
+            return FailsShown.only()
+        decoded = decode_fails(query_string)
+        view, notes = fitting_fails(decoded.view, partial(self._field_of, where=where))
+        now = fail_scene(view, self._field_of(view.model, where))
+        return self.shown(now, where, (*decoded.dropped, *notes))
 
     @guarded
-    def turn_to(self, own: object, run_id: object, reading: Reading) -> tuple[Any, ...]:
-        """Another run, from its worst failure on."""
-        lost = self._lost(own, run_id)
-        return self._shown(lost, replace(reading, key="", page=1).settled(lost.listed))
+    def show(self, seen: FailView, *where: object) -> tuple[Any, ...]:
+        """The same with what was scored or read since."""
+        view, notes = fitting_fails(seen, partial(self._field_of, where=where))
+        return self.shown(fail_scene(view, self._field_of(view.model, where)), where, notes)
 
     @guarded
-    def act(
-        self, event: gr.EventData, own: object, run_id: object, reading: Reading
-    ) -> tuple[Any, ...]:
-        """One step further in the list."""
-        lost = self._lost(own, run_id)
+    def turn_to(self, run_id: object, seen: FailView, *where: object) -> tuple[Any, ...]:
+        """What a run lost, from its worst pair on; the same as before where it has none yet."""
+        model = self.fields.name_of(run_id, *where)
+        view = FailView(model) if model else seen
+        return self.shown(fail_scene(view, self._field_of(view.model, where)), where)
+
+    @guarded
+    def act(self, event: gr.EventData, seen: FailView, *where: object) -> tuple[Any, ...]:
+        """What is shown after one act."""
         name, sent = act_of(event)
-        now = reading.settled(lost.listed)
-        return self._shown(lost, read_on(now, lost.listed, name, sent.get("value")))
+        field_of = partial(self._field_of, where=where)
+        try:
+            now = next_fail_scene(seen, field_of, name, sent)
+        except KnownError as error:
+            if name not in ("search", "model"):
+                raise
+            return self._refused(seen, where, str(error))
+        return self.shown(now, where, before=seen)
 
-    def _shown(self, lost: _Lost, reading: Reading) -> tuple[Any, ...]:
-        """What the run came to, how it was made, the list and the reader."""
-        run, scored, by_key, listed = lost
-        words = note(_summary(run, scored, list(by_key.values())), "count")
-        pair = self._pair(run, by_key.get(reading.key), reading)
-        if run is None or not by_key:
-            report = report_html(run, summarise(scored), scored) if run and scored else ""
-            return (reading, report + words, facts_html(run) if run else "", "", "", pair)
-        pairs = list_html(
-            text("failures.label"),
-            _columns(),
-            listed,
-            reading,
-            lambda place: self._row(run, by_key[listed.key(place)]),
-            css=lambda place: harm_css(by_key[listed.key(place)].subset),
-        )
-        report = report_html(run, summarise(scored), scored)
-        return (reading, report + words, facts_html(run), pairs, reader_bar(listed, reading), pair)
+    def shown(
+        self,
+        now: FailScene,
+        where: tuple[object, ...],
+        notes: tuple[str, ...] = (),
+        before: FailView | None = None,
+    ) -> tuple[Any, ...]:
+        """A scene as values for `FailuresView.outputs`. before: what is on screen already."""
+        view, field = now.view, now.field
+        turned = before is None or before.panel != view.panel
+        read = view.panel == "pairs"
+        run = field.runs.get(view.model)
+        return FailsShown(
+            seen=view,
+            address=encode_fails(view),
+            head=head_html(now, self.fields.all(*where)),
+            facets=facets_html(field.table, view.view.filters, now.selection),
+            bar=fail_bar_html(now, notes, self._link_base),
+            panels=_panels_html(view) if turned else gr.skip(),
+            columns=[gr.Column(visible=panel == view.panel) for panel in PANELS],
+            pairs=fail_list_html(now) if read else gr.skip(),
+            reader_bar=reader_bar(now.listed, view.view.reading) if read else gr.skip(),
+            pair=fail_pair_html(now) if read else gr.skip(),
+            kinds=kinds_html(now) if view.panel == "kinds" else gr.skip(),
+            rewards=rewards_shown(now) if view.panel == "rewards" else RewardsView.unchanged(),
+            facts=facts_html(run) if run else "",
+            timer=gr.Timer(active=run is not None and run.status == "running"),
+        ).values
 
-    def _lost(self, own: object, run_id: object) -> _Lost:
-        """What the run did not win; nothing where none was chosen."""
-        run = None if run_id is None else self.runs.open(run_id, own)
-        scored = run.rows() if run else []
-        by_key = {pair.key: pair for pair in failures(scored)}
-        return _Lost(run, scored, by_key, ListedKeys(list(by_key)))
+    def _refused(self, seen: FailView, where: tuple[object, ...], why: str) -> tuple[Any, ...]:
+        """Why a search or a model cannot be used, beside what is shown still."""
+        now = fail_scene(seen, self._field_of(seen.model, where))
+        bar = fail_bar_html(now, (), self._link_base)
+        return FailsShown.only(bar=bar + note(why, "wrong"))
 
-    def _cells_of(self, run: Run, pair: ScoredPair) -> dict[str, Any] | None:
-        """The very texts that were scored, from whatever table holds them; None where none does.
+    def _field_of(self, model: str, where: tuple[object, ...]) -> Field:
+        """The field that a model is in; of all models together, the largest."""
+        if model:
+            return self.fields.of(model, *where)
+        return self.fields.largest(*where)
 
-        An uploaded table is looked at by those alone whose run it was.
-        """
-        scored_on = self.library.find(run.facts.pairs)
-        for table in ([scored_on] if scored_on else []) + self.library.all():
-            row = table.row_of_hash.get(pair.text_hash)
-            if row is not None:
-                return table.cells(row)
-        return None
-
-    def _pair(self, run: Run | None, pair: ScoredPair | None, reading: Reading) -> str:
-        look = reading.look(EVERYTHING)
-        if run is None or pair is None:
-            return pair_html(None, None, look)
-        return pair_html(self._cells_of(run, pair), pair.key, look, pair)
-
-    def _row(self, run: Run, pair: ScoredPair) -> list[str]:
-        prompt = (self._cells_of(run, pair) or {}).get("prompt", "")
-        rewards = (pair.margin, pair.chosen_reward, pair.rejected_reward)
-        return [*(signed(each) for each in rewards), excerpt(prompt, EVERYTHING)]
-
-
-def _summary(run: Run | None, scored: list[ScoredPair], lost: list[ScoredPair]) -> str:
-    if run is None:
-        return text("failures.none")
-    if not scored:
-        words = text("failures.nothing")
-    elif not lost:
-        words = text("failures.all_won", n=f"{len(scored):,}")
-    else:
-        counts = Counter(pair.outcome for pair in lost)
-        words = text(
-            "failures.summary",
-            failures=f"{len(lost):,}",
-            n=f"{len(scored):,}",
-            losses=f"{counts['loss']:,}",
-            ties=f"{counts['tie']:,}",
-            missing=f"{counts['missing']:,}",
-        )
-    return f"{words} {text('failures.running')}" if run.status == "running" else words
+    @property
+    def _link_base(self) -> str:
+        space = self.settings.space
+        return f"https://huggingface.co/spaces/{space}" if space else ""
 
 
-def _name(run: Run) -> str:
-    when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(run.started))
-    return text(
-        "failures.choice",
-        model=run.facts.model,
-        status=text(f"status.{run.status}"),
-        done=f"{run.n_scored:,}" if run.status != "running" else "…",
-        total=f"{run.facts.n_pairs:,}",
-        selection=run.facts.selection,
-        when=when,
-    )
+def _panels_html(view: FailView) -> str:
+    words: dict[str, str] = {panel: text(f"fails.panel_{panel}") for panel in PANELS}
+    return segments(text("panel.label"), "panel", words, view.panel)
 
 
-def _columns() -> list[Column]:
-    return [
-        Column(text("list.margin"), number=True),
-        Column(text("list.chosen_reward"), number=True),
-        Column(text("list.rejected_reward"), number=True),
-        Column(text("list.prompt"), css="words"),
-    ]
-
-
-def wire_failures(view: FailuresView, tab: Failures, score: ScoreView, opened: gr.Tab) -> None:
+def wire_failures(
+    view: FailuresView, tab: Failures, where: list[gr.components.Component], opened: gr.Tab
+) -> None:
     """Connect the components; the tab is brought up to date when it is opened."""
-    state = [score.own_runs, view.run, view.reading]
-    runs = [score.own_runs, score.run_id, view.run, view.seen]
-    chosen = opened.select(tab.choices, runs, [view.run, view.seen], **EVENT)
-    chosen.then(tab.show, state, view.outputs, **EVENT)
-    view.run.input(tab.turn_to, state, view.outputs, **EVENT)
-    wire_part(view.part, tab.act, state, view.outputs)
+    state = [view.seen, *where]
+    wire_part(view.part, tab.act, state, view.outputs, view.address)
+    opened.select(tab.show, state, view.outputs, **EVENT)
+    view.timer.tick(tab.show, state, view.outputs, **EVENT)

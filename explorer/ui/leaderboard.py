@@ -1,7 +1,7 @@
 """The Leaderboard tab: models by a rule that is shown, each rank with its uncertainty."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,8 +12,10 @@ from explorer.boardlinks import decode_board, encode_board
 from explorer.boardroom import BoardRoom
 from explorer.boardview import BoardView, move_board, shown_rows
 from explorer.links import TABS, tab_of
+from explorer.table import PairTable
 from explorer.text import text
 from explorer.ui.boardbehind import behind_html
+from explorer.ui.boardcharts import BoardChartView, ChartScene, build_chart, chart_shown
 from explorer.ui.boardcontrols import controls_html, counts_html, rule_html, search_html
 from explorer.ui.boardsource import BoardSourceView, build_boardsource
 from explorer.ui.boardtable import board_html
@@ -44,6 +46,7 @@ class LeaderboardView:
     stop: gr.Button
     status: gr.HTML
     table: gr.HTML
+    chart: BoardChartView
     behind: gr.HTML
     about: gr.HTML
     exports: dict[BoardFormat, gr.Button]
@@ -57,7 +60,7 @@ class LeaderboardView:
         """The components that a `BoardShown` fills."""
         return [
             self.seen, self.address, self.controls, self.told, self.measure, self.table,
-            self.behind, self.about,
+            self.behind, self.about, self.chart.about, self.chart.plot, self.chart.table,
         ]  # fmt: skip
 
 
@@ -72,6 +75,9 @@ class BoardShown(NamedTuple):
     table: Any
     behind: Any
     about: Any
+    chart: Any
+    plot: Any
+    chart_table: Any
 
 
 def build_leaderboard_tab() -> LeaderboardView:
@@ -89,7 +95,9 @@ def build_leaderboard_tab() -> LeaderboardView:
             stop = gr.Button(text("score.stop"), size="md", scale=0, min_width=80, visible=False)
         status = gr.HTML(elem_id="measure-status")
         table = gr.HTML(elem_id="board")
+        chart_about, plot = build_chart()
         behind = gr.HTML(elem_id="behind")
+        chart = BoardChartView(chart_about, plot, gr.HTML(elem_id="chart-table"))
         with gr.Row(elem_classes="export-buttons"):
             exports = {
                 form: gr.Button(text(f"board.export_{form}"), size="md", min_width=100)
@@ -98,16 +106,22 @@ def build_leaderboard_tab() -> LeaderboardView:
         file = gr.File(visible=False, label=text("export.file"), elem_id="board-file")
         about = gr.HTML(elem_classes="about")
     return LeaderboardView(
-        bar, source, part, controls, told, measure, stop, status, table, behind, about, exports,
-        file, gr.State(BoardView()), gr.State(None), gr.Textbox(visible=False),
+        bar, source, part, controls, told, measure, stop, status, table, chart, behind, about,
+        exports, file, gr.State(BoardView()), gr.State(None), gr.Textbox(visible=False),
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class LeaderboardTab:
-    """The tab's callbacks. `state` is (the results' id, the view, the browser's own runs)."""
+    """The tab's callbacks. `state` is (the results' id, the view, the browser's own runs).
+
+    tables: gives the pairs whose texts are at hand.
+    measuring: sessions that measure; one that is taken out stops.
+    """
 
     room: BoardRoom
+    tables: Callable[[], Sequence[PairTable]] = list
+    measuring: set[str | None] = field(default_factory=set)
 
     @guarded
     def open(self, query_string: object, board_id: object, own: object) -> BoardShown:
@@ -133,12 +147,24 @@ class LeaderboardTab:
         return self.shown(board_id, move_board(view, name, sent), own)
 
     @guarded
-    def measure(self, board_id: object, view: BoardView, own: object) -> Iterator[tuple[str, Any]]:
+    def measure(
+        self, board_id: object, view: BoardView, own: object, request: gr.Request
+    ) -> Iterator[tuple[str, Any]]:
         """Read each pair's results and measure how sure the board is, telling how far it is."""
-        stop = gr.update(visible=True)
-        for step in self.room.measuring(board_id, view, own):
-            yield _step_words(step), stop
+        session = request.session_hash
+        self.measuring.add(session)
+        try:
+            for step in self.room.measuring(board_id, view, own):
+                if session not in self.measuring:
+                    break
+                yield _step_words(step), gr.update(visible=True)
+        finally:
+            self.measuring.discard(session)
         yield "", gr.update(visible=False)
+
+    def stop(self, request: gr.Request) -> None:
+        """End this session's measuring after its present step; what was read is kept."""
+        self.measuring.discard(request.session_hash)
 
     @guarded
     def export(
@@ -159,8 +185,12 @@ class LeaderboardTab:
         rows = shown_rows(board, view)
         unread = self.room.unread(board_id, view)
         sure = any(row.tie_group is not None for row in board.rows)
+        # Of RewardBench 2, and with prior sets, sections alone are in groups.
+        measured = sure or any(any(row.section_groups.values()) for row in board.rows)
         by_pairs = any(row.by_pairs for row in board.rows)
-        can_measure = view.table != "prior" and (unread > 0 or (by_pairs and not sure))
+        outcomes = partial(self.room.outcomes, board_id, view, own)
+        scene = ChartScene(view, board, rows, outcomes, self.tables, unread)
+        can_measure = view.table != "prior" and (unread > 0 or (by_pairs and not measured))
         return BoardShown(
             view,
             encode_board(view),
@@ -170,6 +200,7 @@ class LeaderboardTab:
             board_html(board, view, rows),
             "",
             rule_html(board, sure),
+            *chart_shown(scene),
         )
 
 
@@ -194,6 +225,6 @@ def wire_leaderboard(view: LeaderboardView, tab: LeaderboardTab, own_runs: gr.Br
     wire_part(view.part, tab.act, state, view.outputs, view.address)
     measuring = view.measure.click(tab.measure, state, [view.status, view.stop], **EVENT)
     measuring.then(**showing(view, tab, own_runs))
-    view.stop.click(None, cancels=measuring)
+    view.stop.click(tab.stop, queue=False, **EVENT)
     for form, button in view.exports.items():
         button.click(partial(tab.export, form), state, view.file, **EVENT)

@@ -154,20 +154,45 @@ def _header() -> str:
 
 def _wire(view: PageView, stores: Stores, page: gr.Blocks) -> None:
     browse = Browse(stores.pairs, stores.counter, stores.settings)
-    score, failures = Score(browse, stores.runs), Failures(stores.pairs, stores.runs)
+    score, failures = Score(browse, stores.runs), Failures(stores.fields, stores.settings)
     wire_browse(view.browse, browse)
     wire_review(view.browse.review, ReviewTab(stores.pairs), view.browse.table_id)
     wire_score(view.score, score, view.browse, view.score_tab)
-    wire_failures(view.failures, failures, view.score, view.failures_tab)
-    _wire_sources(view, stores, browse, page)
-    view.score.inspect.click(Page(stores).to_failures, None, view.tabs, **EVENT)
+    where = [view.leaderboard.board_id, view.browse.table_id, view.score.own_runs]
+    wire_failures(view.failures, failures, where, view.failures_tab)
+    ready = _wire_sources(view, stores, browse, page)
+    linked = ready.then(
+        failures.open,
+        [view.failures.address, *where],
+        view.failures.outputs,
+        js="(address, ...where) => [window.location.search, ...where]",
+        **EVENT,
+    )
+    linked.then(None, view.failures.address, None, js=filling(view.failures.part)).then(
+        None, None, None, js=READY
+    )
+    inspected = view.score.inspect.click(
+        failures.turn_to,
+        [view.score.run_id, view.failures.seen, *where],
+        view.failures.outputs,
+        **EVENT,
+    )
+    inspected.then(None, view.failures.address, None, js=wrote(view.failures.part)).then(
+        Page(stores).to_failures, None, view.tabs, **EVENT
+    )
     page.unload(score.leave)
     page.load(score.reopen, view.score.own_runs, view.score.outputs, **EVENT)
 
 
-def _wire_sources(view: PageView, stores: Stores, browse: Browse, page: gr.Blocks) -> None:
-    """Fill the page when it is opened; show what arrives when asked for, and what is chosen."""
-    joined, chooser, board_tab = Page(stores), Chooser(stores.pairs), LeaderboardTab(stores.room)
+def _wire_sources(
+    view: PageView, stores: Stores, browse: Browse, page: gr.Blocks
+) -> gr.events.Dependency:
+    """Fill the page when it is opened; show what arrives when asked for, and what is chosen.
+
+    Gives the event after which both the pairs and the leaderboard are there.
+    """
+    joined, chooser = Page(stores), Chooser(stores.pairs)
+    board_tab = LeaderboardTab(stores.room, stores.pairs.all)
     shown, board_id = view.browse, view.leaderboard.board_id
     own_runs = view.score.own_runs
     show_board = showing(view.leaderboard, board_tab, own_runs)
@@ -202,7 +227,7 @@ def _wire_sources(view: PageView, stores: Stores, browse: Browse, page: gr.Block
         **EVENT,
     )
     board.then(None, view.leaderboard.address, None, js=filling(view.leaderboard.part))
-    board.then(**bars).then(None, None, None, js=READY)
+    ready = board.then(**bars)
 
     view.timer.tick(**bars)
     best = view.bar.show.click(joined.best_pairs, None, view.chooser.opened, **EVENT)
@@ -218,3 +243,4 @@ def _wire_sources(view: PageView, stores: Stores, browse: Browse, page: gr.Block
         turned.then(None, shown.address, None, js=wrote(shown.part)).then(**bars)
     for bar in (view.bar, view.leaderboard.bar):
         bar.retry.click(joined.retry, **EVENT).then(**bars)
+    return ready

@@ -11,13 +11,14 @@ import pyarrow as pa
 from explorer.counting import count_words
 from explorer.datacard import SubsetCard, data_card, subset_card
 from explorer.diffs import diff_spans
+from explorer.field import Verdict
 from explorer.look import Look
 from explorer.markdown import LONGEST
 from explorer.text import text
 from explorer.ui.bodies import beginning, body_html, fitting, prompt_html
 from explorer.ui.markup import chip, note, signed, tag
+from explorer.ui.verdicts import verdict_chip, verdicts_html
 from scoring.benchmark import section_of
-from scoring.spec import ScoredPair
 
 MOST_SAME = 12
 """Other pairs with the same prompt that are named; the rest are counted."""
@@ -29,7 +30,7 @@ def pair_html(
     cells: Mapping[str, Any] | None,
     key: str | None,
     look: Look,
-    scored: ScoredPair | None = None,
+    verdicts: Sequence[Verdict] = (),
     same_prompt: Sequence[str] = (),
 ) -> str:
     """One pair as inert HTML.
@@ -38,19 +39,19 @@ def pair_html(
         cells: the pair's columns; None where its texts are not at hand.
         key: how the pair is called here; None shows that none is open.
         look: what is marked in the texts, and how they are shown.
-        scored: the pair's rewards, shown where given.
+        verdicts: what models made of the pair; of several, a table.
         same_prompt: keys of the other pairs with this prompt.
     """
     if key is None:
         return tag("div", note(text("reader.empty")), css="pair-none")
     if cells is None:
-        chips = _chips(key, None, "", scored)
+        chips = _chips(key, None, "", verdicts) + verdicts_html(verdicts)
         return tag("div", chips + note(text("reader.text_missing")), "pair-none")
     card = subset_card(cells["subset"])
     look, notes = _possible(cells, card, look)
     diff = "off" if look.rendered else look.diff
-    sides = beginning(cells["chosen"]), beginning(cells["rejected"])
-    spans = diff_spans(*sides, diff, cells["subset"])
+    words = cells["rejected"]
+    spans = diff_spans(beginning(cells["chosen"]), beginning(words), diff, cells["subset"])
     if diff != "off" and spans is None:
         notes.append(text("reader.too_long"))
     chosen, rejected = spans or (None, None)
@@ -60,14 +61,15 @@ def pair_html(
         css.append("may-harm")
         warning = _warning()
     title = text("reader.prompt")
-    header = tag("b", escape(title)) + _chips(key, card, cells["subset"], scored)
+    header = tag("b", escape(title)) + _chips(key, card, cells["subset"], verdicts)
     return tag(
         "div",
         warning
         + _part("prompt", header, prompt_html(cells, look), title, below=_same(same_prompt))
         + "".join(map(note, notes))
-        + _side("chosen", cells, body_html(cells["chosen"], "chosen", look, chosen), scored)
-        + _side("rejected", cells, body_html(cells["rejected"], "rejected", look, rejected), scored)
+        + verdicts_html(verdicts)
+        + _side("chosen", cells, body_html(cells["chosen"], "chosen", look, chosen), verdicts)
+        + _side("rejected", cells, body_html(words, "rejected", look, rejected), verdicts)
         + _further(cells, look),
         css=" ".join(css),
         data_key=key,
@@ -100,12 +102,8 @@ def _warning() -> str:
     return tag("div", tag("span", escape(data_card().content_warning)) + show, css="warning")
 
 
-def _chips(key: str, card: SubsetCard | None, subset: str, scored: ScoredPair | None) -> str:
-    verdict = ""
-    if scored is not None:
-        outcome = text(f"outcome.{scored.outcome}")
-        words = text("reader.verdict", outcome=outcome, margin=signed(scored.margin))
-        verdict = chip(words, "good" if scored.outcome == "win" else "bad")
+def _chips(key: str, card: SubsetCard | None, subset: str, verdicts: Sequence[Verdict]) -> str:
+    verdict = verdict_chip(verdicts[0]) if len(verdicts) == 1 else ""
     section = section_of(subset)
     return (
         (chip(section) if section else "")
@@ -140,16 +138,18 @@ def _side(
     side: Literal["chosen", "rejected"],
     cells: Mapping[str, Any],
     body: str,
-    scored: ScoredPair | None,
+    verdicts: Sequence[Verdict],
 ) -> str:
     title = text(f"side.{side}")
     facts = _facts(cells[f"{side}_model"], cells[side])
     reward = ""
-    if scored is not None:
-        facts.append(text("reader.tokens", tokens=f"{getattr(scored, f'{side}_tokens'):,}"))
-        if getattr(scored, f"{side}_truncated"):
-            facts.append(text("reader.truncated"))
-        reward = tag("span", escape(signed(getattr(scored, f"{side}_reward"))), css="reward")
+    if len(verdicts) == 1:
+        [one] = verdicts
+        tokens = getattr(one, f"{side}_tokens")
+        facts += [] if tokens is None else [text("reader.tokens", tokens=f"{tokens:,}")]
+        facts += [text("reader.truncated")] if getattr(one, f"{side}_truncated") else []
+        if getattr(one, f"{side}_reward") is not None:
+            reward = tag("span", escape(signed(getattr(one, f"{side}_reward"))), css="reward")
     return _part(side, _header(title, facts) + reward, body, title, data_sync="pair")
 
 

@@ -12,10 +12,10 @@ from explorer.ui.relay import acting, button, copy_button
 from explorer.view import Scene
 
 
-def search_html() -> str:
+def search_html(elem_id: str = "search") -> str:
     """The fields of a search. It is never written anew, so that nobody's typing is lost."""
     field = tag(
-        "input", type="search", id="search", css="search", data_field="words", data_param="q",
+        "input", type="search", id=elem_id, css="search", data_field="words", data_param="q",
         maxlength=str(LONGEST_QUERY), placeholder=text("search.placeholder"),
         aria_label=text("search.label"),
         autocomplete="off", spellcheck="false", **acting("search"),
@@ -54,7 +54,7 @@ def bar_html(scene: Scene, notes: Iterable[str], link_base: str) -> str:
     """
     rows, total = len(scene.selection.rows), len(scene.table)
     counted = text("list.count", n=f"{rows:,}", total=f"{total:,}")
-    chips = "".join(_chips(scene.view.filters))
+    chips = "".join(filter_chips(scene.view.filters))
     if chips:
         chips += button(text("filter.reset"), "reset", css="chip reset")
     count = tag("span", escape(counted), css="count", role="status")
@@ -84,23 +84,25 @@ def filter_words(filters: Filters) -> list[str]:
     return words
 
 
-def _chips(filters: Filters) -> Sequence[str]:
+def filter_chips(filters: Filters) -> Sequence[str]:
+    """The active filters, each with a way to take it away."""
     words = iter(filter_words(filters))
     chips = [
-        _chip(next(words), "unpick", {"facet": facet, "name": name})
+        removable(next(words), "unpick", {"facet": facet, "name": name})
         for facet, names in filters.picked
         for name in names
     ]
     chips += [
-        _chip(next(words), "unrange", {"measure": each.measure, "unit": each.unit})
+        removable(next(words), "unrange", {"measure": each.measure, "unit": each.unit})
         for each in filters.ranges
     ]
     if filters.query.words:
-        chips.append(_chip(next(words), "search", {"words": ""}))
+        chips.append(removable(next(words), "search", {"words": ""}))
     return chips
 
 
-def _chip(words: str, act: str, sent: dict[str, object]) -> str:
+def removable(words: str, act: str, sent: dict[str, object]) -> str:
+    """A chip that is pressed to take away what it says."""
     inside = tag("span", escape(words), css="words") + tag("span", "✕", aria_hidden="true")
     return tag(
         "button",

@@ -4,16 +4,35 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.board_figures import CORRELATION, MARK, SERIES
 from explorer.figures import SELECTED
 from explorer.settings import ASSETS
 
-STYLES = [ASSETS / "style.css", ASSETS / "browse.css", ASSETS / "board.css"]
+STYLES = [ASSETS / "style.css", ASSETS / "browse.css", ASSETS / "board.css", ASSETS / "fails.css"]
 SCRIPTS = (ASSETS / "keys.js", ASSETS / "acts.js")
 
 CHOSEN = "#0d9488"
 REJECTED = "#e11d48"
 PROMPT = "#6366f1"
-_COLOURS = {"chosen": CHOSEN, "rejected": REJECTED, "prompt": PROMPT}
+_SERIES = ("#6366f1", "#d97706", "#0891b2", "#c026d3", "#65a30d", "#64748b", "#e11d48")
+_COLOURS = {
+    "chosen": CHOSEN,
+    "rejected": REJECTED,
+    "prompt": PROMPT,
+    MARK: "#64748b",
+    **{f"{SERIES}-{number}": colour for number, colour in enumerate(_SERIES)},
+}
+_FAINT = "rgba(128,128,128,.16)"
+_GREY = "rgba(128,128,128,.8)"
+_DIVERGING = (
+    (0, "rgb(225,29,72)"),
+    (0.3, "rgba(225,29,72,.5)"),
+    (0.5, "rgba(225,29,72,0)"),
+    (0.5, "rgba(99,102,241,0)"),
+    (0.7, "rgba(99,102,241,.5)"),
+    (1, "rgb(99,102,241)"),
+)
+"""See-through at zero, so that it is quiet there on light and dark alike."""
 _SHADES = {"chosen": "rgba(13,148,136,.16)", "rejected": "rgba(225,29,72,.13)"}
 _SHADE = "rgba(99,102,241,.16)"
 
@@ -144,27 +163,40 @@ _DARK: dict[str, Any] = {
 def painted(figure: Any, height: int = 260) -> Any:
     """Give a figure its size, colours and quiet axes; its text follows light and dark by CSS.
 
-    Traces are painted by their `meta`: "chosen" teal, "rejected" rose, "prompt" indigo. A shape
-    whose name begins with "selected" is a shade in the colour of what it selects, any other a line.
+    Traces are painted by their `meta`: "chosen" teal, "rejected" rose, "prompt" indigo, "series-0"
+    and on in a row of colours. A shape whose name begins with "selected" is a shade in the colour
+    of what it selects, any other a line.
     height: of a figure that has none of its own.
     """
     for trace in figure.data:
+        if trace.meta == CORRELATION:
+            trace.colorscale = _DIVERGING
+            trace.colorbar.update(thickness=12, outlinewidth=0)
+            continue
         colour = _COLOURS[trace.meta]
         if trace.type == "bar":
             trace.marker = {"color": colour, "opacity": 0.6}
+        elif trace.type == "box":
+            trace.update(line={"color": colour, "width": 2}, fillcolor=_FAINT)
         else:
             trace.line.update(color=colour, width=2)
-            trace.marker.color = colour
+            trace.marker.update(color=colour, line={"color": _GREY})
+            trace.error_y.color = _GREY
     for shape in figure.layout.shapes:
         kind, _, measure = (shape.name or "").partition("-")
         if kind == SELECTED:
             shape.update(fillcolor=_SHADES.get(measure, _SHADE), line={"width": 0})
         else:
-            shape.line = {"color": "rgba(128,128,128,.8)", "width": 1}
+            shape.line.update(color=_GREY, width=1)
     figure.update_layout(
         template="none",
         height=figure.layout.height or height,
-        margin={"l": 44, "r": 12, "t": 64, "b": 40},
+        margin={
+            "l": figure.layout.margin.l or 44,
+            "r": 12,
+            "t": 64 if figure.layout.title.text else 36,
+            "b": 40,
+        },
         title={
             "x": 0.02,
             "xanchor": "left",
@@ -179,9 +211,15 @@ def painted(figure: Any, height: int = 260) -> Any:
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
         hoverlabel={"bgcolor": "#1e293b", "font": {"color": "#fff"}},
     )
-    figure.update_annotations(font={"size": 12})
-    figure.update_xaxes(showgrid=False, zeroline=False)
-    figure.update_yaxes(zeroline=False, showgrid=True)
-    figure.for_each_xaxis(lambda axis: axis.update(nticks=axis.nticks or 7))
-    figure.for_each_yaxis(lambda axis: axis.update(nticks=axis.nticks or 5))
+    figure.for_each_annotation(lambda words: words.update(font={"size": words.font.size or 12}))
+    figure.for_each_xaxis(
+        lambda axis: axis.update(
+            showgrid=bool(axis.showgrid), zeroline=False, nticks=axis.nticks or 7
+        )
+    )
+    figure.for_each_yaxis(
+        lambda axis: axis.update(
+            showgrid=axis.showgrid is not False, zeroline=False, nticks=axis.nticks or 5
+        )
+    )
     return figure

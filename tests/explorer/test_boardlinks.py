@@ -8,11 +8,13 @@ from explorer import links
 from explorer.boardlinks import BOARD_NAMES, decode_board, encode_board
 from explorer.boardview import (
     BENCHMARKS,
+    CHARTS,
     COLUMNS,
     DIGITS,
     HIDEABLE,
     MISSING,
     MODEL_TYPES,
+    NUMBERS,
     RULE_OPTIONS,
     TABLES,
     TIES,
@@ -59,6 +61,9 @@ def views(draw: st.DrawFn) -> BoardView:
         pins=tuple(draw(st.lists(NAMES, max_size=4, unique=True))),
         digits=draw(st.sampled_from(DIGITS)),
         own=draw(st.booleans()),
+        chart=draw(st.sampled_from(CHARTS)),
+        x=draw(st.sampled_from(["", *NUMBERS])),
+        y=draw(st.sampled_from(["", *NUMBERS])),
     )
 
 
@@ -85,7 +90,7 @@ def test_a_view_with_nothing_special_has_an_empty_link() -> None:
 def test_a_link_is_written_so_that_a_person_can_read_it() -> None:
     view = BoardView(
         "v1", "subsets", "llama,8b", ("DPO", "Generative"), True, "paper", "half", "loss", "hep-go",
-        True, ("size", "math-prm"), ("org/b", "org/a"), 2, False,
+        True, ("size", "math-prm"), ("org/b", "org/a"), 2, False, "tradeoff", "Chat Hard", "size",
     )  # fmt: skip
     assert encode_board(view).split("&") == [
         "table=subsets",
@@ -103,6 +108,9 @@ def test_a_link_is_written_so_that_a_person_can_read_it() -> None:
         "pin=org/a",
         "digits=2",
         "without-own=1",
+        "plot=tradeoff",
+        "x=Chat+Hard",
+        "y=size",
     ]
 
 
@@ -136,6 +144,11 @@ def test_a_link_is_written_so_that_a_person_can_read_it() -> None:
         "digits=1.0",
         "digits=" + "9" * 5000,
         "without-own=0",
+        "plot=",
+        "plot=pie",
+        "x=",
+        "x=model",
+        "y=nothing",
     ],
 )
 def test_a_part_that_means_nothing_is_named_and_leaves_the_rest(part: str) -> None:

@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 
 from explorer.boards import Board, build_board
 from explorer.boardview import (
+    CHARTS,
     COLUMNS,
     HIDEABLE,
     MODEL_TYPES,
     MOST_PINS,
+    NUMBERS,
     BoardView,
     columns_of,
     kind_of,
@@ -153,7 +155,8 @@ def test_acts_change_what_they_name() -> None:
     view = BoardView()
     for act, value in {
         "benchmark": "v2", "table": "prior", "search": "a,b", "prior_sets": True, "rule": "paper",
-        "ties": "half", "missing": "loss", "digits": 3, "own": False,
+        "ties": "half", "missing": "loss", "digits": 3, "own": False, "chart": "tradeoff",
+        "x": "size", "y": "math-prm",
     }.items():  # fmt: skip
         view = move_board(view, act, {"value": value})
         assert getattr(view, act) == value
@@ -168,7 +171,8 @@ def test_acts_change_what_they_name() -> None:
     assert move_board(view, "pin", {"value": "b"}).pins == ("a", "b")
     assert move_board(view, "unpin", {"value": "b"}).pins == ("a",)
     fresh = move_board(view, "reset", {})
-    assert fresh == BoardView("v2", "prior", pins=("b", "a"), digits=3)
+    kept = {"chart": "tradeoff", "x": "size", "y": "math-prm"}
+    assert fresh == BoardView("v2", "prior", pins=("b", "a"), digits=3, **kept)  # type: ignore[arg-type]
 
 
 def test_sorting_by_a_column_again_turns_it_round() -> None:
@@ -183,7 +187,7 @@ def test_sorting_by_a_column_again_turns_it_round() -> None:
 BAD: list[object] = [None, 5, 1.5, "nonsense", [], {}, [[]], "x" * 10**6, "\ud800", True, "1", -1]
 ACTS = [
     "benchmark", "table", "search", "types", "prior_sets", "rule", "ties", "missing", "hidden",
-    "pins", "digits", "own", "pin", "unpin", "show", "hide", "sort",
+    "pins", "digits", "own", "pin", "unpin", "show", "hide", "sort", "chart", "x", "y",
 ]  # fmt: skip
 
 
@@ -199,6 +203,8 @@ def is_valid(view: BoardView) -> bool:
         and type(view.own) is type(view.prior_sets) is bool
         and view.sort in ("", *COLUMNS)
         and not (view.ascending and not view.sort)
+        and view.chart in CHARTS
+        and {view.x, view.y} <= {"", *NUMBERS}
     )
 
 
@@ -218,7 +224,7 @@ def test_any_value_gives_a_view_or_a_known_error(act: str, value: object) -> Non
         st.sampled_from(["value", "ascending"]),
         st.recursive(
             st.none() | st.booleans() | st.integers() | st.floats() | st.text()
-            | st.sampled_from([*COLUMNS, *MODEL_TYPES]),
+            | st.sampled_from([*COLUMNS, *MODEL_TYPES, *CHARTS]),
             lambda inner: st.lists(inner, max_size=3),
             max_leaves=4,
         ),
@@ -230,6 +236,14 @@ def test_whatever_is_posted_the_view_is_valid_or_refused(act: str, sent: dict[st
     except KnownError:
         return
     assert is_valid(view)
+
+
+def test_an_axis_is_a_column_of_numbers() -> None:
+    for axis in ("x", "y"):
+        for column in ("model", "type", "rank"):
+            with pytest.raises(KnownError, match="column of numbers"):
+                move_board(BoardView(), axis, {"value": column})
+    assert move_board(BoardView(x="size"), "x", {"value": ""}) == BoardView()
 
 
 def test_an_act_that_there_is_not_is_refused() -> None:

@@ -36,7 +36,7 @@ REWARDS: dict[str, tuple[float | None, float | None]] = {
 
 
 def test_a_run_is_as_a_file_of_results(tmp_path: Path) -> None:
-    found = results_of(run_of(tmp_path, REWARDS), "mine")
+    found = results_of(run_of(tmp_path, REWARDS))
     assert [found.order.names[code] for code in found.order.codes] == [
         "hep-go", "hep-go", "a:b", "donotanswer",
     ]  # fmt: skip
@@ -68,7 +68,7 @@ def test_a_run_without_pairs_is_left_out(tmp_path: Path) -> None:
     for part in run.folder.glob("rewards*"):
         part.write_text("")
     with pytest.raises(KnownError, match="no outcomes"):
-        results_of(run, "mine")
+        results_of(run)
 
 
 def test_a_run_of_some_pairs_joins_the_real_models(shared_data: Path, tmp_path: Path) -> None:

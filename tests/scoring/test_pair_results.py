@@ -275,9 +275,17 @@ def test_hashes_are_not_asked_for_where_they_are_not_needed() -> None:
         asked.append(1)
         return []
 
-    align(order("ab", None, ["1", "2"]), order("ab"), hashes)
-    align(order("ba", "12", ["1", "2"]), order("ab", "21"), hashes)
+    align(order("ab"), order("ab"), hashes)
+    align(order("ba", "12"), order("ab", "21"), hashes)
     assert asked == []
+
+
+def test_texts_go_before_positions_where_all_of_them_are_known() -> None:
+    pairs = order("aa", "12", ["h1", "h2"])
+    alignment = align(order("aa", "12", ["h2", "h1"]), pairs)
+    assert (alignment.how, alignment.rows.tolist()) == ("text", [1, 0])
+    alignment = align(order("aa", "12", ["h2", "other"]), pairs)
+    assert (alignment.how, alignment.rows.tolist()) == ("position", [0, 1])
 
 
 @pytest.mark.parametrize(

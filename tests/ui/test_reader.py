@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from explorer.datacard import subset_card
 from explorer.diffs import DIFFS, MOST_WORDS, Diff
+from explorer.field import Verdict
 from explorer.look import Look
 from explorer.markdown import LONGEST
 from explorer.search import Query
@@ -17,11 +18,10 @@ from explorer.text import text
 from explorer.ui.bodies import LONGEST_BODY
 from explorer.ui.reader import MOST_FURTHER, MOST_SAME, pair_html
 from scoring.benchmark import SUBSETS
-from scoring.spec import ScoredPair
 from tests.ui.html_reading import HtmlReading
 
 TAGS = {"div", "section", "header", "b", "span", "ins", "del", "mark", "i", "button", "a"}
-SCORED = ScoredPair("s:1", "s", "0" * 16, 0.5, 1.5, 3, 4, rejected_truncated=True)
+SCORED = [Verdict("m", "loss", 0.5, 1.5, 3, 4, rejected_truncated=True)]
 MARKED = Look("words", Query("dog"))
 
 
@@ -72,6 +72,18 @@ def test_text_stays_text_whatever_it_is(diff: Diff, words: str, other: str, quer
 def test_a_pair_without_its_text_still_shows_its_margin() -> None:
     html = pair_html(None, "s:1", Look(), SCORED)
     assert "not at hand" in html and "−1.000" in html
+
+
+def test_of_several_models_each_is_named_with_its_rewards() -> None:
+    both = [*SCORED, Verdict("<b>", "win", 2.0, 1.0)]
+    html = pair_html(pair(), "k", Look(), both)
+    assert "&lt;b&gt;" in html and "−1.000" in html and "+1.000" in html
+    assert 'class="reward"' not in html
+
+
+def test_an_outcome_without_rewards_is_told_alone() -> None:
+    html = pair_html(pair(), "k", Look(), [Verdict("m", "loss")])
+    assert "lost" in html and "margin" not in html and 'class="reward"' not in html
 
 
 def test_no_open_pair_is_said() -> None:

@@ -1,0 +1,314 @@
+"""Models of a leaderboard -> Plotly figures, colourless: the theme paints traces by their `meta`.
+
+`customdata` is the name of the model of each point (of a heat map, of each row), which a click asks
+for. Names are escaped wherever Plotly would take them for tags.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from math import log10
+from typing import Any
+
+import numpy as np
+
+from explorer.board_alike import Alike
+from explorer.board_points import OWN, Point
+from explorer.board_spreads import SubsetSpread
+from explorer.boardview import MODEL_TYPES
+from explorer.figures import Figure
+from explorer.text import text
+from scoring.interval import Interval
+
+SERIES = "series"
+"""What the `meta` of traces that stand side by side begins with; a number follows."""
+CORRELATION = "correlation"
+"""The `meta` of a heat map from -r to r."""
+MARK = "mark"
+"""The `meta` of points that are no models."""
+_SYMBOLS = dict(
+    zip(
+        (*MODEL_TYPES, OWN),
+        ("circle", "square", "diamond", "hexagon", "cross", "x", "star"),
+        strict=True,
+    )
+)
+_NAMED_ROWS = 80
+"""Models of a heat map up to which each row is named; of more the pointer tells."""
+_LONGEST_NAME = 100
+_LABEL_ENDS = 11, 10
+"""Characters of the beginning and the end of a long name that a short label has: what tells two
+apart is often at the end.
+"""
+_TICKS = [value * 10.0**power for power in range(-3, 4) for value in (1, 2, 5)]
+_BOX = {
+    "lowerfence": "low", "q1": "q1", "median": "median", "q3": "q3", "upperfence": "high",
+    "mean": "mean",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What is along an axis. log: whether it is logarithmic, of 10^9; else it is in percent."""
+
+    title: str
+    log: bool = False
+
+
+Mark = tuple[str, float, float]
+"""A name and its place, of a point that is no model."""
+
+
+def models_figure(
+    points: Sequence[Point], x: Axis, y: Axis, *, diagonal: bool = False, marks: Sequence[Mark] = ()
+) -> Figure:
+    """A scatter of models, a trace for each kind; those that are pinned stand out by name.
+
+    diagonal: whether to draw the line on which both are equal, as far as both axes have points.
+    """
+    import plotly.graph_objects as go
+
+    places = [*((point.x, point.y) for point in points), *((at[1], at[2]) for at in marks)]
+    middle = _middle([x_of for x_of, _ in places], x)
+    traces = [
+        _models(members, number, kind, middle)
+        for number, kind in enumerate(_SYMBOLS)
+        if (members := [point for point in points if point.kind == kind])
+    ]
+    traces += [_marks(marks, middle)] if marks else []
+    hover = text(
+        "chart.models_hover", x=x.title, y=y.title, x_as=_format(x), y_as=_format(y)
+    )  # fmt: skip
+    layout: dict[str, Any] = {
+        "dragmode": False,
+        "hovermode": "closest",
+        "xaxis": _axis(x),
+        "yaxis": _axis(y),
+        "shapes": [*_diagonal(places)] if diagonal else [],
+    }
+    return go.Figure({"data": [{**each, "hovertemplate": hover} for each in traces],
+                      "layout": layout})  # fmt: skip
+
+
+def alike_figure(found: Alike) -> Figure:
+    """A heat map of correlations; its height is set. Colours reach to the strongest of two models.
+
+    found: of at least one model.
+    """
+    import plotly.graph_objects as go
+
+    n = len(found.models)
+    names = _unique(map(_name, found.models))
+    others = np.abs(found.correlation[~np.eye(n, dtype=bool)])
+    reach = float(np.nanmax(others)) if np.isfinite(others).any() else 1.0
+    rounded = [
+        [None if np.isnan(r) else round(r, 2) for r in row] for row in found.correlation.tolist()
+    ]
+    trace = {
+        "type": "heatmap",
+        "meta": CORRELATION,
+        "x": names,
+        "y": names,
+        "z": rounded,
+        "customdata": list(found.models),
+        "zmin": -reach,
+        "zmax": reach,
+        "colorbar": {"orientation": "h", "y": 0, "yanchor": "top", "nticks": 5},
+        "hovertemplate": text("chart.alike_hover", measure=text("chart.correlation")),
+    }
+    labels = _labels(found.models) if n <= _NAMED_ROWS else []
+    height = 20 if n <= 25 else 12
+    unnamed = {"type": "category", "showticklabels": False, "ticks": "", "showgrid": False}
+    layout: dict[str, Any] = {
+        "dragmode": False,
+        "height": 110 + (height * n if labels else 650),
+        "margin": {"l": 150 if labels else 12},
+        "xaxis": unnamed,
+        "yaxis": {**unnamed, "autorange": "reversed"},
+        # Of ticks, the words that the pointer shows would be as short as theirs.
+        "annotations": [_row_name(row, label, height) for row, label in enumerate(labels)],
+    }
+    return go.Figure({"data": [trace], "layout": layout})
+
+
+def spread_figure(spreads: Sequence[SubsetSpread]) -> Figure:
+    """A box for each subset, in the colour of its section; its height is set."""
+    import plotly.graph_objects as go
+
+    sections = list(dict.fromkeys(each.section for each in spreads))
+    traces = []
+    for number, section in enumerate(sections):
+        members = [each for each in spreads if each.section == section]
+        traces.append(
+            {
+                "type": "box",
+                "orientation": "h",
+                "meta": f"{SERIES}-{number}",
+                "name": escape(section or text("chart.no_section")),
+                "y": [escape(each.subset) for each in members],
+                **{end: [100 * getattr(each, name) for each in members]
+                   for end, name in _BOX.items()},
+            }
+        )  # fmt: skip
+    layout: dict[str, Any] = {
+        "dragmode": False,
+        "height": 120 + 24 * len(spreads),
+        "showlegend": 1 < len(sections) < len(spreads),
+        "xaxis": {**_axis(Axis(text("chart.axis_accuracy")))},
+        "yaxis": {
+            "type": "category",
+            "categoryorder": "array",
+            "categoryarray": [escape(each.subset) for each in spreads],
+            "autorange": "reversed",
+            "automargin": True,
+            "showgrid": False,
+            # A step of one name: the theme's few ticks are for numbers.
+            "tickmode": "linear",
+            "dtick": 1,
+        },
+    }
+    return go.Figure({"data": traces, "layout": layout})
+
+
+def _row_name(row: int, label: str, height: int) -> dict[str, Any]:
+    return {
+        "text": label,
+        "showarrow": False,
+        "x": 0,
+        "xref": "paper",
+        "xanchor": "right",
+        "xshift": -3,
+        "y": row,
+        "yref": "y",
+        "font": {"size": min(11, height - 2)},
+    }
+
+
+def _models(members: Sequence[Point], number: int, kind: str, middle: float) -> dict[str, Any]:
+    trace: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "markers",
+        "meta": f"{SERIES}-{number}",
+        "name": text("board.own") if kind == OWN else kind,
+        "x": [point.x for point in members],
+        "y": [point.y for point in members],
+        "customdata": [point.model for point in members],
+        "hovertext": [_told(point) for point in members],
+        "marker": {
+            "symbol": _SYMBOLS[kind],
+            "opacity": 0.85,
+            "size": [15 if point.pinned else 9 for point in members],
+            "line": {"width": [2 if point.pinned else 0 for point in members]},
+        },
+        "cliponaxis": False,
+    }
+    if any(point.pinned for point in members):
+        labels = _labels([point.model for point in members])
+        trace["text"] = [
+            label if point.pinned else "" for label, point in zip(labels, members, strict=True)
+        ]
+        trace |= {"mode": "markers+text", "textposition": _sides(trace["x"], middle)}
+    if any(point.interval for point in members):
+        ends = [point.interval or Interval(point.y, point.y) for point in members]
+        trace["error_y"] = {
+            "type": "data",
+            "symmetric": False,
+            "array": [end.high - point.y for end, point in zip(ends, members, strict=True)],
+            "arrayminus": [point.y - end.low for end, point in zip(ends, members, strict=True)],
+            "thickness": 1,
+            "width": 0,
+        }
+    return trace
+
+
+def _marks(marks: Sequence[Mark], middle: float) -> dict[str, Any]:
+    names = [escape(name) for name, _, _ in marks]
+    return {
+        "type": "scatter",
+        "mode": "markers+text",
+        "meta": MARK,
+        "name": text("chart.marks"),
+        "showlegend": False,
+        "x": [x for _, x, _ in marks],
+        "y": [y for _, _, y in marks],
+        "hovertext": names,
+        "text": names,
+        "textposition": _sides([x for _, x, _ in marks], middle),
+        "marker": {"symbol": "x-thin-open", "size": 11, "line": {"width": 2}},
+        "cliponaxis": False,
+    }
+
+
+def _told(point: Point) -> str:
+    name = _name(point.model)
+    if point.interval is None:
+        return name
+    low, high = point.interval
+    return text("chart.with_interval", name=name, low=f"{low:.1f}", high=f"{high:.1f}")
+
+
+def _axis(axis: Axis) -> dict[str, Any]:
+    return {
+        "title": {"text": escape(axis.title), "standoff": 8, "font": {"size": 12}},
+        "type": "log" if axis.log else "linear",
+        "automargin": True,
+        "showgrid": True,
+        "nticks": 7,
+        **({"tickmode": "array", "tickvals": _TICKS} if axis.log else {}),
+    }
+
+
+def _format(axis: Axis) -> str:
+    return ",.3~f" if axis.log else ".1f"
+
+
+def _middle(values: Sequence[float], axis: Axis) -> float:
+    """What halves an axis: names left of it stand to the right of their points."""
+    if not values:
+        return 0.0
+    low, high = min(values), max(values)
+    return float(10 ** ((log10(low) + log10(high)) / 2)) if axis.log else (low + high) / 2
+
+
+def _sides(values: Sequence[float], middle: float) -> list[str]:
+    return ["top right" if value <= middle else "top left" for value in values]
+
+
+def _diagonal(places: Sequence[tuple[float, float]]) -> Iterator[dict[str, Any]]:
+    if not places:
+        return
+    (least_x, least_y), (most_x, most_y) = (
+        tuple(of(each) for each in zip(*places, strict=True)) for of in (min, max)
+    )
+    low, high = max(least_x, least_y), min(most_x, most_y)
+    if low < high:
+        ends = {"x0": low, "y0": low, "x1": high, "y1": high}
+        yield {"type": "line", "layer": "below", "line": {"dash": "dash"}, **ends}
+
+
+def _name(model: str) -> str:
+    """A model's name, cut, as text."""
+    return escape(model if len(model) <= _LONGEST_NAME else f"{model[: _LONGEST_NAME - 1]}…")
+
+
+def _labels(models: Sequence[str]) -> list[str]:
+    """Short names: without who made the model, where that tells them apart."""
+    lasts = [model.rstrip("/").rpartition("/")[2] or model for model in models]
+    times = Counter(lasts)
+    short = [last if times[last] == 1 else model for last, model in zip(lasts, models, strict=True)]
+    start, end = _LABEL_ENDS
+    return [
+        escape(each if len(each) <= start + end else f"{each[:start]}…{each[-end:]}")
+        for each in short
+    ]
+
+
+def _unique(names: Iterable[str]) -> list[str]:
+    found: dict[str, None] = {}
+    for name in names:
+        number, unique = 2, name
+        while unique in found:
+            unique, number = f"{name} {number}", number + 1
+        found[unique] = None
+    return list(found)

@@ -1,0 +1,189 @@
+"""Named subsets of pairs, to ask where a model fails: by origin, by length, by looks.
+
+Each has an id that says what it is of, so that a link can hold it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.facets import NONE
+from explorer.markers import Marked
+from explorer.table import PairTable
+from explorer.text import text
+from scoring.errors import KnownError, shown
+
+Kind = Literal[
+    "section",
+    "subset",
+    "chosen_model",
+    "rejected_model",
+    "longer",
+    "longer_by",
+    "chosen_chars",
+    "marker",
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+Named = Literal["section", "subset", "chosen_model", "rejected_model"]
+"""Kinds with a condition for each of the names of a facet."""
+Who = Literal["chosen", "rejected", "only_chosen", "only_rejected", "both"]
+"""Whose response has a marker; "only" says that the other one has not."""
+
+LEAST_PAIRS = 20
+"""Pairs of a model that has a condition of its own."""
+MOST_NAMES = 50
+"""Names of a kind that have one: those with the most pairs."""
+
+Mask = NDArray[np.bool_]
+_SIDES: tuple[Literal["chosen", "rejected"], ...] = ("chosen", "rejected")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Condition:
+    """Some pairs of a table, and what they have in common.
+
+    kind: two conditions of different kinds can be joined.
+    id: kind and what of it, as "marker:refusal:rejected"; the same for the same table.
+    name: in words, for the screen; names of subsets and models in it may be anything.
+    mask: (pairs,), whether each pair of the table is in it; at least one is.
+    """
+
+    kind: Kind
+    id: str
+    name: str
+    mask: Mask
+
+    @property
+    def n(self) -> int:
+        """How many pairs it has."""
+        return int(self.mask.sum())
+
+
+def conditions(table: PairTable) -> tuple[Condition, ...]:
+    """All conditions of a table that have pairs, kind by kind.
+
+    section, subset: of the benchmark.
+    chosen_model, rejected_model: who wrote the response; those with `LEAST_PAIRS` pairs.
+    longer: the side with more characters; longer_by: the same, cut in three by how many more.
+    chosen_chars: characters of chosen, cut in four.
+    marker: which side's response has what `explorer.markers` finds.
+
+    Cuts are at quantiles, rounded to two digits.
+    """
+    return tuple(each for kind in KINDS for each in _of_kind(table, kind))
+
+
+def condition_of(table: PairTable, wanted: object) -> Condition:
+    """The condition with that id, which may have come from anywhere.
+
+    Raises:
+        KnownError: the table has none.
+    """
+    kind = wanted.partition(":")[0] if isinstance(wanted, str) else ""
+    known = next((each for each in KINDS if each == kind), None)
+    found = _of_kind(table, known) if known else iter(())
+    condition = next((each for each in found if each.id == wanted), None)
+    if condition is None:
+        raise KnownError(
+            f"These pairs have no condition {shown(wanted)}. Conditions are of "
+            f"{', '.join(KINDS)}, such as longer:rejected; choose one of the list."
+        )
+    return condition
+
+
+def _of_kind(table: PairTable, kind: Kind) -> Iterator[Condition]:
+    for of_it, name, mask in _FAMILIES[kind](table):
+        if mask.any():
+            yield Condition(kind, f"{kind}:{of_it}", name, mask)
+
+
+_Found = Iterator[tuple[str, str, Mask]]
+"""What follows the kind in the id, the name, the mask."""
+
+
+def _named(facet: Named, least: int, table: PairTable) -> _Found:
+    column = table.facets[facet]
+    counts = np.bincount(column.codes, minlength=len(column.names))
+    largest = np.argsort(-counts, kind="stable")[:MOST_NAMES]
+    for code in np.sort(largest[counts[largest] >= least]).tolist():
+        name = column.names[code]
+        if not (facet == "section" and name == NONE):
+            yield name, text(f"condition.{facet}", name=name), column.codes == code
+
+
+def _longer(table: PairTable) -> _Found:
+    column = table.facets["longer"]
+    for code, side in enumerate(column.names):
+        yield side, text(f"condition.longer_{side}"), column.codes == code
+
+
+def _longer_by(table: PairTable) -> _Found:
+    difference = table.lengths("difference", "chars")
+    for side, more in zip(_SIDES, (difference, -difference), strict=True):
+        words = text(f"condition.longer_by_{side}")
+        for of_it, bounds, mask in _cut(more, more > 0, 3):
+            yield f"{side}:{of_it}", text("condition.longer_by", side=words, range=bounds), mask
+
+
+def _chosen_chars(table: PairTable) -> _Found:
+    lengths = table.chars["chosen"]
+    for of_it, bounds, mask in _cut(lengths, np.ones(len(lengths), dtype=bool), 4):
+        yield of_it, text("condition.chosen_chars", range=bounds), mask
+
+
+def _markers(table: PairTable) -> _Found:
+    for marker, marked in table.markers.items():
+        what = text(f"condition.what_{marker}")
+        for who, mask in _whose(marked).items():
+            words = text("condition.marker", who=text(f"condition.who_{who}"), what=what)
+            yield f"{marker}:{who}", words, mask
+
+
+_FAMILIES: Mapping[Kind, Callable[[PairTable], _Found]] = {
+    "section": partial(_named, "section", 1),
+    "subset": partial(_named, "subset", 1),
+    "chosen_model": partial(_named, "chosen_model", LEAST_PAIRS),
+    "rejected_model": partial(_named, "rejected_model", LEAST_PAIRS),
+    "longer": _longer,
+    "longer_by": _longer_by,
+    "chosen_chars": _chosen_chars,
+    "marker": _markers,
+}
+
+
+def _whose(marked: Marked) -> dict[Who, Mask]:
+    chosen, rejected = marked
+    return {
+        "chosen": chosen,
+        "rejected": rejected,
+        "only_chosen": chosen & ~rejected,
+        "only_rejected": rejected & ~chosen,
+        "both": chosen & rejected,
+    }
+
+
+def _cut(lengths: NDArray[np.signedinteger[Any]], of: Mask, parts: int) -> _Found:
+    """Some lengths in so many parts of about as many pairs, as an id, words and a mask each.
+
+    >>> [each[:2] for each in _cut(np.arange(1, 3001), np.ones(3000, dtype=bool), 3)]
+    ... # doctest: +NORMALIZE_WHITESPACE
+    [('-1000', 'up to 1,000 characters'),
+     ('1001-2000', '1,001–2,000 characters'),
+     ('2001-', 'over 2,000 characters')]
+    """
+    if not of.any():
+        return
+    cuts = np.quantile(lengths[of], np.arange(1, parts) / parts)
+    edges = sorted({int(float(f"{cut:.1e}")) for cut in cuts})
+    yield f"-{edges[0]}", text("condition.up_to", high=f"{edges[0]:,}"), of & (lengths <= edges[0])
+    for low, high in pairwise(edges):
+        words = text("condition.between", low=f"{low + 1:,}", high=f"{high:,}")
+        yield f"{low + 1}-{high}", words, of & (lengths > low) & (lengths <= high)
+    last = edges[-1]
+    yield f"{last + 1}-", text("condition.over", low=f"{last:,}"), of & (lengths > last)

@@ -1,0 +1,196 @@
+"""What every model did on the pairs of one table: what all views of failures are made of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.duels import against_field
+from explorer.hardest import Telling, telling
+from explorer.once import once
+from explorer.outcome_matrix import OutcomeMatrix
+from explorer.patterns import Difficulty, difficulty
+from explorer.table import PairTable
+from scoring.errors import KnownError, shown
+from scoring.record import Run
+from scoring.spec import Outcome, ScoredPair, text_hash
+
+Mask = NDArray[np.bool_]
+Doubles = NDArray[np.float64]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+MAJORITY = "*"
+"""Stands for the majority of all other models, where another model is named."""
+_CODE = {outcome: code for code, outcome in enumerate(OUTCOMES)}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one model made of one pair.
+
+    Rewards are None where they are not known; tokens, too, which only runs of one's own tell.
+    """
+
+    model: str
+    outcome: Outcome
+    chosen_reward: float | None = None
+    rejected_reward: float | None = None
+    chosen_tokens: int | None = None
+    rejected_tokens: int | None = None
+    chosen_truncated: bool = False
+    rejected_truncated: bool = False
+
+    @property
+    def margin(self) -> float | None:
+        """Chosen reward minus rejected reward; None where either is not known."""
+        if self.chosen_reward is None or self.rejected_reward is None:
+            return None
+        return self.chosen_reward - self.rejected_reward
+
+    @classmethod
+    def of(cls, model: str, scored: ScoredPair) -> "Verdict":
+        """Of a pair of a run."""
+        return cls(
+            model,
+            scored.outcome,
+            scored.chosen_reward,
+            scored.rejected_reward,
+            scored.chosen_tokens,
+            scored.rejected_tokens,
+            scored.chosen_truncated,
+            scored.rejected_truncated,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """Models on the pairs of one table.
+
+    table: the pairs. has_texts: whether they are at hand; else all texts of the table are "".
+    matrix: outcomes by model; its columns are the rows of the table.
+    runs: model -> the run of the person who looks, where it is one.
+    key: changes when what is in it does.
+    """
+
+    table: PairTable
+    matrix: OutcomeMatrix
+    runs: Mapping[str, Run]
+    key: tuple[object, ...]
+    has_texts: bool = True
+
+    @once
+    def place_of(self) -> dict[str, int]:
+        """Model -> its row of the matrix."""
+        return {model: place for place, model in enumerate(self.matrix.models)}
+
+    def place(self, model: object) -> int:
+        """The row of a model.
+
+        Raises:
+            KnownError: it has no results of these pairs.
+        """
+        found = self.place_of.get(model) if isinstance(model, str) else None
+        if found is None:
+            raise KnownError(f"There are no results of each pair of a model {shown(model)} here.")
+        return found
+
+    @once
+    def difficulty(self) -> Difficulty:
+        """How many models fail each pair."""
+        return difficulty(self.matrix.outcomes)
+
+    @once
+    def telling(self) -> Telling:
+        """How well pairs tell good models from bad."""
+        return telling(self.matrix.outcomes)
+
+    def outcomes(self, model: str) -> Doubles:
+        """What the model did on each pair, 0 to 1; NaN where missing."""
+        outcomes: Doubles = self.matrix.outcomes[self.place(model)].astype(np.float64)
+        return outcomes
+
+    def others(self, model: str) -> NDArray[np.float32]:
+        """The outcomes of all other models, (models, pairs)."""
+        rest: NDArray[np.float32] = np.delete(self.matrix.outcomes, self.place(model), axis=0)
+        return rest
+
+    def rival(self, model: str, other: str) -> Doubles:
+        """Another model's outcomes, or those of the `MAJORITY` of all but `model`."""
+        if other == MAJORITY:
+            return against_field(self.outcomes(model), self.others(model)).majority
+        return self.outcomes(other)
+
+    def known(self, model: str) -> Mask:
+        """Pairs of which the model's outcome is known."""
+        known: Mask = ~np.isnan(self.matrix.outcomes[self.place(model)])
+        return known
+
+    def wins(self, model: str) -> Mask:
+        """Pairs that the model wins."""
+        won: Mask = self.matrix.outcomes[self.place(model)] == 1
+        return won
+
+    def codes(self, model: str) -> NDArray[np.int8]:
+        """What the model did on each pair, as places in `OUTCOMES`; of a judge's half, a tie."""
+        place = self.place(model)
+        outcomes = self.matrix.outcomes[place]
+        codes = np.full(len(outcomes), _CODE["loss"], np.int8)
+        codes[outcomes == 1] = _CODE["win"]
+        codes[((outcomes > 0) & (outcomes < 1)) | self.matrix.known_equal[place]] = _CODE["tie"]
+        codes[np.isnan(outcomes)] = _CODE["missing"]
+        return codes
+
+    def margins(self, model: str) -> Doubles:
+        """Chosen reward minus rejected reward of each pair; NaN where not known."""
+        place = self.place(model)
+        chosen = self.matrix.chosen[place].astype(np.float64)
+        margins: Doubles = chosen - self.matrix.rejected[place]
+        return margins
+
+    def has_rewards(self, model: str) -> bool:
+        """Whether any margin of the model is known."""
+        return bool((~np.isnan(self.margins(model))).any())
+
+    def others_win(self, model: str) -> Doubles:
+        """The share of the other models that win each pair, 0 to 1; NaN where none is known."""
+        field = self.difficulty
+        known = field.known - self.known(model)
+        won = (field.known - field.failed) - self.wins(model)
+        share: Doubles = np.divide(won, known, out=np.full(known.shape, np.nan), where=known > 0)
+        return share
+
+    def outcome(self, model: str, row: int) -> Outcome:
+        """What the model did on one pair."""
+        place = self.place(model)
+        value = self.matrix.outcomes[place, row]
+        if np.isnan(value):
+            return "missing"
+        if value == 1:
+            return "win"
+        return "tie" if value > 0 or self.matrix.known_equal[place, row] else "loss"
+
+    def verdict(self, model: str, row: int) -> Verdict:
+        """What a model made of one pair."""
+        run = self.runs.get(model)
+        if run is not None and self.has_texts:
+            cells = self.table.cells(row)
+            scored = _scored(run).get(text_hash(*(cells[name] for name in _TEXTS)))
+            if scored is not None:
+                return Verdict.of(model, scored)
+        place = self.place(model)
+        rewards = (self.matrix.chosen[place, row], self.matrix.rejected[place, row])
+        chosen, rejected = (None if np.isnan(each) else float(each) for each in rewards)
+        return Verdict(model, self.outcome(model, row), chosen, rejected)
+
+    def verdicts(self, row: int) -> list[Verdict]:
+        """What every model whose outcome is known made of one pair, by name."""
+        known = np.flatnonzero(~np.isnan(self.matrix.outcomes[:, row]))
+        return [self.verdict(self.matrix.models[place], row) for place in known.tolist()]
+
+
+_TEXTS: tuple[Literal["prompt", "chosen", "rejected"], ...] = ("prompt", "chosen", "rejected")
+
+
+def _scored(run: Run) -> dict[str, ScoredPair]:
+    return {pair.text_hash: pair for pair in run.rows()}

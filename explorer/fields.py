@@ -1,0 +1,205 @@
+"""The fields of a session: each model's results joined to the pairs that they are of.
+
+By the texts where a file carries them, else by position or key, and never across datasets: what is
+of no table at hand makes a field of its own, without texts.
+"""
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from explorer.field import Field
+from explorer.library import Library
+from explorer.outcome_cache import OutcomeCache
+from explorer.outcome_matrix import (
+    OutcomeMatrix,
+    Outcomes,
+    hashes_of,
+    order_of,
+    outcome_matrix,
+    usual_order,
+)
+from explorer.own_results import file_of, results_of, with_runs
+from explorer.results_library import ResultsLibrary
+from explorer.runs import Runs
+from explorer.table import PairTable
+from explorer.uploaded_results import with_uploaded
+from scoring.errors import KnownError, shown
+from scoring.pair_order import PairOrder
+from scoring.pair_results import PairResults
+from scoring.pairs import SCHEMA, Pairs, PairSource
+from scoring.record import Run
+
+KEPT = 8
+"""Sets of fields that stay in memory."""
+KEPT_RUNS = 64
+
+Stamp = tuple[str, int]
+
+
+class Fields:
+    """Makes fields, and remembers the last ones. Callable from any thread."""
+
+    def __init__(
+        self, results: ResultsLibrary, tables: Library, cache: OutcomeCache, runs: Runs
+    ) -> None:
+        """cache: of what was read of published results; nothing is read here."""
+        self.results = results
+        self.tables = tables
+        self._cache = cache
+        self._runs = runs
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[object, ...], tuple[Field, ...]] = OrderedDict()
+        self._read: OrderedDict[Stamp, PairResults] = OrderedDict()
+
+    def all(self, results_id: object, table_id: object, own: object) -> tuple[Field, ...]:
+        """Every field, that of the pairs that are looked at first; a model is in one of them.
+
+        Args:
+            results_id: of published results, as `ResultsLibrary.get` takes it.
+            table_id: of the pairs that are looked at, as `Library.find` takes it.
+            own: the person's runs, as `Runs.visible` takes them.
+        """
+        results = self.results.get(results_id)
+        runs = self._runs.visible(own)
+        tables = self._tables(table_id, runs)
+        source = results.pairs_of("v1")
+        published = self._cache.known(source) if source is not None else Outcomes()
+        key = (
+            results.id,
+            published.files,
+            *(table.id for table in tables),
+            *(_stamp(run) for run in runs),
+        )
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        found = with_uploaded(published, results.uploaded)
+        made = tuple(self._made(found, tables, runs, key))
+        with self._lock:
+            self._kept[key] = made
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return made
+
+    def of(self, model: object, results_id: object, table_id: object, own: object) -> Field:
+        """The field that a model is in.
+
+        Raises:
+            KnownError: it is in none.
+        """
+        for field in self.all(results_id, table_id, own):
+            if isinstance(model, str) and model in field.place_of:
+                return field
+        raise KnownError(
+            f"There are no results of each pair of a model {shown(model)} here. Choose another, "
+            "score pairs with it, or add its result file on the Leaderboard tab."
+        )
+
+    def name_of(self, run_id: object, results_id: object, table_id: object, own: object) -> str:
+        """What a run of the person is called among models; "" where it has no pair yet."""
+        for field in self.all(results_id, table_id, own):
+            for model, run in field.runs.items():
+                if run.id == run_id and model in field.place_of:
+                    return model
+        return ""
+
+    def largest(self, results_id: object, table_id: object, own: object) -> Field:
+        """The field with the most models; one without any where nothing was read or scored."""
+        fields = self.all(results_id, table_id, own)
+        if fields:
+            return max(fields, key=lambda field: len(field.matrix.models))
+        table = self.tables.get(table_id)
+        return Field(table, outcome_matrix(Outcomes(), order_of(table)), {}, ("", table.id))
+
+    def _made(
+        self, found: Outcomes, tables: Sequence[PairTable], runs: Sequence[Run], key: object
+    ) -> Iterable[Field]:
+        with_own, names = with_runs(found, runs, self._results_of)
+        by_file = {file_of(run): run for run in runs}
+        own = {
+            result.model: by_file[file]
+            for file, result in zip(with_own.files, with_own.results, strict=True)
+            if file in by_file and result.model in names
+        }
+        rest = with_own
+        for table in tables:
+            matrix = _joined(rest, table)
+            foreign = [
+                model
+                for model, how in zip(matrix.models, matrix.how, strict=True)
+                if model in own and how != "text"
+            ]
+            if foreign:
+                matrix = _joined(_without(rest, foreign), table)
+            if matrix.models:
+                yield Field(table, matrix, own, (key, table.id))
+                rest = _without(rest, matrix.models)
+        while (order := usual_order(rest)) is not None:
+            matrix = outcome_matrix(rest, order)
+            if not matrix.models:
+                return
+            table = _textless(order)
+            yield Field(table, matrix, own, (key, table.id), has_texts=False)
+            rest = _without(rest, matrix.models)
+
+    def _tables(self, table_id: object, runs: Sequence[Run]) -> list[PairTable]:
+        """Tables that results may be of, each once."""
+        scored_on = [self.tables.find(run.facts.pairs) for run in runs]
+        seen = [self.tables.get(table_id), *self.tables.all(), *scored_on]
+        return list({table.id: table for table in seen if table is not None}.values())
+
+    def _results_of(self, run: Run) -> PairResults:
+        """A run's results, read once as long as no pair is added."""
+        stamp = _stamp(run)
+        with self._lock:
+            if stamp in self._read:
+                self._read.move_to_end(stamp)
+                return self._read[stamp]
+        read = results_of(run)
+        with self._lock:
+            self._read[stamp] = read
+            while len(self._read) > KEPT_RUNS:
+                self._read.popitem(last=False)
+        return read
+
+
+def _stamp(run: Run) -> Stamp:
+    """Changes when pairs are added to a run."""
+    return run.id, run.n_bytes()
+
+
+def _joined(found: Outcomes, table: PairTable) -> OutcomeMatrix:
+    return outcome_matrix(found, order_of(table), lambda: hashes_of(table))
+
+
+def _without(found: Outcomes, models: Iterable[str]) -> Outcomes:
+    gone = set(models)
+    pairs = zip(found.files, found.results, strict=True)
+    kept = [(file, result) for file, result in pairs if result.model not in gone]
+    return replace(
+        found, files=tuple(file for file, _ in kept), results=tuple(each for _, each in kept)
+    )
+
+
+def _textless(order: PairOrder) -> PairTable:
+    """The pairs of results whose texts are not at hand, with their subsets and keys."""
+    subsets = np.array(order.names, dtype=object)[order.codes].tolist()
+    ids = order.ids if order.ids is not None else [str(row + 1) for row in range(len(order))]
+    keys = [f"{subset}:{id_}" for subset, id_ in zip(subsets, ids, strict=True)]
+    if len(set(keys)) < len(keys):
+        keys = [f"{key}:{row + 1}" for row, key in enumerate(keys)]
+    columns: dict[str, list[Any]] = {"key": keys, "id": list(ids), "subset": subsets}
+    for field in SCHEMA:
+        empty: object = "" if field.type == pa.large_string() else []
+        columns.setdefault(field.name, [empty] * len(keys))
+    digest = hashlib.blake2b("\n".join(keys).encode("utf-8", "replace"), digest_size=6).hexdigest()
+    source = PairSource("textless", "pairs", None, digest)
+    return PairTable(Pairs(source, pa.table(columns, schema=SCHEMA)))

@@ -1,0 +1,84 @@
+"""Rewards -> Plotly figures, colourless: traces are named, and the theme paints them by name."""
+
+from itertools import pairwise
+
+from explorer.figures import Figure
+from explorer.margins import Calibration, MarginHistogram, RewardHistogram
+from explorer.text import text
+
+
+def margins_figure(histogram: MarginHistogram) -> Figure:
+    """How many pairs have each margin: losses left of the zero line, wins right of it."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    middle = len(histogram.counts) // 2
+    sides = {"rejected": slice(None, middle), "chosen": slice(middle, None)}
+    centres = _middles(histogram.edges)
+    for side, bins in sides.items():
+        figure.add_bar(
+            name=text("outcome.won" if side == "chosen" else "outcome.lost"),
+            meta=side,
+            x=centres[bins],
+            y=list(histogram.counts[bins]),
+            hovertemplate=text("figure.margin_hover"),
+        )
+    figure.add_vline(x=0)
+    figure.update_layout(title={"text": text("figure.margins")}, barmode="stack", bargap=0.05)
+    figure.update_xaxes(title=text("figure.margin"))
+    return figure
+
+
+def rewards_figure(histogram: RewardHistogram) -> Figure:
+    """How many responses of each side have each reward."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    centres = _middles(histogram.edges)
+    for side, counts in (("chosen", histogram.chosen), ("rejected", histogram.rejected)):
+        figure.add_scatter(
+            name=text(f"side.{side}"),
+            meta=side,
+            x=centres,
+            y=list(counts),
+            mode="lines",
+            line={"shape": "hvh"},
+            hovertemplate=text("figure.reward_hover"),
+        )
+    figure.update_layout(title={"text": text("figure.rewards")})
+    figure.update_xaxes(title=text("figure.reward"))
+    return figure
+
+
+def calibration_figure(calibration: Calibration) -> Figure:
+    """How often the model is right against how sure its margins say that it is."""
+    import plotly.graph_objects as go
+
+    bins = calibration.bins
+    figure = go.Figure()
+    figure.add_scatter(
+        name=text("figure.calibrated"), x=[0.5, 1], y=[0.5, 1], mode="lines", line={"dash": "dash"},
+        hoverinfo="skip",
+    )  # fmt: skip
+    figure.add_scatter(
+        name=text("figure.share_won"),
+        meta="prompt",
+        x=[each.confidence for each in bins],
+        y=[each.accuracy for each in bins],
+        error_y={
+            "type": "data",
+            "array": [each.interval.high - each.accuracy for each in bins],
+            "arrayminus": [each.accuracy - each.interval.low for each in bins],
+        },
+        mode="markers+lines",
+        customdata=[[each.n, each.low, each.high] for each in bins],
+        hovertemplate=text("figure.calibration_hover"),
+    )
+    figure.update_layout(title={"text": text("figure.calibration")})
+    figure.update_xaxes(title=text("figure.confidence"))
+    figure.update_yaxes(title=text("figure.share_won"), range=[0, 1.02])
+    return figure
+
+
+def _middles(edges: tuple[float, ...]) -> list[float]:
+    return [(low + high) / 2 for low, high in pairwise(edges)]

@@ -1,0 +1,272 @@
+"""Where a model is surprisingly bad: conditions, and two of them together.
+
+What is expected of a model in a slice is how often it wins pairs that are as hard for the other
+models; `explorer.slice_tests` says how that is tested.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.conditions import Condition
+from explorer.paired_tests import holm
+from explorer.slice_tests import Levels, expected_wins, levels_of, normal_tail, tails
+from explorer.strata import Floats, Whole
+from explorer.text import text
+from scoring.interval import Interval, wilson
+
+LEAST_PAIRS = 20
+"""Pairs of a slice of two conditions that is looked at."""
+ALPHA = 0.05
+MOST_SLICES = 50
+ALIKE = 0.8
+"""Of two slices that share so much of their pairs, only the more surprising one is listed."""
+
+_EXACT = 2**52
+"""Whole numbers up to which sums are exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class SliceResult:
+    """What a model does in a slice.
+
+    conditions: one, or two that both hold.
+    n: pairs there that are known of the model, and of another one if there are others; at least 1.
+    wins: of them; a half is none.
+    interval: Wilson's 95 %, of the accuracy.
+    others: the mean over these pairs of the share of the other models that win them; None where
+        there are none.
+    expected: the accuracy that the model would have if it won as many of these pairs as it wins of
+        all pairs that are as hard; without others, its accuracy on all pairs.
+    p: how likely it is to be so far from that by chance: to both sides, of `by_condition`; to be so
+        far below, of `worst_slices`.
+    p_adjusted: by Holm, for all slices looked at.
+    """
+
+    conditions: tuple[Condition, ...]
+    n: int
+    wins: int
+    interval: Interval
+    others: float | None
+    expected: float
+    p: float
+    p_adjusted: float
+
+    @property
+    def name(self) -> str:
+        """The conditions in words, for the screen; names in it may be anything."""
+        names = [each.name for each in self.conditions]
+        return names[0] if len(names) == 1 else text("condition.and", one=names[0], other=names[1])
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """(pairs,), which pairs of the table are in it, known or not."""
+        found: NDArray[np.bool_] = np.logical_and.reduce([each.mask for each in self.conditions])
+        return found
+
+    @property
+    def accuracy(self) -> float:
+        """The share of pairs won, 0 to 1."""
+        return self.wins / self.n
+
+    @property
+    def difference(self) -> float:
+        """Accuracy minus what is expected, -1 to 1: below 0, it is worse than expected."""
+        return self.accuracy - self.expected
+
+
+@dataclass(frozen=True, slots=True)
+class WorstSlices:
+    """The slices in which a model is worse than expected, the most surprising first.
+
+    looked_at: slices that were tested; those of the very same pairs count as one.
+    significant: how many of them are worse after the correction, 5 % being allowed for all.
+    slices: of these, those that neither of their two conditions explains, without those that are
+        much like one before them (`ALIKE`).
+    """
+
+    looked_at: int
+    significant: int
+    slices: tuple[SliceResult, ...]
+
+
+def by_condition(
+    outcome: NDArray[np.floating],
+    field: NDArray[np.floating] | None,
+    conditions: Sequence[Condition],
+) -> list[SliceResult]:
+    """What a model does where each condition holds, the most surprising first.
+
+    Good is good in comparison: a model that is bad in one half of the pairs is better than expected
+    in the other half.
+
+    Args:
+        outcome: (pairs,) of the model, 0 to 1, a win is exactly 1, NaN is missing.
+        field: (models, pairs) of the others, without itself; None, or none that knows the same
+            pairs, compares the model with itself on all pairs.
+        conditions: of the same pairs; those of which it knows no pair are left out.
+
+    Raises:
+        ValueError: the shapes do not fit.
+
+    >>> from explorer.conditions import Condition
+    >>> odd = Condition("longer", "longer:odd", "odd", np.arange(40) % 2 == 1)
+    >>> [found] = by_condition(np.arange(40) % 2 == 0, None, [odd])
+    >>> found.n, found.accuracy, found.expected, found.p < 0.001
+    (20, 0.0, 0.5, True)
+    """
+    model = _Sliced(np.asarray(outcome, dtype=np.float64), field, conditions)
+    n, wins = model.per_level(), model.wins_per_level().sum(axis=1)
+    both = tails(n, wins, model.levels.pairs, model.levels.wins)
+    p = np.minimum(2 * both.min(axis=0), 1.0)
+    return _ordered(model.results([(each,) for each in model.conditions], n, wins, p, holm(p)))
+
+
+def worst_slices(
+    outcome: NDArray[np.floating],
+    field: NDArray[np.floating] | None,
+    conditions: Sequence[Condition],
+    least_pairs: int = LEAST_PAIRS,
+    most: int = MOST_SLICES,
+) -> WorstSlices:
+    """Where two conditions of different kinds hold and a model is worse than expected.
+
+    All of them with enough pairs are looked at, but for those that are no smaller than one of their
+    conditions. One is listed if its p-value stays at most 0.05 after Holm's correction, and if
+    it is worse, at 0.05, than the rest of either condition: else that condition explains it.
+
+    Args:
+        outcome: as of `by_condition`.
+        field: likewise.
+        conditions: likewise.
+        least_pairs: known pairs of a slice; at least 1.
+        most: slices that are listed.
+
+    Raises:
+        ValueError: the shapes do not fit.
+    """
+    model = _Sliced(np.asarray(outcome, dtype=np.float64), field, conditions)
+    one, other = model.conjunctions(max(1, least_pairs))
+    if not len(one):
+        return WorstSlices(0, 0, ())
+    n, wins = model.per_level(one, other), model.wins(one, other)
+    p = tails(n, wins, model.levels.pairs, model.levels.wins)[0]
+    adjusted = holm(p)
+    bad = np.flatnonzero(adjusted <= ALPHA)
+    all_n, all_wins = model.per_level(), model.wins_per_level()
+    unexplained = [
+        normal_tail(n[bad], wins[bad], all_n[parent[bad]], all_wins[parent[bad]]) <= ALPHA
+        for parent in (one, other)
+    ]
+    kept = bad[unexplained[0] & unexplained[1]]
+    pairs = [(model.conditions[one[at]], model.conditions[other[at]]) for at in kept.tolist()]
+    found = _ordered(model.results(pairs, n[kept], wins[kept], p[kept], adjusted[kept]))
+    return WorstSlices(len(p), len(bad), tuple(islice(_unlike(found), most)))
+
+
+class _Sliced:
+    """A model's pairs and the conditions that hold for some of them.
+
+    members: (conditions, used pairs), 1 where the condition holds, else 0.
+    """
+
+    def __init__(
+        self,
+        outcome: Floats,
+        field: NDArray[np.floating] | None,
+        conditions: Sequence[Condition],
+    ) -> None:
+        self.levels: Levels = levels_of(outcome, field)
+        if any(each.mask.shape != outcome.shape for each in conditions):
+            raise ValueError(f"a condition is of other pairs than these {len(outcome):,}")
+        used = [each.mask[self.levels.used] for each in conditions]
+        self.conditions = [each for each, mask in zip(conditions, used, strict=True) if mask.any()]
+        present = [mask for mask in used if mask.any()]
+        shape = (len(present), len(self.levels.won))
+        self.members: Floats = np.array(present, dtype=np.float64).reshape(shape)
+
+    def conjunctions(self, least_pairs: int) -> tuple[Whole, Whole]:
+        """The two conditions of each slice to look at, as places; no two have the same pairs."""
+        n_pairs = max(1, self.members.shape[1])
+        random = np.random.default_rng(0).integers(0, _EXACT // n_pairs, self.members.shape[1])
+        sizes = self.members @ self.members.T
+        marks = (self.members * random) @ self.members.T  # those of the same pairs have the same
+        single = np.diagonal(sizes)
+        kinds = np.array([each.kind for each in self.conditions])
+        looked_at = (
+            np.triu(kinds[:, None] != kinds)
+            & (sizes >= least_pairs)
+            & (sizes < np.minimum(single[:, None], single))
+        )
+        one, other = np.nonzero(looked_at)
+        _, first = np.unique(marks[one, other], return_index=True)
+        first.sort()
+        return one[first], other[first]
+
+    def per_level(self, one: Whole | None = None, other: Whole | None = None) -> Whole:
+        """(slices, levels): pairs of conjunctions; of single conditions where none are given."""
+        return self._count(self.members, one, other)
+
+    def wins_per_level(self) -> Whole:
+        """(conditions, levels), of single conditions."""
+        return self._count(self.members * self.levels.won, None, None)
+
+    def wins(self, one: Whole, other: Whole) -> Whole:
+        """(slices,), of conjunctions."""
+        won = (self.members * self.levels.won) @ self.members.T
+        return won[one, other].astype(np.intp)
+
+    def _count(self, members: Floats, one: Whole | None, other: Whole | None) -> Whole:
+        columns = []
+        for level in range(len(self.levels.pairs)):
+            at = members[:, self.levels.level == level]
+            columns.append(at.sum(axis=1) if one is None else (at @ at.T)[one, other])
+        return np.stack(columns, axis=1).astype(np.intp)
+
+    def results(
+        self,
+        slices: Sequence[tuple[Condition, ...]],
+        n: Whole,
+        wins: Whole,
+        p: Floats,
+        adjusted: Floats,
+    ) -> list[SliceResult]:
+        """One for each slice, in plain numbers."""
+        expected = expected_wins(n, self.levels.pairs, self.levels.wins)
+        return [
+            SliceResult(
+                conditions=each,
+                n=(total := int(n[at].sum())),
+                wins=int(wins[at]),
+                interval=wilson(int(wins[at]), total) or Interval(0.0, 1.0),
+                others=self._others(each),
+                expected=float(expected[at]) / total,
+                p=float(p[at]),
+                p_adjusted=float(adjusted[at]),
+            )
+            for at, each in enumerate(slices)
+        ]
+
+    def _others(self, slice_: tuple[Condition, ...]) -> float | None:
+        if self.levels.others is None:
+            return None
+        mask = np.logical_and.reduce([each.mask for each in slice_])
+        return float(self.levels.others[mask[self.levels.used]].mean())
+
+
+def _unlike(results: Iterable[SliceResult]) -> Iterator[SliceResult]:
+    """Those that do not share `ALIKE` of their pairs with one before them."""
+    masks: list[NDArray[np.bool_]] = []
+    for each in results:
+        mask = each.mask
+        if all((mask & other).sum() < ALIKE * (mask | other).sum() for other in masks):
+            masks.append(mask)
+            yield each
+
+
+def _ordered(results: list[SliceResult]) -> list[SliceResult]:
+    """By p-value; of equal ones the one that misses more wins, or has more than expected, first."""
+    return sorted(results, key=lambda each: (each.p, -abs(each.difference * each.n)))

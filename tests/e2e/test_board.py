@@ -1,0 +1,225 @@
+"""The Leaderboard tab in a real browser: measured, sorted, searched, pinned, sent on."""
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.e2e.conftest import open_app, save_picture, serving, show, watched_page
+from tests.explorer.board_data import coin_flips, write_results
+from tests.ui.boards import HOSTILE
+
+pytestmark = pytest.mark.e2e
+
+SHARES = {
+    "org/Llama-3-70b": 0.97, "org/llama-2-13b": 0.9, "org/gemma-8b": 0.8, "org/gemma-2b": 0.7,
+    "org/phi": 0.6, "org/qwen-1.5b": 0.5, "org/coin": 0.4, **dict.fromkeys(HOSTILE, 0.2),
+}  # fmt: skip
+N = len(SHARES)
+
+
+@pytest.fixture(scope="module")
+def board_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an app with a small folder of results."""
+    home = tmp_path_factory.mktemp("board")
+    flips = {model: coin_flips(share, 80, at) for at, (model, share) in enumerate(SHARES.items())}
+    results = write_results(home / "results", flips)
+    with serving(home, EXPLORER_RESULTS=str(results)) as address:
+        yield f"{address}/?tab=leaderboard"
+
+
+@pytest.fixture(scope="module")
+def real_board(tmp_path_factory: pytest.TempPathFactory, shared_data: Path) -> Iterator[str]:
+    """The same with the results of the real models."""
+    results = shared_data / "reward-bench-results"
+    with serving(tmp_path_factory.mktemp("real"), EXPLORER_RESULTS=str(results)) as address:
+        yield f"{address}/?tab=leaderboard"
+
+
+def rows(page: Page) -> Locator:
+    return page.locator("#board tbody tr")
+
+
+def models(page: Page) -> list[str]:
+    return page.locator("#board tbody th.model bdi").all_inner_texts()
+
+
+def heading(page: Page, name: str) -> Locator:
+    """The heading of a column, by which it is sorted."""
+    return page.locator(
+        "#board thead th", has=page.get_by_role("button", name=re.compile(f"^{name} .$"))
+    )
+
+
+def column(page: Page, name: str) -> list[float]:
+    """The numbers of a column, from above to below."""
+    names = page.locator("#board thead th").all_inner_texts()
+    place = next(at for at, words in enumerate(names) if words.rsplit(" ", 1)[0] == name)
+    numbers = page.locator(f"#board tbody tr > :nth-child({place + 1}) button")
+    return [float(each) for each in numbers.all_inner_texts()]
+
+
+def groups(page: Page) -> list[str]:
+    return page.locator("#board td.group").all_inner_texts()
+
+
+def count(page: Page) -> Locator:
+    return page.locator("#leaderboard .count")
+
+
+def search(page: Page) -> Locator:
+    return page.get_by_role("searchbox", name="Find models")
+
+
+def measure(page: Page) -> None:
+    """Measure where that was not done yet; the tie groups are there then."""
+    button = page.locator("#measure")
+    if button.is_visible():
+        button.click()
+    expect(page.locator("#board td.group").first).to_be_attached(timeout=90_000)
+    expect(button).to_be_hidden()
+
+
+def test_a_chooser_measures_sorts_searches_pins_and_sends_the_link(
+    board_app: str, page: Page, browser: Browser
+) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    open_app(page, board_app)
+    expect(count(page)).to_have_text(f"{N} of {N} models")
+    assert groups(page) == []
+    measure(page)
+    expect(page.locator("#measure-status")).to_be_empty()
+    numbers = [int(each) for each in groups(page)]
+    assert numbers[0] == 1 and numbers == sorted(numbers) and len(numbers) == N
+
+    heading(page, "Chat").get_by_role("button").click()
+    expect(heading(page, "Chat")).to_have_attribute("aria-sort", "descending")
+    assert column(page, "Chat") == sorted(column(page, "Chat"), reverse=True)
+    heading(page, "Chat").get_by_role("button").click()
+    expect(heading(page, "Chat")).to_have_attribute("aria-sort", "ascending")
+    assert column(page, "Chat") == sorted(column(page, "Chat"))
+
+    search(page).press_sequentially("llama,8b", delay=20)
+    expect(count(page)).to_have_text(f"3 of {N} models")
+    expect(search(page)).to_have_value("llama,8b")
+    assert set(models(page)) == {"org/Llama-3-70b", "org/llama-2-13b", "org/gemma-8b"}
+
+    page.get_by_role("button", name="Pin org/llama-2-13b on top").click()
+    expect(rows(page).first).to_have_class("pinned")
+    page.get_by_role("group", name="Table").get_by_text("Detailed").click()
+    expect(page.locator("#board thead")).to_contain_text("mt-bench-easy")
+    search(page).fill("qwen")
+    expect(count(page)).to_have_text(f"2 of {N} models")
+    assert models(page) == ["org/llama-2-13b", "org/qwen-1.5b"]
+    page.get_by_label("prior sets count half").check()
+    expect(page).to_have_url(re.compile("prior=1"))
+
+    page.locator("#leaderboard .copy-link").click()
+    expect(page.locator("#leaderboard .copy-link")).to_have_text("Copied")
+    link = page.evaluate("navigator.clipboard.readText()")
+    with watched_page(browser) as other:
+        open_app(other, link)
+        expect(count(other)).to_have_text(f"2 of {N} models")
+        expect(search(other)).to_have_value("qwen")
+        expect(other.get_by_label("prior sets count half")).to_be_checked()
+        for seen in ("#board thead th", "#board tbody tr"):
+            assert other.locator(seen).all_inner_texts() == page.locator(seen).all_inner_texts()
+
+    page.locator("#leaderboard").get_by_role("button", name="Reset", exact=True).click()
+    expect(count(page)).to_have_text(f"{N} of {N} models")
+    expect(search(page)).to_have_value("")
+    expect(page.get_by_label("prior sets count half")).not_to_be_checked()
+    assert models(page)[0] == "org/llama-2-13b"
+
+
+def test_hostile_names_and_searches_do_nothing_and_rows_become_a_file(
+    board_app: str, page: Page
+) -> None:
+    open_app(page, board_app)
+    names = page.locator("#board tbody th.model bdi")
+    assert set(HOSTILE) <= set(names.evaluate_all("all => all.map((each) => each.textContent)"))
+    page.get_by_role("button", name=f"Pin {HOSTILE[0]} on top", exact=True).click()
+    expect(names.first).to_have_text(HOSTILE[0])
+    rows(page).first.locator("td.score button").click()
+    expect(page.locator("#behind caption")).to_contain_text(HOSTILE[0])
+    expect(page.locator("#behind")).to_contain_text("donotanswer")
+    assert not page.locator("#board, #behind").locator("script, img").count()
+
+    search(page).fill("gemma")
+    expect(rows(page)).to_have_count(3)
+    search(page).fill("gemma(")
+    expect(page.locator(".toast-body")).to_contain_text("'gemma(' is no regular expression")
+    expect(rows(page)).to_have_count(3)
+
+    page.get_by_role("button", name="CSV", exact=True).locator("visible=true").click()
+    with page.expect_download() as download:
+        page.locator("#board-file a").first.click()
+    with download.value.path().open(encoding="utf-8-sig", newline="") as file:
+        assert [row["model"] for row in csv.DictReader(file)] == models(page)
+
+
+@pytest.mark.parametrize("width", [1500, 390])
+def test_axe_finds_nothing_and_models_stay_in_view(
+    browser: Browser, board_app: str, width: int
+) -> None:
+    with watched_page(browser, width) as page:
+        open_app(page, f"{board_app}&table=subsets&pin=org/phi&by=-hep-go&digits=2")
+        measure(page)
+        _scrolls_beside_its_models(page)
+        page.locator("#board td.score button").first.click()
+        expect(page.locator("#behind caption")).to_be_attached()
+        page.get_by_text("Models, columns and rule").click()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        found = []
+        for theme in ("light", "dark"):
+            show(page, theme)
+            page.mouse.move(0, 0)
+            page.wait_for_timeout(250)  # colours change gradually
+            save_picture(page, f"board-{width}-{theme}")
+            found += [f"{theme}: {each}" for each in _violations(page, theme)]
+        assert found == []
+
+
+def _scrolls_beside_its_models(page: Page) -> None:
+    board, model = page.locator("#board .board"), page.locator("#board tbody th.model").first
+    board.evaluate("board => { board.scrollLeft = 400; }")
+    assert board.evaluate("board => board.scrollLeft") == 400
+    around, name = board.bounding_box(), model.bounding_box()
+    assert around is not None and name is not None
+    assert around["x"] <= name["x"] < around["x"] + 5
+    assert name["width"] < around["width"] / 2
+
+
+def _violations(page: Page, theme: str) -> list[str]:
+    """What axe has against the page; themes differ in colours."""
+    only = {"runOnly": ["color-contrast"]} if theme == "dark" else {}
+    options = {"resultTypes": ["violations"], **only}
+    return [
+        f"{rule['id']} at {node['target']}: {node['html'][:200]}"
+        for rule in Axe().run(page, options=options).response["violations"]
+        for node in rule["nodes"]
+    ]
+
+
+def test_the_real_models_are_stopped_measured_and_stay_so(real_board: str, page: Page) -> None:
+    open_app(page, real_board)
+    expect(rows(page)).to_have_count(66)
+    expect(page.locator("#leaderboard")).to_contain_text("66 files")
+    stop = page.locator("#leaderboard").get_by_role("button", name="Stop", exact=True)
+    page.locator("#measure").click()
+    stop.click()
+    expect(stop).to_be_hidden()
+    expect(page.locator("#measure-status")).to_be_empty()
+    expect(page.locator("#leaderboard")).not_to_contain_text("66 files")
+    measure(page)
+    expect(page.locator("#board thead")).to_contain_text("Tie group")
+    page.reload()
+    expect(page.locator("#board td.group")).to_have_count(66)
+    sizes = Counter(groups(page))
+    assert [sizes[str(number)] for number in range(1, 6)] == [1, 3, 1, 3, 2]
+    save_picture(page, "board-real")

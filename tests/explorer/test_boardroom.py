@@ -1,0 +1,243 @@
+"""Boards of a source: bare, then measured; what was read stays, and is not read again."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from explorer.boardroom import KEPT, BoardRoom
+from explorer.boards import Board
+from explorer.boardview import MISSING, RULE_OPTIONS, TIES, BoardView
+from explorer.settings import Settings
+from explorer.stores import open_stores
+from explorer.uncertainty import Measuring
+from scoring.limits import Step
+from tests.explorer.board_data import coin_flips, write_results
+from tests.explorer.test_own_results import run_of
+
+VIEW = BoardView()
+PAIRS = Path("eval-set-scores", "org")
+SHARES = {"org/best": 0.95, "org/alike": 0.95, "org/worst": 0.2}
+REWARDS: dict[str, tuple[float | None, float | None]] = {
+    "hep-go:3": (1.0, 0.0),
+    "donotanswer:2": (0.0, 1.0),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    outcomes = {
+        model: coin_flips(share, seed=at) for at, (model, share) in enumerate(SHARES.items())
+    }
+    return write_results(tmp_path / "results", outcomes)
+
+
+def room_of(folder: Path, *, public: bool = False) -> BoardRoom:
+    """A server that was started just now, with its home beside the folder."""
+    settings = Settings(
+        folder.parent / "home", pairs="demo", results=str(folder), offline=True, public=public
+    )
+    return open_stores(settings).room
+
+
+def measured(room: BoardRoom, view: BoardView = VIEW, own: object = ()) -> list[Step | Measuring]:
+    return list(room.measuring(None, view, own))
+
+
+def groups(board: Board) -> dict[str, int | None]:
+    return {row.model: row.tie_group for row in board.rows}
+
+
+def test_a_board_is_bare_until_it_was_measured(folder: Path) -> None:
+    room = room_of(folder)
+    bare = room.board(None, VIEW)
+    assert room.unread(None, VIEW) == 3
+    assert {row.model for row in bare.rows} == set(SHARES)
+    assert not any(row.by_pairs or row.paired or row.tie_group for row in bare.rows)
+
+    steps = measured(room)
+    assert [step for step in steps if isinstance(step, Step)] == [
+        Step("reading", done, 3) for done in range(4)
+    ]
+    assert isinstance(steps[-1], Measuring) and steps[-1].done == steps[-1].total
+
+    sure = room.board(None, VIEW)
+    assert room.unread(None, VIEW) == 0
+    assert groups(sure) == {"org/best": 1, "org/alike": 1, "org/worst": 2}
+    assert all(row.by_pairs and row.paired and row.best_rank for row in sure.rows)
+    for before in bare.rows:
+        after = sure.find(before.model)
+        assert after is not None and after.score == pytest.approx(before.score)
+
+
+def test_another_server_on_the_same_home_neither_reads_nor_measures(folder: Path) -> None:
+    first = room_of(folder)
+    measured(first)
+    second = room_of(folder)
+    assert second.unread(None, VIEW) == 0
+    assert second.board(None, VIEW) == first.board(None, VIEW)
+    assert measured(second) == []
+
+
+def test_where_nothing_is_new_measuring_again_leaves_the_boards_as_they_are(folder: Path) -> None:
+    room = room_of(folder)
+    measured(room)
+    board = room.board(None, VIEW)
+    assert measured(room) == []
+    assert room.board(None, VIEW) is board
+
+
+def test_a_file_that_comes_later_is_read_alone(folder: Path) -> None:
+    room = room_of(folder)
+    measured(room)
+    late = write_results(folder.parent / "late", {"org/late": coin_flips(0.5)})
+    shutil.move(late / PAIRS / "0000.json", folder / PAIRS / "late.json")
+    assert room.unread(None, VIEW) == 1
+    assert measured(room)[0] == Step("reading", 3, 4)
+    assert groups(room.board(None, VIEW)).keys() == {*SHARES, "org/late"}
+
+
+def test_a_stop_keeps_what_was_read(folder: Path) -> None:
+    room = room_of(folder)
+    assert not any(row.by_pairs for row in room.board(None, VIEW).rows)
+    steps = room.measuring(None, VIEW)
+    assert [next(steps), next(steps)] == [Step("reading", 0, 3), Step("reading", 1, 3)]
+    steps.close()
+    for again in (room, room_of(folder)):
+        assert again.unread(None, VIEW) == 2
+        by_pairs = [row.model for row in again.board(None, VIEW).rows if row.by_pairs]
+        assert by_pairs == ["org/best"]
+    assert measured(room)[0] == Step("reading", 1, 3)
+    assert all(row.by_pairs for row in room.board(None, VIEW).rows)
+
+
+def test_what_was_seen_during_a_reading_is_not_shown_after_it(folder: Path) -> None:
+    room = room_of(folder)
+    reading = room.measuring(None, VIEW)
+    assert next(reading) == Step("reading", 0, 3)
+    room.board(None, VIEW)  # somebody else looks meanwhile
+    list(reading)
+    assert all(row.tie_group for row in room.board(None, VIEW).rows)
+
+
+def test_a_folder_that_vanishes_leaves_its_accuracies(folder: Path) -> None:
+    room = room_of(folder)
+    shutil.rmtree(folder)
+    assert measured(room) == []
+    board = room.board(None, VIEW)
+    assert len(board.rows) == 3 and not any(row.by_pairs for row in board.rows)
+
+
+def test_a_folder_that_vanishes_while_it_is_read_is_no_error(folder: Path) -> None:
+    room = room_of(folder)
+    reading = room.measuring(None, VIEW)
+    next(reading)
+    next(reading)
+    shutil.rmtree(folder)
+    assert list(reading)
+    assert len(room.board(None, VIEW).rows) == 3
+
+
+def test_a_broken_file_is_not_unread_for_ever(folder: Path) -> None:
+    (folder / PAIRS / "0001.json").write_text("{")
+    room = room_of(folder)
+    measured(room)
+    assert room.unread(None, VIEW) == 0
+    assert {row.model: row.by_pairs for row in room.board(None, VIEW).rows} == {
+        "org/best": True, "org/alike": False, "org/worst": True,
+    }  # fmt: skip
+
+
+def test_ties_and_missing_results_have_boards_of_their_own(folder: Path) -> None:
+    room = room_of(folder)
+    measured(room)
+    half = BoardView(ties="half", missing="loss")
+    board = room.board(None, half)
+    assert (board.options.ties, board.options.missing) == ("half", "loss")
+    assert set(groups(board).values()) == {None}  # that was not measured
+    measured(room, half)
+    assert None not in groups(room.board(None, half)).values()
+
+
+def test_prior_sets_have_no_outcomes_to_read(folder: Path) -> None:
+    room, prior = room_of(folder), BoardView(table="prior")
+    assert room.unread(None, prior) == 0
+    assert measured(room, prior) == []
+    assert room.board(None, prior).rows == ()
+
+
+def test_the_second_benchmark_may_have_no_models(folder: Path) -> None:
+    room = room_of(folder)
+    measured(room, BoardView("v2"))
+    assert room.board(None, BoardView("v2")).rows == ()
+
+
+def test_only_the_last_boards_stay_in_memory(folder: Path) -> None:
+    room = room_of(folder)
+    measured(room)
+    views = [
+        BoardView(rule=rule, prior_sets=prior_sets, ties=ties, missing=missing)
+        for rule, prior_sets in (("official", True), *((rule, False) for rule in RULE_OPTIONS))
+        for ties in TIES
+        for missing in MISSING
+    ]
+    boards = [room.board(None, view) for view in views]
+    assert len(room._kept) == KEPT == len(views)  # beside each a matrix, or what was measured
+    assert room.board(None, views[-1]) is boards[-1]
+    again = room.board(None, views[0])
+    assert again is not boards[0] and again == boards[0]
+
+
+# Own runs.
+
+
+def own_rows(board: Board) -> list[str]:
+    return [row.model for row in board.rows if row.own]
+
+
+def test_own_runs_stand_beside_published_models(folder: Path) -> None:
+    room = room_of(folder)
+    measured(room)
+    assert own_rows(room.board(None, VIEW)) == []
+    run_of(folder.parent / "home" / "runs", REWARDS)
+    board = room.board(None, VIEW)
+    [mine] = own_rows(board)
+    assert mine.startswith("org/<b>mine</b> (your run of ")
+    assert len(board.rows) == 4
+    assert own_rows(room.board(None, BoardView(own=False))) == []
+    assert own_rows(room.board(None, BoardView("v2"))) == []
+
+
+def test_own_runs_are_shown_before_anything_was_read(folder: Path) -> None:
+    room = room_of(folder)
+    run_of(folder.parent / "home" / "runs", REWARDS)
+    board = room.board(None, VIEW)
+    assert len(own_rows(board)) == 1 and len(board.rows) == 4
+
+
+@pytest.mark.parametrize("own", [(), None, "id", 5, ["another"], {"a": 1}, [["nested"]]])
+def test_on_a_public_server_a_run_is_its_owners_alone(folder: Path, own: object) -> None:
+    room = room_of(folder, public=True)
+    run = run_of(folder.parent / "home" / "runs", REWARDS)
+    assert own_rows(room.board(None, VIEW, own)) == []
+    assert len(own_rows(room.board(None, VIEW, [run.id]))) == 1
+
+
+# The real models.
+
+
+def test_a_handful_of_real_files(shared_data: Path, tmp_path: Path) -> None:
+    real = shared_data / "reward-bench-results"
+    for path in sorted((real / "eval-set").glob("*/*.json"))[::13]:
+        for kind in ("eval-set", "eval-set-scores"):
+            to = tmp_path / "results" / kind / path.parent.name
+            to.mkdir(parents=True, exist_ok=True)
+            shutil.copy(real / kind / path.parent.name / path.name, to)
+    room = room_of(tmp_path / "results")
+    measured(room)
+    board = room.board(None, VIEW)
+    assert len(board.rows) == 6 and board.remarks == ()
+    assert all(row.paired and row.tie_group for row in board.rows)
+    again = room_of(tmp_path / "results")
+    assert measured(again) == []
+    assert again.board(None, VIEW) == board

@@ -1,0 +1,90 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from explorer.hardest import failed_by_most, telling
+from scoring.benchmark import section_of
+from scoring.errors import KnownError
+from tests.explorer.real_outcomes import read_real_outcomes
+
+
+def drawn(seed: int) -> Any:
+    """Twenty models on 300 pairs, with halves and missing outcomes."""
+    generator = np.random.default_rng(seed)
+    wins = generator.random((20, 300)) < generator.random(300)
+    outcomes = np.where(generator.random(wins.shape) < 0.1, 0.5, wins.astype(float))
+    return np.where(generator.random(wins.shape) < 0.5, np.nan, outcomes)
+
+
+@pytest.mark.parametrize("share", [0, 0.5, 0.8, 0.99])
+def test_hard_pairs_are_those_that_counting_finds(share: float) -> None:
+    outcomes = drawn(1)
+    expected = []
+    for row, of_pair in enumerate(outcomes.T):
+        known = [each for each in of_pair if not np.isnan(each)]
+        failed = sum(each != 1 for each in known)
+        if len(known) >= 8 and failed / len(known) > share:
+            expected.append((-failed / len(known), -failed, row))
+    found = failed_by_most(outcomes, share, least_models=8)
+    assert found.rows.tolist() == [row for *_, row in sorted(expected)]
+    assert found.share == pytest.approx([-each for each, *_ in sorted(expected)])
+    assert (found.failed <= found.known).all()
+    assert found.known.min() >= 8
+
+
+def test_more_than_the_share_must_fail() -> None:
+    outcomes = np.array([[1.0, 0.0, 0.0]] * 2 + [[0.0, 0.0, 0.0]] * 8)
+    outcomes[2, 1] = 1.0
+    assert failed_by_most(outcomes, 0.8).rows.tolist() == [2, 1]
+    assert failed_by_most(outcomes, 0.8, least_models=11).rows.tolist() == []
+
+
+@pytest.mark.parametrize("share", [1, -0.1, float("nan"), "0.5", None, True])
+def test_a_share_is_a_number_below_1(share: Any) -> None:
+    with pytest.raises(KnownError, match="share"):
+        failed_by_most(drawn(2), share)
+
+
+def test_pairs_that_tell_and_those_that_mislead() -> None:
+    generator = np.random.default_rng(3)
+    skill = np.arange(30)[:, None]
+    outcomes = (skill + generator.normal(0, 8, (30, 50)) > 15).astype(float)
+    outcomes[:, 7] = 1 - (skill[:, 0] > 15)
+    outcomes[:, 9] = skill[:, 0] > 15
+    outcomes[:, 11] = 1.0
+    found = telling(outcomes)
+    assert found.negative.tolist() == [7]
+    assert found.best[0] == 9
+    assert len(found.best) == 48
+    assert np.isnan(found.correlation[11])
+    assert (np.diff(found.correlation[found.best]) <= 0).all()
+    assert telling(outcomes, most=3).best.tolist() == found.best[:3].tolist()
+
+
+def test_a_pair_that_few_models_know_tells_nothing() -> None:
+    outcomes = (np.arange(10)[:, None] >= np.arange(10)).astype(float)
+    outcomes[:4, 5] = np.nan
+    known_by_six = telling(outcomes, least_models=6).correlation
+    assert not np.isnan(known_by_six[5])
+    assert np.isnan(telling(outcomes, least_models=7).correlation[5])
+    assert telling(outcomes, least_models=11).best.tolist() == []
+
+
+def test_without_models_no_pair_is_hard() -> None:
+    nothing = np.zeros((0, 4))
+    assert failed_by_most(nothing, least_models=0).rows.tolist() == []
+    assert telling(nothing, least_models=0).negative.tolist() == []
+
+
+def test_of_real_models_the_hardest_pairs_are_in_chat_hard_and_safety(shared_data: Path) -> None:
+    real = read_real_outcomes(shared_data)
+    found = failed_by_most(real.matrix)
+    failed = (real.matrix == 0).sum(axis=0)
+    assert len(found.rows) == (failed > 0.8 * 66).sum() > 30
+    assert found.failed.tolist() == sorted(failed[failed > 0.8 * 66].tolist(), reverse=True)
+    assert {section_of(real.subsets[row]) for row in found.rows} == {"Chat Hard", "Safety"}
+    misleading = telling(real.matrix, most=10).negative
+    assert len(misleading) == 10
+    assert np.nanmin(telling(real.matrix).correlation) < -0.3

@@ -1,0 +1,264 @@
+"""Rewards token by token, against plain transformers asked anew for each beginning of a text."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from scoring.errors import KnownError
+from scoring.families import WarmScorer
+from scoring.families.baseline import Baseline
+from scoring.families.classifier import Classifier
+from scoring.forward import NOISE
+from scoring.scorer import Scorer
+from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings
+from scoring.token_rewards import SideRewards, TokenRewards, largest_jumps, token_rewards
+from tests.conftest import DEMO_MODEL
+from tests.scoring.test_classifier import (
+    CPU,
+    DOUBLED,
+    PACKED,
+    PAIRS,
+    bert,
+    gemma2,
+    gemma3,
+    gpt2,
+    llama,
+    mistral,
+    opened,
+    plain,
+    save,
+    tokenizer,
+)
+from tests.scoring.test_forward import bloom
+
+MIXED = Pair(
+    *("s:mixed", "s", "Translate: water 🤔", "Das ist 青い水 🤔🤔, naïve.\n\n", "青い水 is über 🤔")
+)
+TOLD = [pair for pair in PAIRS if pair.chosen and pair.rejected]
+SMALL_PAIR = Pair("s:1", "s", "w5 w6 w9", "w7 w8 w4", "w7 w12 w13 w14")
+
+
+def sequences(scorer: Scorer, pair: Pair) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    (prepared,) = scorer.prepare([pair])
+    return prepared.chosen, prepared.rejected
+
+
+def asked_anew(model: Any, ids: Sequence[int], lengths: Sequence[int]) -> list[float]:
+    """The reward of each beginning of a text, alone, as upstream's script has them."""
+    with torch.inference_mode():
+        return [model(input_ids=torch.tensor([ids[:n]])).logits.item() for n in lengths]
+
+
+def assert_close(got: Sequence[float], expected: Sequence[float], noise: float) -> None:
+    assert len(got) == len(expected) > 0
+    for one, other in zip(got, expected, strict=True):
+        assert abs(one - other) <= noise * max(1, abs(other))
+
+
+def assert_as_prefixes(
+    told: TokenRewards, scorer: Scorer, model: Any, n_places: int = 10**6
+) -> None:
+    """At so many places of each side, its last among them, and before its first token."""
+    for side, ids in zip((told.chosen, told.rejected), sequences(scorer, told.pair), strict=True):
+        assert side.before is not None
+        first = len(ids) - len(side.tokens)
+        places = [*range(-1, len(side.tokens) - 1, -(-len(side.tokens) // n_places)), -1]
+        lengths = [first + 1 + place for place in places[:-1]] + [len(ids)]
+        got = [side.rewards[place] if place >= 0 else side.before for place in places[:-1]]
+        assert_close([*got, side.reward], asked_anew(model, ids, lengths), 1e-5)
+
+
+def assert_last_is_the_runs(told: TokenRewards, scorer: Scorer, noise: float = 1e-6) -> None:
+    (rewards,) = scorer.rewards(scorer.prepare([told.pair]))
+    assert_close([told.chosen.reward, told.rejected.reward], rewards, noise)
+
+
+def text_of(side: SideRewards) -> str:
+    return "".join(token.piece for token in side.tokens)
+
+
+def test_the_demo_models_rewards_are_those_of_each_beginning(
+    demo_scorer: Scorer, demo_pairs: list[Pair]
+) -> None:
+    model = plain(DEMO_MODEL)
+    for pair in [MIXED, *sorted(demo_pairs, key=lambda each: len(each.chosen))[10::40]]:
+        told = token_rewards(demo_scorer, pair)
+        assert_as_prefixes(told, demo_scorer, model, n_places=6)
+        assert_last_is_the_runs(told, demo_scorer)
+        assert max(abs(jump.change) for jump in largest_jumps(told.chosen)) > 0.5
+
+
+@pytest.mark.parametrize("config", [llama, mistral, gemma3, gpt2, gemma2, bloom])
+def test_small_models_rewards_are_those_of_each_beginning(
+    config: Callable[[], Any], tmp_path: Path
+) -> None:
+    """Packed and padded, with windows and without, at every place of every kind of pair."""
+    folder = save(tmp_path, config())
+    scorer, model = opened(folder), plain(folder)
+    assert (scorer.traits.path == PACKED) == (config not in (gemma2, bloom))
+    for pair in TOLD[::3] if config is bloom else TOLD:
+        told = token_rewards(scorer, pair)
+        assert_as_prefixes(told, scorer, model, n_places=12)
+        assert_last_is_the_runs(told, scorer)
+
+
+def test_pieces_are_the_text_and_say_what_is_the_response(demo_scorer: Scorer) -> None:
+    told = token_rewards(demo_scorer, MIXED)
+    for side, response in ((told.chosen, MIXED.chosen), (told.rejected, MIXED.rejected)):
+        start = side.text.index(response)
+        assert side.response == (start, start + len(response))
+        assert text_of(side) == f"{response}<|im_end|>" == side.text[start:]
+        assert [token.in_response for token in side.tokens] == [
+            *([True] * (len(side.tokens) - 1)),
+            False,
+        ]
+        assert all(token.piece == side.text[token.start : token.end] for token in side.tokens)
+        pieces = [token.piece for token in side.tokens]
+        emoji = pieces.index("🤔")
+        assert pieces[emoji - 3 : emoji] == ["", "", ""]
+        assert "青" in pieces
+
+
+def test_it_says_what_the_numbers_rest_on(demo_scorer: Scorer) -> None:
+    told = token_rewards(demo_scorer, MIXED)
+    assert (told.pair, told.model, told.traits) == (MIXED, demo_scorer.spec, demo_scorer.traits)
+    assert (told.traits.dtype, told.traits.max_length) == ("float32", 4096)
+    assert told.truncation_side == "left"
+    assert not told.chosen.truncated
+
+
+def test_the_warm_scorer_serves(demo_scorer: Scorer) -> None:
+    warm = WarmScorer().get(demo_scorer.spec, CPU)
+    assert token_rewards(warm, MIXED) == token_rewards(demo_scorer, MIXED)
+
+
+def test_of_a_text_cut_on_the_left_the_end_is_told() -> None:
+    scorer = opened(DEMO_MODEL, replace(CPU, max_length=8))
+    told = token_rewards(scorer, MIXED)
+    chosen, _ = sequences(scorer, MIXED)
+    assert (len(chosen), len(told.chosen.tokens)) == (8, 8)
+    assert (told.chosen.before, told.chosen.truncated) == (None, True)
+    assert told.chosen.text.endswith(text_of(told.chosen))
+    assert_close(told.chosen.rewards, asked_anew(plain(DEMO_MODEL), chosen, range(1, 9)), 1e-5)
+    assert_last_is_the_runs(told, scorer)
+    assert len(largest_jumps(told.chosen, 99)) == 7
+
+
+def test_of_a_text_cut_on_the_right_the_beginning_is_told() -> None:
+    scorer = opened(DEMO_MODEL, replace(CPU, max_length=40, truncation_side="right"))
+    long = replace(MIXED, chosen=MIXED.chosen * 5)
+    told = token_rewards(scorer, long)
+    assert (told.chosen.truncated, told.rejected.truncated) == (True, False)
+    assert told.truncation_side == "right"
+    assert long.chosen.startswith(text_of(told.chosen))
+    assert all(token.in_response for token in told.chosen.tokens)
+    assert_as_prefixes(told, scorer, plain(DEMO_MODEL))
+    assert_last_is_the_runs(told, scorer)
+
+
+@pytest.mark.parametrize("max_length", [None, 12, 8, 7])
+def test_run_rms_tokens_end_where_it_reads(max_length: int | None, tmp_path: Path) -> None:
+    """A masked BOS before the text, or one put before what is left of it; EOS is padding."""
+    from tokenizers import processors
+
+    made = tokenizer(DOUBLED, pad=None)
+    made.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A", special_tokens=[("<s>", 2)]
+    )
+    settings = replace(CPU, upstream_compatible=True, max_length=max_length)
+    scorer = opened(save(tmp_path, gpt2(), made), settings)
+    long = replace(SMALL_PAIR, rejected="w7 w12 w13 w14 w15 w16 w17")
+    told = token_rewards(scorer, long)
+    assert text_of(told.chosen).split() == long.chosen.split()
+    said = long.rejected.split()
+    kept = said if max_length is None else said[-(max_length - 2) :]
+    assert text_of(told.rejected).split() == kept
+    assert told.rejected.truncated == (max_length is not None)
+    assert_last_is_the_runs(told, scorer)
+
+
+def test_half_precision_is_within_its_noise() -> None:
+    scorer = opened(DEMO_MODEL, RunSettings(device="cpu", dtype="bfloat16"))
+    told = token_rewards(scorer, MIXED)
+    assert told.traits.dtype == "bfloat16"
+    assert_last_is_the_runs(told, scorer, NOISE[torch.bfloat16])
+    whole = token_rewards(opened(DEMO_MODEL), MIXED)
+    assert_close(told.chosen.rewards, whole.chosen.rewards, 0.2)
+
+
+def test_weighted_labels_are_one_reward(tmp_path: Path) -> None:
+    scorer = opened(save(tmp_path, llama(num_labels=3)), reading=(1.0, -0.5, 0.25))
+    told = token_rewards(scorer, SMALL_PAIR)
+    assert_last_is_the_runs(told, scorer)
+    assert len(told.chosen.tokens) == 4
+
+
+def test_what_sides_share_is_equal_to_the_last_bit(demo_scorer: Scorer) -> None:
+    for n in range(1, 9):
+        told = "one 水 two, " * n
+        same = token_rewards(demo_scorer, Pair("s:1", "s", "p", told, told))
+        assert same.chosen == same.rejected
+    longer = token_rewards(demo_scorer, replace(MIXED, rejected=MIXED.chosen + "No."))
+    n = len(longer.chosen.tokens) - 2
+    assert longer.chosen.before == longer.rejected.before
+    assert longer.chosen.rewards[:n] == longer.rejected.rewards[:n]
+    assert longer.chosen.reward != longer.rejected.reward
+
+
+def test_each_token_is_computed_once(demo_scorer: Scorer) -> None:
+    """Beside the few that prove the model causal."""
+    assert isinstance(demo_scorer, Classifier)
+    entered: list[int] = []
+    model = demo_scorer._local.loaded.model
+    hook = model.get_input_embeddings().register_forward_hook(
+        lambda _, inputs, __: entered.append(inputs[0].numel())
+    )
+    try:
+        token_rewards(demo_scorer, MIXED)
+    finally:
+        hook.remove()
+    (prepared,) = demo_scorer.prepare([MIXED])
+    assert entered == [32 + 16, prepared.cost]
+    assert prepared.cost < len(prepared.chosen) + len(prepared.rejected)
+
+
+@pytest.mark.parametrize("family", BASELINES)
+def test_families_without_token_rewards_are_named(family: Any) -> None:
+    scorer = Baseline(ModelSpec(f"baseline/{family}", "", "", family), RunSettings())
+    with pytest.raises(KnownError, match=f"is of family {family}, which has no reward after each"):
+        token_rewards(scorer, MIXED)
+
+
+def test_encoders_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(KnownError, match="one reward for a whole text, and none after each token"):
+        token_rewards(opened(save(tmp_path, bert())), SMALL_PAIR)
+
+
+def test_a_decoder_that_sees_what_follows_is_found_out(tmp_path: Path) -> None:
+    config = gemma3()
+    config.use_bidirectional_attention = True
+    config.layer_types = ["full_attention"] * 3
+    scorer = opened(save(tmp_path, config))
+    with pytest.raises(KnownError, match="sees the whole text at each token"):
+        token_rewards(scorer, SMALL_PAIR)
+
+
+def test_an_empty_response_is_refused(demo_scorer: Scorer) -> None:
+    with pytest.raises(KnownError, match="The rejected response is empty"):
+        token_rewards(demo_scorer, replace(MIXED, rejected=""))
+
+
+def test_lack_of_memory_is_told_in_a_sentence(tmp_path: Path) -> None:
+    scorer = opened(save(tmp_path, llama()))
+    assert isinstance(scorer, Classifier)
+
+    def fill(_: Any, __: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    scorer._local.loaded.model.model.register_forward_pre_hook(fill)
+    with pytest.raises(KnownError, match="The pair s:1, 11 tokens, does not fit in memory"):
+        token_rewards(scorer, SMALL_PAIR)

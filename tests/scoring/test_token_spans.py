@@ -1,0 +1,199 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import AutoTokenizer, ByT5Tokenizer, PreTrainedTokenizerFast
+
+from scoring.errors import KnownError
+from scoring.formatting import Formatter
+from scoring.formatting import Tokenizer as AnyTokenizer
+from scoring.spec import Pair, RunSettings
+from scoring.token_spans import Placed, locate_tokens, piece_ends, placed_sides, response_span
+from tests.conftest import DEMO_MODEL
+from tests.scoring.test_formatting import WITH_BOS, words_tokenizer
+
+MIXED = "Red, 青い水 🤔🤔 über…\n\n  naïve\tend "
+TRIMMED = WITH_BOS.replace("message['content']", "message['content'] | trim")
+
+
+@pytest.fixture(scope="module")
+def demo() -> AnyTokenizer:
+    return AutoTokenizer.from_pretrained(DEMO_MODEL)
+
+
+def pieces(tokenizer: AnyTokenizer, text: str) -> list[str]:
+    located = locate_tokens(tokenizer, text, special=False)
+    assert located.ids == tuple(tokenizer(text, add_special_tokens=False).input_ids)
+    return [text[slice(*located.span(place))] for place in range(len(located.ids))]
+
+
+def sides(pair: Pair, tokenizer: AnyTokenizer, **settings: object) -> tuple[Placed, Placed]:
+    used = Formatter(tokenizer, 10_000, RunSettings(**settings))  # type: ignore[arg-type]
+    return placed_sides(used, used.prepare([pair])[0])
+
+
+def response_of(side: Placed) -> str:
+    own = [span for span, own in zip(side.spans, side.in_response, strict=True) if own]
+    return "".join(side.text[start:end] for start, end in own)
+
+
+def test_a_character_goes_with_the_last_token_of_its_bytes(demo: AnyTokenizer) -> None:
+    assert pieces(demo, "ab 🤔c") == ["ab", " ", "", "", "", "🤔", "c"]
+
+
+@given(text=st.text())
+def test_pieces_join_to_the_text(text: str, demo: AnyTokenizer) -> None:
+    assert "".join(pieces(demo, text)) == text
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1), st.integers(9, 12))
+def test_ends_go_forward_to_the_end_whatever_the_offsets(
+    offsets: list[tuple[int, int]], length: int
+) -> None:
+    ends = piece_ends(offsets, length)
+    assert list(ends) == sorted(ends)
+    assert (len(ends), ends[-1]) == (len(offsets), length)
+
+
+def test_spaces_that_offsets_leave_out_go_with_the_token_after_them() -> None:
+    words = Tokenizer(models.WordLevel({"<unk>": 0, "a": 1}, "<unk>"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>")
+    assert pieces(tokenizer, " a  b a ") == [" a", "  b", " a "]
+
+
+def test_offsets_without_their_spaces_come_to_the_same(demo: AnyTokenizer) -> None:
+    """As Llama 3's post-processor trims them."""
+    trimmed = AutoTokenizer.from_pretrained(DEMO_MODEL)
+    trimmed.backend_tokenizer.post_processor = processors.ByteLevel(trim_offsets=True)
+    told = trimmed(MIXED, return_offsets_mapping=True).offset_mapping
+    assert told != demo(MIXED, return_offsets_mapping=True).offset_mapping
+    assert pieces(trimmed, MIXED) == pieces(demo, MIXED)
+
+
+def test_special_tokens_around_a_text_have_no_piece() -> None:
+    tokenizer = words_tokenizer(None, bos_token="<s>", eos_token="</s>")
+    located = locate_tokens(tokenizer, "one two", special=True)
+    assert [located.span(place) for place in range(3)] == [(0, 0), (0, 3), (3, 7)]
+
+
+def test_a_tokenizer_without_offsets_is_located_by_decoding() -> None:
+    """Each of its tokens is a byte."""
+    tokenizer = ByT5Tokenizer()
+    assert not tokenizer.is_fast
+    assert pieces(tokenizer, "a é🤔b</s>c") == [
+        "a",
+        " ",
+        "",
+        "é",
+        "",
+        "",
+        "",
+        "🤔",
+        "b",
+        "</s>",
+        "c",
+    ]
+    assert "".join(pieces(tokenizer, MIXED)) == MIXED
+    assert pieces(tokenizer, "") == []
+
+
+class Lossy(ByT5Tokenizer):  # type: ignore[misc]
+    """Its tokens forget what is upper case."""
+
+    def convert_tokens_to_string(self, tokens: list[str]) -> str:
+        return str(super().convert_tokens_to_string(tokens)).lower()
+
+
+def test_a_tokenizer_that_decodes_to_another_text_is_told() -> None:
+    with pytest.raises(KnownError, match="does not say where in a text its tokens stand"):
+        locate_tokens(Lossy(), "A text in capitals: SO MUCH", special=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "marked", "span"),
+    [
+        ("<u>end<a>end<end>", "<u>end<a>*<end>", (9, 12)),  # the same words all around
+        ("<a><<end>", "<a>*<end>", (3, 4)),
+        ("<a>aaa", "<a>*", (3, 6)),
+        ("<a><end>", "<a>*<end>", (3, 3)),
+        ("<a>think<end>", "<a>no thoughts*<end>", (3, 8)),  # a template that looks at the response
+        ("<a>words", "<a>", (3, 8)),  # or that leaves it out
+    ],
+)
+def test_a_response_is_what_the_template_does_not_write(
+    text: str, marked: str, span: tuple[int, int]
+) -> None:
+    assert response_span(text, marked, "*") == span
+
+
+def test_both_sides_are_placed(demo: AnyTokenizer) -> None:
+    pair = Pair("s:1", "s", "end", MIXED, "im_end")
+    chosen, rejected = sides(pair, demo)
+    assert (response_of(chosen), response_of(rejected)) == (MIXED, "im_end")
+    assert chosen.text[: chosen.spans[chosen.opening][0]].endswith("<|im_start|>assistant\n")
+    for side in (chosen, rejected):
+        assert side.text[slice(*side.spans[-1])] == "<|im_end|>"
+        assert (side.in_response[-1], side.truncated) == (False, False)
+        assert (side.first, side.tail) == (side.opening - 1, len(side.spans) - side.opening + 1)
+
+
+def test_a_response_may_begin_with_a_piece_of_a_character(demo: AnyTokenizer) -> None:
+    chosen, _ = sides(Pair("s:1", "s", "one", "🤔", "two"), demo)
+    assert chosen.in_response[-5:] == [True, True, True, True, False]
+    assert chosen.opening == len(chosen.spans) - 5
+    assert chosen.text[slice(*chosen.spans[chosen.first])] == "\n"
+
+
+def test_a_response_is_placed_as_its_template_trims_it(demo: AnyTokenizer) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(DEMO_MODEL)
+    tokenizer.chat_template = TRIMMED
+    chosen, _ = sides(Pair("s:1", "s", "one", " two \n", "three"), tokenizer)
+    assert chosen.text[slice(*chosen.response)] == "two"
+
+
+@pytest.mark.parametrize(("chosen", "rejected"), [("", "two"), ("two", "")])
+def test_an_empty_response_is_refused(chosen: str, rejected: str, demo: AnyTokenizer) -> None:
+    named = "rejected" if chosen else "chosen"
+    with pytest.raises(KnownError, match=f"The {named} response is empty"):
+        sides(Pair("s:1", "s", "one", chosen, rejected), demo)
+
+
+def test_a_response_without_a_token_of_its_own_is_refused() -> None:
+    tokenizer = words_tokenizer(TRIMMED, bos_token="<s>", eos_token="</s>")
+    with pytest.raises(KnownError, match="The chosen response is empty"):
+        sides(Pair("s:1", "s", "one", " \n ", "two"), tokenizer)
+
+
+def test_truncation_keeps_the_places(demo: AnyTokenizer) -> None:
+    pair = Pair("s:1", "s", "one", MIXED, "two")
+    whole, _ = sides(pair, demo)
+    n = len(whole.spans)
+    left, _ = sides(pair, demo, max_length=9)
+    assert (left.spans, left.truncated, left.first) == (whole.spans[n - 9 :], True, 0)
+    right, _ = sides(pair, demo, max_length=n - 9, truncation_side="right")
+    assert (right.spans, right.truncated) == (whole.spans[: n - 9], True)
+    assert (right.opening, all(right.in_response[right.opening :])) == (whole.opening, True)
+
+
+def test_a_response_that_is_cut_off_is_refused_with_the_limit(demo: AnyTokenizer) -> None:
+    pair = Pair("s:1", "s", "one " * 50, "two", "three")
+    n = len(sides(pair, demo)[0].spans)
+    with pytest.raises(
+        KnownError,
+        match=f"chosen response is cut off: the conversation has {n} tokens, of which "
+        "the first 20 are scored",
+    ):
+        sides(pair, demo, max_length=20, truncation_side="right")
+
+
+@pytest.mark.parametrize("more", [0, 9])
+def test_other_tokens_than_the_models_are_not_placed(more: int, demo: AnyTokenizer) -> None:
+    """As of a tokenizer that treats a conversation otherwise than its text."""
+    used = Formatter(demo, 100, RunSettings())
+    (prepared,) = used.prepare([Pair("s:1", "s", "one", "two", "three")])
+    tampered = (*prepared.chosen[:-1], 5, *range(more))
+    with pytest.raises(KnownError, match="does not say where in a text its tokens stand"):
+        placed_sides(used, replace(prepared, chosen=tampered))

@@ -1,0 +1,101 @@
+"""What a leaderboard is made of: one choice of each kind is pressed, and all words stay text."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from explorer.boards import build_board
+from explorer.boardview import BENCHMARKS, DIGITS, MISSING, RULE_OPTIONS, TABLES, TIES, BoardView
+from explorer.ui.boardcontrols import controls_html, counts_html, rule_html, search_html
+from tests.explorer.board_data import results_of
+from tests.ui.boards import HOSTILE, hostile_board, reading, sent
+from tests.ui.html_reading import HtmlReading
+
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "benchmark": BENCHMARKS,
+    "table": TABLES,
+    "rule": RULE_OPTIONS,
+    "ties": TIES,
+    "missing": MISSING,
+    "digits": DIGITS,
+}
+
+
+def controls(view: BoardView) -> HtmlReading:
+    return reading(controls_html(hostile_board(view), view, ""))
+
+
+def pressed(view: BoardView, act: str) -> list[object]:
+    """The values of a choice that are pressed."""
+    seen = controls(view)
+    choices = [name for name in seen.attributes["button", "data-act"] if name != "reset"]
+    values = [each["value"] for name in dict.fromkeys(choices) for each in sent(seen, name)]
+    on = seen.attributes["button", "aria-pressed"]
+    every = zip(choices, values, on, strict=True)
+    return [value for name, value, state in every if name == act and state == "true"]
+
+
+def boxes(view: BoardView, facet: str) -> dict[str, bool]:
+    """Name -> whether it is ticked."""
+    html = controls_html(hostile_board(view), view, "").split("<fieldset")
+    part = next(each for each in html if f"&quot;{facet}&quot;" in each)
+    inputs = [each.split(">")[0] for each in part.split("<input")[1:]]
+    return {each.split('value="')[1].split('"')[0]: "checked=" in each for each in inputs}
+
+
+@pytest.mark.parametrize(
+    ("act", "value"), [(act, value) for act, values in CHOICES.items() for value in values]
+)
+def test_what_is_chosen_is_pressed_and_nothing_else(act: str, value: Any) -> None:
+    view = replace(BoardView(), **{act: value})
+    assert pressed(view, act) == [value]
+    for other in CHOICES.keys() - {act}:
+        wanted = [getattr(view, other)]
+        assert pressed(view, other) == ([] if (value, other) == ("v2", "table") else wanted)
+
+
+def test_boxes_are_ticked_as_the_view_says() -> None:
+    for view in (BoardView(), BoardView(prior_sets=True, own=False)):
+        html = controls_html(hostile_board(), view, "")
+        for act, on in (("prior_sets", view.prior_sets), ("own", view.own)):
+            (box,) = [each for each in html.split("<input") if f'data-act="{act}"' in each]
+            assert ("checked=" in box.split(">")[0]) is on
+    assert "prior_sets" not in controls_html(hostile_board(), BoardView("v2"), "")
+
+
+def test_columns_that_are_hidden_are_not_ticked() -> None:
+    view = BoardView(hidden=("size", "Safety"))
+    assert [name for name, on in boxes(view, "columns").items() if not on] == ["size", "Safety"]
+    assert "model" not in boxes(view, "columns")
+    assert "hep-go" in boxes(BoardView(table="subsets"), "columns")
+
+
+def test_kinds_of_models_are_those_on_the_board_and_those_that_are_picked() -> None:
+    assert boxes(BoardView(), "types") == {"DPO": False}
+    picked = BoardView(types=("Generative",))
+    assert boxes(picked, "types") == {"DPO": False, "Generative": True}
+
+
+def test_the_search_is_named() -> None:
+    seen = reading(search_html())
+    assert seen.attributes["input", "data-param"] == ["models"]
+    assert seen.attributes["input", "aria-label"] != [""]
+
+
+def test_what_a_link_said_wrongly_is_told_as_text() -> None:
+    board = hostile_board()
+    seen = reading(counts_html(board, board.rows[:2], HOSTILE, 1234))
+    assert seen.of_class["count"] == [f"2 of {len(HOSTILE)} models"]
+    notes = seen.of_class["note"]
+    assert all(name in note for name, note in zip(HOSTILE, notes, strict=False))
+    assert "1,234 files" in notes[-1] and len(notes) == len(HOSTILE) + 1
+
+
+def test_the_rule_is_told_with_remarks_as_text_and_what_intervals_mean() -> None:
+    board = replace(build_board(results_of({"a": 0.5}), "paper"), remarks=HOSTILE)
+    seen = reading(rule_html(board, sure=False))
+    assert board.rule.title in seen.words and board.rule.formula in seen.words
+    assert all(remark in seen.words for remark in HOSTILE)
+    assert "binomial" in seen.words
+    assert "bootstrap" in reading(rule_html(board, sure=True)).words
