@@ -44,6 +44,14 @@
     send(element.closest(".relayed"), act, sent);
   };
 
+  // A link to another part of this page is followed in place; any other way of opening it is a link's.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-go]");
+    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    send(document.getElementById("go"), "go", { query: link.search });
+  });
+
   const isField = (element) => element.matches("input, select, textarea");
 
   document.addEventListener("click", (event) => {

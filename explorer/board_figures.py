@@ -4,8 +4,7 @@
 for. Names are escaped wherever Plotly would take them for tags.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import log10
@@ -17,6 +16,7 @@ from explorer.board_alike import Alike
 from explorer.board_points import OWN, Point
 from explorer.board_spreads import SubsetSpread
 from explorer.boardview import MODEL_TYPES
+from explorer.figure_names import different_names, plotly_name, short_names
 from explorer.figures import Figure
 from explorer.text import text
 from scoring.interval import Interval
@@ -36,11 +36,6 @@ _SYMBOLS = dict(
 )
 _NAMED_ROWS = 80
 """Models of a heat map up to which each row is named; of more the pointer tells."""
-_LONGEST_NAME = 100
-_LABEL_ENDS = 11, 10
-"""Characters of the beginning and the end of a long name that a short label has: what tells two
-apart is often at the end.
-"""
 _TICKS = [value * 10.0**power for power in range(-3, 4) for value in (1, 2, 5)]
 _BOX = {
     "lowerfence": "low", "q1": "q1", "median": "median", "q3": "q3", "upperfence": "high",
@@ -99,7 +94,7 @@ def alike_figure(found: Alike) -> Figure:
     import plotly.graph_objects as go
 
     n = len(found.models)
-    names = _unique(map(_name, found.models))
+    names = different_names(found.models)
     others = np.abs(found.correlation[~np.eye(n, dtype=bool)])
     reach = float(np.nanmax(others)) if np.isfinite(others).any() else 1.0
     rounded = [
@@ -117,7 +112,7 @@ def alike_figure(found: Alike) -> Figure:
         "colorbar": {"orientation": "h", "y": 0, "yanchor": "top", "nticks": 5},
         "hovertemplate": text("chart.alike_hover", measure=text("chart.correlation")),
     }
-    labels = _labels(found.models) if n <= _NAMED_ROWS else []
+    labels = short_names(found.models) if n <= _NAMED_ROWS else []
     height = 20 if n <= 25 else 12
     unnamed = {"type": "category", "showticklabels": False, "ticks": "", "showgrid": False}
     layout: dict[str, Any] = {
@@ -204,7 +199,7 @@ def _models(members: Sequence[Point], number: int, kind: str, middle: float) -> 
         "cliponaxis": False,
     }
     if any(point.pinned for point in members):
-        labels = _labels([point.model for point in members])
+        labels = short_names([point.model for point in members])
         trace["text"] = [
             label if point.pinned else "" for label, point in zip(labels, members, strict=True)
         ]
@@ -241,7 +236,7 @@ def _marks(marks: Sequence[Mark], middle: float) -> dict[str, Any]:
 
 
 def _told(point: Point) -> str:
-    name = _name(point.model)
+    name = plotly_name(point.model)
     if point.interval is None:
         return name
     low, high = point.interval
@@ -285,30 +280,3 @@ def _diagonal(places: Sequence[tuple[float, float]]) -> Iterator[dict[str, Any]]
     if low < high:
         ends = {"x0": low, "y0": low, "x1": high, "y1": high}
         yield {"type": "line", "layer": "below", "line": {"dash": "dash"}, **ends}
-
-
-def _name(model: str) -> str:
-    """A model's name, cut, as text."""
-    return escape(model if len(model) <= _LONGEST_NAME else f"{model[: _LONGEST_NAME - 1]}…")
-
-
-def _labels(models: Sequence[str]) -> list[str]:
-    """Short names: without who made the model, where that tells them apart."""
-    lasts = [model.rstrip("/").rpartition("/")[2] or model for model in models]
-    times = Counter(lasts)
-    short = [last if times[last] == 1 else model for last, model in zip(lasts, models, strict=True)]
-    start, end = _LABEL_ENDS
-    return [
-        escape(each if len(each) <= start + end else f"{each[:start]}…{each[-end:]}")
-        for each in short
-    ]
-
-
-def _unique(names: Iterable[str]) -> list[str]:
-    found: dict[str, None] = {}
-    for name in names:
-        number, unique = 2, name
-        while unique in found:
-            unique, number = f"{name} {number}", number + 1
-        found[unique] = None
-    return list(found)

@@ -53,7 +53,6 @@ class BoardRoom:
         self._runs = runs
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[object, ...], object] = OrderedDict()
-        self._readings = 0
 
     def board(self, results_id: object, view: BoardView, own: object = ()) -> Board:
         """The board of a view, with what was read and measured so far.
@@ -115,11 +114,7 @@ class BoardRoom:
         results = self.library.get(results_id)
         source = results.pairs_of(_benchmark(view))
         if source is not None and self.unread(results_id, view):
-            try:
-                yield from self._cache.read(source)
-            finally:
-                with self._lock:
-                    self._readings += 1
+            yield from self._cache.read(source)
         measured = self._measured(results, view, own)
         if measured is not None:
             board = self.board(results_id, view, own)
@@ -143,7 +138,8 @@ class BoardRoom:
             return None
         runs = self._own_runs(own) if view.own and benchmark == "v1" else []
         # A matrix that was begun before a reading ended is not taken for one of after it.
-        key = (self._readings, results.id, benchmark, *((run.id, run.n_scored) for run in runs))
+        readings = self._cache.readings
+        key = (readings, results.id, benchmark, *((run.id, run.n_scored) for run in runs))
         return self._once(("matrix", *key), lambda: self._aligned(results, source, runs, key))
 
     def _aligned(

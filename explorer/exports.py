@@ -95,7 +95,7 @@ def export(
     about = json.dumps({**source, "selection": list(selection)})
     written = 0
     with whole(path) as part, _WRITERS[form](part, _layout(table.arrow, rows), about) as write:
-        for batch in _batches(table.arrow, rows):
+        for batch in batches(table.arrow, rows):
             write(batch)
             written += batch.num_rows
             yield written
@@ -135,8 +135,8 @@ def unwritable(path: Path, error: Exception) -> KnownError:
     )
 
 
-def _batches(arrow: pa.Table, rows: Rows) -> Iterator[pa.Table]:
-    """The rows in the order given, some at a time."""
+def batches(arrow: pa.Table, rows: Rows) -> Iterator[pa.Table]:
+    """The rows in the order given, some at a time: `BATCH_ROWS`, or `BATCH_BYTES` of texts."""
     ends = np.cumsum(_text_bytes(arrow)[rows])
     begin = 0
     while begin < len(rows):
@@ -174,7 +174,7 @@ def _bytes_of_each(column: Any) -> NDArray[np.int64]:
 def _layout(arrow: pa.Table, rows: Rows) -> _Layout:
     numbers, dialogues, several = True, False, False
     columns = ("id", "turns", "more_chosen", "more_rejected")
-    for batch in _batches(arrow.select(columns), rows):
+    for batch in batches(arrow.select(columns), rows):
         numbers &= bool(pc.all(pc.match_substring_regex(batch["id"], _NUMBER)).as_py())
         dialogues |= pc.max(pc.binary_length(batch["turns"])).as_py() > 0
         several |= any(
@@ -248,14 +248,17 @@ def _jsonl(path: Path, layout: _Layout, _: str) -> Iterator[Write]:
 
         def write(batch: pa.Table) -> None:
             for row in batch.to_pylist():
-                for line in _preferences(row, as_number=as_number):
+                for line in preferences(row, as_number=as_number):
                     file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
         yield write
 
 
-def _preferences(row: Row, *, as_number: bool) -> Iterator[dict[str, Any]]:
-    """A line for each chosen with each rejected response."""
+def preferences(row: Row, *, as_number: bool) -> Iterator[dict[str, Any]]:
+    """A row of a table in TRL's preference format: each chosen with each rejected response.
+
+    as_number: whether the ids are numbers.
+    """
     chosen, rejected = _responses(row, "chosen"), _responses(row, "rejected")
     for place, (good, good_model) in enumerate(chosen, start=1):
         for other, (bad, bad_model) in enumerate(rejected, start=1):

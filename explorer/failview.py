@@ -92,7 +92,7 @@ def fail_scene(view: FailView, field: Field) -> FailScene:
     counts = {kind: int(mask[passing].sum()) for kind, mask in kinds.items()}
     of_kind = base & kinds[view.kind if view.model else view.field_kind]
     selection = select(field.table, view.view.filters, of_kind)
-    rows = _ordered(view, field, selection.rows)
+    rows = ordered(view, field, selection.rows)
     listed = ListedRows(field.table, rows)
     reading = view.view.reading.settled(listed)
     settled = replace(view.view, source=field.table.id, reading=reading)
@@ -260,7 +260,7 @@ def measures(view: FailView, field: Field, what: str) -> Doubles:
     return surprise
 
 
-def _ordered(view: FailView, field: Field, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def ordered(view: FailView, field: Field, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Rows in the order of the list; what is not known comes last."""
     order = order_of(view, field)
     values = measures(view, field, order.removeprefix("-"))[rows]

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
@@ -22,6 +24,8 @@ Doubles = NDArray[np.float64]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 MAJORITY = "*"
 """Stands for the majority of all other models, where another model is named."""
+KEPT_RUNS = 8
+"""Runs whose pairs stay in memory."""
 _CODE = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 
 
@@ -175,7 +179,8 @@ class Field:
         run = self.runs.get(model)
         if run is not None and self.has_texts:
             cells = self.table.cells(row)
-            scored = _scored(run).get(text_hash(*(cells[name] for name in _TEXTS)))
+            told = _scored(run.folder, run.n_bytes())
+            scored = told.get(text_hash(*(cells[name] for name in _TEXTS)))
             if scored is not None:
                 return Verdict.of(model, scored)
         place = self.place(model)
@@ -192,5 +197,7 @@ class Field:
 _TEXTS: tuple[Literal["prompt", "chosen", "rejected"], ...] = ("prompt", "chosen", "rejected")
 
 
-def _scored(run: Run) -> dict[str, ScoredPair]:
-    return {pair.text_hash: pair for pair in run.rows()}
+@lru_cache(maxsize=KEPT_RUNS)
+def _scored(folder: Path, n_bytes: int) -> dict[str, ScoredPair]:
+    """The pairs of a run by their texts. n_bytes: how much was written of it."""
+    return {pair.text_hash: pair for pair in Run.open(folder).rows()}

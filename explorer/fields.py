@@ -7,7 +7,7 @@ of no table at hand makes a field of its own, without texts.
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,12 +25,13 @@ from explorer.outcome_matrix import (
     outcome_matrix,
     usual_order,
 )
-from explorer.own_results import file_of, results_of, with_runs
+from explorer.own_results import results_of, with_runs
 from explorer.results_library import ResultsLibrary
 from explorer.runs import Runs
 from explorer.table import PairTable
 from explorer.uploaded_results import with_uploaded
 from scoring.errors import KnownError, shown
+from scoring.limits import Step
 from scoring.pair_order import PairOrder
 from scoring.pair_results import PairResults
 from scoring.pairs import SCHEMA, Pairs, PairSource
@@ -103,6 +104,17 @@ class Fields:
             "score pairs with it, or add its result file on the Leaderboard tab."
         )
 
+    def unread(self, results_id: object) -> int:
+        """How many published files of results of each pair were not read yet."""
+        source = self.results.get(results_id).pairs_of("v1")
+        return 0 if source is None else self._cache.unread(source)
+
+    def reading(self, results_id: object) -> Generator[Step, None, None]:
+        """Read them, telling each step. Closing the generator stops; what was read is kept."""
+        source = self.results.get(results_id).pairs_of("v1")
+        if source is not None:
+            yield from self._cache.read(source)
+
     def name_of(self, run_id: object, results_id: object, table_id: object, own: object) -> str:
         """What a run of the person is called among models; "" where it has no pair yet."""
         for field in self.all(results_id, table_id, own):
@@ -122,14 +134,7 @@ class Fields:
     def _made(
         self, found: Outcomes, tables: Sequence[PairTable], runs: Sequence[Run], key: object
     ) -> Iterable[Field]:
-        with_own, names = with_runs(found, runs, self._results_of)
-        by_file = {file_of(run): run for run in runs}
-        own = {
-            result.model: by_file[file]
-            for file, result in zip(with_own.files, with_own.results, strict=True)
-            if file in by_file and result.model in names
-        }
-        rest = with_own
+        rest, own = with_runs(found, runs, self._results_of)
         for table in tables:
             matrix = _joined(rest, table)
             foreign = [
@@ -140,14 +145,14 @@ class Fields:
             if foreign:
                 matrix = _joined(_without(rest, foreign), table)
             if matrix.models:
-                yield Field(table, matrix, own, (key, table.id))
+                yield Field(table, matrix, _of(own, matrix), (key, table.id))
                 rest = _without(rest, matrix.models)
         while (order := usual_order(rest)) is not None:
             matrix = outcome_matrix(rest, order)
             if not matrix.models:
                 return
             table = _textless(order)
-            yield Field(table, matrix, own, (key, table.id), has_texts=False)
+            yield Field(table, matrix, _of(own, matrix), (key, table.id), has_texts=False)
             rest = _without(rest, matrix.models)
 
     def _tables(self, table_id: object, runs: Sequence[Run]) -> list[PairTable]:
@@ -174,6 +179,10 @@ class Fields:
 def _stamp(run: Run) -> Stamp:
     """Changes when pairs are added to a run."""
     return run.id, run.n_bytes()
+
+
+def _of(own: Mapping[str, Run], matrix: OutcomeMatrix) -> dict[str, Run]:
+    return {model: own[model] for model in matrix.models if model in own}
 
 
 def _joined(found: Outcomes, table: PairTable) -> OutcomeMatrix:

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-import numpy as np
-
 from explorer.lengths import Histogram, Measured, Range, SubsetHistograms
 from explorer.table import Measure, Unit
 from explorer.text import text
@@ -18,8 +16,6 @@ from explorer.text import text
 Figure = Any
 """A plotly Figure; plotly is imported when the first one is drawn."""
 
-MARGIN_BINS = 15
-"""Bins on each side of zero."""
 SELECTED = "selected"
 """What the name of a shape that shows selected lengths begins with; the measure follows."""
 
@@ -189,28 +185,3 @@ def _small_title(subset: str, number: str) -> dict[str, Any]:
         "yref": f"y{number} domain",
         "yanchor": "bottom",
     }
-
-
-def margin_figure(margins: Sequence[float]) -> Figure:
-    """How many pairs have each margin: losses and ties left of the zero line, wins right of it."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
-    if margins:
-        limit = float(max(abs(margin) for margin in margins)) or 1.0
-        edges = np.linspace(0, limit, MARGIN_BINS + 1)
-        middles = (edges[:-1] + edges[1:]) / 2
-        won = [margin for margin in margins if margin > 0]
-        lost = [-margin for margin in margins if margin <= 0]
-        for name, sizes, sign in (("rejected", lost, -1), ("chosen", won, 1)):
-            figure.add_bar(
-                name=text("outcome.lost" if name == "rejected" else "outcome.won"),
-                meta=name,
-                x=(sign * middles)[::sign].tolist(),
-                y=np.histogram(sizes, edges)[0][::sign].tolist(),
-                hovertemplate="margin about %{x:.2f}: %{y}",
-            )
-        figure.add_vline(x=0)
-    figure.update_layout(title=text("figure.margins"), barmode="stack", bargap=0.05)
-    figure.update_xaxes(title=text("figure.margin"))
-    return figure

@@ -118,10 +118,14 @@ class _Shelf:
 
 
 class OutcomeCache:
-    """Reads result files of each pair, and remembers what it read: in memory, and on disk."""
+    """Reads result files of each pair, and remembers what it read: in memory, and on disk.
+
+    readings: how often files were read; what was made of the outcomes before may be outdated.
+    """
 
     def __init__(self, home: Path) -> None:
         """home: what the settings call so."""
+        self.readings = 0
         self._folder = home / "outcomes"
         self._lock = threading.Lock()
         self._shelves: dict[str, _Shelf] = {}
@@ -179,6 +183,8 @@ class OutcomeCache:
         finally:
             with shelf.lock:
                 shelf.save()
+            with self._lock:
+                self.readings += bool(unread)
             self._forget_old()
         return _outcomes(shelf, entries, source.fixed, left_out)
 

@@ -20,8 +20,8 @@ _OUTCOMES = {"win": 1.0, "tie": 0.0, "loss": 0.0, "missing": np.nan}
 
 def with_runs(
     found: Outcomes, runs: Sequence[Run], read: Callable[[Run], PairResults] | None = None
-) -> tuple[Outcomes, tuple[str, ...]]:
-    """Outcomes with those of a person's runs, and the names under which these models stand.
+) -> tuple[Outcomes, dict[str, Run]]:
+    """Outcomes with those of a person's runs, and these by the names of their models.
 
     A run that cannot be read, or has no pair yet, is listed among what was left out. Give
     `outcome_matrix` the order of pairs of the published results, if there are any.
@@ -30,8 +30,9 @@ def with_runs(
     """
     taken = {result.model for result in found.results}
     files, results, left_out = [], [], []
+    named: dict[str, Run] = {}
     for run in runs:
-        file = file_of(run)
+        file = f"runs/{run.id[:15]}"  # the whole id is permission to read it
         try:
             name = _name(run, taken)
             results.append(replace((read or results_of)(run), model=name))
@@ -39,6 +40,7 @@ def with_runs(
             left_out.append(LeftOut(file, str(error)))
             continue
         taken.add(name)
+        named[name] = run
         files.append(file)
     added = replace(
         found,
@@ -46,12 +48,7 @@ def with_runs(
         results=(*found.results, *results),
         left_out=(*found.left_out, *left_out),
     )
-    return added, tuple(result.model for result in results)
-
-
-def file_of(run: Run) -> str:
-    """What a run is called among files: the whole of its id is permission to read it."""
-    return f"runs/{run.id[:15]}"
+    return added, named
 
 
 def results_of(run: Run) -> PairResults:

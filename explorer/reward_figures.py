@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+from explorer.board_figures import MARK
 from explorer.figures import Figure
 from explorer.margins import Calibration, MarginHistogram, RewardHistogram
 from explorer.text import text
@@ -57,8 +58,8 @@ def calibration_figure(calibration: Calibration) -> Figure:
     bins = calibration.bins
     figure = go.Figure()
     figure.add_scatter(
-        name=text("figure.calibrated"), x=[0.5, 1], y=[0.5, 1], mode="lines", line={"dash": "dash"},
-        hoverinfo="skip",
+        name=text("figure.calibrated"), meta=MARK, x=[0.5, 1], y=[0.5, 1], mode="lines",
+        line={"dash": "dash"}, hoverinfo="skip",
     )  # fmt: skip
     figure.add_scatter(
         name=text("figure.share_won"),

@@ -16,4 +16,13 @@ def cell(text: str) -> str:
     >>> cell("=1+1"), cell(" ＠x"), cell("1 - 1"), cell("a" + chr(0))
     ("'=1+1", "' ＠x", '1 - 1', 'a␀')
     """
-    return ("'" if _FORMULA.match(text) else "") + text.translate(_PICTURES)
+    return ("'" if _FORMULA.match(text) else "") + pictured(text)
+
+
+def pictured(text: str) -> str:
+    r"""A text whose control characters are replaced by their pictures, but tabs and ends of lines.
+
+    >>> pictured("\x1b[1m")
+    '␛[1m'
+    """
+    return text.translate(_PICTURES)

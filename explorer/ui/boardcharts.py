@@ -7,24 +7,19 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
-from explorer.aggregate import accuracies_of, aggregate_counted, settled
 from explorer.board_alike import alike
 from explorer.board_figures import Axis, alike_figure, models_figure, spread_figure
-from explorer.board_points import Point, axes_of, kind, number_columns, points_of
+from explorer.board_points import Point, axes_of, number_columns, points_of
 from explorer.board_spreads import subset_spreads
-from explorer.boards import Board, BoardRow, benchmark_of
-from explorer.boardview import CHARTS, BoardView, Chart
-from explorer.length_bias import LengthBias, length_alone, length_bias, lengths_of
-from explorer.outcome_matrix import OutcomeMatrix
-from explorer.rules import V1
-from explorer.table import PairTable
+from explorer.boardview import CHARTS, Chart
 from explorer.text import text
 from explorer.ui.boardtable import MOST_ROWS, column_words
-from explorer.ui.chart_tables import LengthLine, length_html, spreads_html
+from explorer.ui.chart_tables import spreads_html
+from explorer.ui.chartscene import ChartScene, Drawn, percent_axis
+from explorer.ui.lengthchart import draw_length
 from explorer.ui.markup import note, tag
 from explorer.ui.relay import acting, segments
 from explorer.ui.theme import painted
-from explorer.uncertainty import subsets_by
 
 MOST_ALIKE = 200
 """Models of a heat map."""
@@ -47,37 +42,6 @@ class ChartShown(NamedTuple):
     table: Any
 
 
-@dataclass(frozen=True)
-class ChartScene:
-    """What a chart is drawn of.
-
-    rows: as `explorer.boardview.shown_rows` gives them.
-    outcomes: gives those of each pair, None where none were read.
-    tables: gives the pairs whose texts are at hand.
-    unread: files with results of each pair that were not read yet.
-    """
-
-    view: BoardView
-    board: Board
-    rows: Sequence[BoardRow]
-    outcomes: Callable[[], OutcomeMatrix | None]
-    tables: Callable[[], Sequence[PairTable]]
-    unread: int = 0
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """A chart. notes: plain sentences on what is not in it. figure: None without anything to draw.
-
-    controls, table: HTML.
-    """
-
-    notes: Sequence[str] = ()
-    figure: Any = None
-    controls: str = ""
-    table: str = ""
-
-
 def build_chart() -> tuple[gr.HTML, gr.Plot]:
     """Lay the buttons and the figure out where it is called."""
     about = gr.HTML(elem_id="chart")
@@ -93,66 +57,21 @@ def chart_shown(scene: ChartScene) -> ChartShown:
     buttons = tag("div", segments(text("chart.chart"), "chart", names, chosen), css="line")
     if not chosen:
         return ChartShown(buttons, gr.update(visible=False), "")
-    drawn = _DRAW[chosen](scene)
+    drawn = _DRAW[chosen](scene) if scene.rows else Drawn([text("board.none")])
     notes = [text(f"chart.about_{chosen}"), *drawn.notes]
-    if drawn.figure is None:
-        plot = gr.update(visible=False)
-    else:
+    plot = gr.update(visible=False)
+    if drawn.figure is not None:
         plot = gr.update(value=painted(drawn.figure, 460), visible=True)
-        if chosen != "difficulty":
-            notes.append(text("chart.click"))
+        notes += [text("chart.click")] if chosen != "difficulty" else []
     words = "".join(note(each) for each in notes)
     return ChartShown(buttons + drawn.controls + words, plot, drawn.table)
-
-
-def _length(scene: ChartScene) -> Drawn:
-    board, view = scene.board, scene.view
-    if benchmark_of(board.rule) != "v1":
-        return Drawn([text("chart.only_v1")])
-    matrix = scene.outcomes()
-    if matrix is None:
-        return Drawn([_not_read(scene)])
-    lengths = lengths_of(scene.tables(), matrix.pairs)
-    if lengths is None:
-        return Drawn([text("chart.no_texts")])
-    rows, notes = _with_outcomes(scene, matrix)
-    place = {model: at for at, model in enumerate(matrix.models)}
-    at = [place[row.model] for row in rows]
-    counting = settled(matrix.outcomes[at], matrix.known_equal[at], view.ties, view.missing)
-    subsets = subsets_by(V1, matrix.pairs)
-    found = length_bias(counting, lengths.difference, subsets)
-    lines = [LengthLine(row.model, row.score, each) for row, each in zip(rows, found, strict=True)]
-    alone = []
-    for name, longer in (
-        (text("chart.longer_alone"), True),
-        (text("chart.shorter_alone"), False),
-    ):
-        outcomes = length_alone(lengths.difference, longer=longer)
-        (each,) = length_bias(outcomes[None], lengths.difference, subsets)
-        score = aggregate_counted(board.rule, accuracies_of(outcomes, subsets)).score
-        alone.append(LengthLine(name, score, each))
-    points = [
-        Point(row.model, 100 * x, 100 * y, kind(row), row.model in view.pins)
-        for row, each in zip(rows, found, strict=True)
-        if (x := each.rejected_longer.accuracy) is not None
-        and (y := each.chosen_longer.accuracy) is not None
-    ]
-    figure = models_figure(
-        points,
-        _percent(text("chart.axis_rejected_longer")),
-        _percent(text("chart.axis_chosen_longer")),
-        diagonal=True,
-        marks=[(line.name, *_place(line.bias)) for line in alone],
-    )
-    notes.insert(0, _measured(lengths.pairs, alone[0].bias))
-    return Drawn(notes, figure, table=length_html(lines, alone, view.digits))
 
 
 def _agreement(scene: ChartScene) -> Drawn:
     matrix = scene.outcomes()
     if matrix is None:
-        return Drawn([_not_read(scene)])
-    rows, notes = _with_outcomes(scene, matrix, MOST_ALIKE)
+        return Drawn([scene.not_read])
+    rows, notes = scene.drawn_by_pairs(matrix, MOST_ALIKE)
     if len(rows) < 2:
         return Drawn([text("chart.two_models"), *notes])
     models = [row.model for row in rows]
@@ -162,14 +81,15 @@ def _agreement(scene: ChartScene) -> Drawn:
 def _difficulty(scene: ChartScene) -> Drawn:
     spreads = subset_spreads(scene.board, scene.rows)
     if not spreads:
-        return Drawn([text("board.none")])
+        return Drawn([text("chart.nothing")])
     return Drawn(figure=spread_figure(spreads), table=spreads_html(spreads, scene.view.digits))
 
 
 def _size(scene: ChartScene) -> Drawn:
     points = points_of(scene.rows, "size", "score", scene.view.pins, intervals=True)
-    notes = _missing(scene, points, "size")
-    return Drawn(notes, _scatter(points, "size", "score") if points else None)
+    if not points:
+        return Drawn([text("chart.nothing")])
+    return Drawn(_missing(scene, points, "size"), _scatter(points, "size", "score"))
 
 
 def _tradeoff(scene: ChartScene) -> Drawn:
@@ -177,14 +97,14 @@ def _tradeoff(scene: ChartScene) -> Drawn:
     columns = number_columns(scene.board)
     choosers = tag("div", _select("x", columns, x) + _select("y", columns, y), css="line")
     points = points_of(scene.rows, x, y, scene.view.pins)
-    notes = _missing(scene, points, "numbers")
     if not points:
-        return Drawn([*notes, text("chart.nothing")], controls=choosers)
-    return Drawn(notes, _scatter(points, x, y, diagonal="size" not in (x, y)), choosers)
+        return Drawn([text("chart.nothing")], controls=choosers)
+    figure = _scatter(points, x, y, diagonal="size" not in (x, y))
+    return Drawn(_missing(scene, points, "numbers"), figure, choosers)
 
 
 _DRAW: dict[Chart, Callable[[ChartScene], Drawn]] = {
-    "length": _length,
+    "length": draw_length,
     "agreement": _agreement,
     "difficulty": _difficulty,
     "size": _size,
@@ -194,56 +114,19 @@ _DRAW: dict[Chart, Callable[[ChartScene], Drawn]] = {
 
 def _scatter(points: Sequence[Point], x: str, y: str, *, diagonal: bool = False) -> Any:
     across, up = (
-        Axis(column_words(each), log=True) if each == "size" else _percent(column_words(each))
+        Axis(column_words(each), log=True) if each == "size" else percent_axis(column_words(each))
         for each in (x, y)
     )
     return models_figure(points[:MOST_ROWS], across, up, diagonal=diagonal)
 
 
-def _percent(what: str) -> Axis:
-    return Axis(text("chart.percent", what=what))
-
-
-def _with_outcomes(
-    scene: ChartScene, matrix: OutcomeMatrix, most: int = MOST_ROWS
-) -> tuple[list[BoardRow], list[str]]:
-    """The rows that are drawn by their outcomes, and what is to be said of the others."""
-    there = set(matrix.models)
-    rows = [row for row in scene.rows if row.by_pairs and row.model in there]
-    notes = [_not_read(scene)] if scene.unread else []
-    if without := len(scene.rows) - len(rows):
-        notes.append(text("chart.without_pairs", n=f"{without:,}"))
-    if len(rows) > most:
-        notes.append(text("chart.cut", n=f"{most:,}"))
-    return rows[:most], notes
-
-
-def _not_read(scene: ChartScene) -> str:
-    if not scene.unread:
-        return text("chart.no_pairs")
-    return text("chart.unread", n=f"{scene.unread:,}", button=text("board.measure"))
-
-
 def _missing(scene: ChartScene, points: Sequence[Point], why: str) -> list[str]:
-    notes = [text("chart.cut", n=f"{MOST_ROWS:,}")] if len(points) > MOST_ROWS else []
+    notes = []
     if n := len(scene.rows) - len(points):
-        notes.insert(0, text(f"chart.without_{why}", n=f"{n:,}"))
+        notes.append(text(f"chart.without_{why}", n=f"{n:,}"))
+    if len(points) > MOST_ROWS:
+        notes.append(text("chart.cut", n=f"{MOST_ROWS:,}"))
     return notes
-
-
-def _measured(pairs: str, any_of: LengthBias) -> str:
-    return text(
-        "chart.lengths_of",
-        pairs=pairs,
-        chosen=f"{any_of.chosen_longer.n:,}",
-        rejected=f"{any_of.rejected_longer.n:,}",
-        equal=f"{any_of.equal.n:,}",
-    )
-
-
-def _place(bias: LengthBias) -> tuple[float, float]:
-    """Where a baseline, which knows every pair, stands."""
-    return 100 * (bias.rejected_longer.accuracy or 0), 100 * (bias.chosen_longer.accuracy or 0)
 
 
 def _select(axis: str, columns: Sequence[str], chosen: str) -> str:

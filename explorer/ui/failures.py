@@ -1,5 +1,6 @@
 """The Failures tab: what a model loses, what kind of pairs these are, and who else fails them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -29,7 +30,18 @@ from explorer.ui.faillist import fail_list_html, fail_pair_html
 from explorer.ui.failrewards import RewardsView, build_rewards, rewards_shown
 from explorer.ui.listing import reader_bar
 from explorer.ui.markup import note
-from explorer.ui.relay import EVENT, Part, act_of, build_part, segments, unchanged, wire_part
+from explorer.ui.progress import step_html
+from explorer.ui.relay import (
+    EVENT,
+    Linked,
+    Part,
+    act_of,
+    build_part,
+    segments,
+    unchanged,
+    wire_part,
+    wrote,
+)
 from explorer.ui.report import facts_html
 from explorer.ui.searchbar import search_html
 from scoring.errors import KnownError
@@ -42,10 +54,14 @@ REFRESH_SECONDS = 2.0
 class FailuresView:
     """The tab's components, and what a session remembers of it.
 
-    seen: a `FailView`. address: its query string. timer: runs while the model's run does.
+    seen: a `FailView`. followed: the run that was scored last when the tab was opened last.
+    address: its query string. timer: runs while the model's run does.
     """
 
     part: Part
+    read: gr.Button
+    stop: gr.Button
+    status: gr.HTML
     head: gr.HTML
     facets: gr.HTML
     bar: gr.HTML
@@ -58,6 +74,7 @@ class FailuresView:
     rewards: RewardsView
     facts: gr.HTML
     seen: gr.State
+    followed: gr.State
     address: gr.Textbox
     timer: gr.Timer
 
@@ -65,7 +82,7 @@ class FailuresView:
     def outputs(self) -> list[gr.components.Component]:
         """The components that a `FailsShown` fills."""
         return [
-            self.seen, self.address, self.head, self.facets, self.bar, self.panels,
+            self.seen, self.address, self.read, self.head, self.facets, self.bar, self.panels,
             *self.columns.values(), self.pairs, self.reader_bar, self.pair, self.kinds,
             *self.rewards.outputs, self.facts, self.timer,
         ]  # fmt: skip
@@ -76,6 +93,7 @@ class FailsShown(NamedTuple):
 
     seen: Any
     address: Any
+    read: Any
     head: Any
     facets: Any
     bar: Any
@@ -107,6 +125,13 @@ class FailsShown(NamedTuple):
 def build_failures() -> FailuresView:
     """Lay the tab out where it is called."""
     with build_part(PART) as part:
+        with gr.Row(elem_classes="status-row"):
+            status = gr.HTML(elem_id="read-status")
+            read = gr.Button(
+                "", variant="primary", size="md", scale=0, min_width=200,
+                elem_id="read-results", visible=False,
+            )  # fmt: skip
+            stop = gr.Button(text("score.stop"), size="md", scale=0, min_width=80, visible=False)
         head = gr.HTML()
         with gr.Row(equal_height=False):
             with gr.Column(scale=1, min_width=270, elem_classes="side"):
@@ -123,8 +148,9 @@ def build_failures() -> FailuresView:
                     rewards = build_rewards()
         facts = gr.HTML()
     return FailuresView(
-        part, head, facets, bar, panels, columns, pairs, reader, pair, kinds, rewards, facts,
-        gr.State(FailView()), gr.Textbox(visible=False), gr.Timer(REFRESH_SECONDS, active=False),
+        part, read, stop, status, head, facets, bar, panels, columns, pairs, reader, pair, kinds,
+        rewards, facts, gr.State(FailView()), gr.State(None), gr.Textbox(visible=False),
+        gr.Timer(REFRESH_SECONDS, active=False),
     )  # fmt: skip
 
 
@@ -152,6 +178,15 @@ class Failures:
         return self.shown(fail_scene(view, self._field_of(view.model, where)), where, notes)
 
     @guarded
+    def follow(
+        self, run_id: object, followed: object, seen: FailView, *where: object
+    ) -> tuple[Any, ...]:
+        """What the run lost that was scored since the tab was last open; else the same."""
+        if run_id == followed:
+            return (*self.show(seen, *where), run_id)
+        return (*self.turn_to(run_id, seen, *where), run_id)
+
+    @guarded
     def turn_to(self, run_id: object, seen: FailView, *where: object) -> tuple[Any, ...]:
         """What a run lost, from its worst pair on; the same as before where it has none yet."""
         model = self.fields.name_of(run_id, *where)
@@ -171,6 +206,13 @@ class Failures:
             return self._refused(seen, where, str(error))
         return self.shown(now, where, before=seen)
 
+    @guarded
+    def read(self, results_id: object, *_: object) -> Iterator[tuple[str, Any]]:
+        """Read published results of each pair, telling how far it is."""
+        for step in self.fields.reading(results_id):
+            yield step_html(step, text("board.reading")), gr.update(visible=True)
+        yield "", gr.update(visible=False)
+
     def shown(
         self,
         now: FailScene,
@@ -186,6 +228,7 @@ class Failures:
         return FailsShown(
             seen=view,
             address=encode_fails(view),
+            read=_read_button(self.fields.unread(where[0])),
             head=head_html(now, self.fields.all(*where)),
             facets=facets_html(field.table, view.view.filters, now.selection),
             bar=fail_bar_html(now, notes, self._link_base),
@@ -218,16 +261,39 @@ class Failures:
         return f"https://huggingface.co/spaces/{space}" if space else ""
 
 
+def _read_button(unread: int) -> Any:
+    return gr.update(value=text("fails.read", n=f"{unread:,}"), visible=unread > 0)
+
+
 def _panels_html(view: FailView) -> str:
     words: dict[str, str] = {panel: text(f"fails.panel_{panel}") for panel in PANELS}
     return segments(text("panel.label"), "panel", words, view.panel)
 
 
 def wire_failures(
-    view: FailuresView, tab: Failures, where: list[gr.components.Component], opened: gr.Tab
+    view: FailuresView,
+    tab: Failures,
+    where: list[gr.components.Component],
+    run_id: gr.State,
+    opened: gr.Tab,
 ) -> None:
-    """Connect the components; the tab is brought up to date when it is opened."""
+    """Connect the components; the tab is brought up to date when it is opened.
+
+    run_id: of the run that was scored last.
+    """
     state = [view.seen, *where]
     wire_part(view.part, tab.act, state, view.outputs, view.address)
-    opened.select(tab.show, state, view.outputs, **EVENT)
+    opened.select(
+        tab.follow, [run_id, view.followed, *state], [*view.outputs, view.followed], **EVENT
+    ).then(None, view.address, None, js=wrote(view.part))
+    reading = view.read.click(tab.read, where, [view.status, view.stop], **EVENT)
+    reading.then(tab.show, state, view.outputs, **EVENT)
+    view.stop.click(None, cancels=reading)
     view.timer.tick(tab.show, state, view.outputs, **EVENT)
+
+
+def linked_failures(
+    view: FailuresView, tab: Failures, where: list[gr.components.Component]
+) -> Linked:
+    """How a link opens the tab."""
+    return Linked(view.part, tab.open, where, view.outputs, view.address)

@@ -15,10 +15,11 @@ from explorer.links import TABS, tab_of
 from explorer.table import PairTable
 from explorer.text import text
 from explorer.ui.boardbehind import behind_html
-from explorer.ui.boardcharts import BoardChartView, ChartScene, build_chart, chart_shown
+from explorer.ui.boardcharts import BoardChartView, build_chart, chart_shown
 from explorer.ui.boardcontrols import controls_html, counts_html, rule_html, search_html
 from explorer.ui.boardsource import BoardSourceView, build_boardsource
 from explorer.ui.boardtable import board_html
+from explorer.ui.chartscene import ChartScene
 from explorer.ui.downloads import passing_folder
 from explorer.ui.errors import guarded
 from explorer.ui.progress import step_html

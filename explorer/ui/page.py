@@ -1,6 +1,7 @@
 """The whole page: header, the bar that says which data is shown, the tabs, and what joins them."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -18,7 +19,13 @@ from explorer.ui.browse import Browse, BrowseView, build_browse, wire_browse
 from explorer.ui.chooser import Chooser, ChooserView, build_chooser, wire_chooser
 from explorer.ui.endpoints import Endpoints, publish
 from explorer.ui.errors import guarded
-from explorer.ui.failures import Failures, FailuresView, build_failures, wire_failures
+from explorer.ui.failures import (
+    Failures,
+    FailuresView,
+    build_failures,
+    linked_failures,
+    wire_failures,
+)
 from explorer.ui.helps import help_html
 from explorer.ui.leaderboard import (
     LeaderboardTab,
@@ -28,7 +35,7 @@ from explorer.ui.leaderboard import (
     wire_leaderboard,
 )
 from explorer.ui.markup import tag
-from explorer.ui.relay import EVENT, filling, wrote
+from explorer.ui.relay import EVENT, Linked, Part, act_of, build_part, done, filling, wrote
 from explorer.ui.review import ReviewTab, wire_review
 from explorer.ui.reviewview import remembered_review
 from explorer.ui.score import Score, ScoreView, build_score, remembered_runs, wire_score
@@ -55,6 +62,7 @@ class PageView:
     score_tab: gr.Tab
     failures_tab: gr.Tab
     timer: gr.Timer
+    go: Part
 
 
 @dataclass(frozen=True)
@@ -95,6 +103,12 @@ class Page:
         return gr.Tabs(selected=tab_of(query_string))
 
     @guarded
+    def go(self, event: gr.EventData) -> tuple[gr.Tabs, str]:
+        """Open the tab that a link on the page leads to, and what it asks of it."""
+        _, sent = act_of(event)
+        return gr.Tabs(selected=tab_of(sent.get("query"))), str(sent.get("query"))
+
+    @guarded
     def retry(self) -> None:
         """Ask the network anew, for everything."""
         self.stores.pairs.shelf.retry()
@@ -116,6 +130,8 @@ def _lay_out(stores: Stores) -> PageView:
     bar = build_sourcebar(text("source.show_pairs"))
     chooser = build_chooser(stores.settings)
     own_runs, kept_reviews = remembered_runs(), remembered_review()
+    with build_part("go") as go:
+        pass
     with gr.Tabs(elem_id="tabs") as tabs:
         with _tab("browse"):
             browse = build_browse(stores.counter, kept_reviews)
@@ -129,7 +145,7 @@ def _lay_out(stores: Stores) -> PageView:
             build_about()
     return PageView(
         bar, chooser, tabs, browse, score, failures, leaderboard, score_tab, failures_tab,
-        gr.Timer(POLL_SECONDS, active=False),
+        gr.Timer(POLL_SECONDS, active=False), go,
     )  # fmt: skip
 
 
@@ -159,18 +175,9 @@ def _wire(view: PageView, stores: Stores, page: gr.Blocks) -> None:
     wire_review(view.browse.review, ReviewTab(stores.pairs), view.browse.table_id)
     wire_score(view.score, score, view.browse, view.score_tab)
     where = [view.leaderboard.board_id, view.browse.table_id, view.score.own_runs]
-    wire_failures(view.failures, failures, where, view.failures_tab)
+    wire_failures(view.failures, failures, where, view.score.run_id, view.failures_tab)
     ready = _wire_sources(view, stores, browse, page)
-    linked = ready.then(
-        failures.open,
-        [view.failures.address, *where],
-        view.failures.outputs,
-        js="(address, ...where) => [window.location.search, ...where]",
-        **EVENT,
-    )
-    linked.then(None, view.failures.address, None, js=filling(view.failures.part)).then(
-        None, None, None, js=READY
-    )
+    _wire_links(view, ready, Page(stores), [linked_failures(view.failures, failures, where)])
     inspected = view.score.inspect.click(
         failures.turn_to,
         [view.score.run_id, view.failures.seen, *where],
@@ -182,6 +189,27 @@ def _wire(view: PageView, stores: Stores, page: gr.Blocks) -> None:
     )
     page.unload(score.leave)
     page.load(score.reopen, view.score.own_runs, view.score.outputs, **EVENT)
+
+
+def _wire_links(
+    view: PageView, ready: gr.events.Dependency, joined: Page, tabs: Sequence[Linked]
+) -> None:
+    """Let the address that the page was opened with, and links on it, open these tabs."""
+    asked = gr.State("")
+    for tab in tabs:
+        ready = ready.then(
+            tab.open,
+            [tab.address, *tab.inputs],
+            tab.outputs,
+            js="(address, ...others) => [window.location.search, ...others]",
+            **EVENT,
+        ).then(None, tab.address, None, js=filling(tab.part))
+    ready.then(None, None, None, js=READY)
+    gone = view.go.relay.act(joined.go, None, [view.tabs, asked], **EVENT)
+    gone.then(None, None, None, js=done(view.go))
+    for tab in tabs:
+        opened = gone.success(tab.open, [asked, *tab.inputs], tab.outputs, **EVENT)
+        opened.success(None, tab.address, None, js=wrote(tab.part))
 
 
 def _wire_sources(

@@ -7,7 +7,7 @@ every act is one event with one callback. Anybody may post any act: callbacks ch
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
@@ -36,6 +36,22 @@ class Part:
 
     elem_id: str
     relay: gr.HTML
+
+
+@dataclass(frozen=True)
+class Linked:
+    """A tab that a link can open.
+
+    open: called with the link's query string and the values of `inputs`; fills `outputs`, and
+        leaves them as they are where the link is of another tab.
+    address: holds the query string of what is shown then.
+    """
+
+    part: Part
+    open: Callable[..., Any]
+    inputs: Sequence[gr.components.Component]
+    outputs: Sequence[gr.components.Component]
+    address: gr.Textbox
 
 
 def unchanged(shown: type[T], **changed: Any) -> T:

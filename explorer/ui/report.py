@@ -1,10 +1,10 @@
 """What a run came to, as HTML: cards, the table of sections and subsets, and how it was made."""
 
-import time
 from collections.abc import Sequence
 from html import escape
 from statistics import median
 
+from explorer.run_facts import run_facts
 from explorer.text import text
 from explorer.ui.markup import note, percent, signed, tag
 from scoring.benchmark import SECTIONS, section_of
@@ -121,31 +121,8 @@ def _subset_row(name: str, tally: Tally) -> str:
 
 def facts_html(run: Run) -> str:
     """Everything that the numbers rest on, folded away."""
-    facts = run.facts
-    length = text(
-        "facts.tokens_and_side", tokens=f"{facts.max_length:,}", side=facts.truncation_side
-    )
-    versions = ", ".join(f"{name} {version}" for name, version in facts.versions.items())
-    started = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(run.started))
-    lines = {
-        "model": facts.model,
-        "revision": facts.revision,
-        "reading": f"{facts.family}: {facts.reading}",
-        "path": facts.path,
-        "pairs": f"{facts.n_pairs:,} · {facts.pairs}",
-        "selection": facts.selection,
-        "device": facts.device,
-        "dtype": facts.dtype,
-        "max_length": length,
-        "template": facts.template,
-        "seed": str(facts.seed),
-        "versions": versions,
-        "started": started,
-        "seconds": f"{run.seconds:.1f}" if run.seconds else text("board.unknown"),
-    }
     rows = "".join(
-        tag("dt", escape(text(f"facts.{key}"))) + tag("dd", escape(value))
-        for key, value in lines.items()
+        tag("dt", escape(name)) + tag("dd", escape(value)) for name, value in run_facts(run).items()
     )
     title = tag("summary", escape(text("score.made_with")))
     return tag("details", title + tag("dl", rows), css="facts-list")

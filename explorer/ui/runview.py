@@ -4,9 +4,11 @@ from html import escape
 from typing import Any, NamedTuple
 
 import gradio as gr
+import numpy as np
 
-from explorer.figures import margin_figure
+from explorer.margins import margin_histogram
 from explorer.reading import PAGE_ROWS
+from explorer.reward_figures import margins_figure
 from explorer.runs import Progress
 from explorer.text import text
 from explorer.ui.grids import Column, Grid, grid
@@ -48,13 +50,14 @@ def shown(progress: Progress, model: str, own: object) -> RunShown:
         return only_status(progress, model, own)
     summary = summarise(progress.scored)
     lost = summary.total.lost
-    margins = [pair.margin for pair in progress.scored if pair.margin is not None]
+    chosen = np.array([pair.chosen_reward for pair in progress.scored], np.float64)
+    rejected = np.array([pair.rejected_reward for pair in progress.scored], np.float64)
     return RunShown(
         _status(progress, model),
         *_buttons(progress),
         report_html(progress.run, summary, progress.scored),
         sections_html(summary),
-        gr.update(value=painted(margin_figure(margins)), visible=True),
+        gr.update(value=painted(margins_figure(margin_histogram(chosen, rejected))), visible=True),
         gr.update(value=_newest(progress), visible=True),
         facts_html(progress.run),
         gr.update(value=text("score.inspect", n=f"{lost:,}"), visible=lost > 0),

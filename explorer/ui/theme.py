@@ -210,6 +210,7 @@ def painted(figure: Any, height: int = 260) -> Any:
         plot_bgcolor="rgba(0,0,0,0)",
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
         hoverlabel={"bgcolor": "#1e293b", "font": {"color": "#fff"}},
+        modebar={"bgcolor": "rgba(0,0,0,0)", "color": _GREY, "activecolor": PROMPT},
     )
     figure.for_each_annotation(lambda words: words.update(font={"size": words.font.size or 12}))
     figure.for_each_xaxis(

@@ -1,8 +1,11 @@
 """Small tables of pairs, made in memory and cut into several chunks as a large one is."""
 
+from functools import cache
+
 import pyarrow as pa
 
 from explorer.table import PairTable
+from scoring.benchmark import COUNTS, SUBSETS
 from scoring.checking import Checker
 from scoring.pairs import Pairs, PairSource
 
@@ -22,6 +25,20 @@ def small_table(*rows: dict[str, object], chunk_rows: int = 2) -> PairTable:
     chunks = [checked.table.slice(start, chunk_rows) for start in starts]
     source = PairSource("file", NAME, None, "0" * 12)
     return PairTable(Pairs(source, pa.concat_tables(chunks), checked.notes, checked.left_out))
+
+
+@cache
+def benchmark_table() -> PairTable:
+    """As many pairs of each subset as RewardBench has.
+
+    The chosen response of row n has n % 50 + 1 characters, each rejected one 25.
+    """
+    subsets = [subset for subset in SUBSETS for _ in range(COUNTS[subset])]
+    rows = [
+        row(subset=subset, chosen="c" * (place % 50 + 1), rejected="r" * 25)
+        for place, subset in enumerate(subsets)
+    ]
+    return small_table(*rows, chunk_rows=1000)
 
 
 def keys(table: PairTable, rows: object) -> list[str]:

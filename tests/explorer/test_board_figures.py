@@ -37,7 +37,7 @@ def traces(figure: Figure) -> dict[str, dict[str, Any]]:
     return {trace["name"]: trace for trace in parsed(figure)["data"]}
 
 
-def words_of(value: object, names: tuple[str, ...] = ()) -> list[str]:
+def words_of(value: object) -> list[str]:
     """Every text that Plotly may draw: all but what is only carried."""
     if isinstance(value, dict):
         return [
@@ -210,6 +210,7 @@ def test_names_that_attack_the_page_stay_text_and_are_still_asked_for() -> None:
         assert read["data"][0]["customdata"] == list(HOSTILE)
         drawn = words_of(read)
         assert any("&lt;script&gt;" in words for words in drawn)
+        assert not any("&quot;" in words for words in drawn)  # which Plotly would show
         tags = {tag for words in drawn for tag in re.findall(r"<[^>]*>?", words)}
         assert tags <= {"<br>"}
         templates = {trace["hovertemplate"] for trace in read["data"]}

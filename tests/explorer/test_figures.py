@@ -4,10 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
-from explorer.figures import Figure, length_figure, margin_figure, small_multiples
+from explorer.figures import Figure, length_figure, small_multiples
 from explorer.lengths import (
     MEASURED,
     MOST_CHARTS,
@@ -166,52 +164,13 @@ def test_the_title_says_how_many_subsets_are_not_drawn() -> None:
     assert title == "Length of prompts in tokens, by subset · 1,234 smaller subsets are not drawn"
 
 
-margins = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50)
-
-
-@settings(max_examples=100, deadline=None)
-@given(margins)
-@example([0.0])
-@example([0.0, 0.0])
-@example([5e-324])
-@example([1e30, -1e-30])
-def test_each_margin_is_counted_once_by_its_outcome(values: list[float]) -> None:
-    drawn = traces(margin_figure(values))
-    assert sum(drawn["chosen"]["y"]) == sum(value > 0 for value in values)
-    assert sum(drawn["rejected"]["y"]) == sum(value <= 0 for value in values)
-
-
-def test_margins_lie_where_they_belong() -> None:
-    drawn = traces(margin_figure([-3.0, -2.9, -0.1, 0.1, 1.5]))
-    counted = {
-        side: [round(x, 9) for x, y in zip(trace["x"], trace["y"], strict=True) for _ in range(y)]
-        for side, trace in drawn.items()
-    }
-    assert counted == {"rejected": [-2.9, -2.9, -0.1], "chosen": [0.1, 1.5]}
-
-
-@pytest.mark.parametrize("values", [[0.0], [0.0, -1.0, 1.0]])
-def test_ties_stand_left_of_the_zero_line(values: list[float]) -> None:
-    lost = traces(margin_figure(values))["rejected"]
-    assert all(x < 0 for x, y in zip(lost["x"], lost["y"], strict=True) if y)
-
-
-@settings(max_examples=100, deadline=None)
-@given(margins)
-@example([15625.0, 1e-13])
-def test_wins_stand_right_of_the_zero_line(values: list[float]) -> None:
-    won = traces(margin_figure(values))["chosen"]
-    assert all(x > 0 for x, y in zip(won["x"], won["y"], strict=True) if y)
-
-
 @pytest.mark.parametrize(
     "figure",
     [
         length_figure(EMPTY, "responses", "chars", {"chosen": (0, 9)}),
         small_multiples(SubsetHistograms({}, 0), "responses", "chars"),
-        margin_figure([]),
     ],
-    ids=["lengths", "subsets", "margins"],
+    ids=["lengths", "subsets"],
 )
 def test_nothing_gives_a_titled_figure_without_counts(figure: Figure) -> None:
     drawn = parsed(figure)
@@ -223,7 +182,6 @@ def test_figures_have_no_colour_of_their_own() -> None:
     figures = (
         length_figure(TWO, "responses", "chars", {"chosen": (0, 9)}),
         small_multiples(full(3), "responses", "chars"),
-        margin_figure([1.0, -1.0]),
     )
     for figure in figures:
         drawn = parsed(figure)

@@ -22,24 +22,18 @@ from explorer.length_bias import (
 from explorer.outcome_matrix import order_of
 from explorer.rules import V1
 from explorer.table import PairTable
-from scoring.benchmark import COUNTS, SUBSETS
+from scoring.benchmark import SUBSETS
 from scoring.hub import DEFAULT_DATASET
 from scoring.pair_order import PairOrder
 from scoring.pairs import PairSource
-from tests.explorer.tables import row, small_table
+from tests.explorer.tables import benchmark_table, row, small_table
 
 NAN = float("nan")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def whole() -> PairTable:
-    """As many pairs of each subset as RewardBench has; how much longer chosen is, is its place."""
-    subsets = [subset for subset in SUBSETS for _ in range(COUNTS[subset])]
-    rows = [
-        row(subset=subset, chosen="c" * (place % 50 + 1), rejected="r" * 25)
-        for place, subset in enumerate(subsets)
-    ]
-    return small_table(*rows, chunk_rows=1000)
+    return benchmark_table()
 
 
 def expected(table: PairTable) -> list[int]:
@@ -129,7 +123,11 @@ def test_each_model_is_counted_as_one_would_by_hand(
     difference = np.array([longer for _, _, longer, _ in pairs])
     both = length_bias(np.array([pair[:2] for pair in pairs]).T, difference, subsets)
     for model, found in enumerate(both):
-        known = [(pair[model], *pair[2:]) for pair in pairs if not np.isnan(pair[model])]
+        known = [
+            ((first, second)[model], longer, subset)
+            for first, second, longer, subset in pairs
+            if not np.isnan((first, second)[model])
+        ]
         for sign, share in zip(
             (1, -1, 0), (found.chosen_longer, found.rejected_longer, found.equal), strict=True
         ):

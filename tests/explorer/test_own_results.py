@@ -57,7 +57,7 @@ def test_runs_stand_beside_each_other_under_names_of_their_own(tmp_path: Path) -
     [left_out] = found.left_out
     assert "cannot be read" in left_out.reason
     assert broken.id not in left_out.file  # who knows an id may read the run
-    board = build_board(NOTHING, "v1", outcomes=outcome_matrix(found), own=own)
+    board = build_board(NOTHING, "v1", outcomes=outcome_matrix(found), own=list(own))
     assert {row.model for row in board.rows} == set(own)
     assert all(row.own and row.rank is None and row.url is None for row in board.rows)
     assert board.rows[0].sections["Reasoning"] == 0.5
@@ -78,12 +78,13 @@ def test_a_run_of_some_pairs_joins_the_real_models(shared_data: Path, tmp_path: 
     wanted = range(0, 2985, 100)
     rewards = {f"{names[codes[row]]}:{ids[row]}": (1.0, 0.0) for row in wanted}
     found, own = with_runs(published, [run_of(tmp_path, dict(rewards))])
+    [name] = own
     joined = outcome_matrix(found, matrix.pairs)
-    mine = joined.models.index(own[0])
+    mine = joined.models.index(name)
     assert len(joined.models) == 67
     assert np.flatnonzero(joined.outcomes[mine] == 1).tolist() == list(wanted)
     board = build_board(results, "v1", outcomes=joined, own=own)
-    row = board.find(own[0])
+    row = board.find(name)
     assert row is not None
     assert (row.own, row.rank, row.score) == (True, None, 1.0)
     assert len(board.comparable) == 66

@@ -1,4 +1,4 @@
-"""The Failures tab: the pairs that a run did not win, with the very texts that were scored."""
+"""The Failures tab on runs of the demo model: what is listed, opened, linked, and refused."""
 
 import re
 from collections.abc import Sequence
@@ -9,15 +9,16 @@ import gradio as gr
 import numpy as np
 import pytest
 
-from explorer.reading import Reading
-from explorer.runs import failures
-from explorer.sources import read_demo
+from explorer.failview import PANELS, FailView
 from explorer.stores import Stores
 from explorer.table import PairTable
-from explorer.ui.failures import Failures
+from explorer.ui.failrewards import RewardsView
+from explorer.ui.failures import FailsShown, Failures
 from scoring.record import Run
-from tests.explorer.tables import row, small_table
-from tests.ui.browsing import act, library_of
+from scoring.spec import ScoredPair
+from tests.ui.browsing import act, stays
+
+WHERE: tuple[Any, ...] = (None, None, [])
 
 
 @pytest.fixture(scope="module")
@@ -28,84 +29,122 @@ def run(stores: Stores, demo: PairTable) -> Run:
     return last.run
 
 
+@pytest.fixture(scope="module")
+def other(stores: Stores, demo: PairTable) -> Run:
+    """A run of a baseline on more of them."""
+    *_, last = stores.runs.start("me", "longer", demo, np.arange(0, 188, 2), "every second")
+    assert last.run is not None
+    return last.run
+
+
 @pytest.fixture
-def tab(stores: Stores) -> Failures:
-    return Failures(stores.pairs, stores.runs)
+def tab(stores: Stores, run: Run, other: Run) -> Failures:
+    return Failures(stores.fields, stores.settings)
 
 
-def keys(run: Run) -> list[str]:
-    return [pair.key for pair in failures(run.rows())]
-
-
-NAMES = ("reading", "summary", "facts", "pairs", "reader_bar", "pair")
+def name_of(tab: Failures, run: Run) -> str:
+    return tab.fields.name_of(run.id, *WHERE)
 
 
 def named(values: Sequence[Any]) -> dict[str, Any]:
-    return dict(zip(NAMES, values, strict=True))
+    """The outputs by name; columns and rewards have several each."""
+    rewards = [f"rewards {at}" for at in range(RewardsView.N)]
+    several: dict[str, list[str]] = {"columns": [*PANELS], "rewards": rewards}
+    flat = [each for name in FailsShown._fields for each in several.get(name, [name])]
+    return dict(zip(flat, values, strict=True))
 
 
-def test_the_worst_pair_is_open_at_first(tab: Failures, run: Run) -> None:
-    shown = named(tab.show([], run.id, Reading()))
-    assert len(keys(run)) > 5
-    assert shown["reading"].key == keys(run)[0]
-    assert (
-        f'data-key="{keys(run)[0]}"' in shown["pair"] and "text is not at hand" not in shown["pair"]
-    )
-    listed = re.findall(r'scope="row"[^>]*><button[^>]*>(.+?)</button>', shown["pairs"])
-    assert listed == keys(run)[:25]
-    assert f"{len(keys(run))} of {len(run.rows())} pairs not won" in shown["summary"]
+def lost(run: Run) -> list[ScoredPair]:
+    """Pairs that the run lost, the worst first."""
+    rows = [pair for pair in run.rows() if pair.outcome == "loss"]
+    return sorted(rows, key=lambda pair: pair.margin or 0.0)
+
+
+def listed(shown: dict[str, Any]) -> list[str]:
+    return re.findall(r'scope="row"[^>]*><button[^>]*>(.+?)</button>', shown["pairs"])
+
+
+def test_a_run_that_was_just_scored_opens_at_its_worst_pair(tab: Failures, run: Run) -> None:
+    shown = named(tab.turn_to(run.id, FailView(), *WHERE))
+    keys = [pair.key for pair in lost(run)]
+    assert len(keys) > 5
+    assert listed(shown) == keys[:25]
+    assert shown["seen"].view.reading.key == keys[0]
+    assert f'data-key="{keys[0]}"' in shown["pair"]
     margins = re.findall(r'data-label="margin">(.+?)</td>', shown["pairs"])
-    numbers = [float(margin.replace("−", "-")) for margin in margins]
-    assert numbers == sorted(numbers)
+    assert len(margins) == min(25, len(keys))
+    assert "every third" in shown["facts"]
+    assert shown["address"].startswith("model=")
+
+
+def test_the_reader_shows_rewards_lengths_and_who_else_fails(tab: Failures, run: Run) -> None:
+    pair = named(tab.turn_to(run.id, FailView(), *WHERE))["pair"]
+    worst = lost(run)[0]
+    assert f"{worst.chosen_tokens:,} tokens" in pair
+    assert "models fail this pair" in pair
+    assert tag_free(pair).count("demo (your run of") >= 1
+
+
+def tag_free(html: str) -> str:
+    return re.sub("<[^>]+>", " ", html)
 
 
 def test_an_act_goes_on_from_the_open_pair(tab: Failures, run: Run) -> None:
-    reading = named(tab.show([], run.id, Reading()))["reading"]
+    seen = named(tab.turn_to(run.id, FailView(), *WHERE))["seen"]
+    keys = [pair.key for pair in lost(run)]
     for place in (1, 2):
-        shown = named(tab.act(act("step", value=1), [], run.id, reading))
-        reading = shown["reading"]
-        assert reading.key == keys(run)[place]
-        assert f"{place + 1} of {len(keys(run))}" in shown["reader_bar"]
+        shown = named(tab.act(act("step", value=1), seen, *WHERE))
+        seen = shown["seen"]
+        assert seen.view.reading.key == keys[place]
+        assert f"{place + 1} of {len(keys)}" in shown["reader_bar"]
 
 
-def test_a_run_chosen_anew_keeps_the_open_pair_if_it_has_it(tab: Failures, run: Run) -> None:
-    shown = named(tab.show([], run.id, Reading(keys(run)[3])))
-    assert shown["reading"].key == keys(run)[3]
-    assert named(tab.show([], run.id, Reading("gone:1", page=9)))["reading"].key == keys(run)[0]
+def test_a_link_shows_the_same(tab: Failures, run: Run) -> None:
+    seen = named(tab.turn_to(run.id, FailView(), *WHERE))["seen"]
+    shown = named(tab.act(act("slice", value="longer:rejected"), seen, *WHERE))
+    again = named(tab.open(f"?tab=failures&{shown['address']}", *WHERE))
+    assert again["seen"] == shown["seen"]
+    assert again["pairs"] == shown["pairs"]
 
 
-TIED = row(prompt="Say it.", chosen="the same", rejected="the same")
+def test_a_link_of_another_tab_changes_nothing(tab: Failures) -> None:
+    assert all(stays(value) for value in tab.open("?tab=browse&model=x", *WHERE))
 
 
-def test_texts_come_from_the_table_that_was_scored(stores: Stores, run: Run) -> None:
-    uploaded = small_table(TIED)
-    *_, last = stores.runs.start("me", "demo", uploaded, np.arange(1), "all")
-    assert last.run is not None
-    run_id = last.run.id
-
-    def pair_on(*tables: PairTable) -> str:
-        tab = Failures(library_of(*tables), stores.runs)
-        return str(named(tab.show([], run_id, Reading()))["pair"])
-
-    assert "the same" in pair_on(read_demo(), uploaded)
-    other = PairTable(replace(uploaded.pairs, source=replace(uploaded.source, revision="1" * 12)))
-    assert "text of this pair is not at hand" in pair_on(read_demo(), other)
+def test_a_link_to_a_model_that_is_not_here_says_so(tab: Failures) -> None:
+    shown = named(tab.open("?tab=failures&model=<b>gone", *WHERE))
+    assert shown["seen"].model == ""
+    assert "no results of each pair of a model" in tag_free(shown["bar"])
+    assert "<b>gone" not in shown["bar"]
 
 
-def test_without_a_run_it_says_so(tab: Failures) -> None:
-    shown = named(tab.show([], None, Reading()))
-    assert "No run yet" in shown["summary"]
-    assert shown["pairs"] == shown["reader_bar"] == shown["facts"] == ""
+def test_what_kind_of_pairs_it_fails_is_listed(tab: Failures, run: Run) -> None:
+    seen = replace(FailView(name_of(tab, run)), panel="kinds")
+    shown = named(tab.show(seen, *WHERE))
+    assert "Worst slices" in shown["kinds"] and "rejected longer" in shown["kinds"]
+    assert stays(shown["pairs"])
 
 
-@pytest.mark.parametrize(
-    "run_id", ["", "no-such-run", "../runs", 5, ["x"], "x" * 10**5, "\ud800", "a\0b"]
-)
-def test_a_run_that_there_is_not_is_refused(run_id: object, tab: Failures) -> None:
-    with pytest.raises(gr.Error, match="no such run"):
-        tab.show([], run_id, Reading())
-    with pytest.raises(gr.Error, match="no such run"):
-        tab.act(act("step", value=1), [], run_id, Reading())
+def test_rewards_are_drawn_where_they_are_known(tab: Failures, run: Run) -> None:
+    seen = replace(FailView(name_of(tab, run)), panel="rewards")
+    shown = named(tab.show(seen, *WHERE))
+    assert "calibration error" in shown["rewards 0"]
+    assert all(shown[f"rewards {at}"]["visible"] for at in range(1, 4))
+    none = named(tab.show(FailView(panel="rewards"), *WHERE))
+    assert "Choose a model" in none["rewards 0"] and none["rewards 1"]["visible"] is False
+
+
+def test_all_models_together_show_what_most_fail(tab: Failures) -> None:
+    shown = named(tab.show(FailView(field_kind="every"), *WHERE))
+    assert "188 of 188" in shown["bar"]
+    assert "Most fail" in shown["head"]
+
+
+def test_what_cannot_be_is_refused_beside_what_is_shown(tab: Failures, run: Run) -> None:
+    seen = FailView(name_of(tab, run))
+    for name, sent in (("model", {"value": "gone"}), ("search", {"words": "(", "regex": True})):
+        shown = named(tab.act(act(name, **sent), seen, *WHERE))
+        assert "wrong" in shown["bar"] and stays(shown["pairs"])
 
 
 @pytest.mark.parametrize(
@@ -116,30 +155,25 @@ def test_a_run_that_there_is_not_is_refused(run_id: object, tab: Failures) -> No
         ("step", "x"),
         ("turn", 1e300),
         ("diff", "<b>"),
+        ("kind", "hard"),
+        ("slice", "longer:nobody"),
         ("fly", 1),
     ],
 )
 def test_an_act_that_is_none_is_refused(name: str, value: object, tab: Failures, run: Run) -> None:
     with pytest.raises(gr.Error) as refused:
-        tab.act(act(name, value=value), [], run.id, Reading())
+        tab.act(act(name, value=value), FailView(name_of(tab, run)), *WHERE)
     assert "of ours" not in refused.value.message
 
 
-def test_the_run_that_was_scored_last_is_chosen_once(
-    tab: Failures, run: Run, stores: Stores, demo: PairTable
-) -> None:
-    *_, newer = stores.runs.start("me", "demo", demo, np.arange(2), "two")
-    assert newer.run is not None
-    newest = newer.run.id
+@pytest.mark.parametrize("run_id", [None, "", "no-such-run", "../runs", 5, ["x"], "\ud800"])
+def test_a_run_that_there_is_not_leaves_what_is_shown(run_id: object, tab: Failures) -> None:
+    assert named(tab.turn_to(run_id, FailView(), *WHERE))["seen"].model == ""
 
-    def chosen(scored: object, present: object, seen: object) -> object:
-        update, now = tab.choices([], scored, present, seen)
-        assert now == scored
-        return update["value"]
 
-    assert chosen(newest, run.id, None) == newest
-    assert chosen(newest, run.id, newest) == run.id
-    assert chosen("gone", None, None) == chosen(None, "gone", None) == newest
-    update, _ = tab.choices([], None, None, None)
-    (name, value), *_ = update["choices"]
-    assert value == newest and "2 of 2 pairs" in name and "two" in name and "finished" in name
+def test_a_new_run_is_turned_to_once(tab: Failures, run: Run, other: Run) -> None:
+    *shown, followed = tab.follow(run.id, None, FailView(), *WHERE)
+    assert (named(shown)["seen"].model, followed) == (name_of(tab, run), run.id)
+    seen = FailView(name_of(tab, other))
+    *shown, _ = tab.follow(run.id, followed, seen, *WHERE)
+    assert named(shown)["seen"].model == seen.model

@@ -2,15 +2,25 @@
 
 import json
 
+import numpy as np
 import pytest
 
-from explorer.figures import length_figure, margin_figure, small_multiples
+from explorer.board_alike import Alike
+from explorer.board_figures import Axis, alike_figure, models_figure, spread_figure
+from explorer.board_points import OWN, Point
+from explorer.board_spreads import SubsetSpread
+from explorer.boardview import MODEL_TYPES
+from explorer.figures import length_figure, small_multiples
 from explorer.lengths import Histogram, Range, SubsetHistograms
+from explorer.margins import margin_histogram
+from explorer.reward_figures import margins_figure
 from explorer.table import Measure
 from explorer.ui.theme import CHOSEN, PROMPT, REJECTED, SCRIPTS, STYLES, painted, script, theme
 
 BOTH = Histogram([0, 5, 10], {"chosen": [1, 2], "rejected": [2, 1]}, 0, 9)
 PROMPTS = Histogram([0, 5, 10], {"prompt": [1, 2]}, 0, 9)
+
+MARGINS = margin_histogram(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
 
 
 def test_traces_are_painted_by_what_they_count() -> None:
@@ -18,7 +28,7 @@ def test_traces_are_painted_by_what_they_count() -> None:
     assert (chosen.marker.color, rejected.line.color) == (CHOSEN, REJECTED)
     (prompt,) = painted(length_figure(PROMPTS, "prompt", "chars")).data
     assert prompt.marker.color == PROMPT
-    assert {trace.marker.color for trace in painted(margin_figure([1, -1])).data} == {
+    assert {trace.marker.color for trace in painted(margins_figure(MARGINS)).data} == {
         CHOSEN,
         REJECTED,
     }
@@ -51,6 +61,41 @@ def test_a_figure_of_many_charts_keeps_its_own_height_and_few_ticks(n: int) -> N
     axes = [axis for name, axis in layout.items() if name.startswith("yaxis")]
     assert [axis["nticks"] for axis in axes] == [3] * n
     assert painted(length_figure(BOTH, "responses", "chars"), 300).layout.height == 300
+
+
+def test_each_kind_of_model_has_a_colour_of_its_own_and_a_diagonal_stays_dashed() -> None:
+    points = [Point(kind, at, at, kind, pinned=True) for at, kind in enumerate((*MODEL_TYPES, OWN))]
+    axis = Axis("percent")
+    figure = painted(models_figure(points, axis, axis, diagonal=True, marks=[("mark", 0, 9)]), 460)
+    *models, mark = figure.data
+    colours = {trace.marker.color for trace in models}
+    assert len(colours) == len(points) and mark.marker.color
+    assert all(trace.marker.size == (15,) for trace in models)
+    (line,) = figure.layout.shapes
+    assert (line.line.dash, line.line.width) == ("dash", 1)
+    assert figure.layout.height == 460
+    assert figure.layout.xaxis.showgrid and figure.layout.yaxis.showgrid
+
+
+def test_a_heat_map_is_see_through_at_zero_and_keeps_room_for_names() -> None:
+    figure = painted(alike_figure(Alike(("a", "b"), np.eye(2))))
+    (trace,) = figure.data
+    middle = [colour for place, colour in trace.colorscale if place == 0.5]
+    assert [colour.endswith(",0)") for colour in middle] == [True, True]
+    assert trace.colorbar.orientation == "h" and trace.colorbar.thickness == 12
+    assert figure.layout.margin.l > 100
+    assert not figure.layout.xaxis.showgrid and not figure.layout.yaxis.showgrid
+    assert {each.font.size for each in figure.layout.annotations} == {11}
+
+
+def test_boxes_have_the_colours_of_their_sections() -> None:
+    spreads = [
+        SubsetSpread(name, section, 1, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5)
+        for name, section in (("a", "Chat"), ("b", "Chat"), ("c", "Safety"))
+    ]
+    figure = painted(spread_figure(spreads))
+    assert len({trace.line.color for trace in figure.data}) == 2
+    assert figure.layout.xaxis.showgrid and not figure.layout.yaxis.showgrid
 
 
 def test_every_script_runs_once_when_the_page_opens() -> None:

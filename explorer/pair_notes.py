@@ -1,0 +1,100 @@
+"""Notes of a person on pairs, such as why a label may be wrong; their browser keeps them."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+from explorer.field import Field
+from scoring.errors import KnownError, shown
+from scoring.pairs import TEXT_COLUMNS
+from scoring.spec import text_hash
+
+LONGEST_NOTE = 300
+"""Characters of a note, which is one line."""
+MOST_NOTES = 500
+_LONGEST_MARK = 1_500
+
+
+@dataclass(frozen=True, slots=True)
+class PairNotes:
+    """What a person noted; immutable.
+
+    by_mark: a pair's mark, as `mark_of` gives it -> the note, the oldest first.
+    """
+
+    by_mark: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, value: object) -> Self:
+        """What a browser had stored, which may be anything; what is no note is left out.
+
+        >>> PairNotes.read({"0123456789abcdef": "wrong way round", "x": 5}).by_mark
+        {'0123456789abcdef': 'wrong way round'}
+        >>> PairNotes.read(["what"]).by_mark
+        {}
+        """
+        notes: dict[str, str] = {}
+        for mark, words in value.items() if isinstance(value, dict) else ():
+            if len(notes) == MOST_NOTES:
+                break
+            if not isinstance(mark, str) or not 0 < len(mark) <= _LONGEST_MARK:
+                continue
+            if isinstance(words, str) and len(words) <= LONGEST_NOTE and (line := _line(words)):
+                notes[mark] = line
+        return cls(notes)
+
+    def stored(self) -> dict[str, str]:
+        """What `read` reads."""
+        return dict(self.by_mark)
+
+    def put(self, mark: str, value: object) -> Self:
+        """The same with one note new or renewed; nothing but spaces takes it away.
+
+        value: by anybody.
+
+        Raises:
+            KnownError: no text, too long, or one note too many.
+
+        >>> PairNotes().put("a", " both are right ").put("b", "?").put("b", "").by_mark
+        {'a': 'both are right'}
+        """
+        if not isinstance(value, str):
+            raise KnownError(f"A note must be text, not {shown(value)}.")
+        if len(value) > LONGEST_NOTE:
+            raise KnownError(
+                f"A note may have {LONGEST_NOTE} characters; this one has {len(value):,}. "
+                "Shorten it."
+            )
+        others = {each: words for each, words in self.by_mark.items() if each != mark}
+        line = _line(value)
+        if line and len(others) >= MOST_NOTES:
+            raise KnownError(
+                f"This browser keeps notes on {MOST_NOTES} pairs. Export them, and empty some."
+            )
+        return type(self)({**others, mark: line} if line else others)
+
+    def of(self, field: Field, row: int) -> str:
+        """The note on a pair; "" where there is none."""
+        return self.by_mark.get(mark_of(field, row), "") if self.by_mark else ""
+
+
+def mark_of(field: Field, row: int) -> str:
+    """What a note is kept by: the texts, so that it is found in other tables with the same pair.
+
+    Where the texts are not at hand, the key and which pairs these are.
+    """
+    if not field.has_texts:
+        return f"{field.table.id} {field.table.key_of(row)}"[:_LONGEST_MARK]
+    arrow = field.table.arrow
+    return text_hash(*(arrow.column(name)[row].as_py() for name in TEXT_COLUMNS))
+
+
+def _line(words: str) -> str:
+    r"""A text in one line, fit for any file.
+
+    >>> _line(" a\n\tb\ud800 "), _line("\x00")
+    ('a b�', '')
+    """
+    whole = words.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", " ", whole).split())

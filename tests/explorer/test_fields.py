@@ -1,0 +1,156 @@
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.field import Field
+from explorer.fields import Fields
+from explorer.library import Library
+from explorer.outcome_cache import OutcomeCache
+from explorer.outcomes import read_results_folder
+from explorer.results_library import ResultsLibrary
+from explorer.runs import Runs
+from explorer.settings import Settings
+from explorer.sources import Candidate, Shelf
+from explorer.stores import Stores, open_stores
+from explorer.table import PairTable
+from scoring.errors import KnownError
+from scoring.hub import Hub
+from scoring.limits import Limits
+from tests.explorer.tables import row, small_table
+
+SUBSETS = ["hep-go", "hep-go", "donotanswer"]
+TABLE = small_table(
+    *(row(id=str(at), prompt=f"p{at}", subset=each) for at, each in enumerate(SUBSETS))
+)
+
+
+def write(folder: Path, model: str, results: Sequence[object], **other: object) -> None:
+    values = {"model": model, "subset": SUBSETS[: len(results)], "results": results, **other}
+    for kind, content in (("eval-set-scores", values), ("eval-set", {"model": model, "hep-go": 1})):
+        (folder / kind).mkdir(exist_ok=True)
+        (folder / kind / f"{model}.json").write_text(json.dumps(content))
+
+
+def fields_on(folder: Path, home: Path, *tables: PairTable, read: bool = True) -> Fields:
+    settings, hub = Settings(home=home, offline=True), Hub(offline=True)
+    shelf = Shelf([Candidate("results", lambda: read_results_folder(folder))], hub)
+    results = ResultsLibrary(shelf, Limits())
+    library = Library(Shelf([Candidate("first", lambda: tables[0])], hub), hub, settings)
+    for table in tables[1:]:
+        library._opened[table.id] = table
+    fields = Fields(results, library, OutcomeCache(home), Runs(settings, hub))
+    if read:
+        assert list(fields.reading(None))
+    return fields
+
+
+def models(found: Sequence[Field]) -> list[tuple[tuple[str, ...], bool]]:
+    return [(field.matrix.models, field.has_texts) for field in found]
+
+
+def test_results_are_joined_to_the_pairs_that_they_are_of(tmp_path: Path) -> None:
+    write(tmp_path, "by-position", [1, 0, 1])
+    write(tmp_path, "by-key", [1, 0], id=["1", "0"])
+    fields = fields_on(tmp_path, tmp_path / "home", TABLE)
+    [field] = fields.all(None, None, [])
+    assert field.table is TABLE and field.has_texts
+    assert field.matrix.models == ("by-key", "by-position")
+    np.testing.assert_array_equal(field.matrix.outcomes, [[0, 1, np.nan], [1, 0, 1]])
+    assert field.matrix.held.tolist() == [[True, True, False], [True] * 3]
+
+
+def test_results_of_other_pairs_have_a_field_of_their_own_without_texts(tmp_path: Path) -> None:
+    write(tmp_path, "here", [1, 0, 1])
+    write(tmp_path, "elsewhere", [1, 0], subset=["own", "own"], id=["x", "y"])
+    fields = fields_on(tmp_path, tmp_path / "home", TABLE)
+    here, elsewhere = fields.all(None, None, [])
+    assert models((here, elsewhere)) == [(("here",), True), (("elsewhere",), False)]
+    assert elsewhere.table.keys == ["own:x", "own:y"]
+    assert fields.of("elsewhere", None, None, []) is elsewhere
+    assert fields.largest(None, None, []) is here
+
+
+def test_the_pairs_that_are_looked_at_go_first(tmp_path: Path) -> None:
+    write(tmp_path, "m", [1, 0, 1])
+    copy = small_table(
+        *(row(id=str(at), prompt="q", subset=each) for at, each in enumerate(SUBSETS))
+    )
+    object.__setattr__(copy.pairs.source, "name", "copy.jsonl")
+    fields = fields_on(tmp_path, tmp_path / "home", TABLE, copy)
+    assert fields.of("m", None, copy.id, []).table is copy
+    assert fields.of("m", None, TABLE.id, []).table is TABLE
+
+
+def test_nothing_is_read_unasked_and_unread_files_are_counted(tmp_path: Path) -> None:
+    write(tmp_path, "m", [1, 0, 1])
+    write(tmp_path, "broken", [])
+    fields = fields_on(tmp_path, tmp_path / "home", TABLE, read=False)
+    assert (fields.all(None, None, []), fields.unread(None)) == ((), 2)
+    assert fields.largest(None, None, []).matrix.models == ()
+    list(fields.reading(None))
+    assert (len(fields.all(None, None, [])), fields.unread(None)) == (1, 0)
+
+
+@pytest.mark.parametrize("model", ["gone", "", None, 5, ["m"], "\ud800"])
+def test_a_model_that_is_not_here_is_refused(model: object, tmp_path: Path) -> None:
+    write(tmp_path, "m", [1, 0, 1])
+    fields = fields_on(tmp_path, tmp_path / "home", TABLE)
+    with pytest.raises(KnownError, match="no results of each pair of a model"):
+        fields.of(model, None, None, [])
+
+
+def test_the_same_field_is_made_once(tmp_path: Path) -> None:
+    write(tmp_path, "m", [1, 0, 1])
+    fields = fields_on(tmp_path, tmp_path / "home", TABLE)
+    assert fields.all(None, None, []) is fields.all(None, None, [])
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Stores:
+    home = tmp_path_factory.mktemp("home")
+    return open_stores(Settings(home=home, pairs="demo", offline=True))
+
+
+def test_a_run_is_in_the_field_of_its_pairs_as_it_streams_in(stores: Stores) -> None:
+    demo = stores.pairs.get(None)
+    rows = np.arange(0, 188, 4)
+    seen: list[int] = []
+    for progress in stores.runs.start("me", "longer", demo, rows):
+        if progress.stage == "running" and progress.run is not None and progress.scored:
+            name = stores.fields.name_of(progress.run.id, None, None, [])
+            field = stores.fields.of(name, None, None, [])
+            assert field.table is demo
+            seen.append(int(field.known(name).sum()))
+            assert seen[-1] == len(progress.scored)
+    assert seen and seen[-1] == len(rows)
+    scored = {pair.key: pair for pair in progress.scored}
+    for at in rows.tolist():
+        verdict, pair = field.verdict(name, at), scored[demo.key_of(at)]
+        assert (verdict.outcome, verdict.margin) == (pair.outcome, pair.margin)
+        assert verdict.chosen_tokens == pair.chosen_tokens
+    assert field.outcome(name, 1) == "missing" and not field.matrix.held[field.place(name), 1]
+
+
+def test_a_run_is_never_taken_for_one_of_other_pairs(stores: Stores) -> None:
+    """The keys are those of the demo pairs, the texts are not."""
+    demo = stores.pairs.get(None)
+    rows = [row(id=demo.cells(at)["id"], subset=demo.subset_of(at)) for at in range(3)]
+    *_, last = stores.runs.start("me", "longer", small_table(*rows), np.arange(3))
+    assert last.run is not None
+    name = stores.fields.name_of(last.run.id, None, None, [])
+    assert not stores.fields.of(name, None, None, []).has_texts
+
+
+def test_the_real_models_are_in_one_field(
+    shared_data: Path, real: PairTable, tmp_path: Path
+) -> None:
+    folder = shared_data / "reward-bench-results"
+    fields = fields_on(folder, tmp_path, real)
+    [field] = fields.all(None, None, [])
+    assert len(field.matrix.models) == 66 and field.table is real
+    model = field.matrix.models[0]
+    others = np.delete(field.matrix.outcomes, 0, axis=0)
+    np.testing.assert_allclose(field.others_win(model), (others == 1).mean(axis=0))
