@@ -142,6 +142,14 @@
         if (model) send(figure.closest(".relayed"), "behind", { model, column: "score" });
       });
     }
+    for (const figure of document.querySelectorAll(".pairs-plot .js-plotly-plot")) {
+      if (figure.explorerListens || !figure.on) continue;
+      figure.explorerListens = true;
+      figure.on("plotly_click", (event) => {
+        const key = event.points[0].customdata;
+        if (key) send(figure.closest(".relayed"), "goto", { value: key });
+      });
+    }
     for (const figure of document.querySelectorAll(".lengths-plot .js-plotly-plot")) {
       if (figure.explorerListens || !figure.on) continue;
       figure.explorerListens = true;
@@ -190,16 +198,17 @@
     const part = document.getElementById(id);
     const params = new URLSearchParams(query);
     addresses.set(id, query);
-    for (const field of part.querySelectorAll(".searchbar [data-param]")) {
+    // A tab that was never open is not on the page yet.
+    for (const field of part?.querySelectorAll(".searchbar [data-param]") || []) {
       setField(field, params.get(field.dataset.param));
     }
     return [];
   };
   const wrote = (id, query) => {
     const part = document.getElementById(id);
-    if (!part || typeof query !== "string") return [];
+    if (typeof query !== "string") return [];
     addresses.set(id, query);
-    if (!(part.explorerQueue || []).some((act) => act.act === "search")) fill(id, query);
+    if (!(part?.explorerQueue || []).some((act) => act.act === "search")) fill(id, query);
     if (id === tab) write();
     return [];
   };
