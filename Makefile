@@ -29,10 +29,11 @@ lint: $(VENV)/.tests ## Check style and types
 format: $(VENV)/.tests ## Bring the code into its form
 	@$(VENV)/bin/ruff check --fix . && $(VENV)/bin/ruff format .
 
-bench: $(VENV)/.tests ## Measure start-up, the scorer, and the Browse tab against its bounds
+bench: $(VENV)/.tests ## Measure start-up, the scorer, and the tabs against their bounds
 	@$(PY) tests/bench/startup.py
 	@$(PY) tests/bench/scoring.py $(if $(PAIRS),--pairs $(PAIRS)) --per-subset 10
 	@$(PY) tests/bench/browse.py
+	@$(PY) tests/bench/outcomes.py
 
 screenshots: $(VENV)/.tests ## Write the README's pictures anew, from the demo pairs
 	@$(PY) tests/e2e/browser.py --install

@@ -72,9 +72,8 @@ def models_figure(
         if (members := [point for point in points if point.kind == kind])
     ]
     traces += [_marks(marks, middle)] if marks else []
-    hover = text(
-        "chart.models_hover", x=x.title, y=y.title, x_as=_format(x), y_as=_format(y)
-    )  # fmt: skip
+    hover = text("chart.models_hover", x=x.title, y=y.title, x_as=_format(x), y_as=_format(y))
+    data = [{**each, "hovertemplate": hover} for each in traces]
     layout: dict[str, Any] = {
         "dragmode": False,
         "hovermode": "closest",
@@ -82,8 +81,7 @@ def models_figure(
         "yaxis": _axis(y),
         "shapes": [*_diagonal(places)] if diagonal else [],
     }
-    return go.Figure({"data": [{**each, "hovertemplate": hover} for each in traces],
-                      "layout": layout})  # fmt: skip
+    return go.Figure({"data": data, "layout": layout})
 
 
 def alike_figure(found: Alike) -> Figure:
@@ -96,16 +94,13 @@ def alike_figure(found: Alike) -> Figure:
     n = len(found.models)
     names = different_names(found.models)
     others = np.abs(found.correlation[~np.eye(n, dtype=bool)])
-    reach = float(np.nanmax(others)) if np.isfinite(others).any() else 1.0
-    rounded = [
-        [None if np.isnan(r) else round(r, 2) for r in row] for row in found.correlation.tolist()
-    ]
+    reach = (float(np.nanmax(others)) if np.isfinite(others).any() else 0.0) or 1.0
     trace = {
         "type": "heatmap",
         "meta": CORRELATION,
         "x": names,
         "y": names,
-        "z": rounded,
+        "z": np.round(found.correlation, 2).astype(np.float32),  # lists are checked one by one
         "customdata": list(found.models),
         "zmin": -reach,
         "zmax": reach,

@@ -111,7 +111,7 @@ class BoardRoom:
 
         Closing the generator stops; what was read is kept.
         """
-        results = self.library.get(results_id)
+        results = self._results(results_id, view)
         source = results.pairs_of(_benchmark(view))
         if source is not None and self.unread(results_id, view):
             yield from self._cache.read(source)

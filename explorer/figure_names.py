@@ -6,7 +6,7 @@ from html import escape
 
 LONGEST_NAME = 100
 """Characters of a name that points repeat; a longer one would make the figure heavy."""
-_START, _END = 11, 10
+_START, _END = 8, 13
 """What a short name has of a long one: what tells two apart is often at the end."""
 
 
@@ -38,7 +38,7 @@ def short_names(models: Sequence[str]) -> list[str]:
     """Short names: without who made the model, where that tells them apart.
 
     >>> short_names(["org/model", "one/same", "two/same", "org/a-very-long-name-of-a-model-8B"])
-    ['model', 'one/same', 'two/same', 'a-very-long…a-model-8B']
+    ['model', 'one/same', 'two/same', 'a-very-l…of-a-model-8B']
     """
     lasts = [model.rstrip("/").rpartition("/")[2] or model for model in models]
     times = Counter(lasts)

