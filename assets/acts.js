@@ -234,7 +234,11 @@
   const done = (id, query) => {
     wrote(id, query);
     const part = document.getElementById(id);
-    if (part) requestAnimationFrame(() => { follow(part); next(part); });
+    if (part) requestAnimationFrame(() => {
+      for (const field of part.querySelectorAll(".once input")) field.value = "";
+      follow(part);
+      next(part);
+    });
     return [];
   };
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from explorer.compareview import CompareScene, in_section, subsets_in
 from explorer.duels import Cell, Duel, DuelPart, cells_of, duel
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
-from explorer.field import Doubles, Field, Mask
+from explorer.field import Doubles
 from explorer.filters import NO_FILTERS
 from explorer.outcome_matrix import is_reward_bench
 from explorer.patterns import correlations
@@ -24,6 +24,7 @@ from scoring.benchmark import section_of
 
 Change = Literal["improved", "regressed", "higher", "lower", "unchanged"]
 """Of a against b: significant at 5 % after the correction, else by the count alone."""
+CHANGES: tuple[Change, ...] = get_args(Change)
 MOST_POINTS = 3_000
 
 
@@ -118,9 +119,10 @@ def scores(now: CompareScene) -> tuple[float | None, ...]:
     return tuple(None if np.isnan(each) else float(each) for each in found)
 
 
-def is_whole(field: Field, known: Mask) -> bool:
-    """Whether these are all pairs of RewardBench, so that its rule gives its score."""
-    return bool(known.all()) and is_reward_bench(field.matrix.pairs)
+def is_whole(now: CompareScene, n_models: int) -> bool:
+    """Whether the first so many models have all pairs of RewardBench: its rule gives its score."""
+    known = ~np.isnan(now.outcomes[:n_models])
+    return bool(known.all()) and is_reward_bench(now.field.matrix.pairs)
 
 
 def margin_points(now: CompareScene) -> MarginPoints | None:

@@ -62,7 +62,7 @@ class CompareScene:
 
     view: settled.
     outcomes: (models, pairs) of a, of b, and of more; no row where nothing is compared.
-    shared: pairs that are known of all of them.
+    shared: pairs that are known of all of them; all where nothing is compared.
     looked_at: pairs of the section.
     listed: shared pairs of the section that some of them win and others do not; those that a loses
         first, and of these, as of the rest, those that most models of the field win.
@@ -85,7 +85,7 @@ def compare_scene(view: CompareView, field: Field) -> CompareScene:
     rows = [field.outcomes(view.a)] if view.a else []
     rows += [field.rival(view.a, other) for other in (view.b, *view.more)] if view.a else []
     outcomes = np.array(rows).reshape(len(rows), len(field.table))
-    shared: Mask = ~np.isnan(outcomes).any(axis=0)
+    shared: Mask = np.logical_and.reduce(~np.isnan(outcomes))
     looked_at = in_section(field, view.section)
     wins = outcomes == 1
     differing = np.flatnonzero(shared & looked_at & wins.any(axis=0) & ~wins.all(axis=0))

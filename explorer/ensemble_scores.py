@@ -88,7 +88,7 @@ def ensembles_of(field: Field, members: Sequence[str], way: Way) -> Ensembles:
     models = normalised(matrix.chosen[places], matrix.rejected[places])
     own = matrix.outcomes[places].astype(np.float64)
     known = models.known & ~np.isnan(own)
-    shared: Mask = known.all(axis=0)
+    shared: Mask = np.logical_and.reduce(known)
     if not shared.any():
         raise KnownError("There is no pair that all of these models have rewards of.")
     models = Normalised(np.where(shared, models.rewards, np.nan))

@@ -151,6 +151,8 @@ def _markdown(now: FailScene, notes: PairNotes, selection: Sequence[str], path: 
         file.writelines(f"{line}\n" for line in report_lines(now, notes, selection))
 
 
-_WRITERS: dict[
-    FailFormat, Callable[[FailScene, PairNotes, Sequence[str], Path], _Writing]
-] = {"csv": _csv, "jsonl": _jsonl, "md": _markdown}
+_WRITERS: dict[FailFormat, Callable[[FailScene, PairNotes, Sequence[str], Path], _Writing]] = {
+    "csv": _csv,
+    "jsonl": _jsonl,
+    "md": _markdown,
+}

@@ -4,13 +4,14 @@ Arguments come from anybody and are checked here.
 """
 
 from collections.abc import Sequence
+from itertools import islice
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from explorer.duels import DuelPart, duel
-from explorer.failview import FailView, checked_model, kind_masks, ordered
+from explorer.failview import FailView, kind_masks, ordered
 from explorer.field import Field, Verdict
 from explorer.filters import LONGEST_NAME
 from explorer.hardest import LEAST_MODELS, failed_by_most
@@ -30,7 +31,8 @@ def failures_json(
     Raises:
         KnownError: a value of the wrong type, no such model, or no such subset.
     """
-    most, field, name = _limit(limit), _field_of(fields, model), checked_model(model)
+    most, name = _limit(limit), _short("A model", model)
+    field = _field_of(fields, name)
     masks = kind_masks(field, name)
     fails = masks["losses"] | masks["ties"]
     if subset is not None:
@@ -57,8 +59,9 @@ def compare_json(fields: Sequence[Field], model_a: object, model_b: object) -> d
     Raises:
         KnownError: no such model, or their results are of other pairs.
     """
-    field, one, other = _field_of(fields, model_a), checked_model(model_a), checked_model(model_b)
-    if other not in field.place_of and _field_of(fields, other):
+    one, other = _short("A model", model_a), _short("A model", model_b)
+    field = _field_of(fields, one)
+    if _field_of(fields, other) is not field:
         raise KnownError(
             f"The results of {shown(one)} and {shown(other)} are of different pairs, so the two "
             "cannot be compared."
@@ -91,16 +94,21 @@ def pair_json(fields: Sequence[Field], tables: Sequence[PairTable], key: object)
     )
 
 
-def hardest_json(field: Field, limit: object = 50) -> dict[str, Any]:
+def hardest_json(fields: Sequence[Field], limit: object = 50) -> dict[str, Any]:
     """The pairs that the most models fail, the hardest first; those that none fails are left out.
 
-    Pairs known of fewer than `LEAST_MODELS` models are, too, where there are so many.
+    They are of the field with the most models. Pairs known of fewer than `LEAST_MODELS` models are
+    left out, too, where there are so many.
 
     Raises:
         KnownError: a limit that is none.
     """
-    most, least = _limit(limit), min(LEAST_MODELS, len(field.matrix.models))
-    hard = failed_by_most(field.matrix.outcomes, share=0, least_models=max(1, least))
+    most = _limit(limit)
+    if not fields:
+        return {"rows": []}
+    field = max(fields, key=lambda each: len(each.matrix.models))
+    least = min(LEAST_MODELS, len(field.matrix.models))
+    hard = failed_by_most(field.matrix.outcomes, share=0, least_models=least)
     correlation = field.telling.correlation
     numbers = zip(hard.rows, hard.failed, hard.known, hard.share, strict=True)
     return {
@@ -113,15 +121,14 @@ def hardest_json(field: Field, limit: object = 50) -> dict[str, Any]:
                 "difficulty": _plain(share),
                 "item_rest": _plain(correlation[row]),
             }
-            for row, failed, known, share in list(numbers)[:most]
+            for row, failed, known, share in islice(numbers, most)
         ]
     }
 
 
-def _field_of(fields: Sequence[Field], model: object) -> Field:
-    name = _short("A model", model)
+def _field_of(fields: Sequence[Field], model: str) -> Field:
     for field in fields:
-        if name in field.place_of:
+        if model in field.place_of:
             return field
     raise KnownError(
         f"There are no results of each pair of a model {shown(model)} here. /leaderboard names "
@@ -131,9 +138,7 @@ def _field_of(fields: Sequence[Field], model: object) -> Field:
 
 def _limit(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_ROWS:
-        raise KnownError(
-            f"A limit is a whole number from 1 to {MOST_ROWS:,}, not {shown(value)}."
-        )
+        raise KnownError(f"A limit is a whole number from 1 to {MOST_ROWS:,}, not {shown(value)}.")
     return value
 
 

@@ -16,6 +16,7 @@ from explorer.sheets import pictured
 from explorer.slices import worst_slices
 from explorer.table import Rows
 from explorer.text import text
+from scoring.benchmark import section_of
 from scoring.interval import Interval, wilson
 
 WORST = 20
@@ -179,17 +180,21 @@ def _pairs(now: FailScene, notes: PairNotes) -> Lines:
 
 
 def _pair_facts(now: FailScene, row: int, notes: PairNotes) -> Lines:
-    if now.view.model:
-        verdict = now.field.verdict(now.view.model, row)
-        facts = text(
-            "failreport.verdict",
-            outcome=text(f"outcome.{verdict.outcome}"),
-            chosen=_reward(verdict.chosen_reward),
-            rejected=_reward(verdict.rejected_reward),
-            margin=_reward(verdict.margin),
-        )
-        yield f"- {facts}"
-    note = notes.of(now.field, row)
+    field, model = now.field, now.view.model
+    section = section_of(field.table.subset_of(row))
+    if section:
+        yield f"- {text('failreport.section')}: {section}"
+    if model:
+        verdict = field.verdict(model, row)
+        outcome = text(f"outcome.{verdict.outcome}")
+        rewards = (verdict.chosen_reward, verdict.rejected_reward, verdict.margin)
+        if rewards == (None, None, None):
+            yield f"- {text('failreport.no_rewards', outcome=outcome)}"
+        else:
+            chosen, rejected, margin = map(_reward, rewards)
+            values = {"outcome": outcome, "chosen": chosen, "rejected": rejected, "margin": margin}
+            yield f"- {text('failreport.verdict', **values)}"
+    note = notes.of(field, row)
     if note:
         yield f"- {text('failreport.note')}: {markdown_cell(note)}"
 

@@ -25,6 +25,7 @@ from explorer.outcome_matrix import (
     outcome_matrix,
     usual_order,
 )
+from explorer.outcomes import Results
 from explorer.own_results import results_of, with_runs
 from explorer.results_library import ResultsLibrary
 from explorer.runs import Runs
@@ -54,7 +55,7 @@ class Fields:
         self.results = results
         self.tables = tables
         self._cache = cache
-        self._runs = runs
+        self.runs = runs
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[object, ...], tuple[Field, ...]] = OrderedDict()
         self._read: OrderedDict[Stamp, PairResults] = OrderedDict()
@@ -67,12 +68,21 @@ class Fields:
             table_id: of the pairs that are looked at, as `Library.find` takes it.
             own: the person's runs, as `Runs.visible` takes them.
         """
-        results = self.results.get(results_id)
-        runs = self._runs.visible(own)
-        tables = self._tables(table_id, runs)
-        source = results.pairs_of("v1")
+        runs = self.runs.visible(own)
+        return self._fields(self.results.get(results_id), self._tables(table_id, runs), runs)
+
+    def published(self) -> tuple[Field, ...]:
+        """The fields of what this server shows from the start: nobody's runs, files or pairs."""
+        tables = {each.id: each for each in (self.tables.get(None), *self.tables.shelf.all())}
+        return self._fields(self.results.get(None), list(tables.values()), [])
+
+    def _fields(
+        self, results: Results, tables: Sequence[PairTable], runs: Sequence[Run]
+    ) -> tuple[Field, ...]:
+        source, readings = results.pairs_of("v1"), self._cache.readings
         published = self._cache.known(source) if source is not None else Outcomes()
         key = (
+            readings,
             results.id,
             published.files,
             *(table.id for table in tables),

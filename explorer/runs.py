@@ -11,6 +11,7 @@ from typing import Literal
 
 from explorer.settings import Settings
 from explorer.table import PairTable, Rows
+from explorer.text import text
 from scoring.errors import KnownError
 from scoring.families import WarmScorer
 from scoring.hub import Hub, first_line
@@ -18,7 +19,8 @@ from scoring.models import locate
 from scoring.pairs import as_pairs
 from scoring.record import Run, Status, new_folder, stored_runs
 from scoring.scorer import facts
-from scoring.spec import Plan, RunFacts, RunSettings, ScoredPair
+from scoring.side_rewards import TokenRewards
+from scoring.spec import Pair, Plan, RunFacts, RunSettings, ScoredPair
 from scoring.threads import wait_briefly
 
 logger = logging.getLogger(__name__)
@@ -86,6 +88,23 @@ class Runs:
         with self._owned(owner) as stop:
             yield Progress("loading", len(rows))
             yield from self._score(str(model), table, rows, selection, stop)
+
+    def token_rewards(self, model: str, pair: Pair) -> TokenRewards:
+        """A pair's rewards token by token, from the model that a run names.
+
+        Raises:
+            KnownError: the device is taken, the model cannot be had, or it has none.
+        """
+        if not self._device.acquire(timeout=DEVICE_SECONDS):
+            raise KnownError(text("tokens.busy"))
+        try:
+            wait_briefly()
+            from scoring.token_rewards import token_rewards
+
+            spec = locate(model, self._settings.model_policy, self._hub)
+            return token_rewards(self._warm.get(spec, RunSettings()), pair)
+        finally:
+            self._device.release()
 
     def visible(self, own: object) -> list[Run]:
         """The runs a person may see, newest first: their own; on this machine alone, all."""

@@ -5,8 +5,13 @@ from html import escape
 from typing import Any
 
 from explorer.aggregate import Part
-from explorer.boards import Board, BoardRow
+from explorer.boards import Board, BoardRow, benchmark_of
+from explorer.compare_links import encode_compare
+from explorer.compareview import CompareView
+from explorer.fail_links import encode_fails
+from explorer.failview import FailView
 from explorer.text import text
+from explorer.ui.golink import go_link
 from explorer.ui.markup import tag
 from scoring.errors import KnownError, shown
 
@@ -35,11 +40,27 @@ def behind_html(board: Board, sent: Mapping[str, Any]) -> str:
     if row.url:
         page = escape(text("board.page"))
         words += " " + tag("a", page, href=row.url, target="_blank", rel="noopener")
+    words += _onwards(board, row)
     caption = tag("caption", words)
     table = tag("table", caption + tag("thead", tag("tr", heads)) + tag("tbody", body))
     score = "" if row.score is None else text("board.behind_score", score=f"{100 * row.score:.6f}")
     words = tag("p", escape(board.rule.formula)) + tag("p", escape(score))
     return tag("div", table + words, "behind", tabindex="0", role="region", aria_label=row.model)
+
+
+def _onwards(board: Board, row: BoardRow) -> str:
+    """Ways to the pairs that a model loses, and to the one that stands next to it."""
+    if not row.by_pairs or benchmark_of(board.rule) != "v1":
+        return ""
+    lost = encode_fails(FailView(row.model))
+    links = " " + go_link(escape(text("board.failures")), "failures", lost)
+    ranked = [each.model for each in board.rows if each.by_pairs and each.rank is not None]
+    if row.model in ranked and len(ranked) > 1:
+        place = ranked.index(row.model)
+        other = ranked[place - 1 if place else 1]
+        both = encode_compare(CompareView(row.model, other))
+        links += " " + go_link(escape(text("board.compare", model=other)), "compare", both)
+    return links
 
 
 def _section(row: BoardRow, section: str, members: Sequence[Part]) -> str:

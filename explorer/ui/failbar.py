@@ -54,7 +54,7 @@ def head_html(now: FailScene, fields: Sequence[Field]) -> str:
     )
     label = text("fails.kind")
     parts = names + tag("div", buttons, "segments kinds", role="group", aria_label=label)
-    said = note(text(f"fails.about_{shown}"))
+    said = note(text(f"fails.about_{shown}" if now.field.matrix.models else "fails.no_models"))
     if view.model and not rewards:
         said += note(text("fails.no_rewards"))
     if not now.field.has_texts:

@@ -7,7 +7,7 @@ from explorer.conditions import KINDS, conditions
 from explorer.failview import FailScene
 from explorer.slices import SliceResult, by_condition, worst_slices
 from explorer.text import text
-from explorer.ui.markup import note, percent, tag
+from explorer.ui.markup import note, p_words, percent, points, tag
 from explorer.ui.relay import button
 
 SURPRISING = 0.05
@@ -54,21 +54,12 @@ def _row(result: SliceResult) -> str:
     ids = [each.id for each in result.conditions]
     name = button(result.name, "slices", {"value": ids}, "link")
     low, high = percent(result.interval.low, 0), percent(result.interval.high, 0)
-    points = f"{100 * result.difference:+.1f}".replace("-", "−")
     cells = (
         percent(result.accuracy), f"{low} – {high}", percent(result.others),
-        percent(result.expected), points, f"{result.n:,}", _p(result.p_adjusted),
+        percent(result.expected), points(result.difference), f"{result.n:,}",
+        p_words(result.p_adjusted),
     )  # fmt: skip
     surprising = result.p_adjusted <= SURPRISING
     css = ("worse" if result.difference < 0 else "better") if surprising else ""
     written = "".join(tag("td", escape(cell), "number") for cell in cells)
     return tag("tr", tag("th", name, scope="row") + written, css)
-
-
-def _p(p: float) -> str:
-    """A p-value for a reader.
-
-    >>> _p(0.2), _p(0.00001)
-    ('0.20', '< 0.001')
-    """
-    return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"

@@ -8,6 +8,7 @@ import numpy as np
 from explorer.failview import FailScene, measures, order_of
 from explorer.field import MAJORITY, Doubles, Field, Verdict
 from explorer.model_names import size_of
+from explorer.pair_notes import PairNotes
 from explorer.search import EVERYTHING
 from explorer.text import text
 from explorer.ui.listing import Column, excerpt, harm_css, list_html
@@ -19,8 +20,8 @@ MOST_FAILING = 400
 """Models that are listed below a pair."""
 
 
-def fail_list_html(now: FailScene) -> str:
-    """The page of rows that a scene is on."""
+def fail_list_html(now: FailScene, notes: PairNotes) -> str:
+    """The page of rows that a scene is on; those with a note have a sign."""
     if not len(now.listed):
         return ""
     view, field = now.view, now.field
@@ -32,6 +33,11 @@ def fail_list_html(now: FailScene) -> str:
         row = int(rows[place])
         written = [_written(now, row, name, values) for name in columns]
         return [*written, *_words(now, row)]
+
+    def css(place: int) -> str:
+        row = int(rows[place])
+        noted = " noted" if notes.of(field, row) else ""
+        return f"{harm_css(field.table.subset_of(row))}{noted}".strip()
 
     order = order_of(view, field)
     heads = [
@@ -46,7 +52,7 @@ def fail_list_html(now: FailScene) -> str:
         view.view.reading,
         cells,
         sort=order,
-        css=lambda place: harm_css(field.table.subset_of(int(rows[place]))),
+        css=css,
     )
 
 
@@ -69,8 +75,8 @@ def who_html(field: Field, row: int) -> str:
     winning = np.flatnonzero(outcomes == 1)
     share = len(failing) / known.sum() if known.any() else None
     words = text("fails.who", n=f"{len(failing):,}", of=f"{known.sum():,}", share=percent(share, 0))
-    parts = _models(field, failing.tolist(), "fails.failing")
-    parts += _models(field, winning.tolist(), "fails.winning")
+    parts = _models(field, failing.tolist(), text("fails.failing", n=f"{len(failing):,}"))
+    parts += _models(field, winning.tolist(), text("fails.winning", n=f"{len(winning):,}"))
     title = tag("summary", escape(words))
     return tag("details", title + parts, css="who", data_keep="who")
 
@@ -130,4 +136,4 @@ def _models(field: Field, places: Sequence[int], title: str) -> str:
         lines += tag("div", tag("b", escape(f"{kind} ({len(names):,})")) + buttons, "same")
     more = len(places) - MOST_FAILING
     lines += note(text("fails.more", n=f"{more:,}")) if more > 0 else ""
-    return tag("h3", escape(text(title, n=f"{len(places):,}"))) + lines
+    return tag("h3", escape(title)) + lines

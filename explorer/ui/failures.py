@@ -1,175 +1,66 @@
 """The Failures tab: what a model loses, what kind of pairs these are, and who else fails them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import gradio as gr
 
+from explorer.fail_exports import FailFormat
 from explorer.fail_links import decode_fails, encode_fails
 from explorer.failview import (
     PANELS,
     FailScene,
     FailView,
-    Panel,
     fail_scene,
     fitting_fails,
     next_fail_scene,
 )
 from explorer.field import Field
 from explorer.fields import Fields
-from explorer.links import TABS, tab_of
+from explorer.links import tab_of
+from explorer.pair_notes import PairNotes, mark_of
 from explorer.settings import Settings
 from explorer.text import text
 from explorer.ui.errors import guarded
 from explorer.ui.facetpanel import facets_html
 from explorer.ui.failbar import fail_bar_html, head_html
+from explorer.ui.failexport import fail_exporting
 from explorer.ui.failkinds import kinds_html
 from explorer.ui.faillist import fail_list_html, fail_pair_html
-from explorer.ui.failrewards import RewardsView, build_rewards, rewards_shown
+from explorer.ui.failnotes import note_html
+from explorer.ui.failparts import PART, UNOPENED, FailsShown, FailuresView
+from explorer.ui.failrewards import RewardsView, rewards_shown
 from explorer.ui.listing import reader_bar
 from explorer.ui.markup import note
-from explorer.ui.progress import step_html
-from explorer.ui.relay import (
-    EVENT,
-    Linked,
-    Part,
-    act_of,
-    build_part,
-    segments,
-    unchanged,
-    wire_part,
-    wrote,
-)
+from explorer.ui.progress import nothing_to_tell, step_html
+from explorer.ui.relay import EVENT, Linked, act_of, segments, wire_part, wrote
 from explorer.ui.report import facts_html
-from explorer.ui.searchbar import search_html
+from explorer.ui.tokenrewards import Tokens, has_tokens, wire_tokens
 from scoring.errors import KnownError
-
-PART = TABS[2]
-REFRESH_SECONDS = 2.0
-
-
-@dataclass(frozen=True)
-class FailuresView:
-    """The tab's components, and what a session remembers of it.
-
-    seen: a `FailView`. followed: the run that was scored last when the tab was opened last.
-    address: its query string. timer: runs while the model's run does.
-    """
-
-    part: Part
-    read: gr.Button
-    stop: gr.Button
-    status: gr.HTML
-    head: gr.HTML
-    facets: gr.HTML
-    bar: gr.HTML
-    panels: gr.HTML
-    columns: dict[Panel, gr.Column]
-    pairs: gr.HTML
-    reader_bar: gr.HTML
-    pair: gr.HTML
-    kinds: gr.HTML
-    rewards: RewardsView
-    facts: gr.HTML
-    seen: gr.State
-    followed: gr.State
-    address: gr.Textbox
-    timer: gr.Timer
-
-    @property
-    def outputs(self) -> list[gr.components.Component]:
-        """The components that a `FailsShown` fills."""
-        return [
-            self.seen, self.address, self.read, self.head, self.facets, self.bar, self.panels,
-            *self.columns.values(), self.pairs, self.reader_bar, self.pair, self.kinds,
-            *self.rewards.outputs, self.facts, self.timer,
-        ]  # fmt: skip
-
-
-class FailsShown(NamedTuple):
-    """What the tab shows, in the order of `FailuresView.outputs`; columns and rewards flat."""
-
-    seen: Any
-    address: Any
-    read: Any
-    head: Any
-    facets: Any
-    bar: Any
-    panels: Any
-    columns: Any
-    pairs: Any
-    reader_bar: Any
-    pair: Any
-    kinds: Any
-    rewards: Any
-    facts: Any
-    timer: Any
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """One for each output."""
-        flat: list[Any] = []
-        for name, value in self._asdict().items():
-            flat += value if name in ("columns", "rewards") else [value]
-        return tuple(flat)
-
-    @classmethod
-    def only(cls, **changed: Any) -> tuple[Any, ...]:
-        """What leaves everything else as it is."""
-        skips = {"columns": [gr.skip()] * len(PANELS), "rewards": [gr.skip()] * RewardsView.N}
-        return unchanged(cls, **skips, **changed).values
-
-
-def build_failures() -> FailuresView:
-    """Lay the tab out where it is called."""
-    with build_part(PART) as part:
-        with gr.Row(elem_classes="status-row"):
-            status = gr.HTML(elem_id="read-status")
-            read = gr.Button(
-                "", variant="primary", size="md", scale=0, min_width=200,
-                elem_id="read-results", visible=False,
-            )  # fmt: skip
-            stop = gr.Button(text("score.stop"), size="md", scale=0, min_width=80, visible=False)
-        head = gr.HTML()
-        with gr.Row(equal_height=False):
-            with gr.Column(scale=1, min_width=270, elem_classes="side"):
-                facets = gr.HTML()
-            with gr.Column(scale=4, min_width=320):
-                gr.HTML(search_html("fail-search"))
-                bar, panels = gr.HTML(), gr.HTML()
-                columns = {panel: gr.Column(visible=panel == PANELS[0]) for panel in PANELS}
-                with columns["pairs"]:
-                    pairs, reader, pair = gr.HTML(), gr.HTML(), gr.HTML(elem_classes="reader")
-                with columns["kinds"]:
-                    kinds = gr.HTML()
-                with columns["rewards"]:
-                    rewards = build_rewards()
-        facts = gr.HTML()
-    return FailuresView(
-        part, read, stop, status, head, facets, bar, panels, columns, pairs, reader, pair, kinds,
-        rewards, facts, gr.State(FailView()), gr.State(None), gr.Textbox(visible=False),
-        gr.Timer(REFRESH_SECONDS, active=False),
-    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Failures:
-    """The tab's callbacks. `where` is (the results' id, the pairs' id, the browser's own runs)."""
+    """The tab's callbacks.
+
+    `where` is (the results' id, the pairs' id, the browser's own runs, its notes on pairs).
+    """
 
     fields: Fields
     settings: Settings
 
     @guarded
-    def open(self, query_string: object, *where: object) -> tuple[Any, ...]:
-        """What a link asks for, where it is one of this tab."""
+    def open(self, query_string: object, followed: object, *where: object) -> tuple[Any, ...]:
+        """What a link asks for, where it is one of this tab; and the run that was followed."""
+        followed = None if followed == UNOPENED else followed
         if tab_of(query_string) != PART:
-            return FailsShown.only()
+            return (*FailsShown.only(), followed)
         decoded = decode_fails(query_string)
         view, notes = fitting_fails(decoded.view, partial(self._field_of, where=where))
         now = fail_scene(view, self._field_of(view.model, where))
-        return self.shown(now, where, (*decoded.dropped, *notes))
+        return (*self.shown(now, where, (*decoded.dropped, *notes)), followed)
 
     @guarded
     def show(self, seen: FailView, *where: object) -> tuple[Any, ...]:
@@ -181,7 +72,12 @@ class Failures:
     def follow(
         self, run_id: object, followed: object, seen: FailView, *where: object
     ) -> tuple[Any, ...]:
-        """What the run lost that was scored since the tab was last open; else the same."""
+        """What the run lost that was scored since the tab was last open; else the same.
+
+        Nothing before the page's own address was looked at, which opens the tab, too.
+        """
+        if followed == UNOPENED:
+            return (*FailsShown.only(), run_id)
         if run_id == followed:
             return (*self.show(seen, *where), run_id)
         return (*self.turn_to(run_id, seen, *where), run_id)
@@ -189,7 +85,7 @@ class Failures:
     @guarded
     def turn_to(self, run_id: object, seen: FailView, *where: object) -> tuple[Any, ...]:
         """What a run lost, from its worst pair on; the same as before where it has none yet."""
-        model = self.fields.name_of(run_id, *where)
+        model = self.fields.name_of(run_id, *where[:3])
         view = FailView(model) if model else seen
         return self.shown(fail_scene(view, self._field_of(view.model, where)), where)
 
@@ -198,6 +94,8 @@ class Failures:
         """What is shown after one act."""
         name, sent = act_of(event)
         field_of = partial(self._field_of, where=where)
+        if name == "note":
+            return self._noted(fail_scene(seen, field_of(seen.model)), where, sent)
         try:
             now = next_fail_scene(seen, field_of, name, sent)
         except KnownError as error:
@@ -213,6 +111,12 @@ class Failures:
             yield step_html(step, text("board.reading")), gr.update(visible=True)
         yield "", gr.update(visible=False)
 
+    @guarded
+    def export(self, form: FailFormat, seen: FailView, *where: object) -> Iterator[tuple[str, Any]]:
+        """Write a file of what is listed, telling how far it is."""
+        now = fail_scene(seen, self._field_of(seen.model, where))
+        yield from fail_exporting(now, form, PairNotes.read(where[3]))
+
     def shown(
         self,
         now: FailScene,
@@ -221,27 +125,44 @@ class Failures:
         before: FailView | None = None,
     ) -> tuple[Any, ...]:
         """A scene as values for `FailuresView.outputs`. before: what is on screen already."""
-        view, field = now.view, now.field
+        view, field, kept = now.view, now.field, PairNotes.read(where[3])
         turned = before is None or before.panel != view.panel
         read = view.panel == "pairs"
+        moved = before is None or _open(before) != _open(view)
         run = field.runs.get(view.model)
         return FailsShown(
             seen=view,
             address=encode_fails(view),
             read=_read_button(self.fields.unread(where[0])),
-            head=head_html(now, self.fields.all(*where)),
+            head=head_html(now, self.fields.all(*where[:3])),
             facets=facets_html(field.table, view.view.filters, now.selection),
             bar=fail_bar_html(now, notes, self._link_base),
             panels=_panels_html(view) if turned else gr.skip(),
             columns=[gr.Column(visible=panel == view.panel) for panel in PANELS],
-            pairs=fail_list_html(now) if read else gr.skip(),
+            pairs=fail_list_html(now, kept) if read else gr.skip(),
             reader_bar=reader_bar(now.listed, view.view.reading) if read else gr.skip(),
+            note=note_html(now, kept) if read else gr.skip(),
             pair=fail_pair_html(now) if read else gr.skip(),
+            tokens=gr.update(visible=has_tokens(field, view.model)),
+            tokens_words="" if moved else gr.skip(),
+            tokens_plot=gr.update(visible=False) if moved else gr.skip(),
             kinds=kinds_html(now) if view.panel == "kinds" else gr.skip(),
             rewards=rewards_shown(now) if view.panel == "rewards" else RewardsView.unchanged(),
             facts=facts_html(run) if run else "",
+            notes=gr.skip(),
             timer=gr.Timer(active=run is not None and run.status == "running"),
         ).values
+
+    def _noted(
+        self, now: FailScene, where: tuple[object, ...], sent: Mapping[str, Any]
+    ) -> tuple[Any, ...]:
+        """After a note was written: it is kept, and its pair has a sign."""
+        row = now.field.table.row_of(str(sent.get("key")))
+        if row is None:
+            raise KnownError(text("failnote.no_pair"))
+        kept = PairNotes.read(where[3]).put(mark_of(now.field, row), sent.get("value"))
+        note, pairs = note_html(now, kept), fail_list_html(now, kept)
+        return FailsShown.only(notes=kept.stored(), note=note, pairs=pairs)
 
     def _refused(self, seen: FailView, where: tuple[object, ...], why: str) -> tuple[Any, ...]:
         """Why a search or a model cannot be used, beside what is shown still."""
@@ -252,13 +173,17 @@ class Failures:
     def _field_of(self, model: str, where: tuple[object, ...]) -> Field:
         """The field that a model is in; of all models together, the largest."""
         if model:
-            return self.fields.of(model, *where)
-        return self.fields.largest(*where)
+            return self.fields.of(model, *where[:3])
+        return self.fields.largest(*where[:3])
 
     @property
     def _link_base(self) -> str:
         space = self.settings.space
         return f"https://huggingface.co/spaces/{space}" if space else ""
+
+
+def _open(view: FailView) -> tuple[str, str]:
+    return view.model, view.view.reading.key
 
 
 def _read_button(unread: int) -> Any:
@@ -289,6 +214,10 @@ def wire_failures(
     reading = view.read.click(tab.read, where, [view.status, view.stop], **EVENT)
     reading.then(tab.show, state, view.outputs, **EVENT)
     view.stop.click(None, cancels=reading)
+    for form, button in view.exports.buttons.items():
+        writing = button.click(partial(tab.export, form), state, view.exports.outputs, **EVENT)
+        writing.failure(nothing_to_tell, None, view.exports.status, **EVENT)
+    wire_tokens(view.tokens, Tokens(tab.fields, tab.fields.runs), state[:4])
     view.timer.tick(tab.show, state, view.outputs, **EVENT)
 
 
@@ -296,4 +225,5 @@ def linked_failures(
     view: FailuresView, tab: Failures, where: list[gr.components.Component]
 ) -> Linked:
     """How a link opens the tab."""
-    return Linked(view.part, tab.open, where, view.outputs, view.address)
+    outputs = [*view.outputs, view.followed]
+    return Linked(view.part, tab.open, [view.followed, *where], outputs, view.address)

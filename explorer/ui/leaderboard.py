@@ -11,7 +11,7 @@ from explorer.board_exports import BOARD_FORMATS, BoardFormat, board_file_name, 
 from explorer.boardlinks import decode_board, encode_board
 from explorer.boardroom import BoardRoom
 from explorer.boardview import BoardView, move_board, shown_rows
-from explorer.links import TABS, tab_of
+from explorer.links import tab_of
 from explorer.table import PairTable
 from explorer.text import text
 from explorer.ui.boardbehind import behind_html
@@ -28,7 +28,7 @@ from explorer.ui.sourcebar import SourceBarView, build_sourcebar
 from explorer.uncertainty import Measuring
 from scoring.limits import Step
 
-PART = TABS[3]
+PART = "leaderboard"
 
 
 @dataclass(frozen=True)

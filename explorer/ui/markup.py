@@ -55,3 +55,21 @@ def signed(value: float | None) -> str:
         return "0.000"
     written = f"{value:+.3f}" if abs(value) >= 0.0005 else f"{value:+.0e}"
     return written.replace("-", "−")
+
+
+def points(difference: float | None) -> str:
+    """A difference of shares in points of a percent, with its sign; an en dash where it is unknown.
+
+    >>> points(-0.012), points(0.25), points(None)
+    ('−1.2', '+25.0', '–')
+    """
+    return "–" if difference is None else f"{100 * difference:+.1f}".replace("-", "−")
+
+
+def p_words(p: float) -> str:
+    """A p-value for a reader.
+
+    >>> p_words(0.2), p_words(0.00001)
+    ('0.20', '< 0.001')
+    """
+    return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"

@@ -17,15 +17,18 @@ from explorer.ui.about import build_about
 from explorer.ui.boardsource import BoardSource, wire_boardsource
 from explorer.ui.browse import Browse, BrowseView, build_browse, wire_browse
 from explorer.ui.chooser import Chooser, ChooserView, build_chooser, wire_chooser
+from explorer.ui.compare import (
+    Compare,
+    CompareTabView,
+    build_compare,
+    linked_compare,
+    wire_compare,
+)
 from explorer.ui.endpoints import Endpoints, publish
 from explorer.ui.errors import guarded
-from explorer.ui.failures import (
-    Failures,
-    FailuresView,
-    build_failures,
-    linked_failures,
-    wire_failures,
-)
+from explorer.ui.failnotes import remembered_notes
+from explorer.ui.failparts import FailuresView, build_failures
+from explorer.ui.failures import Failures, linked_failures, wire_failures
 from explorer.ui.helps import help_html
 from explorer.ui.leaderboard import (
     LeaderboardTab,
@@ -35,6 +38,7 @@ from explorer.ui.leaderboard import (
     wire_leaderboard,
 )
 from explorer.ui.markup import tag
+from explorer.ui.pair_endpoints import PairEndpoints, publish_pairs
 from explorer.ui.relay import EVENT, Linked, Part, act_of, build_part, done, filling, wrote
 from explorer.ui.review import ReviewTab, wire_review
 from explorer.ui.reviewview import remembered_review
@@ -58,9 +62,11 @@ class PageView:
     browse: BrowseView
     score: ScoreView
     failures: FailuresView
+    compare: CompareTabView
     leaderboard: LeaderboardView
     score_tab: gr.Tab
     failures_tab: gr.Tab
+    compare_tab: gr.Tab
     timer: gr.Timer
     go: Part
 
@@ -120,8 +126,10 @@ def build_page(stores: Stores) -> gr.Blocks:
     with gr.Blocks(
         title=text("app.title"), fill_width=True, analytics_enabled=False, delete_cache=KEPT
     ) as page:
-        _wire(_lay_out(stores), stores, page)
+        # First, so that no event of the page takes their names.
         publish(Endpoints(stores.room))
+        publish_pairs(PairEndpoints(stores.fields))
+        _wire(_lay_out(stores), stores, page)
     return page
 
 
@@ -129,7 +137,7 @@ def _lay_out(stores: Stores) -> PageView:
     gr.HTML(_header() + help_html())
     bar = build_sourcebar(text("source.show_pairs"))
     chooser = build_chooser(stores.settings)
-    own_runs, kept_reviews = remembered_runs(), remembered_review()
+    own_runs, kept_reviews, notes = remembered_runs(), remembered_review(), remembered_notes()
     with build_part("go") as go:
         pass
     with gr.Tabs(elem_id="tabs") as tabs:
@@ -138,14 +146,16 @@ def _lay_out(stores: Stores) -> PageView:
         with _tab("score") as score_tab:
             score = build_score(stores.settings, own_runs)
         with _tab("failures") as failures_tab:
-            failures = build_failures()
+            failures = build_failures(notes)
+        with _tab("compare") as compare_tab:
+            compare = build_compare()
         with _tab("leaderboard"):
             leaderboard = build_leaderboard_tab()
         with _tab("about"):
             build_about()
     return PageView(
-        bar, chooser, tabs, browse, score, failures, leaderboard, score_tab, failures_tab,
-        gr.Timer(POLL_SECONDS, active=False), go,
+        bar, chooser, tabs, browse, score, failures, compare, leaderboard, score_tab, failures_tab,
+        compare_tab, gr.Timer(POLL_SECONDS, active=False), go,
     )  # fmt: skip
 
 
@@ -175,12 +185,19 @@ def _wire(view: PageView, stores: Stores, page: gr.Blocks) -> None:
     wire_review(view.browse.review, ReviewTab(stores.pairs), view.browse.table_id)
     wire_score(view.score, score, view.browse, view.score_tab)
     where = [view.leaderboard.board_id, view.browse.table_id, view.score.own_runs]
-    wire_failures(view.failures, failures, where, view.score.run_id, view.failures_tab)
+    with_notes = [*where, view.failures.notes]
+    wire_failures(view.failures, failures, with_notes, view.score.run_id, view.failures_tab)
+    compare = Compare(stores.fields, stores.settings)
+    wire_compare(view.compare, compare, where, view.compare_tab)
     ready = _wire_sources(view, stores, browse, page)
-    _wire_links(view, ready, Page(stores), [linked_failures(view.failures, failures, where)])
+    linked = [
+        linked_failures(view.failures, failures, with_notes),
+        linked_compare(view.compare, compare, where),
+    ]
+    _wire_links(view, ready, Page(stores), linked)
     inspected = view.score.inspect.click(
         failures.turn_to,
-        [view.score.run_id, view.failures.seen, *where],
+        [view.score.run_id, view.failures.seen, *with_notes],
         view.failures.outputs,
         **EVENT,
     )

@@ -27,9 +27,12 @@ import gradio as gr
 import numpy as np
 
 from explorer.boardview import CHARTS, BoardView
+from explorer.compareview import PANELS as COMPARE_PANELS
+from explorer.compareview import CompareView
 from explorer.failview import KINDS, PANELS, FailView
 from explorer.settings import Settings
 from explorer.stores import Stores, open_stores
+from explorer.ui.compare import Compare
 from explorer.ui.failures import Failures
 from explorer.ui.leaderboard import LeaderboardTab
 
@@ -64,8 +67,10 @@ def measure(settings: Settings) -> dict[str, float]:
     return {"measure: read, intervals, ranks, ties": 1000 * (time.perf_counter() - started)}
 
 
-def act(name: str, **sent: object) -> gr.EventData:
-    return gr.EventData(None, {"act": name, "sent": sent})
+def acted(tab: Any, state: tuple[Any, ...], name: str, **sent: object) -> float:
+    """How long an act takes; state: what the tab's `act` takes besides."""
+    event = gr.EventData(None, {"act": name, "sent": sent})
+    return timed(lambda: tab.act(event, *state))
 
 
 def timed(work: Callable[[], Any], rounds: int = ROUNDS) -> float:
@@ -83,12 +88,11 @@ def views(settings: Settings) -> dict[str, float]:
     stores = open_stores(settings)
     tab, view = LeaderboardTab(stores.room, stores.pairs.all), BoardView()
     took = {"open: the leaderboard": timed(lambda: tab.show(None, view, []), 1)}
+    state: tuple[Any, ...] = (None, view, [])
     for name, value in (("sort", "Chat"), ("search", "llama,8b"), ("table", "subsets")):
-        took[f"board: {name}"] = timed(lambda: tab.act(act(name, value=value), None, view, []))
+        took[f"board: {name}"] = acted(tab, state, name, value=value)
     for chart in CHARTS:
-        took[f"board: chart {chart or 'none'}"] = timed(
-            lambda: tab.act(act("chart", value=chart), None, view, [])
-        )
+        took[f"board: chart {chart or 'none'}"] = acted(tab, state, "chart", value=chart)
     took |= _failures(stores)
     outcomes = stores.fields.all(None, None, [])[0].matrix.outcomes
     took["one pass over all outcomes"] = timed(lambda: np.nanmean(outcomes, axis=0))
@@ -96,20 +100,30 @@ def views(settings: Settings) -> dict[str, float]:
 
 
 def _failures(stores: Stores) -> dict[str, float]:
-    tab, where = Failures(stores.fields, stores.settings), (None, None, [], None)
+    where: tuple[Any, ...] = (None, None, [], None)
+    tab = Failures(stores.fields, stores.settings)
     [field] = stores.fields.all(*where[:3])
     seen = FailView(field.matrix.models[0])
     took = {"failures: first view": timed(lambda: tab.show(seen, *where), 1)}
+    state = (seen, *where)
     for kind in KINDS:
-        took[f"failures: {kind}"] = timed(lambda: tab.act(act("kind", value=kind), seen, *where))
+        took[f"failures: {kind}"] = acted(tab, state, "kind", value=kind)
     for panel in PANELS:
-        took[f"failures: panel {panel}"] = timed(
-            lambda: tab.act(act("panel", value=panel), seen, *where)
-        )
-    took["failures: a slice"] = timed(
-        lambda: tab.act(act("slice", value="longer:rejected"), seen, *where)
-    )
-    took["failures: all models"] = timed(lambda: tab.act(act("model", value=""), seen, *where))
+        took[f"failures: panel {panel}"] = acted(tab, state, "panel", value=panel)
+    took["failures: a slice"] = acted(tab, state, "slice", value="longer:rejected")
+    took["failures: all models"] = acted(tab, state, "model", value="")
+    took |= _comparison(stores, field.matrix.models, where)
+    return took
+
+
+def _comparison(
+    stores: Stores, models: tuple[str, ...], where: tuple[Any, ...]
+) -> dict[str, float]:
+    tab, seen = Compare(stores.fields, stores.settings), CompareView(models[0], models[1])
+    state = (seen, *where[:3])
+    took = {"failures: compare two": timed(lambda: tab.show(*state), 1)}
+    for panel in COMPARE_PANELS:
+        took[f"failures: compare, {panel}"] = acted(tab, state, "panel", value=panel)
     return took
 
 

@@ -12,13 +12,14 @@ import pytest
 from explorer.failview import PANELS, FailView
 from explorer.stores import Stores
 from explorer.table import PairTable
+from explorer.ui.failparts import UNOPENED, FailsShown
 from explorer.ui.failrewards import RewardsView
-from explorer.ui.failures import FailsShown, Failures
+from explorer.ui.failures import Failures
 from scoring.record import Run
 from scoring.spec import ScoredPair
 from tests.ui.browsing import act, stays
 
-WHERE: tuple[Any, ...] = (None, None, [])
+WHERE: tuple[Any, ...] = (None, None, [], {})
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def tab(stores: Stores, run: Run, other: Run) -> Failures:
 
 
 def name_of(tab: Failures, run: Run) -> str:
-    return tab.fields.name_of(run.id, *WHERE)
+    return tab.fields.name_of(run.id, *WHERE[:3])
 
 
 def named(values: Sequence[Any]) -> dict[str, Any]:
@@ -102,17 +103,26 @@ def test_an_act_goes_on_from_the_open_pair(tab: Failures, run: Run) -> None:
 def test_a_link_shows_the_same(tab: Failures, run: Run) -> None:
     seen = named(tab.turn_to(run.id, FailView(), *WHERE))["seen"]
     shown = named(tab.act(act("slice", value="longer:rejected"), seen, *WHERE))
-    again = named(tab.open(f"?tab=failures&{shown['address']}", *WHERE))
+    *again_shown, _ = tab.open(f"?tab=failures&{shown['address']}", None, *WHERE)
+    again = named(again_shown)
     assert again["seen"] == shown["seen"]
     assert again["pairs"] == shown["pairs"]
 
 
 def test_a_link_of_another_tab_changes_nothing(tab: Failures) -> None:
-    assert all(stays(value) for value in tab.open("?tab=browse&model=x", *WHERE))
+    *values, followed = tab.open("?tab=browse&model=x", "run", *WHERE)
+    assert all(stays(value) for value in values) and followed == "run"
+
+
+def test_nothing_is_shown_before_the_address_was_looked_at(tab: Failures, run: Run) -> None:
+    *shown, followed = tab.follow(run.id, UNOPENED, FailView(), *WHERE)
+    assert all(stays(value) for value in shown) and followed == run.id
 
 
 def test_a_link_to_a_model_that_is_not_here_says_so(tab: Failures) -> None:
-    shown = named(tab.open("?tab=failures&model=<b>gone", *WHERE))
+    *values, followed = tab.open("?tab=failures&model=<b>gone", UNOPENED, *WHERE)
+    shown = named(values)
+    assert followed is None
     assert shown["seen"].model == ""
     assert "no results of each pair of a model" in tag_free(shown["bar"])
     assert "<b>gone" not in shown["bar"]

@@ -35,8 +35,8 @@ def joined(stores: Stores) -> Page:
 
 def test_no_event_is_a_public_endpoint_but_those_designed(page: gr.Blocks) -> None:
     public = [event.api_name for event in page.fns.values() if event.api_visibility != "private"]
-    assert public == ["leaderboard"]
-    assert list(page.get_api_info()["named_endpoints"]) == ["/leaderboard"]
+    assert public == ["leaderboard", "failures", "compare", "pair", "hardest"]
+    assert list(page.get_api_info()["named_endpoints"]) == [f"/{name}" for name in public]
 
 
 def test_the_page_itself_holds_no_pairs(page: gr.Blocks, stores: Stores) -> None:
@@ -170,6 +170,7 @@ def test_callbacks_of_all_tabs_are_there(page: gr.Blocks) -> None:
         methods = {f"{tab.__name__}.{name}" for name in vars(tab) if not name.startswith("_")} - {
             "Browse.table",
             "Browse.shown",
+            "Failures.shown",
             "Score.chosen",
         }
         assert {name for name in methods if callable(vars(tab)[name.split(".")[1]])} <= wired

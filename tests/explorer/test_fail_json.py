@@ -1,0 +1,168 @@
+import json
+from dataclasses import replace
+from functools import partial
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from explorer.fail_json import (
+    MOST_ROWS,
+    compare_json,
+    failures_json,
+    hardest_json,
+    pair_json,
+)
+from explorer.field import Field
+from explorer.table import PairTable
+from scoring.benchmark import SECTIONS
+from scoring.errors import KnownError
+from tests.explorer.board_data import real_results
+from tests.explorer.small_fields import CHOSEN, HOSTILE, MODEL, small_field
+from tests.explorer.tables import row, small_table
+
+NOTHING = {"both": 0, "only_a": 0, "only_b": 0, "neither": 0, "p_value": 1.0}
+
+
+def plain(value: Any) -> Any:
+    """A value as it comes out of JSON; fails where it holds anything that JSON has not."""
+    assert json.loads(json.dumps(value, allow_nan=False)) == value
+    return value
+
+
+def test_failures_are_losses_and_ties_the_worst_first() -> None:
+    rows = plain(failures_json([small_field()], MODEL))["rows"]
+    assert [(each["key"], each["outcome"], each["margin"]) for each in rows] == [
+        ("hep-go:3", "loss", -3.5), ("hep-go:2", "loss", -0.5), ("donotanswer:7", "tie", 0.0),
+    ]  # fmt: skip
+    assert rows[0]["difficulty"] == 1 / 3
+    rows = plain(failures_json([small_field()], MODEL, "donotanswer"))["rows"]
+    assert [each["key"] for each in rows] == ["donotanswer:7"]
+    assert len(failures_json([small_field()], MODEL, limit=2)["rows"]) == 2
+
+
+def test_without_rewards_the_most_surprising_come_first() -> None:
+    rows = plain(failures_json([small_field()], "b"))["rows"]
+    assert [(each["key"], each["outcome"], each["margin"]) for each in rows] == [
+        ("hep-go:1", "loss", None), ("donotanswer:4", "tie", None), ("donotanswer:6", "loss", None),
+    ]  # fmt: skip
+
+
+def test_two_models_are_compared_on_what_they_share() -> None:
+    found = plain(compare_json([small_field()], MODEL, "b"))
+    shared = {"both": 2, "only_a": 2, "only_b": 3, "neither": 0, "p_value": 1.0}
+    assert {name: found[name] for name in shared} == shared
+    assert found["sections"].keys() == SECTIONS.keys()
+    assert found["sections"]["Chat"] == NOTHING
+    reasoning = {"both": 1, "only_a": 1, "only_b": 2, "neither": 0, "p_value": 1.0}
+    assert found["sections"]["Reasoning"] == reasoning
+    half = plain(compare_json([small_field()], MODEL, "half"))
+    assert half["both"] + half["only_a"] + half["only_b"] + half["neither"] == 4
+    assert compare_json([small_field()], "b", "b")["p_value"] == 1.0
+
+
+def test_models_of_different_pairs_cannot_be_compared() -> None:
+    field = small_field()
+    elsewhere = replace(field, matrix=replace(field.matrix, models=("x", "y", "z")))
+    assert compare_json([field, elsewhere], "x", "y")["both"] == 2
+    with pytest.raises(KnownError, match="of different pairs"):
+        compare_json([field, elsewhere], MODEL, "x")
+
+
+def test_a_pair_has_its_texts_and_what_models_made_of_it() -> None:
+    found = plain(pair_json([small_field()], [], "donotanswer:4"))
+    assert found["prompt"] == f"p4{HOSTILE}" and found["rejected"] == HOSTILE
+    assert (found["subset"], found["section"]) == ("donotanswer", "Safety")
+    assert found["models"]["chosen"] == "=1+1"
+    assert found["source"] == {"name": "small.jsonl", "split": None, "revision": "0" * 12}
+    assert found["outcomes"] == [
+        {"model": MODEL, "outcome": "win", "chosen_reward": CHOSEN[4], "rejected_reward": 0.5},
+        {"model": "b", "outcome": "tie", "chosen_reward": None, "rejected_reward": None},
+    ]
+
+
+def test_what_is_not_known_of_a_pair_is_null() -> None:
+    found = plain(pair_json([small_field(has_texts=False)], [], "hep-go:0"))
+    assert found["prompt"] is found["chosen"] is found["rejected"] is None
+    assert found["models"] == {"chosen": None, "rejected": None}
+    assert len(found["outcomes"]) == 3
+    table = small_table(row(id="9", chosen="unscored"))
+    assert plain(pair_json([], [table], "mine:9"))["outcomes"] == []
+    assert pair_json([], [table], "mine:9")["chosen"] == "unscored"
+
+
+def test_the_hardest_are_those_that_most_fail() -> None:
+    field = small_field()
+    rows = plain(hardest_json([field]))["rows"]
+    assert [each["key"] for each in rows] == ["hep-go:1", "hep-go:2", "hep-go:3"]
+    assert rows[0] == {
+        "key": "hep-go:1", "subset": "hep-go", "failed": 1, "known": 3, "difficulty": 1 / 3,
+        "item_rest": None,
+    }  # fmt: skip
+    two = replace(field.matrix, models=field.matrix.models[:2], outcomes=field.matrix.outcomes[:2])
+    rows = plain(hardest_json([replace(field, matrix=two), field]))["rows"]
+    assert [each["known"] for each in rows] == [3, 3, 3]
+    assert hardest_json([]) == {"rows": []}
+    assert len(hardest_json([field], 1)["rows"]) == 1
+
+
+@pytest.mark.parametrize("limit", [0, -1, MOST_ROWS + 1, True, 5.0, "5", None, [5], 10**30])
+def test_a_limit_is_a_whole_number(limit: object) -> None:
+    words = "A limit is a whole number from 1 to 3,000, not"
+    with pytest.raises(KnownError, match=words):
+        failures_json([small_field()], MODEL, None, limit)
+    with pytest.raises(KnownError, match=words):
+        hardest_json([small_field()], limit)
+
+
+ASKED = {
+    "failures": partial(failures_json, [small_field()]),
+    "failures of a subset": partial(failures_json, [small_field()], MODEL),
+    "compare": partial(compare_json, [small_field()], MODEL),
+    "pair": partial(pair_json, [small_field()], []),
+}
+
+
+@pytest.mark.parametrize("name", [5, True, ["x"], {}, "", "x" * 1001, "gone", "\ud800"])
+@pytest.mark.parametrize("asked", ASKED)
+def test_a_name_that_is_none_is_refused(asked: str, name: object) -> None:
+    with pytest.raises(KnownError) as refused:
+        ASKED[asked](name)
+    assert len(str(refused.value)) < 300
+
+
+def test_nothing_is_no_model() -> None:
+    with pytest.raises(KnownError, match="A model is named by a text"):
+        compare_json([small_field()], None, "b")
+    assert len(failures_json([small_field()], MODEL, None)["rows"]) == 3
+
+
+def test_all_is_counted_as_by_hand_on_real_models(shared_data: Path, real: PairTable) -> None:
+    _, _, matrix = real_results(shared_data)
+    field = Field(real, matrix, {}, ("real",))
+    subsets = [real.subset_of(at) for at in range(len(real))]
+    cells = {(True, True): "both", (True, False): "only_a", (False, True): "only_b"}
+    for place, model in enumerate(matrix.models[:20]):
+        rival = (place + 7) % 20
+        one, other = (matrix.outcomes[at].tolist() for at in (place, rival))
+        found = compare_json([field], model, matrix.models[rival])
+        for section, names in [*SECTIONS.items(), ("", set(subsets))]:
+            counted = dict.fromkeys(("both", "only_a", "only_b", "neither"), 0)
+            for a, b, subset in zip(one, other, subsets, strict=True):
+                if subset in names:
+                    counted[cells.get((a == 1, b == 1), "neither")] += 1
+            part = found["sections"][section] if section else found
+            assert {name: part[name] for name in counted} == counted
+            assert part["p_value"] == pytest.approx(two_sided(part["only_a"], part["only_b"]))
+        lost = {real.key_of(int(at)) for at in np.flatnonzero(matrix.outcomes[place] != 1)}
+        rows = failures_json([field], model, None, MOST_ROWS)["rows"]
+        assert {each["key"] for each in rows} == lost and len(rows) == len(lost)
+
+
+def two_sided(one: int, other: int) -> float:
+    """How likely a fair coin is to fall so unevenly, to either side."""
+    n = one + other
+    tail = sum(comb(n, k) for k in range(min(one, other) + 1))
+    return min(1.0, float(2 * tail / 2**n))
