@@ -22,7 +22,7 @@ def margins_figure(histogram: MarginHistogram) -> Figure:
             meta=side,
             x=centres[bins],
             y=list(histogram.counts[bins]),
-            hovertemplate=text("figure.margin_hover"),
+            hovertemplate=text("figure.margin_hover", what=text("figure.margin")),
         )
     figure.add_vline(x=0)
     figure.update_layout(title={"text": text("figure.margins")}, barmode="stack", bargap=0.05)
@@ -44,7 +44,7 @@ def rewards_figure(histogram: RewardHistogram) -> Figure:
             y=list(counts),
             mode="lines",
             line={"shape": "hvh"},
-            hovertemplate=text("figure.reward_hover"),
+            hovertemplate=text("figure.reward_hover", what=text("figure.reward")),
         )
     figure.update_layout(title={"text": text("figure.rewards")})
     figure.update_xaxes(title=text("figure.reward"))
@@ -73,7 +73,7 @@ def calibration_figure(calibration: Calibration) -> Figure:
         },
         mode="markers+lines",
         customdata=[[each.n, each.low, each.high] for each in bins],
-        hovertemplate=text("figure.calibration_hover"),
+        hovertemplate=text("figure.calibration_hover", what=text("figure.share_won")),
     )
     figure.update_layout(title={"text": text("figure.calibration")})
     figure.update_xaxes(title=text("figure.confidence"))

@@ -22,7 +22,7 @@ def token_figure(rewards: TokenRewards) -> Figure:
             y=list(found.rewards),
             customdata=[escape(repr(token.piece[:LONGEST_PIECE])) for token in found.tokens],
             mode="lines",
-            hovertemplate=text("tokens.hover"),
+            hovertemplate=text("tokens.hover", what=text("figure.reward")),
         )
     figure.update_layout(title={"text": text("tokens.figure")})
     figure.update_xaxes(title=text("tokens.axis"))
