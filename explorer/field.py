@@ -147,10 +147,14 @@ class Field:
 
     def margins(self, model: str) -> Doubles:
         """Chosen reward minus rejected reward of each pair; NaN where not known."""
-        place = self.place(model)
-        chosen = self.matrix.chosen[place].astype(np.float64)
-        margins: Doubles = chosen - self.matrix.rejected[place]
+        margins: Doubles = self.rewards(model, "chosen") - self.rewards(model, "rejected")
         return margins
+
+    def rewards(self, model: str, side: Literal["chosen", "rejected"]) -> Doubles:
+        """The reward of one response of each pair; NaN where not known."""
+        of_all = self.matrix.chosen if side == "chosen" else self.matrix.rejected
+        rewards: Doubles = of_all[self.place(model)].astype(np.float64)
+        return rewards
 
     def has_rewards(self, model: str) -> bool:
         """Whether any margin of the model is known."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from explorer.ensemble_field import members_of, with_ensemble
 from explorer.field import Field
 from explorer.library import Library
 from explorer.outcome_cache import OutcomeCache
@@ -101,11 +102,16 @@ class Fields:
         return made
 
     def of(self, model: object, results_id: object, table_id: object, own: object) -> Field:
-        """The field that a model is in.
+        """The field that a model is in, or whose models an ensemble joins.
 
         Raises:
             KnownError: it is in none.
         """
+        joined = members_of(model)
+        if joined is not None:
+            way, members = joined
+            field = self.of(members[0], results_id, table_id, own)
+            return with_ensemble(field, str(model), way, members)
         for field in self.all(results_id, table_id, own):
             if isinstance(model, str) and model in field.place_of:
                 return field

@@ -4,9 +4,14 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from explorer.compareview import MOST_MEMBERS, CompareScene
+from explorer.ensemble_field import ensemble_name
 from explorer.ensemble_scores import Ensembles, EnsembleScore, ensembles_of, with_rewards
 from explorer.ensembles import LEAST_MEMBERS, WAYS
+from explorer.fail_links import encode_fails
+from explorer.failview import FailView
+from explorer.filters import LONGEST_NAME
 from explorer.text import text
+from explorer.ui.golink import go_link
 from explorer.ui.markup import note, p_words, percent, points, tag
 from explorer.ui.relay import acting, segments
 from explorer.ui.scrolltable import scroll_table, table_row
@@ -80,7 +85,11 @@ def _scores(found: Ensembles) -> str:
 def _row(name: str, each: EnsembleScore, *further: str) -> str:
     way = text(f"compare.way_{each.way}") if each.way else text("compare.alone_way")
     cells = (way, percent(each.score), f"{each.failures:,}", *further)
-    return table_row(tag("bdi", escape(name)), *cells)
+    model = ensemble_name(each.members, each.way) if each.way else each.members[0]
+    words = tag("bdi", escape(name))
+    if len(model) <= LONGEST_NAME:
+        words = go_link(words, "failures", encode_fails(FailView(model)))
+    return table_row(words, *cells)
 
 
 def _joined(each: EnsembleScore, number: Mapping[str, int]) -> str:

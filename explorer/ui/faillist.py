@@ -16,6 +16,7 @@ from explorer.ui.markup import note, percent, signed, tag
 from explorer.ui.reader import pair_html
 from explorer.ui.relay import button
 
+REWARDS = ("chosen_reward", "rejected_reward")
 MOST_FAILING = 400
 """Models that are listed below a pair."""
 
@@ -26,7 +27,7 @@ def fail_list_html(now: FailScene, notes: PairNotes) -> str:
         return ""
     view, field = now.view, now.field
     columns = _columns(now)
-    values = {name: measures(view, field, name) for name in columns if name != "outcome"}
+    values = {name: _values(now, name) for name in columns if name != "outcome"}
     rows = now.listed.rows
 
     def cells(place: int) -> list[str]:
@@ -85,13 +86,23 @@ def _columns(now: FailScene) -> list[str]:
     """What is known of a row, by name."""
     if not now.view.model:
         return ["difficulty", "telling", "length"]
-    rewards = ["margin"] if now.field.has_rewards(now.view.model) else []
+    known = now.field.has_rewards(now.view.model)
+    rewards = ["margin", *REWARDS] if known else []
     texts = ["length"] if now.field.has_texts else []
     return ["outcome", *rewards, "difficulty", "surprise", *texts]
 
 
+def _values(now: FailScene, name: str) -> Doubles:
+    """A column's number of each pair of the table."""
+    if name in REWARDS:
+        return now.field.rewards(
+            now.view.model, "chosen" if name == "chosen_reward" else "rejected"
+        )
+    return measures(now.view, now.field, name)
+
+
 def _sort(name: str) -> str:
-    return "" if name == "outcome" else name
+    return "" if name in ("outcome", *REWARDS) else name
 
 
 def _written(now: FailScene, row: int, name: str, values: dict[str, Doubles]) -> str:
