@@ -32,9 +32,17 @@
 
   const boxes = (facet) => [...facet.querySelectorAll("input[type=checkbox]")];
 
+  // Of a number in a table, its row says the model, and the head its column.
+  const whose = (element) => {
+    const row = element.closest("tr[data-model]");
+    const cell = element.closest("td");
+    const head = row && cell && row.closest("table").tHead.rows[0].cells[cell.cellIndex];
+    return head ? { model: row.dataset.model, column: head.dataset.column } : {};
+  };
+
   const sendOf = (element) => {
     const { act, field } = element.dataset;
-    const sent = JSON.parse(element.dataset.sent || "{}");
+    const sent = { ...whose(element), ...JSON.parse(element.dataset.sent || "{}") };
     if (field) {
       sent[field] = element.type === "checkbox" ? element.checked
         : element.type === "number" ? Math.round(Number(element.value)) : element.value;
@@ -82,14 +90,17 @@
   const name = (inside) => {
     const element = inside?.closest?.("[data-act]");
     return element
-      && [element.dataset.act, element.dataset.sent, element.dataset.field, element.value].join("\n");
+      && [element.dataset.act, element.dataset.sent, element.dataset.field, element.value,
+        ...Object.values(whose(element))].join("\n");
   };
   let focused = null;
   document.addEventListener("focusin", (event) => { focused = name(event.target); });
   document.addEventListener("pointerdown", () => { focused = null; });
-  document.addEventListener("toggle", (event) => {
-    if (event.target.dataset?.keep) kept.set(event.target.dataset.keep, event.target.open);
-  }, true);
+  // Not on "toggle": what is written anew is closed for a moment, by nobody.
+  document.addEventListener("click", (event) => {
+    const folded = event.target.closest("summary")?.parentElement;
+    if (folded?.dataset.keep) kept.set(folded.dataset.keep, !folded.open);
+  });
   document.addEventListener("scroll", (event) => {
     const keep = event.target.dataset?.keepScroll;
     if (keep) kept.set(keep, event.target.scrollTop);

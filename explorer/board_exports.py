@@ -94,7 +94,8 @@ def latex_cell(words: str) -> str:
     >>> print(latex_cell("50% of a_b & c"))
     50\% of a\_b \& c
     """
-    return "".join(_LATEX.get(letter, letter) for letter in _in_one_line(words))
+    escaped = "".join(_LATEX.get(letter, letter) for letter in _in_one_line(words))
+    return escaped.replace("10⁹", "$10^9$")  # no font of LaTeX's own has the letter
 
 
 def _in_one_line(words: str) -> str:
@@ -124,7 +125,12 @@ def _columns(board: Board, view: BoardView, rows: Sequence[BoardRow]) -> Columns
                 "tie_group": (whole, [row.tie_group for row in rows]),
             }
         elif name != "model":
-            columns[name] = (number, [value_of(row, name) for row in rows])
+            ends = [row.interval_of(name) for row in rows]
+            columns |= {
+                name: (number, [value_of(row, name) for row in rows]),
+                f"{name}_low": (number, [each and each.low for each in ends]),
+                f"{name}_high": (number, [each and each.high for each in ends]),
+            }
     columns["marks"] = (words, [", ".join(row.marks) for row in rows])
     columns["own"] = (pa.bool_(), [row.own for row in rows])
     return columns

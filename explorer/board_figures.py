@@ -133,6 +133,7 @@ def spread_figure(spreads: Sequence[SubsetSpread]) -> Figure:
         traces.append(
             {
                 "type": "box",
+                "hoverinfo": "skip",  # its labels would cover each other; a table says the numbers
                 "orientation": "h",
                 "meta": f"{SERIES}-{number}",
                 "name": escape(section or text("chart.no_section")),

@@ -10,8 +10,14 @@ from explorer.boards import Board, benchmark_of, build_board
 from explorer.boardview import BoardView, rule_of
 from explorer.composites import composites
 from explorer.outcome_cache import OutcomeCache
-from explorer.outcome_matrix import OutcomeMatrix, Outcomes, outcome_matrix, usual_order
-from explorer.outcome_sources import Source
+from explorer.outcome_matrix import (
+    OutcomeMatrix,
+    Outcomes,
+    of_benchmark,
+    outcome_matrix,
+    usual_order,
+)
+from explorer.outcome_sources import Source, listing_digest
 from explorer.outcomes import Results
 from explorer.own_results import with_runs
 from explorer.results_library import ResultsLibrary
@@ -22,6 +28,7 @@ from explorer.uncertainty_cache import Uncertainties
 from explorer.uploaded_results import with_uploaded
 from scoring.limits import Step
 from scoring.record import Run
+from scoring.result_files import LeftOut
 from scoring.results import Benchmark
 
 KEPT = 16
@@ -98,11 +105,23 @@ class BoardRoom:
 
     def unread(self, results_id: object, view: BoardView) -> int:
         """How many files of each pair were not read yet."""
-        results = self.library.get(results_id)
-        source = results.pairs_of(_benchmark(view))
-        if source is None or _benchmark(view) == "prior":
-            return 0
-        return self._cache.unread(source)
+        source = self._source(results_id, view)
+        return 0 if source is None else self._cache.unread(source)
+
+    def refused(self, results_id: object, view: BoardView) -> list[LeftOut]:
+        """Those that could not be had when they were last asked for."""
+        source = self._source(results_id, view)
+        return [] if source is None else self._cache.refused(source)
+
+    def left_out(
+        self, results_id: object, view: BoardView, own: object = ()
+    ) -> tuple[LeftOut, ...]:
+        """Files of each pair that are not used, and what of the others is not."""
+        measured = self._measured(self._results(results_id, view), view, own)
+        if measured is not None:
+            return measured.matrix.left_out
+        source = self._source(results_id, view)
+        return () if source is None else self._cache.known(source).left_out
 
     def measuring(
         self, results_id: object, view: BoardView, own: object = ()
@@ -112,8 +131,8 @@ class BoardRoom:
         Closing the generator stops; what was read is kept.
         """
         results = self._results(results_id, view)
-        source = results.pairs_of(_benchmark(view))
-        if source is not None and self.unread(results_id, view):
+        source = self._source(results_id, view)
+        if source is not None and self._cache.unread(source):
             yield from self._cache.read(source)
         measured = self._measured(results, view, own)
         if measured is not None:
@@ -130,24 +149,37 @@ class BoardRoom:
         """What is looked at, a visitor's files among it where their own models are asked for."""
         return self.library.get(results_id) if view.own else self.library.without(results_id)
 
+    def _source(self, results_id: object, view: BoardView) -> Source | None:
+        """What is to be read for a view; None where there is nothing.
+
+        A source with accuracies, but none of the benchmark, is not read for it.
+        """
+        results, benchmark = self.library.without(results_id), _benchmark(view)
+        known = results.benchmarks()
+        wanted = benchmark != "prior" and (benchmark in known or not known)
+        return results.pairs_of(benchmark) if wanted else None
+
     def _measured(self, results: Results, view: BoardView, own: object) -> _Measured | None:
         """What is known of each pair; None where nothing is."""
         benchmark = _benchmark(view)
-        source = results.pairs_of(benchmark)
         if benchmark == "prior":
             return None
         runs = self._own_runs(own) if view.own and benchmark == "v1" else []
         # A matrix that was begun before a reading ended is not taken for one of after it.
         readings = self._cache.readings
-        key = (readings, results.id, benchmark, *((run.id, run.n_scored) for run in runs))
-        return self._once(("matrix", *key), lambda: self._aligned(results, source, runs, key))
+        source = results.pairs_of(benchmark)
+        listed = "" if source is None else listing_digest(source, "eval-set-scores")
+        of_runs = ((run.id, run.n_scored) for run in runs)
+        key = (readings, results.id, listed, benchmark, *of_runs)
+        return self._once(("matrix", *key), lambda: self._aligned(results, benchmark, runs, key))
 
     def _aligned(
-        self, results: Results, source: Source | None, runs: list[Run], key: tuple[object, ...]
+        self, results: Results, benchmark: Benchmark, runs: list[Run], key: tuple[object, ...]
     ) -> _Measured | None:
+        source = results.pairs_of(benchmark)
         published = self._cache.known(source) if source is not None else Outcomes()
-        pairs = usual_order(published)
-        found = with_uploaded(published, results.uploaded)
+        pairs = usual_order(of_benchmark(published, benchmark))
+        found = of_benchmark(with_uploaded(published, results.uploaded), benchmark)
         found, names = with_runs(found, runs)
         matrix = outcome_matrix(found, pairs)
         mine = results.uploaded.models if results.uploaded is not None else ()

@@ -7,7 +7,7 @@ from explorer.aggregate import Aggregated, Counted, Missing, Ties, aggregate
 from explorer.board_certainty import certainties
 from explorer.board_counts import Noticed, counts_of, covers, taken
 from explorer.model_names import marks_of, size_of
-from explorer.outcome_matrix import OutcomeMatrix
+from explorer.outcome_matrix import OutcomeMatrix, of_benchmark
 from explorer.outcomes import Results, ResultsSource, model_url
 from explorer.rules import PRIOR_PAIRS, RULES, Rule, RuleName
 from explorer.text import text
@@ -23,7 +23,7 @@ _DECIMALS = 12
 class BoardRow:
     """One model. Scores and accuracies are 0 to 1, None where they are not known.
 
-    rank: from 1, equal scores sharing the better one; None where a section is not known.
+    rank: from 1, equal scores sharing the better one; None where a subset is not known.
     size: parameters in 10^9, None where the name does not tell it.
     url: its page on the Hub, None where there is none.
     marks: upstream's, as in assets/models.toml.
@@ -58,6 +58,17 @@ class BoardRow:
     tie_group: int | None = None
     section_intervals: Mapping[str, Interval | None] = field(default_factory=dict)
     section_groups: Mapping[str, int | None] = field(default_factory=dict)
+
+    def interval_of(self, column: str) -> Interval | None:
+        """The 95 % interval of "score", of a section or of a subset; a name of both is a section's.
+
+        A subset's is Wilson's, of its accuracy alone; see `subset_interval`.
+        """
+        if column == "score":
+            return self.interval
+        if column in self.sections:
+            return self.section_intervals.get(column)
+        return self.subset_interval(column)
 
     def subset_interval(self, subset: str) -> Interval | None:
         """Wilson's 95 % interval of one subset's accuracy; of a composite there is none."""
@@ -120,8 +131,8 @@ def build_board(
     """Score and rank every model of the results.
 
     A model's accuracies are counted from its outcomes where there are any, which is what `ties` and
-    `missing` act on; else they are those of its file. A model that lacks a section has a score but
-    no rank, and stands below.
+    `missing` act on; else they are those of its file. A model that lacks a subset has a score but
+    no rank, and stands below: a mean of its easiest subsets is no rival of a whole one.
 
     Args:
         results: the accuracies. Prior sets join by the model's name.
@@ -161,7 +172,8 @@ def build_board(
         replace(row, **{name: getattr(each, name) for name in each.__slots__})
         for row, each in zip(ranked, certainties(ranked, rule, uncertainty), strict=True)
     ]
-    said = (*noticed.said(), *_said(rule, sure))
+    rowless = _rowless(results, rule, outcomes, {row.model for row in rows})
+    said = (*noticed.said(), *rowless, *_said(rule, sure))
     return Board(results.source, rule, tuple(sure), said, BoardOptions(ties, missing))
 
 
@@ -184,10 +196,20 @@ def _aggregates(results: Results, rule: Rule) -> tuple[dict[str, Aggregate], dic
 
 
 def _has_all(found: Aggregated) -> bool:
-    """Whether all sections are known that a model needs for a rank."""
-    optional = found.rule.zero_is_missing
-    needed = [name for name in found.sections if name not in optional] or list(found.sections)
-    return found.score is not None and all(found.sections[name] is not None for name in needed)
+    """Whether all subsets are known that a model needs for a rank.
+
+    Prior sets may be missing, of some published models too: where a score is made of nothing else,
+    most of them are needed.
+    """
+    rule = found.rule
+    needed = [name for name in rule.sections if name not in rule.zero_is_missing]
+    known = [
+        found.accuracies[subset] is not None
+        for section in needed or rule.sections
+        for subset in rule.sections[section]
+    ]
+    enough = all(known) if needed else sum(known) > len(known) / 2
+    return found.score is not None and enough
 
 
 def _row(
@@ -233,6 +255,22 @@ def _with_ranks(rows: Sequence[BoardRow]) -> list[BoardRow]:
         rank, last = (rank, last) if score == last else (place, score)
         ranked.append(replace(row, rank=rank))
     return ranked
+
+
+def _rowless(
+    results: Results, rule: Rule, outcomes: OutcomeMatrix | None, models: Collection[str]
+) -> list[str]:
+    """Which of a visitor's files of results of each pair give no row, and why."""
+    if results.uploaded is None or benchmark_of(rule) == "prior":
+        return []
+    found = of_benchmark(results.uploaded.outcomes, benchmark_of(rule))
+    left_out = outcomes.left_out if outcomes is not None else ()
+    reasons = {each.file: each.reason for each in left_out if each.whole}
+    return [
+        text("board.no_row", file=file, reason=reasons.get(file, text("board.no_row_reason")))
+        for file, each in zip(found.files, found.results, strict=True)
+        if each.model not in models
+    ]
 
 
 def _said(rule: Rule, rows: Sequence[BoardRow]) -> list[str]:

@@ -125,6 +125,11 @@ class Field:
             return against_field(self.outcomes(model), self.others(model)).majority
         return self.outcomes(other)
 
+    def is_running(self, model: str) -> bool:
+        """Whether the model is a run that goes on while one looks."""
+        run = self.runs.get(model)
+        return run is not None and run.status == "running"
+
     def known(self, model: str) -> Mask:
         """Pairs of which the model's outcome is known."""
         known: Mask = ~np.isnan(self.matrix.outcomes[self.place(model)])

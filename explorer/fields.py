@@ -22,6 +22,7 @@ from explorer.outcome_matrix import (
     OutcomeMatrix,
     Outcomes,
     hashes_of,
+    of_benchmark,
     order_of,
     outcome_matrix,
     usual_order,
@@ -38,6 +39,7 @@ from scoring.pair_order import PairOrder
 from scoring.pair_results import PairResults
 from scoring.pairs import SCHEMA, Pairs, PairSource
 from scoring.record import Run
+from scoring.result_files import LeftOut
 
 KEPT = 8
 """Sets of fields that stay in memory."""
@@ -93,7 +95,7 @@ class Fields:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
-        found = with_uploaded(published, results.uploaded)
+        found = of_benchmark(with_uploaded(published, results.uploaded), "v1")
         made = tuple(self._made(found, tables, runs, key))
         with self._lock:
             self._kept[key] = made
@@ -130,6 +132,11 @@ class Fields:
         source = self.results.get(results_id).pairs_of("v1")
         if source is not None:
             yield from self._cache.read(source)
+
+    def refused(self, results_id: object) -> list[LeftOut]:
+        """Those that could not be had when they were last asked for."""
+        source = self.results.get(results_id).pairs_of("v1")
+        return [] if source is None else self._cache.refused(source)
 
     def name_of(self, run_id: object, results_id: object, table_id: object, own: object) -> str:
         """What a run of the person is called among models; "" where it has no pair yet."""

@@ -1,4 +1,4 @@
-"""Search among names by regular expressions with commas between them."""
+"""Search among names by regular expressions: commas between alternatives, spaces between words."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,8 +12,9 @@ from scoring.hub import first_line
 
 
 def matching_names(names: Sequence[str], search: str) -> list[bool]:
-    """Whether each name matches one of the expressions, upper or lower case.
+    """Whether each name matches what is looked for, upper or lower case.
 
+    Commas stand between alternatives; of one, all words must match, each a regular expression.
     RE2 does it, whose time grows with the names alone. An empty search matches all.
 
     Raises:
@@ -21,15 +22,19 @@ def matching_names(names: Sequence[str], search: str) -> list[bool]:
 
     >>> matching_names(["a/Llama-3", "b/gemma", "c/phi"], "llama , ^b/")
     [True, True, False]
+    >>> matching_names(["a/Llama-3-8B", "b/8b-llama", "c/llama"], "8b llama")
+    [True, True, False]
     """
-    parts = [part.strip() for part in search.split(",") if part.strip()]
-    if not parts:
+    alternatives = [part.split() for part in search.split(",") if part.strip()]
+    if not alternatives:
         return [True] * len(names)
-    for part in parts:
-        _match(pa.array([""], pa.large_string()), part)
-    pattern = "|".join(f"(?:{part})" for part in parts)
     texts = [name.encode("utf-8", "replace").decode("utf-8") for name in names]
-    return [bool(yes) for yes in _match(pa.array(texts, pa.large_string()), pattern)]
+    array = pa.array([*texts, ""], pa.large_string())  # an empty one refuses no expression
+    found = {word: _match(array, word) for words in alternatives for word in words}
+    return [
+        any(all(found[word][place] for word in words) for words in alternatives)
+        for place in range(len(names))
+    ]
 
 
 def checked_search(value: object) -> str:
@@ -60,6 +65,6 @@ def _match(texts: "pa.Array[Any]", pattern: str) -> list[bool]:
         reason = first_line(error).removeprefix("Invalid regular expression: ")
         raise KnownError(
             f"{pattern[:80]!r} is no regular expression that can be used here ({reason}). The "
-            "syntax is RE2's: no lookahead, no backreferences; commas stand between expressions."
+            "syntax is RE2's: no lookahead, no backreferences; spaces and commas stand between expressions."
         ) from error
-    return list(found.to_pylist())
+    return [bool(yes) for yes in found.to_pylist()]

@@ -5,116 +5,32 @@ A file of results of each pair has 7 MB and more, nearly all of it texts. What t
 """
 
 import hashlib
-import logging
 import shutil
 import threading
 import time
-from collections.abc import Generator, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Generator
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from uuid import uuid4
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from explorer.outcome_matrix import Outcomes
-from explorer.outcome_rows import SCHEMA, Read, orders_as_json, read_rows, rows_of
+from explorer.outcome_rows import Read
+from explorer.outcome_shelf import OutcomeShelf, changed
 from explorer.outcome_sources import Entry, Folder, Source
 from scoring.errors import KnownError
 from scoring.hub import first_line
 from scoring.limits import Step
-from scoring.pair_order import PairOrder
 from scoring.pair_results import read_pair_results
 from scoring.result_files import LeftOut, printable
-
-logger = logging.getLogger(__name__)
 
 SAVED_EVERY_SECONDS = 10.0
 """Between two writes of what was read, in case the server is stopped."""
 MOST_REFUSALS = 3
 """Files in a row that a source may refuse; then it is taken as gone."""
+_WAIT_SECONDS = 0.5
+"""Between two looks whether somebody else has read a file."""
 _KEPT_ON_DISK = 12
 _KEPT_IN_MEMORY = 6
-_FORMAT = "1"
+_FORMAT = "2"
 """Changes when what is kept of the same file does."""
-
-
-@dataclass
-class _Shelf:
-    """What is known of one source's files.
-
-    folder: where it is kept.
-    parts: the files of that folder that `rows` were read from.
-    """
-
-    folder: Path
-    rows: dict[str, Read] = field(default_factory=dict)
-    orders: dict[str, PairOrder] = field(default_factory=dict)
-    parts: list[Path] = field(default_factory=list)
-    unsaved: list[str] = field(default_factory=list)
-    loaded: bool = False
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def has(self, entry: Entry) -> bool:
-        """Whether the file was read as it is now."""
-        row = self.rows.get(entry.name)
-        return row is not None and row.stamp == entry.stamp
-
-    def load(self) -> None:
-        """Read what is kept, once; what is broken is as if it had not been read."""
-        if self.loaded:
-            return
-        self.loaded = True
-        # In the order of writing, so that of a file that changed the last reading is taken.
-        for part in sorted(self.folder.glob("*.parquet"), key=_changed):
-            self.parts.append(part)
-            try:
-                for row in read_rows(part, self.orders):
-                    self.rows[row.file] = row
-            except Exception as error:  # a broken file makes pyarrow raise anything
-                logger.warning("the outcomes in %s are not used: %s", part, first_line(error))
-
-    def put(self, row: Read) -> None:
-        """Remember one file."""
-        if row.results is not None:
-            digest = row.digest
-            order = self.orders.setdefault(digest, row.results.order)
-            row = replace(row, results=replace(row.results, order=order))
-        self.rows[row.file] = row
-        self.unsaved.append(row.file)
-
-    def save(self) -> None:
-        """Write what is not kept yet, whole or not at all; a full disk costs only time."""
-        if self.unsaved and self._written(self.rows[file] for file in self.unsaved):
-            self.unsaved.clear()
-
-    def tidy(self, entries: Iterable[Entry], fixed: bool) -> None:
-        """Make one file of several, without what is no longer there."""
-        self.save()
-        if not fixed:
-            names = {entry.name for entry in entries}
-            self.rows = {name: row for name, row in self.rows.items() if name in names}
-        old = list(self.parts)
-        if len(old) > 1 and not self.unsaved and self._written(self.rows.values()):
-            self.parts = self.parts[-1:]
-            for part in old:
-                part.unlink(missing_ok=True)
-
-    def _written(self, rows: Iterable[Read]) -> bool:
-        rows = list(rows)
-        table = pa.Table.from_pylist(rows_of(rows), schema=SCHEMA)
-        table = table.replace_schema_metadata({"orders": orders_as_json(rows)})
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with TemporaryDirectory(dir=self.folder) as place:
-                part = Path(place) / "part"
-                pq.write_table(table, part, compression="zstd", write_page_checksum=True)
-                self.parts.append(part.replace(self.folder / f"{uuid4().hex}.parquet"))
-        except OSError as error:
-            logger.warning("outcomes are not kept in %s: %s", self.folder, first_line(error))
-            return False
-        return True
 
 
 class OutcomeCache:
@@ -128,22 +44,22 @@ class OutcomeCache:
         self.readings = 0
         self._folder = home / "outcomes"
         self._lock = threading.Lock()
-        self._shelves: dict[str, _Shelf] = {}
+        self._shelves: dict[str, OutcomeShelf] = {}
 
     def known(self, source: Source, folder: Folder = "eval-set-scores") -> Outcomes:
         """What was read before, without reading or fetching any result file."""
-        shelf = self._shelf(source, folder)
-        with shelf.lock:
-            shelf.load()
-        entries, left_out = source.entries(folder)
+        shelf, entries, left_out = self._opened(source, folder)
         return _outcomes(shelf, entries, source.fixed, left_out)
 
     def unread(self, source: Source, folder: Folder = "eval-set-scores") -> int:
         """How many files were not read yet as they are now, well or ill."""
-        shelf = self._shelf(source, folder)
-        with shelf.lock:
-            shelf.load()
-            return sum(not shelf.has(entry) for entry in source.entries(folder)[0])
+        shelf, entries, _ = self._opened(source, folder)
+        return sum(not shelf.has(entry) for entry in entries)
+
+    def refused(self, source: Source, folder: Folder = "eval-set-scores") -> list[LeftOut]:
+        """Files that could not be had when they were last asked for, in the order of asking."""
+        shelf, entries, _ = self._opened(source, folder)
+        return _refused(shelf, entries)
 
     def read(
         self, source: Source, folder: Folder = "eval-set-scores"
@@ -151,61 +67,71 @@ class OutcomeCache:
         """Read the files that are not known yet, one by one, telling each step in files.
 
         Closing the generator stops between two files; what was read is kept. Several who ask at
-        once share the work.
+        once share the work, and nobody else waits for it.
 
         Returns:
             All that can be read of the source. A file that cannot is listed with its reason.
         """
-        shelf = self._shelf(source, folder)
-        with shelf.lock:
-            shelf.load()
-        entries, left_out = source.entries(folder)
+        shelf, entries, left_out = self._opened(source, folder)
         unread = [entry for entry in entries if not shelf.has(entry)]
         done, refused, saved = len(entries) - len(unread), 0, time.monotonic()
         yield Step("reading", done, len(entries))
         try:
             for entry in unread:
-                if refused == MOST_REFUSALS:
-                    why = f"not asked for, as {refused} files before it could not be had"
-                else:
-                    with shelf.lock:
+                why = f"not asked for, as {refused} files before it could not be had"
+                if refused < MOST_REFUSALS:
+                    claim = shelf.claim(entry)
+                    while not claim.acquire(timeout=_WAIT_SECONDS):
+                        yield Step("reading", done, len(entries))
+                    try:
                         why = "" if shelf.has(entry) else _read(shelf, source, entry)
-                        if time.monotonic() - saved > SAVED_EVERY_SECONDS:
-                            shelf.save()
-                            saved = time.monotonic()
+                    finally:
+                        claim.release()
                     refused = refused + 1 if why else 0
                 if why:
-                    left_out.append(LeftOut(printable(entry.name), why))
+                    shelf.refused[entry.name] = why
+                if time.monotonic() - saved > SAVED_EVERY_SECONDS:
+                    shelf.save()
+                    saved = time.monotonic()
                 done += 1
                 yield Step("reading", done, len(entries))
-            with shelf.lock:
-                shelf.tidy(entries, source.fixed)
+            shelf.tidy(entries, source.fixed)
         finally:
-            with shelf.lock:
-                shelf.save()
+            shelf.save()
             with self._lock:
                 self.readings += bool(unread)
             self._forget_old()
         return _outcomes(shelf, entries, source.fixed, left_out)
 
-    def _shelf(self, source: Source, folder: Folder) -> _Shelf:
-        written = "\n".join((_FORMAT, source.id, folder)).encode("utf-8", "surrogateescape")
-        key = hashlib.sha256(written).hexdigest()[:32]
+    def _opened(
+        self, source: Source, folder: Folder
+    ) -> tuple[OutcomeShelf, list[Entry], list[LeftOut]]:
+        """What is known of a source, and what it has now."""
+        family, own = (_key(_FORMAT, name, folder) for name in (source.family, source.id))
+        key = f"{family}-{own}"
         with self._lock:
-            shelf = self._shelves.pop(key, None) or _Shelf(self._folder / key)
+            shelf = self._shelves.pop(key, None) or OutcomeShelf(self._folder / key)
             self._shelves[key] = shelf
             for oldest in list(self._shelves)[:-_KEPT_IN_MEMORY]:
                 del self._shelves[oldest]
-        return shelf
+        shelf.load()
+        entries, left_out = source.entries(folder)
+        shelf.adopt(entries, self._folder.glob(f"{family}-*"))
+        return shelf, entries, left_out
 
     def _forget_old(self) -> None:
         """Remove what was written longest ago: of other revisions, most likely."""
-        folders = sorted(self._folder.glob("*/"), key=_changed)
+        folders = sorted(self._folder.glob("*/"), key=changed)
         for folder in folders[:-_KEPT_ON_DISK]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _read(shelf: _Shelf, source: Source, entry: Entry) -> str:
+def _key(*names: str) -> str:
+    written = "\n".join(names).encode("utf-8", "surrogateescape")
+    return hashlib.sha256(written).hexdigest()[:32]
+
+
+def _read(shelf: OutcomeShelf, source: Source, entry: Entry) -> str:
     """Read one file; why it could not be had this time, or "" where it was, well or ill."""
     try:
         path = source.path(entry.name)
@@ -223,23 +149,20 @@ def _read(shelf: _Shelf, source: Source, entry: Entry) -> str:
     return ""
 
 
+def _refused(shelf: OutcomeShelf, entries: list[Entry]) -> list[LeftOut]:
+    asked = ((entry.name, shelf.refused.get(entry.name)) for entry in entries)
+    return [LeftOut(printable(name), why) for name, why in asked if why is not None]
+
+
 def _outcomes(
-    shelf: _Shelf, entries: list[Entry], fixed: bool, left_out: list[LeftOut]
+    shelf: OutcomeShelf, entries: list[Entry], fixed: bool, left_out: list[LeftOut]
 ) -> Outcomes:
-    with shelf.lock:
-        names = shelf.rows if fixed else [entry.name for entry in entries if shelf.has(entry)]
-        rows = [shelf.rows[name] for name in sorted(names)]
+    rows = shelf.read(None if fixed else [entry.name for entry in entries if shelf.has(entry)])
     broken = [LeftOut(row.file, row.reason) for row in rows if row.results is None]
     read = [(row.file, row.results) for row in rows if row.results is not None]
+    others = [*left_out, *broken, *_refused(shelf, entries)]
     return Outcomes(
         files=tuple(file for file, _ in read),
         results=tuple(results for _, results in read),
-        left_out=tuple(sorted([*left_out, *broken], key=lambda item: item.file)),
+        left_out=tuple(sorted(others, key=lambda item: item.file)),
     )
-
-
-def _changed(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from scoring.errors import KnownError
 from scoring.pair_order import Alignment, Floats, How, PairOrder, align
 from scoring.pair_results import PairResults
 from scoring.result_files import LeftOut, twice
+from scoring.results import Benchmark, is_v2
 from scoring.spec import text_hash
 
 Bools = NDArray[np.bool_]
@@ -77,6 +78,19 @@ def is_reward_bench(order: PairOrder) -> bool:
     """Whether these are RewardBench's subsets with as many pairs as each has there."""
     counts = np.bincount(order.codes, minlength=len(order.names)).tolist()
     return dict(zip(order.names, counts, strict=True)) == COUNTS
+
+
+def of_benchmark(found: Outcomes, benchmark: Benchmark) -> Outcomes:
+    """The files whose pairs are of one benchmark, by their subsets; all else is as it was.
+
+    A model may have a file of each, and the order of one is none for the other.
+    """
+    pairs = zip(found.files, found.results, strict=True)
+    second = benchmark == "v2"
+    kept = [(file, each) for file, each in pairs if is_v2(each.order.names) == second]
+    return replace(
+        found, files=tuple(file for file, _ in kept), results=tuple(each for _, each in kept)
+    )
 
 
 def usual_order(found: Outcomes) -> PairOrder | None:

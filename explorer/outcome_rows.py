@@ -34,7 +34,7 @@ SCHEMA = pa.schema(
         ("equal", pa.large_list(pa.bool_())),
         ("chosen", _FLOATS),
         ("rejected", _FLOATS),
-        ("scores", _FLOATS),
+        ("scores", pa.large_list(pa.float64())),
         ("lengths", _WHOLE),
         ("num_correct", _WHOLE),
         ("notes", pa.large_list(pa.large_string())),

@@ -1,5 +1,6 @@
 """Where result files of each pair lie: a folder here, or a dataset of the Hub."""
 
+import hashlib
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -27,10 +28,12 @@ class Source(Protocol):
     """Result files by name, which are opened one by one.
 
     id: names the source and its revision.
+    family: the same for all revisions of it; of these, files of one name and stamp are the same.
     fixed: whether what was read of it once stays right, even where its files are gone.
     """
 
     id: str
+    family: str
     fixed: bool
 
     def entries(self, folder: Folder) -> tuple[list[Entry], list[LeftOut]]:
@@ -50,6 +53,12 @@ class Source(Protocol):
         ...
 
 
+def listing_digest(source: Source, folder: Folder) -> str:
+    """Changes when a file of a source comes, goes or changes, as far as its stamps tell."""
+    written = repr(source.entries(folder)).encode("utf-8", "replace")
+    return hashlib.blake2b(written, digest_size=8).hexdigest()
+
+
 class FolderSource:
     """A folder of this machine in upstream's layout."""
 
@@ -58,7 +67,7 @@ class FolderSource:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._paths: dict[str, Path] = {}
-        self.id = f"folder {root.resolve()}"
+        self.id = self.family = f"folder {root.resolve()}"
 
     def entries(self, folder: Folder) -> tuple[list[Entry], list[LeftOut]]:
         """As `Source` says; a file is the same while its size and date are."""
@@ -87,10 +96,11 @@ class HubSource:
         self._listing = replace(listing, hub_id=at_commit)
         self._hub = hub
         self._fetched: dict[str, Path] = {}
-        self.id = f"hub {listing.hub_id.repo}@{listing.commit}"
+        self.family = f"hub {listing.hub_id.repo}"
+        self.id = f"{self.family}@{listing.commit}"
 
     def entries(self, folder: Folder) -> tuple[list[Entry], list[LeftOut]]:
-        """As `Source` says; at one commit, files do not change."""
+        """As `Source` says; a file is the same while its content is, at whatever commit."""
         entries: list[Entry] = []
         left_out: list[LeftOut] = []
         for name, size in sorted(self._listing.sizes.items()):
@@ -102,7 +112,7 @@ class HubSource:
                 most = f"at most {MOST_BYTES / MEGABYTE:,.0f} MB are fetched"
                 left_out.append(LeftOut(name, f"it is {size / MEGABYTE:,.0f} MB large; {most}"))
             else:
-                entries.append(Entry(name, self._listing.commit))
+                entries.append(Entry(name, self._listing.blobs.get(name, self._listing.commit)))
         return entries, left_out
 
     def path(self, name: str) -> Path:

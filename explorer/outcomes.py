@@ -11,32 +11,32 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from explorer.outcome_sources import FolderSource, HubSource, Source
-from explorer.settings import SNAPSHOT, Settings
-from explorer.sources import Candidate, Shelf
+from explorer.settings import SNAPSHOT
 from explorer.text import text
 from explorer.uploaded_results import Uploaded
 from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
-from scoring.hub import Hub, HubId, parse_hub_id
-from scoring.limits import Tell, tell_nobody
-from scoring.paths import is_folder, typed_path
-from scoring.result_files import REFERENCE_FREE, LeftOut
+from scoring.hub import Hub, HubId, Listing
+from scoring.limits import MEGABYTE, Tell, tell_nobody
+from scoring.paths import is_folder
+from scoring.result_files import REFERENCE_FREE, Found, LeftOut, printable
 from scoring.results import (
     KINDS,
+    MOST_BYTES,
     PRIOR_SETS,
     Aggregate,
     Benchmark,
+    Kind,
+    collect_aggregates,
     read_aggregates,
 )
 
-DEFAULT_RESULTS = HubId("allenai/reward-bench-results")
-DEFAULT_SECOND = HubId("allenai/reward-bench-2-results")
-"""Upstream keeps the results of RewardBench 2 in a dataset of their own."""
 NOT_ON_THE_HUB = ("openai/", "anthropic/", "google/", "cohere/", "poll/", "ai2/", "my_model/")
 BENCHMARKS: tuple[Benchmark, ...] = get_args(Benchmark)
+UPLOADED = "+files-"
+"""What stands before the token in an id of results with a visitor's files."""
 
 _MODEL_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
-_AGGREGATE_FILE = re.compile(r"(?:eval-set|pref-sets)/.+\.json", re.IGNORECASE | re.DOTALL)
 _PAPER = "RewardBench paper, arXiv:2403.13787v2"
 _PAPER_DATE = "2024-06-08"
 _FEW_REASONS = 3
@@ -81,16 +81,22 @@ class Results:
 
     @cached_property
     def id(self) -> str:
-        """Source and revision, and for what has no revision, a digest of the numbers."""
+        """Source and revision, and for what has no revision, a digest of the numbers.
+
+        With a visitor's files, their token ends it: two visitors never have the same id.
+        """
         sources = "+".join(str(each) for each in (self.source, self.second) if each is not None)
-        files = f"+{self.uploaded.digest}" if self.uploaded is not None else ""
+        files = f"{UPLOADED}{self.uploaded.token}" if self.uploaded is not None else ""
         return f"{sources}#{self.source.date}-{self.digest}{files}"
 
     @cached_property
     def digest(self) -> str:
-        """Changes when a number, a name or what is left out does."""
+        """Changes when a number, a name, a kind or what is left out does."""
         numbers = [
-            (each.model, each.benchmark, each.file, sorted(each.accuracies.items()))
+            (
+                *(each.model, each.model_type, each.benchmark, each.file),
+                sorted(each.accuracies.items()),
+            )
             for each in self.aggregates
         ]
         written = repr((numbers, self.remarks))
@@ -197,41 +203,19 @@ def fetch_results(
         KnownError: the dataset cannot be had, or has no readable result.
     """
     listing = hub.look(hub_id, "dataset", token=False, local_only=local_only)
-    names = [name for name in listing.sizes if _AGGREGATE_FILE.fullmatch(name)]
-    folder = hub.fetch(listing, names, token=False, tell=tell)
-    found, left_out = _aggregates_below(folder)
+    names, strays = _aggregate_files(listing)
+    folder = hub.fetch(listing, [*names], token=False, tell=tell)
+    of_kind = {
+        kind: [Found(name, folder / name) for name in names if names[name] == kind]
+        for kind in KINDS
+    }
+    found, unused = _collected(collect_aggregates(of_kind[kind], kind) for kind in KINDS)
+    left_out = (*strays, *unused)
     if not found:
         raise _nothing(f"{hub_id} has no results below eval-set/", left_out)
     date = _newest(folder / each.file for each in found)
     source = ResultsSource("hub", hub_id.repo, folder.name, date)
     return Results(source, found, left_out, HubSource(listing, hub))
-
-
-def fetch_default(hub: Hub, *, local_only: bool = False, tell: Tell = tell_nobody) -> Results:
-    """Upstream's results of both benchmarks, each from its dataset.
-
-    The second may fail: the first is shown then, with the reason.
-
-    Raises:
-        KnownError: the first cannot be had.
-    """
-    first = fetch_results(DEFAULT_RESULTS, hub, local_only=local_only, tell=tell)
-    try:
-        second = fetch_results(DEFAULT_SECOND, hub, local_only=local_only, tell=tell)
-    except KnownError as error:
-        reason = LeftOut(str(DEFAULT_SECOND), str(error))
-        return _with_left_out(first, [reason])
-    return joined(first, second)
-
-
-def joined(first: Results, second: Results) -> Results:
-    """Two sources as one: RewardBench 2 of the second, all else of the first."""
-    aggregates = (
-        *(each for each in first.aggregates if each.benchmark != "v2"),
-        *(each for each in second.aggregates if each.benchmark == "v2"),
-    )
-    left_out = (*first.left_out, *second.left_out)
-    return Results(first.source, aggregates, left_out, first.pairs, second.source, second.pairs)
 
 
 def beside(results: Results, uploaded: Uploaded) -> Results:
@@ -244,50 +228,46 @@ def beside(results: Results, uploaded: Uploaded) -> Results:
     )
 
 
-def leaderboard_shelf(settings: Settings, hub: Hub) -> Shelf[Results]:
-    """The results: EXPLORER_RESULTS, else upstream's from the Hub, else the bundled figures."""
-    candidates = [
-        Candidate(
-            str(DEFAULT_RESULTS),
-            lambda: fetch_default(hub, local_only=True),
-            lambda: fetch_default(hub),
-        ),
-        Candidate("the bundled figures", read_snapshot),
-    ]
-    if settings.results:
-        hub_id, folder = parse_hub_id(settings.results), typed_path(settings.results)
-        if hub_id and not is_folder(folder):
-            candidates.insert(0, _hub_candidate(hub_id, hub))
-        else:
-            label = f"EXPLORER_RESULTS={settings.results}"
-            candidates.insert(0, Candidate(label, lambda: read_results_folder(folder)))
-    return Shelf(candidates, hub)
-
-
-def _hub_candidate(hub_id: HubId, hub: Hub) -> Candidate[Results]:
-    return Candidate(
-        str(hub_id),
-        lambda: fetch_results(hub_id, hub, local_only=True),
-        lambda: fetch_results(hub_id, hub),
-    )
-
-
 def _aggregates_below(folder: Path) -> tuple[tuple[Aggregate, ...], tuple[LeftOut, ...]]:
+    return _collected(read_aggregates(folder, kind) for kind in KINDS)
+
+
+def _aggregate_files(listing: Listing) -> tuple[dict[str, Kind], list[LeftOut]]:
+    """The files of a dataset that hold accuracies, in the order of names, and what else is there.
+
+    What is too large is not fetched at all.
+    """
+    names: dict[str, Kind] = {}
+    strays: list[LeftOut] = []
+    for name, size in sorted(listing.sizes.items()):
+        kind = next((kind for kind in KINDS if name.startswith(f"{kind}/")), None)
+        if kind is None:
+            continue
+        if not name.lower().endswith(".json"):
+            strays.append(LeftOut(printable(name), "no JSON file"))
+        elif size > MOST_BYTES:
+            most = f"accuracies have at most {MOST_BYTES // MEGABYTE} MB here"
+            strays.append(
+                LeftOut(printable(name), f"it is {size / MEGABYTE:,.1f} MB large; {most}")
+            )
+        else:
+            names[name] = kind
+    return names, strays
+
+
+def _collected(
+    read: Iterable[tuple[list[Aggregate], list[LeftOut]]],
+) -> tuple[tuple[Aggregate, ...], tuple[LeftOut, ...]]:
     found: list[Aggregate] = []
     left_out: list[LeftOut] = []
-    for kind in KINDS:
-        read, unused = read_aggregates(folder, kind)
-        found += read
+    for results, unused in read:
+        found += results
         left_out += unused
     return tuple(found), tuple(left_out)
 
 
 def _unprinted(model: str) -> str:
     return f"prior sets of {model}: the paper prints no mean of them, and its average lacks them"
-
-
-def _with_left_out(results: Results, more: Iterable[LeftOut]) -> Results:
-    return replace(results, left_out=(*results.left_out, *more))
 
 
 def _newest(paths: Iterable[Path]) -> str:

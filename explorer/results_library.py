@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from explorer.outcomes import Results, beside
+from explorer.outcomes import UPLOADED, Results, beside
 from explorer.sources import Shelf
 from explorer.uploaded_results import Uploaded, read_result_files
 from scoring.limits import Limits, Tell, tell_nobody
@@ -35,14 +35,24 @@ class ResultsLibrary:
         self._beside: OrderedDict[str, _Beside] = OrderedDict()
 
     def get(self, results_id: object) -> Results:
-        """What a session is looking at; the best there is where its id is unknown."""
+        """What a session is looking at; the best there is where its id is unknown.
+
+        Files that had to make room for others (`is_gone`) leave the results of the shelf.
+        """
         found = self._find(results_id)
         return self.shelf.get(results_id) if found is None else found.results
+
+    def is_gone(self, results_id: object) -> bool:
+        """Whether an id is one of files that are not here any more."""
+        of_files = isinstance(results_id, str) and UPLOADED in results_id
+        return of_files and self._find(results_id) is None
 
     def upload(
         self, results_id: object, files: Mapping[str, Path], tell: Tell = tell_nobody
     ) -> Results:
         """Results with a visitor's files beside what they look at, and what they sent before.
+
+        What they looked at before makes room: its id is gone then.
 
         files: by the names that the visitor gave them; they are the caller's to delete.
 
@@ -51,11 +61,11 @@ class ResultsLibrary:
         """
         for name, path in files.items():
             self._limits.check_files(path.stat().st_size, name)
-        uploaded = read_result_files(files, tell)
+        uploaded = read_result_files(files, tell, self._limits)
         before = self._find(results_id)
         if before is not None:
             uploaded = before.uploaded + uploaded
-        return self._keep(self.without(results_id), uploaded)
+        return self._keep(self.without(results_id), uploaded, before)
 
     def without(self, results_id: object) -> Results:
         """The same without a visitor's files."""
@@ -65,11 +75,13 @@ class ResultsLibrary:
     def newest(self, results_id: object) -> Results:
         """The best of the shelf, with the files that were beside what is looked at."""
         found, best = self._find(results_id), self.shelf.get(None)
-        return best if found is None else self._keep(best, found.uploaded)
+        return best if found is None else self._keep(best, found.uploaded, found)
 
-    def _keep(self, base: Results, uploaded: Uploaded) -> Results:
+    def _keep(self, base: Results, uploaded: Uploaded, before: _Beside | None) -> Results:
         results = beside(base, uploaded)
         with self._lock:
+            if before is not None:
+                self._beside.pop(before.results.id, None)
             self._beside[results.id] = _Beside(base.id, results, uploaded)
             while len(self._beside) > KEPT:
                 self._beside.popitem(last=False)

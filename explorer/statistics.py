@@ -4,6 +4,7 @@ All of it speaks of other pairs like these. It says nothing of pairs of another 
 model scores when run again.
 """
 
+from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,11 +81,28 @@ def bootstrap(
     >>> found.rank, found.best, found.worst
     (array([1, 2]), array([1, 2]), array([1, 2]))
     """
+    steps = bootstrapping(outcomes, groups, replicates, seed)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as ended:
+            found: Bootstrap = ended.value
+            return found
+
+
+def bootstrapping(
+    outcomes: ArrayLike, groups: Strata, replicates: int = REPLICATES, seed: int = 0
+) -> Generator[float, None, Bootstrap]:
+    """As `bootstrap`, telling after every few million draws what share of them is done, to 1.
+
+    Closing the generator stops. The numbers are the same to the last bit.
+    """
     if replicates < 1:
         raise ValueError(f"{replicates} replicates, not 1 or more")
     matrix = checked_outcomes(outcomes, groups)
     scores = score_models(matrix, groups)
     columns = groups.columns()
+    drawn, n_draws = 0, replicates * sum(map(len, columns))
     above = np.zeros((replicates, len(matrix)))
     below = np.zeros((replicates, len(matrix)))
     sections = []
@@ -94,7 +112,11 @@ def bootstrap(
             if not len(columns[stratum]):
                 continue
             generator = np.random.default_rng([seed, int(stratum)])
-            means = _resampled_means(matrix[:, columns[stratum]], replicates, generator)
+            means = np.empty((replicates, len(matrix)))
+            n = len(columns[stratum])
+            for done in _resample(matrix[:, columns[stratum]], generator, means):
+                yield (drawn + done * n) / n_draws
+            drawn += replicates * n
             present = ~np.isnan(means)
             total += groups.weights[stratum] * np.where(present, means, 0.0)
             known += groups.weights[stratum] * present
@@ -160,13 +182,17 @@ def ranks(scores: Floats) -> Whole:
     return np.where(known, found, 0)
 
 
-def _resampled_means(values: Floats, replicates: int, generator: np.random.Generator) -> Floats:
-    """(replicates, models) means of the known values of pairs drawn with replacement."""
-    n_models, n = values.shape
+def _resample(
+    values: Floats, generator: np.random.Generator, means: Floats
+) -> Generator[int, None, None]:
+    """Fill (replicates, models) means of the known values of pairs drawn with replacement.
+
+    Yields how many replicates are done.
+    """
+    n, replicates = values.shape[1], len(means)
     known = ~np.isnan(values)
     complete = bool(known.all())
     filled = values if complete else np.where(known, values, 0.0)
-    means = np.empty((replicates, n_models))
     step = max(1, _CHUNK // n)
     for start in range(0, replicates, step):
         size = min(step, replicates - start)
@@ -177,7 +203,7 @@ def _resampled_means(values: Floats, replicates: int, generator: np.random.Gener
         means[start : start + size] = (
             sums / n if complete else _ratio_or_nan(sums, times @ known.T.astype(np.float64))
         )
-    return means
+        yield start + size
 
 
 def _intervals(scores: Floats, replicated: Floats) -> Intervals:

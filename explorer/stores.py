@@ -6,8 +6,8 @@ from explorer.boardroom import BoardRoom
 from explorer.fields import Fields
 from explorer.library import Library
 from explorer.outcome_cache import OutcomeCache
-from explorer.outcomes import leaderboard_shelf
 from explorer.results_library import ResultsLibrary
+from explorer.results_shelf import results_shelf
 from explorer.runs import Runs
 from explorer.settings import Settings
 from explorer.sources import pair_shelf
@@ -32,7 +32,7 @@ class Stores:
 def open_stores(settings: Settings) -> Stores:
     """The best data that lies on this machine; the network is asked in the background."""
     hub = Hub(settings.offline)
-    pairs, boards = pair_shelf(settings, hub), leaderboard_shelf(settings, hub)
+    pairs, boards = pair_shelf(settings, hub), results_shelf(settings, hub)
     if not settings.offline:
         pairs.fetch()
         boards.fetch()

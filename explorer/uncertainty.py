@@ -14,9 +14,10 @@ from explorer.aggregate import Missing, Ties, settled
 from explorer.facets import Coded
 from explorer.outcome_matrix import OutcomeMatrix
 from explorer.rules import Rule
-from explorer.statistics import REPLICATES, Intervals, bootstrap
+from explorer.statistics import REPLICATES, Bootstrap, Intervals, bootstrapping
 from explorer.strata import Floats, Strata, Whole, benchmark_strata
 from explorer.tie_groups import group_numbers, tie_groups
+from scoring.errors import KnownError
 from scoring.interval import Interval
 from scoring.pair_order import PairOrder
 from scoring.results import plain_subset
@@ -24,6 +25,10 @@ from scoring.results import plain_subset
 COMPOSITES = frozenset({"Ties"})
 """Subsets whose accuracy is no mean over pairs; of them, outcomes say nothing."""
 SEED = 0
+MOST_PAIRS = 20_000
+"""Of which intervals and ties are measured; the work grows with them, and RewardBench has 2,985."""
+_DRAWING = 100
+"""Steps that the draws are told in; each of the tests is one more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,19 +152,28 @@ def measure(
         ranked: models that can be compared; the others have intervals alone. None for all that
             have a score.
         replicates: of the bootstrap.
+
+    Raises:
+        KnownError: there are more than `MOST_PAIRS` pairs.
     """
+    if len(outcomes.pairs) > MOST_PAIRS:
+        n = f"{len(outcomes.pairs):,}"
+        raise KnownError(
+            f"Intervals and ties are measured on {MOST_PAIRS:,} pairs at most; the results here "
+            f"are of {n}. Scores stand without them; take away files of your own that are so long."
+        )
     groups = strata_by(rule, outcomes.pairs)
     values = settled(outcomes.outcomes, outcomes.known_equal, ties, missing).astype(np.float64)
     names = tuple(rule.sections)
-    total = 2 + len(names)
+    total = _DRAWING + 1 + len(names)
     compared = np.array([ranked is None or model in ranked for model in outcomes.models], bool)
     yield Measuring("drawing", 0, total)
     found = blank(outcomes.models, names, compared)
     whole = not COMPOSITES & set(rule.subsets)
-    for rows in (np.flatnonzero(compared), np.flatnonzero(~compared)):
-        if not len(rows):
-            continue
-        drawn = bootstrap(values[rows], groups, replicates, SEED)
+    parts = [rows for rows in (np.flatnonzero(compared), np.flatnonzero(~compared)) if len(rows)]
+    for part, rows in enumerate(parts):
+        drawing = bootstrapping(values[rows], groups, replicates, SEED)
+        drawn = yield from _told(drawing, part / len(parts), 1 / len(parts), total)
         if whole:
             _put(drawn.overall, rows, found.score, found.low, found.high)
             if compared[rows[0]]:
@@ -173,17 +187,33 @@ def measure(
                 found.section_high[place],
             )
     rows = np.flatnonzero(compared)
-    yield Measuring("testing", 1, total)
+    yield Measuring("testing", _DRAWING, total)
     if whole and len(rows):
         found.group[rows] = group_numbers(tie_groups(values[rows], groups), len(rows))
     for place in range(len(names)):
-        yield Measuring("testing", 2 + place, total)
+        yield Measuring("testing", _DRAWING + 1 + place, total)
         if len(rows):
             alone = groups.only(place)
             alike = tie_groups(values[rows], alone, "mcnemar")
             found.section_group[place, rows] = group_numbers(alike, len(rows))
     yield Measuring("testing", total, total)
     return found
+
+
+def _told(
+    drawing: Generator[float, None, Bootstrap], before: float, share: float, total: int
+) -> Generator[Measuring, None, Bootstrap]:
+    """A bootstrap of this share of all draws; of its steps those that are whole ones are told."""
+    last = int(_DRAWING * before)
+    while True:
+        try:
+            done = int(_DRAWING * (before + share * next(drawing)))
+        except StopIteration as ended:
+            found: Bootstrap = ended.value
+            return found
+        if done > last and done < _DRAWING:
+            last = done
+            yield Measuring("drawing", done, total)
 
 
 def blank(

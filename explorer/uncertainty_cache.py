@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import threading
+import time
 from collections.abc import Collection, Generator
 from dataclasses import fields
 from pathlib import Path
@@ -23,8 +24,44 @@ logger = logging.getLogger(__name__)
 
 _FORMAT = "1"
 """Changes when the same outcomes and rule give other numbers."""
+PATIENCE_SECONDS = 60.0
+"""Without a step, after which a measurement is taken as given up."""
+_WAIT_SECONDS = 0.2
 _KEPT_ON_DISK = 40
 _KEPT_IN_MEMORY = 8
+
+
+class _UnderWay:
+    """A measurement that somebody computes: its last step, and when that was."""
+
+    def __init__(self) -> None:
+        self.ended = threading.Event()
+        self._step: Measuring | None = None
+        self._since = time.monotonic()
+
+    @property
+    def stuck(self) -> bool:
+        """Whether nobody goes on with it, as of a page that was closed in the middle."""
+        return time.monotonic() - self._since > PATIENCE_SECONDS
+
+    def told(
+        self, steps: Generator[Measuring, None, Uncertainty]
+    ) -> Generator[Measuring, None, Uncertainty]:
+        """The same steps, remembered for those who wait."""
+        while True:
+            try:
+                self._step = next(steps)
+            except StopIteration as done:
+                found: Uncertainty = done.value
+                return found
+            self._since = time.monotonic()
+            yield self._step
+
+    def awaited(self) -> Generator[Measuring, None, None]:
+        """Its last step, again and again, until it has ended or is stuck."""
+        while not (self.ended.wait(_WAIT_SECONDS) or self.stuck):
+            if self._step is not None:
+                yield self._step
 
 
 class Uncertainties:
@@ -35,6 +72,7 @@ class Uncertainties:
         self._folder = home / "uncertainty"
         self._lock = threading.Lock()
         self._known: dict[str, Uncertainty] = {}
+        self._under_way: dict[str, _UnderWay] = {}
 
     def known(
         self,
@@ -47,15 +85,7 @@ class Uncertainties:
     ) -> Uncertainty | None:
         """What was computed of the same outcomes by the same rule; None where nothing was."""
         key = key_of(outcomes, rule, ties=ties, missing=missing, ranked=ranked)
-        with self._lock:
-            found = self._known.get(key)
-        if found is None:
-            found = _read(self._folder / f"{key}.npz")
-            if found is not None and found.models == outcomes.models:
-                self._remember(key, found)
-            else:
-                found = None
-        return found
+        return self._find(key, outcomes.models)
 
     def measured(
         self,
@@ -66,13 +96,41 @@ class Uncertainties:
         missing: Missing = "left out",
         ranked: Collection[str] | None = None,
     ) -> Generator[Measuring, None, Uncertainty]:
-        """As `measure`, but what is known is not computed again."""
-        found = self.known(outcomes, rule, ties=ties, missing=missing, ranked=ranked)
+        """As `measure`, but what is known is not computed again.
+
+        Of several who ask for the same at once one computes it. The others tell how far that is;
+        where it is given up, or takes no step for `PATIENCE_SECONDS`, another goes on in its place.
+        """
+        key = key_of(outcomes, rule, ties=ties, missing=missing, ranked=ranked)
+        while (found := self._find(key, outcomes.models)) is None:
+            with self._lock:
+                other, mine = self._under_way.get(key), _UnderWay()
+                if other is None or other.stuck:
+                    other, self._under_way[key] = None, mine
+            if other is not None:
+                yield from other.awaited()
+                continue
+            try:
+                found = yield from mine.told(
+                    measure(outcomes, rule, ties=ties, missing=missing, ranked=ranked)
+                )
+                self._remember(key, found)
+                _write(self._folder / f"{key}.npz", found)
+            finally:
+                with self._lock:
+                    if self._under_way.get(key) is mine:
+                        del self._under_way[key]
+                mine.ended.set()
+        return found
+
+    def _find(self, key: str, models: tuple[str, ...]) -> Uncertainty | None:
+        with self._lock:
+            found = self._known.get(key)
         if found is None:
-            found = yield from measure(outcomes, rule, ties=ties, missing=missing, ranked=ranked)
-            key = key_of(outcomes, rule, ties=ties, missing=missing, ranked=ranked)
+            found = _read(self._folder / f"{key}.npz")
+            if found is None or found.models != models:
+                return None
             self._remember(key, found)
-            _write(self._folder / f"{key}.npz", found)
         return found
 
     def _remember(self, key: str, found: Uncertainty) -> None:

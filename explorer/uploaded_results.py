@@ -1,6 +1,6 @@
 """Result files of a visitor: accuracies, results of each pair, or both; and a board beside them."""
 
-import hashlib
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,12 +10,14 @@ from explorer.outcome_matrix import Outcomes
 from explorer.text import text
 from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
-from scoring.limits import Step, Tell, tell_nobody
+from scoring.limits import NO_LIMITS, Limits, Step, Tell, tell_nobody
 from scoring.pair_results import MOST_BYTES, PairResults, read_pair_results
 from scoring.result_files import Found, LeftOut, printable, read_object
-from scoring.results import KINDS, PRIOR_SETS, Aggregate, Kind, collect_aggregates
+from scoring.results import KINDS, PRIOR_SETS, Aggregate, Kind, collect_aggregates, is_v2
 
 MOST_FILES = 200
+"""Of one visitor, all uploads together; likewise the next."""
+MOST_OUTCOMES = 1_000_000
 _FEW_REASONS = 3
 
 
@@ -24,11 +26,13 @@ class Uploaded:
     """What was read of a visitor's files; their models bear names that no other has.
 
     left_out: files that are not used, and what of the others is not.
+    token: of this upload alone, even where another holds the same; nobody can guess it.
     """
 
     aggregates: tuple[Aggregate, ...] = ()
     outcomes: Outcomes = field(default_factory=Outcomes)
     left_out: tuple[LeftOut, ...] = ()
+    token: str = field(default_factory=lambda: secrets.token_hex(16))
 
     @cached_property
     def models(self) -> tuple[str, ...]:
@@ -36,41 +40,60 @@ class Uploaded:
         of_pairs = (result.model for result in self.outcomes.results)
         return tuple(dict.fromkeys([*(each.model for each in self.aggregates), *of_pairs]))
 
-    @cached_property
-    def digest(self) -> str:
-        """Changes when what was read does."""
-        numbers = [
-            (each.model, each.file, sorted(each.accuracies.items())) for each in self.aggregates
-        ]
-        hashed = hashlib.blake2b(repr((numbers, self.left_out)).encode(), digest_size=6)
-        for file, result in zip(self.outcomes.files, self.outcomes.results, strict=True):
-            hashed.update(f"{file} {result.model} {result.order.names}".encode("utf-8", "replace"))
-            for values in (result.results, result.order.codes, result.equal):
-                hashed.update(values.tobytes())
-        return hashed.hexdigest()
+    def check(self) -> None:
+        """Refuse more than one visitor may have here.
+
+        Raises:
+            KnownError: naming what is too much, and what is allowed.
+        """
+        n_files = len(self.aggregates) + len(self.outcomes.files)
+        n_outcomes = sum(len(result.order) for result in self.outcomes.results)
+        for n, most, what in (
+            (n_files, MOST_FILES, "files"),
+            (n_outcomes, MOST_OUTCOMES, "outcomes of pairs"),
+        ):
+            if n > most:
+                raise KnownError(
+                    f"{most:,} {what} of yours can stand beside the results, not {n:,}. Take away "
+                    "those you have here, or send fewer."
+                )
 
     def __add__(self, later: "Uploaded") -> "Uploaded":
-        """Both; a model of the later replaces the same model of the earlier, file by file."""
+        """Both; a model of the later replaces the same model of the earlier, file by file.
+
+        Raises:
+            KnownError: of `check`.
+        """
         again = {(each.model, each.benchmark) for each in later.aggregates}
         kept = (each for each in self.aggregates if (each.model, each.benchmark) not in again)
-        models = {result.model for result in later.outcomes.results}
+        models = {_whose(result) for result in later.outcomes.results}
         pairs = zip(self.outcomes.files, self.outcomes.results, strict=True)
-        earlier = [(file, result) for file, result in pairs if result.model not in models]
+        earlier = [(file, result) for file, result in pairs if _whose(result) not in models]
         outcomes = Outcomes(
             files=(*(file for file, _ in earlier), *later.outcomes.files),
             results=(*(result for _, result in earlier), *later.outcomes.results),
         )
-        left_out = tuple(dict.fromkeys([*self.left_out, *later.left_out]))
-        return Uploaded((*kept, *later.aggregates), outcomes, left_out)
+        left_out = tuple(dict.fromkeys([*self.left_out, *later.left_out]))[-MOST_FILES:]
+        both = Uploaded((*kept, *later.aggregates), outcomes, left_out)
+        both.check()
+        return both
 
 
-def read_result_files(files: Mapping[str, Path], tell: Tell = tell_nobody) -> Uploaded:
+def _whose(result: PairResults) -> tuple[str, bool]:
+    """A model may have results on each of both benchmarks."""
+    return result.model, is_v2(result.order.names)
+
+
+def read_result_files(
+    files: Mapping[str, Path], tell: Tell = tell_nobody, limits: Limits = NO_LIMITS
+) -> Uploaded:
     """Read files by what they hold, whatever they are called; all are read at once.
 
-    files: by the names that the visitor gave them. tell: is told each file.
+    files: by the names that the visitor gave them. tell: is told each file. limits: of the rows of
+    each; a file with more is left out.
 
     Raises:
-        KnownError: none of them is a result, or there are more than `MOST_FILES`.
+        KnownError: none of them is a result, or they are too many; see `Uploaded.check`.
     """
     if len(files) > MOST_FILES:
         raise KnownError(f"{MOST_FILES} files can be read at once, not {len(files):,}.")
@@ -83,7 +106,9 @@ def read_result_files(files: Mapping[str, Path], tell: Tell = tell_nobody) -> Up
         try:
             kind = _kind_of(path)
             if kind is None:
-                of_pairs.append((name, read_pair_results(path, name)))
+                result = read_pair_results(path, name)
+                limits.check_rows(len(result.order), "it", known=True)
+                of_pairs.append((name, result))
             else:
                 by_kind[kind].append(Found(name, path))
         except KnownError as error:
@@ -96,7 +121,7 @@ def read_result_files(files: Mapping[str, Path], tell: Tell = tell_nobody) -> Up
     if not found and not of_pairs:
         reasons = "; ".join(str(each) for each in left_out[:_FEW_REASONS])
         raise KnownError(f"None of these files holds results. Left out: {reasons}.")
-    return Uploaded(
+    uploaded = Uploaded(
         tuple(replace(each, model=_named(each.model)) for each in found),
         Outcomes(
             tuple(name for name, _ in of_pairs),
@@ -104,6 +129,8 @@ def read_result_files(files: Mapping[str, Path], tell: Tell = tell_nobody) -> Up
         ),
         tuple(left_out),
     )
+    uploaded.check()
+    return uploaded
 
 
 def _kind_of(path: Path) -> Kind | None:

@@ -6,7 +6,7 @@ import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -57,13 +57,18 @@ def parse_hub_id(text: str) -> HubId | None:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a repository holds at one commit. sizes: file name -> bytes."""
+    """What a repository holds at one commit.
+
+    sizes: file name -> bytes.
+    blobs: file name -> what names its content, as the Hub's cache does, where that is known.
+    """
 
     hub_id: HubId
     repo_type: RepoType
     commit: str
     sizes: dict[str, int]
     local_only: bool
+    blobs: dict[str, str] = field(default_factory=dict)
 
 
 class Hub:
@@ -124,8 +129,11 @@ class Hub:
         if local_only:
             folder = self._cached(hub_id, repo_type)
             files = [path for path in folder.rglob("*") if path.is_file()]
-            sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
-            return Listing(hub_id, repo_type, folder.name, sizes, local_only)
+            named = {path.relative_to(folder).as_posix(): path for path in files}
+            sizes = {name: path.stat().st_size for name, path in named.items()}
+            # Where the file system has no links, the cache does not say what names a content.
+            blobs = {name: path.resolve().name for name, path in named.items() if path.is_symlink()}
+            return Listing(hub_id, repo_type, folder.name, sizes, local_only, blobs)
         with self._asking(hub_id, repo_type, token):
             info = HfApi(token=False).repo_info(
                 hub_id.repo,
@@ -134,8 +142,13 @@ class Hub:
                 files_metadata=True,
                 token=token,
             )
-            sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
-            return Listing(hub_id, repo_type, str(info.sha), sizes, local_only)
+            there = info.siblings or ()
+            sizes = {file.rfilename: file.size or 0 for file in there}
+            contents = {
+                file.rfilename: file.lfs.sha256 if file.lfs else file.blob_id for file in there
+            }
+            blobs = {name: blob for name, blob in contents.items() if blob}
+            return Listing(hub_id, repo_type, str(info.sha), sizes, local_only, blobs)
 
     def fetch(
         self,

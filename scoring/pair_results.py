@@ -30,15 +30,18 @@ LONGEST_CELL = 1000
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ragged:
-    """Lists of numbers of various lengths: row i is `values[offsets[i] : offsets[i + 1]]`."""
+    """Lists of numbers of various lengths: row i is `values[offsets[i] : offsets[i + 1]]`.
 
-    values: Floats
+    In double precision: a composite is made of their differences.
+    """
+
+    values: NDArray[np.float64]
     offsets: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def row(self, place: int) -> Floats:
+    def row(self, place: int) -> NDArray[np.float64]:
         """One of the lists."""
         return self.values[self.offsets[place] : self.offsets[place + 1]]
 
@@ -228,7 +231,7 @@ def _ragged(values: Mapping[str, Any], notes: list[str]) -> Ragged | None:
     lists = [[] if row is None else row if isinstance(row, list) else [row] for row in column]
     flat = _numbers([value for row in lists for value in row], "scores")
     offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
-    return Ragged(_finite(flat, "scores", notes).astype(np.float32), offsets)
+    return Ragged(_finite(flat, "scores", notes), offsets)
 
 
 def _counts(values: Mapping[str, Any]) -> NDArray[np.int32] | None:

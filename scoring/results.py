@@ -41,9 +41,11 @@ PRIOR_SETS = (
     "pku_safer",
 )
 """The first four make up the prior score."""
-_MOST_BYTES = 5 * MEGABYTE
+MOST_BYTES = 5 * MEGABYTE
 """Of an aggregate file; upstream's have about 1 kB."""
 _MOST_EXTRA = 200
+_ENDS = {"Ties": (-0.01, 1.01)}
+"""Where a score is not between 0 and 1: a hundredth of a composite is a margin of either sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,8 @@ class SubsetResults:
     """One model's accuracy on each subset.
 
     model_type: upstream's word for it ("Seq. Classifier", "DPO", ...), None where unknown.
-    accuracies: subset -> 0 to 1, for the subsets of RewardBench that the file has.
+    accuracies: subset -> 0 to 1, for the subsets of RewardBench that the file has; RewardBench 2's
+        Ties, a composite, -0.01 to 1.01.
     """
 
     model: str
@@ -141,7 +144,7 @@ def read_aggregate(path: Path, name: str, kind: Kind = "eval-set") -> Aggregate:
     Raises:
         KnownError: it cannot be read, or holds no accuracies; its message is the reason alone.
     """
-    values = read_object(path, _MOST_BYTES, "an object of accuracies")
+    values = read_object(path, MOST_BYTES, "an object of accuracies")
     if isinstance(values.get("results"), list):
         raise KnownError("it holds results of each pair; those belong below eval-set-scores/")
     model = model_of(values, name)
@@ -197,13 +200,14 @@ def _known_names(values: Mapping[str, Any], kind: Kind) -> tuple[Benchmark, dict
 
 
 def _accuracy(value: object, subset: str) -> float | None:
-    """A number from 0 to 1; None for null and NaN, upstream's marks for what was not measured."""
+    """A number in its range; None for null and NaN, upstream's marks for what was not measured."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise KnownError(f"{subset} is no number")
-    if not 0 <= value <= 1:
-        raise KnownError(f"{subset} is {str(value)[:20]}, not between 0 and 1")
+    low, high = _ENDS.get(subset, (0, 1))
+    if not low <= value <= high:
+        raise KnownError(f"{subset} is {str(value)[:20]}, not between {low} and {high}")
     return float(value)
 
 

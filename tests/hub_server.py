@@ -94,7 +94,10 @@ def _answer(repos: Mapping[str, Repo], path: str) -> Answer:
     if is_api and rest[:1] == ["tree"]:
         return _json([{"type": "file", **entry} for entry in _entries(repo)])
     if is_api and (not rest or rest[0] == "revision"):
-        siblings = [{"rfilename": entry["path"], **entry} for entry in _entries(repo)]
+        siblings = [
+            {"rfilename": entry["path"], "blobId": entry["oid"], **entry}
+            for entry in _entries(repo)
+        ]
         return _json({"id": "/".join(parts[1:3]), "sha": repo.commit, "siblings": siblings})
     return _error(404, "EntryNotFound")
 

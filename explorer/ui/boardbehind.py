@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from explorer.aggregate import Part
+from explorer.aggregate import Counted, Part
 from explorer.boards import Board, BoardRow, benchmark_of
 from explorer.compare_links import encode_compare
 from explorer.compareview import CompareView
@@ -75,11 +75,24 @@ def _section(row: BoardRow, section: str, members: Sequence[Part]) -> str:
         cells += _cell(part.accuracy) + tag("td", escape(f"{part.weight:,}"))
         numbers = ("", "", "")
         if counted is not None:
-            halves = f" + {counted.halves:,} × ½" if counted.halves else ""
-            numbers = (f"{counted.wins:,}{halves}", f"{counted.n:,}", f"{counted.missing:,}")
+            numbers = (_wins(counted), f"{counted.n:,}", f"{counted.missing:,}")
         cells += "".join(tag("td", escape(each)) for each in numbers)
         rows += tag("tr", cells)
     return rows
+
+
+def _wins(counted: Counted) -> str:
+    """Whole wins, and the sum of what pairs won in part count: halves of judges, thirds of ties.
+
+    >>> _wins(Counted(0.65, 5, 2, 3, 0, 0))
+    '2 + 1.25 of 3 won in part'
+    """
+    wins = f"{counted.wins:,}"
+    if not counted.halves or counted.accuracy is None:
+        return wins
+    credit = round(counted.accuracy * counted.n - counted.wins, 4)
+    n = f"{counted.halves:,}"
+    return text("board.behind_wins_part", wins=wins, credit=f"{credit:,.10g}", n=n)
 
 
 def _cell(value: float | None) -> str:

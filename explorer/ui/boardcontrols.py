@@ -16,10 +16,12 @@ from explorer.boardview import (
     columns_of,
     kind_of,
 )
+from explorer.rules import PRIOR
 from explorer.text import text
 from explorer.ui.boardtable import column_words
 from explorer.ui.markup import listing, note, tag
 from explorer.ui.relay import acting, button, segments, ticked
+from scoring.result_files import LeftOut
 
 
 def search_html() -> str:
@@ -64,15 +66,27 @@ def counts_html(board: Board, rows: Sequence[BoardRow], dropped: Sequence[str], 
     told = [note(text("filter.dropped", what=what)) for what in dropped]
     if unread:
         told.append(note(text("board.unread", n=f"{unread:,}")))
+    elif not board.rows:
+        told.append(note(text("board.no_results", rule=board.rule.title)))
     return tag("span", escape(words), css="count", role="status") + "".join(told)
 
 
-def rule_html(board: Board, sure: bool) -> str:
-    """The rule in words, what intervals mean, and what is to be known of the numbers."""
+def rule_html(board: Board, sure: bool, left_out: Sequence[LeftOut] = ()) -> str:
+    """The rule in words, what intervals mean, and what is to be known of the numbers.
+
+    left_out: files of each pair that are not used, and what of the others is not.
+    """
     parts = [tag("h2", escape(board.rule.title)), tag("p", escape(board.rule.formula))]
     meaning = "sure" if sure else "unsure"
     parts.append(tag("p", escape(text(f"board.{meaning}"))))
-    parts.append(listing(text("board.remarks", n=len(board.remarks)), board.remarks))
+    lacking = [text("board.composite")] if text("board.composite") in board.remarks else []
+    if any(row.by_pairs and row.sections.get(PRIOR) is not None for row in board.rows):
+        lacking.append(text("board.prior_unpaired"))
+    parts += [tag("p", escape(each)) for each in lacking]
+    remarks = [each for each in board.remarks if each not in lacking]
+    parts.append(listing(text("board.remarks", n=f"{len(remarks):,}"), remarks))
+    of_pairs = [str(each) for each in left_out]
+    parts.append(listing(text("board.pair_remarks", n=f"{len(of_pairs):,}"), of_pairs))
     return "".join(parts)
 
 

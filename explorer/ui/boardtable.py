@@ -1,4 +1,8 @@
-"""A leaderboard as HTML: every number leads to what is behind it."""
+"""A leaderboard as HTML: every number leads to what is behind it.
+
+A whole table has thousands of numbers, and goes to the page at each act: a model is written once
+a row and a column once in its head, where assets/acts.js finds them.
+"""
 
 from collections.abc import Sequence
 from html import escape
@@ -7,7 +11,7 @@ from explorer.boards import Board, BoardRow
 from explorer.boardview import FACTS, BoardView, shown_columns, value_of
 from explorer.text import text
 from explorer.ui.markup import chip, note, tag
-from explorer.ui.relay import button
+from explorer.ui.relay import acting, button
 from scoring.interval import Interval
 
 MOST_ROWS = 300
@@ -39,7 +43,8 @@ def board_html(board: Board, view: BoardView, rows: Sequence[BoardRow]) -> str:
         "div", table, "board", tabindex="0", role="region", aria_label=board.rule.title,
         data_keep_scroll="board",
     )  # fmt: skip
-    return (region if rows else note(text("board.none"))) + more
+    none = note(text("board.none")) if board.rows else ""
+    return (region if rows else none) + more
 
 
 def column_words(column: str) -> str:
@@ -57,7 +62,7 @@ def _head(column: str, view: BoardView) -> str:
     order = ("ascending" if view.ascending else "descending") if sorted_by else "none"
     css = column if column in ("model", "type") else "number"
     words = button(f"{column_words(column)} {mark}", "sort", {"value": column})
-    return tag("th", words, css=css, scope="col", aria_sort=order)
+    return tag("th", words, css=css, scope="col", aria_sort=order, data_column=column)
 
 
 def _row(
@@ -86,7 +91,8 @@ def _row(
         group = "" if row.tie_group is None else f"{row.tie_group:,}"
         cells += tag("td", escape(group), css=f"number group g{(row.tie_group or 0) % 2}")
     pinned = row.model in view.pins
-    return tag("tr", cells, css=" ".join(filter(None, ["pinned" * pinned, "own" * row.own])))
+    css = " ".join(filter(None, ["pinned" * pinned, "own" * row.own]))
+    return tag("tr", cells, css=css, data_model=row.model)
 
 
 def _model(row: BoardRow, view: BoardView) -> str:
@@ -107,19 +113,14 @@ def _number(row: BoardRow, column: str, digits: int, shade: "_Shade") -> str:
     value = value_of(row, column)
     if not isinstance(value, float | int):
         return tag("td", escape(text("board.unknown")), css="number")
-    written = button(
-        f"{100 * value:.{digits}f}",
-        "behind",
-        {"model": row.model, "column": column},
-        label=text("board.behind_label", model=row.model, column=column),
-    )
-    interval = row.interval if column == "score" else row.section_intervals.get(column)
-    paired = row.paired or (column != "score" and row.section_groups.get(column) is not None)
+    written = tag("button", f"{100 * value:.{digits}f}", **acting("behind"))
+    paired = row.paired if column in ("score", *row.sections) else False
+    paired = paired or row.section_groups.get(column) is not None
     return tag(
         "td",
-        written + _interval(interval, digits, paired),
+        written + _interval(row.interval_of(column), digits, paired),
         css="number score" if column == "score" else "number",
-        style=shade.style(value),
+        **shade.style(value),
     )
 
 
@@ -142,9 +143,9 @@ class _Shade:
         known = [float(value) for value in values if isinstance(value, float | int)]
         return cls(min(known, default=0.0), max(known, default=0.0))
 
-    def style(self, value: float) -> str:
-        """The background of a cell."""
+    def style(self, value: float) -> dict[str, str]:
+        """The attribute that makes the background of a cell; none where all are alike."""
         if self._high == self._low:
-            return ""
+            return {}
         strength = 0.04 + 0.46 * (value - self._low) / (self._high - self._low)
-        return f"background: rgba(99,102,241,{strength:.2f})"
+        return {"style": f"--shade:{strength:.2f}"}

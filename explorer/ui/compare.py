@@ -30,6 +30,7 @@ from explorer.ui.errors import guarded
 from explorer.ui.relay import EVENT, Linked, Part, act_of, build_part, unchanged, wire_part, wrote
 
 PART = "compare"
+REFRESH_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class CompareTabView:
     """The tab's components, and what a session remembers of it.
 
     seen: a `CompareView`; None until the page's own address was looked at. address: its query
-        string.
+        string. timer: runs while a run that is compared does.
     """
 
     part: Part
@@ -50,13 +51,14 @@ class CompareTabView:
     pair: gr.HTML
     seen: gr.State
     address: gr.Textbox
+    timer: gr.Timer
 
     @property
     def outputs(self) -> list[gr.components.Component]:
         """The components that a `CompareShown` fills."""
         return [
             self.seen, self.address, self.head, self.bar, self.choices, self.body, self.plot,
-            self.reader_bar, self.pair,
+            self.reader_bar, self.pair, self.timer,
         ]  # fmt: skip
 
 
@@ -72,6 +74,7 @@ class CompareShown(NamedTuple):
     plot: Any
     reader_bar: Any
     pair: Any
+    timer: Any
 
 
 def build_compare() -> CompareTabView:
@@ -82,7 +85,7 @@ def build_compare() -> CompareTabView:
         reader, pair = gr.HTML(), gr.HTML(elem_classes="reader")
     return CompareTabView(
         part, head, bar, choices, body, plot, reader, pair, gr.State(None),
-        gr.Textbox(visible=False),
+        gr.Textbox(visible=False), gr.Timer(REFRESH_SECONDS, active=False),
     )  # fmt: skip
 
 
@@ -144,6 +147,7 @@ class Compare:
             address=encode_compare(view),
             reader_bar=differing_html(now),
             pair=differing_pair_html(now),
+            timer=gr.Timer(active=any(map(now.field.is_running, view.named))),
             **anew,
         )
 
@@ -182,6 +186,7 @@ def wire_compare(
     opened.select(tab.show, state, view.outputs, **EVENT).then(
         None, view.address, None, js=wrote(view.part)
     )
+    view.timer.tick(tab.show, state, view.outputs, **EVENT)
 
 
 def linked_compare(

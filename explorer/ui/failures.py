@@ -34,7 +34,7 @@ from explorer.ui.failparts import PART, UNOPENED, FailsShown, FailuresView
 from explorer.ui.failrewards import RewardsView, rewards_shown
 from explorer.ui.listing import reader_bar
 from explorer.ui.markup import note
-from explorer.ui.progress import nothing_to_tell, step_html
+from explorer.ui.progress import nothing_to_tell, refused_html, step_html
 from explorer.ui.relay import EVENT, Linked, act_of, segments, wire_part, wrote
 from explorer.ui.report import facts_html
 from explorer.ui.tokenrewards import Tokens, has_tokens, wire_tokens
@@ -109,7 +109,7 @@ class Failures:
         """Read published results of each pair, telling how far it is."""
         for step in self.fields.reading(results_id):
             yield step_html(step, text("board.reading")), gr.update(visible=True)
-        yield "", gr.update(visible=False)
+        yield refused_html(self.fields.refused(results_id)), gr.update(visible=False)
 
     @guarded
     def export(self, form: FailFormat, seen: FailView, *where: object) -> Iterator[tuple[str, Any]]:
@@ -150,7 +150,7 @@ class Failures:
             rewards=rewards_shown(now) if view.panel == "rewards" else RewardsView.unchanged(),
             facts=facts_html(run) if run else "",
             notes=gr.skip(),
-            timer=gr.Timer(active=run is not None and run.status == "running"),
+            timer=gr.Timer(active=field.is_running(view.model)),
         ).values
 
     def _noted(

@@ -22,7 +22,8 @@ from explorer.ui.boardtable import board_html
 from explorer.ui.chartscene import ChartScene
 from explorer.ui.downloads import passing_folder
 from explorer.ui.errors import guarded
-from explorer.ui.progress import step_html
+from explorer.ui.markup import note
+from explorer.ui.progress import refused_html, step_html
 from explorer.ui.relay import EVENT, Part, act_of, build_part, copy_button, unchanged, wire_part
 from explorer.ui.sourcebar import SourceBarView, build_sourcebar
 from explorer.uncertainty import Measuring
@@ -161,7 +162,7 @@ class LeaderboardTab:
                 yield _step_words(step), gr.update(visible=True)
         finally:
             self.measuring.discard(session)
-        yield "", gr.update(visible=False)
+        yield refused_html(self.room.refused(board_id, view)), gr.update(visible=False)
 
     def stop(self, request: gr.Request) -> None:
         """End this session's measuring after its present step; what was read is kept."""
@@ -196,13 +197,17 @@ class LeaderboardTab:
             view,
             encode_board(view),
             controls_html(board, view, copy_button(text("filter.copy_link"), "link")),
-            counts_html(board, rows, dropped, unread),
+            counts_html(board, rows, dropped, unread) + self._gone(board_id),
             gr.update(visible=can_measure),
             board_html(board, view, rows),
             "",
-            rule_html(board, sure),
+            rule_html(board, sure, self.room.left_out(board_id, view, own)),
             *chart_shown(scene),
         )
+
+    def _gone(self, board_id: object) -> str:
+        """What is said where a visitor's files had to make room for others'."""
+        return note(text("board.gone")) if self.room.library.is_gone(board_id) else ""
 
 
 def _step_words(step: Step | Measuring) -> str:

@@ -1,7 +1,12 @@
 """The small pieces of HTML that views are made of. Every text that goes in is escaped here."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from html import escape
+
+from explorer.text import text
+
+MOST_LINES = 100
+"""Of a list that opens."""
 
 
 def tag(name: str, content: str = "", css: str = "", **attributes: str) -> str:
@@ -28,9 +33,14 @@ def note(words: str, css: str = "") -> str:
     return tag("div", escape(words), css=f"note {css}".strip())
 
 
-def listing(title: str, lines: Iterable[str]) -> str:
-    """A title that opens a list; nothing where there are no lines."""
-    items = "".join(tag("li", escape(line)) for line in lines)
+def listing(title: str, lines: Sequence[str], most: int = MOST_LINES) -> str:
+    """A title that opens a list; nothing where there are no lines.
+
+    most: lines that are written; the others are counted.
+    """
+    more = len(lines) - most
+    cut = [text("list.more_lines", n=f"{more:,}")] if more > 0 else []
+    items = "".join(tag("li", escape(line)) for line in [*lines[:most], *cut])
     return tag("details", tag("summary", escape(title)) + tag("ul", items)) if items else ""
 
 

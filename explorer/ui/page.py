@@ -109,10 +109,9 @@ class Page:
         return gr.Tabs(selected=tab_of(query_string))
 
     @guarded
-    def go(self, event: gr.EventData) -> tuple[gr.Tabs, str]:
-        """Open the tab that a link on the page leads to, and what it asks of it."""
-        _, sent = act_of(event)
-        return gr.Tabs(selected=tab_of(sent.get("query"))), str(sent.get("query"))
+    def asked(self, event: gr.EventData) -> str:
+        """What a link on the page asks for."""
+        return str(act_of(event)[1].get("query"))
 
     @guarded
     def retry(self) -> None:
@@ -222,11 +221,12 @@ def _wire_links(
             **EVENT,
         ).then(None, tab.address, None, js=filling(tab.part))
     ready.then(None, None, None, js=READY)
-    gone = view.go.relay.act(joined.go, None, [view.tabs, asked], **EVENT)
-    gone.then(None, None, None, js=done(view.go))
+    going = view.go.relay.act(joined.asked, None, asked, **EVENT)
     for tab in tabs:
-        opened = gone.success(tab.open, [asked, *tab.inputs], tab.outputs, **EVENT)
-        opened.success(None, tab.address, None, js=wrote(tab.part))
+        going = going.then(tab.open, [asked, *tab.inputs], tab.outputs, **EVENT)
+        going = going.then(None, tab.address, None, js=wrote(tab.part))
+    # Last, since a tab that is opened shows what it has by then.
+    going.then(joined.tab, asked, view.tabs, **EVENT).then(None, None, None, js=done(view.go))
 
 
 def _wire_sources(

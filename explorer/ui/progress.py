@@ -1,14 +1,15 @@
 """How far long work is, as HTML."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from html import escape
 from typing import Any
 
 import gradio as gr
 
 from explorer.text import text
-from explorer.ui.markup import tag
+from explorer.ui.markup import note, tag
 from scoring.limits import MEGABYTE, Step
+from scoring.result_files import LeftOut
 
 
 def step_html(step: Step, what: str = "") -> str:
@@ -35,6 +36,14 @@ def step_html(step: Step, what: str = "") -> str:
     share = 100 * done / total if total else 0
     bar = tag("div", tag("i", style=f"width: {min(100, share):.0f}%"), "progress") if total else ""
     return tag("div", escape(words) + bar, css="note step", role="status")
+
+
+def refused_html(refused: Sequence[LeftOut]) -> str:
+    """What could not be had of what was asked for, why, and what to do; nothing where all was."""
+    if not refused:
+        return ""
+    why = str(refused[0]).rstrip(".")
+    return note(text("step.refused", n=f"{len(refused):,}", why=why), "refused")
 
 
 def telling(steps: Generator[Step, None, str]) -> Iterator[tuple[str, Any]]:

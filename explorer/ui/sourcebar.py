@@ -12,8 +12,6 @@ from explorer.text import text
 from explorer.ui.markup import listing, note, tag
 from explorer.ui.relay import unchanged
 
-MOST_REMARKS = 100
-
 
 @dataclass(frozen=True)
 class SourceBarView:
@@ -68,7 +66,7 @@ def sourcebar(shelf: Shelf[Any], item: Shown | None, can_retry: bool) -> SourceB
     if reasons and shelf.asked is not None:
         when = time.strftime("%H:%M:%S", time.gmtime(shelf.asked))
         words.append(note(text("source.asked", when=when)))
-    words.append(listing(text("source.remarks", n=len(item.remarks)), item.remarks[:MOST_REMARKS]))
+    words.append(listing(text("source.remarks", n=len(item.remarks)), item.remarks))
     return SourceBar(
         tag("div", "".join(words), role="status"),
         gr.update(visible=arrived and not shelf.fetching),

@@ -30,7 +30,8 @@ def verdicts_html(verdicts: Sequence[Verdict]) -> str:
         cells += "".join(tag("td", escape(signed(reward)), "number") for reward in rewards)
         rows += tag("tr", cells)
     table = tag("table", tag("thead", tag("tr", heads)) + tag("tbody", rows))
-    return tag("div", table, "verdicts")
+    label = text("reader.verdicts")
+    return tag("div", table, "verdicts", tabindex="0", role="region", aria_label=label)
 
 
 def _css(verdict: Verdict) -> str:

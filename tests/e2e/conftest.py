@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests.e2e.browser import ARGUMENTS, find
@@ -171,6 +172,17 @@ def pair(page: Page) -> Locator:
 
 def show(page: Page, theme: str) -> None:
     page.evaluate("dark => document.body.classList.toggle('dark', dark)", theme == "dark")
+
+
+def violations(page: Page, theme: str) -> list[str]:
+    """What axe has against the page; themes differ in colours alone."""
+    only = {"runOnly": ["color-contrast"]} if theme == "dark" else {}
+    options = {"resultTypes": ["violations"], **only}
+    return [
+        f"{rule['id']} at {node['target']}: {node['html'][:200]}"
+        for rule in Axe().run(page, options=options).response["violations"]
+        for node in rule["nodes"]
+    ]
 
 
 def picture(page: Page, name: str) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import (
@@ -13,14 +12,13 @@ from tests.e2e.conftest import (
     pair,
     save_picture,
     show,
+    violations,
     watched_page,
 )
 
 pytestmark = pytest.mark.e2e
 
 PICTURED = ("pairs", "lengths", "review", "about")
-GRADIO_OWN: dict[tuple[str, str], str] = {}
-"""(rule, selector of the element) -> why Gradio's own page breaks that rule and we cannot help."""
 
 
 @pytest.mark.parametrize("width", [1500, 390])
@@ -40,7 +38,7 @@ def test_axe_finds_nothing_and_nothing_sticks_out(
                 page.wait_for_timeout(250)  # colours change gradually
                 if name in PICTURED:
                     save_picture(page, f"{name}-{width}-{theme}")
-                found += [f"{name}, {theme}: {each}" for each in _violations(page, theme)]
+                found += [f"{name}, {theme}: {each}" for each in violations(page, theme)]
             show(page, "light")
     assert found == []
 
@@ -78,15 +76,3 @@ def _views(page: Page) -> Iterator[str]:
     open_tab(page, "About the data")
     expect(page.locator(".data-card")).to_be_visible()
     yield "about"
-
-
-def _violations(page: Page, theme: str) -> list[str]:
-    """What axe has against the page, but for what is Gradio's own; themes differ in colours."""
-    only = {"runOnly": ["color-contrast"]} if theme == "dark" else {}
-    options = {"resultTypes": ["violations"], **only}
-    return [
-        f"{rule['id']} at {node['target']}: {node['html'][:200]}"
-        for rule in Axe().run(page, options=options).response["violations"]
-        for node in rule["nodes"]
-        if (rule["id"], node["target"][-1]) not in GRADIO_OWN
-    ]

@@ -7,10 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.e2e.conftest import open_app, save_picture, serving, show, watched_page
+from tests.e2e.conftest import (
+    open_app,
+    save_picture,
+    serving,
+    show,
+    violations,
+    watched_page,
+)
 from tests.explorer.board_data import coin_flips, write_results
 from tests.ui.boards import HOSTILE
 
@@ -148,6 +154,9 @@ def test_hostile_names_and_searches_do_nothing_and_rows_become_a_file(
     rows(page).first.locator("td.score button").click()
     expect(page.locator("#behind caption")).to_contain_text(HOSTILE[0])
     expect(page.locator("#behind")).to_contain_text("donotanswer")
+    rows(page).first.locator("td button").nth(1).click()  # that of Chat, by the head of its column
+    expect(page.locator("#behind")).not_to_contain_text("donotanswer")
+    expect(page.locator("#behind")).to_contain_text("alpacaeval-easy")
     assert not page.locator("#board, #behind").locator("script, img").count()
 
     search(page).fill("gemma")
@@ -181,7 +190,7 @@ def test_axe_finds_nothing_and_models_stay_in_view(
             page.mouse.move(0, 0)
             page.wait_for_timeout(250)  # colours change gradually
             save_picture(page, f"board-{width}-{theme}")
-            found += [f"{theme}: {each}" for each in _violations(page, theme)]
+            found += [f"{theme}: {each}" for each in violations(page, theme)]
         assert found == []
 
 
@@ -193,17 +202,6 @@ def _scrolls_beside_its_models(page: Page) -> None:
     assert around is not None and name is not None
     assert around["x"] <= name["x"] < around["x"] + 5
     assert name["width"] < around["width"] / 2
-
-
-def _violations(page: Page, theme: str) -> list[str]:
-    """What axe has against the page; themes differ in colours."""
-    only = {"runOnly": ["color-contrast"]} if theme == "dark" else {}
-    options = {"resultTypes": ["violations"], **only}
-    return [
-        f"{rule['id']} at {node['target']}: {node['html'][:200]}"
-        for rule in Axe().run(page, options=options).response["violations"]
-        for node in rule["nodes"]
-    ]
 
 
 def test_the_real_models_are_stopped_measured_and_stay_so(real_board: str, page: Page) -> None:

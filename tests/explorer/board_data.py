@@ -20,6 +20,8 @@ from scoring.results import Aggregate, Benchmark
 T = TypeVar("T")
 FOUR = ("mt-bench-easy", "mt-bench-hard", "donotanswer", "hep-go")
 """A subset of each section."""
+EVERY = (*FOUR, *(subset for subset in SUBSETS if subset not in FOUR))
+"""Those first, then all others: what a model needs for a rank."""
 SOURCE = ResultsSource("folder", "made up", "", "2024-01-01")
 
 
@@ -105,22 +107,31 @@ def repeated(matrix: OutcomeMatrix, n_models: int) -> OutcomeMatrix:
     )
 
 
-def coin_flips(share: float, n_pairs: int = 80, seed: int = 0) -> list[float]:
+def coin_flips(share: float, n_pairs: int = 92, seed: int = 0) -> list[float]:
     """Outcomes of a model that wins about this share of pairs."""
     return [*(np.random.default_rng(seed).random(n_pairs) < share).astype(float)]
 
 
-def write_results(root: Path, outcomes: Mapping[str, Sequence[float]]) -> Path:
-    """A folder in upstream's layout: accuracies and results of each pair, of `FOUR` in turn.
+def write_results(
+    root: Path, outcomes: Mapping[str, Sequence[float]], subsets: Sequence[str] = EVERY
+) -> Path:
+    """A folder in upstream's layout: accuracies and results of each pair.
 
     Files have numbers for names, as a model's name may be none of a file.
+
+    subsets: of the pairs, again and again.
     """
     for number, (model, results) in enumerate(outcomes.items()):
         about = {"model": model, "model_type": "Seq. Classifier"}
-        subsets = [FOUR[place % 4] for place in range(len(results))]
-        means = {name: float(np.mean(results[at::4])) for at, name in enumerate(FOUR)}
+        of_pair = [subsets[place % len(subsets)] for place in range(len(results))]
+        means = {
+            name: float(
+                np.mean([won for won, of in zip(results, of_pair, strict=True) if of == name])
+            )
+            for name in dict.fromkeys(of_pair)
+        }
         ids = [*range(len(results))]
-        of_pairs = {"results": [*results], "subset": subsets, "id": ids}
+        of_pairs = {"results": [*results], "subset": of_pair, "id": ids}
         for folder, values in (("eval-set", means), ("eval-set-scores", of_pairs)):
             path = root / folder / "org" / f"{number:04}.json"
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from huggingface_hub import constants
+from huggingface_hub import close_session, constants
 
 from explorer.settings import DEMO_PAIRS
 from explorer.table import PairTable
 from scoring.hub import Hub
 from scoring.pairs import read_pairs
+from tests.hub_server import HubServer, Repo
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -41,6 +42,25 @@ def put_in_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PutInCache:
         return home / "snapshots" / COMMIT
 
     return put
+
+
+@pytest.fixture
+def hub_repos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Repo]]:
+    """What a Hub serves; it may change while it is asked. No token may be sent."""
+    repos: dict[str, Repo] = {}
+    with HubServer(repos) as server:
+        monkeypatch.setattr(constants, "ENDPOINT", server.url)
+        template = server.url + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+        monkeypatch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", False)
+        monkeypatch.setenv("HF_TOKEN", "hf_secret")
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        close_session()
+        repos["datasets/allenai/reward-bench"] = Repo({"README.md": b""})  # the probe's
+        yield repos
+        assert {request.authorization for request in server.requests} <= {None}
+    close_session()
 
 
 @pytest.fixture(scope="session")

@@ -18,17 +18,18 @@ from explorer.boards import Board, build_board
 from explorer.boardview import BoardView, shown_rows
 from explorer.exports import METADATA
 from explorer.outcomes import Results, read_snapshot
+from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
+from scoring.interval import wilson
 from scoring.results import Aggregate
 from tests.explorer.board_data import SOURCE
 
-FOUR = ("mt-bench-easy", "mt-bench-hard", "donotanswer", "hep-go")
 HOSTILE = ["=1+1", "a|b", "<script>", "x_y & 50%", "a\n| b", "日本/語", "\\end{tabular}", 'a,"b"']
 
 
 def board_of(*names: str) -> Board:
     aggregates = [
-        Aggregate(name, "DPO", dict.fromkeys(FOUR, 1 / (3 + place)))
+        Aggregate(name, "DPO", dict.fromkeys(SUBSETS, 1 / (3 + place)))
         for place, name in enumerate(names)
     ]
     return build_board(
@@ -72,6 +73,18 @@ def test_parquet_has_types_and_says_where_it_is_from(tmp_path: Path) -> None:
     assert about["source"] == "made up"
 
 
+def test_every_number_has_the_ends_of_its_interval(tmp_path: Path) -> None:
+    board = board_of("a")
+    for view, column in ((BoardView(), "Chat"), (BoardView(table="subsets"), "hep-go")):
+        folder = tmp_path / column
+        folder.mkdir()
+        row = cells_of(written(board, "csv", folder, view))[0]
+        interval = board.rows[0].interval_of(column)
+        assert interval is not None and interval != board.rows[0].interval
+        assert (float(row[f"{column}_low"]), float(row[f"{column}_high"])) == interval
+    assert board.rows[0].interval_of("hep-go") == wilson(164 / 3, 164)
+
+
 def test_markdown_is_a_table_whatever_names_hold(tmp_path: Path) -> None:
     path = written(board_of(*HOSTILE), "md", tmp_path, BoardView(digits=3))
     caption, blank, *lines = path.read_text("utf-8").splitlines()
@@ -94,6 +107,7 @@ def test_latex_is_a_table_whatever_names_hold(tmp_path: Path) -> None:
     assert {len(re.findall(r"(?<!\\)&", line)) for line in body} == {8}
     text = "\n".join(lines)
     assert text.count("\\end{tabular}") == 1
+    assert "Size ($10^9$)" in lines[3]
     assert "33.33" in text and "x\\_y \\& 50\\%" in text
 
 

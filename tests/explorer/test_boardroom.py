@@ -1,5 +1,6 @@
 """Boards of a source: bare, then measured; what was read stays, and is not read again."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from explorer.boardroom import KEPT, BoardRoom
 from explorer.boards import Board
 from explorer.boardview import MISSING, RULE_OPTIONS, TIES, BoardView
+from explorer.rules import V2_PAIRS
 from explorer.settings import Settings
 from explorer.stores import open_stores
 from explorer.uncertainty import Measuring
@@ -166,10 +168,61 @@ def test_prior_sets_have_no_outcomes_to_read(folder: Path) -> None:
     assert room.board(None, prior).rows == ()
 
 
-def test_the_second_benchmark_may_have_no_models(folder: Path) -> None:
+def test_a_source_with_accuracies_of_one_benchmark_alone_is_not_read_for_the_other(
+    folder: Path,
+) -> None:
+    room, second = room_of(folder), BoardView("v2")
+    assert (room.unread(None, second), measured(room, second)) == (0, [])
+    assert room.unread(None, VIEW) == 3
+    assert room.board(None, second).rows == () and room.left_out(None, second) == ()
+
+
+def test_a_source_without_accuracies_is_read_for_any_benchmark(folder: Path) -> None:
+    shutil.rmtree(folder / "eval-set")
+    assert room_of(folder).unread(None, BoardView("v2")) == 3
+
+
+@pytest.mark.parametrize("change", ["gone", "other"])
+def test_a_file_that_goes_or_changes_counts_no_more(folder: Path, change: str) -> None:
+    room, file = room_of(folder), folder / PAIRS / "0002.json"
+    measured(room)
+    assert all(row.by_pairs for row in room.board(None, VIEW).rows)
+    if change == "gone":
+        file.unlink()
+    else:
+        file.write_text("{")
+    by_pairs = {row.model: row.by_pairs for row in room.board(None, VIEW).rows}
+    assert by_pairs == {"org/best": True, "org/alike": True, "org/worst": False}
+
+
+def test_what_of_the_pairs_is_not_used_is_told(folder: Path) -> None:
     room = room_of(folder)
-    measured(room, BoardView("v2"))
-    assert room.board(None, BoardView("v2")).rows == ()
+    (folder / PAIRS / "notes.txt").write_text("stray")
+    assert [str(each) for each in room.left_out(None, VIEW)] == [
+        "eval-set-scores/org/notes.txt: no JSON file"
+    ]
+    (folder / PAIRS / "0001.json").write_text("{")
+    measured(room)
+    files = [each.file for each in room.left_out(None, VIEW)]
+    assert files == ["eval-set-scores/org/0001.json", "eval-set-scores/org/notes.txt"]
+    assert room.refused(None, VIEW) == []
+
+
+@pytest.mark.parametrize("lost", [["0001.json"], ["0000.json", "0001.json", "0002.json"]])
+def test_files_that_cannot_be_had_are_told_though_the_progress_is_whole(
+    folder: Path, lost: list[str]
+) -> None:
+    room = room_of(folder)
+    reading = room.measuring(None, VIEW)
+    next(reading)
+    for name in lost:
+        (folder / PAIRS / name).rename(folder / name)
+        (folder / PAIRS / name).symlink_to(folder / "nothing")
+    assert Step("reading", 3, 3) in list(reading)
+    names = [f"eval-set-scores/org/{name}" for name in lost]
+    for told in (room.refused(None, VIEW), room.left_out(None, VIEW)):
+        assert [each.file for each in told] == names
+        assert "it cannot be opened" in told[0].reason
 
 
 def test_only_the_last_boards_stay_in_memory(folder: Path) -> None:
@@ -186,6 +239,19 @@ def test_only_the_last_boards_stay_in_memory(folder: Path) -> None:
     assert room.board(None, views[-1]) is boards[-1]
     again = room.board(None, views[0])
     assert again is not boards[0] and again == boards[0]
+
+
+def test_a_models_two_benchmarks_stand_side_by_side(folder: Path) -> None:
+    names = [*V2_PAIRS][:5]  # of Ties there is a composite alone
+    path = folder / PAIRS / "best-2.json"
+    values = {"model": "org/best", "results": [1, 0, 1, 1, 0], "subset": names}
+    path.write_text(json.dumps(values))
+    room = room_of(folder)
+    measured(room)
+    assert all(row.by_pairs for row in room.board(None, VIEW).rows)
+    [second] = room.board(None, BoardView("v2")).rows
+    assert (second.model, second.by_pairs) == ("org/best", True)
+    assert [second.subsets[name] for name in names] == [1, 0, 1, 1, 0]
 
 
 # Own runs.

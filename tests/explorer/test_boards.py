@@ -12,17 +12,24 @@ from explorer.aggregate import Counted
 from explorer.board_json import leaderboard_json
 from explorer.boards import Board, BoardRow, build_board
 from explorer.model_names import MODELS, marks_of, size_of
-from explorer.outcomes import Results, read_snapshot
+from explorer.outcome_matrix import Outcomes, of_benchmark, outcome_matrix
+from explorer.outcomes import Results, beside, read_snapshot
 from explorer.rules import PRIOR, PRIOR_SCORED, RULE_NAMES, RULES, V2_PAIRS, RuleName
 from explorer.uncertainty import measure
+from explorer.uploaded_results import Uploaded
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.interval import wilson
+from scoring.pair_order import PairOrder
+from scoring.pair_results import PairResults
 from scoring.results import Aggregate
 from tests.explorer.board_data import (
+    EVERY,
+    FOUR,
     NOTHING,
     SOURCE,
     finished,
     matrix_of,
+    order_of,
     real_results,
     repeated,
     results_of,
@@ -30,13 +37,11 @@ from tests.explorer.board_data import (
 
 ROUNDING = 5e-5 + 1e-9
 NAN = float("nan")
-FOUR = ("mt-bench-easy", "mt-bench-hard", "donotanswer", "hep-go")
-"""A subset of each section."""
 ALL_PAIRS = [subset for subset, n in COUNTS.items() for _ in range(n)]
 
 
-def of_four(model: str, value: float) -> Aggregate:
-    return Aggregate(model, None, dict.fromkeys(FOUR, value))
+def whole(model: str, value: float) -> Aggregate:
+    return Aggregate(model, None, dict.fromkeys(SUBSETS, value))
 
 
 def board_of(*aggregates: Aggregate, rule: RuleName = "v1") -> Board:
@@ -52,21 +57,21 @@ def ranks(board: Board) -> list[tuple[int | None, str]]:
 
 def test_equal_scores_share_the_better_rank_and_models_without_score_come_last() -> None:
     scores = {"a": 0.7, "b": 0.9, "d": 0.8, "c": 0.8, "e": 0.1}
-    board = board_of(Aggregate("none", None, {}), *(of_four(*each) for each in scores.items()))
+    board = board_of(Aggregate("none", None, {}), *(whole(*each) for each in scores.items()))
     assert ranks(board) == [(1, "b"), (2, "c"), (2, "d"), (4, "a"), (5, "e"), (None, "none")]
     assert board.rows[-1].score is None
     assert board.rows[0].score == pytest.approx(0.9)
 
 
 def test_a_model_that_lacks_a_section_has_no_rank_and_stands_below() -> None:
-    board = board_of(Aggregate("part", None, {"alpacaeval-easy": 1.0}), of_four("whole", 0.2))
+    board = board_of(Aggregate("part", None, {"alpacaeval-easy": 1.0}), whole("whole", 0.2))
     assert ranks(board) == [(1, "whole"), (None, "part")]
     assert (board.rows[1].score, board.rows[1].sections["Safety"]) == (1.0, None)
     assert any("1 models have no rank" in remark for remark in board.remarks)
 
 
 def test_a_model_that_won_nothing_is_ranked() -> None:
-    board = board_of(of_four("zero", 0.0), Aggregate("no", None, {}))
+    board = board_of(whole("zero", 0.0), Aggregate("no", None, {}))
     assert ranks(board) == [(1, "zero"), (None, "no")]
 
 
@@ -79,20 +84,20 @@ def test_no_results_give_an_empty_board(rule: RuleName) -> None:
 
 def test_prior_sets_join_by_name_and_may_be_missing() -> None:
     prior = Aggregate("a", None, dict.fromkeys(PRIOR_SCORED, 0.5), "prior")
-    board = board_of(of_four("a", 0.8), of_four("b", 0.8), prior, rule="v1_prior")
+    board = board_of(whole("a", 0.8), whole("b", 0.8), prior, rule="v1_prior")
     assert ranks(board) == [(1, "b"), (2, "a")]
     assert board.rows[1].sections[PRIOR] == 0.5
     assert board.rows[1].score == pytest.approx((8 * 0.8 + 0.5) / 9)
     assert board.rows[0].sections[PRIOR] is None
     assert board.rows[0].score == pytest.approx(0.8)
-    alone = board_of(of_four("b", 0.8), prior, rule="prior")
+    alone = board_of(whole("b", 0.8), prior, rule="prior")
     assert ranks(alone) == [(1, "a")]
     assert set(alone.rows[0].subsets) > set(PRIOR_SCORED)
 
 
 def test_reward_bench_2_is_the_mean_of_six() -> None:
     numbers = dict(zip(V2_PAIRS, (0.1, 0.2, 0.3, 0.4, 0.5, 1.01), strict=True))
-    board = board_of(Aggregate("a", None, numbers, "v2"), of_four("b", 0.5), rule="v2")
+    board = board_of(Aggregate("a", None, numbers, "v2"), whole("b", 0.5), rule="v2")
     assert ranks(board) == [(1, "a")]
     assert board.rows[0].score == pytest.approx(sum(numbers.values()) / 6)
     assert board.rows[0].section_intervals["Ties"] is None
@@ -100,11 +105,37 @@ def test_reward_bench_2_is_the_mean_of_six() -> None:
     assert board.rows[0].subset_interval("Focus") == wilson(0.5 * 495, 495)
 
 
+def test_a_few_easy_subsets_are_no_rank() -> None:
+    easy = Aggregate("easy", None, dict.fromkeys(FOUR, 1.0))
+    lacks = Aggregate("lacks", None, dict.fromkeys(SUBSETS[1:], 1.0))
+    for rule in ("v1", "v1_prior", "v1_prior_full", "v1_upstream", "paper"):
+        board = board_of(easy, lacks, whole("full", 0.2), rule=rule)
+        assert ranks(board) == [(1, "full"), (None, "easy"), (None, "lacks")]
+        assert any("2 models have no rank" in remark for remark in board.remarks)
+    matrix = matrix_of({"easy": [1.0] * 4}, FOUR)
+    for own in ((), ("easy",)):
+        board = build_board(results_of({"full": 0.2}), "v1", outcomes=matrix, own=own)
+        assert ranks(board) == [(1, "full"), (None, "easy")]
+
+
+def test_of_prior_sets_alone_most_are_needed() -> None:
+    one = Aggregate("one", None, {"shp": 1.0}, "prior")
+    most = Aggregate("most", None, dict.fromkeys(PRIOR_SCORED[:3], 0.2), "prior")
+    assert ranks(board_of(one, most, rule="prior")) == [(1, "most"), (None, "one")]
+
+
+@pytest.mark.parametrize("rule", ["v1", "v1_prior", "v1_prior_full", "paper", "prior", "prior_all"])
+def test_every_published_model_is_ranked(rule: RuleName) -> None:
+    board = build_board(read_snapshot(), rule)
+    assert len(board.rows) == (77 if rule.startswith("prior") else 82)
+    assert None not in [row.rank for row in board.rows]
+
+
 # Outcomes.
 
 
 def test_accuracies_come_from_outcomes_where_there_are_any() -> None:
-    matrix = matrix_of({"a": [1, 0, 0.5, 1], "b": [1, 1, 1, 0]}, FOUR)
+    matrix = matrix_of({"a": [1, 0, 0.5] + [0.75] * 20, "b": [1.0] * 22 + [0]}, EVERY)
     board = build_board(results_of({"c": 0.4}), "v1", outcomes=matrix)
     assert [(row.model, row.by_pairs) for row in board.rows] == [
         ("b", True),
@@ -113,7 +144,7 @@ def test_accuracies_come_from_outcomes_where_there_are_any() -> None:
     ]
     a = board.find("a")
     assert a is not None
-    assert a.score == pytest.approx(2.5 / 4)
+    assert a.sections["Chat"] == pytest.approx((28 + 0.75 * 330) / 358)
     assert a.counted.counts["donotanswer"] == Counted(0.5, 1, 0, 1, 0, 0)
     assert a.model_type == "Seq. Classifier"
     assert [remark for remark in board.remarks if remark.startswith("1 models have accuracies")]
@@ -143,8 +174,8 @@ def test_the_switches_act_on_outcomes_alone() -> None:
 
 
 def test_a_model_with_too_few_outcomes_has_no_rank() -> None:
-    subsets = [each for each in FOUR for _ in range(20)]
-    matrix = matrix_of({"most": [NAN] * 2 + [1] * 78, "few": [NAN] * 3 + [1] * 77}, subsets)
+    subsets = [each for each in EVERY for _ in range(20)]  # Chat has 5 subsets, so 100 pairs
+    matrix = matrix_of({"most": [NAN] * 10 + [1] * 450, "few": [NAN] * 11 + [1] * 449}, subsets)
     assert ranks(build_board(NOTHING, "v1", outcomes=matrix)) == [(1, "most"), (None, "few")]
 
 
@@ -168,15 +199,15 @@ def test_outcomes_that_differ_from_the_accuracies_are_taken_and_told() -> None:
 
 
 def test_a_null_that_upstream_counts_as_lost_is_no_other_evaluation() -> None:
-    subsets = [each for each in FOUR for _ in range(20)]
-    matrix = matrix_of({"a": [NAN, *[1] * 79]}, subsets)
-    file = results_of({"a": {**dict.fromkeys(FOUR, 1.0), "mt-bench-easy": 0.95}})
+    subsets = [each for each in EVERY for _ in range(20)]
+    matrix = matrix_of({"a": [NAN, *[1] * 459]}, subsets)
+    file = results_of({"a": {**dict.fromkeys(EVERY, 1.0), "mt-bench-easy": 0.95}})
     board = build_board(file, "v1", outcomes=matrix)
     assert board.rows[0].by_pairs
     assert board.rows[0].sections["Chat"] == 1.0
     assert board.remarks == ()
     lost = build_board(file, "v1", outcomes=matrix, missing="loss")
-    assert lost.rows[0].sections["Chat"] == pytest.approx(0.95)
+    assert lost.rows[0].sections["Chat"] == pytest.approx((330 + 28 * 0.95) / 358)
 
 
 def test_own_runs_are_marked_and_ranked_only_where_they_are_whole() -> None:
@@ -201,6 +232,24 @@ def test_the_ties_composite_joins_other_outcomes() -> None:
     assert board.rows[0].score == pytest.approx((1 + 0.5 + 0.25 + 1 + 0 + 0.7) / 6)
     assert board.rows[0].rank == 1
     assert any("composite" in remark for remark in board.remarks)
+
+
+def test_files_of_a_visitor_that_give_no_row_are_told_with_the_reason() -> None:
+    def of(model: str, subset: str) -> PairResults:
+        order = PairOrder((subset,), np.zeros(2, np.int32))
+        return PairResults(model, None, order, np.ones(2, np.float32), np.zeros(2, np.bool_))
+
+    sent = (of("short", "hep-go"), of("other", "mine"), of("second", "Focus"))
+    files = Outcomes(("short.json", "other.json", "second.json"), sent)
+    results = beside(results_of({"full": 0.2}), Uploaded(outcomes=files))
+    matrix = outcome_matrix(of_benchmark(files, "v1"), order_of(["hep-go", "hep-go", "hep-js"]))
+    short, other = build_board(results, "v1", outcomes=matrix).remarks[:2]
+    assert short.startswith("short.json of yours gives no row here: 2 outcomes, and not in the")
+    assert other.startswith("other.json of yours gives no row here: ")
+    bare = build_board(results, "v1").remarks
+    assert "short.json of yours gives no row here: it has no result of a pair" in bare[0]
+    assert not any("second.json" in each for each in bare)
+    assert not any("yours" in each for each in build_board(results, "prior").remarks)
 
 
 # Uncertainty.
@@ -244,7 +293,7 @@ def test_uncertainty_of_other_numbers_is_not_used() -> None:
 
 
 def test_with_prior_sets_that_were_not_measured_scores_are_unpaired() -> None:
-    matrix = matrix_of({"a": [1.0, 0.0] * 20, "b": [0.0] * 40}, FOUR * 10)
+    matrix = matrix_of({"a": [1.0] * 115 + [0.0] * 115, "b": [0.0] * 230}, EVERY * 10)
     prior = Aggregate("a", None, dict.fromkeys(PRIOR_SCORED, 0.5), "prior")
     sure = finished(measure(matrix, RULES["v1_prior"], replicates=50))
     board = build_board(Results(SOURCE, (prior,)), "v1_prior", outcomes=matrix, uncertainty=sure)
@@ -356,7 +405,7 @@ def test_5000_models_make_a_board() -> None:
     ["a/b/c/d", "<script>alert(1)</script>", "a, b", "x" * 500, "日本/語", "=1+1", "a\nb", "🌈"],
 )
 def test_any_name_is_kept_as_it_is(name: str) -> None:
-    board = board_of(of_four(name, 0.5), rule="v1")
+    board = board_of(whole(name, 0.5), rule="v1")
     assert (board.rows[0].model, board.rows[0].url) == (name, None)
     assert json.loads(json.dumps(leaderboard_json(board)))["rows"][0]["model"] == name
 

@@ -31,9 +31,8 @@ from scoring.benchmark import SECTIONS, SUBSETS
 from scoring.errors import KnownError
 from scoring.result_files import LONGEST_NAME
 from scoring.results import Aggregate
-from tests.explorer.board_data import SOURCE, matrix_of
+from tests.explorer.board_data import FOUR, SOURCE, matrix_of
 
-FOUR = ("mt-bench-easy", "mt-bench-hard", "donotanswer", "hep-go")
 MODELS = {
     "org/llama-8b": ("DPO", 0.5),
     "org/Gemma-2B": ("Seq. Classifier", 0.9),
@@ -45,7 +44,8 @@ MODELS = {
 @pytest.fixture(scope="module")
 def board() -> Board:
     aggregates = [
-        Aggregate(name, kind, dict.fromkeys(FOUR, value)) for name, (kind, value) in MODELS.items()
+        Aggregate(name, kind, dict.fromkeys(SUBSETS, value))
+        for name, (kind, value) in MODELS.items()
     ]
     aggregates.append(Aggregate("part", "DPO", {"hep-go": 1.0}))
     mine = matrix_of({"mine": [1.0, 0.0, 0.0, 0.0]}, FOUR)

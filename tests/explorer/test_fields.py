@@ -94,6 +94,17 @@ def test_nothing_is_read_unasked_and_unread_files_are_counted(tmp_path: Path) ->
     assert (len(fields.all(None, None, [])), fields.unread(None)) == (1, 0)
 
 
+def test_a_file_that_cannot_be_had_is_told(tmp_path: Path) -> None:
+    write(tmp_path, "m", [1, 0, 1])
+    fields = fields_on(tmp_path, tmp_path / "home", TABLE, read=False)
+    reading = fields.reading(None)
+    next(reading)
+    (tmp_path / "eval-set-scores" / "m.json").unlink()
+    (tmp_path / "eval-set-scores" / "m.json").symlink_to(tmp_path / "nothing")
+    list(reading)
+    assert [each.file for each in fields.refused(None)] == ["eval-set-scores/m.json"]
+
+
 @pytest.mark.parametrize("model", ["gone", "", None, 5, ["m"], "\ud800"])
 def test_a_model_that_is_not_here_is_refused(model: object, tmp_path: Path) -> None:
     write(tmp_path, "m", [1, 0, 1])

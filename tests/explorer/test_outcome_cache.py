@@ -3,14 +3,13 @@
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from huggingface_hub import close_session, constants
 
 from explorer import outcome_cache
 from explorer.outcome_cache import OutcomeCache
@@ -27,7 +26,7 @@ from explorer.table import PairTable
 from scoring.hub import Hub, HubId
 from scoring.limits import Step
 from scoring.pair_results import PairResults, read_pair_results
-from tests.hub_server import HubServer, Repo
+from tests.hub_server import Repo
 
 SUBSETS = ["a", "a", "b", "b"]
 
@@ -257,6 +256,39 @@ def test_several_readers_share_the_work(
     assert len(read_files) == 30
 
 
+class Slow(FolderSource):
+    """A folder that gives its files when it is told to."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.asked, self.given = threading.Event(), threading.Event()
+
+    def path(self, name: str) -> Path:
+        self.asked.set()
+        assert self.given.wait(30)
+        return super().path(name)
+
+
+def test_while_a_file_is_had_nobody_else_waits_and_who_wants_it_can_stop(
+    tmp_path: Path, cache: OutcomeCache, read_files: list[str]
+) -> None:
+    put(tmp_path, ABC)
+    slow = Slow(tmp_path)
+    reader = threading.Thread(target=finished, args=(cache, slow))
+    reader.start()
+    try:
+        assert slow.asked.wait(30)
+        assert (cache.unread(slow), models(cache.known(slow))) == (3, [])
+        second = cache.read(slow)
+        assert [next(second), next(second)] == [Step("reading", 0, 3)] * 2
+        second.close()
+        assert not slow.given.is_set()
+    finally:
+        slow.given.set()
+        reader.join()
+    assert (cache.unread(slow), len(read_files)) == (0, 3)
+
+
 def test_what_was_written_longest_ago_is_removed(
     tmp_path: Path, cache: OutcomeCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -274,25 +306,11 @@ def test_what_was_written_longest_ago_is_removed(
 
 
 @pytest.fixture
-def repos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Repo]]:
-    """What a Hub serves; it may change while it is asked. No token may be sent."""
-    repos: dict[str, Repo] = {}
-    with HubServer(repos) as server:
-        monkeypatch.setattr(constants, "ENDPOINT", server.url)
-        template = server.url + "/{repo_id}/resolve/{revision}/{filename}"
-        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-        monkeypatch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", False)
-        monkeypatch.setenv("HF_TOKEN", "hf_secret")
-        monkeypatch.setenv("no_proxy", "127.0.0.1")
-        close_session()
-        repos["datasets/allenai/reward-bench"] = Repo({"README.md": b""})  # the probe's
-        files = {f"eval-set-scores/org/{name}": content for name, content in ABC.items()}
-        files |= {"eval-set/org/a.json": b"{}", "eval-set-scores/chart.png": b"png"}
-        repos["datasets/org/results"] = Repo(files)
-        yield repos
-        assert {request.authorization for request in server.requests} <= {None}
-    close_session()
+def repos(hub_repos: dict[str, Repo]) -> dict[str, Repo]:
+    files = {f"eval-set-scores/org/{name}": content for name, content in ABC.items()}
+    files |= {"eval-set/org/a.json": b"{}", "eval-set-scores/chart.png": b"png"}
+    hub_repos["datasets/org/results"] = Repo(files)
+    return hub_repos
 
 
 def on_hub() -> HubSource:
@@ -326,17 +344,56 @@ def test_a_file_that_was_in_the_hubs_cache_before_stays_there(
     assert [path.read_bytes() for path in blobs(tmp_path)] == [ABC["b.json"]]
 
 
-def test_a_new_revision_is_read_anew_and_the_old_one_stands(
-    repos: dict[str, Repo], cache: OutcomeCache
+def test_of_a_new_revision_only_what_changed_is_fetched_and_the_old_one_stands(
+    repos: dict[str, Repo], cache: OutcomeCache, tmp_path: Path, read_files: list[str]
 ) -> None:
     before = on_hub()
     finished(cache, before)
-    new = {"eval-set-scores/org/a.json": result_file("a", [0, 0, 0, 0])}
-    repos["datasets/org/results"] = Repo(new)
-    after = on_hub()
-    assert models(cache.known(after)) == []
-    assert finished(cache, after).found.results[0].results.tolist() == [0, 0, 0, 0]
-    assert models(finished(cache, before).found) == ["a", "b", "c"]
+    name = "eval-set-scores/org/{}.json".format
+    kept = {name(each): ABC[f"{each}.json"] for each in "bc"}
+    repos["datasets/org/results"] = Repo({name("a"): result_file("a", [0, 0, 0, 0]), **kept})
+    for each in (cache, OutcomeCache(tmp_path / "home")):
+        after = on_hub()
+        found = finished(each, after).found
+        assert models(found) == ["a", "b", "c"]
+        assert found.results[0].results.tolist() == [0, 0, 0, 0]
+        assert finished(each, before).found.results[0].results.tolist() == [1, 0, 1, 0]
+    assert read_files == [name("a"), name("b"), name("c"), name("a")]
+
+
+def test_a_file_has_the_same_stamp_on_the_hub_and_in_its_cache(repos: dict[str, Repo]) -> None:
+    hub, org = Hub(), HubId("org/results")
+    listing = hub.look(org, "dataset", token=False)
+    names = [f"eval-set-scores/org/{name}" for name in ABC]
+    hub.fetch(listing, names, token=False)
+    cached = HubSource(hub.look(org, "dataset", token=False, local_only=True), hub)
+    entries, _ = cached.entries("eval-set-scores")
+    assert entries == HubSource(listing, hub).entries("eval-set-scores")[0]
+    assert len({entry.stamp for entry in entries}) == 3
+
+
+def test_a_file_that_left_the_dataset_is_not_in_its_new_revision(
+    repos: dict[str, Repo], cache: OutcomeCache
+) -> None:
+    finished(cache, on_hub())
+    repos["datasets/org/results"] = Repo({"eval-set-scores/org/b.json": ABC["b.json"]})
+    assert models(finished(cache, on_hub()).found) == ["b"]
+
+
+def test_what_could_not_be_had_is_told_until_it_is(
+    repos: dict[str, Repo], cache: OutcomeCache
+) -> None:
+    whole, source = repos["datasets/org/results"], on_hub()
+    repos["datasets/org/results"] = Repo(whole.files, refusal=(403, ""), refused="resolve")
+    *_, last = cache.read(source)
+    assert (last, cache.unread(source)) == (Step("reading", 3, 3), 3)
+    names = [item.file for item in cache.refused(source)]
+    assert names == [f"eval-set-scores/org/{name}" for name in ABC]
+    assert "403 Forbidden" in cache.refused(source)[0].reason
+    assert {*names} < {item.file for item in cache.known(source).left_out}
+    repos["datasets/org/results"] = whole
+    finished(cache, on_hub())
+    assert cache.refused(source) == []
 
 
 def test_a_dataset_that_vanishes_between_two_reads_leaves_what_was_read(

@@ -2,6 +2,7 @@ import csv
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,20 +11,18 @@ from explorer.boards import Board, BoardRow, build_board
 from explorer.outcomes import (
     Results,
     ResultsSource,
-    fetch_default,
-    joined,
-    leaderboard_shelf,
+    fetch_results,
     model_url,
     read_results_folder,
     read_snapshot,
 )
 from explorer.rules import PRIOR_PAIRS
-from explorer.settings import SNAPSHOT, Settings
+from explorer.settings import SNAPSHOT
 from scoring.benchmark import SECTIONS, WEIGHTS
 from scoring.errors import KnownError
-from scoring.hub import Hub
-from scoring.results import Aggregate
-from tests.explorer.conftest import COMMIT, PutInCache
+from scoring.hub import Hub, HubId
+from scoring.results import MOST_BYTES, Aggregate
+from tests.hub_server import Repo
 
 PRINTED = 0.0011
 """Subsets are printed with one decimal, and so are sections: 0.05 + 0.05 points, and a bit."""
@@ -301,62 +300,6 @@ def test_a_folder_of_broken_results_says_what_is_wrong_with_them(
         read_results_folder(tmp_path)
 
 
-# Which leaderboard is shown.
-
-
-def board_for(wanted: str | None, tmp_path: Path) -> tuple[Results, dict[str, str]]:
-    settings = Settings(home=tmp_path / "home", results=wanted)
-    shelf = leaderboard_shelf(settings, Hub(offline=True))
-    return shelf.get(None), shelf.passed_over
-
-
-def test_the_bundled_figures_are_shown_where_there_is_nothing_else(tmp_path: Path) -> None:
-    board, passed_over = board_for(None, tmp_path)
-    assert board.source.kind == "snapshot"
-    assert list(passed_over) == ["allenai/reward-bench-results"]
-
-
-def test_the_owners_folder_is_preferred(tmp_path: Path, write: WriteResult) -> None:
-    write("org/m.json", {"model": "org/m", "hep-go": 0.5})
-    board, passed_over = board_for(str(tmp_path), tmp_path)
-    assert (board.source.kind, board.source.name) == ("folder", tmp_path.name)
-    assert passed_over == {}
-
-
-def test_cached_results_are_preferred_to_the_bundled_figures(
-    tmp_path: Path, put_in_cache: PutInCache
-) -> None:
-    result = json.dumps({"model": "org/m", "hep-go": 0.5}).encode()
-    put_in_cache("allenai/reward-bench-results", {"eval-set/org/m.json": result})
-    board, passed_over = board_for(None, tmp_path)
-    assert (board.source.kind, board.source.revision) == ("hub", COMMIT)
-    assert board.source.name == "allenai/reward-bench-results"
-    assert passed_over == {}
-
-
-@pytest.mark.parametrize(
-    ("wanted", "label", "reason"),
-    [
-        ("no such folder", "EXPLORER_RESULTS=no such folder", "There is no folder"),
-        ("{tmp}", "EXPLORER_RESULTS={tmp}", "has no results below eval-set/"),
-        ("org/name", "org/name", "is not on this machine"),
-    ],
-)
-def test_results_that_cannot_be_shown_have_their_reason(
-    tmp_path: Path, wanted: str, label: str, reason: str
-) -> None:
-    board, passed_over = board_for(wanted.format(tmp=tmp_path), tmp_path)
-    assert board.source.kind == "snapshot"
-    assert reason in passed_over[label.format(tmp=tmp_path)]
-
-
-@pytest.mark.parametrize("wanted", ["~nobody-of-that-name/x", "x" * 300])
-def test_results_that_cannot_be_looked_up_fall_back_as_well(tmp_path: Path, wanted: str) -> None:
-    board, passed_over = board_for(wanted, tmp_path)
-    assert board.source.kind == "snapshot"
-    assert f"EXPLORER_RESULTS={wanted}" in passed_over
-
-
 # What is in results besides.
 
 
@@ -393,29 +336,8 @@ def test_a_folder_has_all_benchmarks_and_says_where_its_pairs_are(tmp_path: Path
 def test_the_id_changes_when_a_number_does_and_only_then() -> None:
     one, same, other = (made_up(aggregate("a", "v1", value)) for value in (0.5, 0.5, 0.6))
     assert one.id == same.id != other.id
-
-
-def test_the_second_benchmark_comes_from_a_dataset_of_its_own() -> None:
-    first = made_up(aggregate("a", "v1", 0.1), aggregate("a", "v2", 0.2))
-    second = made_up(aggregate("b", "v1", 0.3), aggregate("b", "v2", 0.4))
-    both = joined(first, second)
-    assert {(each.model, each.benchmark) for each in both.aggregates} == {("a", "v1"), ("b", "v2")}
-    assert both.second == second.source
-
-
-def test_both_of_upstreams_datasets_are_read(put_in_cache: PutInCache) -> None:
-    v1 = json.dumps({"model": "org/m", "hep-go": 0.5}).encode()
-    prior = json.dumps({"model": "org/m", "shp": 0.5}).encode()
-    files = {"eval-set/org/m.json": v1, "pref-sets/org/m.json": prior}
-    put_in_cache("allenai/reward-bench-results", files)
-    alone = fetch_default(Hub(offline=True), local_only=True)
-    assert alone.benchmarks() == ("v1", "prior")
-    assert "reward-bench-2-results is not on this machine" in alone.remarks[0]
-    v2 = json.dumps({"model": "org/n", "Focus": 0.5}).encode()
-    put_in_cache("allenai/reward-bench-2-results", {"eval-set/org/n.json": v2})
-    both = fetch_default(Hub(offline=True), local_only=True)
-    assert (both.benchmarks(), both.remarks) == (("v1", "v2", "prior"), ())
-    assert both.pairs_of("v2") is both.second_pairs is not both.pairs_of("v1")
+    kind = replace(one, aggregates=tuple(replace(each, model_type="x") for each in one.aggregates))
+    assert kind.id != one.id
 
 
 def test_of_two_files_of_one_model_one_is_taken_and_the_other_listed(
@@ -426,3 +348,24 @@ def test_of_two_files_of_one_model_one_is_taken_and_the_other_listed(
     results = read_results_folder(tmp_path)
     assert results.of("v1")["org/m"].accuracies == {"hep-go": 0.25}
     assert [each.file for each in results.left_out] == ["eval-set/org/a.json"]
+
+
+def test_of_a_dataset_what_is_no_result_or_too_large_is_listed_and_not_fetched(
+    hub_repos: dict[str, Repo], tmp_path: Path
+) -> None:
+    good = json.dumps({"model": "org/m", "hep-go": 0.5}).encode()
+    hub_repos["datasets/org/results"] = Repo(
+        {
+            "eval-set/org/m.json": good,
+            "eval-set/org/notes.txt": b"stray",
+            "eval-set-scores/org/chart.png": b"of the pairs",
+            "pref-sets/org/huge.json": b" " * (MOST_BYTES + 1),
+        }
+    )
+    results = fetch_results(HubId("org/results"), Hub())
+    assert results.remarks == (
+        "eval-set/org/notes.txt: no JSON file",
+        "pref-sets/org/huge.json: it is 5.0 MB large; accuracies have at most 5 MB here",
+    )
+    fetched = [path.read_bytes() for path in (tmp_path / "hub").rglob("blobs/*") if path.is_file()]
+    assert fetched == [good]

@@ -44,7 +44,7 @@ def test_files_stand_beside_what_is_looked_at_and_can_be_taken_away(
     assert first.caption.endswith("With 1 models of the files you uploaded.")
     both = library.upload(first.id, sent(tmp_path, "c"))
     assert models(library.get(both.id)) == ["org/a", "b (uploaded)", "c (uploaded)"]
-    assert models(library.get(first.id)) == ["org/a", "b (uploaded)"]
+    assert library.is_gone(first.id)  # each page has room for one
     assert library.without(both.id) is library.get(None)
 
 
@@ -54,6 +54,15 @@ def test_others_see_no_files(library: ResultsLibrary, tmp_path: Path) -> None:
     assert models(library.get(["no id"])) == ["org/a"]
 
 
+def test_the_same_file_of_two_visitors_is_two_results(
+    library: ResultsLibrary, tmp_path: Path
+) -> None:
+    one, other = (library.upload(None, sent(tmp_path, "b")) for _ in range(2))
+    assert one.aggregates == other.aggregates and one.id != other.id
+    library.upload(one.id, sent(tmp_path, "c"))
+    assert models(library.get(other.id)) == ["org/a", "b (uploaded)"]
+
+
 def test_newer_results_take_the_files_along(library: ResultsLibrary, tmp_path: Path) -> None:
     mine = library.upload(None, sent(tmp_path, "b"))
     library.shelf.refresh()
@@ -61,7 +70,8 @@ def test_newer_results_take_the_files_along(library: ResultsLibrary, tmp_path: P
     newest = library.newest(mine.id)
     assert (newest.source.date, models(newest)) == ("2025", ["org/a", "b (uploaded)"])
     assert library.newest(None) is library.get(None)
-    assert library.get(mine.id).source.date == "2024"
+    assert library.is_gone(mine.id)
+    assert library.newest(newest.id).id == newest.id and not library.is_gone(newest.id)
 
 
 def test_files_that_are_too_large_are_refused(library: ResultsLibrary, tmp_path: Path) -> None:
@@ -76,4 +86,7 @@ def test_the_oldest_files_make_room(
     monkeypatch.setattr(results_library, "KEPT", 1)
     first, second = (library.upload(None, sent(tmp_path, model)) for model in "bc")
     assert models(library.get(first.id)) == ["org/a"]
+    assert library.is_gone(first.id) and not library.is_gone(second.id)
+    others: tuple[object, ...] = (None, [], "no id", library.get(None).id)
+    assert not any(map(library.is_gone, others))
     assert models(library.get(second.id)) == ["org/a", "c (uploaded)"]

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from explorer.statistics import Intervals, bootstrap, ranks, unpaired_interval
+from explorer import statistics
+from explorer.statistics import (
+    Intervals,
+    bootstrap,
+    bootstrapping,
+    ranks,
+    unpaired_interval,
+)
 from explorer.strata import Strata, plain, score_models, score_weights, strata
 from scoring.benchmark import COUNTS, SUBSETS
 from tests.explorer.real_outcomes import read_real_outcomes
@@ -115,6 +122,21 @@ def test_the_seed_decides_and_nothing_else() -> None:
 
     one, again, other = (bootstrap(models, GROUPS, 300, seed).overall.low for seed in (0, 0, 1))
     assert one.tolist() == again.tolist() != other.tolist()
+
+
+def test_it_is_told_how_far_the_draws_are_and_they_stay_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    outcomes, groups = [[1, 0, 1, 1, 0, 1]], strata([0, 0, 0, 0, 1, 1], [1, 1], [0, 1], [1, 1])
+    whole = bootstrap(outcomes, groups, 100).overall
+    monkeypatch.setattr(statistics, "_CHUNK", 200)  # draws of 50 replicates, then of 100
+    steps = bootstrapping(outcomes, groups, 100)
+    shares = [next(steps) for _ in range(3)]
+    assert shares == pytest.approx([200 / 600, 400 / 600, 1])
+    with pytest.raises(StopIteration) as ended:
+        next(steps)
+    again = ended.value.value.overall
+    assert (again.low, again.high, again.score) == (whole.low, whole.high, whole.score)
 
 
 def test_a_sections_interval_is_that_of_the_section_alone() -> None:

@@ -1,13 +1,17 @@
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from explorer import uncertainty, uncertainty_cache
 from explorer.outcome_matrix import OutcomeMatrix
-from explorer.rules import RULES, V1
+from explorer.rules import RULES, V1, Rule
 from explorer.uncertainty import COMPOSITES, Uncertainty, measure, strata_by
 from explorer.uncertainty_cache import Uncertainties, key_of
+from scoring.errors import KnownError
 from tests.explorer.board_data import finished, matrix_of, real_results, repeated
 
 FOUR = ("mt-bench-easy", "mt-bench-hard", "donotanswer", "hep-go")
@@ -92,9 +96,25 @@ def test_no_models_are_no_error() -> None:
 
 def test_each_step_is_told() -> None:
     steps = list(measure(random_matrix(), V1, replicates=10))
-    assert [step.done for step in steps] == list(range(7))
-    assert {step.total for step in steps} == {6}
-    assert [step.doing for step in steps] == ["drawing", *["testing"] * 6]
+    assert [step.done for step in steps] == [0, 25, 50, 75, *range(100, 106)]
+    assert {step.total for step in steps} == {105}
+    assert [step.doing for step in steps] == [*["drawing"] * 4, *["testing"] * 6]
+
+
+def test_it_can_be_stopped_within_the_draws_of_one_section() -> None:
+    subsets = ["math-prm"] * 20_000
+    matrix = matrix_of({"a": [1.0, 0.0] * 10_000}, subsets)
+    steps = measure(matrix, V1)
+    started = time.monotonic()
+    assert [next(steps).done for _ in range(3)] == [0, 2, 4]
+    steps.close()
+    assert time.monotonic() - started < 5  # 0.3 s; this may run beside others
+
+
+def test_more_pairs_than_can_be_measured_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uncertainty, "MOST_PAIRS", 79)
+    with pytest.raises(KnownError, match=r"79 pairs at most; the results here are of 80\."):
+        measured(random_matrix())
 
 
 # What is kept.
@@ -166,6 +186,56 @@ def test_where_nothing_can_be_kept_it_is_measured_all_the_same(tmp_path: Path) -
     matrix = random_matrix()
     assert finished(cache.measured(matrix, V1)).models == matrix.models
     assert cache.known(matrix, V1) is not None  # in memory
+
+
+@pytest.fixture
+def computed(monkeypatch: pytest.MonkeyPatch) -> list[OutcomeMatrix]:
+    """What was really computed."""
+    matrices: list[OutcomeMatrix] = []
+
+    def counted(outcomes: OutcomeMatrix, rule: Rule, **options: Any) -> Any:
+        matrices.append(outcomes)
+        return measure(outcomes, rule, **options, replicates=200)
+
+    monkeypatch.setattr(uncertainty_cache, "measure", counted)
+    return matrices
+
+
+def test_of_8_who_ask_at_once_one_computes(tmp_path: Path, computed: list[OutcomeMatrix]) -> None:
+    cache, matrix, found = Uncertainties(tmp_path), random_matrix(20), list[Uncertainty]()
+    work = cache.measured(matrix, V1)
+    first = next(work)
+
+    def ask() -> None:
+        found.append(finished(cache.measured(matrix, V1)))
+
+    threads = [threading.Thread(target=ask) for _ in range(7)]
+    for thread in threads:
+        thread.start()
+    waiting = cache.measured(matrix, V1)
+    assert next(waiting) == first  # how far it is
+    waiting.close()
+    found.append(finished(work))
+    for thread in threads:
+        thread.join()
+    assert len(computed) == 1 and len(found) == 8
+    assert all(each is found[0] for each in found)
+
+
+def test_what_somebody_gave_up_another_computes(
+    tmp_path: Path, computed: list[OutcomeMatrix], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, matrix = Uncertainties(tmp_path), random_matrix()
+    stopped = cache.measured(matrix, V1)
+    next(stopped)
+    stopped.close()
+    abandoned = cache.measured(matrix, V1)
+    next(abandoned)
+    monkeypatch.setattr(uncertainty_cache, "PATIENCE_SECONDS", 0.3)
+    started = time.monotonic()
+    assert finished(cache.measured(matrix, V1)).models == matrix.models
+    assert time.monotonic() - started < 30 and len(computed) == 3
+    assert cache._under_way == {}
 
 
 def test_188_models_take_less_than_20_seconds(shared_data: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from explorer import uploaded_results
 from explorer.uploaded_results import Uploaded, read_result_files
 from scoring.errors import KnownError
-from scoring.limits import Step
+from scoring.limits import Limits, Step
 
 PAIRS = {"model": "org/b", "results": [1, 0], "subset": ["hep-go", "hep-go"]}
 
@@ -74,9 +74,48 @@ def test_a_model_that_is_sent_again_replaces_the_one_before(tmp_path: Path) -> N
     assert [each.file for each in both.left_out] == ["c.json"]
 
 
-def test_the_digest_follows_what_was_read(tmp_path: Path) -> None:
-    one, same, other = (
-        upload(tmp_path, {"b.json": PAIRS | {"results": results}})
-        for results in ([1, 0], [1, 0], [0, 1])
-    )
-    assert one.digest == same.digest != other.digest
+def test_a_model_keeps_its_results_on_the_other_benchmark(tmp_path: Path) -> None:
+    first = upload(tmp_path, {"b.json": PAIRS})
+    second = PAIRS | {"subset": ["Focus", "Focus"]}
+    both = first + upload(tmp_path, {"b2.json": second})
+    assert [each.order.names for each in both.outcomes.results] == [("hep-go",), ("Focus",)]
+
+
+def test_no_two_uploads_have_a_token_in_common(tmp_path: Path) -> None:
+    one, same = (upload(tmp_path, {"b.json": PAIRS}) for _ in range(2))
+    assert len({one.token, same.token, (one + same).token}) == 3
+    assert len(one.token) == 32
+
+
+def test_a_file_with_too_many_rows_is_left_out(tmp_path: Path) -> None:
+    three = PAIRS | {"results": [1] * 3, "subset": ["hep-go"] * 3}
+    for name, values in {"two.json": PAIRS, "three.json": three}.items():
+        (tmp_path / name).write_text(json.dumps(values))
+    files = {name: tmp_path / name for name in ("two.json", "three.json")}
+    found = read_result_files(files, limits=Limits(rows=2))
+    assert found.outcomes.files == ("two.json",)
+    [left_out] = found.left_out
+    assert (left_out.file, "3 rows; at most 2 are read" in left_out.reason) == ("three.json", True)
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "said"),
+    [("MOST_FILES", 2, "2 files of yours"), ("MOST_OUTCOMES", 5, "5 outcomes of pairs of yours")],
+)
+def test_what_is_sent_bit_by_bit_has_an_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, said: str
+) -> None:
+    monkeypatch.setattr(uploaded_results, limit, most)
+    one, two, three = (upload(tmp_path, {"a.json": PAIRS | {"model": each}}) for each in "abc")
+    both = one + two
+    assert len((both + two).models) == 2  # again is no more
+    with pytest.raises(KnownError, match=f"{said} can stand beside the results, not "):
+        both + three
+
+
+def test_reasons_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploaded_results, "MOST_FILES", 3)
+    found = upload(tmp_path, {"a.json": PAIRS})
+    for number in range(5):
+        found += upload(tmp_path, {"a.json": PAIRS, f"x{number}.json": [1]})
+    assert [each.file for each in found.left_out] == ["x2.json", "x3.json", "x4.json"]

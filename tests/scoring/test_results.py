@@ -201,6 +201,16 @@ def test_the_second_benchmark_is_known_by_its_keys(spelling: list[str], tmp_path
     assert result.extra == {}
 
 
+@pytest.mark.parametrize(("ties", "kept"), [(-0.01, 1), (1.01, 1), (-0.02, 0), (1.02, 0)])
+def test_ties_of_the_second_benchmark_may_lie_beside_0_and_1(
+    ties: float, kept: int, tmp_path: Path
+) -> None:
+    write(tmp_path, "x.json", json.dumps({"model": "m", "Focus": 1, "Ties": ties}))
+    read, left_out = read_aggregates(tmp_path)
+    assert [each.accuracies["Ties"] for each in read] == [ties] * kept
+    assert len(left_out) == 1 - kept
+
+
 def test_a_second_spelling_of_a_subset_is_put_aside(tmp_path: Path) -> None:
     result = one(tmp_path, {"model": "m", "ties": 0.1, "Ties": 0.2, "TIES": 0.3, "Focus": 0.4})
     assert result.accuracies == {"Ties": 0.2, "Focus": 0.4}

@@ -42,7 +42,8 @@ def reading(html: str) -> HtmlReading:
 def sent(seen: HtmlReading, act: str) -> list[dict[str, object]]:
     """What the buttons of an act send."""
     acts = [json.loads(each) for each in seen.attributes["button", "data-sent"]]
-    names = [each for each in seen.attributes["button", "data-act"] if each != "reset"]
+    alone = ("reset", "behind")  # nothing is written beside these
+    names = [each for each in seen.attributes["button", "data-act"] if each not in alone]
     return [values for name, values in zip(names, acts, strict=True) if name == act]
 
 

@@ -32,8 +32,17 @@ def test_a_number_shows_the_pairs_it_was_counted_from(board: Board) -> None:
     rows = rows_of(behind_html(board, {"model": "a", "column": "Safety"}))
     assert rows[0] == ["Safety", "", "50.0000", "1", "", "", ""]
     known = [row for row in rows[1:] if row[4]]
-    assert [row[1:] for row in known] == [["donotanswer", "50.0000", "136", "1 + 1 × ½", "3", "1"]]
+    assert [row[1:] for row in known] == [
+        ["donotanswer", "50.0000", "136", "1 + 0.5 of 1 won in part", "3", "1"]
+    ]
     assert {row[2] for row in rows[1:] if not row[4]} == {"–"}
+
+
+def test_credit_of_a_quarter_and_a_third_is_summed_up() -> None:
+    outcomes = matrix_of({"a": [1, 1, 0.25, 1 / 3, 0]}, ["Focus"] * 5)
+    board = build_board(NOTHING, "v2", outcomes=outcomes)
+    rows = rows_of(behind_html(board, {"model": "a", "column": "Focus"}))
+    assert rows[1][4:6] == ["2 + 0.5833 of 2 won in part", "5"]
 
 
 def test_the_score_shows_all_sections(board: Board) -> None:

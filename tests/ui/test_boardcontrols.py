@@ -7,8 +7,12 @@ import pytest
 
 from explorer.boards import build_board
 from explorer.boardview import BENCHMARKS, DIGITS, MISSING, RULE_OPTIONS, TABLES, TIES, BoardView
+from explorer.rules import PRIOR_SCORED, RuleName
 from explorer.ui.boardcontrols import controls_html, counts_html, rule_html, search_html
-from tests.explorer.board_data import results_of
+from scoring.benchmark import SUBSETS
+from scoring.result_files import LeftOut
+from scoring.results import V2_SUBSETS, Aggregate
+from tests.explorer.board_data import NOTHING, matrix_of, results_of
 from tests.ui.boards import HOSTILE, hostile_board, reading, sent
 from tests.ui.html_reading import HtmlReading
 
@@ -99,3 +103,37 @@ def test_the_rule_is_told_with_remarks_as_text_and_what_intervals_mean() -> None
     assert all(remark in seen.words for remark in HOSTILE)
     assert "binomial" in seen.words
     assert "bootstrap" in reading(rule_html(board, sure=True)).words
+
+
+def test_what_is_left_out_of_the_pairs_is_told_as_text_100_lines_and_the_rest_counted() -> None:
+    board = build_board(results_of({"a": 0.5}), "v1")
+    left_out = [LeftOut(f"{HOSTILE[0]} {number}.json", HOSTILE[1]) for number in range(103)]
+    html = rule_html(board, sure=False, left_out=left_out)
+    words = reading(html).words
+    assert "Remarks on results of each pair: 103" in words and "and 3 more" in words
+    assert f"{HOSTILE[0]} 99.json: {HOSTILE[1]}" in words and " 100.json" not in words
+    assert "Remarks on results" not in rule_html(board, sure=False)
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"), [("v1_prior", "no tie groups of the whole score"), ("v2", "a composite")]
+)
+def test_where_scores_have_unpaired_intervals_alone_it_is_said_outside_of_the_remarks(
+    rule: RuleName, words: str
+) -> None:
+    subsets = {"v1_prior": SUBSETS, "v2": V2_SUBSETS}[rule]
+    matrix = matrix_of({"a": [1.0] * 2 * len(subsets)}, [*subsets] * 2)
+    prior = Aggregate("a", None, dict.fromkeys(PRIOR_SCORED, 0.5), "prior")
+    board = build_board(replace(NOTHING, aggregates=(prior,)), rule, outcomes=matrix)
+    assert board.rows[0].by_pairs
+    about, *_ = rule_html(board, sure=False).split("<details")
+    assert words in reading(about).words
+    bare = build_board(replace(NOTHING, aggregates=(prior,)), "v1", outcomes=matrix)
+    assert words not in rule_html(bare, sure=False)
+
+
+def test_that_there_are_no_results_of_a_benchmark_is_said() -> None:
+    board = build_board(NOTHING, "v2")
+    assert "nothing here by the rule RewardBench 2" in reading(counts_html(board, (), (), 0)).words
+    assert "nothing here" not in counts_html(board, (), (), 3)
+    assert "nothing here" not in counts_html(hostile_board(), (), (), 0)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from explorer import results_library
 from explorer.ui.boardsource import BoardSource, _by_name
 from explorer.ui.leaderboard import LeaderboardTab
 from tests.ui.conftest import Serve
@@ -71,6 +72,21 @@ def test_newer_results_are_turned_to(visitor: Visitor, results: Path) -> None:
     assert "Newer results have arrived" in told
     assert "second" in board(again)
     assert "(uploaded)" in board(again)
+
+
+def test_a_visitor_whose_files_made_room_is_told(
+    serve: Serve, results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results_library, "KEPT", 1)
+    server = serve(results=str(results))
+    first, second = Visitor(server.page), Visitor(server.page)
+    send(first, "mine.json", MINE)
+    assert "not here any more" not in board(first)
+    send(second, "mine.json", MINE)
+    assert "(uploaded)" not in board(first) and "not here any more" in board(first)
+    assert "(uploaded)" in board(second)
+    send(first, "mine.json", MINE)
+    assert "(uploaded)" in board(first) and "not here any more" not in board(first)
 
 
 def test_files_of_one_name_are_all_read() -> None:

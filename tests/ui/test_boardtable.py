@@ -3,6 +3,7 @@
 import re
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,14 +13,17 @@ from explorer.outcomes import Results
 from explorer.rules import RULES
 from explorer.ui.boardtable import MOST_ROWS, board_html
 from explorer.uncertainty import measure
+from scoring.benchmark import SUBSETS
 from scoring.results import Aggregate
 from tests.explorer.board_data import (
-    FOUR,
+    EVERY,
     NOTHING,
     SOURCE,
     coin_flips,
     finished,
     matrix_of,
+    real_results,
+    repeated,
     results_of,
 )
 from tests.ui.boards import HOSTILE, hostile_board, reading, sent
@@ -56,9 +60,7 @@ def intervals(board: Board, view: BoardView = VIEW) -> list[str]:
 
 def shades(board: Board, view: BoardView = VIEW) -> list[float]:
     """How dark each number is that has a background."""
-    return [
-        float(each) for each in re.findall(r"rgba\(99,102,241,([\d.]+)\)", html_of(board, view))
-    ]
+    return [float(each) for each in re.findall(r"--shade:([\d.]+)", html_of(board, view))]
 
 
 # Hostile names.
@@ -68,9 +70,17 @@ def test_hostile_names_stay_text() -> None:
     table = seen(hostile_board())
     assert models(table) == [*HOSTILE]
     assert [each["value"] for each in sent(table, "pin")] == [*HOSTILE]
-    assert {each["model"] for each in sent(table, "behind")} == {*HOSTILE}
+    assert table.attributes["tr", "data-model"] == [*HOSTILE]
     labels = table.attributes["button", "aria-label"]
     assert all(any(name in label for label in labels) for name in HOSTILE)
+
+
+def test_every_column_of_numbers_says_its_name_for_those_below() -> None:
+    table = seen(hostile_board(), BoardView(table="subsets"))
+    columns = table.attributes["th", "data-column"]
+    assert columns == ["model", "type", "size", "score", *SUBSETS]
+    numbers = [each for each in table.attributes["button", "data-act"] if each == "behind"]
+    assert len(numbers) == len(HOSTILE) * (len(columns) - 3)
 
 
 def test_only_a_name_that_is_a_model_of_the_hub_is_a_link() -> None:
@@ -143,7 +153,7 @@ def test_the_best_of_a_column_is_the_darkest_and_shades_follow_the_rows_that_are
 
 def test_intervals_stand_in_brackets_where_they_are_unpaired() -> None:
     shares = {"good": 0.9, "bad": 0.3}
-    matrix = matrix_of({name: coin_flips(share) for name, share in shares.items()}, FOUR * 20)
+    matrix = matrix_of({name: coin_flips(share) for name, share in shares.items()}, EVERY * 4)
     bare = build_board(NOTHING, "v1", outcomes=matrix)
     assert len(intervals(bare)) == 2 * 5
     assert all(re.fullmatch(r"\([\d.]+–[\d.]+\)", each) for each in intervals(bare))
@@ -157,7 +167,7 @@ def test_intervals_stand_in_brackets_where_they_are_unpaired() -> None:
 
 
 def test_of_models_without_outcomes_intervals_stay_in_brackets_beside_measured_ones() -> None:
-    matrix = matrix_of({"measured": coin_flips(0.9)}, FOUR * 20)
+    matrix = matrix_of({"measured": coin_flips(0.9)}, EVERY * 4)
     results = results_of({"told": 0.3})
     sure = finished(measure(matrix, RULES["v1"], ranked=("measured",), replicates=50))
     board = build_board(results, "v1", outcomes=matrix, uncertainty=sure)
@@ -168,7 +178,23 @@ def test_of_models_without_outcomes_intervals_stay_in_brackets_beside_measured_o
     assert seen(board).of_class["group"] == ["1", ""]
 
 
+def test_single_subsets_have_their_binomial_intervals() -> None:
+    board = build_board(results_of({"a": 0.9}), "v1")
+    [of_score, *rest] = intervals(board, BoardView(table="subsets"))
+    assert len(rest) == len(SUBSETS)
+    at = [*board.subsets].index("hep-go")
+    assert rest[at] == "(84.5–93.7)" != of_score  # Wilson's, 0.9 of 164
+
+
 # Many rows.
+
+
+def test_188_models_in_detail_are_no_large_page(shared_data: Path) -> None:
+    results, _, matrix = real_results(shared_data)
+    board = build_board(results, "v1", outcomes=repeated(matrix, 188))
+    size = len(html_of(board, BoardView(table="subsets")).encode())
+    print(f"188 models in detail: {size:,} bytes")
+    assert size < 700_000
 
 
 def test_5000_models_are_300_rows_and_a_note() -> None:

@@ -14,7 +14,7 @@ from gradio_client.exceptions import AppError  # type: ignore[import-untyped]
 from explorer.stores import Stores
 from explorer.table import PairTable
 from scoring.benchmark import SECTIONS, section_of
-from tests.explorer.board_data import coin_flips, write_results
+from tests.explorer.board_data import FOUR, coin_flips, write_results
 from tests.ui.boards import HOSTILE
 from tests.ui.conftest import Serve
 
@@ -31,8 +31,8 @@ N_REAL = 20
 
 @pytest.fixture(scope="module")
 def client(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> Client:
-    outcomes = {name: coin_flips(share) for name, share in SHARES.items()}
-    results = write_results(tmp_path_factory.mktemp("results"), outcomes)
+    outcomes = {name: coin_flips(share, 80) for name, share in SHARES.items()}
+    results = write_results(tmp_path_factory.mktemp("results"), outcomes, FOUR)
     return Client(serve(public=True, results=str(results)).page.local_url, verbose=False)
 
 
@@ -54,7 +54,7 @@ def test_results_that_were_not_read_are_read_first(client: Client) -> None:
     """This comes first, of a server whose results nobody has read."""
     assert not any(row["paired"] for row in asked(client, "leaderboard")["rows"])
     rows = asked(client, "failures", model="org/worst", limit=3000)["rows"]
-    lost = 80 - sum(coin_flips(0.2))
+    lost = 80 - sum(coin_flips(0.2, 80))
     assert len(rows) == lost and {each["outcome"] for each in rows} == {"loss"}
     assert rows[0]["margin"] is None and type(rows[0]["difficulty"]) is float
     assert {each["subset"] for each in rows} == {
@@ -134,7 +134,7 @@ def test_runs_are_told_to_no_program(
     assert last.run is not None
     name = stores.fields.name_of(last.run.id, None, None, [])
     assert "longer" in name
-    results = write_results(tmp_path, {"org/best": coin_flips(0.95)})
+    results = write_results(tmp_path, {"org/best": coin_flips(0.95, 80)}, FOUR)
     client = Client(serve(public=False, results=str(results)).page.local_url, verbose=False)
     assert asked(client, "pair", key=demo.key_of(0))["outcomes"] == []
     with pytest.raises(AppError, match="no results"):

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -142,6 +143,33 @@ def test_a_stop_ends_the_measuring_of_its_session_and_keeps_what_was_read(
     assert [*steps] == [("", gr.update(visible=False))]
     assert tab.room.unread(None, BoardView()) == 1
     assert tab.measuring == set()
+
+
+def test_what_could_not_be_had_is_told_when_all_was_asked_for(
+    results: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "results"
+    shutil.copytree(results, folder)
+    settings = Settings(tmp_path / "home", pairs="demo", results=str(folder), offline=True)
+    tab = LeaderboardTab(open_stores(settings).room)
+    steps = tab.measure(None, BoardView(), (), gr.Request(session_hash="mine"))
+    next(steps)
+    for file in (folder / "eval-set-scores" / "org").iterdir():
+        file.unlink()
+        file.symlink_to(tmp_path / "nothing")
+    words, stop = [*steps][-1]
+    assert "could not be had: 4" in words and "0000.json: it cannot be opened" in words
+    assert stop == gr.update(visible=False)
+    shown = tab.show(None, BoardView(), ())
+    assert "Remarks on results of each pair: 4" in shown.about
+    assert shown.measure["visible"]
+
+
+def test_of_a_benchmark_without_results_nothing_is_read_and_it_is_said(visitor: Visitor) -> None:
+    shown = acted(visitor, "benchmark", value="v2")
+    assert "nothing here by the rule RewardBench 2" in shown["told"]
+    assert not shown["measure"]["visible"] and shown["table"] == ""
+    assert "4 of 4" in acted(visitor, "benchmark", value="v1")["told"]
 
 
 def test_who_does_not_measure_may_stop(visitor: Visitor) -> None:

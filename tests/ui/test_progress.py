@@ -4,9 +4,10 @@ from collections.abc import Generator
 
 import pytest
 
-from explorer.ui.progress import step_html, telling
+from explorer.ui.progress import refused_html, step_html, telling
 from scoring.errors import KnownError
 from scoring.limits import Step
+from scoring.result_files import LeftOut
 from tests.ui.browsing import stays
 from tests.ui.html_reading import HtmlReading
 
@@ -50,3 +51,10 @@ def test_what_goes_wrong_is_not_swallowed() -> None:
     next(told)
     with pytest.raises(KnownError, match="No"):
         next(told)
+
+
+def test_what_could_not_be_had_is_counted_with_the_first_reason_as_text() -> None:
+    refused = [LeftOut("<b>.json", "nobody answers."), LeftOut("c.json", "not asked for")]
+    words = HtmlReading(refused_html(refused), {"div"}).words
+    assert "could not be had: 2. The first, <b>.json: nobody answers. What was read stays" in words
+    assert refused_html([]) == ""

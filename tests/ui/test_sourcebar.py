@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from explorer.sources import Candidate, Shelf
-from explorer.ui.sourcebar import MOST_REMARKS, SourceBar, sourcebar
+from explorer.ui.markup import MOST_LINES
+from explorer.ui.sourcebar import SourceBar, sourcebar
 from scoring.errors import KnownError
 from scoring.hub import Hub
 from tests.ui.browsing import stays
@@ -49,11 +50,11 @@ def test_what_is_shown_stays_text() -> None:
     assert "2 remarks" in seen.words and seen.words.endswith(f"{HOSTILE}second")
 
 
-def test_many_remarks_are_counted_and_the_first_shown() -> None:
-    item = Item("demo", remarks=tuple(f"[{number}]" for number in range(MOST_REMARKS + 5)))
+def test_of_many_remarks_the_first_are_shown_and_the_others_counted() -> None:
+    item = Item("demo", remarks=tuple(f"[{number}]" for number in range(MOST_LINES + 5)))
     words = read(sourcebar(shelf(item), item, can_retry=True)).words
-    assert f"{MOST_REMARKS + 5} remarks" in words
-    assert f"[{MOST_REMARKS - 1}]" in words and f"[{MOST_REMARKS}]" not in words
+    assert f"{MOST_LINES + 5} remarks" in words and words.endswith("and 5 more")
+    assert f"[{MOST_LINES - 1}]" in words and f"[{MOST_LINES}]" not in words
 
 
 def test_a_reason_that_begins_with_its_label_does_not_repeat_it() -> None:

@@ -1,0 +1,196 @@
+"""Failures and comparison in a real browser: from the board to a pair, and on by a link."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from explorer.sources import read_demo
+from tests.e2e.conftest import (
+    open_app,
+    open_tab,
+    pair,
+    save_picture,
+    serving,
+    show,
+    violations,
+    watched_page,
+)
+from tests.explorer.board_data import coin_flips, write_results
+from tests.ui.boards import HOSTILE
+
+pytestmark = pytest.mark.e2e
+
+WEAK = HOSTILE[0]
+SHARES = {"org/best": 0.95, "org/good": 0.85, "org/fair": 0.7, "org/poor": 0.6, WEAK: 0.5}
+
+
+@pytest.fixture(scope="module")
+def fails_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an app with results of five models on the demo pairs."""
+    home, demo = tmp_path_factory.mktemp("fails"), read_demo()
+    flips = {
+        model: coin_flips(share, len(demo), at) for at, (model, share) in enumerate(SHARES.items())
+    }
+    results = write_results(home / "results", flips, [str(each) for each in demo.subset_of_row])
+    with serving(home, EXPLORER_RESULTS=str(results)) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def real_fails(tmp_path_factory: pytest.TempPathFactory, shared_data: Path) -> Iterator[str]:
+    """The same with the real pairs and the results of the real models."""
+    with serving(
+        tmp_path_factory.mktemp("real"),
+        EXPLORER_PAIRS=str(shared_data / "reward-bench" / "filtered.parquet"),
+        EXPLORER_RESULTS=str(shared_data / "reward-bench-results"),
+    ) as address:
+        yield address
+
+
+def listed(page: Page) -> Locator:
+    return page.locator("#failures .list tbody tr")
+
+
+def count(page: Page) -> int:
+    """How many pairs the Failures tab says that it lists."""
+    words = page.locator("#failures .bar-line .count").inner_text()
+    return int(words.split(" of ")[0].replace(",", ""))
+
+
+def press(page: Page, group: str, name: str) -> None:
+    page.get_by_role("group", name=group).locator("visible=true").get_by_role(
+        "button", name=re.compile(f"^{name}")
+    ).click()
+
+
+def read_results(page: Page) -> None:
+    """Read the published results where they were not read yet."""
+    button = page.locator("#read-results")
+    if button.is_visible():
+        button.click()
+        expect(button).to_be_hidden(timeout=90_000)
+
+
+def journey(page: Page, address: str, browser: Browser, model: str) -> None:
+    """From a number of the board to what the model fails, to a rival, to a link."""
+    open_app(page, f"{address}/?tab=failures")
+    read_results(page)
+    open_tab(page, "Leaderboard")
+    row = page.locator("#board tbody tr", has=page.get_by_text(model, exact=True))
+    row.locator("td.score button").click()
+    page.locator("#behind").get_by_role("link", name="Its failures").click()
+    expect(page.locator("#model-name")).to_have_value(model)
+    expect(page.get_by_role("tab", name="Failures")).to_have_attribute("aria-selected", "true")
+    losses = count(page)
+    assert losses > 0
+    press(page, "What to look at", "What kind")
+    expect(page.locator(".kinds-of h2").first).to_be_visible()
+    page.locator(".kinds-of .slices th button").first.click()
+    expect(page.locator("#failures .chip.removable")).not_to_have_count(0)
+    assert 0 < count(page) <= losses
+    expect(pair(page)).to_be_visible()
+    page.locator("#failures .who summary").click()
+    expect(page.locator("#failures .who .goto").first).to_be_visible()
+
+    open_tab(page, "Leaderboard")
+    page.locator("#behind").get_by_role("link", name=re.compile("^Compare with")).click()
+    expect(page.locator("#compare .duel").first).to_be_visible()
+    cell = page.locator("#compare a[data-go][href*='cell=only_b'], #compare a[data-go]").first
+    wanted = int(cell.inner_text().replace(",", ""))
+    cell.click()
+    expect(page.locator("#failures .bar-line .count")).to_have_text(re.compile(f"^{wanted:,} of"))
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator("#failures .copy-link").click()
+    expect(page.locator("#failures .copy-link")).to_have_text("Copied")
+    link = page.evaluate("navigator.clipboard.readText()")
+    with watched_page(browser) as other:
+        open_app(other, link)
+        expect(listed(other).first).to_be_visible()
+        assert listed(other).all_inner_texts() == listed(page).all_inner_texts()
+        assert count(other) == wanted
+
+
+def test_a_trainer_goes_from_the_board_to_what_a_model_fails(
+    fails_app: str, page: Page, browser: Browser
+) -> None:
+    journey(page, fails_app, browser, "org/fair")
+
+
+def test_the_same_on_the_real_models(real_fails: str, page: Page, browser: Browser) -> None:
+    journey(page, real_fails, browser, "Ray2333/GRM-gemma2-2B-rewardmodel-ft")
+
+
+def test_hostile_names_do_nothing(fails_app: str, page: Page) -> None:
+    open_app(page, f"{fails_app}/?tab=failures")
+    read_results(page)
+    name = page.locator("#model-name")
+    name.fill(WEAK)
+    name.press("Tab")
+    expect(listed(page).first).to_be_visible()
+    page.locator("#failures .who summary").click()
+    assert not page.locator("#failures script, #failures img").count()
+    name.fill("gone")
+    name.press("Tab")
+    expect(page.locator("#failures .note.wrong")).to_contain_text("'gone'")
+    expect(listed(page).first).to_be_visible()
+
+
+def test_a_note_on_a_pair_stays_in_the_browser(fails_app: str, page: Page) -> None:
+    open_app(page, f"{fails_app}/?tab=failures&pairs=every")
+    read_results(page)
+    expect(listed(page).first).to_be_visible()
+    note = page.get_by_label("Note").locator("visible=true")
+    note.fill("the label is wrong")
+    note.press("Enter")
+    expect(page.locator("#failures tr.noted")).to_have_count(1)
+    page.reload()
+    page.wait_for_selector("html[data-explorer=ready]", state="attached")
+    expect(page.locator("#failures tr.noted")).to_have_count(1)
+    expect(page.get_by_label("Note").locator("visible=true")).to_have_value("the label is wrong")
+
+
+def test_a_run_is_read_while_it_streams_in(fails_app: str, page: Page) -> None:
+    open_app(page, fails_app)
+    open_tab(page, "Score")
+    page.get_by_label("Pairs per subset").fill("6")
+    page.locator("#start").click()
+    expect(page.locator("#stop")).to_be_enabled()
+    expect(page.locator(".status.running")).to_be_visible(timeout=60_000)
+    open_tab(page, "Failures")
+    expect(page.locator("#model-name")).to_have_value(re.compile("your run of"))
+    expect(listed(page).nth(2)).to_be_visible(timeout=60_000)
+    listed(page).nth(1).click()
+    key = listed(page).nth(1).locator("th").inner_text()
+    expect(pair(page)).to_have_attribute("data-key", key)
+    before = page.locator("#failures .kinds button").last.inner_text()
+    expect(page.locator("#failures .kinds button").last).not_to_have_text(before, timeout=60_000)
+    expect(pair(page)).to_have_attribute("data-key", key)
+
+
+@pytest.mark.parametrize("width", [1500, 390])
+def test_axe_finds_nothing_and_nothing_sticks_out(
+    browser: Browser, fails_app: str, width: int
+) -> None:
+    found: list[str] = []
+    with watched_page(browser, width) as page:
+        for name, address in (
+            ("failures", "?tab=failures&model=org/fair"),
+            ("kinds", "?tab=failures&model=org/fair&part=kinds"),
+            ("hardest", "?tab=failures&pairs=every"),
+            ("compare", "?tab=compare&a=org/fair&b=org/good"),
+            ("agreement", "?tab=compare&a=org/fair&part=agreement"),
+        ):
+            open_app(page, f"{fails_app}/{address}")
+            read_results(page)
+            if page.evaluate("document.documentElement.scrollWidth") > width:
+                found.append(f"{name} is too wide")
+            for theme in ("light", "dark"):
+                show(page, theme)
+                page.mouse.move(0, 0)
+                page.wait_for_timeout(250)  # colours change gradually
+                save_picture(page, f"{name}-{width}-{theme}")
+                found += [f"{name}, {theme}: {each}" for each in violations(page, theme)]
+    assert found == []
