@@ -65,6 +65,7 @@ def _match(texts: "pa.Array[Any]", pattern: str) -> list[bool]:
         reason = first_line(error).removeprefix("Invalid regular expression: ")
         raise KnownError(
             f"{pattern[:80]!r} is no regular expression that can be used here ({reason}). The "
-            "syntax is RE2's: no lookahead, no backreferences; spaces and commas stand between expressions."
+            "syntax is RE2's: no lookahead, no backreferences. Spaces and commas stand between "
+            "expressions."
         ) from error
     return [bool(yes) for yes in found.to_pylist()]
