@@ -113,8 +113,14 @@ class Board:
 
     @property
     def comparable(self) -> tuple[str, ...]:
-        """Models that can be ranked by their outcomes: those to measure against each other."""
-        return tuple(row.model for row in self.rows if row.by_pairs and row.rank is not None)
+        """Models that can be ranked by their outcomes: those to measure against each other.
+
+        The person's own are measured where there are no others: what is said of published models
+        is the same for everybody.
+        """
+        found = [row for row in self.rows if row.by_pairs and row.rank is not None]
+        published = [row for row in found if not row.own]
+        return tuple(row.model for row in published or found)
 
 
 def build_board(
@@ -173,8 +179,9 @@ def build_board(
         for row, each in zip(ranked, certainties(ranked, rule, uncertainty), strict=True)
     ]
     rowless = _rowless(results, rule, outcomes, {row.model for row in rows})
-    said = (*noticed.said(), *rowless, *_said(rule, sure))
-    return Board(results.source, rule, tuple(sure), said, BoardOptions(ties, missing))
+    options = BoardOptions(ties, missing)
+    said = (*noticed.said(), *rowless, *_said(rule, sure, options))
+    return Board(results.source, rule, tuple(sure), said, options)
 
 
 def benchmark_of(rule: Rule) -> Benchmark:
@@ -246,13 +253,15 @@ def _with_ranks(rows: Sequence[BoardRow]) -> list[BoardRow]:
         score = 0.0 if row.score is None else round(row.score, _DECIMALS)
         return row.rank is None, row.score is None, -score, row.model
 
-    ranked, rank, last = [], 0, None
-    for place, row in enumerate(sorted(rows, key=order), start=1):
-        if row.rank is None or row.score is None:
-            ranked.append(row)
-            continue
-        score = round(row.score, _DECIMALS)
-        rank, last = (rank, last) if score == last else (place, score)
+    def score_of(row: BoardRow) -> float | None:
+        return None if row.rank is None or row.score is None else round(row.score, _DECIMALS)
+
+    known = [(score, row.own) for row in rows if (score := score_of(row)) is not None]
+    rivals = [score for score, own in known if not own] or [score for score, _ in known]
+    ranked = []
+    for row in sorted(rows, key=order):
+        score = score_of(row)
+        rank = None if score is None else 1 + sum(rival > score for rival in rivals)
         ranked.append(replace(row, rank=rank))
     return ranked
 
@@ -273,9 +282,24 @@ def _rowless(
     ]
 
 
-def _said(rule: Rule, rows: Sequence[BoardRow]) -> list[str]:
+def _said(rule: Rule, rows: Sequence[BoardRow], options: BoardOptions) -> list[str]:
     """What is to be known of the rows together, a sentence each."""
     said = []
+    usual = BoardOptions()
+    if options.ties != usual.ties:
+        said.append(text("board.changed_ties"))
+    if options.missing != usual.missing:
+        said.append(text("board.changed_missing"))
+    if (
+        rows
+        and rule.zero_is_missing
+        and all(
+            row.sections.get(section) is None for row in rows for section in rule.zero_is_missing
+        )
+    ):
+        said.append(text("board.no_prior", n=f"{len(rows):,}"))
+    if any(row.own and row.rank is not None for row in rows):
+        said.append(text("board.own_ranks"))
     if without := [row for row in rows if not row.by_pairs]:
         said.append(text("board.without_outcomes", n=f"{len(without):,}"))
     measured = [row for row in rows if row.best_rank is not None]

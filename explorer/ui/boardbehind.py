@@ -13,6 +13,7 @@ from explorer.failview import FailView
 from explorer.text import text
 from explorer.ui.golink import go_link
 from explorer.ui.markup import tag
+from explorer.ui.relay import button
 from scoring.errors import KnownError, shown
 
 
@@ -24,6 +25,8 @@ def behind_html(board: Board, sent: Mapping[str, Any]) -> str:
     Raises:
         KnownError: there is no such model on the board.
     """
+    if sent.get("close") is True:
+        return ""
     row = board.find(str(sent.get("model")))
     if row is None:
         raise KnownError(f"There is no model {shown(sent.get('model'))} on this board.")
@@ -45,7 +48,10 @@ def behind_html(board: Board, sent: Mapping[str, Any]) -> str:
     table = tag("table", caption + tag("thead", tag("tr", heads)) + tag("tbody", body))
     score = "" if row.score is None else text("board.behind_score", score=f"{100 * row.score:.6f}")
     words = tag("p", escape(board.rule.formula)) + tag("p", escape(score))
-    return tag("div", table + words, "behind", tabindex="0", role="region", aria_label=row.model)
+    close = button("✕", "behind", {"close": True}, "close", text("board.close"))
+    return tag(
+        "div", close + table + words, "behind", tabindex="0", role="region", aria_label=row.model
+    )
 
 
 def _onwards(board: Board, row: BoardRow) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from explorer.boards import Board, BoardRow
+from explorer.boards import Board, BoardRow, benchmark_of
 from explorer.boardview import (
     BENCHMARKS,
     DIGITS,
@@ -16,9 +16,12 @@ from explorer.boardview import (
     columns_of,
     kind_of,
 )
+from explorer.compare_links import encode_compare
+from explorer.compareview import MOST_MODELS, CompareView
 from explorer.rules import PRIOR
 from explorer.text import text
 from explorer.ui.boardtable import column_words
+from explorer.ui.golink import go_link
 from explorer.ui.markup import listing, note, tag
 from explorer.ui.relay import acting, button, segments, ticked
 from scoring.result_files import LeftOut
@@ -42,7 +45,7 @@ def controls_html(board: Board, view: BoardView, more: str) -> str:
     first += ticked(text("board.own_runs"), "own", view.own)
     if view.benchmark == "v1" and view.table != "prior":
         first += ticked(text("board.prior_sets"), "prior_sets", view.prior_sets)
-    first += button(text("filter.reset"), "reset", css="button") + more
+    first += button(text("filter.reset"), "reset", css="button") + more + _pinned(board, view)
     kinds = {kind_of(row.model_type) for row in board.rows if not row.own}
     types = [(kind, kind) for kind in MODEL_TYPES if kind in kinds or kind in view.types]
     columns = [(each, column_words(each)) for each in columns_of(board, view) if each != "model"]
@@ -88,6 +91,15 @@ def rule_html(board: Board, sure: bool, left_out: Sequence[LeftOut] = ()) -> str
     of_pairs = [str(each) for each in left_out]
     parts.append(listing(text("board.pair_remarks", n=f"{len(of_pairs):,}"), of_pairs))
     return "".join(parts)
+
+
+def _pinned(board: Board, view: BoardView) -> str:
+    """A way to compare pinned models; nothing where fewer than two have results of each pair."""
+    models = [row.model for row in board.rows if row.by_pairs and row.model in view.pins]
+    if len(models) < 2 or benchmark_of(board.rule) != "v1":
+        return ""
+    query = encode_compare(CompareView(models[0], models[1], tuple(models[2:MOST_MODELS])))
+    return go_link(escape(text("board.compare_pinned")), "compare", query, "button")
 
 
 def _segments(field: str, options: Sequence[str], chosen: str) -> str:

@@ -57,7 +57,7 @@ def column_words(column: str) -> str:
 
 
 def _head(column: str, view: BoardView) -> str:
-    sorted_by = view.sort == column
+    sorted_by = column == (view.sort or "score")
     mark = ("▲" if view.ascending else "▼") if sorted_by else "↕"
     order = ("ascending" if view.ascending else "descending") if sorted_by else "none"
     css = column if column in ("model", "type") else "number"
@@ -73,6 +73,8 @@ def _row(
     measured: bool,
 ) -> str:
     rank = text("board.no_rank") if row.rank is None else f"{row.rank:,}"
+    if row.own and row.rank is not None:
+        rank = text("board.own_rank", rank=rank)
     reach = ""
     if row.best_rank is not None and row.worst_rank is not None:
         reach = tag("small", escape(f"{row.best_rank}–{row.worst_rank}"))
@@ -144,8 +146,7 @@ class _Shade:
         return cls(min(known, default=0.0), max(known, default=0.0))
 
     def style(self, value: float) -> dict[str, str]:
-        """The attribute that makes the background of a cell; none where all are alike."""
-        if self._high == self._low:
-            return {}
-        strength = 0.04 + 0.46 * (value - self._low) / (self._high - self._low)
+        """The attribute that makes the background of a cell."""
+        reach = self._high - self._low
+        strength = 0.04 + 0.46 * ((value - self._low) / reach if reach else 1)
         return {"style": f"--shade:{strength:.2f}"}

@@ -215,7 +215,7 @@ def test_own_runs_are_marked_and_ranked_only_where_they_are_whole() -> None:
     board = build_board(results_of({"a": 0.9}), "v1", outcomes=whole, own=("mine",))
     assert [(row.model, row.own, row.rank) for row in board.rows] == [
         ("mine", True, 1),
-        ("a", False, 2),
+        ("a", False, 1),  # as if there were no other
     ]
     part = matrix_of({"mine": [1.0] * 4}, FOUR)
     board = build_board(results_of({"a": 0.9}), "v1", outcomes=part, own=("mine",))
