@@ -27,6 +27,7 @@ from explorer.ui.progress import refused_html, step_html
 from explorer.ui.relay import EVENT, Part, act_of, build_part, copy_button, unchanged, wire_part
 from explorer.ui.sourcebar import SourceBarView, build_sourcebar
 from explorer.uncertainty import Measuring
+from scoring.errors import KnownError
 from scoring.limits import Step
 
 PART = "leaderboard"
@@ -146,7 +147,13 @@ class LeaderboardTab:
         if name == "behind":
             board = self.room.board(board_id, view, own)
             return unchanged(BoardShown, behind=behind_html(board, sent))
-        return self.shown(board_id, move_board(view, name, sent), own)
+        try:
+            moved = move_board(view, name, sent)
+        except KnownError as error:
+            if name != "search":  # nobody types without slips: what is shown stays
+                raise
+            return unchanged(BoardShown, told=note(str(error), "wrong"))
+        return self.shown(board_id, moved, own)
 
     @guarded
     def measure(

@@ -162,7 +162,7 @@ def test_hostile_names_and_searches_do_nothing_and_rows_become_a_file(
     search(page).fill("gemma")
     expect(rows(page)).to_have_count(3)
     search(page).fill("gemma(")
-    expect(page.locator(".toast-body")).to_contain_text("'gemma(' is no regular expression")
+    expect(page.locator("#leaderboard .note.wrong")).to_contain_text("'gemma(' is no regular")
     expect(rows(page)).to_have_count(3)
 
     page.get_by_role("button", name="CSV", exact=True).locator("visible=true").click()
