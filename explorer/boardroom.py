@@ -4,6 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 from explorer.boards import Board, benchmark_of, build_board
@@ -14,6 +15,7 @@ from explorer.outcome_matrix import (
     OutcomeMatrix,
     Outcomes,
     of_benchmark,
+    of_models,
     outcome_matrix,
     usual_order,
 )
@@ -37,7 +39,7 @@ KEPT = 16
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Measured:
     """What is known of each pair: the matrix, and which models are the person's own."""
 
@@ -45,6 +47,15 @@ class _Measured:
     matrix: OutcomeMatrix
     own: tuple[str, ...]
     key: tuple[object, ...]
+
+    @cached_property
+    def published(self) -> OutcomeMatrix:
+        """What is measured: the models that are not the person's own, if there are any.
+
+        What is said of them is thereby the same for everybody, and known to everybody at once.
+        """
+        published = set(self.matrix.models).difference(self.own)
+        return of_models(self.matrix, published) if published else self.matrix
 
 
 class BoardRoom:
@@ -92,7 +103,7 @@ class BoardRoom:
 
         board = self._once(("board", *key), build)
         sure = self._sure.known(
-            measured.matrix, rule, ties=ties, missing=missing, ranked=board.comparable
+            measured.published, rule, ties=ties, missing=missing, ranked=board.comparable
         )
         return board if sure is None else self._once(("sure", *key), lambda: build(sure))
 
@@ -138,7 +149,7 @@ class BoardRoom:
         if measured is not None:
             board = self.board(results_id, view, own)
             yield from self._sure.measured(
-                measured.matrix,
+                measured.published,
                 RULES[rule_of(view)],
                 ties=view.ties,
                 missing=view.missing,

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.ensembles import LEAST_MEMBERS, WAYS, Way, ensemble, normalised
+from explorer.ensembles import LEAST_MEMBERS, WAYS, Way, ensemble, normalised_together
 from explorer.field import Field
 
 _JOINT = " + "
@@ -42,7 +42,7 @@ def with_ensemble(field: Field, name: str, way: Way, members: Sequence[str]) -> 
         KnownError: a member is not there or has no rewards.
     """
     matrix, places = field.matrix, [field.place(member) for member in members]
-    models = normalised(matrix.chosen[places], matrix.rejected[places])
+    models = normalised_together(matrix.chosen[places], matrix.rejected[places], None)
     joined = ensemble(models, range(len(places)), way)
     held = matrix.held[places].any(axis=0)
     grown = replace(

@@ -7,11 +7,10 @@ import numpy as np
 
 from explorer.ensembles import (
     LEAST_MEMBERS,
-    Normalised,
     Way,
     all_combinations,
     ensemble,
-    normalised,
+    normalised_together,
 )
 from explorer.field import Field, Mask
 from explorer.paired_tests import PairedTest, paired_z
@@ -76,7 +75,7 @@ def with_rewards(field: Field) -> tuple[str, ...]:
 def ensembles_of(field: Field, members: Sequence[str], way: Way) -> Ensembles:
     """Join the rewards of some models, in the way that is looked at and in all others.
 
-    Rewards are normalised over all pairs of each model; scores are over those that all have.
+    Rewards are normalised and scored over the pairs that all of them have.
 
     Raises:
         KnownError: fewer than two members, too many, one without rewards, or no pair of all.
@@ -85,13 +84,11 @@ def ensembles_of(field: Field, members: Sequence[str], way: Way) -> Ensembles:
         raise KnownError(f"An ensemble has {LEAST_MEMBERS} members or more.")
     places = [field.place(model) for model in members]
     matrix = field.matrix
-    models = normalised(matrix.chosen[places], matrix.rejected[places])
     own = matrix.outcomes[places].astype(np.float64)
-    known = models.known & ~np.isnan(own)
-    shared: Mask = np.logical_and.reduce(known)
-    if not shared.any():
-        raise KnownError("There is no pair that all of these models have rewards of.")
-    models = Normalised(np.where(shared, models.rewards, np.nan))
+    chosen, rejected = matrix.chosen[places], matrix.rejected[places]
+    known = np.isfinite(chosen) & np.isfinite(rejected) & ~np.isnan(own)
+    models = normalised_together(chosen, rejected, known)
+    shared: Mask = models.known[0]
     own = np.where(shared, own, np.nan)
     groups = strata_by(V1, matrix.pairs)
     by_rule = bool((groups.counting() & shared).any())

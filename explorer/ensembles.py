@@ -104,6 +104,28 @@ def normalised(chosen: NDArray[np.floating], rejected: NDArray[np.floating]) -> 
     return Normalised((both - mean) / np.where(spread > 0, spread, 1.0))
 
 
+def normalised_together(
+    chosen: NDArray[np.floating], rejected: NDArray[np.floating], usable: NDArray[np.bool_] | None
+) -> Normalised:
+    """As `normalised`, over the pairs that all models have: else members' scales would differ.
+
+    usable: (models, pairs), what to take; None takes all.
+
+    Raises:
+        KnownError: a model has no rewards, or there is no pair that all have.
+
+    >>> rewards = np.array([[3.0, 1.0, 9.0], [3.0, 1.0, np.nan]])
+    >>> normalised_together(rewards, np.ones((2, 3)), None).rewards[:, 0].round(2)
+    array([[ 1.73, -0.58,   nan],
+           [ 1.73, -0.58,   nan]])
+    """
+    known = normalised(chosen, rejected).known
+    shared = np.logical_and.reduce(known if usable is None else known & usable)
+    if not shared.any():
+        raise KnownError("There is no pair that all of these models have rewards of.")
+    return normalised(np.where(shared, chosen, np.nan), np.where(shared, rejected, np.nan))
+
+
 def ensemble(models: Normalised, members: Sequence[int], way: Way) -> Ensemble:
     """Join some models.
 

@@ -107,8 +107,8 @@ def hardest_json(fields: Sequence[Field], limit: object = 50) -> dict[str, Any]:
     if not fields:
         return {"rows": []}
     field = max(fields, key=lambda each: len(each.matrix.models))
-    least = min(LEAST_MODELS, len(field.matrix.models))
-    hard = failed_by_most(field.matrix.outcomes, share=0, least_models=least)
+    rivals = field.matrix.outcomes[field.is_rival]
+    hard = failed_by_most(rivals, share=0, least_models=min(LEAST_MODELS, len(rivals)))
     correlation = field.telling.correlation
     numbers = zip(hard.rows, hard.failed, hard.known, hard.share, strict=True)
     return {

@@ -11,7 +11,6 @@ from explorer.conditions import condition_of
 from explorer.duels import CELLS, Cell, cells_of
 from explorer.field import MAJORITY, OUTCOMES, Doubles, Field, Mask
 from explorer.filters import LONGEST_NAME, Selection, matching_rows, select
-from explorer.hardest import failed_by_most
 from explorer.margins import confident_losses, near_misses
 from explorer.posted import one_of
 from explorer.query_strings import as_dropped
@@ -146,7 +145,7 @@ def move_fails(view: FailView, act: str, sent: Mapping[str, Any]) -> FailView:
     """
     value = sent.get("value")
     if act == "model":
-        return replace(view, model=checked_model(value), against="")
+        return replace(_without_rival(view), model=checked_model(value))
     if act == "kind":
         return with_kind(view, value)
     if act == "sort":
@@ -154,7 +153,8 @@ def move_fails(view: FailView, act: str, sent: Mapping[str, Any]) -> FailView:
     if act == "panel":
         return replace(view, panel=one_of("A panel", PANELS, value))
     if act == "against":
-        return replace(view, against=checked_model(value), kind="all")
+        rival = checked_model(value)
+        return replace(view, against=rival, kind="all") if rival else _without_rival(view)
     if act == "cell":
         return replace(view, cell=one_of("A cell", CELLS, value))
     if act in ("slice", "unslice"):
@@ -165,6 +165,13 @@ def move_fails(view: FailView, act: str, sent: Mapping[str, Any]) -> FailView:
     if act == "reset":
         return FailView(view.model, view.kind, view.field_kind, panel=view.panel)
     return replace(view, view=replace(view.view, filters=filters_after(view.view, act, sent)))
+
+
+def _without_rival(view: FailView) -> FailView:
+    """The view of the model alone."""
+    usual = FailView()
+    kind = usual.kind if view.against else view.kind
+    return replace(view, against=usual.against, cell=usual.cell, kind=kind)
 
 
 def with_kind(view: FailView, value: object) -> FailView:
@@ -208,7 +215,7 @@ def kind_masks(field: Field, model: str) -> dict[str, Mask]:
     n = len(field.table)
     if not model:
         rows = {
-            "hard": failed_by_most(field.matrix.outcomes).rows,
+            "hard": field.hardest.rows,
             "telling": field.telling.best,
             "negative": field.telling.negative,
             "every": np.arange(n),

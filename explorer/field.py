@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.duels import against_field
-from explorer.hardest import Telling, telling
+from explorer.hardest import HardPairs, Telling, failed_by_most, telling
 from explorer.once import once
 from explorer.outcome_matrix import OutcomeMatrix
 from explorer.patterns import Difficulty, difficulty
@@ -74,6 +74,7 @@ class Field:
     table: the pairs. has_texts: whether they are at hand; else all texts of the table are "".
     matrix: outcomes by model; its columns are the rows of the table.
     runs: model -> the run of the person who looks, where it is one.
+    own: the person's own models, runs and uploaded files.
     key: changes when what is in it does.
     """
 
@@ -82,6 +83,15 @@ class Field:
     runs: Mapping[str, Run]
     key: tuple[object, ...]
     has_texts: bool = True
+    own: frozenset[str] = frozenset()
+
+    @once
+    def is_rival(self) -> Mask:
+        """(models,): those that a model is measured against. Not the person's own, if there are
+        others: what is said of a published model is the same for everybody.
+        """
+        published = np.array([model not in self.own for model in self.matrix.models], np.bool_)
+        return published if published.any() else ~published
 
     @once
     def place_of(self) -> dict[str, int]:
@@ -101,13 +111,18 @@ class Field:
 
     @once
     def difficulty(self) -> Difficulty:
-        """How many models fail each pair."""
-        return difficulty(self.matrix.outcomes)
+        """How many rivals fail each pair."""
+        return difficulty(self.matrix.outcomes[self.is_rival])
 
     @once
     def telling(self) -> Telling:
-        """How well pairs tell good models from bad."""
-        return telling(self.matrix.outcomes)
+        """How well pairs tell good rivals from bad."""
+        return telling(self.matrix.outcomes[self.is_rival])
+
+    @once
+    def hardest(self) -> HardPairs:
+        """Pairs that most rivals fail."""
+        return failed_by_most(self.matrix.outcomes[self.is_rival])
 
     def outcomes(self, model: str) -> Doubles:
         """What the model did on each pair, 0 to 1; NaN where missing."""
@@ -115,8 +130,10 @@ class Field:
         return outcomes
 
     def others(self, model: str) -> NDArray[np.float32]:
-        """The outcomes of all other models, (models, pairs)."""
-        rest: NDArray[np.float32] = np.delete(self.matrix.outcomes, self.place(model), axis=0)
+        """The outcomes of a model's rivals, (models, pairs)."""
+        others = self.is_rival.copy()
+        others[self.place(model)] = False
+        rest: NDArray[np.float32] = self.matrix.outcomes[others]
         return rest
 
     def rival(self, model: str, other: str) -> Doubles:
@@ -166,11 +183,9 @@ class Field:
         return bool((~np.isnan(self.margins(model))).any())
 
     def others_win(self, model: str) -> Doubles:
-        """The share of the other models that win each pair, 0 to 1; NaN where none is known."""
-        field = self.difficulty
-        known = field.known - self.known(model)
-        won = (field.known - field.failed) - self.wins(model)
-        share: Doubles = np.divide(won, known, out=np.full(known.shape, np.nan), where=known > 0)
+        """The share of a model's rivals that win each pair, 0 to 1; NaN where none is known."""
+        found = difficulty(self.others(model))
+        share: Doubles = 1 - found.share
         return share
 
     def outcome(self, model: str, row: int) -> Outcome:

@@ -96,7 +96,8 @@ class Fields:
                 self._kept.move_to_end(key)
                 return self._kept[key]
         found = of_benchmark(with_uploaded(published, results.uploaded), "v1")
-        made = tuple(self._made(found, tables, runs, key))
+        uploaded = results.uploaded.models if results.uploaded is not None else ()
+        made = tuple(self._made(found, uploaded, tables, runs, key))
         with self._lock:
             self._kept[key] = made
             while len(self._kept) > KEPT:
@@ -155,9 +156,15 @@ class Fields:
         return Field(table, outcome_matrix(Outcomes(), order_of(table)), {}, ("", table.id))
 
     def _made(
-        self, found: Outcomes, tables: Sequence[PairTable], runs: Sequence[Run], key: object
+        self,
+        found: Outcomes,
+        uploaded: Iterable[str],
+        tables: Sequence[PairTable],
+        runs: Sequence[Run],
+        key: object,
     ) -> Iterable[Field]:
         rest, own = with_runs(found, runs, self._results_of)
+        mine = frozenset([*own, *uploaded])
         for table in tables:
             matrix = _joined(rest, table)
             foreign = [
@@ -168,14 +175,14 @@ class Fields:
             if foreign:
                 matrix = _joined(_without(rest, foreign), table)
             if matrix.models:
-                yield Field(table, matrix, _of(own, matrix), (key, table.id))
+                yield Field(table, matrix, _of(own, matrix), (key, table.id), own=mine)
                 rest = _without(rest, matrix.models)
         while (order := usual_order(rest)) is not None:
             matrix = outcome_matrix(rest, order)
             if not matrix.models:
                 return
             table = _textless(order)
-            yield Field(table, matrix, _of(own, matrix), (key, table.id), has_texts=False)
+            yield Field(table, matrix, _of(own, matrix), (key, table.id), False, mine)
             rest = _without(rest, matrix.models)
 
     def _tables(self, table_id: object, runs: Sequence[Run]) -> list[PairTable]:

@@ -1,7 +1,7 @@
 """Outcomes of many models on the same pairs, as one matrix."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -172,6 +172,25 @@ def outcome_matrix(
         rejected=rejected,
         how=tuple(how.how for _, _, how in rows),
         left_out=tuple(sorted(left_out, key=lambda item: item.file)),
+    )
+
+
+def of_models(matrix: OutcomeMatrix, models: Collection[str]) -> OutcomeMatrix:
+    """The same of some models alone, in the matrix's order."""
+    rows = [row for row, model in enumerate(matrix.models) if model in models]
+    if len(rows) == len(matrix.models):
+        return matrix
+    return replace(
+        matrix,
+        models=tuple(matrix.models[row] for row in rows),
+        model_types=tuple(matrix.model_types[row] for row in rows),
+        files=tuple(matrix.files[row] for row in rows),
+        how=tuple(matrix.how[row] for row in rows),
+        outcomes=matrix.outcomes[rows],
+        held=matrix.held[rows],
+        known_equal=matrix.known_equal[rows],
+        chosen=matrix.chosen[rows],
+        rejected=matrix.rejected[rows],
     )
 
 

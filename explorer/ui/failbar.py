@@ -3,10 +3,13 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from explorer.compare_links import encode_compare
+from explorer.compareview import CompareView
 from explorer.conditions import condition_of
 from explorer.failview import FIELD_KINDS, KINDS, FailScene
 from explorer.field import MAJORITY, Field
 from explorer.text import text
+from explorer.ui.golink import go_link
 from explorer.ui.markup import chip, note, tag
 from explorer.ui.relay import acting, button, copy_button
 from explorer.ui.searchbar import filter_chips, removable
@@ -53,8 +56,15 @@ def head_html(now: FailScene, fields: Sequence[Field]) -> str:
         if rewards or kind not in ("near", "confident")
     )
     label = text("fails.kind")
+    if view.model:
+        query = encode_compare(CompareView(view.model))
+        names += go_link(escape(text("fails.compare")), "compare", query, "button")
     parts = names + tag("div", buttons, "segments kinds", role="group", aria_label=label)
     said = note(text(f"fails.about_{shown}" if now.field.matrix.models else "fails.no_models"))
+    if now.field.is_running(view.model):
+        run = now.field.runs[view.model]
+        n, of = f"{now.field.known(view.model).sum():,}", f"{run.facts.n_pairs:,}"
+        said += note(text("fails.running", n=n, of=of))
     if view.model and not rewards:
         said += note(text("fails.no_rewards"))
     if not now.field.has_texts:

@@ -74,8 +74,10 @@ def who_html(field: Field, row: int) -> str:
     known = ~np.isnan(outcomes)
     failing = np.flatnonzero(known & (outcomes != 1))
     winning = np.flatnonzero(outcomes == 1)
-    share = len(failing) / known.sum() if known.any() else None
-    words = text("fails.who", n=f"{len(failing):,}", of=f"{known.sum():,}", share=percent(share, 0))
+    hard = field.difficulty
+    n, of = int(hard.failed[row]), int(hard.known[row])
+    share = percent(n / of if of else None, 0)
+    words = text("fails.who", n=f"{n:,}", of=f"{of:,}", share=share)
     parts = _models(field, failing.tolist(), text("fails.failing", n=f"{len(failing):,}"))
     parts += _models(field, winning.tolist(), text("fails.winning", n=f"{len(winning):,}"))
     title = tag("summary", escape(words))
@@ -87,9 +89,10 @@ def _columns(now: FailScene) -> list[str]:
     if not now.view.model:
         return ["difficulty", "telling", "length"]
     known = now.field.has_rewards(now.view.model)
+    several = ["outcome"] if now.view.kind in ("all", "near") else []
     rewards = ["margin", *REWARDS] if known else []
     texts = ["length"] if now.field.has_texts else []
-    return ["outcome", *rewards, "difficulty", "surprise", *texts]
+    return [*several, *rewards, "difficulty", "surprise", *texts]
 
 
 def _values(now: FailScene, name: str) -> Doubles:
@@ -113,7 +116,7 @@ def _written(now: FailScene, row: int, name: str, values: dict[str, Doubles]) ->
         return text("board.unknown")
     if name in ("difficulty", "surprise"):
         return escape(percent(value, 0))
-    return escape(f"{value:+,.0f}" if name == "length" else signed(value))
+    return escape(f"{value:+,.0f}".replace("-", "−") if name == "length" else signed(value))
 
 
 def _words(now: FailScene, row: int) -> Sequence[str]:

@@ -58,7 +58,8 @@ class FailuresView:
         return [
             self.seen, self.address, self.read, self.head, self.facets, self.bar, self.panels,
             *self.columns.values(), self.pairs, self.reader_bar, self.note, self.pair,
-            self.tokens.button, self.tokens.words, self.tokens.plot, self.kinds,
+            self.tokens.button, self.tokens.words, self.tokens.plot, *self.exports.outputs,
+            self.kinds,
             *self.rewards.outputs, self.facts, self.notes, self.timer,
         ]  # fmt: skip
 
@@ -81,6 +82,8 @@ class FailsShown(NamedTuple):
     tokens: Any
     tokens_words: Any
     tokens_plot: Any
+    export_words: Any
+    export_file: Any
     kinds: Any
     rewards: Any
     facts: Any

@@ -1,7 +1,7 @@
 """The Failures tab: what a model loses, what kind of pairs these are, and who else fails them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,7 @@ from explorer.field import Field
 from explorer.fields import Fields
 from explorer.links import tab_of
 from explorer.pair_notes import PairNotes, mark_of
+from explorer.reading import FIRST
 from explorer.settings import Settings
 from explorer.text import text
 from explorer.ui.errors import guarded
@@ -52,15 +53,16 @@ class Failures:
     settings: Settings
 
     @guarded
-    def open(self, query_string: object, followed: object, *where: object) -> tuple[Any, ...]:
+    def open(
+        self, query_string: object, run_id: object, followed: object, *where: object
+    ) -> tuple[Any, ...]:
         """What a link asks for, where it is one of this tab; and the run that was followed."""
-        followed = None if followed == UNOPENED else followed
         if tab_of(query_string) != PART:
-            return (*FailsShown.only(), followed)
+            return (*FailsShown.only(), None if followed == UNOPENED else followed)
         decoded = decode_fails(query_string)
         view, notes = fitting_fails(decoded.view, partial(self._field_of, where=where))
         now = fail_scene(view, self._field_of(view.model, where))
-        return (*self.shown(now, where, (*decoded.dropped, *notes)), followed)
+        return (*self.shown(now, where, (*decoded.dropped, *notes)), run_id)
 
     @guarded
     def show(self, seen: FailView, *where: object) -> tuple[Any, ...]:
@@ -78,7 +80,7 @@ class Failures:
         """
         if followed == UNOPENED:
             return (*FailsShown.only(), run_id)
-        if run_id == followed:
+        if run_id == followed or (followed is None and seen.model):
             return (*self.show(seen, *where), run_id)
         return (*self.turn_to(run_id, seen, *where), run_id)
 
@@ -129,6 +131,7 @@ class Failures:
         turned = before is None or before.panel != view.panel
         read = view.panel == "pairs"
         moved = before is None or _open(before) != _open(view)
+        turned_list = before is None or _unread(before) != _unread(view)
         run = field.runs.get(view.model)
         return FailsShown(
             seen=view,
@@ -146,6 +149,8 @@ class Failures:
             tokens=gr.update(visible=has_tokens(field, view.model)),
             tokens_words="" if moved else gr.skip(),
             tokens_plot=gr.update(visible=False) if moved else gr.skip(),
+            export_words="" if turned_list else gr.skip(),
+            export_file=gr.update(visible=False) if turned_list else gr.skip(),
             kinds=kinds_html(now) if view.panel == "kinds" else gr.skip(),
             rewards=rewards_shown(now) if view.panel == "rewards" else RewardsView.unchanged(),
             facts=facts_html(run) if run else "",
@@ -186,6 +191,11 @@ def _open(view: FailView) -> tuple[str, str]:
     return view.model, view.view.reading.key
 
 
+def _unread(view: FailView) -> FailView:
+    """A view without the place in its list."""
+    return replace(view, view=replace(view.view, reading=FIRST))
+
+
 def _read_button(unread: int) -> Any:
     return gr.update(value=text("fails.read", n=f"{unread:,}"), visible=unread > 0)
 
@@ -222,8 +232,9 @@ def wire_failures(
 
 
 def linked_failures(
-    view: FailuresView, tab: Failures, where: list[gr.components.Component]
+    view: FailuresView, tab: Failures, where: list[gr.components.Component], run_id: gr.State
 ) -> Linked:
-    """How a link opens the tab."""
+    """How a link opens the tab. run_id: of the run that was scored last."""
     outputs = [*view.outputs, view.followed]
-    return Linked(view.part, tab.open, [view.followed, *where], outputs, view.address)
+    inputs = [run_id, view.followed, *where]
+    return Linked(view.part, tab.open, inputs, outputs, view.address)

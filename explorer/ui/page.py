@@ -190,7 +190,7 @@ def _wire(view: PageView, stores: Stores, page: gr.Blocks) -> None:
     wire_compare(view.compare, compare, where, view.compare_tab)
     ready = _wire_sources(view, stores, browse, page)
     linked = [
-        linked_failures(view.failures, failures, with_notes),
+        linked_failures(view.failures, failures, with_notes, view.score.run_id),
         linked_compare(view.compare, compare, where),
     ]
     _wire_links(view, ready, Page(stores), linked)

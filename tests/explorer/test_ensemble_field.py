@@ -27,8 +27,8 @@ def field() -> Field:
 def by_hand(way: str) -> list[float]:
     """What the definition says, pair by pair."""
     sides = []
+    known = ~np.isnan(CHOSEN[:2]).any(axis=0)
     for chosen, rejected in zip(CHOSEN[:2], REJECTED[:2], strict=True):
-        known = ~np.isnan(chosen) & ~np.isnan(rejected)
         both = np.concatenate([chosen[known], rejected[known]]).astype(float)
         sides.append([(side - both.mean()) / both.std() for side in (chosen, rejected)])
     joined = []
@@ -39,7 +39,6 @@ def by_hand(way: str) -> list[float]:
                 way
             ]
         )
-    known = ~(np.isnan(joined[0]) | np.isnan(joined[1]))
     return [float(won) for won in (joined[0] > joined[1])[known]]
 
 

@@ -35,7 +35,7 @@ def test_an_ensemble_is_scored_beside_its_members_on_the_pairs_of_all(way: Way) 
     found = ensembles_of(field, ["m0", "m1", "m2"], way)
     matrix, subsets = field.matrix, field.table.subset_of_row
     sides = np.stack([matrix.chosen[:3], matrix.rejected[:3]], axis=1).astype(float)
-    sides[np.isnan(sides).any(axis=1, keepdims=True).repeat(2, axis=1)] = np.nan
+    sides[:, :, np.isnan(sides).any(axis=(0, 1))] = np.nan  # of one member, of all
     scaled = (sides - np.nanmean(sides, axis=(1, 2), keepdims=True)) / np.nanstd(
         sides, axis=(1, 2), keepdims=True
     )

@@ -9,6 +9,7 @@ import gradio as gr
 import numpy as np
 import pytest
 
+from explorer.fail_links import encode_fails
 from explorer.failview import PANELS, FailView
 from explorer.stores import Stores
 from explorer.table import PairTable
@@ -103,15 +104,23 @@ def test_an_act_goes_on_from_the_open_pair(tab: Failures, run: Run) -> None:
 def test_a_link_shows_the_same(tab: Failures, run: Run) -> None:
     seen = named(tab.turn_to(run.id, FailView(), *WHERE))["seen"]
     shown = named(tab.act(act("slice", value="longer:rejected"), seen, *WHERE))
-    *again_shown, _ = tab.open(f"?tab=failures&{shown['address']}", None, *WHERE)
+    *again_shown, _ = tab.open(f"?tab=failures&{shown['address']}", run.id, None, *WHERE)
     again = named(again_shown)
     assert again["seen"] == shown["seen"]
     assert again["pairs"] == shown["pairs"]
 
 
 def test_a_link_of_another_tab_changes_nothing(tab: Failures) -> None:
-    *values, followed = tab.open("?tab=browse&model=x", "run", *WHERE)
+    *values, followed = tab.open("?tab=browse&model=x", "new", "run", *WHERE)
     assert all(stays(value) for value in values) and followed == "run"
+
+
+def test_a_link_goes_before_a_run_that_was_scored_since(tab: Failures, run: Run) -> None:
+    link = f"?tab=failures&{encode_fails(FailView(field_kind='every'))}"
+    *shown, followed = tab.open(link, run.id, "earlier", *WHERE)
+    assert followed == run.id
+    *same, _ = tab.follow(run.id, followed, named(shown)["seen"], *WHERE)
+    assert named(same)["seen"].model == ""
 
 
 def test_nothing_is_shown_before_the_address_was_looked_at(tab: Failures, run: Run) -> None:
@@ -120,7 +129,7 @@ def test_nothing_is_shown_before_the_address_was_looked_at(tab: Failures, run: R
 
 
 def test_a_link_to_a_model_that_is_not_here_says_so(tab: Failures) -> None:
-    *values, followed = tab.open("?tab=failures&model=<b>gone", UNOPENED, *WHERE)
+    *values, followed = tab.open("?tab=failures&model=<b>gone", None, UNOPENED, *WHERE)
     shown = named(values)
     assert followed is None
     assert shown["seen"].model == ""
