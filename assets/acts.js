@@ -22,7 +22,7 @@
       last.sent = { value: last.sent.value + sent.value };
     } else {
       const says = (act) => `${act.act} ${act.sent.facet} ${Object.keys(act.sent)}`;
-      const anew = ["pick", "search", "chart"].includes(name);
+      const anew = ["pick", "search", "chart", "again"].includes(name);
       const same = waiting.findIndex((act) => anew && says(act) === says({ act: name, sent }));
       if (same >= 0) waiting.splice(same, 1);
       waiting.push({ act: name, sent });
@@ -284,5 +284,8 @@
     }
   });
 
-  window.explorer = { fill, wrote, refused, done, turn };
+  // What goes on while one looks is shown in its turn, so that no act is undone by it.
+  const again = (id) => { send(document.getElementById(id), "again", {}); return []; };
+
+  window.explorer = { again, fill, wrote, refused, done, turn };
 })

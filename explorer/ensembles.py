@@ -24,6 +24,8 @@ WAYS: tuple[Way, ...] = get_args(Way)
 MOST_COMBINATIONS = 1_000
 LEAST_MEMBERS = 2
 
+_ROUNDING = 1e-9
+"""Standard deviations by which rewards differ that are equal but for rounding."""
 _AT_ONCE = 1_000_000
 """Outcomes that are held at once."""
 
@@ -225,18 +227,20 @@ def _joined(rewards: Floats, sets: Whole, way: Way) -> Floats:
         for member in sets.T[1:]:
             np.minimum(total, rewards[member], out=total)
         return total
-    squares = total**2
     for member in sets.T[1:]:
         total += rewards[member]
-        squares += rewards[member] ** 2
     total /= sets.shape[1]
     if way == "mean_minus_std":
-        total -= np.sqrt(np.maximum(squares / sets.shape[1] - total**2, 0.0))
+        squares = np.zeros_like(total)
+        for member in sets.T:
+            squares += (rewards[member] - total) ** 2
+        total -= np.sqrt(squares / sets.shape[1])
     return total
 
 
 def _won(chosen: Floats, rejected: Floats) -> Floats:
-    return np.where(np.isnan(chosen) | np.isnan(rejected), np.nan, chosen > rejected)
+    won = chosen - rejected > _ROUNDING
+    return np.where(np.isnan(chosen) | np.isnan(rejected), np.nan, won)
 
 
 def _members(models: Normalised, members: Sequence[int]) -> Whole:

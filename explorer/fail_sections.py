@@ -9,7 +9,7 @@ from explorer.outcome_matrix import is_reward_bench
 from explorer.rules import V1
 from explorer.statistics import Intervals, bootstrap
 from explorer.strata import Whole
-from explorer.uncertainty import strata_by
+from explorer.uncertainty import MOST_PAIRS, strata_by
 from scoring.interval import Interval
 
 
@@ -34,11 +34,14 @@ def section_scores(field: Field, model: str) -> SectionScores:
     """Scores of RewardBench's sections with 95 % intervals, by `explorer.statistics.bootstrap`.
 
     The overall score is official only where the pairs are RewardBench's and its results hold all
-    of them; missing outcomes are then left out, as the rule says.
+    of them; missing outcomes are then left out, as the rule says. Of more than
+    `explorer.uncertainty.MOST_PAIRS` pairs nothing is computed.
 
     Raises:
         KnownError: the field has no such model.
     """
+    if len(field.table) > MOST_PAIRS:
+        return SectionScores({}, None)
     outcomes, groups = field.outcomes(model), strata_by(V1, field.matrix.pairs)
     known = groups.counting() & ~np.isnan(outcomes)
     section = np.append(groups.sections, -1)[groups.of_pair]

@@ -44,8 +44,10 @@ from scoring.result_files import LeftOut
 KEPT = 8
 """Sets of fields that stay in memory."""
 KEPT_RUNS = 64
+MOST_TEXTLESS = 8
+"""Sets of pairs without texts; results of further ones are not shown."""
 
-Stamp = tuple[str, int]
+Stamp = tuple[str, str, int]
 
 
 class Fields:
@@ -167,17 +169,13 @@ class Fields:
         mine = frozenset([*own, *uploaded])
         for table in tables:
             matrix = _joined(rest, table)
-            foreign = [
-                model
-                for model, how in zip(matrix.models, matrix.how, strict=True)
-                if model in own and how != "text"
-            ]
-            if foreign:
-                matrix = _joined(_without(rest, foreign), table)
             if matrix.models:
                 yield Field(table, matrix, _of(own, matrix), (key, table.id), own=mine)
                 rest = _without(rest, matrix.models)
-        while (order := usual_order(rest)) is not None:
+        for _ in range(MOST_TEXTLESS):
+            order = usual_order(rest)
+            if order is None:
+                return
             matrix = outcome_matrix(rest, order)
             if not matrix.models:
                 return
@@ -208,7 +206,7 @@ class Fields:
 
 def _stamp(run: Run) -> Stamp:
     """Changes when pairs are added to a run."""
-    return run.id, run.n_bytes()
+    return run.id, run.status, run.n_bytes()
 
 
 def _of(own: Mapping[str, Run], matrix: OutcomeMatrix) -> dict[str, Run]:

@@ -99,7 +99,7 @@ class OutcomeCache:
         finally:
             shelf.save()
             with self._lock:
-                self.readings += bool(unread)
+                self.readings += any(map(shelf.has, unread))
             self._forget_old()
         return _outcomes(shelf, entries, source.fixed, left_out)
 

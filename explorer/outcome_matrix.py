@@ -14,7 +14,6 @@ from scoring.pair_order import Alignment, Floats, How, PairOrder, align
 from scoring.pair_results import PairResults
 from scoring.result_files import LeftOut, twice
 from scoring.results import Benchmark, is_v2
-from scoring.spec import text_hash
 
 Bools = NDArray[np.bool_]
 
@@ -70,8 +69,7 @@ def order_of(table: PairTable) -> PairOrder:
 
 def hashes_of(table: PairTable) -> list[str]:
     """The `text_hash` of each pair of a table."""
-    columns = [table.arrow.column(name).to_pylist() for name in ("prompt", "chosen", "rejected")]
-    return [text_hash(*texts) for texts in zip(*columns, strict=True)]
+    return table.hashes
 
 
 def is_reward_bench(order: PairOrder) -> bool:

@@ -4,10 +4,10 @@ import logging
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeGuard
 
 from explorer.settings import Settings
 from explorer.table import PairTable, Rows
@@ -26,6 +26,8 @@ from scoring.threads import wait_briefly
 logger = logging.getLogger(__name__)
 
 LONGEST_MODEL_NAME = 500
+MOST_OWN = 300
+"""Runs of a browser that are looked for."""
 DEVICE_SECONDS = 1.0
 """How long a run waits for one that is just ending."""
 
@@ -61,6 +63,7 @@ class Runs:
         self._stops: dict[str, threading.Event] = {}
         self._device = threading.Lock()
         self._active: str | None = None
+        self._killed: dict[tuple[str, int], int] = {}  # run and its size -> pairs scored
 
     def stop(self, owner: str | None) -> None:
         """End the owner's run after its present pack; nothing happens where there is none."""
@@ -108,11 +111,13 @@ class Runs:
 
     def visible(self, own: object) -> list[Run]:
         """The runs a person may see, newest first: their own; on this machine alone, all."""
-        return [
-            self._present(run)
-            for run in stored_runs(self._settings.runs)
-            if self._may_see(run.id, own)
-        ]
+        if not self._settings.public:
+            return [self._present(run) for run in stored_runs(self._settings.runs)]
+        found = []
+        for run_id in list(dict.fromkeys(own))[:MOST_OWN] if _are_names(own) else []:
+            with suppress(KnownError):
+                found.append(self.open(run_id, own))
+        return sorted(found, key=lambda run: run.started, reverse=True)
 
     def open(self, run_id: object, own: object) -> Run:
         """A run that the person may see.
@@ -137,8 +142,12 @@ class Runs:
 
     def _present(self, run: Run) -> Run:
         """A run as it stands now: one that says "running" but is not was killed."""
-        killed = run.status == "running" and run.id != self._active
-        return replace(run, status="stopped", n_scored=len(run.rows())) if killed else run
+        if run.status != "running" or run.id == self._active:
+            return run
+        stamp = run.id, run.n_bytes()
+        if stamp not in self._killed:
+            self._killed[stamp] = len(run.rows())
+        return replace(run, status="stopped", n_scored=self._killed[stamp])
 
     def _check(self, model: object, rows: Rows) -> None:
         if not isinstance(model, str) or len(model) > LONGEST_MODEL_NAME:
@@ -220,6 +229,10 @@ class Runs:
             ) from error
         self._active = run.id
         return run
+
+
+def _are_names(own: object) -> TypeGuard[list[str]]:
+    return isinstance(own, list) and all(isinstance(each, str) for each in own)
 
 
 def _ended(run: Run, status: Status) -> Run:

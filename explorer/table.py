@@ -98,12 +98,17 @@ class PairTable:
     @once
     def row_of_hash(self) -> dict[str, int]:
         """`text_hash` -> row: how outcomes find their texts, whatever dataset they name."""
+        return {digits: row for row, digits in enumerate(self.hashes)}
+
+    @once
+    def hashes(self) -> list[str]:
+        """The `text_hash` of each row."""
         # Chunk by chunk, so that never all texts are Python objects.
         rows = chain.from_iterable(
             zip(*(column.to_pylist() for column in batch.columns), strict=True)
             for batch in self.arrow.select(TEXT_COLUMNS).to_batches()
         )
-        return {text_hash(*texts): row for row, texts in enumerate(rows)}
+        return [text_hash(*texts) for texts in rows]
 
     @once
     def subsets(self) -> Coded:

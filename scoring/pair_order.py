@@ -74,10 +74,9 @@ def align(
 ) -> Alignment:
     """Find the outcome of each pair.
 
-    By the texts, where all of the file are those of pairs; else by position, where both have the
-    same subsets in the same order, unless their ids are the same ones in another order; else by
-    subset and id, where those are unique; else by what texts are the same. RewardBench 2's ids are
-    wrong in many files, so it goes by position alone.
+    By the texts, where both are known; else by position, where both have the same subsets in the
+    same order, unless their ids are the same ones in another order; else by subset and id, where
+    those are unique. RewardBench 2's ids are wrong in many files, so it goes by position alone.
 
     Args:
         found: the pairs of a file.
@@ -93,10 +92,17 @@ def align(
     ('position', [0, 1])
     """
     second = is_v2(pairs.names)
-    by_text = None if second else _by_text(found, pairs, hashes)
-    if by_text is not None and not by_text.unmatched:
-        return by_text
     same = _same_subsets(found, pairs)
+    of_pairs = None if second else _hashes_of(found, pairs, hashes)
+    if of_pairs is not None and found.hashes is not None:
+        if same and all(
+            each in ("", own) for each, own in zip(found.hashes, of_pairs, strict=True)
+        ):
+            return Alignment(np.arange(len(pairs)), "text")
+        by_text = _joined(_numbered(found.hashes), _numbered(of_pairs), "text")
+        if _few(by_text, found):
+            raise _refused(found, pairs, by_text)
+        return by_text
     if same and (second or not _permuted(found, pairs)):
         return Alignment(np.arange(len(pairs)), "position")
     if second:
@@ -108,26 +114,26 @@ def align(
     rows = None
     if keys is not None and wanted is not None:
         rows = _joined(keys, wanted, "subset and id")
-    if _few(rows, found) and by_text is not None:
-        rows = by_text
     if rows is None or _few(rows, found):
-        n_matched = 0 if rows is None else len(found) - rows.unmatched
-        raise KnownError(
-            f"{len(found):,} outcomes, and not in the order of the {len(pairs):,} pairs; "
-            f"{n_matched:,} of them are recognised by subset and id or by text"
-        )
+        raise _refused(found, pairs, rows)
     return rows
 
 
-def _by_text(
+def _refused(found: PairOrder, pairs: PairOrder, rows: Alignment | None) -> KnownError:
+    n_matched = 0 if rows is None else len(found) - rows.unmatched
+    return KnownError(
+        f"{len(found):,} outcomes, and not in the order of the {len(pairs):,} pairs; "
+        f"{n_matched:,} of them are recognised by subset and id or by text"
+    )
+
+
+def _hashes_of(
     found: PairOrder, pairs: PairOrder, hashes: Callable[[], Sequence[str]] | None
-) -> Alignment | None:
-    if found.hashes is None:
+) -> Sequence[str] | None:
+    """The hashes of the pairs, where most outcomes of the file have one, too."""
+    if found.hashes is None or sum(map(bool, found.hashes)) < _FEWEST * len(found):
         return None
-    of_pairs = pairs.hashes if pairs.hashes is not None or hashes is None else hashes()
-    if of_pairs is None:
-        return None
-    return _joined(_numbered(found.hashes), _numbered(of_pairs), "text")
+    return pairs.hashes if pairs.hashes is not None or hashes is None else hashes()
 
 
 def _same_subsets(found: PairOrder, pairs: PairOrder) -> bool:

@@ -27,7 +27,17 @@ from explorer.ui.comparemargins import margins_shown
 from explorer.ui.comparepair import differing_html, differing_pair_html
 from explorer.ui.comparetable import table_html
 from explorer.ui.errors import guarded
-from explorer.ui.relay import EVENT, Linked, Part, act_of, build_part, unchanged, wire_part, wrote
+from explorer.ui.relay import (
+    EVENT,
+    Linked,
+    Part,
+    act_of,
+    again,
+    build_part,
+    unchanged,
+    wire_part,
+    wrote,
+)
 
 PART = "compare"
 REFRESH_SECONDS = 2.0
@@ -100,7 +110,7 @@ class Compare:
     def open(self, query_string: object, seen: CompareView | None, *where: object) -> CompareShown:
         """What a link asks for, where it is one of this tab."""
         if tab_of(query_string) != PART:
-            return unchanged(CompareShown, seen=seen or CompareView())
+            return unchanged(CompareShown) if seen else self.show(CompareView(), *where)
         decoded = decode_compare(query_string)
         view, notes = fitting_compare(decoded.view, partial(self._field_of, where=where))
         now = compare_scene(view, self._field_of(view.a, where))
@@ -119,6 +129,8 @@ class Compare:
         """What is shown after one act."""
         name, sent = act_of(event)
         seen = seen or CompareView()
+        if name == "again":
+            return self.show(seen, *where)
         now = next_compare_scene(seen, partial(self._field_of, where=where), name, sent)
         return self.shown(now, where, before=seen)
 
@@ -186,7 +198,7 @@ def wire_compare(
     opened.select(tab.show, state, view.outputs, **EVENT).then(
         None, view.address, None, js=wrote(view.part)
     )
-    view.timer.tick(tab.show, state, view.outputs, **EVENT)
+    view.timer.tick(None, None, None, js=again(view.part))
 
 
 def linked_compare(

@@ -36,7 +36,7 @@ from explorer.ui.failrewards import RewardsView, rewards_shown
 from explorer.ui.listing import reader_bar
 from explorer.ui.markup import note
 from explorer.ui.progress import nothing_to_tell, refused_html, step_html
-from explorer.ui.relay import EVENT, Linked, act_of, segments, wire_part, wrote
+from explorer.ui.relay import EVENT, Linked, act_of, again, segments, wire_part, wrote
 from explorer.ui.report import facts_html
 from explorer.ui.tokenrewards import Tokens, has_tokens, wire_tokens
 from scoring.errors import KnownError
@@ -57,18 +57,23 @@ class Failures:
         self, query_string: object, run_id: object, followed: object, *where: object
     ) -> tuple[Any, ...]:
         """What a link asks for, where it is one of this tab; and the run that was followed."""
+        if tab_of(query_string) != PART and followed == UNOPENED:
+            return (*self.show(FailView(), *where), None)
         if tab_of(query_string) != PART:
-            return (*FailsShown.only(), None if followed == UNOPENED else followed)
+            return (*FailsShown.only(), followed)
         decoded = decode_fails(query_string)
         view, notes = fitting_fails(decoded.view, partial(self._field_of, where=where))
         now = fail_scene(view, self._field_of(view.model, where))
         return (*self.shown(now, where, (*decoded.dropped, *notes)), run_id)
 
     @guarded
-    def show(self, seen: FailView, *where: object) -> tuple[Any, ...]:
-        """The same with what was scored or read since."""
+    def show(
+        self, seen: FailView, *where: object, before: FailView | None = None
+    ) -> tuple[Any, ...]:
+        """The same with what was scored or read since. before: what is on screen already."""
         view, notes = fitting_fails(seen, partial(self._field_of, where=where))
-        return self.shown(fail_scene(view, self._field_of(view.model, where)), where, notes)
+        now = fail_scene(view, self._field_of(view.model, where))
+        return self.shown(now, where, notes, before)
 
     @guarded
     def follow(
@@ -79,7 +84,7 @@ class Failures:
         Nothing before the page's own address was looked at, which opens the tab, too.
         """
         if followed == UNOPENED:
-            return (*FailsShown.only(), run_id)
+            return (*FailsShown.only(), UNOPENED)
         if run_id == followed or (followed is None and seen.model):
             return (*self.show(seen, *where), run_id)
         return (*self.turn_to(run_id, seen, *where), run_id)
@@ -96,6 +101,8 @@ class Failures:
         """What is shown after one act."""
         name, sent = act_of(event)
         field_of = partial(self._field_of, where=where)
+        if name == "again":
+            return self.show(seen, *where, before=seen)
         if name == "note":
             return self._noted(fail_scene(seen, field_of(seen.model)), where, sent)
         try:
@@ -228,7 +235,7 @@ def wire_failures(
         writing = button.click(partial(tab.export, form), state, view.exports.outputs, **EVENT)
         writing.failure(nothing_to_tell, None, view.exports.status, **EVENT)
     wire_tokens(view.tokens, Tokens(tab.fields, tab.fields.runs), state[:4])
-    view.timer.tick(tab.show, state, view.outputs, **EVENT)
+    view.timer.tick(None, None, None, js=again(view.part))
 
 
 def linked_failures(

@@ -98,4 +98,4 @@ class PairEndpoints:
 def publish_pairs(endpoints: PairEndpoints) -> None:
     """Make the endpoints part of the page that is being built."""
     for name in ("failures", "compare", "pair", "hardest"):
-        gr.api(getattr(endpoints, name), api_name=name)
+        gr.api(getattr(endpoints, name), api_name=name, concurrency_limit=1, concurrency_id="pairs")

@@ -95,6 +95,11 @@ def refused(part: Part) -> str:
     return f"() => window.explorer.refused({json.dumps(part.elem_id)})"
 
 
+def again(part: Part) -> str:
+    """Script that sends the act "again": show what goes on, after the acts that wait."""
+    return f"() => window.explorer.again({json.dumps(part.elem_id)})"
+
+
 def wrote(part: Part) -> str:
     """Script that writes the address of what is shown, where no act was answered."""
     return f"(query) => window.explorer.wrote({json.dumps(part.elem_id)}, query)"

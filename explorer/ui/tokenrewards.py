@@ -14,6 +14,7 @@ from explorer.runs import Runs
 from explorer.text import text
 from explorer.token_figure import token_figure
 from explorer.ui.errors import guarded
+from explorer.ui.listing import harm_css
 from explorer.ui.markup import note, signed, tag
 from explorer.ui.relay import EVENT
 from explorer.ui.theme import painted
@@ -68,7 +69,10 @@ class Tokens:
         rewards = self.runs.token_rewards(model, pair)
         figure = painted(token_figure(rewards), 300)
         said = _differs(field, seen, rewards)
-        yield said + tokens_html(rewards), gr.update(value=figure, visible=True)
+        yield (
+            said + tokens_html(rewards, pair.key, pair.subset),
+            gr.update(value=figure, visible=True),
+        )
 
 
 def _asked(field: Field, seen: FailView) -> tuple[str, Pair]:
@@ -90,16 +94,17 @@ def _differs(field: Field, seen: FailView, rewards: TokenRewards) -> str:
     return note(text("tokens.differs", difference=f"{most:.3g}"), "wrong") if most > least else ""
 
 
-def tokens_html(rewards: TokenRewards) -> str:
-    """Both responses, shaded, with the largest changes listed."""
+def tokens_html(rewards: TokenRewards, key: str, subset: str) -> str:
+    """Both responses, shaded, with the largest changes listed. key, subset: of the pair."""
     traits = rewards.traits
+    title = tag("h3", escape(text("tokens.title", pair=key)))
     about = note(
         text("tokens.about", model=rewards.model.name, dtype=traits.dtype, device=traits.device)
     )
     sides = (rewards.chosen, rewards.rejected)
     most = max((abs(jump.change) for side in sides for jump in largest_jumps(side, 1)), default=0.0)
     parts = _side(rewards.chosen, "chosen", most) + _side(rewards.rejected, "rejected", most)
-    return about + tag("div", parts, "pair tokens")
+    return title + about + tag("div", parts, f"pair tokens {harm_css(subset)}".strip())
 
 
 def _side(side: SideRewards, name: str, most: float) -> str:

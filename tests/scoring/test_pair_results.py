@@ -280,12 +280,16 @@ def test_hashes_are_not_asked_for_where_they_are_not_needed() -> None:
     assert asked == []
 
 
-def test_texts_go_before_positions_where_all_of_them_are_known() -> None:
-    pairs = order("aa", "12", ["h1", "h2"])
-    alignment = align(order("aa", "12", ["h2", "h1"]), pairs)
-    assert (alignment.how, alignment.rows.tolist()) == ("text", [1, 0])
-    alignment = align(order("aa", "12", ["h2", "other"]), pairs)
-    assert (alignment.how, alignment.rows.tolist()) == ("position", [0, 1])
+def test_texts_go_before_positions_and_keys() -> None:
+    pairs = order("aaa", "123", ["h1", "h2", "h3"])
+    alignment = align(order("aaa", "123", ["h2", "h1", "h3"]), pairs)
+    assert (alignment.how, alignment.rows.tolist()) == ("text", [1, 0, 2])
+    alignment = align(order("aaa", "123", ["h1", "changed", "h3"]), pairs)
+    assert (alignment.rows.tolist(), alignment.unmatched) == ([0, -1, 2], 1)
+    alignment = align(order("aaa", "123", ["h1", "", "h3"]), pairs)
+    assert (alignment.how, alignment.rows.tolist()) == ("text", [0, 1, 2])
+    with pytest.raises(KnownError, match="1 of them are recognised"):
+        align(order("aaa", "123", ["h1", "other", "texts"]), pairs)
 
 
 @pytest.mark.parametrize(

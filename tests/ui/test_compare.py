@@ -190,7 +190,8 @@ def test_links_of_other_tabs_leave_it_and_the_first_look_at_the_address_goes_fir
     tab: Compare,
 ) -> None:
     shown = tab.open("?tab=failures&model=org/a", None, *WHERE)
-    assert shown.seen == CompareView() and stays(shown.head)
+    assert shown.seen.a == "" and shown.head  # the tab may be open already
+    assert all(stays(each) for each in tab.open("?tab=failures", CompareView(), *WHERE))
     assert all(stays(each) for each in tab.show(None, *WHERE))
 
 
