@@ -10,10 +10,12 @@ from explorer.conditions import condition_of, conditions
 from explorer.fail_sections import SectionScore, section_scores
 from explorer.failview import FailScene, FailView, order_of, ordered
 from explorer.field import MAJORITY, OUTCOMES, Field
+from explorer.margins import calibration
 from explorer.pair_notes import PairNotes
 from explorer.run_facts import run_facts
 from explorer.sheets import pictured
 from explorer.slices import worst_slices
+from explorer.strata import Floats
 from explorer.table import Rows
 from explorer.text import text
 from scoring.benchmark import section_of
@@ -47,6 +49,8 @@ def report_lines(now: FailScene, notes: PairNotes, selection: Sequence[str]) -> 
             yield from _table([text("failreport.fact"), text("failreport.value")], rows, words=2)
         yield from _outcomes(field, view.model)
         yield from _sections(field, view.model)
+        if field.has_rewards(view.model):
+            yield from _rewards(field, view.model)
         if field.has_texts:
             yield from _slices(field, view.model)
     yield from _noted(now, notes)
@@ -125,6 +129,38 @@ def _sections(field: Field, model: str) -> Lines:
     yield from _table([text(f"failreport.{name}") for name in names], rows)
     yield ""
     yield text("failreport.about_sections" if found.overall else "failreport.no_score")
+
+
+def _rewards(field: Field, model: str) -> Lines:
+    """How wide margins are, and how often they are right."""
+    sides = field.rewards(model, "chosen"), field.rewards(model, "rejected")
+    margins = field.margins(model)
+    yield from _heading(text("failreport.margins"))
+    kinds = {"win": margins > 0, "loss": margins < 0}
+    rows = [
+        [text(f"outcome.{kind}"), f"{of_it.sum():,}", *_quartiles(margins[of_it])]
+        for kind, of_it in kinds.items()
+        if of_it.any()
+    ]
+    names = ("outcome", "pairs_column", "lower", "middle", "upper")
+    yield from _table([text(f"failreport.{name}") for name in names], rows)
+    sure = calibration(*sides)
+    yield from _heading(text("failreport.calibration"))
+    rows = [
+        [
+            f"{each.low:.3f} – {each.high:.3f}", _percent(each.confidence),
+            _percent(each.accuracy), _range(each.interval), f"{each.n:,}",
+        ]
+        for each in sure.bins
+    ]  # fmt: skip
+    names = ("width", "confidence", "won", "interval", "pairs_column")
+    yield from _table([text(f"failreport.{name}") for name in names], rows)
+    yield ""
+    yield text("failreport.about_calibration", error=_percent(sure.error))
+
+
+def _quartiles(margins: Floats) -> list[str]:
+    return [_reward(float(each)) for each in np.quantile(margins, (0.25, 0.5, 0.75))]
 
 
 def _section_row(name: str, score: SectionScore) -> list[str]:

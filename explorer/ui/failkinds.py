@@ -18,9 +18,9 @@ def kinds_html(now: FailScene) -> str:
     view, field = now.view, now.field
     if not view.model:
         return note(text("fails.kinds_model"))
-    if not field.has_texts:
-        return note(text("fails.no_texts"))
     known = conditions(field.table)
+    if not field.has_texts:
+        known = tuple(each for each in known if each.kind in ("section", "subset"))
     outcome, others = field.outcomes(view.model), field.others(view.model)
     worst = worst_slices(outcome, others, known)
     said = text("fails.worst_about", looked_at=f"{worst.looked_at:,}", n=f"{worst.significant:,}")

@@ -133,6 +133,23 @@ def test_the_report_has_the_figures_and_hostile_text_stays_data(tmp_path: Path) 
     assert small_field().table.caption.split(":")[0] in words
 
 
+def test_the_report_says_how_wide_margins_are_and_how_often_they_are_right(tmp_path: Path) -> None:
+    field = small_field()
+    words = written(scene(field=field), "md", tmp_path).read_text("utf-8")
+    margins = field.margins(MODEL)
+    won = margins[margins > 0]
+    low, middle, high = (f"{each:.6g}" for each in np.quantile(won, (0.25, 0.5, 0.75)))
+    assert f"| won | {len(won)} | {low} | {middle} | {high} |" in words
+    known = int((~np.isnan(margins)).sum())
+    bins = words.split("## How often margins are right")[1].split("##")[0]
+    rows = [line.split("|") for line in bins.split("\n") if line.startswith("| ")]
+    assert sum(int(row[-2]) for row in rows[2:]) == known
+    bare = next(each for each in field.matrix.models if not field.has_rewards(each))
+    other = tmp_path / "other"
+    other.mkdir()
+    assert "## Margins" not in written(scene(bare, field=field), "md", other).read_text("utf-8")
+
+
 def test_the_report_on_all_models_says_who_fails_the_hardest(tmp_path: Path) -> None:
     words, _ = blocks(written(scene("", "every"), "md", tmp_path).read_text("utf-8"))
     assert words.startswith("# All models together\n")

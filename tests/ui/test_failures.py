@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from explorer.fail_links import encode_fails
-from explorer.failview import PANELS, FailView
+from explorer.failview import PANELS, FailView, fail_scene
 from explorer.stores import Stores
 from explorer.table import PairTable
+from explorer.ui.failkinds import kinds_html
 from explorer.ui.failparts import UNOPENED, FailsShown
 from explorer.ui.failrewards import RewardsView
 from explorer.ui.failures import Failures
@@ -144,6 +145,13 @@ def test_what_kind_of_pairs_it_fails_is_listed(tab: Failures, run: Run) -> None:
     shown = named(tab.show(seen, *WHERE))
     assert "Worst slices" in shown["kinds"] and "rejected longer" in shown["kinds"]
     assert stays(shown["pairs"])
+
+
+def test_without_texts_subsets_are_compared_still(tab: Failures, run: Run) -> None:
+    now = fail_scene(FailView(name_of(tab, run)), tab.fields.of(name_of(tab, run), *WHERE[:3]))
+    bare = replace(now, field=replace(now.field, has_texts=False))
+    html = kinds_html(bare)
+    assert "section Chat" in html and "rejected longer" not in html
 
 
 def test_rewards_are_drawn_where_they_are_known(tab: Failures, run: Run) -> None:
