@@ -3,6 +3,7 @@
 from typing import Any
 
 from explorer.boards import Board, BoardRow
+from explorer.json_numbers import plain
 
 
 def leaderboard_json(board: Board) -> dict[str, Any]:
@@ -27,19 +28,15 @@ def _row_json(row: BoardRow) -> dict[str, Any]:
         "rank": _whole(row.rank),
         "model": row.model,
         "model_type": row.model_type,
-        "score": _plain(row.score),
-        "sections": {name: _plain(score) for name, score in row.sections.items()},
-        "interval": None if row.interval is None else [_plain(end) for end in row.interval],
+        "score": plain(row.score),
+        "sections": {name: plain(score) for name, score in row.sections.items()},
+        "interval": None if row.interval is None else [plain(end) for end in row.interval],
         "paired": bool(row.paired),
         "rank_interval": None
         if row.best_rank is None or row.worst_rank is None
         else [int(row.best_rank), int(row.worst_rank)],
         "tie_group": _whole(row.tie_group),
     }
-
-
-def _plain(value: float | None) -> float | None:
-    return None if value is None else float(value)
 
 
 def _whole(value: int | None) -> int | None:

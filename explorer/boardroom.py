@@ -1,8 +1,6 @@
 """Boards of every source of results, as sure as what was read of it makes them."""
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -10,6 +8,7 @@ from typing import TypeVar
 from explorer.boards import Board, benchmark_of, build_board
 from explorer.boardview import BoardView, rule_of
 from explorer.composites import composites
+from explorer.kept import Kept
 from explorer.outcome_cache import OutcomeCache
 from explorer.outcome_matrix import (
     OutcomeMatrix,
@@ -69,8 +68,7 @@ class BoardRoom:
         self._cache = cache
         self._sure = sure
         self._runs = runs
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[object, ...], object] = OrderedDict()
+        self._kept = Kept(KEPT)
 
     def board(self, results_id: object, view: BoardView, own: object = ()) -> Board:
         """The board of a view, with what was read and measured so far.
@@ -81,10 +79,9 @@ class BoardRoom:
         measured = self._measured(results, view, own)
         rule = RULES[rule_of(view)]
         if measured is None:
-            mine = results.uploaded.models if results.uploaded is not None else ()
-            return self._once(
+            return self._kept.once(
                 ("bare", results.id, rule.name),
-                lambda: build_board(results, rule.name, own=mine),
+                lambda: build_board(results, rule.name, own=results.own_models),
             )
         ties, missing = view.ties, view.missing
         key = (*measured.key, rule.name, ties, missing)
@@ -101,11 +98,11 @@ class BoardRoom:
                 composites=composites(measured.found, missing),
             )
 
-        board = self._once(("board", *key), build)
+        board = self._kept.once(("board", *key), build)
         sure = self._sure.known(
             measured.published, rule, ties=ties, missing=missing, ranked=board.comparable
         )
-        return board if sure is None else self._once(("sure", *key), lambda: build(sure))
+        return board if sure is None else self._kept.once(("sure", *key), lambda: build(sure))
 
     def outcomes(
         self, results_id: object, view: BoardView, own: object = ()
@@ -182,7 +179,9 @@ class BoardRoom:
         listed = "" if source is None else listing_digest(source, "eval-set-scores")
         of_runs = ((run.id, run.n_scored) for run in runs)
         key = (readings, results.id, listed, benchmark, *of_runs)
-        return self._once(("matrix", *key), lambda: self._aligned(results, benchmark, runs, key))
+        return self._kept.once(
+            ("matrix", *key), lambda: self._aligned(results, benchmark, runs, key)
+        )
 
     def _aligned(
         self, results: Results, benchmark: Benchmark, runs: list[Run], key: tuple[object, ...]
@@ -193,24 +192,11 @@ class BoardRoom:
         found = of_benchmark(with_uploaded(published, results.uploaded), benchmark)
         found, names = with_runs(found, runs)
         matrix = outcome_matrix(found, pairs)
-        mine = results.uploaded.models if results.uploaded is not None else ()
-        return _Measured(found, matrix, (*mine, *names), key) if matrix.models else None
+        own = (*results.own_models, *names)
+        return _Measured(found, matrix, own, key) if matrix.models else None
 
     def _own_runs(self, own: object) -> list[Run]:
         return [run for run in self._runs.visible(own) if run.status != "running"]
-
-    def _once(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
-        """What was made for a key before, or is made now."""
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]  # type: ignore[return-value]
-        made = make()
-        with self._lock:
-            self._kept[key] = made
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        return made
 
 
 def _benchmark(view: BoardView) -> Benchmark:

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar, get_args
 from explorer.aggregate import Missing, Ties
 from explorer.boards import Board, BoardRow
 from explorer.name_search import checked_search, matching_names
-from explorer.posted import one_of, some_of
+from explorer.posted import one_of, repaired, some_of
 from explorer.rules import PRIOR, PRIOR_PAIRS, V2_PAIRS, RuleName
 from scoring.benchmark import SECTIONS, SUBSETS
 from scoring.errors import KnownError, shown
@@ -218,7 +218,7 @@ def checked_pins(values: object) -> tuple[str, ...]:
 def _name(value: object) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= LONGEST_NAME:
         raise KnownError(f"A model is pinned by its name, not by {shown(value)}.")
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return repaired(value)
 
 
 def _showing(view: BoardView, names: object, among: object) -> BoardView:

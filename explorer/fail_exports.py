@@ -12,13 +12,13 @@ import csv
 import json
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from explorer.exports import batches, preferences, whole
 from explorer.fail_report import report_lines
 from explorer.failview import FailScene
+from explorer.json_numbers import plain
 from explorer.pair_notes import PairNotes
 from explorer.sheets import cell
 from explorer.text import text
@@ -89,22 +89,18 @@ def pair_facts(now: FailScene, row: int, notes: PairNotes) -> dict[str, Any]:
         verdict = field.verdict(model, row)
         facts |= {
             "outcome": verdict.outcome,
-            "margin": _known(verdict.margin),
-            "chosen_reward": _known(verdict.chosen_reward),
-            "rejected_reward": _known(verdict.rejected_reward),
+            "margin": plain(verdict.margin),
+            "chosen_reward": plain(verdict.chosen_reward),
+            "rejected_reward": plain(verdict.rejected_reward),
         }
     hard = field.difficulty
     return facts | {
-        "difficulty": _known(hard.share[row]),
+        "difficulty": plain(hard.share[row]),
         "failed": int(hard.failed[row]),
         "known": int(hard.known[row]),
-        "item_rest": _known(field.telling.correlation[row]),
+        "item_rest": plain(field.telling.correlation[row]),
         "note": notes.of(field, row),
     }
-
-
-def _known(value: float | None) -> float | None:
-    return None if value is None or not isfinite(value) else float(value)
 
 
 def _pairs(now: FailScene, notes: PairNotes) -> Iterator[tuple[dict[str, Any], Mapping[str, Any]]]:

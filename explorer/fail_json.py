@@ -5,7 +5,6 @@ Arguments come from anybody and are checked here.
 
 from collections.abc import Sequence
 from itertools import islice
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from explorer.failview import FailView, kind_masks, ordered
 from explorer.field import Field, Verdict
 from explorer.filters import LONGEST_NAME
 from explorer.hardest import LEAST_MODELS, failed_by_most
+from explorer.json_numbers import plain
 from explorer.rules import V1
 from explorer.table import PairTable
 from scoring.benchmark import section_of
@@ -45,8 +45,8 @@ def failures_json(
                 "key": field.table.key_of(row),
                 "subset": field.table.subset_of(row),
                 "outcome": field.outcome(name, row),
-                "margin": _plain(margins[row]),
-                "difficulty": _plain(difficulty[row]),
+                "margin": plain(margins[row]),
+                "difficulty": plain(difficulty[row]),
             }
             for row in rows
         ]
@@ -118,8 +118,8 @@ def hardest_json(fields: Sequence[Field], limit: object = 50) -> dict[str, Any]:
                 "subset": field.table.subset_of(int(row)),
                 "failed": int(failed),
                 "known": int(known),
-                "difficulty": _plain(share),
-                "item_rest": _plain(correlation[row]),
+                "difficulty": plain(share),
+                "item_rest": plain(correlation[row]),
             }
             for row, failed, known, share in islice(numbers, most)
         ]
@@ -182,10 +182,6 @@ def _outcome(verdict: Verdict) -> dict[str, Any]:
     return {
         "model": verdict.model,
         "outcome": verdict.outcome,
-        "chosen_reward": _plain(verdict.chosen_reward),
-        "rejected_reward": _plain(verdict.rejected_reward),
+        "chosen_reward": plain(verdict.chosen_reward),
+        "rejected_reward": plain(verdict.rejected_reward),
     }
-
-
-def _plain(value: float | None) -> float | None:
-    return None if value is None or not isfinite(value) else float(value)

@@ -12,7 +12,7 @@ from explorer.duels import CELLS, Cell, cells_of
 from explorer.field import MAJORITY, OUTCOMES, Doubles, Field, Mask
 from explorer.filters import LONGEST_NAME, Selection, matching_rows, select
 from explorer.margins import confident_losses, near_misses
-from explorer.posted import one_of
+from explorer.posted import one_of, repaired
 from explorer.query_strings import as_dropped
 from explorer.reading import ACTS, ListedRows, read_on
 from explorer.table import Rows
@@ -189,7 +189,7 @@ def checked_model(value: object) -> str:
     """
     if not isinstance(value, str) or len(value) > LONGEST_NAME:
         raise KnownError(f"A model is named by a short text, not {shown(value)}.")
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return repaired(value)
 
 
 def checked_slices(values: object) -> tuple[str, ...]:

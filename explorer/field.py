@@ -17,7 +17,7 @@ from explorer.patterns import Difficulty, difficulty
 from explorer.table import PairTable
 from scoring.errors import KnownError, shown
 from scoring.record import Run
-from scoring.spec import Outcome, ScoredPair, text_hash
+from scoring.spec import Outcome, ScoredPair, margin_of, text_hash
 
 Mask = NDArray[np.bool_]
 Doubles = NDArray[np.float64]
@@ -48,9 +48,7 @@ class Verdict:
     @property
     def margin(self) -> float | None:
         """Chosen reward minus rejected reward; None where either is not known."""
-        if self.chosen_reward is None or self.rejected_reward is None:
-            return None
-        return self.chosen_reward - self.rejected_reward
+        return margin_of(self.chosen_reward, self.rejected_reward)
 
     @classmethod
     def of(cls, model: str, scored: ScoredPair) -> "Verdict":
@@ -152,20 +150,9 @@ class Field:
         known: Mask = ~np.isnan(self.matrix.outcomes[self.place(model)])
         return known
 
-    def wins(self, model: str) -> Mask:
-        """Pairs that the model wins."""
-        won: Mask = self.matrix.outcomes[self.place(model)] == 1
-        return won
-
     def codes(self, model: str) -> NDArray[np.int8]:
         """What the model did on each pair, as places in `OUTCOMES`; of a judge's half, a tie."""
-        place = self.place(model)
-        outcomes = self.matrix.outcomes[place]
-        codes = np.full(len(outcomes), _CODE["loss"], np.int8)
-        codes[outcomes == 1] = _CODE["win"]
-        codes[((outcomes > 0) & (outcomes < 1)) | self.matrix.known_equal[place]] = _CODE["tie"]
-        codes[np.isnan(outcomes)] = _CODE["missing"]
-        return codes
+        return self._codes(model, slice(None))
 
     def margins(self, model: str) -> Doubles:
         """Chosen reward minus rejected reward of each pair; NaN where not known."""
@@ -190,13 +177,7 @@ class Field:
 
     def outcome(self, model: str, row: int) -> Outcome:
         """What the model did on one pair."""
-        place = self.place(model)
-        value = self.matrix.outcomes[place, row]
-        if np.isnan(value):
-            return "missing"
-        if value == 1:
-            return "win"
-        return "tie" if value > 0 or self.matrix.known_equal[place, row] else "loss"
+        return OUTCOMES[int(self._codes(model, slice(row, row + 1))[0])]
 
     def verdict(self, model: str, row: int) -> Verdict:
         """What a model made of one pair."""
@@ -216,6 +197,16 @@ class Field:
         """What every model whose outcome is known made of one pair, by name."""
         known = np.flatnonzero(~np.isnan(self.matrix.outcomes[:, row]))
         return [self.verdict(self.matrix.models[place], row) for place in known.tolist()]
+
+    def _codes(self, model: str, rows: slice) -> NDArray[np.int8]:
+        place = self.place(model)
+        outcomes = self.matrix.outcomes[place, rows]
+        equal = self.matrix.known_equal[place, rows]
+        codes = np.full(len(outcomes), _CODE["loss"], np.int8)
+        codes[((outcomes > 0) & (outcomes < 1)) | equal] = _CODE["tie"]
+        codes[outcomes == 1] = _CODE["win"]
+        codes[np.isnan(outcomes)] = _CODE["missing"]
+        return codes
 
 
 _TEXTS: tuple[Literal["prompt", "chosen", "rejected"], ...] = ("prompt", "chosen", "rejected")

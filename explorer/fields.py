@@ -5,8 +5,6 @@ of no table at hand makes a field of its own, without texts.
 """
 
 import hashlib
-import threading
-from collections import OrderedDict
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,12 +14,12 @@ import pyarrow as pa
 
 from explorer.ensemble_field import members_of, with_ensemble
 from explorer.field import Field
+from explorer.kept import Kept
 from explorer.library import Library
 from explorer.outcome_cache import OutcomeCache
 from explorer.outcome_matrix import (
     OutcomeMatrix,
     Outcomes,
-    hashes_of,
     of_benchmark,
     order_of,
     outcome_matrix,
@@ -61,9 +59,8 @@ class Fields:
         self.tables = tables
         self._cache = cache
         self.runs = runs
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[object, ...], tuple[Field, ...]] = OrderedDict()
-        self._read: OrderedDict[Stamp, PairResults] = OrderedDict()
+        self._kept, self._read = Kept(KEPT), Kept(KEPT_RUNS)
+        self._joint = Kept(KEPT)
 
     def all(self, results_id: object, table_id: object, own: object) -> tuple[Field, ...]:
         """Every field, that of the pairs that are looked at first; a model is in one of them.
@@ -93,18 +90,9 @@ class Fields:
             *(table.id for table in tables),
             *(_stamp(run) for run in runs),
         )
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
-        found = of_benchmark(with_uploaded(published, results.uploaded), "v1")
-        uploaded = results.uploaded.models if results.uploaded is not None else ()
-        made = tuple(self._made(found, uploaded, tables, runs, key))
-        with self._lock:
-            self._kept[key] = made
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        return made
+        return self._kept.once(
+            key, lambda: tuple(self._made(results, published, tables, runs, key))
+        )
 
     def of(self, model: object, results_id: object, table_id: object, own: object) -> Field:
         """The field that a model is in, or whose models an ensemble joins.
@@ -116,7 +104,10 @@ class Fields:
         if joined is not None:
             way, members = joined
             field = self.of(members[0], results_id, table_id, own)
-            return with_ensemble(field, str(model), way, members)
+            name = str(model)
+            return self._joint.once(
+                (field.key, name), lambda: with_ensemble(field, name, way, members)
+            )
         for field in self.all(results_id, table_id, own):
             if isinstance(model, str) and model in field.place_of:
                 return field
@@ -159,14 +150,15 @@ class Fields:
 
     def _made(
         self,
-        found: Outcomes,
-        uploaded: Iterable[str],
+        results: Results,
+        published: Outcomes,
         tables: Sequence[PairTable],
         runs: Sequence[Run],
         key: object,
     ) -> Iterable[Field]:
+        found = of_benchmark(with_uploaded(published, results.uploaded), "v1")
         rest, own = with_runs(found, runs, self._results_of)
-        mine = frozenset([*own, *uploaded])
+        mine = frozenset([*own, *results.own_models])
         for table in tables:
             matrix = _joined(rest, table)
             if matrix.models:
@@ -191,17 +183,7 @@ class Fields:
 
     def _results_of(self, run: Run) -> PairResults:
         """A run's results, read once as long as no pair is added."""
-        stamp = _stamp(run)
-        with self._lock:
-            if stamp in self._read:
-                self._read.move_to_end(stamp)
-                return self._read[stamp]
-        read = results_of(run)
-        with self._lock:
-            self._read[stamp] = read
-            while len(self._read) > KEPT_RUNS:
-                self._read.popitem(last=False)
-        return read
+        return self._read.once(_stamp(run), lambda: results_of(run))
 
 
 def _stamp(run: Run) -> Stamp:
@@ -214,7 +196,7 @@ def _of(own: Mapping[str, Run], matrix: OutcomeMatrix) -> dict[str, Run]:
 
 
 def _joined(found: Outcomes, table: PairTable) -> OutcomeMatrix:
-    return outcome_matrix(found, order_of(table), lambda: hashes_of(table))
+    return outcome_matrix(found, order_of(table), lambda: table.hashes)
 
 
 def _without(found: Outcomes, models: Iterable[str]) -> Outcomes:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.facets import FACETS, Facet
+from explorer.posted import repaired
 from explorer.search import EVERYTHING, Query
 from explorer.table import MEASURES, UNITS, Measure, PairTable, Rows, Unit
 from scoring.errors import KnownError, shown
@@ -140,11 +141,7 @@ def _names(value: object) -> tuple[str, ...]:
         raise KnownError(f"What is picked must be a list of names, not {shown(value)}.")
     if len(value) > MOST_NAMES:
         raise KnownError(f"At most {MOST_NAMES} names can be picked, not {len(value):,}.")
-    # A lone surrogate, which JSON lets through, is in no name that was loaded.
-    repaired = {
-        name.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for name in value
-    }
-    return tuple(sorted(repaired))
+    return tuple(sorted(set(map(repaired, value))))
 
 
 @dataclass(frozen=True, slots=True)

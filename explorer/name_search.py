@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.posted import repaired
 from explorer.search import LONGEST_QUERY
 from scoring.errors import KnownError
 from scoring.hub import first_line
@@ -48,8 +49,7 @@ def checked_search(value: object) -> str:
     """
     if value is not None and not isinstance(value, str):
         raise KnownError(f"A search must be text, not {type(value).__name__}.")
-    # A lone surrogate, which JSON lets through, is in no name that was loaded.
-    found = (value or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
+    found = repaired(value or "").strip()
     if len(found) > LONGEST_QUERY:
         raise KnownError(
             f"A search may have {LONGEST_QUERY} characters; this one has {len(found):,}."

@@ -58,18 +58,13 @@ class OutcomeMatrix:
 
 
 def order_of(table: PairTable) -> PairOrder:
-    """The pairs of a table. Hashes are left to `hashes_of`: few files need them."""
+    """The pairs of a table. Hashes are left to `PairTable.hashes`: few files need them."""
     names = table.subsets.names
     codes = table.subsets.codes
     ids = [
         key[len(names[code]) + 1 :] for key, code in zip(table.keys, codes.tolist(), strict=True)
     ]
     return PairOrder(tuple(names), codes, ids)
-
-
-def hashes_of(table: PairTable) -> list[str]:
-    """The `text_hash` of each pair of a table."""
-    return table.hashes
 
 
 def is_reward_bench(order: PairOrder) -> bool:

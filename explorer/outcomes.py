@@ -105,7 +105,7 @@ class Results:
     @property
     def caption(self) -> str:
         """Which figures, of how many models, from where and of when."""
-        mine = self.uploaded.models if self.uploaded is not None else ()
+        mine = self.own_models
         words = text(
             f"source.board_{self.source.kind}",
             n=f"{len(self.models.difference(mine)):,}",
@@ -124,6 +124,11 @@ class Results:
     def models(self) -> frozenset[str]:
         """Every model that has accuracies of any benchmark."""
         return frozenset(each.model for each in self.aggregates)
+
+    @property
+    def own_models(self) -> tuple[str, ...]:
+        """Those of a visitor's files."""
+        return () if self.uploaded is None else self.uploaded.models
 
     def of(self, benchmark: Benchmark) -> dict[str, Aggregate]:
         """Model -> accuracies on one benchmark."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from explorer.field import Field
+from explorer.posted import repaired
 from scoring.errors import KnownError, shown
 from scoring.pairs import TEXT_COLUMNS
 from scoring.spec import text_hash
@@ -96,5 +97,4 @@ def _line(words: str) -> str:
     >>> _line(" a\n\tb\ud800 "), _line("\x00")
     ('a b�', '')
     """
-    whole = words.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", " ", whole).split())
+    return " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", " ", repaired(words)).split())

@@ -8,6 +8,15 @@ from scoring.errors import KnownError, shown
 T = TypeVar("T")
 
 
+def repaired(words: str) -> str:
+    """A text without lone surrogates, which JSON lets through, and nothing that was loaded has.
+
+    >>> repaired("a" + chr(0xD800)), repaired(chr(0xD83D) + chr(0xDE00)) == chr(0x1F600)
+    ('a\ufffd', True)
+    """
+    return words.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def one_of(what: str, known: Sequence[T], value: object) -> T:
     """The one that equals the value.
 

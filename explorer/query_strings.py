@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlencode
 
+from explorer.posted import repaired
+
 LONGEST_LINK = 20_000
 """Characters of a query string that are looked at."""
 MOST_DROPPED = 20
@@ -33,9 +35,7 @@ def parts_of(query_string: str) -> tuple[list[tuple[str, str]], list[str]]:
     if len(query_string) > LONGEST_LINK:
         # What the cut goes through would say something else.
         query_string, dropped = query_string[: LONGEST_LINK + 1].rpartition("&")[0], ["…"]
-    # A lone surrogate, which JSON lets through, is in no address.
-    query_string = query_string.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return parse_qsl(query_string, keep_blank_values=True, errors="replace"), dropped
+    return parse_qsl(repaired(query_string), keep_blank_values=True, errors="replace"), dropped
 
 
 def as_dropped(name: str, value: str) -> str:

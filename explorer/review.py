@@ -13,6 +13,7 @@ from typing import Literal, Self, get_args
 
 import numpy as np
 
+from explorer.posted import repaired
 from explorer.table import PairTable, Rows
 from scoring.errors import KnownError, shown
 
@@ -73,7 +74,7 @@ class Decision:
             raise KnownError(f"A verdict is one of {', '.join(VERDICTS)}, not {shown(verdict)}.")
         if note is not None and not isinstance(note, str):
             raise KnownError(f"A note must be text, not {shown(note)}.")
-        note = _repaired(note or "")
+        note = repaired(note or "")
         if len(note) > LONGEST_NOTE:
             raise KnownError(
                 f"A note may have {LONGEST_NOTE:,} characters; this one has {len(note):,}. "
@@ -199,7 +200,7 @@ def checked_name(what: str, value: object) -> str:
     >>> checked_name("key", "hep-go:3")
     'hep-go:3'
     """
-    name = _repaired(value) if isinstance(value, str) else ""
+    name = repaired(value) if isinstance(value, str) else ""
     if not 0 < len(name) <= LONGEST_NAME:
         raise KnownError(
             f"A {what} must be text of 1 to {LONGEST_NAME:,} characters, not {shown(value)}."
@@ -220,8 +221,3 @@ def check_number(decisions: int) -> None:
             f"A review may have {MOST_DECISIONS:,} decisions; this would be {decisions:,}. "
             "Export them and begin a new one."
         )
-
-
-def _repaired(text: str) -> str:
-    """Lone surrogates, which JSON lets through and no file takes, each become U+FFFD."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

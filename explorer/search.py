@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from explorer.posted import repaired
 from scoring.errors import KnownError, shown
 from scoring.hub import first_line
 
@@ -92,8 +93,7 @@ def checked_query(words: object, where: object, regex: object, case: object) -> 
     """
     if words is not None and not isinstance(words, str):
         raise KnownError(f"A search must be text, not {type(words).__name__}.")
-    # A lone surrogate, which JSON lets through, is in no text that was loaded.
-    found = (words or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    found = repaired(words or "")
     found = found if regex else found.strip()
     if len(found) > LONGEST_QUERY:
         raise KnownError(

@@ -64,6 +64,11 @@ class Settings:
         return Limits(self.max_rows, self.max_dataset_megabytes)
 
     @property
+    def link_base(self) -> str:
+        """Where a link to this app begins; "" for the address of the page itself."""
+        return f"https://huggingface.co/spaces/{self.space}" if self.space else ""
+
+    @property
     def max_upload_bytes(self) -> int | None:
         """How large an uploaded file may be; None means no limit."""
         limit = self.max_dataset_megabytes

@@ -92,9 +92,7 @@ class ScoredPair:
     @property
     def margin(self) -> float | None:
         """Chosen reward minus rejected reward; None where either is missing."""
-        if self.chosen_reward is None or self.rejected_reward is None:
-            return None
-        return self.chosen_reward - self.rejected_reward
+        return margin_of(self.chosen_reward, self.rejected_reward)
 
     @property
     def outcome(self) -> Outcome:
@@ -127,6 +125,17 @@ class ScoredPack:
     rows: tuple[ScoredPair, ...]
     tokens: int
     parts: int = 1
+
+
+def margin_of(chosen_reward: float | None, rejected_reward: float | None) -> float | None:
+    """Chosen reward minus rejected reward; None where either is not known.
+
+    >>> margin_of(1.5, 1.0), margin_of(None, 1.0)
+    (0.5, None)
+    """
+    if chosen_reward is None or rejected_reward is None:
+        return None
+    return chosen_reward - rejected_reward
 
 
 def outcome_of(margin: float | None) -> Outcome:

@@ -207,7 +207,7 @@ class Browse:
 
     def _not_searched(self, seen: View, why: str) -> tuple[Any, ...]:
         """Why a search cannot be used, beside what is shown still: nobody types without slips."""
-        bar = bar_html(scene(seen, self.table(seen)), (), self._link_base)
+        bar = bar_html(scene(seen, self.table(seen)), (), self.settings.link_base)
         return Shown.only(bar=bar + note(why, "wrong"))
 
     def table(self, view: View) -> PairTable:
@@ -237,7 +237,7 @@ class Browse:
             table_id=view.source,
             address=encode(view),
             facets=gr.skip() if same else facets_html(now.table, view.filters, now.selection),
-            bar=bar_html(now, notes, self._link_base),
+            bar=bar_html(now, notes, self.settings.link_base),
             panels=_panels_html(view) if turned else gr.skip(),
             columns=[
                 gr.Column(visible=panel == view.panel) if turned else gr.skip() for panel in PANELS
@@ -248,11 +248,6 @@ class Browse:
             lengths=lengths_shown(now, self.counter),
             snippet=snippet_html(now),
         ).values
-
-    @property
-    def _link_base(self) -> str:
-        space = self.settings.space
-        return f"https://huggingface.co/spaces/{space}" if space else ""
 
     def _fitting(self, view: View) -> tuple[View, tuple[str, ...]]:
         """The view as far as it can be shown here, and what of it cannot."""

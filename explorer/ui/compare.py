@@ -148,7 +148,7 @@ class Compare:
             body, plot = _body(now)
             anew = {
                 "head": compare_head_html(now, self.fields.all(*where)),
-                "bar": compare_bar_html(now, notes, self._link_base),
+                "bar": compare_bar_html(now, notes, self.settings.link_base),
                 "choices": choices_html(now),
                 "body": body,
                 "plot": plot,
@@ -166,11 +166,6 @@ class Compare:
     def _field_of(self, model: str, where: tuple[object, ...]) -> Field:
         """The field that a model is in; of none, the largest."""
         return self.fields.of(model, *where) if model else self.fields.largest(*where)
-
-    @property
-    def _link_base(self) -> str:
-        space = self.settings.space
-        return f"https://huggingface.co/spaces/{space}" if space else ""
 
 
 def _body(now: CompareScene) -> tuple[str, Any]:

@@ -146,7 +146,7 @@ class Failures:
             read=_read_button(self.fields.unread(where[0])),
             head=head_html(now, self.fields.all(*where[:3])),
             facets=facets_html(field.table, view.view.filters, now.selection),
-            bar=fail_bar_html(now, notes, self._link_base),
+            bar=fail_bar_html(now, notes, self.settings.link_base),
             panels=_panels_html(view) if turned else gr.skip(),
             columns=[gr.Column(visible=panel == view.panel) for panel in PANELS],
             pairs=fail_list_html(now, kept) if read else gr.skip(),
@@ -179,7 +179,7 @@ class Failures:
     def _refused(self, seen: FailView, where: tuple[object, ...], why: str) -> tuple[Any, ...]:
         """Why a search or a model cannot be used, beside what is shown still."""
         now = fail_scene(seen, self._field_of(seen.model, where))
-        bar = fail_bar_html(now, (), self._link_base)
+        bar = fail_bar_html(now, (), self.settings.link_base)
         return FailsShown.only(bar=bar + note(why, "wrong"))
 
     def _field_of(self, model: str, where: tuple[object, ...]) -> Field:
@@ -187,11 +187,6 @@ class Failures:
         if model:
             return self.fields.of(model, *where[:3])
         return self.fields.largest(*where[:3])
-
-    @property
-    def _link_base(self) -> str:
-        space = self.settings.space
-        return f"https://huggingface.co/spaces/{space}" if space else ""
 
 
 def _open(view: FailView) -> tuple[str, str]:

@@ -15,7 +15,6 @@ from explorer import outcome_cache
 from explorer.outcome_cache import OutcomeCache
 from explorer.outcome_matrix import (
     Outcomes,
-    hashes_of,
     is_reward_bench,
     order_of,
     outcome_matrix,
@@ -508,7 +507,7 @@ def test_the_real_files_agree_with_the_real_table(
     source = FolderSource(shared_data / "reward-bench-results")
     found = finished(cache, source).found
     by_files = outcome_matrix(found)
-    by_table = outcome_matrix(found, order_of(real), lambda: hashes_of(real))
+    by_table = outcome_matrix(found, order_of(real), lambda: real.hashes)
     assert is_reward_bench(by_table.pairs)
     assert by_files.outcomes.shape == (66, 2985)
     assert (by_files.left_out, by_table.left_out) == ((), ())
@@ -547,7 +546,7 @@ def test_outcomes_without_ids_and_order_find_the_real_pairs_by_their_texts(
         {"model": "m", "subset": [cell["subset"] for cell in cells], "results": [1] * 500, **sides}
     )
     found = finished(cache, put(tmp_path, {"m.json": content.encode()})).found
-    matrix = outcome_matrix(found, order_of(real), lambda: hashes_of(real))
+    matrix = outcome_matrix(found, order_of(real), lambda: real.hashes)
     assert matrix.how == ("text",)
     assert np.flatnonzero(matrix.outcomes[0] == 1).tolist() == sorted(rows)
 

@@ -316,7 +316,7 @@ def test_whatever_is_posted_the_page_stands_and_goes_on(
     browse = browse_on(demo)
     shown = after(browse, View(demo.id), gr.EventData(None, {"act": name, "sent": sent}))
     moved = shown and not stays(shown["seen"])  # a search that cannot be used leaves it
-    seen = shown["seen"] if moved else View(demo.id)
+    seen = shown["seen"] if shown and moved else View(demo.id)
     assert acted(browse, seen, "reset")["bar"].count("188 of 188")
 
 

@@ -93,7 +93,7 @@ def numbers(html: str) -> list[int]:
 def test_two_models_are_compared_in_numbers(tab: Compare, on_results: Stores) -> None:
     shown = opened(tab, f"a={A}&b={B}")
     [field] = [each for each in on_results.fields.all(*WHERE) if A in each.place_of]
-    a, b = field.wins(A), field.wins(B)
+    a, b = field.outcomes(A) == 1, field.outcomes(B) == 1
     cells = [int(each.sum()) for each in (a & b, a & ~b, ~a & b, ~a & ~b)]
     assert numbers(shown.body)[:4] == cells
     assert "Compared on 188 pairs" in shown.bar
