@@ -14,40 +14,21 @@ from scoring.errors import KnownError
 from scoring.exports import ALL_PAIRS, check_upload, result_name, upload, write_results
 from scoring.families import open_scorer
 from scoring.hub import Hub, first_line, parse_hub_id
-from scoring.models import ModelPolicy, locate
+from scoring.models import locate
 from scoring.packing import share_out
 from scoring.pairs import Pairs, as_pairs, fetch_pairs, read_pairs
 from scoring.paths import is_file, typed_path
+from scoring.policy import ModelPolicy
 from scoring.processes import Processes
 from scoring.record import Run, Status, has_run
+from scoring.resuming import resume
 from scoring.run import Job, make_job, score
 from scoring.scorer import Scorer, facts
-from scoring.spec import ASKED, ModelSpec, Pair, RunFacts, ScoredPack
+from scoring.spec import ModelSpec, Pair, RunFacts, ScoredPack
 
 LOG_SECONDS = 30.0
 """Between two lines of a log."""
 _DEMO = Path(__file__).resolve().parent.parent / "assets" / "demo"
-_DECISIVE = (
-    "model",
-    "revision",
-    "family",
-    "reading",
-    "reference",
-    "dtype",
-    "max_length",
-    "truncation_side",
-    "template",
-    "pairs",
-    "n_pairs",
-    "selection",
-    "seed",
-)
-"""Facts that must be the same for a run to go on; the others can only touch the last bits."""
-_WORDS = {
-    "max_length": "longest sequence",
-    "truncation_side": "truncation side",
-    "n_pairs": "number of pairs",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +139,8 @@ def _located(
     arguments: Arguments, hub: Hub, token: str | Literal[False], processes: Processes
 ) -> ModelSpec:
     """The model, fetched by the first process before the others look for it."""
-    policy = ModelPolicy(_DEMO / "model" if _DEMO.is_dir() else None, own_code=arguments.own_code)
+    trusted = {arguments.model.strip(), arguments.ref_model} if arguments.own_code else ()
+    policy = ModelPolicy(_DEMO / "model" if _DEMO.is_dir() else None, own_code=frozenset(trusted))
 
     def find() -> ModelSpec:
         return locate(
@@ -211,26 +193,10 @@ def _begun(
 
 
 def _resumed(folder: Path, told: RunFacts, keys: Sequence[str]) -> set[int]:
-    """Make a stored run ready to go on, where it is the run that is asked for."""
-    run = Run.open(folder)
-    for name in _DECISIVE:
-        had, asked = getattr(run.facts, name), getattr(told, name)
-        if had != asked:
-            raise KnownError(
-                f"{folder} holds another run: its {_WORDS.get(name, name)} is {had!r}, and "
-                f"{asked!r} is asked for. Ask for the same, or give another folder."
-            )
-    if run.plan()[1] != list(keys):
-        raise KnownError(f"{folder} holds a run of other pairs. Give another folder.")
-    for name in ("device", "versions", "path"):
-        had, asked = getattr(run.facts, name), getattr(told, name)
-        if had != asked:
-            print(
-                f"This run began with {name} {had}, and goes on with {asked}: its last bits may "
-                "differ from those of an unbroken run.",
-                file=sys.stderr,
-            )
-    return run.resumed(ask_again=told.family in ASKED)[1]
+    resumed = resume(Run.open(folder), told, keys)
+    for note in resumed.notes:
+        print(note, file=sys.stderr)
+    return resumed.done
 
 
 def _scored(run: Run, job: Job, scorer: Scorer, done: set[int], processes: Processes) -> Run | None:

@@ -9,6 +9,10 @@ class KnownError(ValueError):
     """
 
 
+class Stopped(KnownError):  # noqa: N818
+    """Somebody ended what was being done; nothing is wrong."""
+
+
 LONGEST_SHOWN = 1_000
 """Characters of a text of which the beginning is repeated; of a longer one the length is told."""
 

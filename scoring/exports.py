@@ -19,6 +19,14 @@ ALL_PAIRS = "all pairs"
 FOLDERS = ("eval-set", "eval-set-scores")
 
 _TAKEN = ("model", "model_type", "chat_template", "ref_model")
+_TOKEN = re.compile(r"[A-Za-z0-9_.~+/=-]{1,4000}")
+_REFUSALS = {
+    401: "it does not know the token, or the token has ended",
+    403: "the token has no leave to do that",
+    404: "there is no such dataset, or the token may not see it",
+    429: "it was asked too often; wait some minutes",
+}
+"""Status of an answer -> what it means."""
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 MODEL_TYPES: dict[str, str] = {
     "classifier": "Seq. Classifier",
@@ -169,7 +177,7 @@ def upload(folder: Path, files: Sequence[Path], repo: str, *, dry_run: bool) -> 
     Raises:
         KnownError: there is no token, or the Hub refuses.
     """
-    from huggingface_hub import HfApi
+    from huggingface_hub import get_token
 
     check_upload(repo, dry_run=dry_run)
     names = [path.relative_to(folder).as_posix() for path in files]
@@ -177,20 +185,79 @@ def upload(folder: Path, files: Sequence[Path], repo: str, *, dry_run: bool) -> 
         f"{name} ({path.stat().st_size:,} bytes) -> {repo}"
         for name, path in zip(names, files, strict=True)
     ]
-    if dry_run:
+    token = get_token()
+    if dry_run or token is None:
         return lines
     try:
-        HfApi().upload_folder(
-            repo_id=repo,
-            repo_type="dataset",
-            folder_path=folder,
-            allow_patterns=names,
-            commit_message=f"Results of {names[0].partition('/')[2].removesuffix('.json')}",
-        )
-    except Exception as error:  # the client lets its transport's errors through
-        why = first_line(error).rstrip(".")
+        send(folder, files, repo, token=token)
+    except KnownError as error:
         raise KnownError(
-            f"The Hub did not take the results for {repo}: {why}. They are in {folder}; --resume "
-            "with --upload sends them again."
+            f"{error} They are in {folder}; --resume with --upload sends them again."
         ) from error
     return lines
+
+
+def send(
+    folder: Path, files: Sequence[Path], repo: str, *, token: str, create_pr: bool = False
+) -> str:
+    """Send files to a dataset in one commit, with this token and no other.
+
+    Args:
+        folder: what the files' paths in the dataset are relative to.
+        files: what to send, nothing else of the folder.
+        repo: the dataset, `org/name`.
+        token: of who sends; see `checked_token`.
+        create_pr: whether the commit becomes a pull request.
+
+    Returns:
+        The address of the commit or pull request.
+
+    Raises:
+        KnownError: the Hub refuses, or is not reached.
+    """
+    from huggingface_hub import CommitOperationAdd, HfApi
+
+    token = checked_token(token)
+    names = [path.relative_to(folder).as_posix() for path in files]
+    try:
+        sent = HfApi(token=token).create_commit(
+            repo_id=repo,
+            repo_type="dataset",
+            operations=[CommitOperationAdd(*each) for each in zip(names, files, strict=True)],
+            commit_message=f"Results of {names[0].partition('/')[2].removesuffix('.json')}",
+            token=token,
+            create_pr=create_pr,
+        )
+    except Exception as error:  # the client lets its transport's errors through
+        raise KnownError(
+            f"The Hub did not take the results for {repo}: {why_refused(error, token)}."
+        ) from error
+    return str(sent.pr_url or sent.commit_url)
+
+
+def checked_token(token: object) -> str:
+    """A token as it can stand in a header; libraries would repeat another in their errors.
+
+    Raises:
+        KnownError: it is none; it is not repeated.
+
+    >>> checked_token(" hf_abc ")
+    'hf_abc'
+    """
+    words = token.strip() if isinstance(token, str) else ""
+    if not _TOKEN.fullmatch(words):
+        raise KnownError(
+            "That is no token of the Hub, which is one word such as hf_… Make one with leave to "
+            "write at huggingface.co/settings/tokens."
+        )
+    return words
+
+
+def why_refused(error: BaseException, token: str) -> str:
+    """Why the Hub refuses a request, in words that do not hold the token, without a full stop."""
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if status in _REFUSALS:
+        return f"{_REFUSALS[status]} ({status})"
+    # A long token that was cut would not be found.
+    said = first_line(RuntimeError(str(error).replace(token, "…") or type(error).__name__))
+    return said.rstrip(".")

@@ -5,18 +5,18 @@ import re
 import shutil
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from scoring.errors import KnownError
-from scoring.limits import Step, Tell, tell_nobody
+from scoring.fetching import Errand, fetched_apart, remove_unfinished
+from scoring.hub_cache import cache_folder, watched
+from scoring.limits import Tell, tell_nobody
 
 DEFAULT_DATASET = "allenai/reward-bench"
 PROBE_SECONDS = 3.0
-_EVERY_SECONDS = 0.3
-"""Between two looks at how far a download is."""
 
 _HUB_ID = re.compile(
     r"(?P<repo>[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95})"
@@ -55,12 +55,18 @@ def parse_hub_id(text: str) -> HubId | None:
     return HubId(match["repo"], match["split"], match["revision"])
 
 
+class NotThere(KnownError):  # noqa: N818
+    """The Hub, or its cache here, has no such repository that may be read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
     """What a repository holds at one commit.
 
     sizes: file name -> bytes.
     blobs: file name -> what names its content, as the Hub's cache does, where that is known.
+    weights: dtype, such as "BF16" -> numbers of it in the repository's safetensors, as the Hub
+        counts them; empty where it did not say.
     """
 
     hub_id: HubId
@@ -69,6 +75,16 @@ class Listing:
     sizes: dict[str, int]
     local_only: bool
     blobs: dict[str, str] = field(default_factory=dict)
+    weights: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """Where its files lie in the Hub's cache once they are here."""
+        return cache_folder(self.hub_id.repo, self.repo_type) / "snapshots" / self.commit
+
+    def missing(self, names: Sequence[str]) -> list[str]:
+        """Which of these files are still to be fetched."""
+        return [name for name in names if not (self.folder / name).is_file()]
 
 
 class Hub:
@@ -148,7 +164,9 @@ class Hub:
                 file.rfilename: file.lfs.sha256 if file.lfs else file.blob_id for file in there
             }
             blobs = {name: blob for name, blob in contents.items() if blob}
-            return Listing(hub_id, repo_type, str(info.sha), sizes, local_only, blobs)
+            counted = getattr(info, "safetensors", None)
+            weights = dict(counted.parameters) if counted else {}
+            return Listing(hub_id, repo_type, str(info.sha), sizes, local_only, blobs, weights)
 
     def fetch(
         self,
@@ -157,29 +175,32 @@ class Hub:
         *,
         token: str | Literal[False],
         tell: Tell = tell_nobody,
+        stop: threading.Event | None = None,
     ) -> Path:
         """The local folder that holds these files of a repository, downloaded where need be.
 
-        tell: is told how many bytes of them are here, from another thread.
+        tell: is told how many bytes of what is missing are here, from another thread.
+        stop: set it from anywhere to end the download at once; files that are whole stay.
 
         Raises:
+            Stopped: `stop` is set.
             KnownError: they cannot be had, or the repository changed since it was looked at.
         """
-        from huggingface_hub import snapshot_download
-
-        hub_id = listing.hub_id
-        size = sum(listing.sizes[name] for name in names)
-        with self._asking(hub_id, listing.repo_type, token), _watched(listing, size, tell):
-            folder = Path(
-                snapshot_download(
-                    hub_id.repo,
-                    repo_type=listing.repo_type,
-                    revision=hub_id.revision,
-                    allow_patterns=[glob.escape(name) for name in names],
-                    token=token,
-                    local_files_only=listing.local_only,
-                )
-            )
+        hub_id, repo_type = listing.hub_id, listing.repo_type
+        missing = [] if listing.local_only else listing.missing(names)
+        size = sum(listing.sizes[name] for name in missing)
+        cache = cache_folder(hub_id.repo, repo_type)
+        with self._asking(hub_id, repo_type, token), watched(cache, size, tell):
+            if stop is None or not missing:
+                folder = _downloaded(listing, names, token)
+            else:
+                revision, commit = hub_id.revision, listing.commit
+                errand = Errand(hub_id.repo, revision, repo_type, commit, tuple(names), token)
+                try:
+                    folder = fetched_apart(errand, stop)
+                finally:
+                    blobs = [listing.blobs[name] for name in missing if name in listing.blobs]
+                    remove_unfinished(cache, blobs)
         if folder.name != listing.commit:
             raise KnownError(f"{hub_id} changed while it was fetched. Try again.")
         return folder
@@ -190,13 +211,13 @@ class Hub:
         For a server whose disk strangers would fill. Nobody may be fetching this repository or
         reading its files meanwhile; tables that were read stay as they are.
         """
-        cache = _cache(HubId(repo), repo_type)
+        cache = cache_folder(repo, repo_type)
         for folder in (cache, cache.parent / ".locks" / cache.name):
             shutil.rmtree(folder, ignore_errors=True)
 
     def _cached(self, hub_id: HubId, repo_type: RepoType) -> Path:
         """The snapshot in the Hub's cache, whole or not (its client refuses those that are not)."""
-        cache = _cache(hub_id, repo_type)
+        cache = cache_folder(hub_id.repo, repo_type)
         revision = hub_id.revision or "main"
         reference = cache / "refs" / revision
         commit = reference.read_text() if reference.is_file() else revision
@@ -206,7 +227,7 @@ class Hub:
 
     def _not_here(self, hub_id: HubId, error: BaseException | None = None) -> KnownError:
         why = self._reason or (first_line(error) if error else "the Hub was not asked")
-        return KnownError(f"{hub_id} is not on this machine, and {why}.")
+        return NotThere(f"{hub_id} is not on this machine, and {why}.")
 
     @contextmanager
     def _asking(
@@ -217,6 +238,8 @@ class Hub:
 
         try:
             yield
+        except KnownError:
+            raise
         except errors.GatedRepoError as error:
             how = (
                 "Ask for it on its page on the Hub with the account of your token."
@@ -234,7 +257,7 @@ class Hub:
         except errors.RepositoryNotFoundError as error:
             kind = repo_type if token else f"public {repo_type}"
             why = "your token may not read it" if token else "it is private: no token is sent"
-            raise KnownError(
+            raise NotThere(
                 f"There is no {kind} {hub_id.repo!r} on the Hub. Check the spelling, or {why}."
             ) from error
         except errors.LocalEntryNotFoundError as error:
@@ -243,43 +266,20 @@ class Hub:
             raise KnownError(f"The Hub could not give {hub_id}: {first_line(error)}") from error
 
 
-def _cache(hub_id: HubId, repo_type: RepoType) -> Path:
-    """The folder in the Hub's cache for all that is here of a repository."""
-    from huggingface_hub.constants import HF_HUB_CACHE
-    from huggingface_hub.file_download import repo_folder_name
+def _downloaded(listing: Listing, names: Sequence[str], token: str | Literal[False]) -> Path:
+    """The folder with these files, fetched by the Hub's client where they are not here."""
+    from huggingface_hub import snapshot_download
 
-    folder: str = repo_folder_name(repo_id=hub_id.repo, repo_type=repo_type)
-    return Path(HF_HUB_CACHE) / folder
-
-
-@contextmanager
-def _watched(listing: Listing, size: int, tell: Tell) -> Iterator[None]:
-    """Tell, while files are fetched, how many of their bytes have come into the cache."""
-    blobs = _cache(listing.hub_id, listing.repo_type) / "blobs"
-    before, done = _bytes_in(blobs), threading.Event()
-
-    def watch() -> None:
-        while not done.wait(_EVERY_SECONDS):
-            tell(Step("fetching", min(size, max(0, _bytes_in(blobs) - before)), size))
-
-    tell(Step("fetching", 0, size))
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        done.set()
-        watcher.join()
-    tell(Step("fetching", size, size))
-
-
-def _bytes_in(folder: Path) -> int:
-    """Bytes of its files, those that are still being written included."""
-    total = 0
-    for path in folder.glob("*"):
-        with suppress(OSError):  # it was renamed since
-            total += path.stat().st_size
-    return total
+    return Path(
+        snapshot_download(
+            listing.hub_id.repo,
+            repo_type=listing.repo_type,
+            revision=listing.hub_id.revision,
+            allow_patterns=[glob.escape(name) for name in names],
+            token=token,
+            local_files_only=listing.local_only,
+        )
+    )
 
 
 def first_line(error: BaseException, limit: int = 200) -> str:

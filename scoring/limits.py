@@ -1,4 +1,4 @@
-"""How large a set of pairs may be, and how its loading is told step by step."""
+"""How large a set of pairs may be, and how loading pairs or a model is told step by step."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -65,12 +65,13 @@ NO_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How far the loading of a set of pairs is.
+    """How far the loading of a set of pairs or of a model is.
 
-    done, total: bytes while fetching, rows while reading; total None where it is not known.
+    done, total: bytes while fetching, rows while reading, weights (as tensors) while loading;
+        total None where it is not known.
     """
 
-    doing: Literal["asking", "fetching", "reading"]
+    doing: Literal["asking", "fetching", "reading", "loading"]
     done: int = 0
     total: int | None = None
 

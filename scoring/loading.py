@@ -1,8 +1,10 @@
 """A located model's weights and tokenizer in memory; what cannot be right is refused."""
 
 import logging
-import re
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,21 +12,20 @@ from typing import Any
 import torch
 import transformers
 
+from scoring.devices import chosen_dtype
 from scoring.errors import KnownError
 from scoring.formatting import Formatter
 from scoring.hub import first_line
-from scoring.models import WEIGHTS
-from scoring.spec import ModelSpec, RunSettings
+from scoring.model_files import WEIGHTS, check_tokenizer
+from scoring.spec import DEVICE_NAMES, ModelSpec, RunSettings
 from scoring.upstream import UpstreamFormatter
 
 logger = logging.getLogger(__name__)
 
 SHORTEST = 8
 """Tokens below which a tokenizer's limit is an error."""
-_TOKENIZERS = ("tokenizer.json", "*.model", "vocab.*", "*.tiktoken")
 _FLOPS = {"cuda": 4e14, "mps": 2e12, "cpu": 5e10}
 """Operations a second that a device is taken to do; packs are sized by it, nothing else."""
-_DEVICE = re.compile(r"auto|spread|cpu|mps|cuda(:\d{1,3})?")
 _FEWEST, _MOST = 512, {"cuda": 32_768, "mps": 8192, "cpu": 8192}
 
 
@@ -73,8 +74,7 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: str | type[Any]) ->
     """
     device = _device(settings)
     dtype = _dtype(settings, device)
-    if not any(path for pattern in _TOKENIZERS for path in Path(spec.folder).glob(pattern)):
-        raise KnownError(f"{spec.name} could not be loaded: it has no tokenizer.")
+    check_tokenizer((path.name for path in Path(spec.folder).glob("*")), spec.name)
     builder = getattr(transformers, auto_class) if isinstance(auto_class, str) else auto_class
     common = {"local_files_only": True, "trust_remote_code": spec.own_code}
     placed = {"device_map": "auto"} if settings.device == "spread" else {}
@@ -83,9 +83,10 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: str | type[Any]) ->
     try:
         _check_shape(spec, builder)
         tokenizer = transformers.AutoTokenizer.from_pretrained(spec.folder, **common)
-        model, info = builder.from_pretrained(
-            spec.folder, **common, **placed, dtype=dtype, output_loading_info=True
-        )
+        with _sparing(device):
+            model, info = builder.from_pretrained(
+                spec.folder, **common, **placed, dtype=dtype, output_loading_info=True
+            )
         if not placed:
             model = model.to(device)
     except KnownError:
@@ -109,6 +110,24 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: str | type[Any]) ->
     if model.config.pad_token_id is None:
         model.config.pad_token_id = tokenizer.pad_token_id
     return Loaded(spec, model.eval().requires_grad_(False), tokenizer)
+
+
+@contextmanager
+def _sparing(device: str) -> Iterator[None]:
+    """Load in one thread where the weights stay in the processors' memory.
+
+    Each of several threads keeps some of that memory for itself when the model is let go; ten loads
+    of the demo model add up to a tenth of what the process holds.
+    """
+    name = "HF_DEACTIVATE_ASYNC_LOAD"
+    if device != "cpu" or name in os.environ:
+        yield
+        return
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(name, None)
 
 
 def _check_accelerate() -> None:
@@ -158,7 +177,7 @@ def _check_shape(spec: ModelSpec, builder: Any) -> None:
 
 
 def _device(settings: RunSettings) -> str:
-    if not _DEVICE.fullmatch(settings.device):
+    if not DEVICE_NAMES.fullmatch(settings.device):
         raise KnownError(
             f"There is no device {settings.device!r}; auto, cpu, cuda, cuda:N, mps and spread are "
             "allowed."
@@ -177,9 +196,6 @@ def _device(settings: RunSettings) -> str:
 
 
 def _dtype(settings: RunSettings, device: str) -> torch.dtype:
-    """float32 but on CUDA, where bf16 is used if the card has it."""
-    if settings.dtype != "auto":
-        dtype: torch.dtype = getattr(torch, settings.dtype)
-        return dtype
     bf16 = device.startswith("cuda") and torch.cuda.is_bf16_supported(including_emulation=False)
-    return torch.bfloat16 if bf16 else torch.float32
+    dtype: torch.dtype = getattr(torch, chosen_dtype(settings.dtype, has_bf16=bf16))
+    return dtype

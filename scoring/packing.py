@@ -18,13 +18,22 @@ def plan_packs(costs: Sequence[int], budget: int, seed: int) -> list[list[int]]:
     >>> plan_packs([3, 9, 2, 8, 1], budget=10, seed=0)
     [[1], [2], [0, 4], [3]]
     """
-    order = list(range(len(costs)))
-    random.Random(seed).shuffle(order)  # noqa: S311 - an order, not a secret
-    packs = split(order, costs, budget)
+    packs = split(random_order(len(costs), seed), costs, budget)
     for pack in packs:
         pack.sort(key=lambda index: -costs[index])
     longest = max(range(len(packs)), key=lambda place: _cost(packs[place], costs), default=0)
     return packs[longest : longest + 1] + packs[:longest] + packs[longest + 1 :]
+
+
+def random_order(n: int, seed: int) -> list[int]:
+    """The places of n pairs in the order in which they fill packs; the same for the same seed.
+
+    >>> random_order(4, seed=0)
+    [2, 0, 1, 3]
+    """
+    order = list(range(n))
+    random.Random(seed).shuffle(order)  # noqa: S311 - an order, not a secret
+    return order
 
 
 def split(pack: Sequence[int], costs: Sequence[int], budget: int) -> list[list[int]]:

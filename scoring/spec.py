@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import re
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
@@ -26,6 +27,8 @@ BASELINES: tuple[Family, ...] = ("random", "longer", "shorter")
 """Families without a model: a floor for every leaderboard."""
 ASKED: tuple[Family, ...] = ("judge", "rater", "served")
 """Families that a server may run."""
+DEVICE_NAMES = re.compile(r"auto|spread|cpu|mps|cuda(:\d{1,3})?")
+"""How a device is called; see `RunSettings`."""
 
 
 class Message(NamedTuple):

@@ -77,9 +77,13 @@ def summarise(scored: Iterable[ScoredPair]) -> Summary:
     subsets: dict[str, Tally] = {}
     section_tallies: dict[str, Tally] = {}
     for pair in scored:
-        total.add(pair.outcome)
-        subsets.setdefault(pair.subset, Tally()).add(pair.outcome)
-        section_tallies.setdefault(section_of(pair.subset) or "", Tally()).add(pair.outcome)
+        outcome = pair.outcome
+        total.add(outcome)
+        if pair.subset not in subsets:
+            subsets[pair.subset] = Tally()
+            section_tallies.setdefault(section_of(pair.subset) or "", Tally())
+        subsets[pair.subset].add(outcome)
+        section_tallies[section_of(pair.subset) or ""].add(outcome)
         truncated += pair.chosen_truncated or pair.rejected_truncated
     subsets = {subset: subsets[subset] for subset in in_order(subsets)}
     accuracies = {

@@ -1,4 +1,7 @@
 import copy
+import json
+import subprocess
+import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -8,10 +11,14 @@ import pytest
 import torch
 
 from scoring import families
-from scoring.errors import KnownError
+from scoring.errors import KnownError, Stopped
 from scoring.families import WarmScorer, open_scorer
+from scoring.limits import Step
+from scoring.load_steps import loading_told
+from scoring.memory import resident_bytes
 from scoring.scorer import Scorer
 from scoring.spec import BASELINES, FAMILIES, Family, ModelSpec, RunSettings
+from tests.conftest import DEMO_MODEL, ROOT
 from tests.scoring.test_classifier import CPU, PAIRS, llama, save
 
 
@@ -96,7 +103,7 @@ def test_the_warm_model_is_let_go_before_the_next_is_loaded(
     held: list[object] = []
 
     def opening(spec: ModelSpec, settings: RunSettings) -> Scorer:
-        held.append(warm._scorer)
+        held.append(warm._kept)
         return open_scorer(spec, settings)
 
     monkeypatch.setattr(families, "open_scorer", opening)
@@ -139,3 +146,90 @@ def test_two_who_ask_at_once_get_one_model(
 def test_beta_is_refused_where_it_means_nothing() -> None:
     with pytest.raises(KnownError, match="Beta is of family dpo"):
         open_scorer(ModelSpec("baseline/longer", "", "", "longer"), RunSettings(beta=0.1))
+
+
+def test_a_loading_is_told_and_ends_at_the_next_weight(small: ModelSpec) -> None:
+    warm, stop = WarmScorer(), threading.Event()
+    steps: list[Step] = []
+
+    def tell(step: Step) -> None:
+        steps.append(step)
+        if step.done == 3:
+            stop.set()
+
+    with pytest.raises(Stopped):
+        warm.get(small, CPU, tell=tell, stop=stop)
+    assert steps[0] == Step("loading")
+    assert [step.done for step in steps[1:]] == [0, 1, 2, 3]
+    assert len({step.total for step in steps[1:]}) == 1
+    assert not warm.is_warm(small, CPU)
+    with pytest.raises(Stopped):
+        warm.get(small, CPU, stop=stop)
+    stop.clear()
+    steps.clear()
+    warm.get(small, CPU, tell=steps.append, stop=stop)
+    assert steps[-1].done == steps[-1].total
+    assert warm.is_warm(small, CPU)
+
+
+def test_the_bars_of_other_threads_are_left_alone(small: ModelSpec) -> None:
+    from transformers.utils import logging
+
+    with loading_told(lambda _: pytest.fail("it was told"), None):
+        thread = threading.Thread(target=lambda: list(logging.tqdm([1, 2, 3])))
+        thread.start()
+        thread.join()
+    assert logging.set_tqdm_hook(None) is None
+
+
+def test_a_warm_model_serves_runs_of_any_seed(small: ModelSpec) -> None:
+    warm = WarmScorer()
+    first = warm.get(small, CPU)
+    assert warm.is_warm(small, replace(CPU, seed=7))
+    assert warm.get(small, replace(CPU, seed=7)) is first
+    rule = ModelSpec("baseline/random", "", "", "random")
+    warm.get(rule, CPU)
+    assert not warm.is_warm(rule, replace(CPU, seed=7))
+
+
+def test_a_model_that_is_let_go_is_warm_no_longer(small: ModelSpec) -> None:
+    warm = WarmScorer()
+    warm.release()
+    warm.get(small, CPU)
+    assert warm.is_warm(small, CPU)
+    warm.release()
+    assert not warm.is_warm(small, CPU)
+    assert warm.held_bytes == 0
+
+
+LOADS = """
+import json, sys
+import torch
+from dataclasses import replace
+from scoring.families import WarmScorer
+from scoring.memory import resident_bytes
+from scoring.spec import ModelSpec, RunSettings
+
+warm, spec, left, loaded = WarmScorer(), ModelSpec("demo", sys.argv[1], "0"), [], []
+for n in range(10):
+    warm.get(replace(spec, revision=str(n)), RunSettings(device="cpu"))
+    loaded.append(warm.held_bytes)
+    warm.release()
+    left.append(resident_bytes())
+print(json.dumps([left, loaded]))
+"""
+
+
+@pytest.mark.skipif(not resident_bytes(), reason="this system does not tell what a process holds")
+def test_ten_models_in_a_row_leave_nothing_behind() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADS, str(DEMO_MODEL)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    left, loaded = json.loads(done.stdout.splitlines()[-1])
+    assert max(left) < 1.05 * left[0], left
+    assert min(loaded[1:]) > 7_000_000  # 3.8 million weights in float32 are 15 MB

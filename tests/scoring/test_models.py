@@ -1,5 +1,6 @@
 import json
 import shutil
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,8 @@ from scoring.catalogue import CATALOGUE
 from scoring.errors import KnownError
 from scoring.hub import Hub, HubId, Listing, RepoType, parse_hub_id
 from scoring.limits import Tell, tell_nobody
-from scoring.models import ModelPolicy, locate
+from scoring.models import locate
+from scoring.policy import ModelPolicy
 from scoring.spec import BASELINES, Family, ModelSpec
 from tests.conftest import DEMO_MODEL, ROOT
 
@@ -142,7 +144,7 @@ def test_a_folder_without_weights_is_told(folder: Path) -> None:
         ({"id2label": {"0": "no", "1": "yes"}}, "has 2 labels; a reward model has one"),
         ({"id2label": ...}, "has 2 labels"),
         ({"id2label": ..., "num_labels": 5}, "has 5 labels"),
-        ({"architectures": ["LlamaForCausalLM"]}, "which can score in several ways; the command"),
+        ({"architectures": ["LlamaForCausalLM"]}, "which can score in several ways; say which"),
         ({"architectures": ["T5ForConditionalGeneration"]}, "sequence classifiers, causal"),
         ({"auto_map": {"AutoModel": "own.Model"}}, "needs code of its own, which is not run"),
     ],
@@ -277,9 +279,95 @@ def test_a_server_that_cannot_be_asked_is_told(given: dict[str, Any], said: str)
 def test_own_code_is_run_only_where_the_owner_allows_it(folder: Path) -> None:
     edit_config(folder, auto_map={"AutoModel": "own.Model"}, architectures=["OwnRewardModel"])
     assert "needs code of its own, which is not run here" in refusal(str(folder))
-    allowed = ModelPolicy(DEMO_MODEL, own_code=True)
+    another = ModelPolicy(DEMO_MODEL, own_code=frozenset({str(folder.parent)}))
+    assert "which is not run here" in refusal(str(folder), another)
+    allowed = ModelPolicy(DEMO_MODEL, own_code=frozenset({str(folder)}))
     spec = locate(str(folder), allowed, OFFLINE, family="classifier")
     assert (spec.own_code, spec.family) == (True, "classifier")
+
+
+def test_code_from_a_pull_request_is_not_run_though_the_model_is_listed(folder: Path) -> None:
+    edit_config(folder, auto_map={"AutoModel": "own.Model"}, architectures=["OwnRewardModel"])
+    trusting = ModelPolicy(None, own_code=frozenset({"org/name"}))
+    assert locate("org/name", trusting, Repo(folder), family="classifier").own_code
+    for typed in ("org/name@refs/pr/5", "org/name@main", "org/name@0123abc", "org/other"):
+        with pytest.raises(KnownError, match="code of its own, which is not run here"):
+            locate(typed, trusting, Repo(folder), family="classifier")
+    pinned = ModelPolicy(None, own_code=frozenset({"org/name@0123abc"}))
+    assert locate("org/name@0123abc", pinned, Repo(folder), family="classifier").own_code
+
+
+LISTED = ModelPolicy(DEMO_MODEL, models=frozenset({"org/name", "HuggingFaceH4/zephyr-7b-beta"}))
+
+
+@pytest.mark.parametrize("typed", ["org/other", "org/name@v1", "Org/name", "org/name@refs/pr/1"])
+def test_a_model_that_is_not_listed_is_refused_before_the_hub_is_asked(
+    typed: str, folder: Path
+) -> None:
+    hub = Repo(folder)
+    with pytest.raises(KnownError) as caught:
+        locate(typed, LISTED, hub)
+    assert str(caught.value) == (
+        f"{typed!r} is not among the models that can be used here: give "
+        "HuggingFaceH4/zephyr-7b-beta, org/name, or demo."
+    )
+    assert hub.asked == []
+
+
+def test_a_folder_that_is_not_listed_is_refused(folder: Path) -> None:
+    assert "is not among the models" in refusal(str(folder), LISTED)
+    mine = ModelPolicy(None, models=frozenset({str(folder)}))
+    assert locate(str(folder), mine, OFFLINE).folder == str(folder)
+
+
+def test_listed_models_the_demo_and_baselines_are_allowed(folder: Path) -> None:
+    assert locate(" org/name\n", LISTED, Repo(folder)).name == "org/name"
+    assert locate("demo", LISTED, OFFLINE).name == "demo"
+    assert locate("longer", LISTED, OFFLINE).family == "longer"
+
+
+def test_a_listed_policy_comes_with_its_known_reference_and_no_other(folder: Path) -> None:
+    edit_config(folder, architectures=["MistralForCausalLM"])
+    known = locate("HuggingFaceH4/zephyr-7b-beta", LISTED, Repo(folder)).reference
+    assert known is not None and known.name == "HuggingFaceH4/mistral-7b-sft-beta"
+    with pytest.raises(KnownError, match="'org/other' is not among the models"):
+        locate("HuggingFaceH4/zephyr-7b-beta", LISTED, Repo(folder), reference="org/other")
+
+
+def test_a_long_list_is_cut_in_the_message() -> None:
+    many = ModelPolicy(None, models=frozenset(f"org/{number:03}" for number in range(50)))
+    assert refusal("x" * 5000, many) == (
+        "5,000 characters is not among the models that can be used here: give "
+        + ", ".join(f"org/{number:03}" for number in range(10))
+        + " and 40 more."
+    )
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://169.254.169.254/latest",
+        "http://gpu:8000",
+        "http://gpu:8000/v1/..",
+        "http://gpu:8000/v1@evil.example/",
+        "HTTP://gpu:8000/v1",
+        "file:///etc/passwd",
+        "",
+    ],
+)
+def test_only_listed_servers_are_asked(url: str) -> None:
+    policy = ModelPolicy(None, servers=frozenset({"http://gpu:8000/v1"}))
+    assert "is not among the servers that may be asked" in refusal(
+        "org/name", policy, family="served", url=url
+    )
+    for listed in ("http://gpu:8000/v1", "http://gpu:8000/v1/"):
+        spec = locate("org/name", policy, OFFLINE, family="judge", url=listed)
+        assert spec.url == "http://gpu:8000/v1"
+
+
+def test_where_no_server_is_listed_none_is_asked() -> None:
+    none = ModelPolicy(None, servers=frozenset())
+    assert "EXPLORER_SERVERS" in refusal("m", none, family="judge", url="http://localhost:8000/v1")
 
 
 @dataclass
@@ -316,6 +404,7 @@ class Repo(Hub):
         *,
         token: str | Literal[False],
         tell: Tell = tell_nobody,
+        stop: threading.Event | None = None,
     ) -> Path:
         self.fetched.append(sorted(names))
         return self.folder
@@ -332,8 +421,12 @@ def test_of_a_repository_only_what_loading_needs_is_fetched(folder: Path) -> Non
     assert hub.asked == [("org/name", "v1")]
     files = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
     assert hub.fetched == [["config.json"], files]
-    locate("org/name", ModelPolicy(None, own_code=True), hub)
+    trusting = ModelPolicy(None, own_code=frozenset({"org/name"}))
+    locate("org/name", trusting, hub)
     assert hub.fetched[-1] == sorted([*files, "own.py"])
+    for other in ("org/other", "org/name@v1", "org/name@refs/pr/5"):
+        locate(other, trusting, hub)
+        assert hub.fetched[-1] == files
 
 
 def test_a_config_that_is_refused_costs_no_download_of_weights(folder: Path) -> None:
@@ -394,7 +487,7 @@ def test_the_digest_changes_with_any_weight(folder: Path) -> None:
 
 
 def test_leave_to_run_code_changes_nothing_for_a_model_without_code() -> None:
-    lenient = ModelPolicy(DEMO_MODEL, own_code=True)
+    lenient = ModelPolicy(DEMO_MODEL, own_code=frozenset({"demo"}))
     assert locate("demo", lenient, Hub(offline=True)) == locate("demo", OPEN, Hub(offline=True))
 
 

@@ -12,7 +12,8 @@ from transformers import AutoTokenizer, DebertaV2Config, DebertaV2Model, PreTrai
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.hub import Hub
-from scoring.models import ModelPolicy, locate
+from scoring.models import locate
+from scoring.policy import ModelPolicy
 from scoring.scorer import Scorer
 from scoring.spec import Message, ModelSpec, Pair, RunSettings
 

@@ -1,0 +1,203 @@
+"""The device that models run on here, and whether one fits in its memory."""
+
+import os
+import platform
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from scoring.errors import KnownError
+from scoring.finding import Found
+from scoring.memory import system_memory
+from scoring.preview import Preview, previewed
+from scoring.spec import Dtype, Family, RunSettings
+
+Kind = Literal["cuda", "mps", "cpu"]
+_GIGABYTE = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Where models run.
+
+    name: as its maker calls it.
+    free_bytes: what a model may take, with the warm one let go; 0 where nobody can tell.
+    total_bytes: of memory; 0 where nobody can tell.
+    n_gpus: GPUs of this machine; 0 off CUDA.
+    has_bf16: whether it computes in bfloat16 at full speed.
+    n_cores: processor cores that this process may use.
+    all_free_bytes: what is free on all GPUs together; `free_bytes` off CUDA.
+    """
+
+    name: str
+    kind: Kind
+    free_bytes: int
+    total_bytes: int
+    n_gpus: int = 0
+    has_bf16: bool = False
+    n_cores: int = 1
+    all_free_bytes: int = 0
+
+    @property
+    def words(self) -> str:
+        """How it is called within a sentence.
+
+        >>> Device("NVIDIA H200", "cuda", 0, 0).words, Device("AMD EPYC", "cpu", 0, 0).words
+        ('the NVIDIA H200', 'the CPU')
+        """
+        return "the CPU" if self.kind == "cpu" else f"the {self.name}"
+
+
+def present_device(asked: str = "auto", held: int = 0) -> Device:
+    """The device that a run would use now.
+
+    Args:
+        asked: as in `RunSettings.device`; of "cuda:1" the second GPU is told.
+        held: bytes of the processors' memory that are given back before a model is loaded
+            (`families.WarmScorer.held_bytes`). What torch holds on a GPU counts as free anyway.
+    """
+    import torch
+
+    if asked != "cpu" and torch.cuda.is_available():
+        return _cuda(torch, asked)
+    if asked != "cpu" and torch.backends.mps.is_available():
+        total = torch.mps.recommended_max_memory()
+        free = min(total, system_memory()[0] + torch.mps.driver_allocated_memory())
+        return Device(_chip(), "mps", free, total, n_cores=_cores(), all_free_bytes=free)
+    free, total = system_memory()
+    free = min(free + held, total) if free else 0
+    return Device(_chip(), "cpu", free, total, n_cores=_cores(), all_free_bytes=free)
+
+
+def chosen_dtype(
+    dtype: Dtype, *, has_bf16: bool, family: Family | None = None
+) -> Literal["float32", "bfloat16", "float16"]:
+    """In which dtype a model is held and computed.
+
+    >>> chosen_dtype("auto", has_bf16=True), chosen_dtype("auto", has_bf16=False)
+    ('bfloat16', 'float32')
+    >>> chosen_dtype("bfloat16", has_bf16=True, family="pairrm")
+    'float32'
+    """
+    if family == "pairrm":
+        return "float32"
+    if dtype != "auto":
+        return dtype
+    return "bfloat16" if has_bf16 else "float32"
+
+
+def placed(settings: RunSettings, preview: Preview, device: Device) -> RunSettings:
+    """The settings with the model spread over all GPUs where one is too small for it.
+
+    >>> large = Preview("org/70b", "", "classifier", "", parameters=70_000_000_000)
+    >>> gpus = Device("A", "cuda", 80 * 10**9, 80 * 10**9, 2, True, 8, 160 * 10**9)
+    >>> placed(RunSettings(), large, gpus).device
+    'spread'
+    """
+    if settings.device != "auto" or device.n_gpus < 2 or preview.family == "pairrm":
+        return settings
+    needed = _needed(settings, preview, device)
+    too_small = device.free_bytes < needed <= device.all_free_bytes
+    return replace(settings, device="spread") if too_small else settings
+
+
+def check_fits(preview: Preview, device: Device, settings: RunSettings) -> None:
+    """Refuse a model whose weights alone are more than the memory that is free.
+
+    Where nobody can tell how much is free, none is refused.
+
+    Raises:
+        KnownError: naming what it needs, what is free, and a way out.
+
+    >>> large = Preview("org/70b", "", "classifier", "", parameters=70_553_706_496)
+    >>> check_fits(large, Device("x", "cpu", 14_200_000_000, 24_000_000_000), RunSettings())
+    Traceback (most recent call last):
+    scoring.errors.KnownError: org/70b needs about 282 GB in float32 for its weights, and 14.2 GB...
+    """
+    spread = placed(settings, preview, device).device == "spread"
+    free = device.all_free_bytes if spread else device.free_bytes
+    needed = _needed(settings, preview, device)
+    if not free or needed <= free:
+        return
+    dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=preview.family)
+    where = f"on all {device.n_gpus} GPUs together" if spread else f"on {device.words}"
+    name = preview.name
+    if preview.reference is not None:
+        name = f"{name} with its reference {preview.reference.name}"
+    halved = preview.memory_bytes("bfloat16") <= free and preview.family != "pairrm"
+    way_out = (
+        "Ask for the dtype bfloat16, which takes half of that."
+        if dtype == "float32" and halved
+        else "Choose a smaller model, or run this on a machine with more memory."
+    )
+    raise KnownError(
+        f"{name} needs about {_gigabytes(needed)} in {dtype} for its weights, and "
+        f"{_gigabytes(free)} are free {where}. {way_out}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FitsOn:
+    """The check of `models.locate` that a model fits on a device, before it is downloaded."""
+
+    device: Device
+    settings: RunSettings
+
+    def __call__(self, found: Found) -> None:
+        """
+        Raises:
+            KnownError: it does not.
+        """
+        check_fits(previewed(found), self.device, self.settings)
+
+
+def _needed(settings: RunSettings, preview: Preview, device: Device) -> int:
+    dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=preview.family)
+    return preview.memory_bytes(dtype)
+
+
+def _gigabytes(n_bytes: int) -> str:
+    """A size in 10^9 bytes, with two or three digits.
+
+    >>> _gigabytes(141_107_412_992), _gigabytes(14_200_000_000), _gigabytes(15_150_592)
+    ('141 GB', '14.2 GB', '0.015 GB')
+    """
+    size = n_bytes / _GIGABYTE
+    return f"{size:,.0f} GB" if size >= 100 else f"{size:.1f} GB" if size >= 1 else f"{size:.2g} GB"
+
+
+def _cuda(torch: Any, asked: str) -> Device:
+    """torch: the module, which is imported where it is needed."""
+    _, _, number = asked.partition(":")
+    n_gpus: int = torch.cuda.device_count()
+    own = min(int(number), n_gpus - 1) if number else torch.cuda.current_device()
+    free = [
+        torch.cuda.mem_get_info(gpu)[0] + torch.cuda.memory_reserved(gpu) for gpu in range(n_gpus)
+    ]
+    return Device(
+        name=torch.cuda.get_device_name(own),
+        kind="cuda",
+        free_bytes=free[own],
+        total_bytes=torch.cuda.mem_get_info(own)[1],
+        n_gpus=n_gpus,
+        has_bf16=torch.cuda.is_bf16_supported(including_emulation=False),
+        n_cores=_cores(),
+        all_free_bytes=sum(free),
+    )
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def _chip() -> str:
+    """What the processor is called."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine() or "processor"

@@ -1,0 +1,176 @@
+"""One-click edits of a response: what a change of form or manners alone does to its reward.
+
+Each is a pure function of a text and gives None where it does not apply, which is not an effect of
+0: the text is empty, the edit changes nothing in it, or it would not be that edit there. Fenced
+and inline code, mathematics and addresses stay as they are, since to change them is to change what
+is said. A program without a fence around it (`prose.is_bare_code`) is left alone by all edits, as
+words before or capitals in it would break it.
+
+The words that are added are English; a text of mostly other than Latin letters gets none, as it is
+the change of language that would be seen.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal, get_args
+
+from scoring.errors import KnownError, shown
+from scoring.prose import blocks, is_bare_code, is_open_fence, parts
+from scoring.spec import Pair
+from scoring.unmarked import without_markdown
+
+EditName = Literal["cut", "plain", "polite", "refusal", "longer", "upper"]
+EDITS: tuple[EditName, ...] = get_args(EditName)
+"""Of one response; `swapped` is of a pair."""
+
+POLITE = "Certainly! I'd be happy to help you with that."
+REFUSAL = "I'm sorry, but I can't help with that."
+FILLER = (
+    "It is worth noting that there are many different aspects to consider here, and that each of "
+    "them can be important in its own way. With that in mind, it is always a good idea to keep the "
+    "bigger picture in view, and to take all of the above into account as appropriate."
+)
+
+_IS_POLITE = re.compile(
+    r"\W*(?:certainly|sure|of course|absolutely|gladly|no problem|great question|i[’']m happy to"
+    r"|i(?:[’']d| would) be (?:happy|glad)|happy to help|thank you for|thanks for)\b",
+    re.IGNORECASE,
+)
+_IS_REFUSAL = re.compile(
+    r".{0,80}?\b(?:i[’']?m (?:very |so |really )?sorry|i am (?:very |so |really )?sorry"
+    r"|i (?:cannot|can not|can[’']?t|won[’']?t|will not)|i[’']?m (?:unable|not able)"
+    r"|i am (?:unable|not able)|i (?:must|have to) (?:decline|refuse)|as an ai\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?…؟۔।])[\"'”’»)\]*_]*(?=\s)|(?<=[。！？｡])[」』”’）]*|(?=\n)")
+_NO_END = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|cf|vs|mr|mrs|ms|dr|prof|st|jr|sr|no|fig|eq|approx|[a-z])|^\s*\d{1,3})\.$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NEXT = re.compile(r"[ \t]*(\S)")
+"""What goes on in the same line."""
+_LINE_START = re.compile(r"(?:\s*(?:[-*+•>]|#{1,6}|\d{1,3}[.)]))*\s*\Z")
+
+
+def edited(name: object, text: str) -> str | None:
+    """A response with one of `EDITS` made; None where that edit does not apply to it.
+
+    Raises:
+        KnownError: there is no such edit.
+
+    >>> edited("upper", "Use `len`."), edited("upper", "123")
+    ('USE `len`.', None)
+    """
+    make = next((_EDIT[each] for each in EDITS if each == name), None)
+    if make is None:
+        raise KnownError(f"An edit is one of {', '.join(EDITS)}, not {shown(name)}.")
+    if not text.strip() or is_bare_code(text):
+        return None
+    changed = make(text)
+    return None if changed is None or changed == text or not changed.strip() else changed
+
+
+def swapped(pair: Pair) -> Pair | None:
+    """The pair with its responses in each other's place; None where they are equal."""
+    if pair.chosen == pair.rejected:
+        return None
+    return replace(pair, chosen=pair.rejected, rejected=pair.chosen)
+
+
+def without_last_sentence(text: str) -> str | None:
+    r"""Without the last sentence of its prose; code that stands behind it stays.
+
+    A sentence ends with its mark (of Chinese, Arabic or Hindi too) or its line, so that the last
+    item of a list is one, which goes with its bullet. None where it is the only one.
+
+    >>> without_last_sentence("Take 3.5 g, e.g. salt. Stir it. Done!")
+    'Take 3.5 g, e.g. salt. Stir it.'
+    >>> without_last_sentence("Buy:\n- figs\n- milk\n"), without_last_sentence("你好。再见。")
+    ('Buy:\n- figs', '你好。')
+    >>> without_last_sentence("One."), without_last_sentence("Run this.\n```\nx\n```")
+    (None, None)
+    """
+    pieces = blocks(text)
+    for place in reversed(range(len(pieces))):
+        start = _last_sentence(pieces[place].text) if pieces[place].is_prose else None
+        if start is None:
+            continue
+        before = "".join(piece.text for piece in pieces[:place]) + pieces[place].text[:start]
+        after = "".join(piece.text for piece in pieces[place + 1 :])
+        if not before.strip():
+            return None
+        return f"{before.rstrip()}\n\n{after}" if after else before.rstrip()
+    return None
+
+
+def polite(text: str) -> str | None:
+    """Behind a polite opening; None where it has one."""
+    if _IS_POLITE.match(text) or not _is_latin(text):
+        return None
+    return f"{POLITE}\n\n{text}"
+
+
+def refusing(text: str) -> str | None:
+    """Behind a refusal; None where it begins with one."""
+    if _IS_REFUSAL.match(text) or not _is_latin(text):
+        return None
+    return f"{REFUSAL}\n\n{text}"
+
+
+def longer(text: str) -> str | None:
+    """With a paragraph that says nothing behind it; None where it would stand in code."""
+    if is_open_fence(text) or not _is_latin(text):
+        return None
+    return f"{text}\n\n{FILLER}"
+
+
+def upper(text: str) -> str:
+    """In capitals, as far as its script has any."""
+    return "".join(part.text.upper() if part.is_prose else part.text for part in parts(text))
+
+
+def _last_sentence(text: str) -> int | None:
+    """Where the last sentence of some prose begins, its bullet included; None where there is none.
+
+    What has no letter and no digit, such as a row of dashes, is none.
+    """
+    words = next((at for at in range(len(text) - 1, -1, -1) if text[at].isalnum()), None)
+    if words is None:
+        return None
+    starts = [0, *_ends(text[: len(text.rstrip())])]
+    start = starts[bisect_right(starts, words) - 1]
+    line = text.rfind("\n", 0, start) + 1
+    return line if _LINE_START.match(text[line:start]) else start
+
+
+def _ends(text: str) -> list[int]:
+    """Where a sentence ends and another may begin."""
+    found = []
+    for match in _SENTENCE_END.finditer(text):
+        follows = _NEXT.match(text, match.end())
+        # What is shortened has no quote behind its full stop.
+        short = not match[0] and _NO_END.search(text[max(0, match.start() - 12) : match.start()])
+        if follows is None or not (follows[1].islower() or short):
+            found.append(match.end())
+    return found
+
+
+def _is_latin(text: str) -> bool:
+    """Whether at least half of the letters of its prose are Latin, or it has none."""
+    prose = "".join(part.text for part in parts(text) if part.is_prose)
+    letters = [letter for letter in prose if letter.isalpha()]
+    latin = sum(letter.isascii() or "LATIN" in unicodedata.name(letter, "") for letter in letters)
+    return 2 * latin >= len(letters)
+
+
+_EDIT: dict[EditName, Callable[[str], str | None]] = {
+    "cut": without_last_sentence,
+    "plain": without_markdown,
+    "polite": polite,
+    "refusal": refusing,
+    "longer": longer,
+    "upper": upper,
+}

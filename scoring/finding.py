@@ -1,0 +1,247 @@
+"""From what a person typed to a model of which nothing but its config was fetched."""
+
+import threading
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from scoring.catalogue import CATALOGUE
+from scoring.errors import KnownError
+from scoring.hub import Hub, HubId, Listing, NotThere, parse_hub_id
+from scoring.hub_urls import without_address
+from scoring.model_config import Config, read_config
+from scoring.model_files import (
+    WEIGHTS,
+    check_tokenizer,
+    folder_digest,
+    wanted_files,
+    weight_files,
+)
+from scoring.paths import is_folder, typed_path
+from scoring.policy import DEMO, DEMO_NAMES, ModelPolicy
+from scoring.spec import ASKED, BASELINES, Family, ModelSpec, Reading
+from scoring.stopping import leaving
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A model that can be loaded or asked, of which nothing but its config was fetched.
+
+    spec: as it will be loaded; its folder is "" where files are still to be fetched.
+    why: in one sentence, what its family was taken from.
+    config: None for a baseline or a server's model.
+    sizes: the files that loading needs -> bytes.
+    listing: of its repository on the Hub; None for what lies in a folder of this machine.
+    reference: what a DPO policy is compared with.
+    """
+
+    spec: ModelSpec
+    why: str
+    config: Config | None = None
+    sizes: dict[str, int] = field(default_factory=dict)
+    listing: Listing | None = None
+    reference: "Found | None" = None
+
+    @property
+    def missing(self) -> list[str]:
+        """Its files that are still to be fetched."""
+        return self.listing.missing([*self.sizes]) if self.listing else []
+
+
+def find(
+    typed: str,
+    policy: ModelPolicy,
+    hub: Hub,
+    *,
+    token: str | Literal[False] = False,
+    family: Family | None = None,
+    reference: str = "",
+    reading: Reading | None = None,
+    url: str = "",
+    stop: threading.Event | None = None,
+) -> Found:
+    """Find the model a person typed, and check all of it but its weights.
+
+    It takes what `models.locate` takes, which goes on to fetch what is found.
+
+    Raises:
+        Stopped: `stop` is set.
+        KnownError: nothing was typed, it is not allowed, not found, or not a reward model.
+    """
+    typed = typed.strip()
+    baseline = next((name for name in BASELINES if name in (typed, family)), None)
+    if baseline is not None:
+        more = bool(reference or url) or reading is not None
+        return _baseline(baseline, typed, family, more=more)
+    if not typed:
+        raise KnownError("No model was given. Type a Hub id (org/name), a folder, or demo.")
+    typed, reference = without_address(typed), without_address(reference.strip())
+    for given in (typed, reference):
+        if given:
+            policy.check_model(given)
+    if url or family == "served":
+        policy.check_server(url)
+        return _asked(typed, family, url, reading)
+    family, reference, why = _as_known(typed, family, reference)
+    found = _found(typed, policy, hub, token=token, family=family, reading=reading, stop=stop)
+    if reference and found.spec.family != "dpo":
+        raise KnownError(
+            f"A reference model is of family dpo; {found.spec.family} has no use for one."
+        )
+    if reading is not None and found.spec.family != "classifier":
+        raise KnownError(f"Labels are read of classifiers; family {found.spec.family} has none.")
+    beside = None
+    if reference:
+        beside = _found(reference, policy, hub, token=token, family="dpo", reading=None, stop=stop)
+    return replace(found, why=found.why or why, reference=beside)
+
+
+def _baseline(baseline: Family, typed: str, family: Family | None, *, more: bool) -> Found:
+    """A scorer without a model. more: something was given that only models have."""
+    if typed != baseline or more:
+        raise KnownError(
+            f"The baseline {baseline} has no model: give {baseline} for the model, and no "
+            "reference, server or label."
+        )
+    if family not in (None, baseline):
+        raise KnownError(f"{baseline} is a baseline, and no model of family {family}.")
+    spec = ModelSpec(f"baseline/{baseline}", "", "", baseline)
+    return Found(spec, "A baseline has no model: it is a rule.")
+
+
+def _as_known(typed: str, family: Family | None, reference: str) -> tuple[Family | None, str, str]:
+    """Family, reference and why, filled in from the catalogue where they were not given."""
+    hub_id = parse_hub_id(typed)
+    known = CATALOGUE.get(hub_id.repo) if hub_id else None
+    why = "The family was chosen." if family else ""
+    if family is None:
+        why = (
+            "A reference model was given, which only DPO policies have."
+            if reference
+            else f"It is listed here as one of family {known.family}."
+            if known
+            else ""
+        )
+        family = "dpo" if reference else known.family if known else None
+    if family == "dpo":
+        reference = reference or (known.reference if known else "")
+        if not reference:
+            raise KnownError(
+                f"{typed[:200]} is a DPO policy, which is compared with the model it was trained "
+                "from: give that (--ref-model), or family logprob-sum or logprob-mean to score "
+                "without one."
+            )
+    return family, reference, why
+
+
+def _asked(typed: str, family: Family | None, url: str, reading: Reading | None) -> Found:
+    """A model that a server runs."""
+    if family not in ASKED:
+        raise KnownError(
+            "A server (--url) can run the families judge, rater and served; say which."
+        )
+    if not url.startswith(("http://", "https://")):
+        raise KnownError(
+            f"Family {family} of {typed!r} needs the address of its server, such as "
+            f"http://host:8000/v1 (--url); {url!r} is not one."
+        )
+    spec = ModelSpec(typed, "", "", family, reading, url=url.rstrip("/"))
+    return Found(spec, "The family was chosen; a server runs the model.")
+
+
+def _found(
+    typed: str,
+    policy: ModelPolicy,
+    hub: Hub,
+    *,
+    token: str | Literal[False],
+    family: Family | None,
+    reading: Reading | None,
+    stop: threading.Event | None,
+) -> Found:
+    trusted = typed in policy.own_code
+    if typed in DEMO_NAMES and policy.demo is not None:
+        return _in_folder(DEMO, policy.demo, family, reading, trusted=trusted)
+    hub_id = parse_hub_id(typed)
+    looks_local = typed.startswith(("/", ".", "~", "\\")) or hub_id is None
+    if policy.local_folders and (looks_local or is_folder(typed_path(typed))):
+        return _in_folder(typed, typed_path(typed), family, reading, trusted=trusted)
+    if looks_local or hub_id is None or hub_id.split:
+        allowed = "a Hub id such as org/name, or demo"
+        if policy.local_folders:
+            allowed = f"a folder, {allowed}"
+        raise KnownError(f"{typed[:200]!r} is not a model that can be used here: give {allowed}.")
+    listing = _listing(hub_id, hub, token, stop)
+    if "config.json" not in listing.sizes:
+        raise _no_config(hub_id.repo, is_diffusion="model_index.json" in listing.sizes)
+    names = wanted_files(listing.sizes, own_code=trusted)
+    sizes = {name: listing.sizes[name] for name in names}
+    n_bytes = sum(sizes.values())
+    if policy.max_gigabytes is not None and n_bytes > policy.max_gigabytes * 1e9:
+        raise KnownError(
+            f"{hub_id.repo} is {n_bytes / 1e9:.1f} GB large; "
+            f"at most {policy.max_gigabytes:g} GB are allowed here."
+        )
+    fetching = partial(hub.fetch, listing, ["config.json"], token=token)
+    path = leaving(stop, fetching) / "config.json"
+    config = read_config(path, hub_id.repo, family, reading, trusted=trusted)
+    if not weight_files(names):
+        raise KnownError(f"{hub_id.repo} has no weights: no {' or '.join(WEIGHTS)}.")
+    check_tokenizer(names, hub_id.repo)
+    family, own_code = config.family, config.own_code
+    spec = ModelSpec(hub_id.repo, "", listing.commit, family, reading, own_code=own_code)
+    return Found(spec, config.why, config, sizes, listing)
+
+
+def _listing(
+    hub_id: HubId, hub: Hub, token: str | Literal[False], stop: threading.Event | None
+) -> Listing:
+    try:
+        return leaving(stop, partial(hub.look, hub_id, "model", token=token))
+    except NotThere:
+        dataset = partial(hub.look, HubId(hub_id.repo), "dataset", token=token)
+        try:
+            leaving(stop, dataset)
+        except NotThere:
+            pass
+        else:
+            raise KnownError(
+                f"{hub_id.repo} is a dataset, and no model. Its pairs are chosen elsewhere; give "
+                "the model that is to score them."
+            ) from None
+        raise
+
+
+def _no_config(name: str, *, is_diffusion: bool) -> KnownError:
+    if is_diffusion:
+        return KnownError(
+            f"{name} is a diffusion pipeline, which makes pictures: it has a model_index.json and "
+            "no config.json. Choose a model that gives rewards for text."
+        )
+    return KnownError(f"{name} is not a transformers model: it has no config.json.")
+
+
+def _in_folder(
+    name: str,
+    folder: Path,
+    family: Family | None,
+    reading: Reading | None,
+    *,
+    trusted: bool,
+) -> Found:
+    if not is_folder(folder):
+        raise KnownError(f"There is no model {name[:200]!r}: it is neither a folder nor a Hub id.")
+    path = folder / "config.json"
+    if not path.exists() and (folder / "model_index.json").exists():
+        raise _no_config(name, is_diffusion=True)
+    config = read_config(path, name, family, reading, trusted=trusted)
+    files = {each.name: each.stat().st_size for each in folder.iterdir() if each.is_file()}
+    if not weight_files(files):
+        raise KnownError(f"The folder {name} has no weights: no {' or '.join(WEIGHTS)}.")
+    check_tokenizer(files, name)
+    sizes = {each: files[each] for each in wanted_files(files, own_code=trusted)}
+    family, own_code = config.family, config.own_code
+    revision = folder_digest(folder)
+    spec = ModelSpec(name, str(folder), revision, family, reading, own_code=own_code)
+    return Found(spec, config.why, config, sizes)

@@ -1,0 +1,160 @@
+"""What is known of a model before any of its weights are fetched."""
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from scoring.finding import Found, find
+from scoring.hub import Hub
+from scoring.model_files import weight_files
+from scoring.policy import ModelPolicy
+from scoring.spec import Family, Reading
+from scoring.weights import BYTES, counted_weights, main_dtype
+
+_GUESSED_BYTES = 2
+"""Of a weight, where neither files nor config say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A model as its files' names, its config and the Hub's count of its weights describe it.
+
+    name, revision: as runs will name it.
+    why: in one sentence, what the family was taken from.
+    architecture: of its config; "" for what has none, a baseline or a server's model.
+    weight_bytes: of its files of weights, on disk.
+    parameters: 0 where it has none.
+    is_counted: whether `parameters` were counted in the files; else they are guessed from the
+        files' size.
+    dtype: in which most weights are stored, such as "bfloat16"; "" where nothing says.
+    is_quantized: whether its weights stay packed in memory, whatever dtype is asked for.
+    positions, vocabulary, width, layers: of its config; None where it does not say.
+    own_code: whether it brings Python of its own.
+    fetch_bytes: to be downloaded before it can be loaded, weights and all; 0 where it is here.
+    reference: of a DPO policy.
+    """
+
+    name: str
+    revision: str
+    family: Family
+    why: str
+    architecture: str = ""
+    weight_bytes: int = 0
+    parameters: int = 0
+    is_counted: bool = True
+    dtype: str = ""
+    is_quantized: bool = False
+    positions: int | None = None
+    vocabulary: int | None = None
+    width: int | None = None
+    layers: int | None = None
+    own_code: bool = False
+    fetch_bytes: int = 0
+    reference: "Preview | None" = None
+
+    @property
+    def is_here(self) -> bool:
+        """Whether all of it is on this machine, or nothing needs to be."""
+        return self.all_fetch_bytes == 0
+
+    @property
+    def all_fetch_bytes(self) -> int:
+        """What is to be downloaded, the reference included."""
+        return self.fetch_bytes + (self.reference.all_fetch_bytes if self.reference else 0)
+
+    @property
+    def all_parameters(self) -> int:
+        """Weights that are computed with, the reference's included."""
+        return self.parameters + (self.reference.all_parameters if self.reference else 0)
+
+    def memory_bytes(self, dtype: str) -> int:
+        """What the weights take in memory in a dtype, the reference's included.
+
+        dtype: "float32", "bfloat16" or "float16".
+
+        >>> Preview("org/name", "", "classifier", "", parameters=8_000_000).memory_bytes("bfloat16")
+        16000000
+        """
+        own = self.weight_bytes if self.is_quantized else self.parameters * BYTES[dtype]
+        return own + (self.reference.memory_bytes(dtype) if self.reference else 0)
+
+
+def preview(
+    typed: str,
+    policy: ModelPolicy,
+    hub: Hub,
+    *,
+    token: str | Literal[False] = False,
+    family: Family | None = None,
+    reference: str = "",
+    reading: Reading | None = None,
+    url: str = "",
+    stop: threading.Event | None = None,
+) -> Preview:
+    """What is known of the model a person typed; it takes and refuses what `models.locate` does.
+
+    Of a model on the Hub its config is fetched, and nothing else.
+
+    Raises:
+        Stopped: `stop` is set.
+        KnownError: nothing was typed, it is not allowed, not found, or not a reward model.
+    """
+    return previewed(
+        find(
+            typed,
+            policy,
+            hub,
+            token=token,
+            family=family,
+            reference=reference,
+            reading=reading,
+            url=url,
+            stop=stop,
+        )
+    )
+
+
+def previewed(found: Found) -> Preview:
+    """What is known of a model that was found."""
+    spec, config = found.spec, found.config
+    beside = previewed(found.reference) if found.reference else None
+    if config is None:
+        return Preview(spec.name, spec.revision, spec.family, found.why)
+    files = weight_files(found.sizes)
+    weight_bytes = sum(found.sizes[name] for name in files)
+    weights = _counted(found, files)
+    dtype = main_dtype(weights) or config.dtype
+    numbers = sum(weights.values())
+    return Preview(
+        name=spec.name,
+        revision=spec.revision,
+        family=spec.family,
+        why=found.why,
+        architecture=config.architecture,
+        weight_bytes=weight_bytes,
+        parameters=numbers or weight_bytes // BYTES.get(dtype, _GUESSED_BYTES),
+        is_counted=numbers > 0,
+        dtype=dtype,
+        is_quantized=_is_quantized(config.values),
+        positions=config.number("max_position_embeddings", "n_positions"),
+        vocabulary=config.number("vocab_size"),
+        width=config.number("hidden_size", "n_embd", "d_model"),
+        layers=config.number("num_hidden_layers", "n_layer", "num_layers"),
+        own_code=spec.own_code,
+        fetch_bytes=sum(found.sizes[name] for name in found.missing),
+        reference=beside,
+    )
+
+
+def _counted(found: Found, files: list[str]) -> dict[str, int]:
+    """Numbers by dtype: as the files say where they are here, else as the Hub says."""
+    if found.listing is None:
+        return counted_weights(Path(found.spec.folder) / name for name in files)
+    if not found.listing.missing(files):
+        return counted_weights(found.listing.folder / name for name in files)
+    return found.listing.weights
+
+
+def _is_quantized(values: dict[str, Any]) -> bool:
+    return isinstance(values.get("quantization_config"), dict)

@@ -1,0 +1,153 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from scoring.devices import Device, FitsOn, check_fits, chosen_dtype, placed, present_device
+from scoring.errors import KnownError
+from scoring.finding import find
+from scoring.hub import Hub
+from scoring.loading import load
+from scoring.models import locate
+from scoring.policy import ModelPolicy
+from scoring.preview import Preview
+from scoring.spec import ModelSpec, RunSettings
+from tests.conftest import DEMO_MODEL
+from tests.hub_server import HubServer, Repo, use_hub
+
+BILLION = 10**9
+
+
+def model(billions: float, **more: Any) -> Preview:
+    given = {"name": f"org/{billions:g}b", "revision": "", "family": "classifier", "why": ""}
+    return Preview(**{**given, "parameters": int(billions * BILLION), **more})
+
+
+def cpu(free: float) -> Device:
+    return Device("x86", "cpu", int(free * BILLION), 64 * BILLION, n_cores=2)
+
+
+def gpus(n: int, free: float) -> Device:
+    each = int(free * BILLION)
+    return Device("NVIDIA X", "cuda", each, 80 * BILLION, n, True, 8, n * each)
+
+
+def test_the_device_is_the_one_that_models_are_loaded_on() -> None:
+    device = present_device()
+    loaded = load(ModelSpec("demo", str(DEMO_MODEL), ""), RunSettings(), _CLASSIFIER)
+    assert loaded.model.device.type == device.kind
+    assert str(loaded.model.dtype) == f"torch.{chosen_dtype('auto', has_bf16=device.has_bf16)}"
+    assert 0 < device.free_bytes <= device.total_bytes
+    assert device.n_gpus == torch.cuda.device_count()
+    assert device.name
+    assert device.n_cores >= 1
+
+
+_CLASSIFIER = "AutoModelForSequenceClassification"
+
+
+def test_the_processors_can_be_asked_for() -> None:
+    device = present_device("cpu")
+    assert (device.kind, device.n_gpus, device.has_bf16) == ("cpu", 0, False)
+    held = present_device("cpu", held=10**8).free_bytes - device.free_bytes
+    assert abs(held - 10**8) < 10**8
+    assert present_device("cpu", held=2**60).free_bytes == device.total_bytes
+
+
+@pytest.mark.parametrize(
+    ("device", "settings", "said"),
+    [
+        (
+            cpu(14.2),
+            RunSettings(),
+            "org/70.6b needs about 282 GB in float32 for its weights, and 14.2 GB are free on the "
+            "CPU. Choose a smaller model, or run this on a machine with more memory.",
+        ),
+        (
+            cpu(150),
+            RunSettings(),
+            "org/70.6b needs about 282 GB in float32 for its weights, and 150 GB are free on the "
+            "CPU. Ask for the dtype bfloat16, which takes half of that.",
+        ),
+        (
+            gpus(1, 79),
+            RunSettings(),
+            "org/70.6b needs about 141 GB in bfloat16 for its weights, and 79.0 GB are free on the "
+            "NVIDIA X. Choose a smaller model, or run this on a machine with more memory.",
+        ),
+        (
+            gpus(2, 60),
+            RunSettings(device="spread"),
+            "org/70.6b needs about 141 GB in bfloat16 for its weights, and 120 GB are free on all "
+            "2 GPUs together. Choose a smaller model, or run this on a machine with more memory.",
+        ),
+    ],
+)
+def test_a_model_that_does_not_fit_is_refused_with_sizes(
+    device: Device, settings: RunSettings, said: str
+) -> None:
+    with pytest.raises(KnownError) as caught:
+        check_fits(model(70.553), device, settings)
+    assert str(caught.value) == said.replace("70.6b", "70.553b")
+
+
+def test_what_fits_is_allowed() -> None:
+    check_fits(model(3.5), cpu(14.2), RunSettings())
+    check_fits(model(7), cpu(14.2), RunSettings(dtype="bfloat16"))
+    check_fits(model(70), gpus(2, 79), RunSettings())
+    check_fits(model(70), cpu(0), RunSettings())  # nobody can tell what is free
+    check_fits(model(70, is_quantized=True, weight_bytes=10**9), cpu(14.2), RunSettings())
+
+
+def test_a_reference_is_counted_with_its_policy() -> None:
+    policy = model(7, family="dpo", reference=model(7))
+    check_fits(policy, gpus(1, 29), RunSettings())
+    with pytest.raises(KnownError, match=r"org/7b with its reference org/7b needs about 28\.0 GB"):
+        check_fits(policy, gpus(1, 27), RunSettings())
+
+
+@pytest.mark.parametrize(
+    ("device", "billions", "family", "expected"),
+    [
+        (gpus(2, 79), 70, "classifier", "spread"),
+        (gpus(2, 79), 8, "classifier", "auto"),
+        (gpus(2, 40), 70, "classifier", "auto"),
+        (gpus(1, 79), 70, "classifier", "auto"),
+        (cpu(14), 70, "classifier", "auto"),
+        (gpus(2, 79), 30, "pairrm", "auto"),
+    ],
+)
+def test_a_model_is_spread_where_one_gpu_is_too_small(
+    device: Device, billions: float, family: Any, expected: str
+) -> None:
+    assert placed(RunSettings(), model(billions, family=family), device).device == expected
+    assert placed(RunSettings(device="cuda:1"), model(billions), device).device == "cuda:1"
+
+
+def test_a_model_that_does_not_fit_is_not_downloaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
+    counted = {"safetensors": {"parameters": {"BF16": 70_553_706_496}, "total": 70_553_706_496}}
+    repos = {
+        "datasets/allenai/reward-bench": Repo({"README.md": b""}),
+        "models/org/huge": Repo(files, info=counted),
+    }
+    check = FitsOn(cpu(14.2), RunSettings())
+    with HubServer(repos) as server:
+        use_hub(server.url, tmp_path / "hub", monkeypatch)
+        with pytest.raises(KnownError, match="org/huge needs about 282 GB in float32"):
+            locate("org/huge", ModelPolicy(None), Hub(), check=check)
+    assert [each.path for each in server.requests if each.path.endswith(".safetensors")] == []
+    check(find("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True)))
+
+
+def test_a_local_model_that_does_not_fit_is_refused_too() -> None:
+    with pytest.raises(KnownError, match=r"demo needs about 0\.015 GB in float32 for its weights"):
+        locate(
+            "demo",
+            ModelPolicy(DEMO_MODEL),
+            Hub(offline=True),
+            check=FitsOn(cpu(0.001), RunSettings()),
+        )

@@ -1,0 +1,193 @@
+"""One-click edits: what they change, what they leave alone, and where they do not apply."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.edits import EDITS, FILLER, POLITE, REFUSAL, edited, swapped
+from scoring.errors import KnownError
+from scoring.pairs import as_pairs, read_pairs
+from scoring.prose import blocks, is_bare_code, parts
+from scoring.spec import Pair
+from scoring.unmarked import without_markdown
+
+CODE = "    total = 0\n    for x in xs:\n        total += x\n    return total\n"
+TEXTS = st.text(alphabet="aB.!? \n`*_#->[]()$\\|~1。你\ud7ff", max_size=60)
+
+
+@pytest.mark.parametrize("name", EDITS)
+@pytest.mark.parametrize("text", ["", " \n\t", CODE, "```\nx = 1\n```\n..."])
+def test_where_there_are_no_words_nothing_applies(name: str, text: str) -> None:
+    if "```" not in text or name in ("cut", "upper"):
+        assert edited(name, text) is None
+
+
+@pytest.mark.parametrize("name", ["", "Upper", None, 3, ["upper"], "x" * 5000])
+def test_an_edit_that_there_is_not_is_refused(name: object) -> None:
+    with pytest.raises(KnownError, match="An edit is one of cut, plain"):
+        edited(name, "Some words.")
+
+
+@given(TEXTS)
+def test_what_a_text_is_cut_into_gives_it_back(text: str) -> None:
+    assert "".join(part.text for part in parts(text)) == text
+    assert "".join(block.text for block in blocks(text)) == text
+
+
+@given(TEXTS)
+def test_an_edit_changes_something_or_does_not_apply(text: str) -> None:
+    for name in EDITS:
+        made = edited(name, text)
+        assert made is None or (made != text and made.strip())
+
+
+# The last sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("One. Two.", "One."),
+        ("One. Two", "One."),
+        ("Is it? Yes! No…  ", "Is it? Yes!"),
+        ('He said "no." She left.', 'He said "no."'),
+        ("Dr. Who met Mr. Bean. They spoke.", "Dr. Who met Mr. Bean."),
+        ("It is 3.5 kg, i.e. heavy. Lift it.", "It is 3.5 kg, i.e. heavy."),
+        ("A\n\nB", "A"),
+        ("Fruit:\n\n1. Figs\n2. Plums\n", "Fruit:\n\n1. Figs"),
+        ("Steps:\n- Stir it. Wait.\n", "Steps:\n- Stir it."),
+        ("# Title\n> quoted", "# Title"),
+        ("好的。没问题！", "好的。"),
+        ("नमस्ते। धन्यवाद।", "नमस्ते।"),
+        ("هل فهمت؟ نعم.", "هل فهمت؟"),
+        ("Text. More.\n\n---\n", "Text."),
+        ("Look. Run it:\n```\nx.y. Z\n```\n", "Look.\n\n```\nx.y. Z\n```\n"),
+    ],
+)
+def test_the_last_sentence_goes(text: str, left: str) -> None:
+    assert edited("cut", text) == left
+
+
+@pytest.mark.parametrize("text", ["One.", "- one", "Dr. Who", "Run it:\n```\na. B.\n```", "---"])
+def test_an_only_sentence_stays(text: str) -> None:
+    assert edited("cut", text) is None
+
+
+# Markdown
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("# One\n\n## Two ##", "One\n\nTwo"),
+        ("Title\n=====\nwords", "Title\nwords"),
+        ("a **bold** and *slanted* and ***both***, ~~gone~~", "a bold and slanted and both, gone"),
+        ("**outer *inner* end**", "outer inner end"),
+        ("**use `a*b` now**", "use a*b now"),
+        ("这是**重点**内容", "这是重点内容"),
+        ("- a\n  * b\n+ [x] c\n2. d", "a\nb\nc\n2. d"),
+        ("> quoted\n> > twice", "quoted\ntwice"),
+        ("[words](https://e.org/a_(b) \"t\") ![alt](x.png)", "words alt"),
+        ("<https://e.org/x>", "https://e.org/x"),
+        ("| a | b |\n|---|:-:|\n| 1 | 2 |\n", "a  b\n1  2\n"),
+        ("Run:\n```sh\n# not a title\n**x**\n```\nDone.", "Run:\n# not a title\n**x**\nDone."),
+        ("a\n\n***\n\nb", "a\n\n\nb"),
+        (r"5 \* 3", "5 * 3"),
+        ("``a ` b``", "a ` b"),
+    ],
+)  # fmt: skip
+def test_markdown_goes_and_its_words_stay(text: str, plain: str) -> None:
+    assert without_markdown(text) == plain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2 * 3 * 4 = 24 and a*b*c, x**2",
+        "snake_case_name and __ and 5 > 3",
+        "$a_1 + b_1$ costs $5 or $6",
+        r"\(x_1 * y_1 * z\) and \[ \frac{a}{b} \]",
+        "1. one\n2. two",
+        "#hashtag and C#",
+        "a - b, well-known",
+        "<b>html</b> & more",
+        "f(x) [1] (see below)",
+        "https://e.org/a_b_c*d*",
+    ],
+)
+def test_what_is_no_markdown_stays(text: str) -> None:
+    assert without_markdown(text) == text
+    assert edited("plain", text) is None
+
+
+# What is added
+
+
+def test_filler_adds_the_same_to_every_text() -> None:
+    for text in ("Short.", "- a\n- b\n", "é" * 50, "```\nx\n```"):
+        made = edited("longer", text)
+        assert made is not None and made.startswith(text)
+        assert len(made) - len(text) == len(FILLER) + 2
+
+
+def test_an_opening_and_a_refusal_stand_before_the_text() -> None:
+    assert edited("polite", "Figs.\n```\nx\n```") == f"{POLITE}\n\nFigs.\n```\nx\n```"
+    assert edited("refusal", "Figs.") == f"{REFUSAL}\n\nFigs."
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("polite", "Sure! Here it is."),
+        ("polite", "**Certainly**, take these."),
+        ("polite", "I’d be happy to."),
+        ("refusal", "I'm sorry, but no."),
+        ("refusal", "Hm. As an AI, I have no view."),
+        ("refusal", "I cannot say."),
+        *((name, "これは日本語の答えです。") for name in ("polite", "refusal", "longer")),
+        ("longer", "Run:\n```\nx = 1"),
+        ("upper", "これは日本語です。"),
+        ("upper", "SHOUTED, 3 TIMES."),
+        ("upper", "`code` https://e.org $x$"),
+    ],
+)
+def test_what_would_be_there_twice_or_in_the_wrong_place_does_not_apply(
+    name: str, text: str
+) -> None:
+    assert edited(name, text) is None
+
+
+def test_made_once_an_opening_is_not_made_again() -> None:
+    for name in ("polite", "refusal", "upper"):
+        made = edited(name, "Take the figs.")
+        assert made is not None and edited(name, made) is None
+
+
+def test_capitals_leave_code_mathematics_and_addresses() -> None:
+    text = "Call `len(x)` on $y$ or \\(z\\), \\alpha; see https://e.org/a.\n```py\nx = 1\n```\nso"
+    made = edited("upper", text)
+    assert made == (
+        "CALL `len(x)` ON $y$ OR \\(z\\), \\alpha; SEE https://e.org/a.\n```py\nx = 1\n```\nSO"
+    )
+
+
+def test_a_swap_puts_each_response_in_the_others_place() -> None:
+    pair = Pair("k", "s", "p", "a", "b")
+    other = swapped(pair)
+    assert other == Pair("k", "s", "p", "b", "a") and swapped(other) == pair
+    assert swapped(Pair("k", "s", "p", "a", "a")) is None
+
+
+def test_every_program_of_the_benchmark_is_left_alone_and_other_texts_are_not(
+    shared_data: Path,
+) -> None:
+    table = read_pairs(shared_data / "reward-bench" / "filtered.parquet").table
+    pairs = as_pairs(table, range(table.num_rows))
+    code = [pair for pair in pairs if pair.subset.startswith("hep-")]
+    others = [pair for pair in pairs if pair.subset[:4] not in ("hep-", "math")]
+    assert len(code) == 984
+    assert all(is_bare_code(text) for pair in code for text in (pair.chosen, pair.rejected))
+    found = sum(is_bare_code(text) for pair in others for text in (pair.chosen, pair.rejected))
+    assert found < 0.02 * 2 * len(others)

@@ -1,0 +1,90 @@
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from huggingface_hub import close_session
+
+from scoring import hub_search
+from scoring.errors import KnownError
+from scoring.hub import Hub
+from scoring.hub_search import HubModel, HubSearch, search_models
+from tests.hub_server import HubServer, Repo, use_hub
+
+
+def model(tag: str, downloads: int, **more: object) -> Repo:
+    return Repo(info={"pipeline_tag": tag, "downloads": downloads, **more})
+
+
+REPOS = {
+    "datasets/allenai/reward-bench": Repo({"README.md": b""}),
+    "models/org/small-rm": model("text-classification", 5),
+    "models/org/large-rm": model("text-classification", 50, gated="manual"),
+    "models/org/marked-rm": model("reward-model", 20),
+    "models/org/other": model("text-classification", 99),
+    "models/org/chat-rm": model("text-generation", 1000),
+}
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    with HubServer(REPOS) as server:
+        use_hub(server.url, tmp_path / "hub", monkeypatch)
+        yield server
+    close_session()
+
+
+def test_reward_models_are_found_by_their_names(server: HubServer) -> None:
+    found = search_models(" rm ", Hub())
+    assert found == HubSearch(
+        (
+            HubModel("org/large-rm", 50, is_gated=True),
+            HubModel("org/marked-rm", 20),
+            HubModel("org/small-rm", 5),
+        )
+    )
+    assert {request.authorization for request in server.requests} == {None}
+    assert [each.id for each in search_models("", Hub(), limit=1).models] == ["org/other"]
+    assert search_models("nothing", Hub()) == HubSearch()
+
+
+def test_the_visitors_token_is_sent_and_no_other(server: HubServer) -> None:
+    search_models("rm", Hub(), token="hf_own")
+    asked = [each for each in server.requests if each.path == "/api/models"]
+    assert {each.authorization for each in asked} == {"Bearer hf_own"}
+
+
+def test_without_a_network_the_reason_is_told() -> None:
+    assert search_models("rm", Hub(offline=True)) == HubSearch(reason="the network is switched off")
+
+
+def test_a_hub_that_answers_nothing_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub = Hub()
+    monkeypatch.setattr(hub, "reachable", lambda: True)
+    monkeypatch.setattr(hub_search, "SEARCH_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        use_hub(f"http://127.0.0.1:{mute.getsockname()[1]}", tmp_path, monkeypatch)
+        found = search_models("rm", hub)
+    assert found.reason == "the Hub could not be searched: it did not answer in time"
+    close_session()
+
+
+def test_an_error_of_the_hub_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = Hub()
+    monkeypatch.setattr(hub, "reachable", lambda: True)
+    monkeypatch.setattr(
+        "huggingface_hub.HfApi.list_models", lambda *_, **__: (_ for _ in ()).throw(OSError("gone"))
+    )
+    assert search_models("rm", hub).reason == "the Hub could not be searched: gone"
+
+
+@pytest.mark.parametrize(
+    ("words", "limit"),
+    [(None, 20), (5, 20), ("x" * 101, 20), ("rm", 0), ("rm", 101), ("rm", True), ("rm", "9")],
+)
+def test_what_cannot_be_searched_for_is_refused(words: Any, limit: Any) -> None:
+    with pytest.raises(KnownError):
+        search_models(words, Hub(offline=True), limit=limit)

@@ -1,0 +1,240 @@
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from huggingface_hub import close_session
+
+from scoring.errors import KnownError
+from scoring.hub import Hub
+from scoring.models import locate
+from scoring.policy import ModelPolicy
+from scoring.preview import Preview, preview
+from scoring.spec import BASELINES
+from tests.conftest import DEMO_MODEL
+from tests.hub_server import HubServer, Repo, use_hub
+from tests.scoring.test_models import edit_config, folder
+
+__all__ = ["folder"]
+FILES = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
+WEIGHTS = 3_787_648
+CONFIG = json.loads(FILES["config.json"])
+OPEN = ModelPolicy(DEMO_MODEL)
+CLOSED = ModelPolicy(DEMO_MODEL, local_folders=False)
+OFFLINE = Hub(offline=True)
+
+COUNTED = {"parameters": {"BF16": 7, "F32": 2}, "total": 9}
+
+
+def without(*names: str, **more: bytes) -> dict[str, bytes]:
+    return {**{name: body for name, body in FILES.items() if name not in names}, **more}
+
+
+def causal(**more: object) -> dict[str, bytes]:
+    config = {**CONFIG, "architectures": ["Qwen3ForCausalLM"], **more}
+    return {**FILES, "config.json": json.dumps(config).encode()}
+
+
+REPOS = {
+    "datasets/allenai/reward-bench": Repo({"README.md": b""}),
+    "models/org/model": Repo(FILES, info={"safetensors": COUNTED}),
+    "models/org/uncounted": Repo(FILES),
+    "models/org/policy": Repo(causal()),
+    "models/org/base": Repo(causal(num_hidden_layers=9)),
+    "models/org/gated": Repo(refusal=(403, "GatedRepo")),
+    "models/org/pictures": Repo({"model_index.json": b"{}", "unet/config.json": b"{}"}),
+    "models/org/mute": Repo(without("tokenizer.json", "tokenizer_config.json")),
+    "models/org/empty": Repo(without("model.safetensors")),
+}
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    with HubServer(REPOS) as server:
+        use_hub(server.url, tmp_path / "hub", monkeypatch)
+        yield server
+        assert {request.authorization for request in server.requests} <= {None}
+    close_session()
+
+
+def fetched(server: HubServer) -> set[str]:
+    """The names of the files that were fetched."""
+    asked = [each for each in server.requests if each.method == "GET" and "/resolve/" in each.path]
+    return {each.path.rpartition("/")[2] for each in asked}
+
+
+def test_the_demo_model_is_known_without_being_loaded() -> None:
+    seen = preview("demo", CLOSED, OFFLINE)
+    assert (seen.name, seen.family, seen.architecture) == (
+        *("demo", "classifier", "Qwen3ForSequenceClassification"),
+    )
+    assert seen.why == "Its architecture, Qwen3ForSequenceClassification, is a sequence classifier."
+    assert (seen.parameters, seen.is_counted, seen.dtype) == (WEIGHTS, True, "bfloat16")
+    assert seen.weight_bytes == len(FILES["model.safetensors"])
+    assert (seen.positions, seen.vocabulary, seen.width, seen.layers) == (4096, 8192, 192, 5)
+    assert (seen.own_code, seen.is_here, seen.is_quantized) == (False, True, False)
+    assert seen.memory_bytes("float32") == 4 * WEIGHTS
+    assert seen.revision == locate("demo", CLOSED, OFFLINE).revision
+
+
+def test_of_a_model_on_the_hub_only_its_config_is_fetched(server: HubServer) -> None:
+    hub = Hub()
+    seen = preview("org/model", CLOSED, hub)
+    assert fetched(server) == {"config.json"}
+    assert (seen.parameters, seen.is_counted, seen.dtype) == (9, True, "bfloat16")
+    assert seen.revision == REPOS["models/org/model"].commit
+    size = sum(len(body) for body in without("README.md", "config.json").values())
+    assert (seen.fetch_bytes, seen.is_here) == (size, False)
+    locate("org/model", CLOSED, hub)
+    later = preview("org/model", CLOSED, hub)
+    assert (later.fetch_bytes, later.is_here, later.parameters) == (0, True, WEIGHTS)
+
+
+def test_weights_that_nobody_counted_are_guessed_from_their_size(server: HubServer) -> None:
+    seen = preview("org/uncounted", CLOSED, Hub())
+    assert (seen.parameters, seen.is_counted) == (len(FILES["model.safetensors"]) // 2, False)
+
+
+def test_a_policy_is_told_with_its_reference(server: HubServer) -> None:
+    seen = preview("org/policy", CLOSED, Hub(), reference="https://huggingface.co/org/base")
+    assert (seen.family, seen.why) == (
+        *("dpo", "A reference model was given, which only DPO policies have."),
+    )
+    assert seen.reference is not None
+    assert (seen.reference.name, seen.reference.layers) == ("org/base", 9)
+    assert seen.all_fetch_bytes == seen.fetch_bytes + seen.reference.fetch_bytes > seen.fetch_bytes
+    assert seen.all_parameters == seen.parameters + seen.reference.parameters
+    assert seen.memory_bytes("bfloat16") == 2 * seen.all_parameters
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_a_baseline_has_nothing_to_fetch(name: str) -> None:
+    seen = preview(name, CLOSED, OFFLINE)
+    assert seen == Preview(f"baseline/{name}", "", seen.family, seen.why)
+    assert (seen.is_here, seen.memory_bytes("float32")) == (True, 0)
+
+
+def test_a_servers_model_is_not_here_and_needs_not_be() -> None:
+    seen = preview("org/any", CLOSED, OFFLINE, family="served", url="http://localhost:1/v1")
+    assert (seen.name, seen.family, seen.is_here) == ("org/any", "served", True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "same"),
+    [
+        ("https://huggingface.co/org/model", "org/model"),
+        ("https://huggingface.co/org/model/", "org/model"),
+        ("http://hf.co/org/model?library=transformers", "org/model"),
+        ("https://huggingface.co/org/model/tree/main", "org/model@main"),
+        ("https://huggingface.co/org/model/blob/main/config.json", "org/model@main"),
+    ],
+)
+def test_the_address_of_a_models_page_is_its_id(typed: str, same: str, server: HubServer) -> None:
+    hub = Hub()
+    assert preview(typed, CLOSED, hub) == preview(same, CLOSED, hub)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("org/my model", "'org/my model' is not a model that can be used here: give a Hub id"),
+        ("my model", "'my model' is not a model that can be used here: give a Hub id"),
+        ("https://example.org/model.zip", "is an address, but not that of a model's page"),
+        ("https://huggingface.co/datasets/org/pairs", "is an address, but not that of a model's"),
+        ("https://huggingface.co.evil.org/org/model", "is an address, but not that of a model's"),
+        ("https://huggingface.co/org/model/tree/../../x", "is not a model that can be used here"),
+        ("../../etc", "'../../etc' is not a model that can be used here"),
+        ("org/..", "'org/..' is not a model that can be used here"),
+        ("allenai/reward-bench", "allenai/reward-bench is a dataset, and no model. Its pairs"),
+        ("org/gated", "The model org/gated is gated: its owner must grant access"),
+        ("org/pictures", "org/pictures is a diffusion pipeline, which makes pictures"),
+        ("org/mute", "org/mute could not be loaded: it has no tokenizer. Put the"),
+        ("org/empty", "org/empty has no weights: no *.safetensors or *.bin"),
+        ("org/unknown", "There is no public model 'org/unknown' on the Hub"),
+        ("org/policy", "org/policy is a Qwen3ForCausalLM, which can score in several ways; say"),
+    ],
+)
+def test_what_cannot_be_scored_with_is_refused_as_loading_refuses_it(
+    typed: str, said: str, server: HubServer
+) -> None:
+    messages = []
+    for ask in (preview, locate):
+        asked: Any = ask
+        with pytest.raises(KnownError) as caught:
+            asked(typed, CLOSED, Hub())
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+    assert messages[0].startswith(said) or said in messages[0]
+    assert fetched(server) <= {"config.json"}
+
+
+def test_a_folder_is_refused_likewise(folder: Path) -> None:
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (folder / name).unlink()
+    with pytest.raises(KnownError, match="it has no tokenizer"):
+        preview(str(folder), OPEN, OFFLINE)
+    (folder / "config.json").unlink()
+    (folder / "model_index.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(KnownError, match="is a diffusion pipeline"):
+        preview(str(folder), OPEN, OFFLINE)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"hidden_size": "x", "max_position_embeddings": [], "vocab_size": -1},
+        {"hidden_size": None, "max_position_embeddings": True, "vocab_size": 1.5},
+        {"hidden_size": {}, "max_position_embeddings": ..., "vocab_size": ..., "text_config": 7},
+    ],
+)
+def test_a_config_that_is_odd_leaves_numbers_out(changes: dict[str, Any], folder: Path) -> None:
+    edit_config(folder, dtype=7, torch_dtype=[], **changes)
+    seen = preview(str(folder), OPEN, OFFLINE)
+    assert (seen.width, seen.positions, seen.vocabulary) == (None, None, None)
+    assert seen.dtype == "bfloat16"
+
+
+def test_sizes_are_found_in_the_config_of_a_part(folder: Path) -> None:
+    part = {"hidden_size": 77, "max_position_embeddings": 88}
+    edit_config(folder, hidden_size=..., max_position_embeddings=..., text_config=part)
+    seen = preview(str(folder), OPEN, OFFLINE)
+    assert (seen.width, seen.positions, seen.layers) == (77, 88, 5)
+
+
+@pytest.mark.parametrize("kept", [0, 7, 100, 5_000])
+def test_weights_that_are_broken_are_guessed_from_their_size(kept: int, folder: Path) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:kept])
+    seen = preview(str(folder), OPEN, OFFLINE)
+    assert (seen.parameters, seen.is_counted) == (kept // 2, False)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"[]",
+        b"{}",
+        b'{"a": 5}',
+        b'{"a": {"dtype": "F32", "shape": "x"}}',
+        b'{"a": {"dtype": "F32", "shape": [-3]}}',
+        b"[" * 100_000,
+    ],
+)
+def test_a_hostile_header_is_not_believed(header: bytes, folder: Path) -> None:
+    body = len(header).to_bytes(8, "little") + header
+    (folder / "model.safetensors").write_bytes(body)
+    seen = preview(str(folder), OPEN, OFFLINE)
+    assert (seen.parameters, seen.is_counted) == (len(body) // 2, False)
+
+
+def test_packed_weights_stay_packed_in_memory(folder: Path) -> None:
+    edit_config(folder, quantization_config={"quant_method": "gptq"})
+    seen = preview(str(folder), OPEN, OFFLINE)
+    assert seen.memory_bytes("float32") == seen.weight_bytes
+
+
+def test_the_weights_of_several_files_are_counted_together(folder: Path) -> None:
+    shutil.copy(folder / "model.safetensors", folder / "model-2.safetensors")
+    assert preview(str(folder), OPEN, OFFLINE).parameters == 2 * WEIGHTS
