@@ -32,7 +32,7 @@ from scoring.errors import KnownError, shown
 
 MOST_PAGES = 10**7
 
-TABS = ("browse", "score", "failures", "compare", "leaderboard", "about")
+TABS = ("browse", "score", "runs", "try", "failures", "compare", "leaderboard", "about")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,20 @@
 """What a person asks to score with, as typed."""
 
+import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, get_args
 
+from explorer.posted import whole_number
 from scoring.errors import KnownError, shown
-from scoring.reading import parse_reading
 from scoring.spec import FAMILIES, Dtype, Family, Reading, RunSettings
 
 LONGEST_NAME = 500
-LONGEST_SEQUENCE = 1_000_000
+MOST_TOKENS = 1_000_000
+MOST_LABELS = 1_000
+MOST_SEED = 2**32 - 1
+_STORED = ("max_length", "dtype", "seed", "beta")
+_DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,4 +33,92 @@ class ModelOrder:
     reference: str = ""
     reading: Reading | None = None
     url: str = ""
-    settings: RunSettings = RunSettings()
+    settings: RunSettings = field(default_factory=RunSettings)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> "ModelOrder":
+        """From what was posted or stored, whatever it is; what is left out is as by default.
+
+        Args:
+            values: "model" and maybe "family", "reference", "reading", "url", and "settings" with
+                maybe "max_length", "dtype", "seed" and "beta".
+
+        Raises:
+            KnownError: a value is none that is allowed.
+
+        >>> ModelOrder.of({"model": " org/name ", "settings": {"dtype": "bfloat16"}}).settings.dtype
+        'bfloat16'
+        >>> ModelOrder.of({"model": "demo", "family": "guess"})
+        Traceback (most recent call last):
+        scoring.errors.KnownError: ...
+        """
+        how = values.get("settings") or {}
+        return cls(
+            _name("A model", values.get("model")),
+            _among("family", values.get("family") or None, (None, *FAMILIES)),
+            _name("A reference model", values.get("reference") or ""),
+            _reading(values.get("reading")),
+            _name("An address", values.get("url") or ""),
+            replace(
+                RunSettings(),
+                max_length=_whole("longest sequence", how.get("max_length"), 1, MOST_TOKENS),
+                dtype=_among("dtype", how.get("dtype") or "auto", _DTYPES),
+                seed=_whole("seed", how.get("seed"), 0, MOST_SEED) or 0,
+                beta=_number("beta", how.get("beta", 1.0)),
+            ),
+        )
+
+    def stored(self) -> dict[str, Any]:
+        """As `of` takes it; JSON can hold it."""
+        how = {name: getattr(self.settings, name) for name in _STORED}
+        return {**asdict(self), "settings": how}
+
+
+def _name(what: str, value: object) -> str:
+    if not isinstance(value, str) or len(value) > LONGEST_NAME:
+        raise KnownError(
+            f"{what} is named by at most {LONGEST_NAME} characters of text, not {shown(value)}."
+        )
+    return value.strip()
+
+
+def _among(what: str, value: Any, allowed: tuple[Any, ...]) -> Any:
+    if value in allowed:
+        return value
+    names = ", ".join(str(each) for each in allowed if each is not None)
+    raise KnownError(f"The {what} is {shown(value)}; {names} are allowed.")
+
+
+def _whole(what: str, value: Any, low: int, high: int) -> int | None:
+    return None if value in (None, "") else whole_number(f"The {what}", value, low, high)
+
+
+def _number(what: str, value: Any) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value):
+        raise KnownError(f"The {what} is {shown(value)}; it must be a number.")
+    return float(value)
+
+
+def _reading(value: Any) -> Reading | None:
+    """An index, or a weight for each label.
+
+    >>> _reading(2), _reading([1, -0.5]), _reading(""), _reading("0.5, 1"), _reading("3")
+    (2, (1.0, -0.5), None, (0.5, 1.0), 3)
+    """
+    if value is None or value in ("", []):
+        return None
+    if isinstance(value, str):
+        try:
+            value = [float(part) for part in value.split(",")]
+        except ValueError as error:
+            raise KnownError(
+                f"A label is its number, or a weight for each with commas, not {shown(value)}."
+            ) from error
+        if len(value) == 1:
+            [value] = value
+    if isinstance(value, list | tuple):
+        if len(value) > MOST_LABELS:
+            raise KnownError(f"There are {len(value):,} weights; at most {MOST_LABELS:,} labels.")
+        return tuple(_number("weight of a label", each) for each in value)
+    return _whole("label", value, 0, MOST_LABELS)

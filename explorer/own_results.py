@@ -90,9 +90,14 @@ def _rewards(rewards: list[float | None]) -> "np.ndarray[tuple[int], np.dtype[np
     return np.where(np.isinf(single), np.float32(np.nan), single)
 
 
-def _name(run: Run, taken: set[str]) -> str:
+def own_name(run: Run) -> str:
+    """What a run is called beside published models, unless two began in the same second."""
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(run.started))
-    name = text("board.own_run", model=printable(run.facts.model), when=when)
+    return text("board.own_run", model=printable(run.facts.model), when=when)
+
+
+def _name(run: Run, taken: set[str]) -> str:
+    name = own_name(run)
     number, unique = 2, name
     while unique in taken:
         unique, number = f"{name} {number}", number + 1

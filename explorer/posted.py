@@ -1,7 +1,7 @@
 """Values that anybody may have posted, checked against those that are known."""
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from scoring.errors import KnownError, shown
 
@@ -15,6 +15,22 @@ def repaired(words: str) -> str:
     ('a\ufffd', True)
     """
     return words.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def whole_number(what: str, value: Any, low: int, high: int) -> int:
+    """A whole number in a range, however it is written.
+
+    Raises:
+        KnownError: it is none, or outside.
+
+    >>> whole_number("page", 3.0, 1, 10)
+    3
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and low <= value <= high and float(value).is_integer():
+        return int(value)
+    given = "empty" if value is None else shown(value)
+    raise KnownError(f"{what} is {given}; it must be a whole number, {low} to {high:,}.")
 
 
 def one_of(what: str, known: Sequence[T], value: object) -> T:

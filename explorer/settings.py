@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+from explorer.variables import OFF, ON, addresses, folder, models, number, switch
 from scoring.errors import KnownError
 from scoring.limits import MEGABYTE, Limits
-from scoring.models import ModelPolicy
+from scoring.policy import ModelPolicy
+from scoring.spec import DEVICE_NAMES
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "assets"
@@ -20,6 +23,11 @@ MAX_ROWS = 1_000_000
 PUBLIC_MAX_ROWS = 300_000
 MAX_DATASET_MB = 2000.0
 PUBLIC_MAX_DATASET_MB = 100.0
+PUBLIC_SECONDS_PER_HOUR = 300.0
+
+SignIn = Literal["no", "offered", "required"]
+_OAUTH = ("OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OAUTH_SCOPES", "OPENID_PROVIDER_URL")
+"""What a Space whose card says `hf_oauth: true` is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +41,13 @@ class Settings:
     max_dataset_megabytes: size of its files, in 10^6 bytes; None means no limit.
     public: whether strangers use this server; local paths are refused then.
     space: the Space's id, such as "org/name"; "" off Spaces.
+    zero_gpu: whether it is a Space that lends its GPU for one call at a time.
+    models: those that may be scored with, as typed; () means any.
+    own_code: those whose own Python may run.
+    servers: addresses of servers that may be asked to score.
+    seconds_per_hour: of scoring that a visitor has in any hour; None means no limit.
+    sign_in: whether visitors can, or must, sign in with Hugging Face to score.
+    device: where models are computed, as of `RunSettings`.
     """
 
     home: Path
@@ -45,6 +60,13 @@ class Settings:
     max_model_gigabytes: float | None = None
     max_rows: int | None = None
     max_dataset_megabytes: float | None = None
+    zero_gpu: bool = False
+    models: tuple[str, ...] = ()
+    own_code: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
+    seconds_per_hour: float | None = None
+    sign_in: SignIn = "no"
+    device: str = "auto"
     server_name: str = "127.0.0.1"
     server_port: int = 7860
 
@@ -56,7 +78,24 @@ class Settings:
     @property
     def model_policy(self) -> ModelPolicy:
         """What may be loaded here."""
-        return ModelPolicy(DEMO_MODEL, not self.public, self.max_model_gigabytes)
+        return ModelPolicy(
+            DEMO_MODEL,
+            not self.public,
+            self.max_model_gigabytes,
+            frozenset(self.models) if self.models else None,
+            frozenset(self.own_code),
+            frozenset(self.servers),
+        )
+
+    @property
+    def has_sign_in(self) -> bool:
+        """Whether the page has a button to sign in; only a Space can offer that."""
+        return bool(self.space) and self.sign_in != "no"
+
+    @property
+    def runs_last(self) -> bool:
+        """Whether runs outlive the server: not in a Space's container, but for a mounted volume."""
+        return not self.space or _mount_of(self.home) != Path("/")
 
     @property
     def limits(self) -> Limits:
@@ -84,11 +123,11 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
     >>> read_settings({"GRADIO_SERVER_PORT": "8000", "SPACE_ID": "me/space"}).server_port
     8000
     """
-    public = bool(environ.get("SPACE_ID")) or _switch(environ, "EXPLORER_PUBLIC")
-    home = environ.get("EXPLORER_HOME") or "~/.cache/rewardbench-explorer"
-    max_pairs = _number(environ, "EXPLORER_MAX_PAIRS", PUBLIC_MAX_PAIRS if public else None)
-    max_rows = _number(environ, "EXPLORER_MAX_ROWS", PUBLIC_MAX_ROWS if public else MAX_ROWS)
-    port = _number(environ, "GRADIO_SERVER_PORT", 7860) or 7860
+    public = bool(environ.get("SPACE_ID")) or switch(environ, "EXPLORER_PUBLIC")
+    zero_gpu = environ.get("SPACES_ZERO_GPU", "").strip().lower() == "true"
+    max_pairs = number(environ, "EXPLORER_MAX_PAIRS", PUBLIC_MAX_PAIRS if public else None)
+    max_rows = number(environ, "EXPLORER_MAX_ROWS", PUBLIC_MAX_ROWS if public else MAX_ROWS)
+    port = number(environ, "GRADIO_SERVER_PORT", 7860) or 7860
     for name, value, most in (
         ("EXPLORER_MAX_PAIRS", max_pairs or 1, 1e12),
         ("EXPLORER_MAX_ROWS", max_rows or 1, 1e12),
@@ -97,18 +136,27 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         if value != int(value) or value > most:
             raise KnownError(f"{name} is {value:g}; it must be a whole number up to {most:g}.")
     return Settings(
-        home=_folder("EXPLORER_HOME", home),
+        home=folder(environ, "EXPLORER_HOME", "~/.cache/rewardbench-explorer"),
         pairs=environ.get("EXPLORER_PAIRS", "").strip() or None,
         results=environ.get("EXPLORER_RESULTS", "").strip() or None,
-        offline=_switch(environ, "EXPLORER_OFFLINE"),
+        offline=switch(environ, "EXPLORER_OFFLINE"),
         public=public,
         space=environ.get("SPACE_ID", ""),
+        zero_gpu=zero_gpu,
+        models=_allowed(environ, public=public, zero_gpu=zero_gpu),
+        own_code=models(environ, "EXPLORER_OWN_CODE", folders=not public),
+        servers=addresses(environ, "EXPLORER_SERVERS"),
+        seconds_per_hour=number(
+            environ, "EXPLORER_SECONDS_PER_HOUR", PUBLIC_SECONDS_PER_HOUR if public else None
+        ),
+        sign_in=_sign_in(environ),
+        device=_device(environ),
         max_pairs=None if max_pairs is None else int(max_pairs),
-        max_model_gigabytes=_number(
+        max_model_gigabytes=number(
             environ, "EXPLORER_MAX_MODEL_GB", PUBLIC_MAX_MODEL_GB if public else None
         ),
         max_rows=None if max_rows is None else int(max_rows),
-        max_dataset_megabytes=_number(
+        max_dataset_megabytes=number(
             environ, "EXPLORER_MAX_DATASET_MB", PUBLIC_MAX_DATASET_MB if public else MAX_DATASET_MB
         ),
         server_name=environ.get("GRADIO_SERVER_NAME") or "127.0.0.1",
@@ -116,31 +164,54 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
     )
 
 
-def _folder(name: str, text: str) -> Path:
-    try:
-        return Path(text).expanduser()
-    except RuntimeError as error:
-        raise KnownError(f"{name} is {text!r}; there is no such user.") from error
+def _allowed(environ: Mapping[str, str], *, public: bool, zero_gpu: bool) -> tuple[str, ...]:
+    """The models that may be scored with."""
+    found = models(environ, "EXPLORER_MODELS", folders=not public)
+    if zero_gpu and not found:
+        raise KnownError(
+            "EXPLORER_MODELS is empty; on ZeroGPU it must name the models to score with, such as "
+            "org/name, since they are placed on the GPU when the Space starts."
+        )
+    return found
 
 
-def _number(environ: Mapping[str, str], name: str, default: float | None) -> float | None:
-    """A positive number, "none" for no limit, or the default where nothing is set."""
-    text = environ.get(name, "").strip()
-    if not text:
-        return default
-    if text.lower() == "none":
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e12:
-        raise KnownError(f"{name} is {text!r}; it must be a number above 0, or none.")
-    return value
+def _sign_in(environ: Mapping[str, str]) -> SignIn:
+    """Whether visitors sign in, on a Space that is set up for it."""
+    text = environ.get("EXPLORER_SIGN_IN", "").strip().lower()
+    if text in OFF:
+        return "no"
+    if text not in ("offered", "required", *ON):
+        raise KnownError(f"EXPLORER_SIGN_IN is {text!r}; it must be 0, offered or required.")
+    on_space = bool(environ.get("SPACE_ID"))
+    # Where Gradio sees no Space, it signs everybody in as the owner of the server's token.
+    seen = environ.get("SYSTEM") == "spaces"
+    missing = [name for name in _OAUTH if not environ.get(name)]
+    if on_space and (missing or not seen):
+        lacking = ", ".join(missing) or "SYSTEM=spaces"
+        raise KnownError(
+            f"EXPLORER_SIGN_IN is {text!r}, and this Space is not set up to sign people in: there "
+            f"is no {lacking}. Write hf_oauth: true into the head of its README.md."
+        )
+    if text != "offered" and not on_space:
+        raise KnownError(
+            f"EXPLORER_SIGN_IN is {text!r}; people can sign in with Hugging Face on a Space alone, "
+            "so nobody could score here. Leave it out."
+        )
+    return "offered" if text == "offered" else "required"
 
 
-def _switch(environ: Mapping[str, str], name: str) -> bool:
-    text = environ.get(name, "").strip().lower()
-    if text not in ("", "0", "1", "false", "true", "no", "yes"):
-        raise KnownError(f"{name} is {text!r}; it must be 0 or 1.")
-    return text in ("1", "true", "yes")
+def _device(environ: Mapping[str, str]) -> str:
+    text = environ.get("EXPLORER_DEVICE", "").strip().lower() or "auto"
+    if not DEVICE_NAMES.fullmatch(text):
+        raise KnownError(
+            f"EXPLORER_DEVICE is {text!r}; auto, cpu, cuda, cuda:N, mps and spread are allowed."
+        )
+    return text
+
+
+def _mount_of(path: Path) -> Path:
+    """Where what holds a path is mounted; the path need not be there yet."""
+    path = path.absolute()
+    while not path.is_mount() and path != path.parent:
+        path = path.parent
+    return path

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from explorer.boardroom import BoardRoom
 from explorer.fields import Fields
+from explorer.gpu_calls import place
 from explorer.library import Library
 from explorer.outcome_cache import OutcomeCache
 from explorer.results_library import ResultsLibrary
@@ -32,6 +33,8 @@ class Stores:
 def open_stores(settings: Settings) -> Stores:
     """The best data that lies on this machine; the network is asked in the background."""
     hub = Hub(settings.offline)
+    if settings.zero_gpu:
+        place(settings, hub)
     pairs, boards = pair_shelf(settings, hub), results_shelf(settings, hub)
     if not settings.offline:
         pairs.fetch()

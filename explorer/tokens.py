@@ -31,8 +31,8 @@ from explorer.tokenizer import (
 from scoring.errors import KnownError
 from scoring.hub import Hub, first_line
 from scoring.limits import Step
-from scoring.models import DEMO, ModelPolicy
 from scoring.pairs import TEXT_COLUMNS
+from scoring.policy import DEMO, ModelPolicy
 
 logger = logging.getLogger(__name__)
 

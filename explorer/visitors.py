@@ -2,9 +2,10 @@
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeGuard
 
 LONGEST_SECRET = 200
+_USER = "user:"
 EVERYBODY = ""
 """The owner of what is done where nobody is told apart, as on one's own machine."""
 
@@ -17,11 +18,18 @@ class Visitor:
         keeps, else `EVERYBODY`.
     session: of the open page; its run ends when it is closed.
     token: the visitor's own token for the Hub; False where there is none. Never the server's.
+    address: where they are, as far as that tells people apart; "" where it does not.
     """
 
     owner: str = EVERYBODY
     session: str = ""
     token: str | Literal[False] = field(default=False, repr=False)
+    address: str = ""
+
+    @property
+    def signed_in(self) -> bool:
+        """Whether the owner is an account of the Hub."""
+        return self.owner.startswith(_USER)
 
 
 def owner_of(user: str | None, secret: object) -> str:
@@ -31,7 +39,12 @@ def owner_of(user: str | None, secret: object) -> str:
     ('user:ana', 'browser:043a718774c572bd8a25adbeb1bfcd5c', '')
     """
     if user:
-        return f"user:{user}"
-    if not isinstance(secret, str) or not 0 < len(secret) <= LONGEST_SECRET:
+        return f"{_USER}{user}"
+    if not is_secret(secret):
         return EVERYBODY
-    return f"browser:{hashlib.sha256(secret.encode('utf-8', 'replace')).hexdigest()[:32]}"
+    return f"browser:{hashlib.sha256(secret.encode()).hexdigest()[:32]}"
+
+
+def is_secret(secret: object) -> TypeGuard[str]:
+    """Whether a browser may keep it: short plain text, as the server makes it."""
+    return isinstance(secret, str) and 0 < len(secret) <= LONGEST_SECRET and secret.isascii()

@@ -10,9 +10,11 @@ from explorer.boardroom import KEPT, BoardRoom
 from explorer.boards import Board
 from explorer.boardview import MISSING, RULE_OPTIONS, TIES, BoardView
 from explorer.rules import V2_PAIRS
+from explorer.run_cards import RunCard, write_card
 from explorer.settings import Settings
 from explorer.stores import open_stores
 from explorer.uncertainty import Measuring
+from explorer.visitors import Visitor
 from scoring.limits import Step
 from tests.explorer.board_data import coin_flips, write_results
 from tests.explorer.test_own_results import run_of
@@ -281,12 +283,15 @@ def test_own_runs_are_shown_before_anything_was_read(folder: Path) -> None:
     assert len(own_rows(board)) == 1 and len(board.rows) == 4
 
 
-@pytest.mark.parametrize("own", [(), None, "id", 5, ["another"], {"a": 1}, [["nested"]]])
+@pytest.mark.parametrize(
+    "own", [(), None, "browser:me", 5, Visitor(), Visitor("browser:she"), {"owner": "browser:me"}]
+)
 def test_on_a_public_server_a_run_is_its_owners_alone(folder: Path, own: object) -> None:
     room = room_of(folder, public=True)
     run = run_of(folder.parent / "home" / "runs", REWARDS)
+    write_card(run, RunCard("browser:me"))
     assert own_rows(room.board(None, VIEW, own)) == []
-    assert len(own_rows(room.board(None, VIEW, [run.id]))) == 1
+    assert len(own_rows(room.board(None, VIEW, Visitor("browser:me")))) == 1
 
 
 # The real models.

@@ -19,6 +19,7 @@ from explorer.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub import Hub
 from scoring.limits import Limits
+from tests.explorer.beginning import begun
 from tests.explorer.tables import row, small_table
 
 SUBSETS = ["hep-go", "hep-go", "donotanswer"]
@@ -129,7 +130,7 @@ def test_a_run_is_in_the_field_of_its_pairs_as_it_streams_in(stores: Stores) -> 
     demo = stores.pairs.get(None)
     rows = np.arange(0, 188, 4)
     seen: list[int] = []
-    for progress in stores.runs.start("me", "longer", demo, rows):
+    for progress in begun(stores.runs, "me", "longer", demo, rows):
         if progress.stage == "running" and progress.run is not None and progress.scored:
             name = stores.fields.name_of(progress.run.id, None, None, [])
             field = stores.fields.of(name, None, None, [])
@@ -149,7 +150,7 @@ def test_a_run_is_never_taken_for_one_of_other_pairs(stores: Stores) -> None:
     """The keys are those of the demo pairs, the texts are not."""
     demo = stores.pairs.get(None)
     rows = [row(id=demo.cells(at)["id"], subset=demo.subset_of(at)) for at in range(3)]
-    *_, last = stores.runs.start("me", "longer", small_table(*rows), np.arange(3))
+    *_, last = begun(stores.runs, "me", "longer", small_table(*rows), np.arange(3))
     assert last.run is not None
     name = stores.fields.name_of(last.run.id, None, None, [])
     assert not stores.fields.of(name, None, None, []).has_texts

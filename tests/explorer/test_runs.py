@@ -1,3 +1,4 @@
+import json
 import logging
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,13 +11,21 @@ import pytest
 
 import scoring.loading
 import scoring.run
-from explorer.runs import Progress, Runs, failures
+from explorer.line import MOST_OF_ONE
+from explorer.orders import ModelOrder
+from explorer.progress import Progress
+from explorer.run_cards import RunCard, card_of, write_card
+from explorer.runs import Rewarded, Runs
+from explorer.selections import Selection
 from explorer.settings import DEMO_MODEL, Settings
 from explorer.table import PairTable, Rows
+from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub import Hub
+from scoring.pairs import as_pairs
 from scoring.record import Run, Status, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from tests.explorer.beginning import begun
 
 SECONDS = 60
 """Longer than anything here takes; a wait that reaches it is a failure."""
@@ -63,8 +72,7 @@ def sizes_of(run: Run) -> list[int]:
 
 
 def first_pack(stream: Iterator[Progress]) -> Progress:
-    assert next(stream).stage == "loading"
-    return next(stream)
+    return next(progress for progress in stream if progress.stage == "running")
 
 
 # A run from beginning to end.
@@ -72,17 +80,19 @@ def first_pack(stream: Iterator[Progress]) -> Progress:
 
 @pytest.fixture(scope="module")
 def stream(runs: Runs, demo: PairTable, rows: Rows) -> list[Progress]:
-    return list(runs.start("me", "demo", demo, rows))
+    return list(begun(runs, "me", "demo", demo, rows))
 
 
 def test_a_run_loads_runs_and_finishes(stream: list[Progress]) -> None:
     sizes = sizes_of(run_of(stream[-1]))
     assert len(sizes) > 2
-    assert [p.stage for p in stream] == ["loading", *["running"] * len(sizes), "finished"]
-    assert [len(p.scored) for p in stream] == [0, *accumulate(sizes), 40]
+    loading = [p for p in stream if p.stage == "loading"]
+    rest = stream[len(loading) :]
+    assert loading and [p.stage for p in rest] == [*["running"] * len(sizes), "finished"]
+    assert [len(p.scored) for p in rest] == [*accumulate(sizes), 40]
     assert {p.total for p in stream} == {40}
-    assert stream[0].run is None
-    assert len({run_of(p).id for p in stream[1:]}) == 1
+    assert {p.run for p in loading} == {None}
+    assert len({run_of(p).id for p in rest}) == 1
     assert {p.message for p in stream} == {""}
 
 
@@ -120,7 +130,7 @@ def test_the_run_says_what_it_was_made_with(stream: list[Progress], demo: PairTa
 
 
 def test_the_run_says_how_its_pairs_were_chosen(runs: Runs, demo: PairTable, rows: Rows) -> None:
-    last = list(runs.start("me", "demo", demo, rows[:2], "2 of the shortest"))[-1]
+    last = list(begun(runs, "me", "demo", demo, rows[:2], "2 of the shortest"))[-1]
     assert run_of(last).facts.selection == "2 of the shortest"
 
 
@@ -136,14 +146,14 @@ def test_the_run_can_be_gone_on_with(stream: list[Progress], demo: PairTable, ro
 
 
 def test_the_same_selection_scores_the_same(runs: Runs, demo: PairTable, rows: Rows) -> None:
-    former, later = (list(runs.start("me", "demo", demo, rows[:5]))[-1] for _ in range(2))
+    former, later = (list(begun(runs, "me", "demo", demo, rows[:5]))[-1] for _ in range(2))
     assert former.scored == later.scored
     assert run_of(former).id != run_of(later).id
 
 
 def test_each_pack_is_on_disk_before_it_is_shown(runs: Runs, demo: PairTable, rows: Rows) -> None:
     seen = 0
-    for progress in runs.start("me", "demo", demo, rows[:20]):
+    for progress in begun(runs, "me", "demo", demo, rows[:20]):
         if progress.stage == "running":
             run = Run.open(run_of(progress).folder)
             assert (run.status, tuple(run.rows())) == ("running", progress.scored)
@@ -152,7 +162,7 @@ def test_each_pack_is_on_disk_before_it_is_shown(runs: Runs, demo: PairTable, ro
 
 
 def test_a_model_may_be_a_folder_of_this_machine(runs: Runs, demo: PairTable, rows: Rows) -> None:
-    last = list(runs.start("me", str(DEMO_MODEL), demo, rows[:2]))[-1]
+    last = list(begun(runs, "me", str(DEMO_MODEL), demo, rows[:2]))[-1]
     assert (last.stage, run_of(last).facts.model) == ("finished", str(DEMO_MODEL))
 
 
@@ -162,12 +172,12 @@ def test_a_model_may_be_a_folder_of_this_machine(runs: Runs, demo: PairTable, ro
 def test_a_stopped_run_ends_after_its_pack_and_is_kept(
     runs: Runs, demo: PairTable, rows: Rows
 ) -> None:
-    stream = runs.start("me", "demo", demo, rows[:20])
+    stream = begun(runs, "me", "demo", demo, rows[:20])
     shown = first_pack(stream)
-    runs.stop("me")
+    runs.stop(Visitor(session="me"))
     last = list(stream)[-1]
     assert (last.stage, last.scored) == ("stopped", shown.scored)
-    run = runs.open(run_of(last).id, [])
+    run = runs.open(run_of(last).id, None)
     assert (run.status, tuple(run.rows())) == ("stopped", shown.scored)
     assert len(shown.scored) == sizes_of(run)[0] < 20
     assert run.n_scored == len(shown.scored)
@@ -178,7 +188,7 @@ def test_a_run_is_stopped_from_another_thread(runs: Runs, demo: PairTable, rows:
     first, stopped = threading.Event(), threading.Event()
 
     def follow() -> None:
-        for progress in runs.start("me", "demo", demo, rows[:20]):
+        for progress in begun(runs, "me", "demo", demo, rows[:20]):
             seen.append(progress)
             if progress.stage == "running":
                 first.set()
@@ -187,10 +197,10 @@ def test_a_run_is_stopped_from_another_thread(runs: Runs, demo: PairTable, rows:
     thread = threading.Thread(target=follow)
     thread.start()
     assert first.wait(SECONDS)
-    runs.stop("me")
+    runs.stop(Visitor(session="me"))
     stopped.set()
     thread.join(SECONDS)
-    assert [progress.stage for progress in seen] == ["loading", "running", "stopped"]
+    assert [each.stage for each in seen if each.run] == ["running", "stopped"]
     run = run_of(seen[-1])
     assert len(run.rows()) == sizes_of(run)[0] < 20
 
@@ -198,64 +208,203 @@ def test_a_run_is_stopped_from_another_thread(runs: Runs, demo: PairTable, rows:
 def test_a_run_stopped_while_it_loads_scores_nothing(
     runs: Runs, demo: PairTable, rows: Rows
 ) -> None:
-    stream = runs.start("me", "demo", demo, rows[:20])
+    before = len(runs.visible(None))
+    stream = begun(runs, "me", "demo", demo, rows[:20])
     assert next(stream).stage == "loading"
-    runs.stop("me")
+    runs.stop(Visitor(session="me"))
     last = list(stream)[-1]
-    assert (last.stage, last.scored, run_of(last).rows()) == ("stopped", (), [])
+    assert (last.stage, last.scored, last.run) == ("refused", (), None)
+    assert "stopped before the first pair" in last.message
+    assert len(runs.visible(None)) == before
 
 
-@pytest.mark.parametrize("other", ["you", "", None])
-def test_nobody_else_stops_a_run(
-    runs: Runs, demo: PairTable, rows: Rows, other: str | None
-) -> None:
-    stream = runs.start("me", "demo", demo, rows[:20])
+@pytest.mark.parametrize("other", ["you", ""])
+def test_nobody_else_stops_a_run(runs: Runs, demo: PairTable, rows: Rows, other: str) -> None:
+    stream = begun(runs, "me", "demo", demo, rows[:20])
     first_pack(stream)
-    runs.stop(other)
+    runs.stop(Visitor(session=other))
     assert list(stream)[-1].stage == "finished"
 
 
 def test_a_stop_does_not_reach_the_next_run(runs: Runs, demo: PairTable, rows: Rows) -> None:
-    stream = runs.start("me", "demo", demo, rows[:20])
+    stream = begun(runs, "me", "demo", demo, rows[:20])
     first_pack(stream)
-    runs.stop("me")
+    runs.stop(Visitor(session="me"))
     assert list(stream)[-1].stage == "stopped"
-    runs.stop("me")
-    assert list(runs.start("me", "demo", demo, rows[:3]))[-1].stage == "finished"
+    runs.stop(Visitor(session="me"))
+    assert list(begun(runs, "me", "demo", demo, rows[:3]))[-1].stage == "finished"
 
 
 def test_a_closed_stream_is_a_stopped_run_and_frees_the_device(
     runs: Runs, demo: PairTable, rows: Rows
 ) -> None:
-    stream = runs.start("me", "demo", demo, rows[:20])
+    stream = begun(runs, "me", "demo", demo, rows[:20])
     shown = first_pack(stream)
     stream.close()  # type: ignore[attr-defined]
     run = Run.open(run_of(shown).folder)
     assert (run.status, tuple(run.rows())) == ("stopped", shown.scored)
-    assert list(runs.start("you", "demo", demo, rows[:3]))[-1].stage == "finished"
+    assert list(begun(runs, "you", "demo", demo, rows[:3]))[-1].stage == "finished"
 
 
 def test_a_stream_closed_while_it_loads_leaves_no_run_and_frees_the_device(
     runs: Runs, demo: PairTable, rows: Rows
 ) -> None:
-    before = len(runs.visible([]))
-    stream = runs.start("me", "demo", demo, rows[:20])
+    before = len(runs.visible(None))
+    stream = begun(runs, "me", "demo", demo, rows[:20])
     assert next(stream).stage == "loading"
     stream.close()  # type: ignore[attr-defined]
-    assert len(runs.visible([])) == before
-    assert list(runs.start("you", "demo", demo, rows[:3]))[-1].stage == "finished"
+    assert len(runs.visible(None)) == before
+    assert list(begun(runs, "you", "demo", demo, rows[:3]))[-1].stage == "finished"
 
 
-def test_one_run_at_a_time(runs: Runs, demo: PairTable, rows: Rows) -> None:
-    stream = runs.start("me", "demo", demo, rows[:20])
-    shown = first_pack(stream)
-    with pytest.raises(KnownError, match="Another run is under way"):
-        list(runs.start("you", "demo", demo, rows[:20]))
-    with pytest.raises(KnownError, match="Another run is under way"):
-        list(runs.start("me", "demo", demo, rows[:20]))
-    runs.stop("you")
-    last = list(stream)[-1]
+def test_who_comes_later_waits_and_is_told_who_is_ahead(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    first = begun(runs, "me", "demo", demo, rows[:20])
+    shown = first_pack(first)
+    second, third = (begun(runs, who, "demo", demo, rows[:3]) for who in ("you", "she"))
+    waiting = [next(second), next(third)]
+    assert [(each.stage, each.ahead) for each in waiting] == [("waiting", 1), ("waiting", 2)]
+    assert waiting[0].wait_seconds is not None and waiting[1].wait_seconds is None
+    last = list(first)[-1]
     assert (last.stage, last.scored[: len(shown.scored)]) == ("finished", shown.scored)
+    assert next(third).ahead == 1
+    assert [list(stream)[-1].stage for stream in (second, third)] == ["finished"] * 2
+
+
+def test_who_leaves_the_line_lets_the_next_come_sooner(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    first = begun(runs, "me", "demo", demo, rows[:20])
+    first_pack(first)
+    second, third = (begun(runs, who, "demo", demo, rows[:3]) for who in ("you", "she"))
+    assert [next(second).ahead, next(third).ahead] == [1, 2]
+    runs.stop(Visitor(session="you"))
+    assert list(second)[-1].stage == "refused"
+    assert next(third).ahead == 1
+    first.close()  # type: ignore[attr-defined]
+    assert list(third)[-1].stage == "finished"
+
+
+def test_one_page_has_few_places_in_the_line(runs: Runs, demo: PairTable, rows: Rows) -> None:
+    streams = [begun(runs, "me", "demo", demo, rows[:20]) for _ in range(MOST_OF_ONE)]
+    for stream in streams:
+        next(stream)
+    with pytest.raises(KnownError, match="places in the line already"):
+        next(begun(runs, "me", "demo", demo, rows[:3]))
+    for stream in streams:
+        stream.close()  # type: ignore[attr-defined]
+
+
+# Pairs that are scored without a run.
+
+
+def test_a_few_pairs_are_scored_at_once(runs: Runs, demo: PairTable, rows: Rows) -> None:
+    pairs, before = as_pairs(demo.arrow, rows[:3].tolist()), len(runs.visible(None))
+    order = ModelOrder.of({"model": "demo"})
+    found = runs.rewards(Visitor(session="me"), order, pairs)
+    run = run_of(list(begun(runs, "me", "demo", demo, rows[:3]))[-1])
+    told = {row.key: row.margin for row in run.rows()}
+    assert {row.key: row.margin for row in found.scored} == pytest.approx(told, abs=1e-6)
+    assert (found.facts.model, found.facts.device) == ("demo", "cpu")
+    assert len(runs.visible(None)) == before + 1
+
+
+def test_while_others_score_it_says_so(runs: Runs, demo: PairTable, rows: Rows) -> None:
+    stream = begun(runs, "you", "demo", demo, rows[:20])
+    first_pack(stream)
+    pairs = as_pairs(demo.arrow, rows[:1].tolist())
+    with pytest.raises(KnownError, match="The device is busy"):
+        runs.rewards(Visitor(session="me"), ModelOrder.of({"model": "demo"}), pairs)
+    stream.close()  # type: ignore[attr-defined]
+    assert runs.rewards(Visitor(session="me"), ModelOrder.of({"model": "demo"}), pairs).scored
+
+
+def test_many_pairs_come_pack_by_pack_and_can_be_stopped(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    pairs, order = as_pairs(demo.arrow, rows[:20].tolist()), ModelOrder.of({"model": "demo"})
+    me = Visitor(session="me")
+    packs = [each for each in runs.rewarding(me, order, pairs) if isinstance(each, Rewarded)]
+    assert sorted(row.key for pack in packs for row in pack.scored) == sorted(
+        pair.key for pair in pairs
+    )
+    stream = runs.rewarding(me, order, pairs)
+    first = next(each for each in stream if isinstance(each, Rewarded))
+    runs.stop(me)
+    assert list(stream) == [] and 0 < len(first.scored) < 20
+
+
+# Going on.
+
+
+def stopped_run(runs: Runs, demo: PairTable, rows: Rows) -> Run:
+    stream = begun(runs, "me", "demo", demo, rows[:20], "20 of the shortest")
+    first_pack(stream)
+    runs.stop(Visitor(session="me"))
+    return run_of(list(stream)[-1])
+
+
+def test_a_stopped_run_goes_on_to_what_an_unbroken_one_gives(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    run = stopped_run(runs, demo, rows)
+    before = len(run.rows())
+    stages = list(runs.resume(Visitor(session="you"), run.id, lambda _: demo))
+    running = [each for each in stages if each.stage == "running"]
+    assert len(running[0].scored) == before and stages[-1].stage == "finished"
+    unbroken = list(begun(runs, "me", "demo", demo, rows[:20], "20 of the shortest"))[-1]
+    assert stages[-1].scored == unbroken.scored
+    assert run_of(stages[-1]).id == run.id and len(Run.open(run.folder).rows()) == 20
+    with pytest.raises(KnownError, match="is finished"):
+        list(runs.resume(Visitor(), run.id, lambda _: demo))
+
+
+def test_a_run_that_was_killed_goes_on_with_the_pack_that_was_torn(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    run = stopped_run(runs, demo, rows)
+    [part] = run.folder.glob("rewards*.jsonl")
+    lines = part.read_text().splitlines(keepends=True)
+    part.write_text("".join(lines[:-1]) + lines[-1][:20])
+    values = json.loads((run.folder / "run.json").read_text())
+    (run.folder / "run.json").write_text(json.dumps({**values, "status": "running"}))
+    last = list(runs.resume(Visitor(session="me"), run.id, lambda _: demo))[-1]
+    assert last.stage == "finished" and len({row.key for row in last.scored}) == 20
+
+
+def test_the_same_run_cannot_go_on_twice_at_once(runs: Runs, demo: PairTable, rows: Rows) -> None:
+    run = stopped_run(runs, demo, rows)
+    one, other = (runs.resume(Visitor(session=s), run.id, lambda _: demo) for s in ("a", "b"))
+    next(one)
+    with pytest.raises(KnownError, match="under way already"):
+        next(other)
+    with pytest.raises(KnownError, match="under way already"):
+        runs.shelf.delete(run.id, Visitor())
+    assert list(one)[-1].stage == "finished"
+
+
+def test_a_run_of_a_model_that_changed_does_not_go_on(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    run = stopped_run(runs, demo, rows)
+    write_card(run, replace(card_of(run), order=ModelOrder.of({"model": "longer"})))
+    with pytest.raises(KnownError, match="is another one: its model is 'demo'"):
+        list(runs.resume(Visitor(), run.id, lambda _: demo))
+    write_card(run, RunCard())
+    with pytest.raises(KnownError, match="cannot go on here"):
+        list(runs.resume(Visitor(), run.id, lambda _: demo))
+
+
+def test_a_run_whose_pairs_are_gone_says_so(runs: Runs, demo: PairTable, rows: Rows) -> None:
+    run = stopped_run(runs, demo, rows)
+
+    def gone(table_id: str) -> PairTable:
+        assert table_id == demo.id
+        raise KnownError("not in memory")
+
+    with pytest.raises(KnownError, match="not in memory"):
+        list(runs.resume(Visitor(), run.id, gone))
 
 
 # What is refused.
@@ -285,7 +434,7 @@ def test_a_model_that_is_none_is_refused_before_anything_is_scored(
 ) -> None:
     runs = Runs(Settings(home=tmp_path), hub)
     with pytest.raises(KnownError, match=message):
-        list(runs.start("me", model, demo, rows))
+        list(begun(runs, "me", model, demo, rows))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -294,7 +443,7 @@ def test_a_model_that_cannot_be_looked_up_is_refused_as_well(
     tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows, model: str
 ) -> None:
     with pytest.raises(KnownError):
-        list(Runs(Settings(home=tmp_path), hub).start("me", model, demo, rows))
+        list(begun(Runs(Settings(home=tmp_path), hub), "me", model, demo, rows))
 
 
 @pytest.mark.parametrize(
@@ -306,7 +455,7 @@ def test_too_few_and_too_many_pairs_are_refused(
 ) -> None:
     runs = Runs(Settings(home=tmp_path, max_pairs=20), hub)
     with pytest.raises(KnownError, match=message):
-        list(runs.start("me", "demo", demo, rows[:n_rows]))
+        list(begun(runs, "me", "demo", demo, rows[:n_rows]))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -314,13 +463,13 @@ def test_as_many_pairs_as_allowed_are_scored(
     tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows
 ) -> None:
     runs = Runs(Settings(home=tmp_path, max_pairs=3), hub)
-    assert list(runs.start("me", "demo", demo, rows[:3]))[-1].stage == "finished"
+    assert list(begun(runs, "me", "demo", demo, rows[:3]))[-1].stage == "finished"
 
 
 def test_a_refused_run_leaves_the_device_free(runs: Runs, demo: PairTable, rows: Rows) -> None:
     with pytest.raises(KnownError):
-        list(runs.start("me", "org/name", demo, rows))
-    assert list(runs.start("me", "demo", demo, rows[:3]))[-1].stage == "finished"
+        list(begun(runs, "me", "org/name", demo, rows))
+    assert list(begun(runs, "me", "demo", demo, rows[:3]))[-1].stage == "finished"
 
 
 # Failing.
@@ -347,16 +496,16 @@ def test_a_run_that_fails_later_keeps_its_pairs_and_frees_the_device(
 
     with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
         patch.setattr(scoring.run, "score", breaks)
-        stages = list(runs.start("me", "demo", demo, rows[:20]))
+        stages = list(begun(runs, "me", "demo", demo, rows[:20]))
     last = stages[-1]
-    assert [progress.stage for progress in stages] == ["loading", "running", "failed"]
+    assert [each.stage for each in stages if each.run] == ["running", "failed"]
     assert message in last.message
-    run = runs.open(run_of(last).id, [])
+    run = runs.open(run_of(last).id, None)
     assert (run.status, tuple(run.rows())) == ("failed", last.scored)
     assert len(last.scored) == run.n_scored == sizes_of(run)[0] < 20
-    logged = [record.exc_info for record in caplog.records if record.name == "explorer.runs"]
+    logged = [record.exc_info for record in caplog.records if record.name == "explorer.recording"]
     assert bool(logged) == (not isinstance(error, KnownError))
-    assert list(runs.start("me", "demo", demo, rows[:3]))[-1].stage == "finished"
+    assert list(begun(runs, "me", "demo", demo, rows[:3]))[-1].stage == "finished"
 
 
 def test_a_disk_that_takes_no_more_ends_the_run_in_a_sentence(
@@ -370,12 +519,12 @@ def test_a_disk_that_takes_no_more_ends_the_run_in_a_sentence(
 
     with monkeypatch.context() as patch:
         patch.setattr(Run, "record", full)
-        last = list(runs.start("me", "demo", demo, rows[:20]))[-1]
+        last = list(begun(runs, "me", "demo", demo, rows[:20]))[-1]
     assert last.stage == "failed"
     assert "The disk does not take what was scored" in last.message
     assert "No space left on device" in last.message
     assert tuple(run_of(last).rows()) == last.scored != ()
-    assert list(runs.start("me", "demo", demo, rows[:3]))[-1].stage == "finished"
+    assert list(begun(runs, "me", "demo", demo, rows[:3]))[-1].stage == "finished"
 
 
 def test_a_home_that_cannot_be_written_is_told_and_frees_the_device(
@@ -386,7 +535,7 @@ def test_a_home_that_cannot_be_written_is_told_and_frees_the_device(
     runs = Runs(Settings(home=home), hub)
     for _ in range(2):
         with pytest.raises(KnownError, match=r"Runs cannot be kept in .* Make room, or set"):
-            list(runs.start("me", "demo", demo, rows[:3]))
+            list(begun(runs, "me", "demo", demo, rows[:3]))
 
 
 # Who sees which run.
@@ -408,17 +557,57 @@ def public(tmp_path: Path, hub: Hub) -> Runs:
 def test_on_ones_own_machine_every_run_is_seen(tmp_path: Path, hub: Hub) -> None:
     kept = stored(tmp_path, "finished", "stopped", "failed")
     runs = Runs(Settings(home=tmp_path), hub)
-    assert {run.id for run in runs.visible([])} == {run.id for run in kept}
-    assert runs.open(kept[0].id, []) == kept[0]
+    assert {run.id for run in runs.visible(None)} == {run.id for run in kept}
+    assert runs.open(kept[0].id, None) == kept[0]
 
 
-def test_on_a_space_only_ones_own_runs_are_seen(tmp_path: Path, public: Runs) -> None:
-    mine, yours = stored(tmp_path, "finished", "finished")
-    assert public.visible([mine.id]) == [mine]
-    assert public.visible([]) == []
-    assert public.open(mine.id, [mine.id]) == mine
+def test_on_a_space_ones_own_runs_and_public_ones_are_seen(tmp_path: Path, public: Runs) -> None:
+    mine, yours, shared = stored(tmp_path, "finished", "finished", "finished")
+    me = Visitor("browser:me")
+    write_card(mine, RunCard("browser:me"))
+    write_card(yours, RunCard("browser:you"))
+    write_card(shared, RunCard("browser:you", public=True))
+    assert public.visible(me) == [shared, mine]
+    assert public.shelf.own(me) == [mine]
+    for stranger in (Visitor(), Visitor("browser:she"), None, [mine.id], "browser:me"):
+        assert public.visible(stranger) == [shared] and public.shelf.own(stranger) == []
+    assert public.open(mine.id, me) == mine
     with pytest.raises(KnownError, match="no such run"):
-        public.open(yours.id, [mine.id])
+        public.open(yours.id, me)
+
+
+def test_a_run_that_is_nobodys_is_not_everybodys_on_a_space(tmp_path: Path, public: Runs) -> None:
+    [run] = stored(tmp_path, "finished")
+    assert public.visible(Visitor()) == []
+    write_card(run, RunCard(""))
+    assert public.visible(Visitor()) == []
+
+
+@pytest.mark.parametrize("who", [Visitor(), Visitor("browser:she"), None])
+def test_only_its_owner_changes_a_run(tmp_path: Path, public: Runs, who: object) -> None:
+    [run] = stored(tmp_path, "finished")
+    card = RunCard("browser:you", "their name", public=True)
+    write_card(run, card)
+    with pytest.raises(KnownError, match="no such run"):
+        public.shelf.change(run.id, who, lambda card: card.titled("mine"))
+    with pytest.raises(KnownError, match="no such run"):
+        public.shelf.delete(run.id, who)
+    assert card_of(run) == card
+    public.shelf.change(run.id, Visitor("browser:you"), lambda card: card.titled("  new  name "))
+    assert card_of(run) == replace(card, title="new name")
+    public.shelf.delete(run.id, Visitor("browser:you"))
+    assert not run.folder.exists()
+
+
+def test_what_a_run_was_asked_for_is_kept_and_no_token(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    order = ModelOrder.of({"model": "demo", "settings": {"max_length": 64}})
+    visitor = Visitor("browser:me", "me", "hf_secret_token")
+    run = run_of(list(runs.start(visitor, order, Selection(demo, rows[:2], "two")))[-1])
+    assert card_of(run) == RunCard("browser:me", order=order)
+    assert all("hf_secret" not in path.read_text() for path in run.folder.iterdir())
+    assert "hf_secret" not in repr(visitor)
 
 
 @pytest.mark.parametrize("model", [str(DEMO_MODEL), "~", ".", "./assets/demo/model", "C:\\model"])
@@ -426,12 +615,12 @@ def test_on_a_space_no_folder_is_read(
     tmp_path: Path, public: Runs, demo: PairTable, rows: Rows, model: str
 ) -> None:
     with pytest.raises(KnownError, match="give a Hub id such as org/name, or demo"):
-        list(public.start("me", model, demo, rows))
+        list(begun(public, "me", model, demo, rows))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_on_a_space_the_demo_model_scores(public: Runs, demo: PairTable, rows: Rows) -> None:
-    last = list(public.start("me", "demo", demo, rows[:3]))[-1]
+    last = list(begun(public, "me", "demo", demo, rows[:3]))[-1]
     assert last.stage == "finished"
     assert str(DEMO_MODEL) not in str(run_of(last).facts)
 
@@ -449,7 +638,7 @@ def test_no_other_id_opens_a_run(tmp_path: Path, hub: Hub, run_id: object) -> No
 
 
 def test_no_runs_yet(tmp_path: Path, hub: Hub) -> None:
-    assert Runs(Settings(home=tmp_path / "nothing"), hub).visible([]) == []
+    assert Runs(Settings(home=tmp_path / "nothing"), hub).visible(None) == []
 
 
 def test_folders_that_are_no_run_are_passed_over(tmp_path: Path, hub: Hub) -> None:
@@ -460,22 +649,22 @@ def test_folders_that_are_no_run_are_passed_over(tmp_path: Path, hub: Hub) -> No
     (tmp_path / "runs" / "empty").mkdir()
     (tmp_path / "runs" / "file").write_text("")
     kept = stored(tmp_path, "finished")
-    assert runs.visible([]) == kept
+    assert runs.visible(None) == kept
 
 
 def test_a_run_that_a_killed_server_left_is_shown_as_stopped(tmp_path: Path, hub: Hub) -> None:
     left = made(Settings(home=tmp_path).runs)
     assert left.status == "running"
     runs = Runs(Settings(home=tmp_path), hub)
-    assert runs.visible([]) == [replace(left, status="stopped")]
+    assert runs.visible(None) == [replace(left, status="stopped")]
     pack = ScoredPack(0, (scored("s:1", 1.0, 0.0), scored("s:3", 0.0, 1.0)), 4)
     list(left.record([pack]))
-    assert runs.visible([]) == [replace(left, status="stopped", n_scored=2)]
-    assert runs.open(left.id, []).n_scored == 2
+    assert runs.visible(None) == [replace(left, status="stopped", n_scored=2)]
+    assert runs.open(left.id, None).n_scored == 2
 
 
 def test_the_run_under_way_is_shown_as_running(runs: Runs, demo: PairTable, rows: Rows) -> None:
-    stream = runs.start("me", "demo", demo, rows[:20])
+    stream = begun(runs, "me", "demo", demo, rows[:20])
     run_id = run_of(first_pack(stream)).id
     assert runs.open(run_id, []).status == "running"
     list(stream)
@@ -484,33 +673,8 @@ def test_the_run_under_way_is_shown_as_running(runs: Runs, demo: PairTable, rows
 
 def test_runs_are_listed_newest_first(tmp_path: Path, hub: Hub) -> None:
     kept = [run for _ in range(8) for run in stored(tmp_path, "finished")]
-    assert Runs(Settings(home=tmp_path), hub).visible([]) == kept[::-1]
-
-
-# The pairs that were not won.
+    assert Runs(Settings(home=tmp_path), hub).visible(None) == kept[::-1]
 
 
 def scored(key: str, chosen: float | None, rejected: float | None) -> ScoredPair:
     return ScoredPair(key, "hep-go", "0" * 16, chosen, rejected, 1, 1)
-
-
-def test_failures_come_worst_margin_first_and_without_reward_last() -> None:
-    pairs = [
-        scored("won", 1.0, 0.0),
-        scored("tie b", 0.5, 0.5),
-        scored("close", 0.4, 0.5),
-        scored("no chosen", None, 0.5),
-        scored("no rejected", 0.5, None),
-        scored("worst", -9.0, 9.0),
-        scored("tie a", 2.0, 2.0),
-        scored("bad", 0.0, 1.0),
-        scored("nan", float("nan"), 0.0),
-    ]
-    expected = ["worst", "bad", "close", "tie a", "tie b", "nan", "no chosen", "no rejected"]
-    assert keys_of(failures(pairs)) == expected
-    assert keys_of(failures(pairs[::-1])) == expected
-
-
-def test_no_failures() -> None:
-    assert failures([]) == []
-    assert failures([scored("won", 1.0, 0.0)]) == []

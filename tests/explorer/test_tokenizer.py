@@ -11,7 +11,7 @@ from explorer.tokenizer import MOST_MEGABYTES, encoder, locate_tokenizer, refusi
 from scoring.errors import KnownError
 from scoring.hub import Hub
 from scoring.limits import Step
-from scoring.models import ModelPolicy
+from scoring.policy import ModelPolicy
 from tests.conftest import DEMO_MODEL
 from tests.hub_server import HubServer, Repo
 

@@ -20,8 +20,8 @@ from explorer.tokens import MOST_CHARS, TokenCounter, cut_texts
 from scoring.errors import KnownError
 from scoring.hub import Hub
 from scoring.limits import Step
-from scoring.models import ModelPolicy
 from scoring.pairs import SCHEMA, Pairs, PairSource, read_pairs
+from scoring.policy import ModelPolicy
 from tests.conftest import DEMO_MODEL
 
 COLUMNS = ("prompt", "chosen", "rejected")

@@ -1,0 +1,123 @@
+"""The line before the device: whoever comes first is served first, one at a time."""
+
+import threading
+import time
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from explorer.text import text
+from scoring.errors import KnownError
+
+MOST_WAITING = 24
+"""People who wait hold a thread of the server each."""
+MOST_OF_ONE = 2
+"""Places in the line of one owner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Who is served before one's turn.
+
+    people: how many; 0 when it is one's turn.
+    seconds: how long they will take together; None where one of them cannot say.
+    """
+
+    people: int
+    seconds: float | None
+
+
+class Line:
+    """People who wait for the device, in the order in which they came. Callable from any thread."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._turns: list[Turn] = []
+
+    def join(self, owner: str) -> "Turn":
+        """The last place in the line, to be used as a context: at its end, the place is free.
+
+        owner: who has at most `MOST_OF_ONE` places; "" where nobody is told apart.
+
+        Raises:
+            KnownError: the line is full, or the owner stands in it often enough.
+        """
+        with self._changed:
+            if len(self._turns) > MOST_WAITING:
+                raise KnownError(text("line.full", n=MOST_WAITING))
+            if owner and sum(turn.owner == owner for turn in self._turns) >= MOST_OF_ONE:
+                raise KnownError(text("line.yours", n=MOST_OF_ONE))
+            turn = Turn(self, owner)
+            self._turns.append(turn)
+            return turn
+
+    def first(self, owner: str, seconds: float) -> "Turn":
+        """A turn that has come, for what is too short to be waited for.
+
+        seconds: how long it is waited for all the same.
+
+        Raises:
+            KnownError: others are served then still.
+        """
+        turn = self.join(owner)
+        if not turn.wait(seconds):
+            turn.leave()
+            raise KnownError(text("line.busy"))
+        return turn
+
+    def _ahead(self, turn: "Turn") -> Ahead:
+        before = self._turns[: self._turns.index(turn)]
+        known = [each.seconds for each in before if each.seconds is not None]
+        return Ahead(len(before), sum(known) if len(known) == len(before) else None)
+
+
+class Turn:
+    """One place in the line.
+
+    owner: whose it is.
+    seconds: how long it will take from now on, as far as one can say; None where one cannot.
+    """
+
+    def __init__(self, line: Line, owner: str) -> None:
+        self._line = line
+        self._came: float | None = None
+        self.owner = owner
+        self.seconds: float | None = None
+
+    @property
+    def lasted(self) -> float:
+        """Seconds since it was found that the turn had come; 0 before."""
+        return 0.0 if self._came is None else time.monotonic() - self._came
+
+    def ahead(self) -> Ahead:
+        """Who is served before."""
+        with self._line._changed:
+            return self._line._ahead(self)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until the turn has come, or for so long; whether it has come."""
+        with self._line._changed:
+            has_come = self._line._changed.wait_for(
+                lambda: self._line._turns[:1] == [self], timeout=seconds
+            )
+            if has_come and self._came is None:
+                self._came = time.monotonic()
+            return has_come
+
+    def leave(self) -> None:
+        """Give the place up; nothing happens where it was given up before."""
+        with self._line._changed:
+            if self in self._line._turns:
+                self._line._turns.remove(self)
+                self._line._changed.notify_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.leave()

@@ -1,0 +1,103 @@
+"""Well-known reward models, to choose from: assets/catalogue.toml."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from explorer.name_search import checked_search, matching_names
+from explorer.settings import ASSETS
+from scoring.catalogue import CATALOGUE
+from scoring.spec import Family
+from scoring.weights import BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class BoardFacts:
+    """With what the RewardBench board was made, for one model; "" or None where it was not set.
+
+    template: the name of upstream's chat template; where none is set, the tokenizer's own is used.
+    batch: pairs in a batch. length: tokens a sequence may have.
+    """
+
+    template: str
+    batch: int
+    dtype: str
+    length: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEntry:
+    """One well-known reward model.
+
+    id: on the Hub.
+    billions: parameters in 10^9, as its name or its authors round them.
+    board: None where the board has no configuration of it.
+    why_not: in one sentence, why it cannot run here; "" where it can.
+    """
+
+    id: str
+    family: Family
+    billions: float
+    board: BoardFacts | None = None
+    why_not: str = ""
+
+    @property
+    def reference(self) -> str:
+        """The Hub id of what a DPO policy is compared with; "" for others."""
+        known = CATALOGUE.get(self.id)
+        return known.reference if known else ""
+
+    def memory_bytes(self, dtype: str = "bfloat16") -> int:
+        """About what its weights take in memory, a reference of the same size included."""
+        return int(self.billions * 1e9) * BYTES[dtype] * (2 if self.reference else 1)
+
+
+def model_list() -> tuple[ModelEntry, ...]:
+    """All of them: those that can run here by name, then the others.
+
+    >>> model_list()[0].why_not, bool(model_list()[-1].why_not)
+    ('', True)
+    """
+    return _read()
+
+
+def entry_of(name: object) -> ModelEntry | None:
+    """The model of that Hub id, a revision behind it aside; None where it is not listed.
+
+    >>> entry_of("HuggingFaceH4/zephyr-7b-beta@main").reference
+    'HuggingFaceH4/mistral-7b-sft-beta'
+    """
+    if not isinstance(name, str):
+        return None
+    repo = name.strip().partition("@")[0]
+    return next((entry for entry in model_list() if entry.id == repo), None)
+
+
+def matching(words: object) -> tuple[ModelEntry, ...]:
+    """Those whose id and family match what is looked for, as `name_search.matching_names` does.
+
+    Raises:
+        KnownError: an expression that cannot be used.
+
+    >>> [entry.id for entry in matching("skywork qwen3 8b")]
+    ['Skywork/Skywork-Reward-V2-Qwen3-8B']
+    """
+    names = [f"{entry.id} {entry.family}" for entry in model_list()]
+    found = matching_names(names, checked_search(words))
+    return tuple(entry for entry, yes in zip(model_list(), found, strict=True) if yes)
+
+
+@cache
+def _read() -> tuple[ModelEntry, ...]:
+    values = tomllib.loads((ASSETS / "catalogue.toml").read_text(encoding="utf-8"))
+    return tuple(_entry(told, values["reasons"]) for told in values["models"])
+
+
+def _entry(told: dict[str, Any], reasons: dict[str, str]) -> ModelEntry:
+    board = None
+    if "batch" in told:
+        template, dtype = told.get("template", ""), told.get("dtype", "")
+        board = BoardFacts(template, told["batch"], dtype, told.get("length"))
+    why_not = reasons[told["needs"]] if "needs" in told else ""
+    return ModelEntry(told["id"], told["family"], told["billions"], board, why_not)

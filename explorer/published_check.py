@@ -1,0 +1,293 @@
+"""A run against what is published of the same model: how far apart, and whether settings say why.
+
+The same model on the same pairs leaves nothing to chance: each pair that changed did so because
+something was done otherwise. What is known of how far that goes, of RewardBench:
+
+- A doubled BOS is reported to change scores by about one point (threads 164 and 166 of upstream's
+  repository), and the batch size and number type to change rewards (threads 137 and 163) without a
+  figure. Of 2,985 pairs, 52 (1.7 %) change for the bundled demo model with bfloat16 in place of
+  float32, all of them among the tenth with the narrowest margins, and none with upstream's tokens.
+- A longest sequence of 512 in place of 2,048 tokens, the defaults of upstream's command line and of
+  its run_rm.py, changes truncated pairs alone: 93 of the demo model's pairs (3 %), and no section
+  by more than 1.4 points. Of 8-bit weights, upstream's default for most models, no figure is known.
+- GPM-Gemma-2B's own file and the leaderboard differ by 7.0 points in Chat, 3.5 in Chat Hard, 3.1
+  in Safety and 5.0 in Reasoning.
+- reward-model-deberta-v3-large-v2 in the paper's second version (arXiv 2403.13787v2) and on the
+  leaderboard differs by 22.4 points in Chat Hard, and by 6.1, 2.5 and 4.5 in the others; why is
+  not told. The 46 other models that both have are equal to the last digit that is printed.
+
+From these the rule, of the score and of each section: up to `SMALL`, with at most `FEW_CHANGED` of
+the pairs changed, is what number type, batch and a BOS are known to do. Up to `LARGEST` is what
+another evaluation of the same model has done; another template, length, reference model or 8-bit
+weights may explain it, but only where one of them is not known to be the same. Beyond that,
+nothing known does.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from explorer.compare_links import encode_compare
+from explorer.compareview import CompareView
+from explorer.duels import Cell, Duel, DuelPart, duel
+from explorer.fail_links import encode_fails
+from explorer.failview import FailView
+from explorer.field import Doubles, Field
+from explorer.filters import NO_FILTERS
+from explorer.published_settings import NOT_KNOWN, BoardSettings, Setting, settings_of
+from explorer.rules import V1
+from explorer.strata import score_models
+from explorer.table import Rows
+from explorer.uncertainty import strata_by
+from explorer.view import View
+from scoring.benchmark import COUNTS, SECTIONS, overall_score
+from scoring.interval import wilson
+from scoring.spec import RunFacts, ScoredPair
+from scoring.summary import Summary, summarise
+
+SMALL = 0.01
+"""A difference of scores, 0 to 1."""
+LARGEST = 0.224
+FEW_CHANGED = 0.05
+"""Of the pairs."""
+NARROWEST = 0.2
+"""Of a run's margins, the share that is called narrow."""
+
+Basis = Literal["pairs", "sections"]
+Verdict = Literal["same", "small", "few", "settings", "unknown", "unexplained", "nothing"]
+"""same: no pair changed. small: see `SMALL`. few: more than that, but of so few pairs that it may
+be no more. settings: more, and a setting that can do it differs. unknown: more, and such a setting
+is not known. unexplained: more, and they are the same, or more than any is known to do. nothing:
+there is nothing to compare."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One number on both sides.
+
+    section: "" for the score (of pairs that are none of RewardBench's, the accuracy).
+    n: pairs of the run that count in it; where single pairs are known, of both.
+    here, there: 0 to 1; None where it is not known, or not of the same pairs.
+    pairs: who wins which; None where only scores are published.
+    """
+
+    section: str
+    n: int
+    here: float | None
+    there: float | None
+    pairs: DuelPart | None = None
+
+    @property
+    def difference(self) -> float | None:
+        """Here minus there, -1 to 1."""
+        return None if self.here is None or self.there is None else self.here - self.there
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedCheck:
+    """A run beside what is published of its model.
+
+    model: its published name.
+    basis: "pairs" where results of each pair are published: both numbers are of the same pairs.
+        "sections" where only scores are: sections that the run has whole are compared.
+    parts: the score, then the sections, of which both sides are known or the run has pairs.
+    won, lost: keys of pairs that are won here and not there, and the other way round, in the
+        table's order; () where single pairs are not known.
+    n: pairs that are compared; 0 where only scores are.
+    settings: those of which both sides may matter.
+    near: of the changed pairs, the share whose margin is among the run's narrowest (`NARROWEST`);
+        None where none changed or there are no margins.
+    query: what the Compare tab is asked for to show the two; "" where single pairs are not known.
+    """
+
+    model: str
+    basis: Basis
+    parts: tuple[Compared, ...]
+    verdict: Verdict
+    won: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    n: int = 0
+    settings: tuple[Setting, ...] = ()
+    near: float | None = None
+    query: str = ""
+
+    @property
+    def largest(self) -> Compared | None:
+        """The section, or the score, that differs most; None where none is known on both sides."""
+        known = [part for part in self.parts if part.difference is not None]
+        return max(known, key=lambda part: abs(part.difference or 0.0), default=None)
+
+
+def check_pairs(
+    field: Field, own: str, model: str, board: BoardSettings = NOT_KNOWN
+) -> PublishedCheck:
+    """A run against published results of each pair, on the pairs that both have.
+
+    Args:
+        field: has both.
+        own: the run's name in it.
+        model: the published one's.
+        board: what the published was made with.
+
+    Raises:
+        KnownError: the field has not both, or the run cannot be read.
+        KeyError: `own` is no run.
+    """
+    here, there = field.outcomes(own), field.outcomes(model)
+    run, pairs = field.runs[own], field.matrix.pairs
+    settings = settings_of(run.facts, run.rows(), board)
+    found = duel(here, there, pairs, V1)
+    known = ~np.isnan(here) & ~np.isnan(there)
+    both = np.where(known, np.stack([here, there]), np.nan)
+    scores = score_models(both, strata_by(V1, pairs))
+    parts = [
+        _overall(found, scores.overall),
+        *(
+            Compared(part.name, part.n, *_two(of), part)
+            for part, of in zip(found.sections, scores.sections, strict=True)
+            if part.n
+        ),
+    ]
+    won = np.flatnonzero(known & (here == 1) & (there != 1))
+    lost = np.flatnonzero(known & (here != 1) & (there == 1))
+    return PublishedCheck(
+        model=model,
+        basis="pairs",
+        parts=tuple(parts),
+        verdict=_verdict(parts, settings),
+        won=_keys(field, won),
+        lost=_keys(field, lost),
+        n=found.overall.n,
+        settings=settings,
+        near=_near(field.margins(own), np.concatenate([won, lost])),
+        query=encode_compare(CompareView(own, model)),
+    )
+
+
+def check_sections(
+    facts: RunFacts,
+    scored: Sequence[ScoredPair],
+    model: str,
+    sections: Mapping[str, float | None],
+    board: BoardSettings = NOT_KNOWN,
+) -> PublishedCheck:
+    """A run against published section scores: those sections of which it has every pair.
+
+    Args:
+        facts: the run's.
+        scored: its pairs.
+        model: the published name.
+        sections: published scores by section, 0 to 1; None where one is not known.
+        board: what the published was made with.
+    """
+    summary, settings = summarise(scored), settings_of(facts, scored, board)
+    there = {section: _published(summary, section, sections) for section in SECTIONS}
+    parts = [
+        Compared(section, tally.n, summary.sections[section], there[section])
+        for section in SECTIONS
+        if (tally := summary.section_tallies.get(section))
+    ]
+    if None not in there.values():
+        parts.insert(0, Compared("", summary.total.n, summary.score, overall_score(there)))
+    verdict = _verdict(parts, settings)
+    return PublishedCheck(model, "sections", tuple(parts), verdict, settings=settings)
+
+
+def changed_query(own: str, model: str, cell: Cell, section: str = "") -> str:
+    """What the Failures tab is asked for to list pairs that one of the two alone wins.
+
+    cell: "only_a" for those won here alone. section: "" for all.
+
+    >>> changed_query("mine", "org/rm", "only_a", "Chat Hard")
+    'model=mine&show=all&against=org/rm&cell=only_a&section=Chat+Hard'
+    """
+    filters = NO_FILTERS.picking("section", [section]) if section else NO_FILTERS
+    return encode_fails(
+        FailView(model=own, kind="all", against=model, cell=cell, view=View(filters=filters))
+    )
+
+
+def _overall(found: Duel, scores: Doubles) -> Compared:
+    """The score; of pairs that are none of RewardBench's, the accuracy."""
+    if found.score.test.n:
+        return Compared("", found.overall.n, *_two(scores), found.overall)
+    part = found.overall
+    return Compared("", part.n, part.accuracy_a, part.accuracy_b, part)
+
+
+def _published(
+    summary: Summary, section: str, sections: Mapping[str, float | None]
+) -> float | None:
+    """A published section score, where the run has every pair of the section."""
+    tallies = [(summary.subsets.get(each), COUNTS[each]) for each in SECTIONS[section]]
+    whole = all(tally and sum(tally.counts.values()) == n for tally, n in tallies)
+    return sections.get(section) if whole else None
+
+
+def _verdict(parts: Sequence[Compared], settings: Sequence[Setting]) -> Verdict:
+    differing = [part for part in parts if part.difference is not None]
+    if not differing:
+        return "nothing"
+    if all(part.pairs and not part.pairs.only_a + part.pairs.only_b for part in differing):
+        return "same"
+    if not any(map(_is_beyond, differing)):
+        return "small"
+    if not any(map(_is_surely_beyond, differing)):
+        return "few"
+    strong = [each.differs for each in settings if each.strong]
+    if any(_differs_surely(part, LARGEST) for part in differing):
+        return "unexplained"
+    return "settings" if True in strong else "unknown" if None in strong else "unexplained"
+
+
+def _is_beyond(part: Compared) -> bool:
+    """Whether more changed than number type and the like are known to change; one pair may."""
+    if part.pairs is None:
+        return abs(part.difference or 0.0) > SMALL
+    won, lost = part.pairs.only_a, part.pairs.only_b
+    if won + lost <= 1:
+        return False
+    return abs(part.difference or 0.0) > SMALL or won + lost > FEW_CHANGED * part.pairs.n
+
+
+def _is_surely_beyond(part: Compared) -> bool:
+    """Whether it would be so of all pairs of the part, too."""
+    if not _is_beyond(part) or part.pairs is None or _is_whole(part):
+        return _is_beyond(part)
+    changed = wilson(part.pairs.only_a + part.pairs.only_b, part.pairs.n)
+    return _differs_surely(part, SMALL) or (changed is not None and changed.low > FEW_CHANGED)
+
+
+def _differs_surely(part: Compared, limit: float) -> bool:
+    """Whether the difference is larger; of some of a part's pairs, by its 95 % interval."""
+    ends = None if part.pairs is None or _is_whole(part) else part.pairs.interval
+    if ends is None:
+        return abs(part.difference or 0.0) > limit
+    return ends[0] > limit or ends[1] < -limit
+
+
+def _is_whole(part: Compared) -> bool:
+    """Whether these are all pairs that RewardBench has of the section."""
+    subsets = SECTIONS.get(part.section, COUNTS)
+    return part.n >= sum(COUNTS[subset] for subset in subsets)
+
+
+def _two(scores: Doubles) -> tuple[float | None, float | None]:
+    here, there = (None if np.isnan(each) else float(each) for each in scores)
+    return here, there
+
+
+def _keys(field: Field, rows: Rows) -> tuple[str, ...]:
+    return tuple(field.table.key_of(int(row)) for row in rows)
+
+
+def _near(margins: Doubles, changed: Rows) -> float | None:
+    """The share of changed pairs whose margins are among the narrowest."""
+    sizes = abs(margins)
+    of_changed = sizes[changed]
+    if np.isnan(of_changed).all():
+        return None
+    narrow = np.nanquantile(sizes, NARROWEST)
+    return float((of_changed[~np.isnan(of_changed)] <= narrow).mean())

@@ -1,0 +1,69 @@
+"""What is known of a stored run beside its numbers: whose it is, what it is called, who sees it."""
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from explorer.orders import ModelOrder
+from explorer.posted import repaired
+from explorer.visitors import EVERYBODY
+from scoring.errors import KnownError, shown
+from scoring.record import Run
+
+LONGEST_TITLE = 80
+_FILE = "card.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RunCard:
+    """Beside a run.
+
+    owner: as of `Visitor`; `EVERYBODY` for a run that is nobody's alone.
+    title: what its owner calls it; "" where they did not say.
+    public: whether everybody who visits sees it.
+    order: what was asked for, to go on with it; None where that is not known.
+    """
+
+    owner: str = EVERYBODY
+    title: str = ""
+    public: bool = False
+    order: ModelOrder | None = None
+
+    def titled(self, title: object) -> "RunCard":
+        """With another title.
+
+        Raises:
+            KnownError: it is no text, or too long.
+        """
+        words = " ".join(repaired(title).split()) if isinstance(title, str) else None
+        if words is None or len(words) > LONGEST_TITLE:
+            raise KnownError(
+                f"A run's name has at most {LONGEST_TITLE} characters; {shown(title)} is none."
+            )
+        return replace(self, title=words)
+
+
+def card_of(run: Run) -> RunCard:
+    """The card of a run; an empty one where there is none, or none that can be read."""
+    try:
+        values: dict[str, Any] = json.loads((run.folder / _FILE).read_text(encoding="utf-8"))
+        order = values["order"] and ModelOrder.of(values["order"])
+        owner, title, public = values["owner"], values["title"], values["public"]
+        if not isinstance(owner, str) or not isinstance(title, str):
+            raise ValueError("no text")
+        return RunCard(owner, title, public is True, order)
+    except (OSError, ValueError, TypeError, LookupError, RecursionError, KnownError):
+        return RunCard()
+
+
+def write_card(run: Run, card: RunCard) -> None:
+    """Put a card beside a run.
+
+    Raises:
+        OSError: the disk does not take it.
+    """
+    order = None if card.order is None else card.order.stored()
+    part = run.folder / f"{_FILE}.part"
+    values = {"owner": card.owner, "title": card.title, "public": card.public, "order": order}
+    part.write_text(json.dumps(values), encoding="utf-8")
+    part.replace(run.folder / _FILE)

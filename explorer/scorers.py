@@ -1,0 +1,178 @@
+"""The one model that is warm, and whose turn it is to score with it."""
+
+import threading
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from explorer.gpu_calls import Placed
+from explorer.line import Line, Turn
+from explorer.orders import ModelOrder
+from explorer.progress import Progress
+from explorer.quotas import Quotas
+from explorer.settings import Settings
+from explorer.steps import stepping
+from explorer.visitors import Visitor
+from scoring.errors import Stopped
+from scoring.families import WarmScorer
+from scoring.hub import Hub
+from scoring.limits import Step, Tell, tell_nobody
+from scoring.models import locate
+from scoring.scorer import Scorer
+from scoring.spec import BASELINES, ModelSpec
+from scoring.threads import wait_briefly
+
+LOOK_SECONDS = 0.4
+"""Between two looks at how far the line, or a loading, is."""
+BRIEF_SECONDS = 1.0
+"""How long what is short waits for its turn."""
+SAME_SECONDS = 600.0
+"""For how long what a name meant is taken for what it means."""
+
+
+class Scorers:
+    """Whoever scores here takes a turn. Callable from any thread."""
+
+    def __init__(self, settings: Settings, hub: Hub) -> None:
+        self._settings = settings
+        self._hub = hub
+        self.quotas = Quotas(settings)
+        self._warm = WarmScorer()
+        self._line = Line()
+        self._stops: dict[str, set[threading.Event]] = {}
+        self._stops_lock = threading.Lock()
+        self._known: tuple[tuple[ModelOrder, object], ModelSpec, float] | None = None
+
+    def stop(self, visitor: Visitor) -> None:
+        """End what a visitor's page has under way, after its present pack."""
+        with self._stops_lock:
+            for stop in self._stops.get(visitor.session, ()):
+                stop.set()
+
+    @contextmanager
+    def stoppable(self, visitor: Visitor) -> Iterator[threading.Event]:
+        """What is done inside can be ended by `stop`, which sets the event."""
+        stop = threading.Event()
+        with self._stops_lock:
+            self._stops.setdefault(visitor.session, set()).add(stop)
+        try:
+            yield stop
+        finally:
+            with self._stops_lock:
+                self._stops[visitor.session].discard(stop)
+                if not self._stops[visitor.session]:
+                    del self._stops[visitor.session]
+
+    @contextmanager
+    def turn(self, visitor: Visitor) -> Iterator[Turn]:
+        """A place in the line, until the end of the context.
+
+        Raises:
+            KnownError: the line is full, or the visitor has no seconds left in this hour.
+        """
+        self.quotas.check(visitor)
+        with self._line.join(visitor.owner or visitor.session) as turn:
+            try:
+                yield turn
+            finally:
+                self.quotas.spend(visitor, turn.lasted)
+
+    def ready(
+        self,
+        visitor: Visitor,
+        order: ModelOrder,
+        turn: Turn,
+        stop: threading.Event,
+        told: Progress,
+    ) -> Generator[Progress, None, Scorer | None]:
+        """Wait for the turn, then for the model; the model, or None where it was stopped.
+
+        told: what the progress says that is told meanwhile.
+
+        Raises:
+            KnownError: no such model, it cannot be loaded, or the visitor has no seconds left.
+        """
+        while not turn.wait(LOOK_SECONDS):
+            if stop.is_set():
+                return None
+            ahead = turn.ahead()
+            yield replace(told, stage="waiting", ahead=ahead.people, wait_seconds=ahead.seconds)
+        self.quotas.check(visitor)
+        yield replace(told, stage="loading")
+        steps = stepping(lambda tell: self._loaded(visitor, order, tell, stop))
+        try:
+            scorer = yield from _telling(steps, told)
+        except Stopped:
+            return None
+        return None if stop.is_set() else scorer
+
+    @contextmanager
+    def now(self, visitor: Visitor, order: ModelOrder) -> Iterator[Scorer]:
+        """The model at once, for what is too short to stand in the line.
+
+        Raises:
+            KnownError: others score, there is no such model, it cannot be loaded, or the visitor
+                has no seconds left.
+        """
+        self.quotas.check(visitor)
+        with self._line.first(visitor.owner or visitor.session, BRIEF_SECONDS) as turn:
+            try:
+                yield self._loaded(visitor, order, tell_nobody, threading.Event())
+            finally:
+                self.quotas.spend(visitor, turn.lasted)
+
+    def bound(self, visitor: Visitor, turn: Turn, stop: threading.Event) -> None:
+        """Stop, after its present pack, what has used up its visitor's seconds of this hour."""
+        left = self.quotas.left(visitor)
+        if left is not None and turn.lasted >= left:
+            stop.set()
+
+    def release(self) -> None:
+        """Let the warm model go; its memory is free then."""
+        self._warm.release()
+
+    def _loaded(
+        self, visitor: Visitor, order: ModelOrder, tell: Tell, stop: threading.Event
+    ) -> Scorer:
+        wait_briefly()
+        if self._settings.zero_gpu and order.model not in BASELINES:
+            return Placed(order)
+        spec = self._located(visitor, order, tell, stop)
+        return self._warm.get(spec, order.settings, tell=tell, stop=stop)
+
+    def _located(
+        self, visitor: Visitor, order: ModelOrder, tell: Tell, stop: threading.Event
+    ) -> ModelSpec:
+        """What a name means, asked anew after some minutes; for each token by itself."""
+        asked = (order, visitor.token)
+        if self._known is not None:
+            known, spec, when = self._known
+            if known == asked and time.monotonic() - when < SAME_SECONDS:
+                return spec
+        spec = locate(
+            order.model,
+            self._settings.model_policy,
+            self._hub,
+            token=visitor.token,
+            family=order.family,
+            reference=order.reference,
+            reading=order.reading,
+            url=order.url,
+            tell=tell,
+            stop=stop,
+        )
+        self._known = (asked, spec, time.monotonic())
+        return spec
+
+
+def _telling(
+    steps: Generator[Step, None, Scorer], told: Progress
+) -> Generator[Progress, None, Scorer]:
+    """Steps of a loading, as progress."""
+    while True:
+        try:
+            yield replace(told, stage="loading", step=next(steps))
+        except StopIteration as ended:
+            loaded: Scorer = ended.value
+            return loaded

@@ -1,0 +1,141 @@
+"""Which pairs of a table are to be scored, and in words how they were chosen."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow.compute as pc
+
+from explorer.field import Field
+from explorer.filters import Filters, matching_rows, rows_per_subset
+from explorer.posted import one_of, whole_number
+from explorer.table import PairTable, Rows
+from explorer.text import text
+from scoring.errors import KnownError, shown
+
+LONGEST_KEYS = 2_000_000
+"""Characters of pasted keys."""
+MOST_NAMED = 3
+MOST_PER_SUBSET = 1000
+MOST_SEED = 2**32 - 1
+WAYS = ("subset", "filter", "failed", "keys")
+_BETWEEN = re.compile(r"[\s,;]+")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Rows of a table, each one pair, in table order. words: how they were chosen."""
+
+    table: PairTable
+    rows: Rows
+    words: str
+
+    def __post_init__(self) -> None:
+        """
+        Raises:
+            KnownError: rows have further responses, which are no pair.
+        """
+        for column in ("more_chosen", "more_rejected"):
+            lengths = pc.list_value_length(self.table.arrow.column(column)).to_numpy()[self.rows]
+            if lengths.any():
+                raise KnownError(text("score.further", n=f"{np.count_nonzero(lengths):,}"))
+
+
+def selected_by_filter(table: PairTable, filters: Filters, words: str) -> Selection:
+    """The rows that the filter of the Browse tab leaves. words: the filter's."""
+    rows = matching_rows(table, filters)
+    said = text("score.selection_filter", filters=words or text("score.no_filter"))
+    return Selection(table, rows, said)
+
+
+def selected_per_subset(table: PairTable, n: int, seed: int) -> Selection:
+    """So many rows of each subset, drawn with a seed."""
+    words = text("score.selection_subset", n=n, seed=seed)
+    return Selection(table, rows_per_subset(table, n, seed), words)
+
+
+def selected_failures(table: PairTable, field: Field, model: str) -> Selection:
+    """The rows that a model did not win, ties included and missing ones not.
+
+    Raises:
+        KnownError: the model's results are not of these pairs.
+    """
+    if field.table.id != table.id:
+        raise KnownError(
+            f"The results of {shown(model)} are not of the pairs that are open. Choose another "
+            "model, or open its pairs on the Browse tab."
+        )
+    rows = np.flatnonzero(field.known(model) & (field.outcomes(model) < 1)).astype(np.int64)
+    return Selection(table, rows, text("score.selection_failed", model=model))
+
+
+def selected_by_typed_keys(table: PairTable, typed: object) -> Selection:
+    """The rows whose keys were pasted, with white space, commas or semicolons between them.
+
+    Raises:
+        KnownError: it is no text, too long, or names pairs that are not in the table.
+    """
+    if not isinstance(typed, str) or len(typed) > LONGEST_KEYS:
+        raise KnownError(
+            f"Keys are text of at most {LONGEST_KEYS:,} characters, such as hep-rust:3."
+        )
+    return selected_by_keys(table, list(dict.fromkeys(filter(None, _BETWEEN.split(typed)))))
+
+
+def selected_by_keys(table: PairTable, keys: Sequence[str]) -> Selection:
+    """The rows with these keys, in their order.
+
+    Raises:
+        KnownError: there are none of some.
+    """
+    found = [table.row_of(key) for key in keys]
+    missing = [key for key, row in zip(keys, found, strict=True) if row is None]
+    if missing:
+        named = ", ".join(shown(key) for key in missing[:MOST_NAMED])
+        more = f" and {len(missing) - MOST_NAMED:,} more" if len(missing) > MOST_NAMED else ""
+        raise KnownError(
+            f"{table.source.name} has no pair {named}{more}. A key is the subset and the id, as "
+            "the list on the Browse tab shows them, such as hep-rust:3."
+        )
+    rows = np.array([row for row in found if row is not None], np.int64)
+    return Selection(table, rows, text("score.selection_keys", n=f"{len(rows):,}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How pairs are to be chosen, as it was posted: any of it may be anything.
+
+    which: one of `WAYS`. per_subset, seed: for "subset". keys: for "keys". model: for "failed".
+    """
+
+    which: object = "subset"
+    per_subset: object = 4
+    seed: object = 0
+    keys: object = ""
+    model: object = ""
+
+    def of(
+        self, table: PairTable, filters: Filters, words: str, field_of: Callable[[object], Field]
+    ) -> Selection:
+        """The pairs that are meant.
+
+        Args:
+            table: that is open.
+            filters: of the Browse tab.
+            words: what they say.
+            field_of: gives what a model did on the pairs of the table.
+
+        Raises:
+            KnownError: a number that is none, too small or too large; whatever the ways raise.
+        """
+        if self.which == "filter":
+            return selected_by_filter(table, filters, words)
+        if self.which == "keys":
+            return selected_by_typed_keys(table, self.keys)
+        if self.which == "failed":
+            return selected_failures(table, field_of(self.model), str(self.model))
+        one_of("way to choose pairs", WAYS, self.which)
+        seed = whole_number(text("score.seed"), self.seed, 0, MOST_SEED)
+        n = whole_number(text("score.per_subset"), self.per_subset, 1, MOST_PER_SUBSET)
+        return selected_per_subset(table, n, seed)

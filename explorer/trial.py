@@ -1,0 +1,171 @@
+"""A pair that is tried out: its rewards, how they moved, and what each one-click edit would do."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from explorer.counterfactuals import (
+    CHANGES,
+    SIDES,
+    Change,
+    Effect,
+    Side,
+    effects_of,
+    is_pairwise,
+    variants,
+)
+from explorer.orders import ModelOrder
+from explorer.posted import one_of
+from explorer.runs import Rewarded
+from explorer.text import text
+from explorer.typed_pairs import Texts
+from scoring.edits import edited
+from scoring.errors import KnownError
+from scoring.spec import Pair, RunFacts, ScoredPair, margin_of
+
+EDITS_SECONDS = 6.0
+"""After so long no further edit is scored unless it is asked for: the model is a slow one."""
+MOST_UNDONE = 20
+
+Rewards = Callable[[Sequence[Pair]], Rewarded]
+"""Scores a few pairs at once."""
+Past = tuple[Texts, ...]
+"""Texts that can be gone back to, the oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What is known of a pair that is tried out.
+
+    order: of the model that scored it.
+    start: the rewards that later ones are compared with: those of the pair when Score was pressed.
+    applies: which responses each change does anything to.
+    effects: what it does, as far as it is scored.
+    """
+
+    order: ModelOrder
+    pair: Pair
+    scored: ScoredPair
+    facts: RunFacts
+    start: ScoredPair
+    applies: frozenset[tuple[Change, Side]]
+    effects: Mapping[tuple[Change, Side], Effect] = field(default_factory=dict)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every edit that applies is scored."""
+        return self.applies <= set(self.effects)
+
+    @property
+    def swapped_margin(self) -> float | None:
+        """The margin with the responses in each other's place; None where it is not known."""
+        if not is_pairwise(self.facts.family):
+            return margin_of(self.scored.rejected_reward, self.scored.chosen_reward)
+        effect = self.effects.get(("swap", "chosen"))
+        return None if effect is None else margin_of(0.0, effect.margin)
+
+    def reward(self, side: Side) -> float | None:
+        """Of a response."""
+        return self.scored.chosen_reward if side == "chosen" else self.scored.rejected_reward
+
+    def moved(self, side: Side) -> float | None:
+        """By how much a reward moved since the start; None where it is not known."""
+        before = self.start.chosen_reward if side == "chosen" else self.start.rejected_reward
+        return margin_of(self.reward(side), before)
+
+
+def trying(
+    order: ModelOrder,
+    pair: Pair,
+    rewards: Rewards,
+    *,
+    former: Trial | None = None,
+    is_wanted: Callable[[], bool] = lambda: True,
+    seconds: float | None = EDITS_SECONDS,
+) -> Iterator[Trial]:
+    """Score a pair, and then what each edit does to it, one edit after the other.
+
+    Args:
+        order: of the model.
+        pair: that is tried.
+        rewards: scores pairs by that model.
+        former: the trial whose start stays; None makes these rewards the start.
+        is_wanted: asked before anything is told; the end as soon as it says no.
+        seconds: after which edits are left out; None scores them all.
+
+    Yields:
+        What is known so far.
+
+    Raises:
+        KnownError: of `rewards`.
+    """
+    found = rewards([pair])
+    [scored] = found.scored
+    pairwise = is_pairwise(found.facts.family)
+    made = variants([pair], CHANGES, pairwise=pairwise)
+    now = Trial(
+        order,
+        pair,
+        scored,
+        found.facts,
+        scored if former is None else former.start,
+        frozenset((each.change, side) for each in made for side in each.sides),
+    )
+    if not is_wanted():
+        return
+    yield now
+    started = time.monotonic()
+    for change in CHANGES:
+        of_change = {each.pair.key: each for each in made if each.change == change}
+        late = seconds is not None and time.monotonic() - started > seconds
+        if not of_change or late:
+            continue
+        for row in rewards([each.pair for each in of_change.values()]).scored:
+            new = effects_of(of_change[row.key], scored, row)
+            effects = {(change, side): effect for side, effect in new.items()}
+            now = replace(now, effects={**now.effects, **effects})
+        if not is_wanted():
+            return
+        yield now
+
+
+def with_edit(texts: Texts, change: object, side: object) -> Texts:
+    """The texts after a one-click edit.
+
+    Args:
+        texts: as they are.
+        change: one of `CHANGES`.
+        side: whose response; of a swap it does not matter.
+
+    Raises:
+        KnownError: no such edit or side, or it does not apply.
+
+    >>> with_edit(("p", "a", "b"), "swap", None), with_edit(("p", "a", "b"), "upper", "chosen")
+    (('p', 'b', 'a'), ('p', 'A', 'b'))
+    """
+    conversation, chosen, rejected = texts
+    known = one_of("An edit", CHANGES, change)
+    if known == "swap":
+        return conversation, rejected, chosen
+    whose = one_of("A side", SIDES, side)
+    made = edited(known, chosen if whose == "chosen" else rejected)
+    if made is None:
+        raise KnownError(text("trial.not_applied", edit=text(f"edit.{known}"), side=whose))
+    return (conversation, made, rejected) if whose == "chosen" else (conversation, chosen, made)
+
+
+def remembered(past: Past, texts: Texts) -> Past:
+    """With the texts as they were before a change; what is `MOST_UNDONE` changes old is forgotten.
+
+    >>> remembered((("p", "a", "b"),), ("p", "A", "b"))
+    (('p', 'a', 'b'), ('p', 'A', 'b'))
+    """
+    return (*past, texts)[-MOST_UNDONE:]
+
+
+def gone_back(past: Past, texts: Texts) -> tuple[Texts, Past]:
+    """The texts before the last change, and what can be gone back to from there.
+
+    texts: as they are; they stay where there is nothing to go back to.
+    """
+    return (past[-1], past[:-1]) if past else (texts, ())

@@ -1,0 +1,27 @@
+"""Runs of the tests' own, begun as the page begins them."""
+
+from collections.abc import Iterator
+
+from explorer.orders import ModelOrder
+from explorer.progress import Progress
+from explorer.runs import Runs
+from explorer.selections import Selection
+from explorer.table import PairTable, Rows
+from explorer.visitors import Visitor
+from scoring.record import Run
+
+
+def begun(
+    runs: Runs, who: str, model: object, table: PairTable, rows: Rows, words: str = ""
+) -> Iterator[Progress]:
+    """A run, as it is told. who: the page that begins it, and to whom it belongs."""
+    order = ModelOrder.of({"model": model})
+    visitor = Visitor(f"browser:{who}", session=who)
+    return runs.start(visitor, order, Selection(table, rows, words))
+
+
+def finished(runs: Runs, model: object, table: PairTable, rows: Rows, words: str = "") -> Run:
+    """A run that went to its end."""
+    *_, last = begun(runs, "me", model, table, rows, words)
+    assert last.run is not None and last.stage == "finished"
+    return last.run

@@ -1,0 +1,43 @@
+"""Scorers of a line, for what is done with rewards."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from explorer.progress import Progress
+from explorer.runs import Rewarded
+from scoring.spec import Pair, RunFacts, ScoredPair, text_hash
+
+FACTS = RunFacts("m", "r", "longer", "none", "none", 0, "left", "none", "", 0, 0)
+JUDGE = RunFacts("j", "r", "judge", "none", "none", 0, "left", "none", "", 0, 0)
+
+Reward = Callable[[Pair], tuple[float | None, float | None]]
+
+
+def by_length(pair: Pair) -> tuple[float, float]:
+    """As the family longer."""
+    return float(len(pair.chosen)), float(len(pair.rejected))
+
+
+def first_is_better(pair: Pair) -> tuple[float, float]:
+    """A judge that likes what it reads first, and half as much what is longer than the other."""
+    longer = 0.5 if len(pair.chosen) > len(pair.rejected) else -0.5
+    return 1.0 + longer, -1.0 - longer
+
+
+def scored(pair: Pair, reward: Reward) -> ScoredPair:
+    chosen, rejected = reward(pair)
+    digits = text_hash(pair.prompt, pair.chosen, pair.rejected)
+    return ScoredPair(pair.key, pair.subset, digits, chosen, rejected, 1, 1)
+
+
+def in_packs(
+    reward: Reward, facts: RunFacts = FACTS, size: int = 5
+) -> Callable[[Sequence[Pair]], Iterator[Progress | Rewarded]]:
+    """Waits, and then scores some at a time, the last first."""
+
+    def rewarding(pairs: Sequence[Pair]) -> Iterator[Progress | Rewarded]:
+        yield Progress("waiting", len(pairs), ahead=1)
+        for start in reversed(range(0, len(pairs), size)):
+            pack = pairs[start : start + size]
+            yield Rewarded(tuple(scored(pair, reward) for pair in pack), facts)
+
+    return rewarding

@@ -1,0 +1,41 @@
+import pytest
+
+from explorer.addresses import client_address
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "counted"),
+    [
+        ("8.8.8.8", None, "8.8.8.8"),
+        ("8.8.8.8", "1.1.1.1", "8.8.8.8"),
+        ("10.1.2.3", "8.8.8.8", "8.8.8.8"),
+        ("127.0.0.1", "8.8.8.8", "8.8.8.8"),
+        ("172.16.0.1", "1.1.1.1, 8.8.8.8", "8.8.8.8"),
+        ("192.168.0.1", "1.1.1.1,8.8.8.8 , 10.0.0.1,127.0.0.1", "8.8.8.8"),
+        ("100.64.0.1", "8.8.8.8", "8.8.8.8"),
+        ("::1", "8.8.8.8", "8.8.8.8"),
+        ("::ffff:10.0.0.1", "8.8.8.8", "8.8.8.8"),
+        ("::ffff:8.8.8.8", "1.1.1.1", "8.8.8.8"),
+        ("2a00:1450:4001:82a::1", None, "2a00:1450:4001:82a::/64"),
+        ("2a00:1450:4001:82a:ffff::1", None, "2a00:1450:4001:82a::/64"),
+        ("10.1.2.3", None, ""),
+        ("10.1.2.3", "", ""),
+        ("10.1.2.3", "10.0.0.1", ""),
+        ("10.1.2.3", "8.8.8.8, unknown", ""),
+        ("10.1.2.3", "8.8.8.8, <script>", ""),
+        ("not an address", "8.8.8.8", ""),
+        (None, None, ""),
+        (7, ["8.8.8.8"], ""),
+    ],
+)
+def test_the_last_public_address_is_counted(peer: object, forwarded: object, counted: str) -> None:
+    assert client_address(peer, forwarded) == counted
+
+
+def test_what_a_client_makes_up_does_not_hide_it() -> None:
+    assert client_address("10.0.0.1", "1.2.3.4, 5.6.7.8, 8.8.8.8") == "8.8.8.8"
+
+
+def test_a_header_without_end_is_read_from_its_end() -> None:
+    assert client_address("10.0.0.1", "1.1.1.1," * 100_000 + "8.8.8.8") == "8.8.8.8"
+    assert client_address("10.0.0.1", "8.8.8.8," + "10.0.0.1," * 100_000 + "10.0.0.2") == ""

@@ -1,0 +1,231 @@
+"""The bias probe: known effects of a model that is known, stopped, limited, and as files."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.counterfactuals import CHANGES, SIDES
+from explorer.orders import ModelOrder
+from explorer.probe import AT_ONCE, FIRST, Probe, probed_changes, probing
+from explorer.probe_csv import write_probe
+from explorer.probe_figure import probe_figure
+from explorer.probe_statistics import Bought, bought
+from explorer.progress import Progress
+from explorer.runs import Rewarded, Runs
+from explorer.settings import Settings
+from explorer.table import PairTable
+from explorer.visitors import Visitor
+from scoring.edits import EDITS, FILLER
+from scoring.errors import KnownError
+from scoring.hub import Hub
+from scoring.pairs import as_pairs
+from scoring.spec import Pair
+from tests.explorer.rewarding import JUDGE, by_length, first_is_better, in_packs
+
+ME = Visitor(session="me")
+FILLED = len(FILLER) + 2
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory, hub: Hub) -> Runs:
+    return Runs(Settings(home=tmp_path_factory.mktemp("home")), hub)
+
+
+@pytest.fixture(scope="module")
+def pairs(demo: PairTable) -> list[Pair]:
+    return as_pairs(demo.arrow, range(len(demo)))
+
+
+@pytest.fixture(scope="module")
+def longer(runs: Runs, pairs: list[Pair]) -> Probe:
+    """A finished probe of the model for which more characters are better."""
+    order = ModelOrder("longer")
+    return last(probing(pairs, CHANGES, lambda some: runs.rewarding(ME, order, some)))
+
+
+def last(steps: Iterator[Probe]) -> Probe:
+    probe = None
+    for probe in steps:  # noqa: B007 - the last one is wanted
+        pass
+    assert probe is not None
+    return probe
+
+
+def of(probe: Probe, change: str, side: str) -> Bought:
+    found = bought(probe.scores)
+    return next(each for each in found if (each.change, each.side) == (change, side))
+
+
+def test_filler_buys_its_length_and_capitals_nothing(longer: Probe) -> None:
+    assert longer.is_whole and len(longer.before) == 188
+    for side, flipped in zip(SIDES, ("won", "lost"), strict=True):
+        filler, upper = of(longer, "longer", side), of(longer, "upper", side)
+        assert (filler.mean, filler.low, filler.high) == (FILLED, FILLED, FILLED)
+        assert filler.n == filler.applies == filler.up > 100
+        assert getattr(filler, flipped) == filler.won + filler.lost > 0
+        assert (upper.mean, upper.low, upper.high, upper.p) == (0.0, 0.0, 0.0, 1.0)
+        assert upper.up == upper.down == upper.won == upper.lost == 0 < upper.n
+        assert filler.corrected < 1e-9
+        cut = of(longer, "cut", side)
+        assert cut.mean is not None and cut.mean < 0 and cut.down == cut.n
+
+
+def test_flips_are_those_of_the_lengths(longer: Probe) -> None:
+    margins = [len(pair.chosen) - len(pair.rejected) for pair in longer.pairs]
+    known = longer.effects["longer", "chosen"]
+    expected = sum(-FILLED < margins[place] <= 0 for place in known)
+    assert of(longer, "longer", "chosen").won == expected
+
+
+def test_no_swap_is_made_for_a_model_that_reads_one_response(longer: Probe) -> None:
+    assert of(longer, "swap", "chosen").applies == 0
+    assert not any(row.startswith("swap") for row in map(str, longer.effects["swap", "chosen"]))
+
+
+def test_a_judge_is_probed_for_its_liking_of_the_first(pairs: list[Pair]) -> None:
+    probe = last(probing(pairs[:20], ["swap", "upper"], in_packs(first_is_better, JUDGE)))
+    swap = of(probe, "swap", "chosen")
+    assert swap.n == 20 and swap.mean is not None and swap.mean < -1
+    upper = sum(probe.applies["upper", side] for side in SIDES)
+    assert probe.n_scored == 40 + upper and probe.is_whole
+
+
+def test_it_tells_what_is_known_block_by_block(pairs: list[Pair]) -> None:
+    known = []
+    for probe in probing(pairs, ["longer"], in_packs(by_length)):
+        found = bought(probe.scores)
+        known.append((probe.share, len(probe.before), found[0].n))
+        assert not probe.waits or probe.waits.ahead == 1
+    shares = [share for share, _, _ in known]
+    assert shares == sorted(shares) and shares[-1] == 1
+    assert all(n <= n_before for _, n_before, n in known)
+    first = next(n_before for _, n_before, n in known if n)
+    assert first == FIRST
+    later = next(n_before for _, n_before, _ in known if n_before > FIRST)
+    assert FIRST < later <= FIRST + AT_ONCE
+
+
+def test_pairs_come_in_a_random_order_that_is_the_same_again(pairs: list[Pair]) -> None:
+    def keys(seed: int) -> list[str]:
+        probe = next(probing(pairs, ["upper"], in_packs(by_length), seed=seed))
+        return [pair.key for pair in probe.pairs]
+
+    assert keys(0) == keys(0) != keys(1) != [pair.key for pair in pairs]
+    assert sorted(keys(0)) == sorted(pair.key for pair in pairs)
+
+
+@pytest.mark.parametrize("n_packs", [0, 1, 3, 4, 9])
+def test_stopped_it_keeps_what_it_has(n_packs: int, pairs: list[Pair]) -> None:
+    left = n_packs
+
+    def rewarding(some: Sequence[Pair]) -> Iterator[Progress | Rewarded]:
+        nonlocal left
+        for step in in_packs(by_length)(some):
+            if isinstance(step, Rewarded):
+                if not left:
+                    return
+                left -= 1
+            yield step
+
+    probe = last(probing(pairs, ["longer"], rewarding))
+    assert not probe.is_whole and probe.share < 1
+    each = of(probe, "longer", "chosen")
+    assert each.n <= len(probe.before) and (each.mean in (None, FILLED))
+    assert (each.n > 0) == (n_packs > 2)
+
+
+def test_not_wanted_any_more_it_ends(pairs: list[Pair]) -> None:
+    steps = probing(pairs, ["upper"], in_packs(by_length), is_wanted=lambda: False)
+    assert len(last(steps).before) == FIRST
+
+
+def test_pairs_without_a_reward_are_left_out(pairs: list[Pair]) -> None:
+    probe = last(probing(pairs[:9], ["longer"], in_packs(lambda pair: (None, 1.0))))
+    each = of(probe, "longer", "chosen")
+    assert probe.is_whole and (each.n, each.mean, each.deviations) == (0, None, None)
+
+
+def test_more_pairs_than_allowed_are_refused_before_anything_is_scored(pairs: list[Pair]) -> None:
+    n_made = last(probing(pairs[:10], EDITS, in_packs(by_length))).n_scored
+    assert last(probing(pairs[:10], EDITS, in_packs(by_length), most=n_made)).is_whole
+    for most in (9, n_made - 1):
+        with pytest.raises(KnownError, match=f"may score {most} pairs here"):
+            next(probing(pairs[:10], EDITS, in_packs(by_length), most=most))
+
+
+def test_of_a_judge_more_are_scored_which_is_found_after_the_first(pairs: list[Pair]) -> None:
+    n_made = last(probing(pairs[:10], EDITS, in_packs(by_length))).n_scored
+    steps = probing(pairs[:10], EDITS, in_packs(first_is_better, JUDGE), most=n_made)
+    with pytest.raises(KnownError, match="may score"):
+        last(steps)
+
+
+@pytest.mark.parametrize("posted", [None, [], "upper", ["gone"], [["upper"]], {"upper": 1}, 5])
+def test_changes_that_cannot_be_are_refused(posted: object) -> None:
+    with pytest.raises(KnownError):
+        probed_changes(posted)
+
+
+# As files and a figure
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_table_is_a_file(longer: Probe, tmp_path: Path) -> None:
+    write_probe(longer, "summary", tmp_path / "t.csv")
+    rows = read(tmp_path / "t.csv")
+    assert len(rows) == 2 * len(CHANGES)
+    row = next(row for row in rows if row["change"] == "longer" and row["side"] == "rejected")
+    each = of(longer, "longer", "rejected")
+    assert float(row["mean_change"]) == each.mean and int(row["n"]) == each.n
+    assert row["model"] == "baseline/longer" and row["pairs"] == "188"
+    swap = next(row for row in rows if row["change"] == "swap")
+    assert swap["mean_change"] == swap["p"] == "" and swap["applies"] == "0"
+
+
+def test_each_response_is_a_line(longer: Probe, tmp_path: Path) -> None:
+    write_probe(longer, "pairs", tmp_path / "p.csv")
+    rows = read(tmp_path / "p.csv")
+    assert len(rows) == sum(map(len, longer.effects.values()))
+    filler = [row for row in rows if row["change"] == "longer" and row["side"] == "chosen"]
+    for row in filler:
+        gained = float(row["margin_after"]) - float(row["margin_before"])
+        assert float(row["reward_change"]) == gained == FILLED
+        assert (row["outcome_after"] == "win") == (float(row["margin_after"]) > 0)
+    assert len({row["key"] for row in filler}) == len(filler)
+
+
+def test_formulas_in_keys_are_no_formulas(tmp_path: Path) -> None:
+    pair = Pair("=1+1:2", "=1+1", "p", "Some words.", "More words.")
+    probe = last(probing([pair], ["upper"], in_packs(by_length)))
+    write_probe(probe, "pairs", tmp_path / "p.csv")
+    assert {row["key"] for row in read(tmp_path / "p.csv")} == {"'=1+1:2"}
+
+
+@pytest.mark.parametrize("form", ["xlsx", None, ["summary"], "x" * 5000])
+def test_other_files_and_nothing_are_refused(form: object, longer: Probe, tmp_path: Path) -> None:
+    with pytest.raises(KnownError, match="A file is one of"):
+        write_probe(longer, form, tmp_path / "x")
+    for nothing in (None, Probe([])):
+        with pytest.raises(KnownError, match="Nothing was probed"):
+            write_probe(nothing, "summary", tmp_path / "x")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_figure_has_a_point_for_each_side_of_what_applies(longer: Probe) -> None:
+    found = bought(longer.scores)
+    figure = probe_figure(found)
+    assert [trace.meta for trace in figure.data] == list(SIDES)
+    assert "Swap the two" not in figure.layout.yaxis.ticktext
+    for trace in figure.data:
+        assert len(trace.x) == len(trace.y) == len(figure.layout.yaxis.ticktext) == len(EDITS)
+        cut = of(longer, "cut", trace.meta)
+        assert trace.x[0] == cut.mean and cut.low is not None and cut.mean is not None
+        assert np.isclose(trace.error_x.arrayminus[0], cut.mean - cut.low)
+    assert probe_figure([]).data[0].x == ()

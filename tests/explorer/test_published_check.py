@@ -1,0 +1,248 @@
+"""A run against published results: made from a real model's outcomes with some of them flipped."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.compare_links import decode_compare
+from explorer.fail_links import decode_fails
+from explorer.failview import fail_scene
+from explorer.field import Field
+from explorer.outcome_matrix import order_of, outcome_matrix
+from explorer.own_results import with_runs
+from explorer.published_check import PublishedCheck, changed_query, check_pairs, check_sections
+from explorer.published_names import find_published
+from explorer.published_settings import BoardSettings, settings_of
+from explorer.run_check import check_run
+from explorer.table import PairTable
+from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
+from scoring.record import Run, new_folder
+from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from tests.explorer.board_data import matrix_of, real_results, results_of
+from tests.explorer.tables import benchmark_table
+
+MODEL = "sfairXC/FsfairX-LLaMA3-RM-v0.1"
+FACTS = RunFacts(
+    MODEL, "abc", "classifier", "cpu", "bfloat16", 4096, "left", "own:0123", "", 0, 0
+)  # fmt: skip
+SAME = BoardSettings("", 2048, "bfloat16", "")
+Scored = Callable[[Mapping[str, bool]], Run]
+
+
+def run_of(
+    home: Path, won: Mapping[str, bool], facts: RunFacts = FACTS, narrow: Collection[str] = ()
+) -> Run:
+    """A finished run that wins these pairs; margins are 1 to 2, those of `narrow` under 0.1."""
+    keys = list(won)
+    run = Run.create(
+        new_folder(home), replace(facts, n_pairs=len(keys)), Plan((tuple(range(len(keys))),)), keys
+    )
+    rows = []
+    for place, key in enumerate(keys):
+        margin = 0.05 + place * 1e-5 if key in narrow else 1 + place * 37 % len(keys) / len(keys)
+        sides = (margin, 0.0) if won[key] else (0.0, margin)
+        rows.append(ScoredPair(key, key.rpartition(":")[0], "", *sides, 100, 90))
+    list(run.record([ScoredPack(0, tuple(rows), 1)]))
+    return run.ended("finished")
+
+
+@pytest.fixture
+def published(real: PairTable, shared_data: Path) -> dict[str, bool]:
+    """Key -> whether the published model wins it."""
+    _, _, matrix = real_results(shared_data)
+    outcomes = matrix.outcomes[matrix.models.index(MODEL)]
+    return {real.key_of(row): bool(outcomes[row] == 1) for row in range(len(real))}
+
+
+def field_with(run: Run, table: PairTable, shared_data: Path) -> tuple[Field, str]:
+    _, found, _ = real_results(shared_data)
+    joined, own = with_runs(found, [run])
+    [name] = own
+    matrix = outcome_matrix(joined, order_of(table), lambda: table.hashes)
+    return Field(table, matrix, own, ("real", run.id), own=frozenset(own)), name
+
+
+def flipped(won: Mapping[str, bool], keys: Collection[str]) -> dict[str, bool]:
+    return {key: each != (key in keys) for key, each in won.items()}
+
+
+def checked(run: Run, real: PairTable, shared_data: Path, board: BoardSettings) -> PublishedCheck:
+    field, name = field_with(run, real, shared_data)
+    return check_pairs(field, name, MODEL, board)
+
+
+def test_the_same_outcomes_are_reproduced(
+    tmp_path: Path, real: PairTable, shared_data: Path, published: dict[str, bool]
+) -> None:
+    found = checked(run_of(tmp_path, published), real, shared_data, SAME)
+    assert found.verdict == "same" and found.won == found.lost == () and found.near is None
+    assert [part.section for part in found.parts] == ["", *SECTIONS]
+    assert {part.difference for part in found.parts} == {0.0}
+    assert found.parts[0].here == pytest.approx(0.8444, abs=5e-5)
+
+
+def test_exactly_the_flipped_pairs_are_found(
+    tmp_path: Path, real: PairTable, shared_data: Path, published: dict[str, bool]
+) -> None:
+    some = np.random.default_rng(1).choice(list(published), 12, replace=False).tolist()
+    run = run_of(tmp_path, flipped(published, some), narrow=some)
+    found = checked(run, real, shared_data, SAME)
+    assert set(found.won) == {key for key in some if not published[key]}
+    assert set(found.lost) == {key for key in some if published[key]}
+    assert found.verdict == "small" and found.near == 1.0 and found.n == 2985
+    [field, name] = field_with(run, real, shared_data)
+    compare = decode_compare(found.query).view
+    assert (compare.a, compare.b) == (name, MODEL)
+    scene = fail_scene(decode_fails(changed_query(name, MODEL, "only_b")).view, field)
+    assert {field.table.key_of(int(row)) for row in scene.selection.rows} == set(found.lost)
+
+
+def test_what_settings_explain_depends_on_which_are_known(
+    tmp_path: Path, real: PairTable, shared_data: Path, published: dict[str, bool]
+) -> None:
+    hard = [key for key, won in published.items() if key.startswith("llmbar-natural") and won]
+    run = run_of(tmp_path, flipped(published, hard[:40]))
+    verdicts = {
+        board: checked(run, real, shared_data, board).verdict
+        for board in (SAME, BoardSettings(), BoardSettings("tulu", 50, "float16", ""))
+    }
+    assert list(verdicts.values()) == ["unexplained", "unknown", "settings"]
+    found = checked(run, real, shared_data, SAME)
+    assert found.largest and found.largest.section == "Chat Hard"
+    assert found.largest.difference == pytest.approx(-40 / 456)
+    assert found.near is not None and found.near < 0.5
+    gone = run_of(tmp_path, flipped(published, [k for k, won in published.items() if won]))
+    far = checked(gone, real, shared_data, BoardSettings("tulu", 50, "float16", ""))
+    assert far.verdict == "unexplained", "more than any setting is known to do"
+
+
+def test_many_changes_that_cancel_are_not_small(
+    tmp_path: Path, real: PairTable, shared_data: Path, published: dict[str, bool]
+) -> None:
+    code = [key for key in published if key.startswith("hep-")]
+    won = [key for key in code if published[key]][:45]
+    lost = [key for key in code if not published[key]][:45]
+    run = run_of(tmp_path, flipped(published, [*won, *lost]))
+    found = checked(run, real, shared_data, SAME)
+    assert all(abs(part.difference or 0) < 1e-9 for part in found.parts)
+    assert found.verdict == "unexplained"
+
+
+def test_of_few_pairs_little_can_be_said(
+    tmp_path: Path, real: PairTable, shared_data: Path, published: dict[str, bool]
+) -> None:
+    some = dict(list(published.items())[::65])
+    one = run_of(tmp_path, flipped(some, [list(some)[3]]))
+    assert checked(one, real, shared_data, SAME).verdict == "small"
+    few = run_of(tmp_path, flipped(some, list(some)[5::15]))
+    found = checked(few, real, shared_data, SAME)
+    assert found.verdict == "few" and found.n == len(some)
+    many = run_of(tmp_path, flipped(some, list(some)[3:23]))
+    assert checked(many, real, shared_data, SAME).verdict == "unexplained"
+
+
+def test_a_run_finds_what_is_published_of_its_model(
+    tmp_path: Path, real: PairTable, shared_data: Path, published: dict[str, bool]
+) -> None:
+    run = run_of(tmp_path, published)
+    field, name = field_with(run, real, shared_data)
+    found = check_run(run, field)
+    assert found.own == name and found.check and found.check.model == MODEL
+    other = run_of(tmp_path, published, replace(FACTS, model="me/FsfairX-LLaMA3-RM-v0.1"))
+    field, _ = field_with(other, real, shared_data)
+    unknown = check_run(other, field)
+    assert unknown.check is None and unknown.match.similar == (MODEL,)
+
+
+def facts_of(model: str, family: str = "classifier") -> RunFacts:
+    return replace(FACTS, model=model, family=family)
+
+
+@pytest.mark.parametrize(
+    ("facts", "model", "similar"),
+    [
+        (facts_of("org/rm"), "org/rm", ("a/rm", "org/RM", "org/rm_ref_free")),
+        (facts_of("org/rm@0f0f"), "org/rm", ("a/rm", "org/RM", "org/rm_ref_free")),
+        (facts_of("org/rm", "logprob-mean"), "org/rm_ref_free", ("a/rm", "org/RM", "org/rm")),
+        (facts_of("ORG/rm"), "", ("a/rm", "org/RM", "org/rm", "org/rm_ref_free")),
+        (facts_of("/models/org/rm"), "", ("a/rm", "org/RM", "org/rm", "org/rm_ref_free")),
+        (facts_of("demo"), "", ()),
+        (facts_of("org/other"), "", ()),
+    ],
+)
+def test_only_the_same_id_is_the_same_model(
+    facts: RunFacts, model: str, similar: tuple[str, ...]
+) -> None:
+    found = find_published(facts, ["org/rm", "org/rm_ref_free", "org/RM", "a/rm", "demo", "b/x"])
+    assert (found.model, found.similar) == (model, similar)
+
+
+def scored(subset: str, n: int, wins: int) -> list[ScoredPair]:
+    return [
+        ScoredPair(f"{subset}:{at}", subset, "", float(at < wins), 0.5, 10, 10) for at in range(n)
+    ]
+
+
+def test_where_only_scores_are_published_whole_sections_are_compared() -> None:
+    rows = [row for each in SECTIONS["Chat"] for row in scored(each, COUNTS[each], COUNTS[each])]
+    rows += scored("hep-go", 164, 100)
+    board = dict.fromkeys(SECTIONS, 0.98)
+    found = check_sections(FACTS, rows, MODEL, board, SAME)
+    assert [(part.section, part.there) for part in found.parts] == [
+        ("Chat", 0.98), ("Reasoning", None),
+    ]  # fmt: skip
+    assert found.verdict == "unexplained" and not found.query and found.n == 0
+    assert check_sections(FACTS, rows, MODEL, {"Chat": 0.995}, SAME).verdict == "small"
+    part = check_sections(FACTS, rows[:-164][:50], MODEL, board, SAME)
+    assert part.verdict == "nothing" and part.largest is None
+    whole = [row for each in SUBSETS for row in scored(each, COUNTS[each], COUNTS[each])]
+    [score, *_] = check_sections(FACTS, whole, MODEL, board, SAME).parts
+    assert (score.section, score.here) == ("", 1.0) and score.there == pytest.approx(0.98)
+
+
+def test_pairs_of_no_benchmark_are_compared_by_accuracy(tmp_path: Path) -> None:
+    matrix = matrix_of({"mine": [1, 1, 0, 1], "org/rm": [1, 1, 1, 1]}, ["own"] * 4)
+    run = run_of(tmp_path, {f"own:{at}": at != 2 for at in range(4)})
+    field = Field(benchmark_table(), matrix, {"mine": run}, ("small",), own=frozenset(["mine"]))
+    found = check_pairs(field, "mine", "org/rm")
+    [part] = found.parts
+    assert (part.here, part.there, part.n) == (0.75, 1.0, 4)
+    assert found.verdict == "small" and len(found.lost) == 1
+
+
+def test_scores_of_the_board_serve_where_single_pairs_are_not_known(tmp_path: Path) -> None:
+    from explorer.boards import build_board
+
+    won = {f"{each}:{at}": True for each in SECTIONS["Chat"] for at in range(COUNTS[each])}
+    run = run_of(tmp_path, won)
+    matrix = matrix_of({"mine": [1.0] * 4}, ["own"] * 4)
+    field = Field(benchmark_table(), matrix, {"mine": run}, ("small",), own=frozenset(["mine"]))
+    board = build_board(results_of({MODEL: 0.9, "b/x": 0.5}), "v1")
+    found = check_run(run, field, board, {MODEL: SAME})
+    assert found.check and found.check.basis == "sections"
+    assert found.check.parts[0].there == pytest.approx(0.9)
+    assert check_run(run, field).check is None
+
+
+def test_a_length_matters_where_pairs_are_longer() -> None:
+    rows = scored("hep-go", 3, 1)
+    long = [replace(rows[0], chosen_tokens=3000), *rows[1:]]
+    cut = [replace(rows[0], chosen_truncated=True), *rows[1:]]
+    for of, strong in ((rows, False), (long, True), (cut, True)):
+        [length] = [each for each in settings_of(FACTS, of, SAME) if each.name == "max_length"]
+        assert length.strong is strong
+
+
+def test_settings_are_told_on_both_sides() -> None:
+    facts = replace(FACTS, reference="org/sft@abc", template="tulu:1")
+    board = BoardSettings("raw", 2048, "float16", "org/sft", quantized=True)
+    found = {each.name: each.differs for each in settings_of(facts, [], board)}
+    assert found == {
+        "template": True, "max_length": True, "dtype": True, "reference": False, "quantized": True,
+    }  # fmt: skip
+    assert {each.differs for each in settings_of(facts, [], BoardSettings())} == {None}
+    own = settings_of(FACTS, [], BoardSettings("tulu"))
+    assert own[0].differs is False, "a tokenizer's own template goes before the one that is named"

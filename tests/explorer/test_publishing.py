@@ -1,0 +1,315 @@
+import json
+import logging
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from huggingface_hub import close_session, constants
+
+from explorer.publishing import (
+    HEAD_COLUMNS,
+    HEAD_LINES,
+    Account,
+    Preview,
+    Published,
+    account_of,
+    preview,
+    publish,
+)
+from explorer.table import PairTable
+from scoring.errors import KnownError
+from scoring.families import open_scorer
+from scoring.hub import Hub
+from scoring.pairs import as_pairs
+from scoring.record import Run, new_folder
+from scoring.results import read_eval_set
+from scoring.run import make_job, score
+from scoring.scorer import facts
+from scoring.spec import ModelSpec, RunSettings
+from tests import hub_server
+from tests.hub_server import HubServer, Repo
+
+TOKEN = "hf_ofTheVisitor"
+SERVERS_TOKEN = "hf_ofTheServer"
+ANA = hub_server.Account("ana", {"lab": "write", "club": "read", "guild": "contributor"})
+DATASETS = ("ana/results", "lab/results", "club/results", "guild/results", "other/results")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def run(home: Path, demo: PairTable) -> Run:
+    """All demo pairs, scored by the baseline that prefers the longer response."""
+    return scored(home, demo, len(demo))
+
+
+def scored(home: Path, table: PairTable, n: int, model: str = "baseline/longer") -> Run:
+    """A finished run of the first pairs of a table."""
+    pairs = as_pairs(table.arrow, range(n))
+    scorer = open_scorer(ModelSpec(model, "", "", "longer"), RunSettings())
+    job = make_job(pairs, scorer, 0)
+    told = facts(scorer, RunSettings(), table.id, n, "4 of each subset, seed 0")
+    made = Run.create(new_folder(home), told, job.plan, [pair.key for pair in pairs])
+    list(made.record(score(job, scorer)))
+    return made.ended("finished")
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    """A Hub that knows ana, on a machine that has a token of its own."""
+    repos = {f"datasets/{name}": Repo() for name in DATASETS}
+    repos["datasets/broken/results"] = Repo(refusal=(403, ""), refused="commit")
+    repos["datasets/allenai/reward-bench"] = Repo({"README.md": b""})
+    (tmp_path / "token").write_text(SERVERS_TOKEN)
+    (tmp_path / "temp").mkdir()
+    with HubServer(repos, {TOKEN: ANA}) as hub:
+        monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+        monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
+        monkeypatch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", False)
+        monkeypatch.setenv("HF_TOKEN", SERVERS_TOKEN)
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temp"))
+        close_session()
+        yield hub
+        sent = {request.authorization for request in hub.requests}
+        assert f"Bearer {SERVERS_TOKEN}" not in sent
+        assert list((tmp_path / "temp").iterdir()) == []
+    close_session()
+
+
+def sending(run: Run, table: PairTable, repo: str, **given: Any) -> Published:
+    seen = preview(run, table, repo, given.pop("name", ""))
+    return publish(seen, run, table, given.pop("hub", Hub()), **{"token": TOKEN, **given})
+
+
+def test_a_preview_shows_the_exact_files(run: Run, demo: PairTable) -> None:
+    seen = preview(run, demo, " ana/results ", "")
+    assert (seen.run_id, seen.repo, seen.name) == (run.id, "ana/results", "baseline/longer")
+    assert [file.path for file in seen.files] == [
+        "eval-set/baseline/longer.json",
+        "eval-set-scores/baseline/longer.json",
+    ]
+    accuracies, columns = seen.files
+    assert json.loads(accuracies.head)["model"] == "baseline/longer"
+    lines = columns.head.split("\n")
+    assert len(lines) == HEAD_LINES and max(map(len, lines)) <= HEAD_COLUMNS + 1
+    assert columns.n_bytes > len(columns.head) > 0
+    assert preview(run, demo, "ana/results", "") == seen
+
+
+def test_what_is_sent_is_what_was_shown_and_reads_as_upstreams(
+    run: Run, demo: PairTable, server: HubServer, tmp_path: Path
+) -> None:
+    seen = preview(run, demo, "ana/results", "ana/my-model")
+    sent = publish(seen, run, demo, Hub(), token=f" {TOKEN}\n")
+    assert sent == Published(f"{server.url}/datasets/ana/results/commit/{'0' * 40}", False, "ana")
+    [commit] = server.commits
+    assert (commit.repo, commit.account) == ("datasets/ana/results", "ana")
+    assert commit.message == "Results of ana/my-model"
+    assert {path: len(content) for path, content in commit.files.items()} == {
+        file.path: file.n_bytes for file in seen.files
+    }
+    for path, content in commit.files.items():
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_bytes(content)
+    (result,), left_out = read_eval_set(tmp_path)
+    assert (result.model, left_out) == ("ana/my-model", [])
+    won: dict[str, list[bool]] = {}
+    for row in run.rows():
+        won.setdefault(row.subset, []).append(row.outcome == "win")
+    assert result.accuracies == {name: sum(each) / len(each) for name, each in won.items()}
+
+
+@pytest.mark.parametrize(
+    ("repo", "asks", "is_pull_request"),
+    [
+        ("ana/results", False, False),
+        ("ana/results", True, True),
+        ("lab/results", False, False),
+        ("club/results", False, True),
+        ("guild/results", False, True),
+        ("other/results", False, True),
+    ],
+)
+def test_the_dataset_of_other_people_gets_a_pull_request(
+    repo: str, asks: bool, is_pull_request: bool, run: Run, demo: PairTable, server: HubServer
+) -> None:
+    sent = sending(run, demo, repo, as_pull_request=asks)
+    assert sent.is_pull_request is is_pull_request
+    assert [commit.is_pull_request for commit in server.commits] == [is_pull_request]
+    end = "discussions/7" if is_pull_request else f"commit/{'0' * 40}"
+    assert sent.url == f"{server.url}/datasets/{repo}/{end}"
+
+
+def test_only_the_visitors_token_is_sent_and_it_is_written_nowhere(
+    run: Run,
+    demo: PairTable,
+    server: HubServer,
+    tmp_path: Path,
+    home: Path,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        sent = sending(run, demo, "ana/results")
+        for repo in ("missing/results", "broken/results"):
+            with pytest.raises(KnownError) as caught:
+                sending(run, demo, repo)
+            assert TOKEN not in str(caught.value)
+    asked = [request for request in server.requests if "reward-bench" not in request.path]
+    assert {request.authorization for request in asked} == {f"Bearer {TOKEN}"}
+    said = capfd.readouterr()
+    written = [path for path in (*tmp_path.rglob("*"), *home.rglob("*")) if path.is_file()]
+    assert len(written) > 1
+    places = [
+        caplog.text,
+        said.out,
+        said.err,
+        repr(sent),
+        *(request.path for request in server.requests),
+        *(path.read_text("utf-8") for path in written),
+        *(content.decode() for commit in server.commits for content in commit.files.values()),
+    ]
+    assert [place for place in places if TOKEN in place] == []
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "", " ", None, False, True, 7, "hf_a b", "hf_a\nX-Evil: 1", "hf_ü", "hf_\x00", "x" * 5000,
+        ["hf_x"],
+    ],
+)  # fmt: skip
+def test_what_is_no_token_is_refused_and_not_repeated(
+    token: object, run: Run, demo: PairTable, server: HubServer
+) -> None:
+    with pytest.raises(KnownError, match="That is no token of the Hub") as caught:
+        sending(run, demo, "ana/results", token=token)
+    assert "hf_a" not in str(caught.value) and "xxx" not in str(caught.value)
+    assert server.requests == []
+
+
+def test_a_token_that_the_hub_does_not_know_is_told(
+    run: Run, demo: PairTable, server: HubServer
+) -> None:
+    for token in ("hf_unknown", SERVERS_TOKEN[:-1]):
+        with pytest.raises(KnownError) as caught:
+            sending(run, demo, "ana/results", token=token)
+        assert str(caught.value) == (
+            "The Hub does not say whose token that is: it does not know the token, or the token "
+            "has ended (401)."
+        )
+    assert server.commits == []
+
+
+@pytest.mark.parametrize(
+    ("repo", "said"),
+    [
+        ("broken/results", "the token has no leave to do that (403)."),
+        ("missing/results", "there is no such dataset, or the token may not see it (404)."),
+    ],
+)
+def test_what_the_hub_refuses_is_one_sentence(
+    repo: str, said: str, run: Run, demo: PairTable, server: HubServer
+) -> None:
+    with pytest.raises(KnownError) as caught:
+        sending(run, demo, repo)
+    assert str(caught.value) == f"The Hub did not take the results for {repo}: {said}"
+    assert server.commits == []
+
+
+def test_where_the_network_is_off_nothing_is_sent(
+    run: Run, demo: PairTable, server: HubServer
+) -> None:
+    with pytest.raises(KnownError, match=r"Nothing can be sent .* the network is switched off"):
+        sending(run, demo, "ana/results", hub=Hub(offline=True))
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("seen", [None, "yes", {"repo": "ana/results"}, True])
+def test_nothing_is_sent_that_was_not_shown(
+    seen: object, run: Run, demo: PairTable, server: HubServer
+) -> None:
+    with pytest.raises(KnownError, match="press Preview"):
+        publish(seen, run, demo, Hub(), token=TOKEN)
+    other = replace(preview(run, demo, "ana/results"), run_id="another")
+    with pytest.raises(KnownError, match="press Preview"):
+        publish(other, run, demo, Hub(), token=TOKEN)
+    assert server.requests == []
+
+
+def test_a_run_that_changed_since_it_was_shown_is_shown_again_first(
+    demo: PairTable, server: HubServer, tmp_path: Path
+) -> None:
+    mine = scored(tmp_path / "runs", demo, len(demo))
+    seen = preview(mine, demo, "ana/results")
+    path = mine.folder / "rewards.jsonl"
+    lines = path.read_text().splitlines()
+    row = {**json.loads(lines[0]), "chosen_reward": 12345.0}
+    path.write_text("\n".join([json.dumps(row), *lines[1:], ""]))
+    with pytest.raises(KnownError, match="has changed since it was shown"):
+        publish(seen, mine, demo, Hub(), token=TOKEN)
+    assert server.commits == []
+    assert sending(mine, demo, "ana/results").account == "ana"
+
+
+def test_only_whole_finished_runs_of_the_open_pairs_are_published(
+    run: Run, demo: PairTable, tmp_path: Path
+) -> None:
+    part = scored(tmp_path, demo, 5)
+    with pytest.raises(KnownError, match=rf"is of 5 of {len(demo)} pairs: only runs of all"):
+        preview(part, demo, "ana/results")
+    with pytest.raises(KnownError, match="This run is stopped: only finished runs"):
+        preview(replace(run, status="stopped"), demo, "ana/results")
+    other = replace(run, facts=replace(run.facts, pairs="other@1"))
+    with pytest.raises(KnownError, match=r"is of the pairs other@1, and .* is open"):
+        preview(other, demo, "ana/results")
+
+
+@pytest.mark.parametrize(
+    "repo", ["", "results", "../x/y", "a/b:c", "a/b@main", None, 7, "a/" + "b" * 300, "<b>/x"]
+)
+def test_what_is_no_dataset_is_refused(repo: object, run: Run, demo: PairTable) -> None:
+    with pytest.raises(KnownError, match="is no dataset of the Hub: give org/name"):
+        preview(run, demo, repo)
+
+
+@pytest.mark.parametrize("name", ["model", "../../x", "a/b/c", "a/b@c", None, 7, "a/" + "b" * 300])
+def test_what_is_no_name_is_refused(name: object, run: Run, demo: PairTable) -> None:
+    with pytest.raises(KnownError, match="is no name of a model: give org/model"):
+        preview(run, demo, "ana/results", name)
+
+
+def test_a_local_model_is_called_local(demo: PairTable, tmp_path: Path) -> None:
+    seen = preview(scored(tmp_path, demo, len(demo), "/data/secret plans/v2"), demo, "a/b")
+    assert seen.name == "local/v2"
+    assert "secret plans" not in "".join(file.head for file in seen.files)
+
+
+@pytest.mark.parametrize(
+    ("orgs", "spaces"),
+    [
+        ({}, {"ana"}),
+        ({"a": "admin", "b": "write", "c": "contributor", "d": "read"}, {"ana", "a", "b"}),
+    ],
+)
+def test_an_account_writes_where_its_roles_let_it(
+    orgs: Mapping[str, str], spaces: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with HubServer({}, {TOKEN: hub_server.Account("ana", orgs)}) as hub:
+        monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        close_session()
+        assert account_of(TOKEN) == Account("ana", frozenset(spaces))
+    close_session()
+
+
+def test_a_preview_is_a_value(run: Run, demo: PairTable) -> None:
+    assert isinstance(hash(preview(run, demo, "ana/results")), int)
+    assert isinstance(preview(run, demo, "ana/results"), Preview)

@@ -1,0 +1,247 @@
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from explorer.orders import ModelOrder
+from explorer.run_cards import RunCard, write_card
+from explorer.run_shelf import RunShelf
+from explorer.runs import Runs
+from explorer.score_json import (
+    asked_order,
+    asked_selection,
+    models_json,
+    pair_score_json,
+    runs_json,
+    selection_score_json,
+)
+from explorer.settings import Settings
+from explorer.table import PairTable
+from explorer.visitors import Visitor
+from scoring.errors import KnownError
+from scoring.hub import Hub
+from scoring.pairs import as_pairs
+from scoring.spec import Pair
+from tests.explorer.test_publishing import scored
+
+WHO = Visitor()
+PAIR = {
+    "key", "subset", "chosen_reward", "rejected_reward", "margin", "outcome", "chosen_tokens",
+    "rejected_tokens", "truncated",
+}  # fmt: skip
+SETTINGS = {
+    "model", "revision", "family", "reading", "reference", "device", "dtype", "max_length",
+    "truncation_side", "template", "computed", "seed", "versions",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory, hub: Hub) -> Runs:
+    return Runs(Settings(home=tmp_path_factory.mktemp("home")), hub)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether JSON gives a value back as it is."""
+    return bool(json.loads(json.dumps(value, allow_nan=False)) == value)
+
+
+def test_a_pair_has_its_rewards_and_what_they_rest_on(runs: Runs) -> None:
+    pair = Pair("typed", "typed", "Say hi.", "Hello there!", "No.")
+    found = pair_score_json(runs.rewards(WHO, ModelOrder("longer"), [pair]))
+    assert found.pop("settings").keys() == SETTINGS
+    assert found == {
+        "chosen_reward": 12.0,
+        "rejected_reward": 3.0,
+        "margin": 9.0,
+        "outcome": "win",
+        "chosen_tokens": 0,
+        "rejected_tokens": 0,
+    }
+
+
+def test_the_demo_models_pair_is_plain_numbers(runs: Runs) -> None:
+    pair = Pair("typed", "typed", "Say hi.", "Hello there!", "No.")
+    found = pair_score_json(runs.rewards(WHO, ModelOrder("demo"), [pair]))
+    assert is_plain(found)
+    assert found["margin"] == found["chosen_reward"] - found["rejected_reward"]
+    assert type(found["chosen_reward"]) is float and found["chosen_tokens"] > 3
+    assert found["settings"]["model"] == "demo"
+
+
+def messages(runs: Runs, table: PairTable, **asked: Any) -> list[dict[str, Any]]:
+    given = {"per_subset": 1, "seed": 0, "keys": None} | asked
+    selection = asked_selection(table, **given)
+    pairs = as_pairs(table.arrow, selection.rows.tolist())
+    stream = runs.rewarding(WHO, ModelOrder("longer"), pairs)
+    return list(selection_score_json(stream, len(pairs)))
+
+
+def test_a_selection_streams_every_pair_once_and_ends_with_the_whole(
+    runs: Runs, demo: PairTable
+) -> None:
+    told = messages(runs, demo, per_subset=2)
+    assert all(map(is_plain, told))
+    first, last = told[0], told[-1]
+    assert (first["stage"], first["scored"], first["accuracy"]) == ("loading", 0, None)
+    rows = [row for each in told[:-1] for row in each["rows"]]
+    total = 2 * len(demo.subset_counts)
+    assert len({row["key"] for row in rows}) == len(rows) == total == last["total"]
+    assert all(row.keys() == PAIR for row in rows)
+    assert (last["stage"], last["scored"], last["rows"]) == ("finished", total, rows)
+    won = sum(row["outcome"] == "win" for row in rows)
+    assert last["accuracy"] == won / total
+    low, high = last["interval"]
+    assert 0 <= low <= last["accuracy"] <= high <= 1
+    assert last["settings"].keys() == SETTINGS and 0 <= last["score"] <= 1
+    counts = [each["scored"] for each in told]
+    assert counts == sorted(counts)
+
+
+def test_named_pairs_are_scored_in_the_tables_order(runs: Runs, demo: PairTable) -> None:
+    keys = [demo.key_of(row) for row in (7, 3)]
+    last = messages(runs, demo, keys=keys)[-1]
+    assert last["total"] == last["scored"] == 2
+
+
+def test_what_is_stopped_says_so(demo: PairTable, runs: Runs) -> None:
+    def cut() -> Iterator[Any]:
+        pairs = as_pairs(demo.arrow, range(40))
+        stream = runs.rewarding(WHO, ModelOrder("longer"), pairs)
+        for told in stream:
+            yield told
+            if not hasattr(told, "stage"):
+                return
+
+    *_, last = selection_score_json(cut(), 40)
+    assert last["stage"] == "stopped" and 0 < last["scored"] < 40
+    assert [each["stage"] for each in selection_score_json([], 40)] == ["stopped"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"per_subset": 0}, "Pairs per subset is 0; it must be a whole number, 1 to 1,000"),
+        ({"per_subset": "4"}, "Pairs per subset is '4'"),
+        ({"per_subset": None}, "Pairs per subset is empty"),
+        ({"per_subset": True}, "Pairs per subset is"),
+        ({"per_subset": float("nan")}, "Pairs per subset is nan"),
+        ({"per_subset": 10**30}, "Pairs per subset is"),
+        ({"seed": -1}, "The seed is -1"),
+        ({"seed": [1]}, "The seed is list"),
+        ({"keys": "hep-rust:3"}, "Keys are a list of texts such as hep-rust:3"),
+        ({"keys": [1]}, "Keys are a list of texts"),
+        ({"keys": {"a": 1}}, "Keys are a list of texts"),
+        ({"keys": ["no:such"]}, "has no pair 'no:such'"),
+        ({"keys": ["\ud800"]}, "has no pair"),
+        ({"keys": ["x" * 3_000_000]}, "at most 2,000,000 characters"),
+    ],
+)
+def test_pairs_that_are_none_are_one_clear_message(
+    asked: dict[str, Any], said: str, demo: PairTable
+) -> None:
+    with pytest.raises(KnownError, match=said) as caught:
+        asked_selection(demo, **({"per_subset": 1, "seed": 0, "keys": None} | asked))
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [(None, None, ""), (7, None, ""), ("x" * 501, None, ""), ("demo", "guess", ""), ("demo", 7, ""),
+     ("demo", None, 7), ("demo", ["dpo"], "")],
+)  # fmt: skip
+def test_a_model_that_is_none_is_one_clear_message(asked: tuple[Any, Any, Any]) -> None:
+    with pytest.raises(KnownError) as caught:
+        asked_order(*asked)
+    assert len(str(caught.value)) < 300
+
+
+def test_models_say_what_the_owner_allows() -> None:
+    free = models_json(Settings(home=Path("unused")))
+    assert (free["models"], free["any"]) == (["demo", "random", "longer", "shorter"], True)
+    assert (free["max_pairs"], free["seconds_per_hour"], free["sign_in"]) == (None, None, False)
+    bound = models_json(
+        Settings(
+            home=Path("unused"),
+            public=True,
+            models=("org/a", "demo"),
+            own_code=("org/a",),
+            servers=("http://inner:8000/v1",),
+            max_pairs=300,
+            max_model_gigabytes=4.0,
+            seconds_per_hour=300.0,
+            sign_in="required",
+        )
+    )
+    assert bound["models"] == ["demo", "org/a", "random", "longer", "shorter"]
+    assert (bound["any"], bound["own_code"], bound["sign_in"]) == (False, ["org/a"], True)
+    assert bound["served_families"] == ["judge", "rater", "served"]
+    assert "inner" not in json.dumps(bound)
+    assert is_plain(free) and is_plain(bound)
+
+
+@pytest.fixture
+def public(tmp_path: Path, demo: PairTable) -> RunShelf:
+    """Runs of ana, of a browser, of nobody, and one that everybody may see."""
+    settings = Settings(home=tmp_path, public=True)
+    cards = [
+        RunCard("user:ana", "mine"),
+        RunCard("browser:1", "secret"),
+        RunCard("", "nobody's"),
+        RunCard("user:ben", "shared", public=True),
+    ]
+    for card in cards:
+        write_card(scored(settings.runs, demo, 3), card)
+    return RunShelf(settings)
+
+
+@pytest.mark.parametrize(
+    ("who", "seen"),
+    [
+        (Visitor(), {"shared": False}),
+        (Visitor("user:ana"), {"shared": False, "mine": True}),
+        (Visitor("browser:1"), {"shared": False, "secret": True}),
+        (Visitor("user:ben"), {"shared": True}),
+    ],
+)
+def test_runs_of_others_are_not_told(who: Visitor, seen: dict[str, bool], public: RunShelf) -> None:
+    found = runs_json(public, who)
+    assert {run["title"]: run["own"] for run in found["runs"]} == seen
+    assert is_plain(found)
+    assert "user:" not in json.dumps(found) and "browser:" not in json.dumps(found)
+
+
+def test_a_run_is_told_with_its_result(tmp_path: Path, demo: PairTable) -> None:
+    settings = Settings(home=tmp_path)
+    run = scored(settings.runs, demo, len(demo))
+    [found] = runs_json(RunShelf(settings), Visitor())["runs"]
+    assert (found["id"], found["status"], found["own"]) == (run.id, "finished", True)
+    assert found["total"] == found["scored"] == len(demo)
+    rows = run.rows()
+    assert found["accuracy"] == sum(row.outcome == "win" for row in rows) / len(rows)
+    assert found["settings"]["model"] == "baseline/longer"
+    assert found["started"].endswith("+00:00")
+
+
+def test_a_run_that_cannot_be_read_is_told_without_numbers(tmp_path: Path, demo: PairTable) -> None:
+    settings = Settings(home=tmp_path)
+    run = scored(settings.runs, demo, 3)
+    (run.folder / "rewards.jsonl").write_text("[broken]\n")
+    [found] = runs_json(RunShelf(settings), Visitor())["runs"]
+    assert (found["scored"], found["accuracy"], found["sections"]) == (0, None, {})
+
+
+@pytest.mark.parametrize("limit", [0, 1001, "all", None, True, 1.5])
+def test_a_limit_that_is_none_is_refused(limit: object, public: RunShelf) -> None:
+    with pytest.raises(KnownError, match="The limit is"):
+        runs_json(public, Visitor(), limit)
+    assert len(runs_json(public, Visitor("user:ana"), 1)["runs"]) == 1
+
+
+def test_a_folder_of_this_machine_is_told_to_nobody_else(tmp_path: Path, demo: PairTable) -> None:
+    settings = Settings(home=tmp_path, public=True)
+    run = scored(settings.runs, demo, 3, "/srv/secret/model")
+    write_card(run, replace(RunCard("user:ana"), public=False))
+    assert runs_json(RunShelf(settings), Visitor())["runs"] == []

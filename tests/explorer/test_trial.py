@@ -1,0 +1,127 @@
+"""A pair that is tried out: what is told, in which order, and what is left out."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from explorer.counterfactuals import SIDES
+from explorer.orders import ModelOrder
+from explorer.runs import Rewarded
+from explorer.trial import (
+    MOST_UNDONE,
+    Trial,
+    gone_back,
+    remembered,
+    trying,
+    with_edit,
+)
+from scoring.edits import FILLER
+from scoring.errors import KnownError
+from scoring.spec import Pair, RunFacts
+from tests.explorer.rewarding import FACTS, JUDGE, Reward, by_length, first_is_better, scored
+
+ORDER = ModelOrder("longer")
+PAIR = Pair("typed", "typed", "p", "Take the figs. Wash them.", "No.")
+
+
+class Counting:
+    """Scores, and remembers how many pairs at a time."""
+
+    def __init__(self, reward: Reward = by_length, facts: RunFacts = FACTS) -> None:
+        self.asked: list[int] = []
+        self._reward, self._facts = reward, facts
+
+    def __call__(self, pairs: Sequence[Pair]) -> Rewarded:
+        self.asked.append(len(pairs))
+        return Rewarded(tuple(scored(pair, self._reward) for pair in pairs), self._facts)
+
+
+def last(pair: Pair, rewards: Counting, former: Trial | None = None) -> Trial:
+    *_, trial = trying(ORDER, pair, rewards, former=former)
+    return trial
+
+
+def test_the_rewards_come_first_and_then_each_edit() -> None:
+    rewards = Counting()
+    told = list(trying(ORDER, PAIR, rewards))
+    assert rewards.asked == [1] * 6  # the pair, and every edit but the two that do not apply
+    assert [len({change for change, _ in trial.effects}) for trial in told] == [0, 1, 2, 3, 4, 5]
+    assert [trial.is_whole for trial in told] == [False] * 5 + [True]
+    trial = told[-1]
+    assert trial.effects["longer", "rejected"].change == len(FILLER) + 2
+    assert trial.effects["upper", "chosen"].change == 0
+    assert ("cut", "rejected") not in trial.applies and ("plain", "chosen") not in trial.applies
+    assert (trial.reward("chosen"), trial.swapped_margin) == (25.0, -22.0)
+
+
+def test_rewards_are_compared_with_those_of_the_start() -> None:
+    first = last(PAIR, Counting())
+    assert [first.moved(side) for side in SIDES] == [0.0, 0.0]
+    typed = Pair("typed", "typed", "p", PAIR.chosen + "!!", "No")
+    second = last(typed, Counting(), first)
+    third = last(PAIR, Counting(), second)
+    assert [second.moved(side) for side in SIDES] == [2.0, -1.0]
+    assert third.moved("chosen") == 0.0 and third.start == first.scored
+
+
+def test_a_judge_is_asked_for_each_side_and_the_swap() -> None:
+    rewards = Counting(first_is_better, JUDGE)
+    trial = last(PAIR, rewards)
+    assert rewards.asked == [1, 1, 1, 2, 2, 2, 2]
+    assert trial.scored.margin == 3.0 and trial.swapped_margin == 1.0
+
+
+@pytest.mark.parametrize("n_told", [0, 1, 3])
+def test_what_is_not_wanted_any_more_is_neither_told_nor_scored(n_told: int) -> None:
+    rewards, told = Counting(), 0
+
+    def is_wanted() -> bool:
+        return told < n_told
+
+    for _ in trying(ORDER, PAIR, rewards, is_wanted=is_wanted):
+        told += 1
+    assert told == n_told and len(rewards.asked) == n_told + 1
+
+
+def test_of_a_slow_model_edits_are_left_out_until_they_are_asked_for() -> None:
+    rewards = Counting()
+    [only] = trying(ORDER, PAIR, rewards, seconds=-1)
+    assert rewards.asked == [1] and not only.is_whole
+    *_, whole = trying(ORDER, PAIR, rewards, seconds=None)
+    assert whole.is_whole
+
+
+def test_a_missing_reward_moves_nothing() -> None:
+    trial = last(PAIR, Counting(lambda pair: (None, 1.0)))
+    assert trial.moved("chosen") is None and trial.swapped_margin is None
+    assert trial.effects["upper", "chosen"].change is None
+
+
+# The texts
+
+
+@pytest.mark.parametrize(
+    ("change", "side"),
+    [("gone", "chosen"), (None, None), ("upper", "prompt"), ("upper", None), ([], "chosen"),
+     ("plain", "chosen"), ("cut", "rejected")],
+)  # fmt: skip
+def test_an_edit_that_cannot_be_made_is_refused(change: object, side: object) -> None:
+    with pytest.raises(KnownError):
+        with_edit(("p", "Take it. Go.", "No."), change, side)
+
+
+def test_an_edit_changes_one_text() -> None:
+    texts = ("p", "Take it. Go.", "No.")
+    assert with_edit(texts, "cut", "chosen") == ("p", "Take it.", "No.")
+    assert with_edit(texts, "upper", "rejected") == ("p", "Take it. Go.", "NO.")
+    assert with_edit(texts, "swap", "anything") == ("p", "No.", "Take it. Go.")
+
+
+def test_one_can_go_back() -> None:
+    past: tuple[tuple[str, str, str], ...] = ()
+    for n in range(MOST_UNDONE + 5):
+        past = remembered(past, ("p", str(n), "r"))
+    assert len(past) == MOST_UNDONE and past[0][1] == "5"
+    texts, past = gone_back(past, ("p", "now", "r"))
+    assert texts[1] == str(MOST_UNDONE + 4) and len(past) == MOST_UNDONE - 1
+    assert gone_back((), texts) == (texts, ())

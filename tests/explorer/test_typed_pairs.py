@@ -1,0 +1,99 @@
+"""A pair that is typed in: its conversation read and written, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.settings import Settings
+from explorer.typed_pairs import (
+    LONGEST,
+    MOST_TURNS,
+    PUBLIC_LONGEST,
+    longest_text,
+    read_conversation,
+    typed_pair,
+    typed_texts,
+    written_conversation,
+)
+from scoring.errors import KnownError
+from scoring.spec import Message
+
+DIALOGUE = "[system]\nBe terse.\n[user]\nHi.\n\n[assistant]\nHello.\n[user]\nWho are you?"
+LINES = st.lists(
+    st.sampled_from(
+        ["[user]", "\\[user]", "\\\\[system] ", "words", "", "[user] x", " [assistant]"]),
+    min_size=1,
+    max_size=4,
+).map("\n".join)  # fmt: skip
+
+
+def test_a_conversation_has_its_turns() -> None:
+    pair = typed_pair(DIALOGUE, "A model.", "No.", longest=1000)
+    assert pair.messages == [
+        Message("system", "Be terse."),
+        Message("user", "Hi."),
+        Message("assistant", "Hello."),
+        Message("user", "Who are you?"),
+    ]
+    assert pair.prompt.startswith("System: Be terse.\n\nUser: Hi.")
+
+
+@pytest.mark.parametrize(
+    "words", ["Hi.", " [user] Hi.", "a\n[user]\nb", "\n words \n", "[users]\nx", "[User]\nx"]
+)
+def test_what_does_not_begin_with_a_role_is_one_message_as_it_stands(words: str) -> None:
+    pair = typed_pair(words, "a", "b", longest=100)
+    assert pair.turns == () and pair.prompt == words == pair.messages[0].content
+
+
+@given(LINES, LINES)
+def test_what_is_written_is_read_the_same(first: str, second: str) -> None:
+    turns = [Message("system", first), Message("user", second)]
+    written = written_conversation(turns)
+    kept = [Message(role, words.strip("\r\n")) for role, words in turns]
+    if all(words.strip() for _, words in kept):
+        assert list(read_conversation(written)) == kept
+    if second.strip():
+        [alone] = read_conversation(written_conversation(turns[1:]))
+        assert alone.content.strip("\n") == second.strip("\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("[user]\n\n[user]\nx", "Message 1, of the user, is empty"),
+        ("[user]\nx\n[system]\ny\n[user]\nz", "Message 2 is a system prompt"),
+        ("[user]\nx\n[assistant]\ny", "The last message is of the assistant"),
+        ("[system]\nx", "The last message is of the system"),
+        ("[user]\nx\n" * (MOST_TURNS + 1), "at most 100 messages, not 101"),
+    ],
+)
+def test_what_is_no_conversation_is_refused(words: str, why: str) -> None:
+    with pytest.raises(KnownError, match=why):
+        read_conversation(words)
+
+
+@pytest.mark.parametrize("side", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [(None, "must be text"), (5, "must be text"), ({}, "must be text"), (" \n", "is empty"),
+     ("x" * 101, "has 101 characters; at most 100")],
+)  # fmt: skip
+def test_a_text_that_is_none_is_refused_by_name(side: int, value: object, why: str) -> None:
+    texts: list[object] = ["p", "c", "r"]
+    texts[side] = value
+    name = ("The prompt", "The chosen response", "The rejected response")[side]
+    with pytest.raises(KnownError, match=f"{name} .*{why}"):
+        typed_pair(*texts, longest=100)
+
+
+def test_texts_may_be_empty_while_one_types_and_are_mended() -> None:
+    assert typed_texts("", "\ud800x", "", longest=2) == ("", "\ufffdx", "")
+
+
+def test_strangers_may_type_less() -> None:
+    home = Path("/nonexistent")
+    assert longest_text(Settings(home, public=True)) == PUBLIC_LONGEST
+    assert longest_text(Settings(home)) == LONGEST
