@@ -3,6 +3,9 @@
 import logging
 import os
 import sys
+from importlib.util import find_spec
+
+import explorer.zero_gpu  # noqa: F401 - before anything that knows CUDA
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
@@ -17,7 +20,8 @@ from scoring.errors import KnownError
 def main() -> None:
     """Serve the app until it is interrupted."""
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    for name in ("httpx", "httpx2"):
+        logging.getLogger(name).setLevel(logging.WARNING)
     try:
         settings = read_settings(os.environ)
         page = build_page(open_stores(settings))
@@ -32,6 +36,7 @@ def main() -> None:
             max_file_size=settings.max_upload_bytes,
             share=False,
             ssr_mode=False,
+            mcp_server=find_spec("mcp") is not None,
         )
     except KnownError as error:
         sys.exit(str(error))

@@ -224,20 +224,18 @@ def _step_words(step: Step | Measuring) -> str:
     return step_html(step, text("board.reading"))
 
 
-def showing(
-    view: LeaderboardView, tab: LeaderboardTab, own_runs: gr.BrowserState
-) -> dict[str, Any]:
+def showing(view: LeaderboardView, tab: LeaderboardTab, who: gr.State) -> dict[str, Any]:
     """The event that shows the tab anew."""
-    state = [view.board_id, view.seen, own_runs]
+    state = [view.board_id, view.seen, who]
     return {"fn": tab.show, "inputs": state, "outputs": view.outputs, **EVENT}
 
 
-def wire_leaderboard(view: LeaderboardView, tab: LeaderboardTab, own_runs: gr.BrowserState) -> None:
+def wire_leaderboard(view: LeaderboardView, tab: LeaderboardTab, who: gr.State) -> None:
     """Connect the components; the page fills the tab, by `LeaderboardTab.open`."""
-    state = [view.board_id, view.seen, own_runs]
+    state = [view.board_id, view.seen, who]
     wire_part(view.part, tab.act, state, view.outputs, view.address)
     measuring = view.measure.click(tab.measure, state, [view.status, view.stop], **EVENT)
-    measuring.then(**showing(view, tab, own_runs))
+    measuring.then(**showing(view, tab, who))
     view.stop.click(tab.stop, queue=False, **EVENT)
     for form, button in view.exports.items():
         button.click(partial(tab.export, form), state, view.file, **EVENT)

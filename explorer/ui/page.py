@@ -9,6 +9,7 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.latest import Latest
 from explorer.links import tab_of
 from explorer.settings import ASSETS
 from explorer.stores import Stores
@@ -42,8 +43,14 @@ from explorer.ui.pair_endpoints import PairEndpoints, publish_pairs
 from explorer.ui.relay import EVENT, Linked, Part, act_of, build_part, done, filling, wrote
 from explorer.ui.review import ReviewTab, wire_review
 from explorer.ui.reviewview import remembered_review
-from explorer.ui.score import Score, ScoreView, build_score, remembered_runs, wire_score
+from explorer.ui.runs_tab import RunsTab, RunsTabView, build_runs, wire_runs
+from explorer.ui.score import Score, wire_score
+from explorer.ui.scoreview import ScoreView, build_score
+from explorer.ui.signin import SignIn, SignInView, build_signin
 from explorer.ui.sourcebar import SourceBarView, build_sourcebar, sourcebar
+from explorer.ui.trial import TrialTab, wire_trial
+from explorer.ui.trialview import TrialView, build_trial
+from scoring.policy import DEMO
 
 POLL_SECONDS = 1.5
 KEPT = (3600, 7200)
@@ -57,14 +64,18 @@ class PageView:
     """All components of the page."""
 
     bar: SourceBarView
+    signin: SignInView
     chooser: ChooserView
     tabs: gr.Tabs
     browse: BrowseView
     score: ScoreView
+    runs: RunsTabView
+    trial: TrialView
     failures: FailuresView
     compare: CompareTabView
     leaderboard: LeaderboardView
     score_tab: gr.Tab
+    runs_tab: gr.Tab
     failures_tab: gr.Tab
     compare_tab: gr.Tab
     timer: gr.Timer
@@ -135,15 +146,20 @@ def build_page(stores: Stores) -> gr.Blocks:
 def _lay_out(stores: Stores) -> PageView:
     gr.HTML(_header() + help_html())
     bar = build_sourcebar(text("source.show_pairs"))
+    signin = build_signin(stores.settings)
     chooser = build_chooser(stores.settings)
-    own_runs, kept_reviews, notes = remembered_runs(), remembered_review(), remembered_notes()
+    kept_reviews, notes = remembered_review(), remembered_notes()
     with build_part("go") as go:
         pass
     with gr.Tabs(elem_id="tabs") as tabs:
         with _tab("browse"):
             browse = build_browse(stores.counter, kept_reviews)
         with _tab("score") as score_tab:
-            score = build_score(stores.settings, own_runs)
+            score = build_score(stores.settings, [(text("score.model_demo"), DEMO)])
+        with _tab("runs") as runs_tab:
+            runs = build_runs()
+        with _tab("try"):
+            trial = build_trial(stores.settings, [(text("score.model_demo"), DEMO)])
         with _tab("failures") as failures_tab:
             failures = build_failures(notes)
         with _tab("compare") as compare_tab:
@@ -153,8 +169,8 @@ def _lay_out(stores: Stores) -> PageView:
         with _tab("about"):
             build_about()
     return PageView(
-        bar, chooser, tabs, browse, score, failures, compare, leaderboard, score_tab, failures_tab,
-        compare_tab, gr.Timer(POLL_SECONDS, active=False), go,
+        bar, signin, chooser, tabs, browse, score, runs, trial, failures, compare, leaderboard,
+        score_tab, runs_tab, failures_tab, compare_tab, gr.Timer(POLL_SECONDS, active=False), go,
     )  # fmt: skip
 
 
@@ -179,24 +195,45 @@ def _header() -> str:
 
 def _wire(view: PageView, stores: Stores, page: gr.Blocks) -> None:
     browse = Browse(stores.pairs, stores.counter, stores.settings)
-    score, failures = Score(browse, stores.runs), Failures(stores.fields, stores.settings)
+    score = Score(browse, stores.fields, stores.runs)
+    failures = Failures(stores.fields, stores.settings)
     wire_browse(view.browse, browse)
     wire_review(view.browse.review, ReviewTab(stores.pairs), view.browse.table_id)
-    wire_score(view.score, score, view.browse, view.score_tab)
-    where = [view.leaderboard.board_id, view.browse.table_id, view.score.own_runs]
+    where = [view.leaderboard.board_id, view.browse.table_id, view.signin.who]
+    wire_score(view.score, score, view.browse, where, view.score_tab)
+    run_list = RunsTab(stores.runs, stores.fields, stores.settings)
+    wire_runs(view.runs, run_list, where, view.runs_tab)
+    report = view.score.report
+    asked = view.runs.part.relay.act(run_list.asked, None, view.runs.asked, **EVENT)
+    asked.then(run_list.turn, view.runs.asked, view.tabs, **EVENT)
+    asked.then(
+        score.resume,
+        [view.runs.asked, view.signin.who],
+        report.outputs,
+        concurrency_limit=None,
+        **EVENT,
+    )
     with_notes = [*where, view.failures.notes]
-    wire_failures(view.failures, failures, with_notes, view.score.run_id, view.failures_tab)
+    wire_failures(view.failures, failures, with_notes, report.run_id, view.failures_tab)
+    wire_trial(
+        view.trial,
+        TrialTab(browse, stores.fields, stores.runs, stores.settings, Latest()),
+        who=view.signin.who,
+        browsed=view.browse.seen,
+        failed=view.failures.seen,
+        where=where,
+    )
     compare = Compare(stores.fields, stores.settings)
     wire_compare(view.compare, compare, where, view.compare_tab)
-    ready = _wire_sources(view, stores, browse, page)
+    ready = _wire_sources(view, stores, browse, score, page)
     linked = [
-        linked_failures(view.failures, failures, with_notes, view.score.run_id),
+        linked_failures(view.failures, failures, with_notes, report.run_id),
         linked_compare(view.compare, compare, where),
     ]
     _wire_links(view, ready, Page(stores), linked)
-    inspected = view.score.inspect.click(
+    inspected = report.inspect.click(
         failures.turn_to,
-        [view.score.run_id, view.failures.seen, *with_notes],
+        [report.run_id, view.failures.seen, *with_notes],
         view.failures.outputs,
         **EVENT,
     )
@@ -204,7 +241,6 @@ def _wire(view: PageView, stores: Stores, page: gr.Blocks) -> None:
         Page(stores).to_failures, None, view.tabs, **EVENT
     )
     page.unload(score.leave)
-    page.load(score.reopen, view.score.own_runs, view.score.outputs, **EVENT)
 
 
 def _wire_links(
@@ -230,7 +266,7 @@ def _wire_links(
 
 
 def _wire_sources(
-    view: PageView, stores: Stores, browse: Browse, page: gr.Blocks
+    view: PageView, stores: Stores, browse: Browse, score: Score, page: gr.Blocks
 ) -> gr.events.Dependency:
     """Fill the page when it is opened; show what arrives when asked for, and what is chosen.
 
@@ -239,9 +275,9 @@ def _wire_sources(
     joined, chooser = Page(stores), Chooser(stores.pairs)
     board_tab = LeaderboardTab(stores.room, stores.pairs.all)
     shown, board_id = view.browse, view.leaderboard.board_id
-    own_runs = view.score.own_runs
-    show_board = showing(view.leaderboard, board_tab, own_runs)
-    wire_leaderboard(view.leaderboard, board_tab, own_runs)
+    who, secret = view.signin.who, view.signin.secret
+    show_board = showing(view.leaderboard, board_tab, who)
+    wire_leaderboard(view.leaderboard, board_tab, who)
     bars = {
         "fn": joined.bars,
         "inputs": [shown.table_id, board_id],
@@ -264,9 +300,11 @@ def _wire_sources(
         **EVENT,
     )
     followed.then(None, shown.address, None, js=wrote(shown.part)).then(**bars)
-    board = opened.then(joined.best_board, None, board_id, **EVENT).then(
+    known = opened.then(SignIn(stores.settings).identify, secret, [secret, who], **EVENT)
+    known.then(score.reopen, who, view.score.report.outputs, **EVENT)
+    board = known.then(joined.best_board, None, board_id, **EVENT).then(
         board_tab.open,
-        [view.leaderboard.address, board_id, own_runs],
+        [view.leaderboard.address, board_id, who],
         view.leaderboard.outputs,
         js="(address, id, own) => [window.location.search, id, own]",
         **EVENT,

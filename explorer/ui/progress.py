@@ -32,7 +32,7 @@ def step_html(step: Step, what: str = "") -> str:
     elif total is None:
         words = text(f"step.{step.doing}", done=f"{done:,}")
     else:
-        words = text("step.reading_of", done=f"{done:,}", total=f"{total:,}")
+        words = text(f"step.{step.doing}_of", done=f"{done:,}", total=f"{total:,}")
     share = 100 * done / total if total else 0
     bar = tag("div", tag("i", style=f"width: {min(100, share):.0f}%"), "progress") if total else ""
     return tag("div", escape(words) + bar, css="note step", role="status")

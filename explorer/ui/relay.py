@@ -157,10 +157,16 @@ def copy_button(words: str, what: str, base: str = "") -> str:
     )
 
 
-def ticked(words: str, act: str, on: bool, field: str = "value") -> str:
+def ticked(
+    words: str,
+    act: str,
+    on: bool,
+    field: str = "value",
+    sent: Mapping[str, object] | None = None,
+) -> str:
     """A checkbox with its label that sends an act; whether it is ticked goes by `field`."""
     checked = {"checked": "checked"} if on else {}
-    box = tag("input", type="checkbox", data_field=field, **acting(act), **checked)
+    box = tag("input", type="checkbox", data_field=field, **acting(act, sent), **checked)
     return tag("label", box + escape(words), css="tick")
 
 

@@ -5,9 +5,11 @@ from html import escape
 from statistics import median
 
 from explorer.run_facts import run_facts
+from explorer.run_sections import section_interval
 from explorer.text import text
 from explorer.ui.markup import note, percent, signed, tag
 from scoring.benchmark import SECTIONS, section_of
+from scoring.interval import Interval
 from scoring.record import Run
 from scoring.spec import ScoredPair
 from scoring.summary import Summary, Tally
@@ -30,7 +32,7 @@ def report_html(run: Run, summary: Summary, scored: Sequence[ScoredPair]) -> str
 def cards_html(summary: Summary, scored: Sequence[ScoredPair]) -> str:
     """The numbers that matter most, a card each."""
     total, interval = summary.total, summary.total.interval
-    margins = [pair.margin for pair in scored if pair.margin is not None]
+    margins = [margin for margin in (pair.margin for pair in scored) if margin is not None]
     accuracy = text("score.accuracy_none")
     if interval:
         low, high = percent(interval.low), percent(interval.high)
@@ -102,21 +104,28 @@ def _section_row(summary: Summary, section: str | None) -> str:
     tally = summary.section_tallies[section or ""]
     score = summary.sections[section] if section else tally.accuracy
     name = section or text("score.other")
-    cells = [tag("td", escape(percent(score))), tag("td"), tag("td", f"{tally.n:,}")]
+    interval = section_interval(section, summary.subsets) if section else tally.interval
+    cells = [
+        tag("td", escape(percent(score))),
+        tag("td", escape(_ends(interval))),
+        tag("td", f"{tally.n:,}"),
+    ]
     return tag("tr", tag("th", escape(name), scope="row") + "".join(cells), css="section")
 
 
 def _subset_row(name: str, tally: Tally) -> str:
-    interval = tally.interval
-    written = f"{percent(interval.low, 0)} – {percent(interval.high, 0)}" if interval else "–"
     share = 100 * (tally.accuracy or 0.0)
     bar = tag("span", tag("i", style=f"width:{share:.1f}%"), css="bar")
     cells = [
         tag("td", escape(percent(tally.accuracy)) + bar),
-        tag("td", escape(written)),
+        tag("td", escape(_ends(tally.interval))),
         tag("td", f"{tally.n:,}"),
     ]
     return tag("tr", tag("th", escape(name), scope="row") + "".join(cells))
+
+
+def _ends(interval: Interval | None) -> str:
+    return f"{percent(interval.low, 0)} – {percent(interval.high, 0)}" if interval else "–"
 
 
 def facts_html(run: Run) -> str:

@@ -1,5 +1,6 @@
 """What a run looks like at a moment: its status, its report, its newest rows."""
 
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any, NamedTuple
 
@@ -7,47 +8,58 @@ import gradio as gr
 import numpy as np
 
 from explorer.margins import margin_histogram
+from explorer.pacing import paced
+from explorer.progress import Progress
 from explorer.reading import PAGE_ROWS
-from explorer.reward_figures import margins_figure
-from explorer.runs import Progress
+from explorer.run_sections import sections_now
 from explorer.text import text
 from explorer.ui.grids import Column, Grid, grid
+from explorer.ui.livebars import bars_html, margins_html
 from explorer.ui.markup import signed, tag
+from explorer.ui.progress import step_html
+from explorer.ui.relay import unchanged
 from explorer.ui.report import facts_html, report_html, sections_html
-from explorer.ui.theme import painted
+from explorer.ui.surewords import sure_words
+from explorer.ui.worsthtml import worst_html
 from scoring.record import Run
 from scoring.summary import summarise
 
-MOST_RUNS = 200
-"""Runs that a browser remembers."""
-
 
 class RunShown(NamedTuple):
-    """What a run looks like at a moment, in the order of `ScoreView.outputs`."""
+    """What a run looks like at a moment, in the order of `ReportView.outputs`."""
 
     status: str
     start: Any
     stop: Any
     cards: str
     sections: str
-    margins: Any
+    margins: str
     rows: Any
     facts: str
     inspect: Any
     run_id: str | None
-    own_runs: list[str]
 
 
 def reopened(run: Run) -> Progress:
     """A stored run as its own last progress."""
     stage: Any = "left" if run.status == "running" else run.status
-    return Progress(stage, run.facts.n_pairs, run, tuple(run.rows()), run.seconds)
+    rows = tuple(run.rows())
+    return Progress(stage, run.facts.n_pairs, run, rows, len(rows), run.seconds)
 
 
-def shown(progress: Progress, model: str, own: object) -> RunShown:
-    """A run at a moment. own: the runs this browser had before; the present one is added."""
+def drawn(progresses: Iterable[Progress], model: str = "") -> Iterator[RunShown]:
+    """A run as it goes on, so often that drawing does not hold it up; its end always."""
+    return paced(
+        progresses,
+        lambda progress: shown(progress, model),
+        lambda progress: progress.stage == "running",
+    )
+
+
+def shown(progress: Progress, model: str = "") -> RunShown:
+    """A run at a moment. model: what was typed, for as long as there is no run."""
     if not progress.scored or progress.run is None:
-        return only_status(progress, model, own)
+        return only_status(progress, model)
     summary = summarise(progress.scored)
     lost = summary.total.lost
     chosen = np.array([pair.chosen_reward for pair in progress.scored], np.float64)
@@ -56,34 +68,26 @@ def shown(progress: Progress, model: str, own: object) -> RunShown:
         _status(progress, model),
         *_buttons(progress),
         report_html(progress.run, summary, progress.scored),
-        sections_html(summary),
-        gr.update(value=painted(margins_figure(margin_histogram(chosen, rejected))), visible=True),
+        bars_html(sections_now(summary)) + sections_html(summary),
+        margins_html(margin_histogram(chosen, rejected)) + _worst(progress),
         gr.update(value=_newest(progress), visible=True),
         facts_html(progress.run),
         gr.update(value=text("score.inspect", n=f"{lost:,}"), visible=lost > 0),
         progress.run.id,
-        _with(own, progress.run.id),
     )
 
 
-def only_status(progress: Progress, model: str = "", own: object = None) -> RunShown:
+def only_status(progress: Progress, model: str = "") -> RunShown:
     """A word on what happens, leaving the report of an earlier run where it is."""
-    skip: Any = gr.skip()
-    ids = (skip, skip) if progress.run is None else (progress.run.id, _with(own, progress.run.id))
-    report = [skip] * (len(RunShown._fields) - 5)
-    return RunShown(_status(progress, model), *_buttons(progress), *report, *ids)
+    start, stop = _buttons(progress)
+    told = unchanged(RunShown, status=_status(progress, model), start=start, stop=stop)
+    return told if progress.run is None else told._replace(run_id=progress.run.id)
 
 
 def _buttons(progress: Progress) -> tuple[Any, Any]:
     """Score can be pressed while nothing runs, Stop while something does."""
-    busy = progress.stage in ("loading", "running")
+    busy = progress.stage in ("waiting", "loading", "running")
     return gr.update(interactive=not busy), gr.update(interactive=busy)
-
-
-def _with(own: object, run_id: str) -> list[str]:
-    """The ids that a browser remembers, newest first, at most `MOST_RUNS`."""
-    known = [known for known in own if known != run_id] if isinstance(own, list) else []
-    return [run_id, *known][:MOST_RUNS]
 
 
 def _newest(progress: Progress) -> Grid:
@@ -95,21 +99,32 @@ def _newest(progress: Progress) -> Grid:
     return grid(_columns(), rows)
 
 
+def _worst(progress: Progress) -> str:
+    """Failures to open while the run goes on; afterwards there is the Failures tab."""
+    if progress.stage != "running" or progress.run is None:
+        return ""
+    return worst_html(progress.run, progress.scored)
+
+
 def _status(progress: Progress, model: str) -> str:
-    done, total, seconds = len(progress.scored), progress.total, progress.seconds
-    rate = done / seconds if seconds else 0.0
+    done, total, wait = len(progress.scored), progress.total, progress.wait_seconds
+    left = progress.seconds_left
     words = text(
         f"score.{progress.stage}",
-        **{
-            "model": model[:200],
-            "done": f"{done:,}",
-            "total": f"{total:,}",
-            "seconds": f"{seconds:.1f}",
-            "rate": f"{rate:.1f}",
-            "left": _duration((total - done) / rate) if rate else "–",
-            "message": progress.message,
-        },
+        model=(progress.run.facts.model if progress.run else model)[:200],
+        done=f"{done:,}",
+        total=f"{total:,}",
+        seconds=f"{progress.seconds:.1f}",
+        rate=f"{progress.rate or 0:.1f}",
+        left="–" if left is None else _duration(left),
+        message=progress.message,
+        ahead=progress.ahead,
+        wait="" if wait is None else text("score.waiting_known", seconds=_duration(wait)),
     )
+    if progress.step is not None and progress.stage == "loading":
+        return step_html(progress.step)
+    if progress.sure is not None:
+        words = sure_words(progress.sure, words, progress.stage == "stopped")
     share = 100 * done / total if total else 0.0
     bar = tag(
         "div",

@@ -3,244 +3,191 @@
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import gradio as gr
-import numpy as np
-import pyarrow.compute as pc
 
-from explorer.filters import matching_rows, rows_per_subset
-from explorer.runs import Progress, Runs
-from explorer.settings import Settings
-from explorer.table import PairTable, Rows
+from explorer.field import Field
+from explorer.fields import Fields
+from explorer.orders import ModelOrder
+from explorer.progress import Progress
+from explorer.run_cards import card_of
+from explorer.runs import Runs
+from explorer.selections import WAYS, Choice, Selection
 from explorer.text import text
 from explorer.ui.browse import Browse, BrowseView
 from explorer.ui.errors import guarded
-from explorer.ui.grids import build_grid
 from explorer.ui.markup import note
 from explorer.ui.relay import EVENT, unchanged
-from explorer.ui.runview import RunShown, only_status, reopened, shown
+from explorer.ui.runview import RunShown, drawn, only_status, reopened, shown
+from explorer.ui.scoreview import ScoreView
 from explorer.ui.searchbar import filter_words
+from explorer.visitors import Visitor
 from scoring.errors import KnownError
-from scoring.models import DEMO
+from scoring.errors import shown as shown_value
+from scoring.sure import SureRule
 
-STORAGE = "rewardbench-explorer-runs"
-"""Where a browser keeps the ids of its runs. They are their own secret: they cannot be guessed."""
-BY_FILTER, BY_SUBSET = "filter", "subset"
-MOST_PER_SUBSET = 1000
+PARTS = {"subset": (True, True, False, False), "failed": (False, False, False, True),
+         "keys": (False, False, True, False)}  # fmt: skip
+"""Way to choose pairs -> which of `ChoiceView.parts` it needs."""
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class ScoreView:
-    """The tab's components."""
+def order_of(*values: Any) -> ModelOrder:
+    """What the fields of `OrderView` ask for.
 
-    model: gr.Dropdown
-    which: gr.Radio
-    per_subset: gr.Number
-    seed: gr.Number
-    selected: gr.HTML
-    start: gr.Button
-    stop: gr.Button
-    status: gr.HTML
-    cards: gr.HTML
-    sections: gr.HTML
-    margins: gr.Plot
-    rows: gr.Dataframe
-    facts: gr.HTML
-    inspect: gr.Button
-    run_id: gr.State
-    own_runs: gr.BrowserState
-
-    @property
-    def outputs(self) -> list[gr.components.Component]:
-        """The components that a `RunShown` fills."""
-        seen = [
-            self.status,
-            self.start,
-            self.stop,
-            self.cards,
-            self.sections,
-            self.margins,
-            self.rows,
-            self.facts,
-        ]
-        return [*seen, self.inspect, self.run_id, self.own_runs]
+    Raises:
+        KnownError: of `ModelOrder.of`.
+    """
+    model, family, reference, reading, dtype, max_length, url = values
+    how = {"dtype": dtype, "max_length": max_length}
+    return ModelOrder.of(
+        {
+            "model": model,
+            "family": family,
+            "reference": reference,
+            "reading": reading,
+            "url": url,
+            "settings": how,
+        }
+    )
 
 
-def remembered_runs() -> gr.BrowserState:
-    """The runs of this browser. It must stand outside the tabs, which are filled when opened."""
-    return gr.BrowserState([], storage_key=STORAGE, secret=STORAGE)
+def sure_of(on: object, number: Any, width: Any) -> SureRule | None:
+    """What a run is to be sure of; None where it is to score all pairs. width: in points.
 
-
-def build_score(settings: Settings, own_runs: gr.BrowserState) -> ScoreView:
-    """Lay the tab out where it is called. own_runs: from `remembered_runs`."""
-    with gr.Row(equal_height=False):
-        with gr.Column(scale=1, min_width=290, elem_classes="side"):
-            with gr.Group():
-                model = gr.Dropdown(
-                    [(text("score.model_demo"), DEMO)],
-                    value=DEMO,
-                    allow_custom_value=True,
-                    label=text("score.model"),
-                    info=text("score.model_info_space" if settings.public else "score.model_info"),
-                    elem_id="model",
-                )
-                which = gr.Radio(
-                    [
-                        (text("score.by_subset"), BY_SUBSET),
-                        (text("score.by_filter"), BY_FILTER),
-                    ],
-                    value=BY_SUBSET,
-                    label=text("score.which"),
-                    elem_id="which",
-                )
-                with gr.Row():
-                    per_subset = gr.Number(
-                        4,
-                        label=text("score.per_subset"),
-                        precision=0,
-                        min_width=100,
-                        elem_id="per-subset",
-                    )
-                    seed = gr.Number(
-                        0, label=text("score.seed"), precision=0, min_width=100, elem_id="seed"
-                    )
-            selected = gr.HTML()
-            with gr.Row():
-                start = gr.Button(
-                    text("score.start"), variant="primary", elem_id="start", min_width=120
-                )
-                stop = gr.Button(
-                    text("score.stop"), elem_id="stop", min_width=80, interactive=False
-                )
-            facts = gr.HTML()
-        with gr.Column(scale=4, min_width=420):
-            with gr.Row(elem_classes="status-row"):
-                status = gr.HTML(note(text("score.idle")), elem_id="status")
-                inspect = gr.Button(
-                    visible=False, variant="primary", elem_id="inspect", scale=0, min_width=210
-                )
-            cards = gr.HTML()
-            with gr.Row(equal_height=False):
-                sections = gr.HTML(min_width=360)
-                with gr.Column(min_width=360):
-                    margins = gr.Plot(show_label=False, visible=False)
-                    rows = build_grid("scored", ["32%", "13%", "15%", "20%", "20%"], visible=False)
-    return ScoreView(
-        model, which, per_subset, seed, selected, start, stop, status, cards, sections, margins,
-        rows, facts, inspect, gr.State(None), own_runs,
-    )  # fmt: skip
-
-
-class Selection(NamedTuple):
-    """Rows of a table, and in words how they were chosen."""
-
-    table: PairTable
-    rows: Rows
-    words: str
+    Raises:
+        KnownError: of `SureRule`, or the width is no number.
+    """
+    if on is not True:
+        return None
+    if not isinstance(width, int | float) or isinstance(width, bool):
+        raise KnownError(f"{text('sure.width')} must be a number, not {shown_value(width)}.")
+    return SureRule(number, width / 100)
 
 
 @dataclass(frozen=True)
 class Score:
     """The tab's callbacks.
 
-    `choice` is (what the Browse tab shows, which, pairs per subset, seed).
+    `where` is (results id, table id, visitor), as of `explorer.ui.failures.Failures`; `choice` is
+    (what the Browse tab shows, and the fields of `Choice`).
     """
 
     browse: Browse
+    fields: Fields
     runs: Runs
 
     @guarded
-    def count(self, *choice: Any) -> str:
+    def count(self, *posted: Any) -> str:
         """How many pairs are chosen, and from where."""
         try:
-            rows = self.chosen(*choice).rows
+            rows = self.chosen(posted[:3], *posted[3:]).rows
         except KnownError as error:
             return note(str(error), "wrong")
-        if not len(rows):
-            return note(text("score.none_selected"), "wrong")
-        return note(text("score.selected", n=f"{len(rows):,}"))
+        words = text("score.selected", n=f"{len(rows):,}")
+        return note(words) if len(rows) else note(text("score.none_selected"), "wrong")
 
-    def start(
-        self, request: gr.Request, model: object, own: object, *choice: Any
-    ) -> Iterator[RunShown]:
+    @guarded
+    def turn(self, which: object, *where: object) -> tuple[Any, ...]:
+        """Show what the way to choose pairs needs, and the models whose failures can be taken."""
+        parts = [gr.update(visible=visible) for visible in PARTS.get(str(which), (False,) * 4)]
+        if which == WAYS[2]:
+            field = self.fields.largest(*where)
+            models = [] if field is None else [*field.matrix.models]
+            parts[3] = gr.update(choices=models, visible=True)
+        return tuple(parts)
+
+    def start(self, *posted: Any) -> Iterator[RunShown]:
         """Score, showing each pack as it comes; whatever goes wrong ends in a word on the page."""
-        try:
-            owner = request.session_hash or ""
-            for progress in self.runs.start(owner, model, *self.chosen(*choice)):
-                yield shown(progress, str(model), own)
-        except KnownError as error:
-            yield only_status(Progress("refused", 0, message=str(error)))
-        except Exception:
-            logger.exception("a run failed")
-            yield only_status(Progress("refused", 0, message=text("error.bug")))
+        order, sure, where, choice = posted[:7], posted[7:10], posted[10:13], posted[13:]
+        yield from _told(
+            str(posted[0]),
+            lambda: self.runs.start(
+                where[2], order_of(*order), self.chosen(where, *choice), sure_of(*sure)
+            ),
+        )
 
-    def stop(self, request: gr.Request) -> tuple[str, Any]:
-        """End this session's run after its present pack."""
-        self.runs.stop(request.session_hash)
+    def resume(self, asked: Any, who: Visitor) -> Iterator[RunShown]:
+        """Go on with a run, or show what it came to, as the Runs tab asks."""
+        act, run_id = asked or ("", "")
+        if act == "report":
+            yield self.report(run_id, who)
+        elif act:
+            yield from _told("", lambda: self.runs.resume(who, run_id, self.browse.library.here))
+
+    @guarded
+    def report(self, run_id: object, who: Visitor) -> RunShown:
+        """What a stored run came to."""
+        run = self.runs.open(run_id, who)
+        return shown(reopened(run), run.facts.model)
+
+    def stop(self, who: Visitor) -> tuple[str, Any]:
+        """End this page's run after its present pack."""
+        self.runs.stop(who)
         return note(text("score.stopping")), gr.update(interactive=False)
 
     def leave(self, request: gr.Request) -> None:
         """End the run of a session whose page was closed; what it scored is kept."""
-        self.runs.stop(request.session_hash)
+        self.runs.stop(Visitor(session=request.session_hash or ""))
 
     @guarded
-    def reopen(self, own: object) -> RunShown:
-        """After the page was opened: the last run of this browser, as it stands."""
-        for run in self.runs.visible(own):
-            if isinstance(own, list) and run.id in own:
-                return shown(reopened(run), run.facts.model, own)
+    def reopen(self, who: Visitor) -> RunShown:
+        """After the page was opened: the last run of this person, as it stands."""
+        for run in self.runs.shelf.own(who):
+            if card_of(run).owner == who.owner:
+                return shown(reopened(run), run.facts.model)
         return unchanged(RunShown)
 
-    def chosen(self, *choice: Any) -> Selection:
+    def chosen(self, where: Any, *choice: Any) -> Selection:
         """What is to be scored.
 
         Raises:
             KnownError: pairs that are not here any more, or have further responses; a number that
                 is none, or too small or large.
         """
-        seen, which, per_subset, seed = choice
-        table = self.browse.table(seen)
-        if which == BY_FILTER:
-            rows = matching_rows(table, seen.filters)
-            words = ", ".join(filter_words(seen.filters)) or text("score.no_filter")
-            return _whole_pairs(table, rows, text("score.selection_filter", filters=words))
-        wanted = _whole(text("score.per_subset"), per_subset, 1, MOST_PER_SUBSET)
-        seed = _whole(text("score.seed"), seed, 0, 2**32 - 1)
-        words = text("score.selection_subset", n=wanted, seed=seed)
-        return _whole_pairs(table, rows_per_subset(table, wanted, seed), words)
+        seen = choice[0]
+        words, table = ", ".join(filter_words(seen.filters)), self.browse.table(seen)
+        field_of = partial(self._field_of, where=where)
+        return Choice(*choice[1:]).of(table, seen.filters, words, field_of)
+
+    def _field_of(self, model: object, where: Any) -> Field:
+        return self.fields.of(model, *where)
 
 
-def _whole_pairs(table: PairTable, rows: Rows, words: str) -> Selection:
-    """A selection in which every row is one pair."""
-    for column in ("more_chosen", "more_rejected"):
-        lengths = pc.list_value_length(table.arrow.column(column)).to_numpy()[rows]
-        if lengths.any():
-            raise KnownError(text("score.further", n=f"{np.count_nonzero(lengths):,}"))
-    return Selection(table, rows, words)
+def _told(model: str, begin: Any) -> Iterator[RunShown]:
+    """What a run shows while it goes on; whatever goes wrong ends in a word on the page."""
+    try:
+        yield from drawn(begin(), model)
+    except KnownError as error:
+        yield only_status(Progress("refused", 0, message=str(error)))
+    except Exception:
+        logger.exception("a run failed")
+        yield only_status(Progress("refused", 0, message=text("error.bug")))
 
 
-def _whole(name: str, value: Any, low: int, high: int) -> int:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_number and low <= value <= high and float(value).is_integer():
-        return int(value)
-    given = "empty" if value is None else str(value)[:40]
-    raise KnownError(f"{name} is {given}; it must be a whole number, {low} to {high:,}.")
-
-
-def wire_score(view: ScoreView, score: Score, browse: BrowseView, tab: gr.Tab) -> None:
-    """Connect the components; one run at a time uses the device."""
-    numbers = [view.which, view.per_subset, view.seed]
-    choice = [browse.seen, *numbers]
-    for changed in (*(number.input for number in numbers), tab.select):
-        changed(score.count, choice, view.selected, trigger_mode="always_last", **EVENT)
-    view.start.click(
+def wire_score(
+    view: ScoreView,
+    score: Score,
+    browse: BrowseView,
+    where: list[gr.components.Component],
+    tab: gr.Tab,
+) -> None:
+    """Connect the components. where: as of `Score`."""
+    choice, report = [browse.seen, *view.choice.inputs], view.report
+    counted = {"fn": score.count, "inputs": [*where, *choice], "outputs": view.choice.selected}
+    for part in view.choice.inputs:
+        part.change(**counted, trigger_mode="always_last", **EVENT)
+    tab.select(**counted, **EVENT)
+    view.choice.which.input(score.turn, [view.choice.which, *where], view.choice.parts, **EVENT)
+    report.start.click(
         score.start,
-        [view.model, view.own_runs, *choice],
-        view.outputs,
+        [*view.order.inputs, *view.sure.inputs, *where, *choice],
+        report.outputs,
         trigger_mode="once",
+        concurrency_limit=None,
         **EVENT,
     )
-    view.stop.click(score.stop, None, [view.status, view.stop], queue=False, **EVENT)
+    report.stop.click(score.stop, where[2], [report.status, report.stop], queue=False, **EVENT)

@@ -8,7 +8,9 @@ from explorer.board_figures import CORRELATION, MARK, SERIES
 from explorer.figures import SELECTED
 from explorer.settings import ASSETS
 
-STYLES = [ASSETS / "style.css", ASSETS / "browse.css", ASSETS / "board.css", ASSETS / "fails.css"]
+STYLES = [
+    ASSETS / f"{name}.css" for name in ("style", "browse", "board", "fails", "trial", "score")
+]
 SCRIPTS = (ASSETS / "keys.js", ASSETS / "acts.js")
 
 CHOSEN = "#0d9488"

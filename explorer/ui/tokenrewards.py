@@ -10,6 +10,8 @@ import gradio as gr
 from explorer.failview import FailView
 from explorer.field import Field
 from explorer.fields import Fields
+from explorer.orders import ModelOrder
+from explorer.run_cards import card_of
 from explorer.runs import Runs
 from explorer.text import text
 from explorer.token_figure import token_figure
@@ -61,12 +63,12 @@ class Tokens:
     runs: Runs
 
     @guarded
-    def show(self, seen: FailView, *where: object) -> Iterator[tuple[str, Any]]:
+    def show(self, seen: FailView, *where: Any) -> Iterator[tuple[str, Any]]:
         """The rewards of the open pair, token by token."""
         field = self.fields.of(seen.model, *where)
-        model, pair = _asked(field, seen)
+        order, pair = _asked(field, seen)
         yield note(text("tokens.working")), gr.skip()
-        rewards = self.runs.token_rewards(model, pair)
+        rewards = self.runs.token_rewards(where[2], order, pair)
         figure = painted(token_figure(rewards), 300)
         said = _differs(field, seen, rewards)
         yield (
@@ -75,13 +77,14 @@ class Tokens:
         )
 
 
-def _asked(field: Field, seen: FailView) -> tuple[str, Pair]:
-    """The model of the run, and the pair that is open."""
+def _asked(field: Field, seen: FailView) -> tuple[ModelOrder, Pair]:
+    """What the run was asked for, and the pair that is open."""
     row = field.table.row_of(seen.view.reading.key)
     if row is None or not has_tokens(field, seen.model):
         raise KnownError(text("tokens.only_own"))
     [pair] = as_pairs(field.table.arrow, [row])
-    return field.runs[seen.model].facts.model, pair
+    run = field.runs[seen.model]
+    return card_of(run).order or ModelOrder(run.facts.model), pair
 
 
 def _differs(field: Field, seen: FailView, rewards: TokenRewards) -> str:

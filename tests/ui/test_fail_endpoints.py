@@ -14,6 +14,7 @@ from gradio_client.exceptions import AppError  # type: ignore[import-untyped]
 from explorer.stores import Stores
 from explorer.table import PairTable
 from scoring.benchmark import SECTIONS, section_of
+from tests.explorer.beginning import begun
 from tests.explorer.board_data import FOUR, coin_flips, write_results
 from tests.ui.boards import HOSTILE
 from tests.ui.conftest import Serve
@@ -130,7 +131,7 @@ def test_runs_are_told_to_no_program(
     serve: Serve, stores: Stores, demo: PairTable, tmp_path: Path
 ) -> None:
     """On one's own machine the page shows all runs, an endpoint none."""
-    *_, last = stores.runs.start("me", "longer", demo, np.arange(20), "some")
+    *_, last = begun(stores.runs, "me", "longer", demo, np.arange(20), "some")
     assert last.run is not None
     name = stores.fields.name_of(last.run.id, None, None, [])
     assert "longer" in name

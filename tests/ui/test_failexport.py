@@ -21,6 +21,7 @@ from explorer.ui.failnotes import note_html
 from explorer.ui.failparts import FailsShown
 from explorer.ui.failrewards import RewardsView
 from explorer.ui.failures import Failures
+from tests.explorer.beginning import begun
 from tests.explorer.small_fields import HOSTILE, MODEL, small_field
 from tests.ui.browsing import act, posted, stays
 from tests.ui.conftest import Serve
@@ -33,7 +34,7 @@ NONE = PairNotes()
 @pytest.fixture(scope="module")
 def seen(stores: Stores, demo: PairTable) -> FailView:
     """The view of a baseline's run on some demo pairs."""
-    *_, last = stores.runs.start("me", "longer", demo, np.arange(0, 188, 4), "every fourth")
+    *_, last = begun(stores.runs, "me", "longer", demo, np.arange(0, 188, 4), "every fourth")
     assert last.run is not None
     return FailView(stores.fields.name_of(last.run.id, None, None, []))
 

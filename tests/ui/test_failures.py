@@ -17,17 +17,19 @@ from explorer.ui.failkinds import kinds_html
 from explorer.ui.failparts import UNOPENED, FailsShown
 from explorer.ui.failrewards import RewardsView
 from explorer.ui.failures import Failures
+from explorer.visitors import Visitor
 from scoring.record import Run
 from scoring.spec import ScoredPair
+from tests.explorer.beginning import begun
 from tests.ui.browsing import act, stays
 
-WHERE: tuple[Any, ...] = (None, None, [], {})
+WHERE: tuple[Any, ...] = (None, None, Visitor(), {})
 
 
 @pytest.fixture(scope="module")
 def run(stores: Stores, demo: PairTable) -> Run:
     """A run of the demo model on some demo pairs."""
-    *_, last = stores.runs.start("me", "demo", demo, np.arange(0, 188, 3), "every third")
+    *_, last = begun(stores.runs, "me", "demo", demo, np.arange(0, 188, 3), "every third")
     assert last.run is not None and last.stage == "finished"
     return last.run
 
@@ -35,7 +37,7 @@ def run(stores: Stores, demo: PairTable) -> Run:
 @pytest.fixture(scope="module")
 def other(stores: Stores, demo: PairTable) -> Run:
     """A run of a baseline on more of them."""
-    *_, last = stores.runs.start("me", "longer", demo, np.arange(0, 188, 2), "every second")
+    *_, last = begun(stores.runs, "me", "longer", demo, np.arange(0, 188, 2), "every second")
     assert last.run is not None
     return last.run
 

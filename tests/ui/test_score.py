@@ -7,30 +7,35 @@ import gradio as gr
 import pytest
 
 from explorer.filters import Filters, LengthRange
+from explorer.orders import ModelOrder
 from explorer.search import Query
+from explorer.selections import MOST_PER_SUBSET
 from explorer.settings import Settings
 from explorer.stores import Stores
 from explorer.table import PairTable
 from explorer.text import text
 from explorer.ui.browse import Browse
-from explorer.ui.score import (
-    BY_FILTER,
-    BY_SUBSET,
-    MOST_PER_SUBSET,
-    Score,
-    build_score,
-    remembered_runs,
-)
+from explorer.ui.score import Score
+from explorer.ui.scoreview import build_score
 from explorer.view import View
+from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from tests.explorer.tables import row, small_table
 from tests.ui.browsing import browse_on
 from tests.ui.html_reading import HtmlReading
 
+WHERE = (None, None, Visitor())
+"""Results, pairs, visitor."""
+ALL = (False, "accuracy", 5)
+"""What the fields that say how sure a run is to be hold; off."""
+ORDER = ("demo", "", "", "", "auto", None, "")
+"""What the fields that say the model hold."""
+
 
 @pytest.fixture
 def score(stores: Stores) -> Score:
-    return Score(Browse(stores.pairs, stores.counter, stores.settings), stores.runs)
+    browse = Browse(stores.pairs, stores.counter, stores.settings)
+    return Score(browse, stores.fields, stores.runs)
 
 
 CHAT = Filters().picking("section", ["Chat"])
@@ -38,7 +43,7 @@ CHAT = Filters().picking("section", ["Chat"])
 
 def test_by_filter_what_the_browse_tab_shows_is_chosen(score: Score, demo: PairTable) -> None:
     filters = replace(CHAT.keeping(LengthRange("chosen", "chars", 1, None)), query=Query("a"))
-    chosen = score.chosen(View(filters=filters), BY_FILTER, None, None)
+    chosen = score.chosen(WHERE, View(filters=filters), "filter", None, None)
     assert 0 < len(chosen.rows) <= 40
     assert {demo.subset_of(row)[:6] for row in chosen.rows} <= {"alpaca", "mt-ben"}
     assert chosen.words == (
@@ -47,43 +52,43 @@ def test_by_filter_what_the_browse_tab_shows_is_chosen(score: Score, demo: PairT
 
 
 def test_without_a_filter_all_pairs_are_chosen(score: Score) -> None:
-    chosen = score.chosen(View(), BY_FILTER, None, None)
+    chosen = score.chosen(WHERE, View(), "filter", None, None)
     assert len(chosen.rows) == 188 and chosen.words == "Browse filter: all pairs"
 
 
 def test_by_subset_the_filter_does_not_matter(score: Score) -> None:
-    chosen = score.chosen(View(filters=CHAT), BY_SUBSET, 2, 7)
+    chosen = score.chosen(WHERE, View(filters=CHAT), "subset", 2, 7)
     assert len(chosen.rows) == 46
     assert chosen.words == "2 from each subset, seed 7"
-    again = score.chosen(View(), BY_SUBSET, 2, 7)
-    other = score.chosen(View(), BY_SUBSET, 2.0, 8)
+    again = score.chosen(WHERE, View(), "subset", 2, 7)
+    other = score.chosen(WHERE, View(), "subset", 2.0, 8)
     assert chosen.rows.tolist() == again.rows.tolist() != other.rows.tolist()
 
 
 def test_the_pairs_are_those_of_the_view(demo: PairTable, stores: Stores) -> None:
     other = small_table(row(), row(), row())
-    score = Score(browse_on(demo, other), stores.runs)
-    chosen = score.chosen(View(other.id), BY_FILTER, 1, 0)
+    score = Score(browse_on(demo, other), stores.fields, stores.runs)
+    chosen = score.chosen(WHERE, View(other.id), "filter", 1, 0)
     assert chosen.table is other and len(chosen.rows) == 3
-    for which in (BY_FILTER, BY_SUBSET):
-        assert "not in memory any more" in score.count(View("gone"), which, 1, 0)
+    for which in ("filter", "subset"):
+        assert "not in memory any more" in score.count(*WHERE, View("gone"), which, 1, 0)
 
 
 @pytest.mark.parametrize("side", ["chosen", "rejected"])
 def test_rows_with_further_responses_are_refused(side: str, stores: Stores) -> None:
     several = [row(**{side: ["one", "two"], "subset": "several"}) for _ in range(2)]
     table = small_table(*several, row(subset="single", prompt="alone"))
-    score = Score(browse_on(table), stores.runs)
+    score = Score(browse_on(table), stores.fields, stores.runs)
     sentence = text("score.further", n="2")
-    for choice in ((BY_FILTER, None, None), (BY_SUBSET, 5, 0)):
+    for choice in (("filter", None, None), ("subset", 5, 0)):
         with pytest.raises(KnownError) as refused:
-            score.chosen(View(), *choice)
+            score.chosen(WHERE, View(), *choice)
         assert str(refused.value) == sentence
-        seen = HtmlReading(score.count(View(), *choice), {"div"})
+        seen = HtmlReading(score.count(*WHERE, View(), *choice), {"div"})
         assert seen.of_class["wrong"] == [sentence]
     single = View(filters=Filters().picking("subset", ["single"]))
-    assert len(score.chosen(single, BY_FILTER, None, None).rows) == 1
-    shown = list(score.start(gr.Request(), "demo", None, View(), BY_FILTER, None, None))
+    assert len(score.chosen(WHERE, single, "filter", None, None).rows) == 1
+    shown = list(score.start(*ORDER, *ALL, *WHERE, View(), "filter", None, None, "", ""))
     assert len(shown) == 1 and sentence in HtmlReading(shown[0].status, {"div", "i"}).words
 
 
@@ -97,34 +102,138 @@ def test_rows_with_further_responses_are_refused(side: str, stores: Stores) -> N
         (True, 0, "is True"),
         (float("nan"), 0, "is nan"),
         (float("inf"), 0, "is inf"),
-        ("<b>" * 1000, 0, "is <b><b>"),
+        ("<b>" * 1000, 0, "is 3,000 characters"),
         (1, -1, "Seed of the sample is -1"),
         (1, 2**32, "Seed of the sample is 4294967296"),
-        (1, [], "is []"),
+        (1, [], "is list"),
     ],
 )
 def test_a_number_that_is_none_is_refused_by_name(
     per_subset: Any, seed: Any, words: str, score: Score
 ) -> None:
-    told = HtmlReading(score.count(View(), BY_SUBSET, per_subset, seed), {"div"})
+    told = HtmlReading(score.count(*WHERE, View(), "subset", per_subset, seed), {"div"})
     assert words in told.of_class["wrong"][0] and len(told.words) < 200
 
 
 def test_how_many_are_chosen_is_said(score: Score) -> None:
-    assert "46 pairs selected" in score.count(View(), BY_SUBSET, 2, 0)
+    assert "46 pairs selected" in score.count(*WHERE, View(), "subset", 2, 0)
     gone = View(filters=Filters().picking("subset", ["gone"]))
-    told = HtmlReading(score.count(gone, BY_FILTER, None, None), {"div"})
-    assert "No pairs selected" in told.of_class["wrong"][0]
+    told = HtmlReading(score.count(*WHERE, gone, "filter", None, None), {"div"})
+    assert "No pairs are selected" in told.of_class["wrong"][0]
 
 
 def test_a_range_of_tokens_that_are_not_counted_any_more_is_said(score: Score) -> None:
     lost = View(filters=Filters().keeping(LengthRange("chosen", "tokens", 1, None, "gone")))
-    assert "not counted here" in score.count(lost, BY_FILTER, None, None)
+    assert "not counted here" in score.count(*WHERE, lost, "filter", None, None)
 
 
 @pytest.mark.parametrize("public", [True, False])
 def test_a_public_server_does_not_speak_of_folders(public: bool, stores: Stores) -> None:
     with gr.Blocks():
-        view = build_score(Settings(home=stores.settings.home, public=public), remembered_runs())
-    assert ("folder" in view.model.info) != public
-    assert view.which.value == BY_SUBSET
+        view = build_score(Settings(home=stores.settings.home, public=public), [("demo", "demo")])
+    assert ("folder" in view.order.model.info) != public
+    assert view.choice.which.value == "subset"
+
+
+def test_pasted_keys_choose_their_pairs_in_their_order(score: Score, demo: PairTable) -> None:
+    keys = [demo.keys[row] for row in (5, 2, 9)]
+    chosen = score.chosen(WHERE, View(), "keys", None, None, f" {keys[0]},{keys[1]};\n{keys[2]} ")
+    assert [demo.keys[row] for row in chosen.rows] == keys
+    assert chosen.words == "3 chosen by key"
+    again = score.chosen(WHERE, View(), "keys", None, None, f"{keys[0]} {keys[0]}")
+    assert len(again.rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("hep-go:no, b", "has no pair 'hep-go:no', 'b'"),
+        ("a b c d e", "and 2 more"),
+        (5, "Keys are text"),
+        ("x" * 2_000_001, "Keys are text of at most"),
+        ("<img src=x>", "&lt;img"),
+    ],
+)
+def test_keys_that_are_none_are_named(typed: Any, words: str, score: Score) -> None:
+    assert words in score.count(*WHERE, View(), "keys", None, None, typed).replace("&#x27;", "'")
+
+
+def test_the_pairs_that_a_run_did_not_win_are_scored_again(
+    score: Score, stores: Stores, demo: PairTable
+) -> None:
+    picked = score.chosen(WHERE, View(), "subset", 1, 3)
+    order = ModelOrder.of({"model": "longer"})
+    last = list(stores.runs.start(Visitor(), order, picked))[-1]
+    lost = [pair.key for pair in last.scored if pair.outcome in ("loss", "tie")]
+    assert lost and last.run is not None
+    where = (None, demo.id, Visitor())
+    name = stores.fields.name_of(last.run.id, *where)
+    choices = score.turn("failed", *where)[3]["choices"]
+    assert name in choices
+    chosen = score.chosen(where, View(), "failed", None, None, "", name)
+    assert [demo.keys[row] for row in chosen.rows] == [key for key in demo.keys if key in lost]
+    assert chosen.words == f"not won by {name}"
+    told = score.count(*where, View(), "failed", None, None, "", "no such model")
+    assert "no such model" in told
+
+
+def test_each_way_shows_what_it_needs(score: Score) -> None:
+    shown = {
+        which: [part.get("visible") for part in score.turn(which, *WHERE)]
+        for which in ("subset", "filter", "failed", "keys", None)
+    }
+    assert shown["subset"] == [True, True, False, False]
+    assert shown["keys"] == [False, False, True, False]
+    assert shown["failed"] == [False, False, False, True]
+    assert shown["filter"] == shown[None] == [False] * 4
+
+
+def test_a_way_that_is_none_is_refused(score: Score) -> None:
+    for which in (None, 5, "all", ["subset"]):
+        assert "is one of" in score.count(*WHERE, View(), which, 4, 0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        (0, None, "at most 500 characters"),
+        (1, "guess", "The family is &#x27;guess&#x27;"),
+        (3, "one", "A label is its number"),
+        (4, "float8", "The dtype is"),
+        (5, 0, "longest sequence"),
+        (5, 1.5, "must be a whole number"),
+    ],
+)
+def test_an_order_that_is_none_is_refused_by_name(
+    place: int, value: Any, words: str, score: Score
+) -> None:
+    order = [value if at == place else each for at, each in enumerate(ORDER)]
+    shown = list(score.start(*order, *ALL, *WHERE, View(), "subset", 1, 0, "", ""))
+    assert len(shown) == 1 and words in shown[0].status
+
+
+def test_the_last_run_of_this_person_is_shown_again(score: Score, stores: Stores) -> None:
+    me, she = Visitor("browser:me"), Visitor("browser:she")
+    order = ModelOrder.of({"model": "longer"})
+    runs = [
+        list(stores.runs.start(who, order, score.chosen(WHERE, View(), "subset", n, 0)))[-1].run
+        for who, n in ((me, 1), (she, 2))
+    ]
+    assert score.reopen(me).run_id == getattr(runs[0], "id", "")
+    assert score.reopen(she).run_id == getattr(runs[1], "id", "")
+    assert not isinstance(score.reopen(Visitor("browser:new")).run_id, str)
+
+
+def test_a_run_ends_when_it_is_sure(score: Score) -> None:
+    sure = (True, "accuracy", 40)
+    order = ("longer", *ORDER[1:])
+    *_, last = score.start(*order, *sure, *WHERE, View(), "filter", None, None, "", "")
+    words = HtmlReading(last.status, {"div", "i"}).words
+    assert "Sure enough" in words and "of 188 pairs" in words
+    assert "accuracy" in words.lower()
+
+
+@pytest.mark.parametrize("sure", [(True, "luck", 5), (True, "accuracy", 0), (True, "accuracy", "")])
+def test_a_rule_that_is_none_is_refused(sure: Any, score: Score) -> None:
+    shown = list(score.start(*ORDER, *sure, *WHERE, View(), "subset", 1, 0, "", ""))
+    assert len(shown) == 1 and "Not scored" in shown[0].status

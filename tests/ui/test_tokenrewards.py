@@ -15,16 +15,18 @@ from explorer.table import PairTable
 from explorer.ui.markup import signed
 from explorer.ui.tokenrewards import Tokens, has_tokens
 from explorer.view import View
+from explorer.visitors import Visitor
 from scoring.record import Run
+from tests.explorer.beginning import begun
 from tests.explorer.tables import row, small_table
 
-WHERE: tuple[Any, ...] = (None, None, [])
+WHERE: tuple[Any, ...] = (None, None, Visitor())
 HOSTILE = '<script>alert(1)</script> & "quotes" 漢字 👍🏽'
 
 
 @pytest.fixture(scope="module")
 def run(stores: Stores, demo: PairTable) -> Run:
-    *_, last = stores.runs.start("me", "demo", demo, np.arange(4))
+    *_, last = begun(stores.runs, "me", "demo", demo, np.arange(4))
     assert last.run is not None
     return last.run
 
@@ -64,7 +66,7 @@ def test_both_responses_are_there_whole_with_the_rewards_of_the_run(
 def test_hostile_text_stays_text(tokens: Tokens, stores: Stores) -> None:
     table = small_table(row(prompt="p", chosen=HOSTILE, rejected="no"))
     stores.pairs._opened[table.id] = table
-    *_, last = stores.runs.start("me", "demo", table, np.arange(1))
+    *_, last = begun(stores.runs, "me", "demo", table, np.arange(1))
     assert last.run is not None
     seen = seen_of(tokens, last.run, "mine:0")
     *_, (html, _) = tokens.show(seen, *WHERE)
@@ -75,7 +77,7 @@ def test_hostile_text_stays_text(tokens: Tokens, stores: Stores) -> None:
 def test_they_are_offered_for_runs_of_a_classifier_alone(
     tokens: Tokens, run: Run, stores: Stores, demo: PairTable
 ) -> None:
-    *_, last = stores.runs.start("me", "longer", demo, np.arange(4))
+    *_, last = begun(stores.runs, "me", "longer", demo, np.arange(4))
     assert last.run is not None
     for each, offered in ((run, True), (last.run, False)):
         seen = seen_of(tokens, each, demo.key_of(0))
@@ -94,5 +96,8 @@ def test_while_a_run_is_under_way_one_waits(
     tokens: Tokens, run: Run, stores: Stores, demo: PairTable
 ) -> None:
     seen = seen_of(tokens, run, run.rows()[0].key)
-    with stores.runs._device, pytest.raises(gr.Error, match="one at a time"):
+    stream = begun(stores.runs, "she", "demo", demo, np.arange(40))
+    next(each for each in stream if each.stage == "running")
+    with pytest.raises(gr.Error, match="The device is busy"):
         list(tokens.show(seen, *WHERE))
+    stream.close()  # type: ignore[attr-defined]

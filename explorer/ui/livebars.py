@@ -1,0 +1,76 @@
+"""Accuracies as bars with whiskers, and margins as a histogram: HTML that is cheap to send."""
+
+from collections.abc import Sequence
+from html import escape
+
+from explorer.margins import MarginHistogram
+from explorer.run_sections import SectionNow
+from explorer.text import text
+from explorer.ui.markup import percent, signed, tag
+from scoring.interval import Interval
+
+HEIGHT = 90
+"""Of the histogram, in units of its drawing; a bin is 10 wide."""
+
+
+def bar_html(share: float | None, interval: Interval | None) -> str:
+    """A bar from 0 to 100 %, with a whisker from end to end of its interval.
+
+    >>> bar_html(0.5, Interval(0.25, 0.75)).count("style")
+    2
+    """
+    if share is None:
+        return tag("span", "", "live-bar")
+    inside = tag("i", style=f"width:{100 * share:.1f}%")
+    if interval is not None:
+        left, wide = 100 * interval.low, 100 * (interval.high - interval.low)
+        inside += tag("b", style=f"left:{left:.1f}%;width:{wide:.1f}%")
+    return tag("span", inside, "live-bar")
+
+
+def bars_html(sections: Sequence[SectionNow]) -> str:
+    """A line for all pairs and for each section: name, bar, accuracy with its interval, pairs."""
+    rows = "".join(_line(each) for each in sections)
+    return tag("table", tag("tbody", rows), "live-bars", aria_label=text("score.live_bars"))
+
+
+def _line(now: SectionNow) -> str:
+    name = now.name or text("score.live_all")
+    ends = ""
+    if now.interval is not None:
+        low, high = percent(now.interval.low), percent(now.interval.high)
+        ends = text("score.live_ends", low=low, high=high)
+    cells = (
+        tag("td", bar_html(now.accuracy, now.interval), "wide")
+        + tag("td", tag("b", escape(percent(now.accuracy))), "number")
+        + tag("td", escape(ends), "number quiet")
+        + tag("td", escape(text("score.live_pairs", n=f"{now.n:,}")), "number quiet")
+    )
+    return tag("tr", tag("th", escape(name), scope="row") + cells)
+
+
+def margins_html(histogram: MarginHistogram) -> str:
+    """How many pairs have each margin: losses left of the line in the middle, wins right of it."""
+    if not histogram.counts:
+        return ""
+    n_bins, most = len(histogram.counts), max(histogram.counts)
+    bars = ""
+    for place, n in enumerate(histogram.counts):
+        if not n:
+            continue
+        high = max(1.0, HEIGHT * n / most)
+        low, end = (signed(each) for each in histogram.edges[place : place + 2])
+        words = tag("title", escape(text("score.live_bin", n=f"{n:,}", low=low, high=end)))
+        bars += tag(
+            "rect", words, "won" if place >= n_bins // 2 else "lost",
+            x=f"{10 * place + 0.5}", y=f"{HEIGHT - high:.1f}", width="9", height=f"{high:.1f}",
+        )  # fmt: skip
+    middle = f"{5 * n_bins}"
+    line = tag("line", "", x1=middle, x2=middle, y1="0", y2=f"{HEIGHT}")
+    words = text("score.live_margins", wins=f"{histogram.wins:,}",
+                 others=f"{histogram.losses + histogram.ties:,}")  # fmt: skip
+    drawing = tag("svg", bars + line, viewBox=f"0 0 {10 * n_bins} {HEIGHT}", role="img",
+                  aria_label=words, preserveAspectRatio="none")  # fmt: skip
+    ends = (signed(histogram.edges[0]), "0", signed(histogram.edges[-1]))
+    axis = tag("div", "".join(tag("span", escape(each)) for each in ends), "axis")
+    return tag("figure", tag("figcaption", escape(words)) + drawing + axis, "live-margins")

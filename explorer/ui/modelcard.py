@@ -1,0 +1,152 @@
+"""A model before it runs, as HTML: what it is, what it takes, and what is known of it."""
+
+from html import escape
+
+from explorer.estimates import Estimate
+from explorer.model_list import ModelEntry
+from explorer.text import text
+from explorer.ui.amounts import bytes_words, count_words, time_words
+from explorer.ui.markup import chip, note, tag
+from scoring.devices import Device
+from scoring.hub import parse_hub_id
+from scoring.policy import DEMO
+from scoring.preview import Preview
+
+
+def model_card_html(
+    preview: Preview,
+    device: Device,
+    estimate: Estimate,
+    entry: ModelEntry | None = None,
+    warm: bool = False,
+) -> str:
+    """A compact card.
+
+    Args:
+        preview: of the model.
+        device: where it would run.
+        estimate: of the run with the pairs that are chosen.
+        entry: of the catalogue; None where it does not have the model.
+        warm: whether the model is in memory.
+    """
+    rows = [
+        *_what(preview),
+        *_disk(preview),
+        *([_memory(device, estimate)] if estimate.memory_bytes else []),
+        _time(estimate),
+        *_board(entry),
+        *_licence(preview),
+    ]
+    lines = "".join(tag("dt", escape(name)) + tag("dd", value) for name, value in rows)
+    why_not = note(entry.why_not, "wrong") if entry and entry.why_not else ""
+    return tag("section", _head(preview, warm) + why_not + tag("dl", lines), css="model-card")
+
+
+def _head(preview: Preview, warm: bool) -> str:
+    chips = chip(preview.family)
+    if warm:
+        chips += chip(text("modelcard.warm"), "good")
+    if preview.own_code:
+        chips += chip(text("modelcard.own_code"), "bad")
+    return tag("header", tag("b", escape(preview.name)) + chips)
+
+
+def _what(preview: Preview) -> list[tuple[str, str]]:
+    rows = [(text("modelcard.why"), escape(preview.why))] if preview.why else []
+    if preview.reference is not None:
+        rows.append((text("modelcard.reference"), escape(preview.reference.name)))
+    if preview.parameters:
+        words = text(
+            "modelcard.counted" if preview.is_counted else "modelcard.guessed",
+            n=count_words(preview.parameters),
+        )
+        rows.append((text("modelcard.parameters"), escape(words)))
+    shape = [
+        text(f"modelcard.{name}", n=f"{value:,}")
+        for name, value in (
+            ("positions", preview.positions),
+            ("vocabulary", preview.vocabulary),
+            ("layers", preview.layers),
+            ("width", preview.width),
+        )
+        if value is not None
+    ]
+    return [*rows, *([(text("modelcard.shape"), escape(", ".join(shape)))] if shape else [])]
+
+
+def _disk(preview: Preview) -> list[tuple[str, str]]:
+    if not preview.weight_bytes:
+        return []
+    size = bytes_words(preview.weight_bytes)
+    words = text("modelcard.stored", size=size, dtype=preview.dtype) if preview.dtype else size
+    if preview.is_here:
+        words += text("modelcard.here")
+    else:
+        words += text("modelcard.to_fetch", size=bytes_words(preview.all_fetch_bytes))
+    return [(text("modelcard.disk"), escape(words))]
+
+
+def _memory(device: Device, estimate: Estimate) -> tuple[str, str]:
+    spread = estimate.n_gpus > 1
+    free = device.all_free_bytes if spread else device.free_bytes
+    name = text("modelcard.spread", n=estimate.n_gpus) if spread else device.name
+    needed = bytes_words(estimate.memory_bytes)
+    if not free:
+        words = text("modelcard.memory_only", size=needed, dtype=estimate.dtype, device=name)
+        return text("modelcard.memory"), escape(words)
+    words = text(
+        "modelcard.memory_of",
+        size=needed,
+        dtype=estimate.dtype,
+        free=bytes_words(free),
+        device=name,
+    )
+    share = min(100.0, 100 * estimate.memory_bytes / free)
+    css = "progress full" if estimate.memory_bytes > free else "progress"
+    bar = tag("div", tag("i", style=f"width:{share:.0f}%"), css=css)
+    return text("modelcard.memory"), escape(words) + bar
+
+
+def _time(estimate: Estimate) -> tuple[str, str]:
+    if estimate.seconds is None or estimate.low is None or estimate.high is None:
+        return text("modelcard.time"), escape(text("modelcard.time_unknown"))
+    words = text(
+        "modelcard.time_about",
+        time=time_words(estimate.seconds),
+        low=time_words(estimate.low),
+        high=time_words(estimate.high),
+    )
+    if estimate.gpu_seconds is not None:
+        words += text("modelcard.gpu_seconds", n=f"{estimate.gpu_seconds:,.0f}")
+    basis = (
+        text("modelcard.measured_once")
+        if estimate.n_runs == 1
+        else text("modelcard.measured", n=estimate.n_runs)
+        if estimate.basis == "measured"
+        else text("modelcard.guess")
+    )
+    return text("modelcard.time"), escape(words) + tag("small", escape(basis))
+
+
+def _board(entry: ModelEntry | None) -> list[tuple[str, str]]:
+    if entry is None or entry.board is None:
+        return []
+    board, unset = entry.board, text("modelcard.unset")
+    words = text(
+        "modelcard.board_facts",
+        template=board.template or text("modelcard.own_template"),
+        batch=board.batch,
+        dtype=board.dtype or unset,
+        length=f"{board.length:,}" if board.length else unset,
+    )
+    return [(text("modelcard.board"), escape(words))]
+
+
+def _licence(preview: Preview) -> list[tuple[str, str]]:
+    """Where a licence stands: on the model's page, where it has one."""
+    if parse_hub_id(preview.name) is None or not preview.architecture or preview.name == DEMO:
+        return []
+    page = f"https://huggingface.co/{preview.name}"
+    words = escape(text("modelcard.see_card"))
+    link = tag("a", words, href=page, target="_blank", rel="noopener noreferrer")
+    return [(text("modelcard.licence"), link)]

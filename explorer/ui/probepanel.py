@@ -1,0 +1,148 @@
+"""The bias probe below the Try tab: run, stop, take away as CSV."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import gradio as gr
+
+from explorer.latest import Latest
+from explorer.orders import ModelOrder
+from explorer.posted import one_of
+from explorer.probe import Probe, probed_changes, probing
+from explorer.probe_csv import ProbeForm, write_probe
+from explorer.probe_figure import probe_figure
+from explorer.probe_statistics import bought
+from explorer.runs import Runs
+from explorer.selections import Choice, Selection
+from explorer.settings import Settings
+from explorer.text import text
+from explorer.ui.browse import Browse
+from explorer.ui.downloads import passing_folder
+from explorer.ui.errors import guarded
+from explorer.ui.markup import note
+from explorer.ui.probehtml import Stage, probe_html, probe_status_html
+from explorer.ui.probeview import ProbeShown, ProbeView
+from explorer.ui.relay import EVENT, unchanged
+from explorer.ui.searchbar import filter_words
+from explorer.ui.theme import painted
+from explorer.view import View
+from explorer.visitors import Visitor
+from scoring.errors import KnownError
+from scoring.pairs import as_pairs
+
+WAYS = ("subset", "filter")
+EVERY_SECONDS = 0.4
+"""Between two pictures of a probe that is under way."""
+
+
+@dataclass(frozen=True)
+class ProbePanel:
+    """The callbacks. `choice` is (which, pairs per subset, seed, changes)."""
+
+    browse: Browse
+    runs: Runs
+    settings: Settings
+    latest: Latest
+
+    @guarded
+    def start(
+        self, who: Visitor, model: object, seen: View, *choice: object
+    ) -> Iterator[ProbeShown]:
+        """Probe, showing now and then what is known; what was known before stays until then."""
+        probe, shown_at = None, 0.0
+        yield unchanged(ProbeShown, **_buttons("running"), status=note(text("probe.loading")))
+        try:
+            for probe in self._probing(who, model, seen, *choice):
+                if time.monotonic() - shown_at > EVERY_SECONDS:
+                    yield probe_shown(probe, "running")
+                    shown_at = time.monotonic()
+            if probe is not None:
+                yield probe_shown(probe, "finished" if probe.is_whole else "stopped")
+        except KnownError as error:
+            status = note(str(error), "wrong")
+            yield unchanged(ProbeShown, **_buttons("stopped"), status=status)
+
+    @guarded
+    def stop(self, who: Visitor) -> tuple[str, Any]:
+        """End the probe after its present pack; between two packs it asks who asked last."""
+        self.latest.ask(who.session)
+        self.runs.stop(who)
+        return note(text("score.stopping")), gr.update(interactive=False)
+
+    @guarded
+    def export(self, form: ProbeForm, probe: Probe | None) -> Iterator[tuple[str, Any]]:
+        """A file of what was probed."""
+        with passing_folder() as folder:
+            path = folder / f"bias-probe-{form}.csv"
+            write_probe(probe, form, path)
+            yield note(text("probe.written")), gr.update(value=str(path), visible=True)
+
+    def selected(self, seen: View, which: object, per_subset: object, seed: object) -> Selection:
+        """The pairs that are probed.
+
+        Raises:
+            KnownError: they are not here any more, or a number that cannot be.
+        """
+        way = one_of("A way to choose pairs", WAYS, which)
+        words = ", ".join(filter_words(seen.filters))
+        chosen = Choice(way, per_subset, seed)
+        found = chosen.of(self.browse.table(seen), seen.filters, words, _no_field)
+        if not len(found.rows):
+            raise KnownError(text("score.none_selected"))
+        return found
+
+    def _probing(self, who: Visitor, model: object, seen: View, *choice: object) -> Iterator[Probe]:
+        which, per_subset, seed, changes = choice
+        order = ModelOrder.of({"model": model})
+        wanted = probed_changes(changes)
+        selection = self.selected(seen, which, per_subset, seed)
+        pairs = as_pairs(selection.table.arrow, selection.rows.tolist())
+        rewarding = partial(self.runs.rewarding, who, order)
+        is_last = partial(self.latest.is_last, who.session, self.latest.ask(who.session))
+        most = self.settings.max_pairs
+        return probing(pairs, wanted, rewarding, most=most, is_wanted=is_last)
+
+
+def probe_shown(probe: Probe, stage: Stage) -> ProbeShown:
+    """A probe at a moment."""
+    found = bought(probe.scores) if any(probe.effects.values()) else []
+    figure = gr.update(value=painted(probe_figure(found)), visible=True) if found else gr.skip()
+    return ProbeShown(
+        status=probe_status_html(probe, stage),
+        **_buttons(stage),
+        table=probe_html(probe, found) if found else gr.skip(),
+        plot=figure,
+        files=gr.Column(visible=bool(found) and stage != "running"),
+        probe=gr.skip() if stage == "running" else probe,
+    )
+
+
+def _buttons(stage: Stage) -> dict[str, Any]:
+    """Start can be pressed while nothing runs, Stop while something does."""
+    busy = stage == "running"
+    return {"start": gr.update(interactive=not busy), "stop": gr.update(interactive=busy)}
+
+
+def _no_field(model: object) -> Any:
+    raise AssertionError(f"no way of choosing probed pairs asks for {model}")
+
+
+def wire_probe(
+    view: ProbeView, panel: ProbePanel, who: gr.State, model: gr.Dropdown, browsed: gr.State
+) -> None:
+    """Connect the components. browsed: what the Browse tab shows."""
+    view.start.click(
+        panel.start,
+        [who, model, browsed, *view.inputs],
+        view.outputs,
+        trigger_mode="once",
+        **EVENT,
+    )
+    view.stop.click(panel.stop, who, [view.status, view.stop], queue=False, **EVENT)
+    for form, press in view.exports.items():
+        press.click(
+            partial(panel.export, form), view.probe, [view.export_status, view.file], **EVENT
+        )

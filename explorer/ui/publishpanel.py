@@ -1,0 +1,192 @@
+"""Sending a finished run to a results dataset: first what would be sent, then sending it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import gradio as gr
+
+from explorer.library import Library
+from explorer.publishing import FilePreview, Preview, Published, preview, publish
+from explorer.run_lines import RunsView
+from explorer.runs import Runs
+from explorer.settings import Settings
+from explorer.table import PairTable
+from explorer.text import text
+from explorer.ui.errors import guarded
+from explorer.ui.markup import note, tag
+from explorer.ui.relay import EVENT
+from explorer.visitors import Visitor
+from scoring.errors import KnownError
+from scoring.hub import Hub
+from scoring.record import Run
+
+
+@dataclass(frozen=True)
+class PublishView:
+    """The panel's components. seen: the `Preview` that is on screen."""
+
+    repo: gr.Textbox
+    name: gr.Textbox
+    look: gr.Button
+    shown: gr.HTML
+    token: gr.Textbox
+    as_pull_request: gr.Checkbox
+    send: gr.Button
+    status: gr.HTML
+    seen: gr.State
+
+
+def build_publish(settings: Settings) -> PublishView:
+    """Lay the panel out where it is called; it says so where nothing can be published."""
+    may = can_publish(settings)
+    with gr.Accordion(text("publish.title"), open=False, elem_id="publish"):
+        gr.HTML(note(text("publish.about" if may else "publish.sign_in_missing")))
+        with gr.Row(visible=may):
+            repo = gr.Textbox(
+                label=text("publish.repo"),
+                placeholder="org/reward-bench-results",
+                max_lines=1,
+                elem_id="publish-repo",
+            )
+            name = gr.Textbox(
+                label=text("publish.name"),
+                placeholder="org/model",
+                max_lines=1,
+                elem_id="publish-name",
+            )
+            look = gr.Button(
+                text("publish.look"), scale=0, min_width=120, size="md", elem_id="publish-look"
+            )
+        shown = gr.HTML(elem_id="publish-preview")
+        with gr.Row(visible=may):
+            token = gr.Textbox(
+                label=text("publish.token"),
+                info=text("publish.token_info"),
+                type="password",
+                max_lines=1,
+                visible=not settings.public,
+                elem_id="publish-token",
+            )
+            as_pull_request = gr.Checkbox(
+                False,
+                label=text("publish.as_pull_request"),
+                info=text("publish.as_pull_request_info"),
+                elem_id="publish-pull-request",
+            )
+            send = gr.Button(
+                text("publish.send"),
+                variant="primary",
+                interactive=False,
+                scale=0,
+                min_width=120,
+                size="md",
+                elem_id="publish-send",
+            )
+        status = gr.HTML(elem_id="publish-status")
+    return PublishView(
+        repo, name, look, shown, token, as_pull_request, send, status, gr.State(None)
+    )
+
+
+def can_publish(settings: Settings) -> bool:
+    """Whether there is a token to publish with: typed on one's own machine, else of who signed in.
+
+    Nobody should type a token into a stranger's server.
+    """
+    return settings.has_sign_in or not settings.public
+
+
+@dataclass(frozen=True)
+class Publish:
+    """The panel's callbacks. A run is named by its id, or by what the list of runs shows."""
+
+    runs: Runs
+    tables: Library
+    hub: Hub
+    settings: Settings
+
+    @guarded
+    def look(self, opened: object, who: object, *asked: object) -> tuple[Any, ...]:
+        """What would be sent; it may be sent then. asked: the dataset, and the model's name."""
+        seen = preview(*self._run(opened, who), *asked)
+        return preview_html(seen), seen, gr.update(interactive=True), ""
+
+    @guarded
+    def send(
+        self, opened: object, who: object, seen: object, typed: object, as_pull_request: object
+    ) -> Iterator[tuple[Any, ...]]:
+        """Send what was seen; the field of the token is emptied at once."""
+        token = self._token(who, typed)
+        run, table = self._run(opened, who)
+        yield note(text("publish.sending")), "", gr.update(interactive=False)
+        sent = publish(
+            seen, run, table, self.hub, token=token, as_pull_request=as_pull_request is True
+        )
+        yield published_html(sent), "", gr.update(interactive=False)
+
+    def unsent(self) -> tuple[str, str, Any]:
+        """Nothing was sent: it can be tried again, with the token typed anew."""
+        return "", "", gr.update(interactive=True)
+
+    def _run(self, opened: object, who: object) -> tuple[Run, PairTable]:
+        run_id = opened.open_id if isinstance(opened, RunsView) else opened
+        if not run_id:
+            raise KnownError("No run is open. Open one of yours in the list of runs.")
+        run = self.runs.shelf.opened_own(run_id, who)
+        return run, self.tables.here(run.facts.pairs)
+
+    def _token(self, who: object, typed: object) -> object:
+        if not can_publish(self.settings):
+            raise KnownError(text("publish.sign_in_missing"))
+        if isinstance(who, Visitor) and who.token:
+            return who.token
+        if self.settings.public:
+            raise KnownError("Sign in with Hugging Face first, at the top: it is sent as yours.")
+        return typed
+
+
+def preview_html(seen: Preview) -> str:
+    """The files that would be sent, each with its beginning."""
+    words = text("publish.preview", n=len(seen.files), name=seen.name, repo=seen.repo)
+    return tag("div", note(words) + "".join(map(_file_html, seen.files)), css="snippet")
+
+
+def _file_html(file: FilePreview) -> str:
+    said = text("publish.file", path=file.path, n=f"{file.n_bytes:,}", sha=file.sha256[:12])
+    body = tag("pre", escape(file.head), tabindex="0", aria_label=file.path)
+    return tag("details", tag("summary", escape(said)) + body, open="open")
+
+
+def published_html(sent: Published) -> str:
+    """Where what was sent is to be seen."""
+    words = text("publish.done_request" if sent.is_pull_request else "publish.done_commit")
+    said = escape(f"{words} {text('publish.as_account', name=sent.account)} ")
+    if not sent.url.startswith("https://"):
+        return tag("div", said + escape(sent.url), css="note")
+    link = tag("a", escape(sent.url), href=sent.url, target="_blank", rel="noopener noreferrer")
+    return tag("div", said + link, css="note", role="status")
+
+
+def wire_publish(view: PublishView, panel: Publish, opened: Any, who: gr.State) -> None:
+    """Connect the components.
+
+    opened: holds the id of the run that is open, or what the list of runs shows.
+    who: holds the `Visitor`.
+    """
+    view.look.click(
+        panel.look,
+        [opened, who, view.repo, view.name],
+        [view.shown, view.seen, view.send, view.status],
+        **EVENT,
+    )
+    told = [view.status, view.token, view.send]
+    sent = view.send.click(
+        panel.send,
+        [opened, who, view.seen, view.token, view.as_pull_request],
+        told,
+        trigger_mode="once",
+        **EVENT,
+    )
+    sent.failure(panel.unsent, None, told, **EVENT)

@@ -1,0 +1,132 @@
+"""The Runs tab: every run that is kept, to be opened, gone on with, named, shared and removed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import gradio as gr
+
+from explorer.compare_links import encode_compare
+from explorer.compareview import CompareView
+from explorer.fail_links import encode_fails
+from explorer.failview import FailView
+from explorer.fields import Fields
+from explorer.run_exports import RUN_FORMATS, RunFormat, export_run
+from explorer.run_lines import RunsScene, RunsView, move_runs, runs_scene
+from explorer.runs import Runs
+from explorer.settings import Settings
+from explorer.text import text
+from explorer.ui.downloads import passing_folder
+from explorer.ui.errors import guarded
+from explorer.ui.relay import EVENT, Part, act_of, build_part, wire_part
+from explorer.ui.runslist import run_html, runs_html
+from explorer.visitors import Visitor
+
+LEAVES = ("report", "resume")
+"""Acts that open the Score tab."""
+
+
+@dataclass(frozen=True)
+class RunsTabView:
+    """The components."""
+
+    part: Part
+    listed: gr.HTML
+    opened: gr.HTML
+    exports: dict[RunFormat, gr.Button]
+    file: gr.File
+    seen: gr.State
+    asked: gr.State
+
+    @property
+    def outputs(self) -> list[gr.components.Component]:
+        """In the order of `RunsTabShown`."""
+        return [self.listed, self.opened, *self.exports.values(), self.seen]
+
+
+class RunsTabShown(NamedTuple):
+    """What the components show."""
+
+    listed: str
+    opened: str
+    csv: Any
+    jsonl: Any
+    json: Any
+    seen: RunsView
+
+
+def build_runs() -> RunsTabView:
+    """Lay the tab out where it is called."""
+    with build_part("runs") as part:
+        listed = gr.HTML(elem_id="runs-list")
+        opened = gr.HTML(elem_id="run-open")
+        with gr.Row(elem_classes="export-buttons"):
+            exports = {
+                form: gr.Button(
+                    text(f"runs.export_{form}"), visible=False, size="md", min_width=120,
+                    elem_id=f"run-export-{form}",
+                )
+                for form in RUN_FORMATS
+            }  # fmt: skip
+        file = gr.File(visible=False, label=text("export.file"), elem_id="run-file")
+    return RunsTabView(part, listed, opened, exports, file, gr.State(RunsView()), gr.State(None))
+
+
+@dataclass(frozen=True)
+class RunsTab:
+    """The callbacks. `where` is (results id, table id, visitor)."""
+
+    runs: Runs
+    fields: Fields
+    settings: Settings
+
+    @guarded
+    def show(self, seen: RunsView, *where: Any) -> RunsTabShown:
+        """The list as it stands now."""
+        return self._shown(runs_scene(self.runs.shelf, where[2], seen), where)
+
+    @guarded
+    def act(self, event: gr.EventData, seen: RunsView, *where: Any) -> RunsTabShown:
+        """Do what was pressed."""
+        act, sent = act_of(event)
+        moved = seen if act in LEAVES else move_runs(self.runs.shelf, where[2], seen, act, sent)
+        return self.show(moved, *where)
+
+    @guarded
+    def asked(self, event: gr.EventData) -> tuple[str, str] | None:
+        """The act that opens the Score tab and the run it names; None for any other act."""
+        act, sent = act_of(event)
+        return (act, str(sent.get("id"))) if act in LEAVES else None
+
+    def turn(self, asked: object) -> Any:
+        """Open the Score tab where that was asked for."""
+        return gr.skip() if asked is None else gr.Tabs(selected="score")
+
+    @guarded
+    def export(self, form: str, seen: RunsView, who: Visitor) -> Iterator[Any]:
+        """A file of the open run."""
+        with passing_folder() as folder:
+            path = export_run(self.runs.open(seen.open_id, who), form, folder)
+            yield gr.update(value=str(path), visible=True)
+
+    def _shown(self, now: RunsScene, where: Any) -> RunsTabShown:
+        query = compare = ""
+        if now.open is not None:
+            name = self.fields.name_of(now.open.run.id, *where)
+            query = encode_fails(FailView(name)) if name else ""
+            compare = encode_compare(CompareView(name)) if name else ""
+        opened = run_html(now.open, query=query, compare=compare, deleting=now.view.deleting)
+        button = gr.update(visible=now.open is not None)
+        listed = runs_html(now, kept=self.settings.runs_last)
+        return RunsTabShown(listed, opened, button, button, button, now.view)
+
+
+def wire_runs(
+    view: RunsTabView, tab: RunsTab, where: list[gr.components.Component], opened: gr.Tab
+) -> None:
+    """Connect the components. where: as of `RunsTab`."""
+    wire_part(view.part, tab.act, [view.seen, *where], view.outputs)
+    opened.select(tab.show, [view.seen, *where], view.outputs, **EVENT)
+    for form, pressed in view.exports.items():
+        pressed.click(partial(tab.export, form), [view.seen, where[2]], view.file, **EVENT)

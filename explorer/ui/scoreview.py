@@ -1,0 +1,250 @@
+"""The Score tab, laid out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import gradio as gr
+
+from explorer.settings import Settings
+from explorer.text import text
+from explorer.ui.grids import build_grid
+from explorer.ui.markup import note
+from scoring.policy import DEMO
+from scoring.spec import FAMILIES
+
+
+@dataclass(frozen=True)
+class OrderView:
+    """Which model, and how it scores."""
+
+    model: gr.Dropdown
+    family: gr.Dropdown
+    reference: gr.Textbox
+    reading: gr.Textbox
+    dtype: gr.Dropdown
+    max_length: gr.Number
+    url: gr.Textbox
+    card: gr.HTML
+
+    @property
+    def inputs(self) -> list[gr.components.Component]:
+        """What `explorer.ui.score.order_of` takes."""
+        return [
+            self.model,
+            self.family,
+            self.reference,
+            self.reading,
+            self.dtype,
+            self.max_length,
+            self.url,
+        ]
+
+
+@dataclass(frozen=True)
+class ChoiceView:
+    """Which pairs."""
+
+    which: gr.Radio
+    per_subset: gr.Number
+    seed: gr.Number
+    keys: gr.Textbox
+    failed: gr.Dropdown
+    selected: gr.HTML
+
+    @property
+    def inputs(self) -> list[gr.components.Component]:
+        """The fields of `explorer.selections.Choice`, in its order."""
+        return [self.which, self.per_subset, self.seed, self.keys, self.failed]
+
+    @property
+    def parts(self) -> list[gr.components.Component]:
+        """What is there for one way alone."""
+        return [self.per_subset, self.seed, self.keys, self.failed]
+
+
+@dataclass(frozen=True)
+class SureView:
+    """When to stop."""
+
+    on: gr.Checkbox
+    number: gr.Dropdown
+    width: gr.Number
+
+    @property
+    def inputs(self) -> list[gr.components.Component]:
+        """On or off, of which number, how narrow in points."""
+        return [self.on, self.number, self.width]
+
+
+@dataclass(frozen=True)
+class ReportView:
+    """What a run shows; `outputs` are in the order of `explorer.ui.runview.RunShown`."""
+
+    status: gr.HTML
+    start: gr.Button
+    stop: gr.Button
+    cards: gr.HTML
+    sections: gr.HTML
+    margins: gr.HTML
+    rows: gr.Dataframe
+    facts: gr.HTML
+    inspect: gr.Button
+    run_id: gr.State
+
+    @property
+    def outputs(self) -> list[gr.components.Component]:
+        """All of it."""
+        return [getattr(self, field.name) for field in fields(self)]
+
+
+@dataclass(frozen=True)
+class ScoreView:
+    """The tab's components."""
+
+    order: OrderView
+    choice: ChoiceView
+    sure: SureView
+    report: ReportView
+    check: gr.HTML
+
+
+def build_score(settings: Settings, models: Sequence[tuple[str, str]]) -> ScoreView:
+    """Lay the tab out where it is called. models: (words, name) of each that is offered."""
+    with gr.Row(equal_height=False):
+        with gr.Column(scale=1, min_width=300, elem_classes="side"):
+            order = _build_order(settings, models)
+            choice = _build_choice()
+            sure = _build_sure()
+            with gr.Row():
+                start = gr.Button(
+                    text("score.start"), variant="primary", elem_id="start", min_width=120
+                )
+                stop = gr.Button(
+                    text("score.stop"), elem_id="stop", min_width=80, interactive=False
+                )
+            facts = gr.HTML()
+        with gr.Column(scale=4, min_width=420):
+            with gr.Row(elem_classes="status-row"):
+                status = gr.HTML(note(text("score.idle")), elem_id="status")
+                inspect = gr.Button(
+                    visible=False, variant="primary", elem_id="inspect", scale=0, min_width=210
+                )
+            cards = gr.HTML()
+            with gr.Row(equal_height=False):
+                sections = gr.HTML(min_width=360)
+                with gr.Column(min_width=360):
+                    margins = gr.HTML(elem_id="margins")
+                    rows = build_grid("scored", ["32%", "13%", "15%", "20%", "20%"], visible=False)
+            check = gr.HTML(elem_id="published-check")
+    report = ReportView(
+        status, start, stop, cards, sections, margins, rows, facts, inspect, gr.State(None)
+    )
+    return ScoreView(order, choice, sure, report, check)
+
+
+def _build_order(settings: Settings, models: Sequence[tuple[str, str]]) -> OrderView:
+    with gr.Group():
+        model = gr.Dropdown(
+            [*models],
+            value=DEMO,
+            allow_custom_value=True,
+            label=text("score.model"),
+            info=text("score.model_info_space" if settings.public else "score.model_info"),
+            elem_id="model",
+        )
+    card = gr.HTML(elem_id="model-card")
+    with gr.Accordion(text("score.how"), open=False, elem_id="how-it-scores"):
+        family = gr.Dropdown(
+            [(text("score.family_auto"), ""), *((each, each) for each in FAMILIES)],
+            value="",
+            label=text("score.family"),
+            info=text("score.family_info"),
+            elem_id="family",
+        )
+        reference = gr.Textbox(
+            label=text("score.reference"),
+            info=text("score.reference_info"),
+            elem_id="reference",
+            max_lines=1,
+        )
+        reading = gr.Textbox(
+            label=text("score.reading"),
+            info=text("score.reading_info"),
+            elem_id="reading",
+            max_lines=1,
+        )
+        with gr.Row():
+            dtype = gr.Dropdown(
+                ["auto", "float32", "bfloat16", "float16"],
+                value="auto",
+                label=text("score.dtype"),
+                min_width=110,
+                elem_id="dtype",
+            )
+            max_length = gr.Number(
+                None,
+                label=text("score.max_length"),
+                placeholder=text("score.max_length_auto"),
+                precision=0,
+                min_width=110,
+                elem_id="max-length",
+            )
+        url = gr.Textbox(
+            label=text("score.url"),
+            info=text("score.url_info"),
+            visible=bool(settings.servers),
+            elem_id="url",
+            max_lines=1,
+        )
+    return OrderView(model, family, reference, reading, dtype, max_length, url, card)
+
+
+def _build_choice() -> ChoiceView:
+    with gr.Group():
+        which = gr.Radio(
+            [
+                (text("score.by_subset"), "subset"),
+                (text("score.by_filter"), "filter"),
+                (text("score.by_failed"), "failed"),
+                (text("score.by_keys"), "keys"),
+            ],
+            value="subset",
+            label=text("score.which"),
+            elem_id="which",
+        )
+        with gr.Row():
+            per_subset = gr.Number(
+                4, label=text("score.per_subset"), precision=0, min_width=100, elem_id="per-subset"
+            )
+            seed = gr.Number(
+                0, label=text("score.seed"), precision=0, min_width=100, elem_id="seed"
+            )
+        failed = gr.Dropdown(
+            [], label=text("score.failed_model"), visible=False, elem_id="failed-model"
+        )
+        keys = gr.Textbox(
+            label=text("score.keys"),
+            placeholder=text("score.keys_placeholder"),
+            lines=4,
+            max_lines=12,
+            visible=False,
+            elem_id="keys",
+        )
+    return ChoiceView(which, per_subset, seed, keys, failed, gr.HTML(elem_id="selected"))
+
+
+def _build_sure() -> SureView:
+    with gr.Accordion(text("sure.title"), open=False, elem_id="stop-when-sure"):
+        on = gr.Checkbox(label=text("sure.on"), info=text("sure.about"), elem_id="sure")
+        with gr.Row():
+            number = gr.Dropdown(
+                [(text("sure.accuracy"), "accuracy"), (text("sure.score"), "score")],
+                value="accuracy",
+                label=text("sure.number"),
+                min_width=120,
+                elem_id="sure-number",
+            )
+            width = gr.Number(
+                5, label=text("sure.width"), precision=1, min_width=100, elem_id="sure-width"
+            )
+    return SureView(on, number, width)

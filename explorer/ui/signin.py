@@ -1,0 +1,110 @@
+"""Who has the page open: the button to sign in, and what the server knows of a visitor."""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from secrets import token_urlsafe
+
+import gradio as gr
+
+from explorer.addresses import client_address
+from explorer.settings import Settings
+from explorer.text import text
+from explorer.ui.errors import guarded
+from explorer.ui.markup import note
+from explorer.visitors import Visitor, is_secret, owner_of
+from scoring.errors import KnownError
+
+STORAGE = "rewardbench-explorer-visitor"
+"""Where a browser keeps the secret that its runs belong to."""
+SECRET_BYTES = 24
+_OAUTH_PACKAGES = ("authlib", "itsdangerous")
+"""What `gradio[oauth]` installs."""
+
+
+@dataclass(frozen=True)
+class SignInView:
+    """The components.
+
+    secret: of this browser; "" until the page was opened.
+    who: the `Visitor`. It stays on the server, where no event's data can replace it.
+    """
+
+    secret: gr.BrowserState
+    who: gr.State
+
+
+def build_signin(settings: Settings) -> SignInView:
+    """Lay out what tells who visits; it must stand outside the tabs, which are filled when opened.
+
+    Raises:
+        KnownError: people are to sign in, and the packages for it are not here.
+    """
+    if settings.has_sign_in:
+        _check_packages()
+        with gr.Row(elem_classes="signin"):
+            gr.HTML(note(text(f"signin.{settings.sign_in}")))
+            gr.LoginButton(
+                text("signin.button"),
+                f"{text('signin.leave')} ({{}})",
+                size="sm",
+                scale=0,
+                min_width=230,
+                elem_id="signin",
+            )
+    secret = gr.BrowserState("", storage_key=STORAGE, secret=STORAGE)
+    return SignInView(secret, gr.State(Visitor()))
+
+
+def _check_packages() -> None:
+    if not all(map(find_spec, _OAUTH_PACKAGES)):
+        raise KnownError(
+            "EXPLORER_SIGN_IN needs packages that are not here: pip install 'gradio[oauth]'."
+        )
+
+
+@dataclass(frozen=True)
+class SignIn:
+    """What a page does when it is opened."""
+
+    settings: Settings
+
+    @guarded
+    def identify(
+        self,
+        request: gr.Request,
+        profile: gr.OAuthProfile | None,
+        token: gr.OAuthToken | None,
+        secret: object,
+    ) -> tuple[str, Visitor]:
+        """The secret that the browser is to keep, and who visits.
+
+        Gradio gives profile and token from the session of who signed in, and None for others,
+        whatever was posted.
+        """
+        kept = secret if is_secret(secret) else ""
+        if self.settings.public:
+            kept = kept or token_urlsafe(SECRET_BYTES)
+        return kept, visitor_of(request, profile, token, kept, public=self.settings.public)
+
+
+def visitor_of(
+    request: gr.Request,
+    profile: gr.OAuthProfile | None,
+    token: gr.OAuthToken | None,
+    secret: object = None,
+    *,
+    public: bool,
+) -> Visitor:
+    """Who sent a request.
+
+    secret: of the browser; None for a program, which has none.
+    public: whether people are told apart here by more than their page.
+    """
+    user = profile.username if profile is not None else None
+    peer = request.client.host if request.client else None
+    return Visitor(
+        owner_of(user, secret if public else None),
+        request.session_hash or "",
+        token.token if user and token is not None else False,
+        client_address(peer, request.headers.get("x-forwarded-for")),
+    )

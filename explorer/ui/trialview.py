@@ -1,0 +1,149 @@
+"""The Try tab, laid out: a pair to type in, its rewards, one-click edits, the bias probe."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, NamedTuple
+
+import gradio as gr
+
+from explorer.settings import Settings
+from explorer.text import text
+from explorer.typed_pairs import longest_text
+from explorer.ui.markup import note, tag
+from explorer.ui.probeview import ProbeView, build_probe
+from explorer.ui.relay import Part, build_part
+from explorer.ui.tokenrewards import TokensView
+from scoring.policy import DEMO
+
+PART = "try"
+TYPED_MILLISECONDS = 400
+"""Of quiet, after which somebody has stopped typing."""
+_LISTEN = f"""
+const part = element.closest(".relayed");
+const isNew = !part.explorerTyped;
+part.explorerTyped = () => trigger("typed", {{}});
+let wait = 0;
+if (isNew) part.addEventListener("input", (event) => {{
+  if (!event.target.matches(".typed textarea")) return;
+  clearTimeout(wait);
+  wait = setTimeout(() => part.explorerTyped(), {TYPED_MILLISECONDS});
+}});
+"""
+
+
+class TrialShown(NamedTuple):
+    """What is shown of a trial, in the order of `TrialView.outputs`."""
+
+    status: Any
+    numbers: Any
+    edits: Any
+    rest: Any
+    trial: Any
+    tokens_words: Any
+    tokens_plot: Any
+
+
+@dataclass(frozen=True)
+class TrialView:
+    """The components.
+
+    typed: has the event `typed`, some time after the last key in one of the text areas.
+    trial: the `Trial` that is shown; None before the first.
+    past: the texts that can be gone back to.
+    """
+
+    part: Part
+    typed: gr.HTML
+    model: gr.Dropdown
+    score: gr.Button
+    browsed: gr.Button
+    failed: gr.Button
+    undo: gr.Button
+    status: gr.HTML
+    conversation: gr.Textbox
+    chosen: gr.Textbox
+    rejected: gr.Textbox
+    numbers: gr.HTML
+    edits: gr.HTML
+    rest: gr.Button
+    tokens: TokensView
+    probe: ProbeView
+    trial: gr.State
+    past: gr.State
+
+    @property
+    def texts(self) -> list[gr.components.Component]:
+        """What is typed in."""
+        return [self.conversation, self.chosen, self.rejected]
+
+    @property
+    def outputs(self) -> list[gr.components.Component]:
+        """What a `TrialShown` fills."""
+        words, plot = self.tokens.words, self.tokens.plot
+        shown = [self.status, self.numbers, self.edits, self.rest]
+        return [*shown, self.trial, words, plot]
+
+
+def build_trial(settings: Settings, models: Sequence[tuple[str, str]]) -> TrialView:
+    """Lay the tab out where it is called. models: (words, name) of each that is offered."""
+    with build_part(PART) as part, gr.Row(equal_height=False):
+        typed = gr.HTML("", visible="hidden", js_on_load=_LISTEN)
+        with gr.Column(scale=1, min_width=270, elem_classes="side"):
+            model = gr.Dropdown(
+                [*models],
+                value=DEMO,
+                allow_custom_value=True,
+                label=text("score.model"),
+                info=text("score.model_info_space" if settings.public else "score.model_info"),
+                elem_id="try-model",
+            )
+            score = gr.Button(text("trial.score"), variant="primary", elem_id="try-score")
+            browsed = gr.Button(text("trial.browsed"), size="md", elem_id="try-browsed")
+            failed = gr.Button(text("trial.failed"), size="md", elem_id="try-failed")
+            undo = gr.Button(text("trial.undo"), size="md", elem_id="try-undo", interactive=False)
+            gr.HTML(note(text("trial.about")))
+        with gr.Column(scale=4, min_width=320):
+            conversation, chosen, rejected = _build_texts(longest_text(settings))
+            status = gr.HTML(note(text("trial.idle")), elem_id="try-status")
+            numbers, edits = gr.HTML(elem_id="try-numbers"), gr.HTML(elem_id="try-edits")
+            rest = gr.Button(
+                text("trial.rest"), size="md", min_width=160, elem_id="try-rest", visible=False
+            )
+            tokens = _build_tokens()
+            gr.HTML(tag("h2", escape(text("probe.title")), "probe-title"))
+            probe = build_probe()
+    return TrialView(
+        part, typed, model, score, browsed, failed, undo, status, conversation, chosen, rejected,
+        numbers, edits, rest, tokens, probe, gr.State(None), gr.State(()),
+    )  # fmt: skip
+
+
+def _build_texts(longest: int) -> tuple[gr.Textbox, gr.Textbox, gr.Textbox]:
+    with gr.Column(elem_classes="typed"):
+        conversation = _text("prompt", longest, lines=3, most=12)
+        with gr.Row(equal_height=False):
+            chosen = _text("chosen", longest, lines=6, most=18)
+            rejected = _text("rejected", longest, lines=6, most=18)
+    return conversation, chosen, rejected
+
+
+def _text(name: str, longest: int, lines: int, most: int) -> gr.Textbox:
+    return gr.Textbox(
+        text(f"trial.example_{name}"),
+        label=text(f"trial.{name}"),
+        info=text("trial.prompt_info") if name == "prompt" else None,
+        lines=lines,
+        max_lines=most,
+        max_length=longest,
+        min_width=300,
+        elem_id=f"try-{name}",
+    )
+
+
+def _build_tokens() -> TokensView:
+    with gr.Row():
+        button = gr.Button(
+            text("tokens.button"), size="md", scale=0, min_width=200, elem_id="try-tokens"
+        )
+    return TokensView(button, gr.HTML(), gr.Plot(show_label=False, visible=False))

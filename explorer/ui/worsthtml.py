@@ -1,0 +1,37 @@
+"""The clearest failures of a run, each to be opened while the run goes on."""
+
+import heapq
+from collections.abc import Sequence
+from html import escape
+
+from explorer.fail_links import encode_fails
+from explorer.failview import FailView
+from explorer.own_results import own_name
+from explorer.reading import Reading
+from explorer.text import text
+from explorer.ui.golink import go_link
+from explorer.ui.markup import signed, tag
+from explorer.view import View
+from scoring.record import Run
+from scoring.spec import ScoredPair
+
+WORST = 5
+
+
+def worst_html(run: Run, scored: Sequence[ScoredPair]) -> str:
+    """Links to the losses with the widest margins so far; nothing where none is lost."""
+    margins = ((pair.margin, pair.key) for pair in scored)
+    lost = ((margin, key) for margin, key in margins if margin is not None and margin < 0)
+    worst = heapq.nsmallest(WORST, lost)
+    if not worst:
+        return ""
+    name = own_name(run)
+    items = "".join(tag("li", _link(name, key, margin)) for margin, key in worst)
+    title = tag("b", escape(text("score.live_worst")))
+    return tag("div", title + tag("ul", items), "live-worst")
+
+
+def _link(name: str, key: str, margin: float) -> str:
+    view = FailView(name, view=View(reading=Reading(key=key)))
+    words = tag("bdi", escape(key)) + " " + tag("small", escape(signed(margin)))
+    return go_link(words, "failures", encode_fails(view))

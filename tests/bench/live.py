@@ -1,0 +1,145 @@
+"""What it costs a run that somebody watches it: the engine alone, and within the app.
+
+The same model scores the same pairs in turns, warm: once as the engine does it, from the pairs to
+the rewards on disk, and once as the Score tab does, from the press to the last update, each made
+ready for the browser by Gradio and written as JSON. The app may take 5 % longer. What is drawn is
+timed by itself too, as the noise of a busy machine may be larger than that.
+
+    python tests/bench/live.py                                         # demo model and pairs
+    python tests/bench/live.py --pairs filtered.parquet                # all pairs of a file
+    python tests/bench/live.py --pairs filtered.parquet --model FOLDER # on a GPU
+
+The last line is JSON. Its exit status is 1 if drawing took more than 5 % of the engine's time.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from gradio.state_holder import SessionState
+
+from explorer.orders import ModelOrder
+from explorer.selections import Selection, selected_by_filter
+from explorer.settings import Settings
+from explorer.stores import Stores, open_stores
+from explorer.ui.page import build_page
+from explorer.ui.runview import RunShown, drawn
+from explorer.view import View
+from explorer.visitors import Visitor
+from scoring.pairs import as_pairs
+from scoring.record import Run, new_folder
+from scoring.scorer import facts
+
+MOST = 0.05
+"""Of the engine's time."""
+WHO = Visitor(session="bench")
+
+
+@dataclass
+class Drawn:
+    """What the app sent."""
+
+    updates: int = 0
+    seconds: float = 0.0
+    largest: int = 0
+
+
+def engine(stores: Stores, order: ModelOrder, selection: Selection) -> float:
+    """Seconds from the pairs to the rewards on disk."""
+    from scoring.run import make_job, score
+
+    with stores.runs.scorers.now(WHO, order) as scorer:
+        began = time.perf_counter()
+        pairs = as_pairs(selection.table.arrow, selection.rows.tolist())
+        job = make_job(pairs, scorer, order.settings.seed)
+        told = facts(scorer, order.settings, selection.table.id, len(pairs), selection.words)
+        folder = new_folder(stores.settings.runs)
+        run = Run.create(folder, told, job.plan, [pair.key for pair in pairs])
+        for _ in run.record(score(job, scorer)):
+            pass
+        run.ended("finished")
+        return time.perf_counter() - began
+
+
+def app(
+    stores: Stores, order: ModelOrder, selection: Selection, send: Callable[[RunShown], int]
+) -> tuple[float, Drawn]:
+    """Seconds from the press to the last update, and what was drawn."""
+    counted = Drawn()
+
+    def watched() -> Iterator[Any]:
+        """The progress, with the time until the next is asked for counted as the drawing's."""
+        for progress in stores.runs.start(WHO, order, selection):
+            asked = time.perf_counter()
+            yield progress
+            counted.seconds += time.perf_counter() - asked
+
+    began = time.perf_counter()
+    for shown in drawn(watched()):
+        counted.updates += 1
+        counted.largest = max(counted.largest, send(shown))
+    return time.perf_counter() - began, counted
+
+
+def sender(stores: Stores) -> Callable[[RunShown], int]:
+    """Does with an update what the server does, and tells its bytes."""
+    page = build_page(stores)
+    fills = len(RunShown._fields)
+    wired = next(each for each in page.fns.values() if len(each.outputs) == fills)
+    state = SessionState(page)
+
+    def send(shown: RunShown) -> int:
+        ready = asyncio.run(page.postprocess_data(wired, list(shown), state))
+        return len(json.dumps(ready, default=str))
+
+    return send
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", default="demo")
+    parser.add_argument("--model", default="demo")
+    parser.add_argument("--rounds", type=int, default=3)
+    asked = parser.parse_args()
+    with TemporaryDirectory() as home:
+        stores = open_stores(Settings(home=Path(home), pairs=asked.pairs, offline=True))
+        order = ModelOrder(asked.model)
+        table = stores.pairs.get(None)
+        selection = selected_by_filter(table, View().filters, "")
+        send = sender(stores)
+        few = Selection(table, selection.rows[:20], "")
+        engine(stores, order, few)
+        app(stores, order, few, send)
+        alone, within, drawings = [], [], []
+        for _ in range(asked.rounds):
+            alone.append(engine(stores, order, selection))
+            seconds, counted = app(stores, order, selection, send)
+            within.append(seconds)
+            drawings.append(counted)
+    share = median(each.seconds for each in drawings) / median(alone)
+    told = {
+        "pairs": len(selection.rows),
+        "engine_seconds": round(median(alone), 2),
+        "app_seconds": round(median(within), 2),
+        "ratio": round(median(within) / median(alone), 3),
+        "drawing_share": round(share, 4),
+        "updates": drawings[-1].updates,
+        "largest_update_bytes": max(each.largest for each in drawings),
+    }
+    print(json.dumps(told))
+    return int(share > MOST)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

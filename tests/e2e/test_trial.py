@@ -1,0 +1,113 @@
+"""Counterfactuals in a real browser: type, see the reward move, apply an edit, probe, stop."""
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.conftest import (
+    Serve,
+    open_app,
+    open_tab,
+    save_picture,
+    show,
+    violations,
+    watched_page,
+)
+
+pytestmark = pytest.mark.e2e
+
+SLOW = 90_000
+"""Milliseconds that the first score may take, which loads the model."""
+HOSTILE = "<img src=x onerror=alert(1)> ${alert(2)} {{x}}"
+
+
+@pytest.fixture(scope="module")
+def app(serve: Serve) -> str:
+    return serve()
+
+
+def rewards(page: Page) -> list[str]:
+    return page.locator("#try-numbers .value").all_inner_texts()
+
+
+def press_score(page: Page) -> list[str]:
+    """Score what is typed, edits included."""
+    page.locator("#try-score").click()
+    expect(page.locator("#try-numbers .value")).to_have_count(3, timeout=SLOW)
+    expect(page.locator("#try-edits table")).not_to_contain_text("…")
+    return rewards(page)
+
+
+def test_rewards_follow_what_is_typed_edited_and_taken(app: str, page: Page) -> None:
+    open_app(page, f"{app}/?tab=try")
+    chosen = page.locator("#try-chosen textarea")
+    chosen.press("Control+End")
+    chosen.press_sequentially(" Before.")
+    expect(page.locator("#try-status")).to_contain_text("Nothing scored yet")
+    before = press_score(page)
+
+    chosen.press_sequentially(" And freeze what is left of it.", delay=20)
+    expect(page.locator("#try-numbers .card.chosen .value")).not_to_have_text(before[0])
+    expect(page.locator("#try-numbers .card.chosen")).to_contain_text("since Score")
+    expect(page.locator("#try-numbers .card.rejected .value")).to_have_text(before[1])
+
+    page.get_by_role("button", name="Drop the last sentence: apply to Chosen").click()
+    expect(chosen).to_have_value(re.compile(r"other day\. Before\.$"))
+    expect(page.locator("#try-numbers .card.chosen .value")).to_have_text(before[0])
+    page.locator("#try-undo").click()
+    expect(chosen).to_have_value(re.compile("left of it.$"))
+    expect(page.locator("#try-numbers .card.chosen .value")).not_to_have_text(before[0])
+
+    # What is pasted is no key press.
+    page.locator("#try-rejected textarea").fill(HOSTILE)
+    expect(page.locator("#try-numbers .card.rejected .value")).not_to_have_text(before[1])
+    assert not page.locator("#try img").count()
+    page.locator("#try-tokens").click()
+    expect(page.locator("#try .pair.tokens section")).to_have_count(2)
+
+    open_tab(page, "Browse")
+    row = page.locator("#browse .list tbody tr").nth(2)
+    row.click()
+    expect(row).to_have_attribute("aria-current", re.compile("true|row"))
+    open_tab(page, "Try")
+    page.locator("#try-browsed").click()
+    expect(chosen).not_to_have_value(re.compile("left of it"))
+    expect(page.locator("#try-numbers .card.chosen")).not_to_contain_text("since Score")
+    expect(page.locator("#try .pair.tokens")).to_have_count(0)
+
+
+def test_a_probe_is_run_and_one_is_stopped(app: str, page: Page) -> None:
+    open_app(page, f"{app}/?tab=try")
+    page.locator("#probe-start").click()
+    expect(page.locator("#probe-status .finished")).to_contain_text("23 pairs", timeout=SLOW)
+    rows = page.locator("#probe-table tbody tr")
+    expect(rows).to_have_count(14)
+    expect(rows.filter(has_text="Upper-case").first).to_contain_text(re.compile(r"[+−]\d"))
+    page.locator("#probe-csv-pairs").click()
+    expect(page.locator("#probe-file a").first).to_be_visible()
+
+    page.locator("#probe-per-subset input").fill("100")
+    page.locator("#probe-start").click()
+    page.locator("#probe-stop:not([disabled])").click()
+    expect(page.locator("#probe-status .stopped")).to_contain_text("of 188 pairs", timeout=SLOW)
+    expect(page.locator("#probe-start")).to_be_enabled()
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_axe_finds_nothing_and_nothing_sticks_out(app: str, browser: Browser, width: int) -> None:
+    found: list[str] = []
+    with watched_page(browser, width) as page:
+        open_app(page, f"{app}/?tab=try")
+        press_score(page)
+        page.locator("#probe-start").click()
+        expect(page.locator("#probe-status .finished")).to_be_visible(timeout=SLOW)
+        if page.evaluate("document.documentElement.scrollWidth") > width:
+            found.append("too wide")
+        for theme in ("light", "dark"):
+            show(page, theme)
+            page.mouse.move(0, 0)
+            page.wait_for_timeout(250)  # colours change gradually
+            save_picture(page, f"try-{width}-{theme}")
+            found += [f"{theme}: {each}" for each in violations(page, theme)]
+    assert found == []

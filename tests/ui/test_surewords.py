@@ -1,0 +1,33 @@
+"""How sure a run is, in words."""
+
+import pytest
+
+from explorer.ui.surewords import sure_words
+from scoring.packing import random_order
+from scoring.spec import ScoredPair
+from scoring.sure import SureInterval, SureRule, Watch
+
+
+def looked(done: int, width: float = 0.2) -> SureInterval:
+    """After so many of 164 pairs, all won."""
+    watch = Watch({f"hep-go:{at}": "hep-go" for at in range(164)}, 0, SureRule("score", width))
+    keys = [f"hep-go:{place}" for place in random_order(164, 0)[:done]]
+    return watch.add(ScoredPair(key, "hep-go", "", 1.0, 0.0, 1, 1) for key in keys)
+
+
+def test_before_the_first_look_it_says_when_that_is() -> None:
+    words = sure_words(looked(3), "Running.", False)
+    assert words.startswith("Running. ") and "first look after" in words
+
+
+@pytest.mark.parametrize("done", [110, 164])
+def test_a_look_tells_what_is_wanted_and_of_what_it_speaks(done: int) -> None:
+    words = sure_words(looked(done, 0.02), "Running.", False)
+    assert "of this selection: 100.0 %" in words and "2.0 wanted" in words
+    assert ("Next look after" in words) is (done < 164)
+
+
+def test_it_says_that_it_ended_because_it_is_sure() -> None:
+    assert sure_words(looked(60), "Stopped.", True).startswith("Sure enough. Stopped. ")
+    assert "Sure enough" not in sure_words(looked(60), "Running.", False)
+    assert "Sure enough" not in sure_words(looked(3), "Stopped.", True)
