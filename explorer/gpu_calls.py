@@ -1,16 +1,16 @@
 """Scoring where the GPU is lent for one call at a time: ZeroGPU.
 
-Models are placed when the app starts, before any call; a call is forked from this process and finds
-them here. A whole run is one call, since each waits for a GPU anew. Only sequence classifiers are
-placed. Elsewhere all of this is scoring as ever, in the same process.
+Models are placed when the app starts, before any call; calls run in processes that are forked from
+this one, of which one may serve several, and find them here. A whole run is one call, since each
+waits for a GPU anew. Only sequence classifiers are placed. Elsewhere this is scoring as ever.
 """
 
 from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from threading import Event
 from typing import TYPE_CHECKING
 
-from explorer.kept import Kept
 from explorer.orders import ModelOrder
 from explorer.settings import Settings
 from explorer.zero_gpu import on_gpu
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from scoring.loading import Loaded
     from scoring.run import Job
 
-START_SECONDS = 20.0
+START_SECONDS = 20
 """A call needs for its model to reach the GPU and to be proved on two pairs."""
-MOST_SECONDS = 600.0
+MOST_SECONDS = 600
 FLOPS = 5e13
 """Operations a second that a lent GPU does at least, an eighth of what half an H200 can."""
 
@@ -44,7 +44,10 @@ class _Model:
 
 _MODELS: dict[str, _Model] = {}
 """Placed models, by what is typed for them; a call that is forked can reach nothing but globals."""
-_TRAITS = Kept(64)
+_TRAITS: dict[str, Traits] = {}
+"""What was found of placed models on the GPU."""
+_OPENED: dict[str, Scorer] = {}
+"""In a process that has the GPU: models that are ready to score."""
 
 
 def place(settings: Settings, hub: Hub) -> None:
@@ -55,7 +58,7 @@ def place(settings: Settings, hub: Hub) -> None:
     """
     from scoring.loading import load
 
-    how = _how(RunSettings(device=settings.device))
+    how = RunSettings(device=settings.device)
     for name in dict.fromkeys((DEMO, *settings.models)):
         if name in BASELINES:
             continue
@@ -88,17 +91,18 @@ class Placed:
                 "On ZeroGPU models are placed once, in the GPU's own number type and with one "
                 "label. Leave the number type, labels and reference as they are."
             )
+        if order.model not in _TRAITS:
+            _TRAITS[order.model] = traits_there(order.model)
         self.spec = kept.spec
-        self.settings = _how(replace(order.settings, seed=RunSettings().seed))
         self.name = order.model
-        self._formatter = kept.loaded.formatter(self.settings)
-        key = self.name, self.settings
-        self._traits = _TRAITS.once(key, lambda: traits_there(*key))
+        self._formatter = kept.loaded.formatter(order.settings)
 
     @property
     def traits(self) -> Traits:
-        """What its numbers rest on, as it was proved on the GPU."""
-        return self._traits
+        """What its numbers rest on: its path was proved on the GPU, its lengths are this run's."""
+        formatter = self._formatter
+        length, template = formatter.max_length, formatter.template
+        return replace(_TRAITS[self.name], max_length=length, template=template)
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """Both conversations of each pair as tokens."""
@@ -124,47 +128,43 @@ def packs_of(
     if not isinstance(scorer, Placed):
         yield from score(job, scorer, done=done, stop=stop)
         return
-    packs = packs_there(scorer.name, scorer.settings, job, frozenset(done))
+    packs = packs_there(scorer.name, job, frozenset(done))
     for pack in packs:
         yield pack
         if stop is not None and stop.is_set():
             packs.close()
 
 
-def _traits_seconds(name: str, settings: RunSettings) -> float:
+def _traits_seconds(name: str) -> int:
     return START_SECONDS
 
 
 @on_gpu(_traits_seconds)
-def traits_there(name: str, settings: RunSettings) -> Traits:
+def traits_there(name: str) -> Traits:
     """What the numbers of a placed model rest on: its path is proved where it is."""
-    return _opened(name, settings).traits
+    return _opened(name).traits
 
 
-def packs_seconds(name: str, settings: RunSettings, job: "Job", done: frozenset[int]) -> float:
+def packs_seconds(name: str, job: "Job", done: frozenset[int]) -> int:
     """The most that `packs_there` may take: from the tokens that are left and the model's size."""
     left = [pack for place, pack in enumerate(job.plan.packs) if place not in done]
     tokens = sum(job.prepared[at].cost for pack in left for at in pack)
-    return min(MOST_SECONDS, START_SECONDS + 2 * tokens * _MODELS[name].parameters / FLOPS)
+    return min(MOST_SECONDS, START_SECONDS + ceil(2 * tokens * _MODELS[name].parameters / FLOPS))
 
 
 @on_gpu(packs_seconds)
-def packs_there(
-    name: str, settings: RunSettings, job: "Job", done: frozenset[int]
-) -> Generator[ScoredPack, None, None]:
+def packs_there(name: str, job: "Job", done: frozenset[int]) -> Generator[ScoredPack, None, None]:
     """The packs of a job that are not done, as they are scored by a placed model."""
     from scoring.run import score
 
-    yield from score(job, _opened(name, settings), done=done)
+    yield from score(job, _opened(name), done=done)
 
 
-def _opened(name: str, settings: RunSettings) -> Scorer:
-    from scoring.families.classifier import Classifier
+def _opened(name: str) -> Scorer:
+    if name not in _OPENED:
+        from scoring.families.classifier import Classifier
 
-    kept = _MODELS[name]
-    return Classifier(kept.spec, settings, kept.loaded)
-
-
-def _how(settings: RunSettings) -> RunSettings:
-    """Compiling takes longer than one call repays."""
-    return replace(settings, compile="off")
+        kept = _MODELS[name]
+        # Compiling takes longer than one call repays.
+        _OPENED[name] = Classifier(kept.spec, RunSettings(compile="off"), kept.loaded)
+    return _OPENED[name]

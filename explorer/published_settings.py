@@ -1,8 +1,9 @@
 """Settings of a run beside those that published results were made with."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from explorer.model_list import ModelEntry
 from explorer.text import text
 from scoring.spec import RunFacts, ScoredPair
 
@@ -83,3 +84,20 @@ def settings_of(
         bits = text("check.quantized") if board.quantized else text("check.not_quantized")
         found.append(Setting("quantized", text("check.not_quantized"), bits, strong=True))
     return tuple(found)
+
+
+def board_settings(entries: Iterable[ModelEntry]) -> dict[str, BoardSettings]:
+    """Published name -> with what the board's results were made, as its configurations say.
+
+    Whether weights were cut to 8 bits they do not say.
+    """
+    return {
+        entry.id: BoardSettings(
+            entry.board.template,
+            entry.board.length or RUN_RM_LENGTH,
+            entry.board.dtype or None,
+            entry.reference,
+        )
+        for entry in entries
+        if entry.board is not None
+    }

@@ -1,13 +1,12 @@
 """The one model that is warm, and whose turn it is to score with it."""
 
 import threading
-import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from explorer.gpu_calls import Placed
 from explorer.line import Line, Turn
+from explorer.model_shelf import ModelShelf
 from explorer.orders import ModelOrder
 from explorer.progress import Progress
 from explorer.quotas import Quotas
@@ -15,34 +14,25 @@ from explorer.settings import Settings
 from explorer.steps import stepping
 from explorer.visitors import Visitor
 from scoring.errors import Stopped
-from scoring.families import WarmScorer
 from scoring.hub import Hub
-from scoring.limits import Step, Tell, tell_nobody
-from scoring.models import locate
+from scoring.limits import Step, tell_nobody
 from scoring.scorer import Scorer
-from scoring.spec import BASELINES, ModelSpec
-from scoring.threads import wait_briefly
 
 LOOK_SECONDS = 0.4
 """Between two looks at how far the line, or a loading, is."""
 BRIEF_SECONDS = 1.0
 """How long what is short waits for its turn."""
-SAME_SECONDS = 600.0
-"""For how long what a name meant is taken for what it means."""
 
 
 class Scorers:
     """Whoever scores here takes a turn. Callable from any thread."""
 
     def __init__(self, settings: Settings, hub: Hub) -> None:
-        self._settings = settings
-        self._hub = hub
+        self.models = ModelShelf(settings, hub)
         self.quotas = Quotas(settings)
-        self._warm = WarmScorer()
         self._line = Line()
         self._stops: dict[str, set[threading.Event]] = {}
         self._stops_lock = threading.Lock()
-        self._known: tuple[tuple[ModelOrder, object], ModelSpec, float] | None = None
 
     def stop(self, visitor: Visitor) -> None:
         """End what a visitor's page has under way, after its present pack."""
@@ -52,13 +42,14 @@ class Scorers:
 
     @contextmanager
     def stoppable(self, visitor: Visitor) -> Iterator[threading.Event]:
-        """What is done inside can be ended by `stop`, which sets the event."""
+        """What is done inside can be ended by `stop`, which sets the event; so does its end."""
         stop = threading.Event()
         with self._stops_lock:
             self._stops.setdefault(visitor.session, set()).add(stop)
         try:
             yield stop
         finally:
+            stop.set()
             with self._stops_lock:
                 self._stops[visitor.session].discard(stop)
                 if not self._stops[visitor.session]:
@@ -100,7 +91,7 @@ class Scorers:
             yield replace(told, stage="waiting", ahead=ahead.people, wait_seconds=ahead.seconds)
         self.quotas.check(visitor)
         yield replace(told, stage="loading")
-        steps = stepping(lambda tell: self._loaded(visitor, order, tell, stop))
+        steps = stepping(lambda tell: self.models.load(visitor, order, tell, stop))
         try:
             scorer = yield from _telling(steps, told)
         except Stopped:
@@ -118,7 +109,7 @@ class Scorers:
         self.quotas.check(visitor)
         with self._line.first(visitor.owner or visitor.session, BRIEF_SECONDS) as turn:
             try:
-                yield self._loaded(visitor, order, tell_nobody, threading.Event())
+                yield self.models.load(visitor, order, tell_nobody, threading.Event())
             finally:
                 self.quotas.spend(visitor, turn.lasted)
 
@@ -127,43 +118,6 @@ class Scorers:
         left = self.quotas.left(visitor)
         if left is not None and turn.lasted >= left:
             stop.set()
-
-    def release(self) -> None:
-        """Let the warm model go; its memory is free then."""
-        self._warm.release()
-
-    def _loaded(
-        self, visitor: Visitor, order: ModelOrder, tell: Tell, stop: threading.Event
-    ) -> Scorer:
-        wait_briefly()
-        if self._settings.zero_gpu and order.model not in BASELINES:
-            return Placed(order)
-        spec = self._located(visitor, order, tell, stop)
-        return self._warm.get(spec, order.settings, tell=tell, stop=stop)
-
-    def _located(
-        self, visitor: Visitor, order: ModelOrder, tell: Tell, stop: threading.Event
-    ) -> ModelSpec:
-        """What a name means, asked anew after some minutes; for each token by itself."""
-        asked = (order, visitor.token)
-        if self._known is not None:
-            known, spec, when = self._known
-            if known == asked and time.monotonic() - when < SAME_SECONDS:
-                return spec
-        spec = locate(
-            order.model,
-            self._settings.model_policy,
-            self._hub,
-            token=visitor.token,
-            family=order.family,
-            reference=order.reference,
-            reading=order.reading,
-            url=order.url,
-            tell=tell,
-            stop=stop,
-        )
-        self._known = (asked, spec, time.monotonic())
-        return spec
 
 
 def _telling(

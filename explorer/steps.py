@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Generator
+from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
@@ -29,7 +30,8 @@ def stepping(work: Callable[[Tell], T]) -> Generator[Step, None, T]:
         except BaseException as error:
             errors.append(error)
 
-    thread = threading.Thread(target=run, daemon=True)
+    # Whose request this is goes with it: on ZeroGPU it pays for the GPU.
+    thread = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
     thread.start()
     while thread.is_alive():
         thread.join(EVERY_SECONDS)

@@ -22,6 +22,7 @@ class Stores:
     """The data that is read, and the work that goes on."""
 
     settings: Settings
+    hub: Hub
     pairs: Library
     boards: ResultsLibrary
     room: BoardRoom
@@ -46,4 +47,4 @@ def open_stores(settings: Settings) -> Stores:
     tables = Library(pairs, hub, settings)
     room = BoardRoom(library, cache, sure, runs)
     fields = Fields(library, tables, cache, runs)
-    return Stores(settings, tables, library, room, fields, runs, counter)
+    return Stores(settings, hub, tables, library, room, fields, runs, counter)

@@ -24,11 +24,12 @@ if _HERE:
     import spaces
 
 
-def on_gpu(duration: Callable[..., float]) -> Callable[[Function], Function]:
+def on_gpu(duration: Callable[..., int]) -> Callable[[Function], Function]:
     """A decorator for functions and generators that need the GPU.
 
-    There, a call runs in a process of its own that is forked for it and has the GPU: arguments and
-    results are pickled, and what the call leaves behind is lost. Elsewhere it is the same function.
+    There, a call runs in a process that has the GPU, forked for it or left from another call:
+    arguments and results are pickled, and this process sees nothing else of what the call leaves
+    behind. Elsewhere it is the same function.
 
     duration: gives the most seconds that a call may take, of the arguments of the call.
     """

@@ -1,8 +1,5 @@
 """Reward models on the Hub by their names, where there is a network."""
 
-import threading
-import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,7 +7,7 @@ from scoring.errors import KnownError, shown
 from scoring.hub import Hub, first_line
 
 SEARCH_SECONDS = 4.0
-"""How long the Hub may take to answer."""
+"""How long the Hub may take to begin an answer; it is asked once for each kind."""
 LONGEST_SEARCH = 100
 MOST_FOUND = 100
 _KINDS: tuple[dict[str, str], ...] = (
@@ -64,37 +61,30 @@ def search_models(
     if not hub.reachable():
         return HubSearch(reason=hub.reason or "the Hub was not asked")
     found: dict[str, HubModel] = {}
-    errors: list[Exception] = []
-
-    def ask(kind: dict[str, str]) -> None:
-        try:
-            for model in _listed(words.strip(), kind, token, limit):
-                found[model.id] = model
-        except Exception as error:  # the client lets its transport's errors through
-            errors.append(error)
-
-    threads = [threading.Thread(target=ask, args=(kind,), daemon=True) for kind in _KINDS]
-    for thread in threads:
-        thread.start()
-    until = time.monotonic() + SEARCH_SECONDS
-    for thread in threads:
-        thread.join(max(0.0, until - time.monotonic()))
-    models = sorted(found.copy().values(), key=lambda model: (-model.downloads, model.id))[:limit]
-    if models or (not errors and not any(thread.is_alive() for thread in threads)):
-        return HubSearch(tuple(models))
-    why = first_line(errors[0]) if errors else "it did not answer in time"
-    return HubSearch(reason=f"the Hub could not be searched: {why}")
+    try:
+        for kind in _KINDS:
+            found.update((model.id, model) for model in _listed(words.strip(), kind, token, limit))
+    except Exception as error:  # the client lets its transport's errors through
+        return HubSearch(reason=f"the Hub could not be searched: {first_line(error)}")
+    models = sorted(found.values(), key=lambda model: (-model.downloads, model.id))
+    return HubSearch(tuple(models[:limit]))
 
 
 def _listed(
     words: str, kind: dict[str, str], token: str | Literal[False], limit: int
-) -> Iterable[HubModel]:
-    from huggingface_hub import HfApi
+) -> list[HubModel]:
+    """One question to the Hub; its client's own listing asks again for half a minute."""
+    from huggingface_hub import constants, get_session
+    from huggingface_hub.utils import build_hf_headers, hf_raise_for_status
 
-    told: Iterable[Any] = HfApi(token=False).list_models(
-        search=words or None, sort="downloads", limit=limit, token=token, **kind
+    answer: Any = get_session().get(
+        f"{constants.ENDPOINT}/api/models",
+        params={"search": words, "sort": "downloads", "limit": limit, **kind},
+        headers=build_hf_headers(token=token),
+        timeout=SEARCH_SECONDS,
     )
+    hf_raise_for_status(answer)
     return [
-        HubModel(str(model.id), int(model.downloads or 0), bool(getattr(model, "gated", False)))
-        for model in told
+        HubModel(str(told["id"]), int(told.get("downloads") or 0), bool(told.get("gated")))
+        for told in answer.json()
     ]

@@ -28,6 +28,11 @@ def test_the_card_keeps_to_the_hubs_limits(head: dict[str, object]) -> None:
     assert head["license"] == "apache-2.0"
 
 
+def test_who_signs_in_lets_the_app_read_and_propose_and_no_more(head: dict[str, object]) -> None:
+    assert head["hf_oauth"] is True
+    assert head["hf_oauth_scopes"] == ["read-repos", "write-discussions"]
+
+
 def test_every_setting_is_in_the_table() -> None:
     settings = (ROOT / "explorer" / "settings.py").read_text()
     wanted = set(re.findall(r'"((?:EXPLORER|GRADIO_SERVER)_\w+)"', settings))

@@ -15,6 +15,7 @@ from explorer.settings import ASSETS
 from explorer.stores import Stores
 from explorer.text import text
 from explorer.ui.about import build_about
+from explorer.ui.beforerun import Find, offered_models, wire_find
 from explorer.ui.boardsource import BoardSource, wire_boardsource
 from explorer.ui.browse import Browse, BrowseView, build_browse, wire_browse
 from explorer.ui.chooser import Chooser, ChooserView, build_chooser, wire_chooser
@@ -43,14 +44,14 @@ from explorer.ui.pair_endpoints import PairEndpoints, publish_pairs
 from explorer.ui.relay import EVENT, Linked, Part, act_of, build_part, done, filling, wrote
 from explorer.ui.review import ReviewTab, wire_review
 from explorer.ui.reviewview import remembered_review
+from explorer.ui.runchecked import RunChecked
 from explorer.ui.runs_tab import RunsTab, RunsTabView, build_runs, wire_runs
-from explorer.ui.score import Score, wire_score
+from explorer.ui.score import Score, checked, wire_score
 from explorer.ui.scoreview import ScoreView, build_score
 from explorer.ui.signin import SignIn, SignInView, build_signin
 from explorer.ui.sourcebar import SourceBarView, build_sourcebar, sourcebar
 from explorer.ui.trial import TrialTab, wire_trial
 from explorer.ui.trialview import TrialView, build_trial
-from scoring.policy import DEMO
 
 POLL_SECONDS = 1.5
 KEPT = (3600, 7200)
@@ -155,11 +156,11 @@ def _lay_out(stores: Stores) -> PageView:
         with _tab("browse"):
             browse = build_browse(stores.counter, kept_reviews)
         with _tab("score") as score_tab:
-            score = build_score(stores.settings, [(text("score.model_demo"), DEMO)])
+            score = build_score(stores.settings, offered_models(stores.settings))
         with _tab("runs") as runs_tab:
             runs = build_runs()
         with _tab("try"):
-            trial = build_trial(stores.settings, [(text("score.model_demo"), DEMO)])
+            trial = build_trial(stores.settings, offered_models(stores.settings))
         with _tab("failures") as failures_tab:
             failures = build_failures(notes)
         with _tab("compare") as compare_tab:
@@ -200,19 +201,22 @@ def _wire(view: PageView, stores: Stores, page: gr.Blocks) -> None:
     wire_browse(view.browse, browse)
     wire_review(view.browse.review, ReviewTab(stores.pairs), view.browse.table_id)
     where = [view.leaderboard.board_id, view.browse.table_id, view.signin.who]
-    wire_score(view.score, score, view.browse, where, view.score_tab)
+    check = RunChecked(stores.runs, stores.fields, stores.room)
+    wire_score(view.score, score, view.browse, check, where, tab=view.score_tab)
+    wire_find(view.score.find, Find(stores.hub), view.score.order, view.signin.who)
     run_list = RunsTab(stores.runs, stores.fields, stores.settings)
     wire_runs(view.runs, run_list, where, view.runs_tab)
     report = view.score.report
     asked = view.runs.part.relay.act(run_list.asked, None, view.runs.asked, **EVENT)
     asked.then(run_list.turn, view.runs.asked, view.tabs, **EVENT)
-    asked.then(
+    resumed = asked.then(
         score.resume,
         [view.runs.asked, view.signin.who],
         report.outputs,
         concurrency_limit=None,
         **EVENT,
     )
+    checked(resumed, view.score, check, where)
     with_notes = [*where, view.failures.notes]
     wire_failures(view.failures, failures, with_notes, report.run_id, view.failures_tab)
     wire_trial(

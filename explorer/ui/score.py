@@ -10,18 +10,19 @@ import gradio as gr
 
 from explorer.field import Field
 from explorer.fields import Fields
-from explorer.orders import ModelOrder
 from explorer.progress import Progress
 from explorer.run_cards import card_of
 from explorer.runs import Runs
 from explorer.selections import WAYS, Choice, Selection
 from explorer.text import text
+from explorer.ui.beforerun import card_html
 from explorer.ui.browse import Browse, BrowseView
 from explorer.ui.errors import guarded
 from explorer.ui.markup import note
 from explorer.ui.relay import EVENT, unchanged
+from explorer.ui.runchecked import RunChecked
 from explorer.ui.runview import RunShown, drawn, only_status, reopened, shown
-from explorer.ui.scoreview import ScoreView
+from explorer.ui.scoreview import ScoreView, order_of
 from explorer.ui.searchbar import filter_words
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
@@ -33,26 +34,6 @@ PARTS = {"subset": (True, True, False, False), "failed": (False, False, False, T
 """Way to choose pairs -> which of `ChoiceView.parts` it needs."""
 
 logger = logging.getLogger(__name__)
-
-
-def order_of(*values: Any) -> ModelOrder:
-    """What the fields of `OrderView` ask for.
-
-    Raises:
-        KnownError: of `ModelOrder.of`.
-    """
-    model, family, reference, reading, dtype, max_length, url = values
-    how = {"dtype": dtype, "max_length": max_length}
-    return ModelOrder.of(
-        {
-            "model": model,
-            "family": family,
-            "reference": reference,
-            "reading": reading,
-            "url": url,
-            "settings": how,
-        }
-    )
 
 
 def sure_of(on: object, number: Any, width: Any) -> SureRule | None:
@@ -89,6 +70,16 @@ class Score:
             return note(str(error), "wrong")
         words = text("score.selected", n=f"{len(rows):,}")
         return note(words) if len(rows) else note(text("score.none_selected"), "wrong")
+
+    @guarded
+    def look(self, *posted: Any) -> str:
+        """The card of the model: what it is, whether it fits, how long it will take."""
+        order, where, choice = posted[:7], posted[7:10], posted[10:]
+        try:
+            selection = self.chosen(where, *choice)
+        except KnownError:
+            selection = None
+        return card_html(self.runs, where[2], order, selection)
 
     @guarded
     def turn(self, which: object, *where: object) -> tuple[Any, ...]:
@@ -172,17 +163,27 @@ def wire_score(
     view: ScoreView,
     score: Score,
     browse: BrowseView,
+    check: RunChecked,
     where: list[gr.components.Component],
+    *,
     tab: gr.Tab,
 ) -> None:
     """Connect the components. where: as of `Score`."""
     choice, report = [browse.seen, *view.choice.inputs], view.report
     counted = {"fn": score.count, "inputs": [*where, *choice], "outputs": view.choice.selected}
+    looked = {
+        "fn": score.look,
+        "inputs": [*view.order.inputs, *where, *choice],
+        "outputs": view.order.card,
+    }
     for part in view.choice.inputs:
-        part.change(**counted, trigger_mode="always_last", **EVENT)
-    tab.select(**counted, **EVENT)
+        changed = part.change(**counted, trigger_mode="always_last", **EVENT)
+        changed.then(**looked, trigger_mode="always_last", **EVENT)
+    tab.select(**counted, **EVENT).then(**looked, **EVENT)
+    for part in view.order.inputs:
+        part.change(**looked, trigger_mode="always_last", **EVENT)
     view.choice.which.input(score.turn, [view.choice.which, *where], view.choice.parts, **EVENT)
-    report.start.click(
+    started = report.start.click(
         score.start,
         [*view.order.inputs, *view.sure.inputs, *where, *choice],
         report.outputs,
@@ -190,4 +191,12 @@ def wire_score(
         concurrency_limit=None,
         **EVENT,
     )
+    checked(started, view, check, where)
     report.stop.click(score.stop, where[2], [report.status, report.stop], queue=False, **EVENT)
+
+
+def checked(
+    event: gr.events.Dependency, view: ScoreView, check: RunChecked, where: list[Any]
+) -> None:
+    """After an event that showed a run, show it beside what is published of its model."""
+    event.then(check.check, [view.report.run_id, *where], view.check, **EVENT)

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import gradio as gr
 
+from explorer.orders import ModelOrder
 from explorer.settings import Settings
 from explorer.text import text
 from explorer.ui.grids import build_grid
@@ -28,7 +30,7 @@ class OrderView:
 
     @property
     def inputs(self) -> list[gr.components.Component]:
-        """What `explorer.ui.score.order_of` takes."""
+        """What `order_of` takes."""
         return [
             self.model,
             self.family,
@@ -38,6 +40,36 @@ class OrderView:
             self.max_length,
             self.url,
         ]
+
+
+def order_of(*values: Any) -> ModelOrder:
+    """What the fields of `OrderView` ask for.
+
+    Raises:
+        KnownError: of `ModelOrder.of`.
+    """
+    model, family, reference, reading, dtype, max_length, url = values
+    how = {"dtype": dtype, "max_length": max_length}
+    return ModelOrder.of(
+        {
+            "model": model,
+            "family": family,
+            "reference": reference,
+            "reading": reading,
+            "url": url,
+            "settings": how,
+        }
+    )
+
+
+@dataclass(frozen=True)
+class FindView:
+    """The search for a model on the Hub."""
+
+    words: gr.Textbox
+    press: gr.Button
+    found: gr.Dropdown
+    said: gr.HTML
 
 
 @dataclass(frozen=True)
@@ -102,6 +134,7 @@ class ScoreView:
     """The tab's components."""
 
     order: OrderView
+    find: FindView
     choice: ChoiceView
     sure: SureView
     report: ReportView
@@ -113,6 +146,7 @@ def build_score(settings: Settings, models: Sequence[tuple[str, str]]) -> ScoreV
     with gr.Row(equal_height=False):
         with gr.Column(scale=1, min_width=300, elem_classes="side"):
             order = _build_order(settings, models)
+            find = _build_find(settings)
             choice = _build_choice()
             sure = _build_sure()
             with gr.Row():
@@ -139,7 +173,7 @@ def build_score(settings: Settings, models: Sequence[tuple[str, str]]) -> ScoreV
     report = ReportView(
         status, start, stop, cards, sections, margins, rows, facts, inspect, gr.State(None)
     )
-    return ScoreView(order, choice, sure, report, check)
+    return ScoreView(order, find, choice, sure, report, check)
 
 
 def _build_order(settings: Settings, models: Sequence[tuple[str, str]]) -> OrderView:
@@ -197,6 +231,16 @@ def _build_order(settings: Settings, models: Sequence[tuple[str, str]]) -> Order
             max_lines=1,
         )
     return OrderView(model, family, reference, reading, dtype, max_length, url, card)
+
+
+def _build_find(settings: Settings) -> FindView:
+    may = not settings.offline and not settings.models
+    with gr.Accordion(text("score.find"), open=False, visible=may, elem_id="find-model"):
+        words = gr.Textbox(label=text("score.find_words"), max_lines=1, elem_id="find-words")
+        press = gr.Button(text("score.find_press"), size="md", elem_id="find-press")
+        found = gr.Dropdown([], label=text("score.find_found"), visible=False, elem_id="find-found")
+        said = gr.HTML()
+    return FindView(words, press, found, said)
 
 
 def _build_choice() -> ChoiceView:

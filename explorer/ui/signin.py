@@ -42,7 +42,7 @@ def build_signin(settings: Settings) -> SignInView:
     if settings.has_sign_in:
         _check_packages()
         with gr.Row(elem_classes="signin"):
-            gr.HTML(note(text(f"signin.{settings.sign_in}")))
+            gr.HTML(note(text(f"signin.{settings.sign_in}")), min_width=280)
             gr.LoginButton(
                 text("signin.button"),
                 f"{text('signin.leave')} ({{}})",

@@ -32,7 +32,8 @@ def placed(hub: Hub) -> Iterator[None]:
     """The demo model, as a ZeroGPU Space places it; packs hold few pairs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scoring.loading, "_MOST", dict.fromkeys(("cpu", "cuda", "mps"), 1024))
-        patch.setattr(gpu_calls, "_MODELS", {})
+        for name in ("_MODELS", "_TRAITS", "_OPENED"):
+            patch.setattr(gpu_calls, name, {})
         place(Settings(home=Path("unused"), zero_gpu=True, models=("longer",)), hub)
         yield
 
@@ -79,11 +80,10 @@ def test_only_classifiers_are_placed(hub: Hub) -> None:
 
 
 def test_what_is_asked_of_the_gpu_grows_with_what_is_left(few: Selection) -> None:
-    how = RunSettings()
     job = make_job(as_pairs(few.table.arrow, few.rows.tolist()), Placed(DEMO), 0)
     all_packs = frozenset(range(len(job.plan.packs)))
-    nothing = packs_seconds("demo", how, job, all_packs)
-    everything = packs_seconds("demo", how, job, frozenset())
+    nothing = packs_seconds("demo", job, all_packs)
+    everything = packs_seconds("demo", job, frozenset())
     assert nothing == START_SECONDS < everything < MOST_SECONDS
 
 

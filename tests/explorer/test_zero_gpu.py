@@ -69,8 +69,8 @@ print(json.dumps(found))
 """
 
 
-def seconds(*_: object) -> float:
-    return 7.0
+def seconds(*_: object) -> int:
+    return 7
 
 
 def test_elsewhere_it_is_the_same_function() -> None:
@@ -127,14 +127,14 @@ def test_a_stop_ends_the_call_after_its_pack_and_the_run_goes_on(found: dict[str
 
 
 def test_a_run_is_one_call_and_a_path_is_proved_once(found: dict[str, Any]) -> None:
-    names = [name for name, _ in found["calls"]]
-    assert names == [
-        "traits_there", "packs_there",  # the run
-        "traits_there", "packs_there",  # the run with shorter sequences
-        "packs_there",  # a few pairs
-        "packs_there", "packs_there",  # the run that was stopped, and that went on
-    ]  # fmt: skip
-    assert all(20 <= asked < 60 for _, asked in found["calls"])
+    names = [name for name, _, _ in found["calls"]]
+    assert names == ["traits_there", *["packs_there"] * 5]
+    assert all(20 <= seconds < 60 for _, seconds, _ in found["calls"])
+
+
+def test_a_process_serves_several_calls_and_none_after_a_stop(found: dict[str, Any]) -> None:
+    *served, after = [process for _, _, process in found["calls"]]
+    assert len(set(served)) == 1 and after not in served
 
 
 def test_the_app_imports_it_before_all_others() -> None:

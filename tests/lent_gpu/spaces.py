@@ -1,7 +1,8 @@
-"""Stands in for ZeroGPU's package: each call runs in a process that is forked for it, on the CPU.
+"""Stands in for ZeroGPU's package: a call runs in a process that is forked from this, on the CPU.
 
-Arguments and results are pickled, what a call leaves behind is lost, and a generator that is closed
-ends its process, as the package's documentation has it. `CALLS` holds what was asked for.
+As of `spaces` 0.51.3, arguments and results are pickled, a process that has ended its call serves
+the next one, and a generator that is closed ends its process. `CALLS` holds what was asked for, and
+the process that did it.
 """
 
 import inspect
@@ -13,18 +14,27 @@ from typing import Any
 
 BEFORE = frozenset(sys.modules)
 """What had been imported when this was."""
-CALLS: list[tuple[str, float]] = []
+CALLS: list[tuple[str, int, int]] = []
 
 _FORK = multiprocessing.get_context("fork")
+_TASKS: list[Callable[..., Any]] = []
+_IDLE: list["_Worker"] = []
 
 
 def GPU(  # noqa: N802 - its name
-    duration: Callable[..., float],
+    duration: Callable[..., int],
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        _TASKS.append(function)
+        number = len(_TASKS) - 1
+
         def stream(*args: Any) -> Iterator[Any]:
-            CALLS.append((function.__name__, duration(*args)))
-            yield from _forked(function, pickle.loads(pickle.dumps(args)))
+            seconds = duration(*args)
+            assert type(seconds) is int
+            worker = _IDLE.pop() if _IDLE else _Worker()
+            CALLS.append((function.__name__, seconds, worker.process.pid or 0))
+            yield from worker.results_of(number, args)
+            _IDLE.append(worker)
 
         def call(*args: Any) -> Any:
             [result] = stream(*args)
@@ -35,28 +45,36 @@ def GPU(  # noqa: N802 - its name
     return decorate
 
 
-def _forked(function: Callable[..., Any], args: tuple[Any, ...]) -> Iterator[Any]:
-    results = _FORK.SimpleQueue()
-    process = _FORK.Process(target=_work, args=(function, args, results), daemon=True)
-    process.start()
-    try:
+class _Worker:
+    def __init__(self) -> None:
+        self._asked, self._answered = _FORK.SimpleQueue(), _FORK.SimpleQueue()
+        self.process = _FORK.Process(target=self._work, daemon=True)
+        self.process.start()
+
+    def results_of(self, number: int, args: tuple[Any, ...]) -> Iterator[Any]:
+        self._asked.put((number, pickle.dumps(args)))
+        is_whole = False
+        try:
+            while True:
+                kind, value = self._answered.get()
+                if kind == "ended":
+                    is_whole = True
+                    return
+                if kind == "raised":
+                    raise value
+                yield value
+        finally:
+            if not is_whole:
+                self.process.terminate()
+                self.process.join()
+
+    def _work(self) -> None:
         while True:
-            kind, value = results.get()
-            if kind == "raised":
-                raise value
-            if kind == "ended":
-                return
-            yield value
-    finally:
-        process.terminate()
-        process.join()
-
-
-def _work(function: Callable[..., Any], args: tuple[Any, ...], results: Any) -> None:
-    try:
-        found = function(*args)
-        for value in found if inspect.isgenerator(found) else [found]:
-            results.put(("gave", value))
-        results.put(("ended", None))
-    except BaseException as error:
-        results.put(("raised", error))
+            number, args = self._asked.get()
+            try:
+                found = _TASKS[number](*pickle.loads(args))
+                for value in found if inspect.isgenerator(found) else [found]:
+                    self._answered.put(("gave", value))
+                self._answered.put(("ended", None))
+            except BaseException as error:
+                self._answered.put(("raised", error))

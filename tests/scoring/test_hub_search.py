@@ -68,17 +68,18 @@ def test_a_hub_that_answers_nothing_is_not_waited_for(
     with socket.create_server(("127.0.0.1", 0)) as mute:
         use_hub(f"http://127.0.0.1:{mute.getsockname()[1]}", tmp_path, monkeypatch)
         found = search_models("rm", hub)
-    assert found.reason == "the Hub could not be searched: it did not answer in time"
+    assert "timed out" in found.reason
     close_session()
 
 
-def test_an_error_of_the_hub_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_the_hub_is_told(server: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", f"{server.url}/nowhere")
     hub = Hub()
     monkeypatch.setattr(hub, "reachable", lambda: True)
-    monkeypatch.setattr(
-        "huggingface_hub.HfApi.list_models", lambda *_, **__: (_ for _ in ()).throw(OSError("gone"))
-    )
-    assert search_models("rm", hub).reason == "the Hub could not be searched: gone"
+    found = search_models("rm", hub)
+    assert found.models == ()
+    assert found.reason.startswith("the Hub could not be searched: ")
+    assert "404" in found.reason
 
 
 @pytest.mark.parametrize(

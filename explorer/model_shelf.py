@@ -1,0 +1,135 @@
+"""Models as they are asked for: looked at, fetched, and the one of them that is warm."""
+
+import threading
+import time
+from dataclasses import replace
+
+from explorer.gpu_calls import Placed
+from explorer.kept import Kept
+from explorer.orders import ModelOrder
+from explorer.settings import Settings
+from explorer.visitors import Visitor
+from scoring.devices import Device, FitsOn, placed, present_device
+from scoring.families import WarmScorer
+from scoring.finding import Found
+from scoring.hub import Hub
+from scoring.limits import Tell
+from scoring.models import locate
+from scoring.preview import Preview, preview, previewed
+from scoring.scorer import Scorer
+from scoring.spec import BASELINES, ModelSpec, RunSettings
+from scoring.threads import wait_briefly
+
+SAME_SECONDS = 600.0
+"""For how long what a name meant is taken for what it means."""
+KEPT = 16
+
+
+class ModelShelf:
+    """What a name means, for whom, and the last model that was loaded. Callable from any thread."""
+
+    def __init__(self, settings: Settings, hub: Hub) -> None:
+        self._settings = settings
+        self._hub = hub
+        self._warm = WarmScorer()
+        self._previews = Kept(KEPT)
+        self._known: tuple[object, tuple[ModelSpec, RunSettings]] | None = None
+
+    def preview(self, visitor: Visitor, order: ModelOrder) -> Preview:
+        """What is known of a model before its weights are fetched.
+
+        Raises:
+            KnownError: there is none, it is not allowed, or no reward model.
+        """
+        asked = (replace(order, settings=RunSettings()), *_meaning(visitor))
+        return self._previews.once(
+            asked,
+            lambda: preview(
+                order.model,
+                self._settings.model_policy,
+                self._hub,
+                token=visitor.token,
+                family=order.family,
+                reference=order.reference,
+                reading=order.reading,
+                url=order.url,
+            ),
+        )
+
+    def device(self) -> Device:
+        """Where models are computed here, and what is free there."""
+        return present_device(self._settings.device, self._warm.held_bytes)
+
+    def settings_of(self, order: ModelOrder, looked: Preview, device: Device) -> RunSettings:
+        """How a run would compute: on the owner's device, over all GPUs where one is too small."""
+        return placed(self._on_device(order), looked, device)
+
+    def is_warm(self, visitor: Visitor, order: ModelOrder) -> bool:
+        """Whether a model is in memory as it is asked for."""
+        known = self._known
+        return (
+            known is not None
+            and known[0] == (order, *_meaning(visitor))
+            and self._warm.is_warm(*known[1])
+        )
+
+    def load(
+        self, visitor: Visitor, order: ModelOrder, tell: Tell, stop: threading.Event
+    ) -> Scorer:
+        """The model, ready to score: the warm one where it is meant, else loaded now.
+
+        Raises:
+            Stopped: `stop` was set.
+            KnownError: there is none, it does not fit in memory, or it cannot be loaded.
+        """
+        wait_briefly()
+        if self._settings.zero_gpu and order.model not in BASELINES:
+            return Placed(order)
+        asked = (order, *_meaning(visitor))
+        if self._known is None or self._known[0] != asked:
+            self._known = (asked, self._located(visitor, order, tell, stop))
+        spec, settings = self._known[1]
+        return self._warm.get(spec, settings, tell=tell, stop=stop)
+
+    def release(self) -> None:
+        """Let the warm model go; its memory is free then."""
+        self._warm.release()
+
+    def _on_device(self, order: ModelOrder) -> RunSettings:
+        return replace(order.settings, device=self._settings.device)
+
+    def _located(
+        self, visitor: Visitor, order: ModelOrder, tell: Tell, stop: threading.Event
+    ) -> tuple[ModelSpec, RunSettings]:
+        fitting = _Fitting(self.device(), self._on_device(order))
+        spec = locate(
+            order.model,
+            self._settings.model_policy,
+            self._hub,
+            token=visitor.token,
+            family=order.family,
+            reference=order.reference,
+            reading=order.reading,
+            url=order.url,
+            check=fitting,
+            tell=tell,
+            stop=stop,
+        )
+        return spec, fitting.settings
+
+
+class _Fitting:
+    """The check of `locate` that a model fits; then, how it is placed."""
+
+    def __init__(self, device: Device, settings: RunSettings) -> None:
+        self.settings = settings
+        self._device = device
+
+    def __call__(self, found: Found) -> None:
+        FitsOn(self._device, self.settings)(found)
+        self.settings = placed(self.settings, previewed(found), self._device)
+
+
+def _meaning(visitor: Visitor) -> tuple[object, int]:
+    """What a name's meaning depends on besides: who asks, and when."""
+    return visitor.token, int(time.monotonic() // SAME_SECONDS)

@@ -1,0 +1,83 @@
+"""What the Score tab says of a model before it runs, and the search for one on the Hub."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from explorer.forecasts import forecast
+from explorer.model_list import ModelEntry, model_list
+from explorer.runs import Runs
+from explorer.selections import Selection
+from explorer.settings import Settings
+from explorer.text import text
+from explorer.ui.errors import guarded
+from explorer.ui.markup import note
+from explorer.ui.modelcard import model_card_html
+from explorer.ui.relay import EVENT
+from explorer.ui.scoreview import FindView, OrderView, order_of
+from explorer.visitors import Visitor
+from scoring.errors import KnownError
+from scoring.hub import Hub
+from scoring.hub_search import search_models
+from scoring.policy import DEMO
+from scoring.spec import BASELINES
+
+
+def offered_models(settings: Settings) -> list[tuple[str, str]]:
+    """(words, name) of each model that is offered by name: what the owner allows, or all known."""
+    first = [(text("score.model_demo"), DEMO)]
+    if settings.models:
+        return [*first, *((name, name) for name in settings.models if name != DEMO)]
+    rules = [(text(f"score.baseline_{name}"), name) for name in BASELINES]
+    return [*first, *((_words(entry), entry.id) for entry in model_list()), *rules]
+
+
+def _words(entry: ModelEntry) -> str:
+    key = "score.model_words" if not entry.why_not else "score.model_words_not"
+    return text(key, model=entry.id, size=f"{entry.billions:g}", family=entry.family)
+
+
+def card_html(runs: Runs, who: Visitor, order: tuple[Any, ...], selection: Selection | None) -> str:
+    """The card of the model that is asked for, or why there is none.
+
+    order: what the fields of `OrderView` hold.
+    """
+    try:
+        seen = forecast(runs, who, order_of(*order), selection)
+    except KnownError as error:
+        return note(str(error), "wrong")
+    refusal = note(seen.refusal, "wrong") if seen.refusal else ""
+    return refusal + model_card_html(
+        seen.preview, seen.device, seen.estimate, seen.entry, seen.warm
+    )
+
+
+@dataclass(frozen=True)
+class Find:
+    """The callbacks of the search on the Hub."""
+
+    hub: Hub
+
+    @guarded
+    def search(self, words: object, who: Visitor) -> tuple[Any, str]:
+        """Models on the Hub by their names; with the visitor's own token, if any."""
+        found = search_models(words, self.hub, token=who.token)
+        choices = [
+            (text("score.found", model=model.id, n=f"{model.downloads:,}"), model.id)
+            for model in found.models
+        ]
+        said = found.reason or text("score.found_n", n=len(choices))
+        return gr.update(choices=choices, value=None, visible=bool(choices)), note(said)
+
+    @guarded
+    def take(self, model: object) -> object:
+        """Put a model that was found where one is typed."""
+        return model if isinstance(model, str) else gr.skip()
+
+
+def wire_find(view: FindView, find: Find, order: OrderView, who: gr.State) -> None:
+    """Connect the components."""
+    for asked in (view.words.submit, view.press.click):
+        asked(find.search, [view.words, who], [view.found, view.said], **EVENT)
+    view.found.input(find.take, view.found, order.model, **EVENT)

@@ -1,0 +1,33 @@
+"""The Score tab's check of a run against what is published of its model."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from explorer.boardroom import BoardRoom
+from explorer.boardview import BoardView
+from explorer.fields import Fields
+from explorer.model_list import model_list
+from explorer.published_settings import board_settings
+from explorer.run_check import check_run
+from explorer.runs import Runs
+from explorer.ui.errors import guarded
+from explorer.ui.publishedcheck import published_html
+
+
+@dataclass(frozen=True)
+class RunChecked:
+    """The callback. `where` is (results id, table id, visitor)."""
+
+    runs: Runs
+    fields: Fields
+    room: BoardRoom
+
+    @guarded
+    def check(self, run_id: object, *where: Any) -> str:
+        """Both numbers with their difference; "" where there is no run or nothing was scored."""
+        name = self.fields.name_of(run_id, *where)
+        if not name:
+            return ""
+        run, field = self.runs.open(run_id, where[2]), self.fields.of(name, *where)
+        board = self.room.board(where[0], replace(BoardView(), own=False))
+        return published_html(check_run(run, field, board, board_settings(model_list())))
