@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from scoring.spec import RunFacts
 
 MOST_SIMILAR = 5
-_FREE = "_ref_free"
+REFERENCE_FREE = "_ref_free"
 """Upstream's ending of the names of DPO models that were scored without a reference."""
 
 
@@ -40,7 +40,7 @@ def find_published(facts: RunFacts, models: Collection[str]) -> Match:
     Match(model='', similar=('other/RM',))
     """
     own = facts.model.partition("@")[0]
-    wanted = own + _FREE if facts.family.startswith("logprob") else own
+    wanted = own + REFERENCE_FREE if facts.family.startswith("logprob") else own
     name = _bare(own)
     similar = sorted(each for each in models if _bare(each) == name and each != wanted)
     is_id = "/" in own and not own.startswith("/")
@@ -53,4 +53,4 @@ def _bare(model: str) -> str:
     >>> _bare("Org/RM_ref_free")
     'rm'
     """
-    return model.rpartition("/")[2].removesuffix(_FREE).casefold()
+    return model.rpartition("/")[2].removesuffix(REFERENCE_FREE).casefold()

@@ -1,14 +1,16 @@
 """Settings of a run beside those that published results were made with."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from explorer.model_list import ModelEntry
+from explorer.model_list import entry_of
+from explorer.published_names import REFERENCE_FREE
 from explorer.text import text
 from scoring.spec import RunFacts, ScoredPair
 
 RUN_RM_LENGTH = 2048
-"""Tokens that upstream's run_rm.py allows where its configuration names no length."""
+RUN_RM_DTYPE = "float16"
+"""What upstream's run_rm.py takes where its configuration does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,33 @@ class Setting:
 NOT_KNOWN = BoardSettings()
 
 
+def board_settings(model: str) -> BoardSettings:
+    """What the RewardBench board was made with for a model, by upstream's configurations.
+
+    Where they set no length or number type, run_rm.py's are meant; with bfloat16, and for models
+    called Llama 3, it does not cut weights to 8 bits, and for others that is not told. Of DPO
+    models the code is another, so that what is not set is not known.
+    Source: scripts/configs/eval_configs.yaml and scripts/run_rm.py of allenai/reward-bench.
+
+    model: the published name.
+
+    >>> board_settings("sfairXC/FsfairX-LLaMA3-RM-v0.1").max_length, board_settings("a/b").template
+    (2048, None)
+    """
+    entry = entry_of(model.removesuffix(REFERENCE_FREE))
+    if entry is None or entry.board is None:
+        return NOT_KNOWN
+    board, is_dpo = entry.board, entry.family == "dpo"
+    whole = board.dtype == "bfloat16" or "llama3" in model.casefold().replace("-", "")
+    return BoardSettings(
+        template=board.template,
+        max_length=board.length or (None if is_dpo else RUN_RM_LENGTH),
+        dtype=board.dtype or (None if is_dpo else RUN_RM_DTYPE),
+        reference="" if model.endswith(REFERENCE_FREE) else entry.reference,
+        quantized=False if whole and not is_dpo else None,
+    )
+
+
 def settings_of(
     facts: RunFacts, scored: Sequence[ScoredPair], board: BoardSettings
 ) -> tuple[Setting, ...]:
@@ -80,24 +109,6 @@ def settings_of(
     reference = facts.reference.partition("@")[0]
     if reference or board.reference:
         found.append(Setting("reference", reference, board.reference or "", strong=True))
-    if board.quantized is not None:
-        bits = text("check.quantized") if board.quantized else text("check.not_quantized")
-        found.append(Setting("quantized", text("check.not_quantized"), bits, strong=True))
-    return tuple(found)
-
-
-def board_settings(entries: Iterable[ModelEntry]) -> dict[str, BoardSettings]:
-    """Published name -> with what the board's results were made, as its configurations say.
-
-    Whether weights were cut to 8 bits they do not say.
-    """
-    return {
-        entry.id: BoardSettings(
-            entry.board.template,
-            entry.board.length or RUN_RM_LENGTH,
-            entry.board.dtype or None,
-            entry.reference,
-        )
-        for entry in entries
-        if entry.board is not None
-    }
+    no = text("check.not_quantized")
+    bits = {None: "", True: text("check.quantized"), False: no}[board.quantized]
+    return (*found, Setting("quantized", no, bits, strong=True))

@@ -7,7 +7,7 @@ from explorer.boards import Board
 from explorer.field import Field
 from explorer.published_check import PublishedCheck, check_pairs, check_sections
 from explorer.published_names import Match, find_published
-from explorer.published_settings import NOT_KNOWN, BoardSettings
+from explorer.published_settings import NOT_KNOWN, BoardSettings, board_settings
 from scoring.record import Run
 
 
@@ -38,7 +38,8 @@ def check_run(
         run: with some pairs.
         field: the one that the run is in, as of `explorer.fields.Fields`.
         board: of published scores, which may have models that the field has not.
-        settings: published name -> what its results were made with, where that is known.
+        settings: published name -> what its results were made with, where that is known; None
+            for what upstream's configurations say.
 
     Raises:
         KnownError: the run cannot be read.
@@ -47,7 +48,9 @@ def check_run(
     by_pairs = [model for model in field.matrix.models if model not in field.own]
     rows = {row.model: row for row in board.rows if not row.own} if board else {}
     match = find_published(run.facts, {*by_pairs, *rows})
-    known = (settings or {}).get(match.model, NOT_KNOWN)
+    known = board_settings(match.model)
+    if settings is not None:
+        known = settings.get(match.model, NOT_KNOWN)
     check = None
     if own and match.model in by_pairs:
         check = check_pairs(field, own, match.model, known)

@@ -10,7 +10,7 @@ from explorer.progress import Progress
 from explorer.recording import recorded, watched
 from explorer.run_cards import RunCard, card_of, write_card
 from explorer.run_shelf import RunShelf
-from explorer.scorers import Scorers
+from explorer.scorers import Scorers, What
 from explorer.selections import Selection, selected_by_keys
 from explorer.settings import Settings
 from explorer.table import PairTable
@@ -55,9 +55,9 @@ class Runs:
         """
         return self.shelf.open(run_id, visitor)
 
-    def stop(self, visitor: Visitor) -> None:
-        """End what the visitor's page has under way, after its present pack."""
-        self.scorers.stop(visitor)
+    def stop(self, visitor: Visitor, what: What | None = None) -> None:
+        """End what the visitor's page has under way, after its present pack. what: None for all."""
+        self.scorers.stop(visitor, what)
 
     def start(
         self,
@@ -130,7 +130,7 @@ class Runs:
         """
         self._check(len(pairs))
         told = Progress("waiting", len(pairs))
-        with self.scorers.stoppable(visitor) as stop, self.scorers.turn(visitor) as turn:
+        with self.scorers.stoppable(visitor, "probe") as stop, self.scorers.turn(visitor) as turn:
             scorer = yield from self.scorers.ready(visitor, order, turn, stop, told)
             if scorer is None:
                 return
@@ -175,7 +175,7 @@ class Runs:
     ) -> Iterator[Progress]:
         told, seed = Progress("waiting", len(pairs)), order.settings.seed
         watch = sure and Watch({pair.key: pair.subset for pair in pairs}, seed, sure)
-        with self.scorers.stoppable(visitor) as stop, self.scorers.turn(visitor) as turn:
+        with self.scorers.stoppable(visitor, "run") as stop, self.scorers.turn(visitor) as turn:
             scorer = yield from self.scorers.ready(visitor, order, turn, stop, told)
             if scorer is None:
                 yield replace(told, stage="refused", message=text("score.stopped_early"))

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Literal
 
 from explorer.line import Line, Turn
 from explorer.model_shelf import ModelShelf
@@ -18,6 +19,8 @@ from scoring.hub import Hub
 from scoring.limits import Step, tell_nobody
 from scoring.scorer import Scorer
 
+What = Literal["run", "probe"]
+"""What a page may have under way."""
 LOOK_SECONDS = 0.4
 """Between two looks at how far the line, or a loading, is."""
 BRIEF_SECONDS = 1.0
@@ -31,27 +34,28 @@ class Scorers:
         self.models = ModelShelf(settings, hub)
         self.quotas = Quotas(settings)
         self._line = Line()
-        self._stops: dict[str, set[threading.Event]] = {}
+        self._stops: dict[str, set[tuple[What, threading.Event]]] = {}
         self._stops_lock = threading.Lock()
 
-    def stop(self, visitor: Visitor) -> None:
-        """End what a visitor's page has under way, after its present pack."""
+    def stop(self, visitor: Visitor, what: What | None = None) -> None:
+        """End what a visitor's page has under way, after its present pack. what: None for all."""
         with self._stops_lock:
-            for stop in self._stops.get(visitor.session, ()):
-                stop.set()
+            for each, stop in self._stops.get(visitor.session, ()):
+                if what in (None, each):
+                    stop.set()
 
     @contextmanager
-    def stoppable(self, visitor: Visitor) -> Iterator[threading.Event]:
+    def stoppable(self, visitor: Visitor, what: What) -> Iterator[threading.Event]:
         """What is done inside can be ended by `stop`, which sets the event; so does its end."""
         stop = threading.Event()
         with self._stops_lock:
-            self._stops.setdefault(visitor.session, set()).add(stop)
+            self._stops.setdefault(visitor.session, set()).add((what, stop))
         try:
             yield stop
         finally:
             stop.set()
             with self._stops_lock:
-                self._stops[visitor.session].discard(stop)
+                self._stops[visitor.session].discard((what, stop))
                 if not self._stops[visitor.session]:
                     del self._stops[visitor.session]
 

@@ -34,8 +34,10 @@ def offered_models(settings: Settings) -> list[tuple[str, str]]:
 
 
 def _words(entry: ModelEntry) -> str:
-    key = "score.model_words" if not entry.why_not else "score.model_words_not"
-    return text(key, model=entry.id, size=f"{entry.billions:g}", family=entry.family)
+    size = f"{entry.billions:g}"
+    if entry.why_not:
+        return text("score.model_words_not", model=entry.id, size=size)
+    return text("score.model_words", model=entry.id, size=size, family=entry.family)
 
 
 def card_html(runs: Runs, who: Visitor, order: tuple[Any, ...], selection: Selection | None) -> str:

@@ -69,7 +69,7 @@ class ProbePanel:
     def stop(self, who: Visitor) -> tuple[str, Any]:
         """End the probe after its present pack; between two packs it asks who asked last."""
         self.latest.ask(who.session)
-        self.runs.stop(who)
+        self.runs.stop(who, "probe")
         return note(text("score.stopping")), gr.update(interactive=False)
 
     @guarded
@@ -139,6 +139,7 @@ def wire_probe(
         [who, model, browsed, *view.inputs],
         view.outputs,
         trigger_mode="once",
+        concurrency_limit=None,  # who waits in the line holds nobody up
         **EVENT,
     )
     view.stop.click(panel.stop, who, [view.status, view.stop], queue=False, **EVENT)

@@ -6,8 +6,6 @@ from typing import Any
 from explorer.boardroom import BoardRoom
 from explorer.boardview import BoardView
 from explorer.fields import Fields
-from explorer.model_list import model_list
-from explorer.published_settings import board_settings
 from explorer.run_check import check_run
 from explorer.runs import Runs
 from explorer.ui.errors import guarded
@@ -30,4 +28,4 @@ class RunChecked:
             return ""
         run, field = self.runs.open(run_id, where[2]), self.fields.of(name, *where)
         board = self.room.board(where[0], replace(BoardView(), own=False))
-        return published_html(check_run(run, field, board, board_settings(model_list())))
+        return published_html(check_run(run, field, board))

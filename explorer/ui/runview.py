@@ -15,7 +15,7 @@ from explorer.run_sections import sections_now
 from explorer.text import text
 from explorer.ui.grids import Column, Grid, grid
 from explorer.ui.livebars import bars_html, margins_html
-from explorer.ui.markup import signed, tag
+from explorer.ui.markup import note, signed, tag
 from explorer.ui.progress import step_html
 from explorer.ui.relay import unchanged
 from explorer.ui.report import facts_html, report_html, sections_html
@@ -123,8 +123,6 @@ def _status(progress: Progress, model: str) -> str:
     )
     if progress.step is not None and progress.stage == "loading":
         return step_html(progress.step)
-    if progress.sure is not None:
-        words = sure_words(progress.sure, words, progress.stage == "stopped")
     share = 100 * done / total if total else 0.0
     bar = tag(
         "div",
@@ -136,9 +134,9 @@ def _status(progress: Progress, model: str) -> str:
         aria_valuemax="100",
         aria_label=text("score.title"),
     )
-    return tag(
-        "div", tag("div", escape(words)) + bar, css=f"status {progress.stage}", role="status"
-    )
+    sure = note(sure_words(progress.sure, progress.stage == "stopped")) if progress.sure else ""
+    html = tag("div", escape(words)) + bar + sure
+    return tag("div", html, css=f"status {progress.stage}", role="status")
 
 
 def _duration(seconds: float) -> str:

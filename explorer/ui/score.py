@@ -105,19 +105,19 @@ class Score:
         """Go on with a run, or show what it came to, as the Runs tab asks."""
         act, run_id = asked or ("", "")
         if act == "report":
-            yield self.report(run_id, who)
+            yield self._report(run_id, who)
         elif act:
             yield from _told("", lambda: self.runs.resume(who, run_id, self.browse.library.here))
 
     @guarded
-    def report(self, run_id: object, who: Visitor) -> RunShown:
+    def _report(self, run_id: object, who: Visitor) -> RunShown:
         """What a stored run came to."""
         run = self.runs.open(run_id, who)
         return shown(reopened(run), run.facts.model)
 
     def stop(self, who: Visitor) -> tuple[str, Any]:
         """End this page's run after its present pack."""
-        self.runs.stop(who)
+        self.runs.stop(who, "run")
         return note(text("score.stopping")), gr.update(interactive=False)
 
     def leave(self, request: gr.Request) -> None:

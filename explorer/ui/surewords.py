@@ -5,30 +5,26 @@ from explorer.ui.markup import percent
 from scoring.sure import SureInterval
 
 
-def sure_words(sure: SureInterval, words: str, ended: bool) -> str:
-    """What a run says of itself, and how sure its number is.
+def sure_words(sure: SureInterval, ended: bool) -> str:
+    """What is sure since the last look, what was asked, and when the next look is.
 
-    Args:
-        sure: at the last look.
-        words: of the run.
-        ended: whether it was stopped, be it because it is sure.
+    ended: whether the run was stopped, be it because it is sure.
     """
     number = text(f"sure.{sure.rule.number}")
-    wanted = f"{100 * sure.rule.width:.1f}"
     if sure.estimate is None:
-        return f"{words} " + text("sure.waiting", number=number, n=f"{sure.following or 0:,}")
-    told = text(
+        return text("sure.waiting", number=number, n=f"{sure.following or 0:,}")
+    words = text(
         "sure.now",
         number=number,
         estimate=percent(sure.estimate),
         low=percent(sure.low),
         high=percent(sure.high),
         width=f"{100 * sure.width:.1f}",
-        wanted=wanted,
+        wanted=f"{100 * sure.rule.width:.1f}",
         n=f"{sure.n:,}",
     )
-    if sure.is_enough and ended:
-        return f"{text('sure.enough')} {words} {told}"
-    if sure.following is None or sure.is_enough:
-        return f"{words} {told}"
-    return f"{words} {told} " + text("sure.following", n=f"{sure.following:,}")
+    if sure.is_enough:
+        return f"{text('sure.enough')} {words}" if ended else words
+    if sure.following is None:
+        return words
+    return f"{words} " + text("sure.following", n=f"{sure.following:,}")

@@ -1,27 +1,14 @@
 """The first minute of a new user, in a real browser: on the demo, and on the real pairs."""
 
-import json
 import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.conftest import DEMO_PAIRS
-from tests.e2e.conftest import Serve, facet, open_app, open_tab, pair, picture, wait_until_filled
-from tests.e2e.files import write_jsonl
+from tests.e2e.conftest import Serve, facet, open_app, open_tab, pair, picture
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture(scope="module")
-def long_app(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """An app on ten times the demo pairs, so that a run is still under way when one looks."""
-    rows = [json.loads(line) for line in DEMO_PAIRS.read_text(encoding="utf-8").splitlines()]
-    copies = [{**row, "id": f"{copy}-{row['id']}"} for copy in range(10) for row in rows]
-    return serve(
-        EXPLORER_PAIRS=str(write_jsonl(tmp_path_factory.mktemp("pairs") / "long.jsonl", copies))
-    )
 
 
 def test_first_minute_on_the_demo(serve: Serve, page: Page) -> None:
@@ -103,58 +90,3 @@ def _leaderboard(page: Page, data: str) -> None:
     best = "RLHFlow/ArmoRM-Llama3-8B-v0.1" if data == "demo" else "nicolinho/QRM-Gemma-2-27B"
     expect(models.first).to_contain_text(best)
     picture(page, f"{data}-leaderboard")
-
-
-def test_stop_keeps_what_was_scored(long_app: str, page: Page) -> None:
-    open_app(page, long_app)
-    open_tab(page, "Score")
-    page.get_by_label("All that the Browse filter shows").check()
-    expect(page.get_by_text("1,880 pairs selected")).to_be_visible()
-    page.locator("#start").click()
-    expect(page.locator(".status.running")).to_be_visible()
-    page.locator("#stop").click()
-    expect(page.locator(".status.stopped")).to_contain_text("They are kept.")
-    expect(page.locator("#start")).to_be_enabled()
-    expect(page.locator("#stop")).to_be_disabled()
-    open_tab(page, "Failures")
-    expect(page.locator("#run input")).to_have_value(re.compile("of 1,880 pairs .* stopped early"))
-    expect(page.locator("#failures .list tbody tr").first).to_be_visible()
-    page.reload()
-    wait_until_filled(page)
-    open_tab(page, "Score")
-    expect(page.locator(".status.stopped")).to_contain_text("They are kept.")
-    expect(page.locator("h2.report").first).to_contain_text("demo · ")
-
-
-def test_a_reload_amid_a_run_keeps_what_was_scored(long_app: str, browser: Browser) -> None:
-    page = browser.new_page()  # unwatched: Gradio says on the console that its stream was cut
-    open_app(page, long_app)
-    open_tab(page, "Score")
-    page.get_by_label("All that the Browse filter shows").check()
-    page.locator("#start").click()
-    expect(page.locator(".status.running")).to_be_visible()
-    page.reload()
-    wait_until_filled(page)
-    open_tab(page, "Score")
-    expect(page.locator("h2.report").first).to_contain_text("of 1,880 pairs")
-    expect(page.locator(".status.left, .status.stopped")).to_be_visible()
-    expect(page.locator("#start")).to_be_enabled()
-    page.locator("#start").click()
-    begun = page.locator(".status.running, .status.finished, .status.refused")
-    expect(begun).to_be_visible()
-    page.close()
-
-
-def test_a_model_that_is_none_gives_one_message_and_keeps_the_page(
-    demo_app: str, page: Page
-) -> None:
-    open_app(page, demo_app)
-    open_tab(page, "Score")
-    page.locator("#model input").fill("no-one/no-such-model")
-    page.locator("#model input").press("Enter")
-    page.locator("#start").click()
-    expect(page.locator(".status.refused")).to_contain_text(
-        "no-one/no-such-model is not on this machine"
-    )
-    expect(page.get_by_text("Traceback")).to_have_count(0)
-    expect(page.locator("#start")).to_be_enabled()

@@ -15,7 +15,7 @@ from explorer.outcome_matrix import order_of, outcome_matrix
 from explorer.own_results import with_runs
 from explorer.published_check import PublishedCheck, changed_query, check_pairs, check_sections
 from explorer.published_names import find_published
-from explorer.published_settings import BoardSettings, settings_of
+from explorer.published_settings import BoardSettings, board_settings, settings_of
 from explorer.run_check import check_run
 from explorer.table import PairTable
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
@@ -28,7 +28,7 @@ MODEL = "sfairXC/FsfairX-LLaMA3-RM-v0.1"
 FACTS = RunFacts(
     MODEL, "abc", "classifier", "cpu", "bfloat16", 4096, "left", "own:0123", "", 0, 0
 )  # fmt: skip
-SAME = BoardSettings("", 2048, "bfloat16", "")
+SAME = BoardSettings("", 2048, "bfloat16", "", quantized=False)
 Scored = Callable[[Mapping[str, bool]], Run]
 
 
@@ -246,3 +246,12 @@ def test_settings_are_told_on_both_sides() -> None:
     assert {each.differs for each in settings_of(facts, [], BoardSettings())} == {None}
     own = settings_of(FACTS, [], BoardSettings("tulu"))
     assert own[0].differs is False, "a tokenizer's own template goes before the one that is named"
+
+
+def test_what_upstream_says_of_a_model_is_taken() -> None:
+    llama = board_settings(MODEL)
+    assert llama == BoardSettings("", 2048, "bfloat16", "", quantized=False)
+    tulu = board_settings("allenai/tulu-2-dpo-7b")
+    assert (tulu.template, tulu.max_length, tulu.quantized) == ("tulu", None, None)
+    assert tulu.reference and board_settings("allenai/tulu-2-dpo-7b_ref_free").reference == ""
+    assert board_settings("") == board_settings("no/such") == BoardSettings()

@@ -51,7 +51,9 @@ def test_it_is_filled_when_it_is_opened(page: gr.Blocks) -> None:
         for event in page.fns.values()
         if any(kind == "load" for _, kind in event.targets)
     ]
-    assert {"Browse.open", "Score.reopen"} <= set(loads)
+    assert "Browse.open" in loads
+    after = [callback for callback, _ in chain(page, Browse.open)]
+    assert {"SignIn.identify", "Score.reopen", "LeaderboardTab.open"} <= set(after)
 
 
 def test_a_missing_source_is_asked_for_and_then_followed(page: gr.Blocks) -> None:

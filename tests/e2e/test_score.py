@@ -1,0 +1,178 @@
+"""The live scorer in a real browser: stopped, left, killed, gone on with; in turn; when sure."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.conftest import DEMO_PAIRS
+from tests.e2e.conftest import (
+    Serve,
+    open_app,
+    open_tab,
+    picture,
+    serving,
+    wait_until_filled,
+    watched_page,
+)
+from tests.e2e.files import write_jsonl
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def long_pairs(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Ten times the demo pairs, so that a run is still under way when one looks."""
+    rows = [json.loads(line) for line in DEMO_PAIRS.read_text(encoding="utf-8").splitlines()]
+    copies = [{**row, "id": f"{copy}-{row['id']}"} for copy in range(10) for row in rows]
+    return str(write_jsonl(tmp_path_factory.mktemp("pairs") / "long.jsonl", copies))
+
+
+@pytest.fixture(scope="module")
+def long_app(serve: Serve, long_pairs: str) -> str:
+    return serve(EXPLORER_PAIRS=long_pairs)
+
+
+def score_all(page: Page) -> None:
+    """Choose all pairs and press Score."""
+    open_tab(page, "Score")
+    page.get_by_label("All that the Browse filter shows").check()
+    expect(page.get_by_text("1,880 pairs selected")).to_be_visible()
+    page.locator("#start").click()
+
+
+def score_few(page: Page, per_subset: int = 1) -> None:
+    open_tab(page, "Score")
+    page.get_by_label("Pairs per subset").fill(str(per_subset))
+    page.get_by_label("Pairs per subset").blur()
+    expect(page.get_by_text(f"{23 * per_subset} pairs selected")).to_be_visible()
+    page.locator("#start").click()
+
+
+def test_before_a_run_the_model_says_what_it_takes(demo_app: str, page: Page) -> None:
+    open_app(page, demo_app)
+    open_tab(page, "Score")
+    card = page.locator("#model-card .model-card")
+    expect(card).to_contain_text("classifier")
+    expect(card).to_contain_text("3.8 million")
+    expect(card).to_contain_text("free")
+    picture(page, "score-before")
+
+
+def test_a_stopped_run_is_kept_shown_again_and_goes_on(long_app: str, page: Page) -> None:
+    open_app(page, long_app)
+    score_all(page)
+    expect(page.locator(".status.running")).to_be_visible()
+    expect(page.locator(".live-worst a").first).to_be_visible()
+    picture(page, "score-running")
+    page.locator("#stop").click()
+    expect(page.locator(".status.stopped")).to_contain_text("They are kept.")
+    expect(page.locator("#start")).to_be_enabled()
+    expect(page.locator("#stop")).to_be_disabled()
+    page.reload()
+    wait_until_filled(page)
+    open_tab(page, "Score")
+    expect(page.locator(".status.stopped")).to_contain_text("They are kept.")
+    open_tab(page, "Runs")
+    page.locator("#runs-list .run-name").first.click()
+    page.get_by_placeholder("give it a name").fill("half a run")
+    page.get_by_placeholder("give it a name").press("Enter")
+    expect(page.locator("#runs-list .run-name").first).to_have_text("half a run")
+    picture(page, "runs")
+    page.get_by_role("button", name=re.compile("Go on")).click()
+    expect(page.locator(".status.running")).to_be_visible()
+    page.locator("#stop").click()
+    expect(page.locator(".status.stopped")).to_be_visible()
+
+
+def test_a_reload_amid_a_run_keeps_what_was_scored(long_app: str, browser: Browser) -> None:
+    page = browser.new_page()  # unwatched: Gradio says on the console that its stream was cut
+    open_app(page, long_app)
+    score_all(page)
+    expect(page.locator(".status.running")).to_be_visible()
+    page.reload()
+    wait_until_filled(page)
+    open_tab(page, "Score")
+    expect(page.locator("h2.report").first).to_contain_text("of 1,880 pairs")
+    expect(page.locator(".status.left, .status.stopped")).to_be_visible()
+    expect(page.locator("#start")).to_be_enabled()
+    page.close()
+
+
+def test_a_run_of_a_killed_server_goes_on_at_the_next(
+    long_pairs: str, tmp_path: Path, browser: Browser
+) -> None:
+    context = browser.new_context(viewport={"width": 1400, "height": 950})
+    page = context.new_page()
+    with serving(tmp_path, EXPLORER_PAIRS=long_pairs) as address:
+        open_app(page, address)
+        score_all(page)
+        expect(page.locator(".status.running")).to_be_visible()
+    [folder] = (tmp_path / "runs").iterdir()
+    values = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**values, "status": "running"}))
+    scored = len((folder / "rewards.jsonl").read_text().splitlines())
+    with serving(tmp_path, EXPLORER_PAIRS=long_pairs) as address:
+        open_app(page, address)
+        open_tab(page, "Runs")
+        expect(page.locator("#runs-list tbody tr")).to_contain_text("stopped")
+        page.locator("#runs-list .run-name").click()
+        page.get_by_role("button", name=re.compile("Go on")).click()
+        expect(page.locator(".status.running")).to_be_visible()
+        page.locator("#stop").click()
+        expect(page.locator(".status.stopped")).to_be_visible()
+    assert len((folder / "rewards.jsonl").read_text().splitlines()) > scored > 0
+    context.close()
+
+
+def test_on_a_shared_server_people_wait_in_turn_and_see_their_own_runs(
+    serve: Serve, browser: Browser
+) -> None:
+    address = serve(EXPLORER_PUBLIC="1", EXPLORER_SECONDS_PER_HOUR="none")
+    with watched_page(browser) as one, watched_page(browser) as other:
+        for page in (one, other):
+            open_app(page, address)
+        score_few(one, 6)
+        expect(one.locator(".status.running")).to_be_visible()
+        score_few(other, 1)
+        expect(other.locator(".status.waiting")).to_contain_text("1 ahead of you")
+        one.locator("#stop").click()
+        expect(one.locator(".status.stopped")).to_be_visible()
+        expect(other.locator(".status.finished")).to_be_visible()
+        for page, n in ((one, 138), (other, 23)):
+            open_tab(page, "Runs")
+            expect(page.locator("#runs-list tbody tr")).to_have_count(1)
+            expect(page.locator("#runs-list tbody tr")).to_contain_text(f"/ {n}")
+
+
+def test_a_run_stops_when_it_is_sure(demo_app: str, serve: Serve, page: Page) -> None:
+    open_app(page, serve())
+    open_tab(page, "Score")
+    page.locator("#model input").fill("longer")
+    page.locator("#model input").press("Enter")
+    page.get_by_label("All that the Browse filter shows").check()
+    page.get_by_role("button", name="Stop when sure").click()
+    page.get_by_label("End the run as soon as the answer is clear").check()
+    page.get_by_label("Interval, points wide").fill("30")
+    page.get_by_label("Interval, points wide").blur()
+    page.locator("#start").click()
+    expect(page.locator(".status.stopped")).to_contain_text("Sure enough")
+    expect(page.locator(".status.stopped")).to_contain_text("of 188")
+
+
+def test_a_model_that_is_none_gives_one_message_and_keeps_the_page(
+    demo_app: str, page: Page
+) -> None:
+    open_app(page, demo_app)
+    open_tab(page, "Score")
+    page.locator("#model input").fill("no-one/no-such-model")
+    page.locator("#model input").press("Enter")
+    expect(page.locator("#model-card")).to_contain_text("is not on this machine")
+    page.locator("#start").click()
+    expect(page.locator(".status.refused")).to_contain_text(
+        "no-one/no-such-model is not on this machine"
+    )
+    expect(page.get_by_text("Traceback")).to_have_count(0)
+    expect(page.locator("#start")).to_be_enabled()
