@@ -20,7 +20,7 @@ from explorer.outcome_matrix import (
 )
 from explorer.outcome_sources import Source, listing_digest
 from explorer.outcomes import Results
-from explorer.own_results import with_runs
+from explorer.own_results import own_name, with_runs
 from explorer.results_library import ResultsLibrary
 from explorer.rules import RULES
 from explorer.runs import Runs
@@ -177,7 +177,7 @@ class BoardRoom:
         readings = self._cache.readings
         source = results.pairs_of(benchmark)
         listed = "" if source is None else listing_digest(source, "eval-set-scores")
-        of_runs = ((run.id, run.n_scored) for run in runs)
+        of_runs = ((run.id, own_name(run), run.n_scored) for run in runs)
         key = (readings, results.id, listed, benchmark, *of_runs)
         return self._kept.once(
             ("matrix", *key), lambda: self._aligned(results, benchmark, runs, key)

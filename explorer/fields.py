@@ -26,7 +26,7 @@ from explorer.outcome_matrix import (
     usual_order,
 )
 from explorer.outcomes import Results
-from explorer.own_results import results_of, with_runs
+from explorer.own_results import own_name, results_of, with_runs
 from explorer.results_library import ResultsLibrary
 from explorer.runs import Runs
 from explorer.table import PairTable
@@ -45,7 +45,7 @@ KEPT_RUNS = 64
 MOST_TEXTLESS = 8
 """Sets of pairs without texts; results of further ones are not shown."""
 
-Stamp = tuple[str, str, int]
+Stamp = tuple[str, str, str, int]
 
 
 class Fields:
@@ -187,8 +187,8 @@ class Fields:
 
 
 def _stamp(run: Run) -> Stamp:
-    """Changes when pairs are added to a run."""
-    return run.id, run.status, run.n_bytes()
+    """Changes when pairs are added to a run, or it gets another name."""
+    return run.id, own_name(run), run.status, run.n_bytes()
 
 
 def _of(own: Mapping[str, Run], matrix: OutcomeMatrix) -> dict[str, Run]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from explorer.outcome_matrix import Outcomes
+from explorer.run_cards import card_of
 from explorer.text import text
 from scoring.errors import KnownError
 from scoring.pair_order import PairOrder
@@ -93,7 +94,8 @@ def _rewards(rewards: list[float | None]) -> "np.ndarray[tuple[int], np.dtype[np
 def own_name(run: Run) -> str:
     """What a run is called beside published models, unless two began in the same second."""
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(run.started))
-    return text("board.own_run", model=printable(run.facts.model), when=when)
+    called = card_of(run).title or run.facts.model
+    return text("board.own_run", model=printable(called), when=when)
 
 
 def _name(run: Run, taken: set[str]) -> str:

@@ -2,6 +2,8 @@
 
 import json
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from explorer.orders import ModelOrder
@@ -45,8 +47,18 @@ class RunCard:
 
 def card_of(run: Run) -> RunCard:
     """The card of a run; an empty one where there is none, or none that can be read."""
+    path = run.folder / _FILE
     try:
-        values: dict[str, Any] = json.loads((run.folder / _FILE).read_text(encoding="utf-8"))
+        return _read(path, path.stat().st_mtime_ns)
+    except OSError:
+        return RunCard()
+
+
+@lru_cache(maxsize=4096)
+def _read(path: Path, changed: int) -> RunCard:
+    """The card in a file; changed: when it last did."""
+    try:
+        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         order = values["order"] and ModelOrder.of(values["order"])
         owner, title, public = values["owner"], values["title"], values["public"]
         if not isinstance(owner, str) or not isinstance(title, str):

@@ -87,7 +87,11 @@ def only_status(progress: Progress, model: str = "") -> RunShown:
 def _buttons(progress: Progress) -> tuple[Any, Any]:
     """Score can be pressed while nothing runs, Stop while something does."""
     busy = progress.stage in ("waiting", "loading", "running")
-    return gr.update(interactive=not busy), gr.update(interactive=busy)
+    # An update of a tab that was not opened yet takes the words away unless it has them.
+    return (
+        gr.update(value=text("score.start"), interactive=not busy),
+        gr.update(value=text("score.stop"), interactive=busy),
+    )
 
 
 def _newest(progress: Progress) -> Grid:
