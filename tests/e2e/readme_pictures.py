@@ -24,11 +24,21 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=find(), args=ARGUMENTS)
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         _score_the_demo(page, address)
-        for theme in ("light", "dark"):
-            page.evaluate("dark => document.body.classList.toggle('dark', dark)", theme == "dark")
-            page.wait_for_timeout(400)
-            page.screenshot(path=PICTURES / f"failures-{theme}.png", full_page=True)
+        _draw(page, "failures")
+        _score_until_sure(page)
+        _draw(page, "score")
+        _try_a_pair(page)
+        _draw(page, "try")
         browser.close()
+
+
+def _draw(page: Page, name: str) -> None:
+    """Both pictures of what is on screen."""
+    page.mouse.move(0, 0)
+    for theme in ("dark", "light"):
+        page.evaluate("dark => document.body.classList.toggle('dark', dark)", theme == "dark")
+        page.wait_for_timeout(400)
+        page.screenshot(path=PICTURES / f"{name}-{theme}.png", full_page=True)
 
 
 def _score_the_demo(page: Page, address: str) -> None:
@@ -43,7 +53,25 @@ def _score_the_demo(page: Page, address: str) -> None:
     page.evaluate("document.documentElement.dataset.harm = 'shown'")
     rows.filter(has_text="hep-").first.click()
     expect(page.locator("#failures .pair.code")).to_be_visible()
-    page.mouse.move(0, 0)
+
+
+def _score_until_sure(page: Page) -> None:
+    open_tab(page, "Score")
+    page.get_by_role("button", name="Stop when sure").click()
+    page.get_by_label("End the run as soon as the answer is clear").check()
+    page.get_by_label("Interval, points wide").fill("25")
+    page.get_by_label("Interval, points wide").blur()
+    page.locator("#start").click()
+    expect(page.locator(".status.running")).to_be_visible()
+    expect(page.locator(".status.stopped")).to_be_visible(timeout=180_000)
+    expect(page.locator("#published-check")).to_contain_text("published")
+
+
+def _try_a_pair(page: Page) -> None:
+    open_tab(page, "Try")
+    page.get_by_role("button", name="Score this pair").click()
+    expect(page.locator("#try-numbers .card.chosen")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("button", name="Apply").first).to_be_visible(timeout=60_000)
 
 
 if __name__ == "__main__":
