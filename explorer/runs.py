@@ -196,8 +196,8 @@ class Runs:
                 stream = recorded(run, job, done, scorer, stop)
                 for progress in watched(stream, watch or None, stop):
                     turn.seconds = progress.seconds_left
-                    self.scorers.bound(visitor, turn, stop)
-                    yield progress
+                    used_up = self.scorers.bound(visitor, turn, stop)
+                    yield replace(progress, message=text("score.used_up")) if used_up else progress
 
     @contextmanager
     def _used(self, run: Run, former: Run | None) -> Iterator[None]:

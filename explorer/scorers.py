@@ -117,11 +117,16 @@ class Scorers:
             finally:
                 self.quotas.spend(visitor, turn.lasted)
 
-    def bound(self, visitor: Visitor, turn: Turn, stop: threading.Event) -> None:
-        """Stop, after its present pack, what has used up its visitor's seconds of this hour."""
+    def bound(self, visitor: Visitor, turn: Turn, stop: threading.Event) -> bool:
+        """Stop, after its present pack, what has used up its visitor's seconds of this hour.
+
+        Gives whether it has.
+        """
         left = self.quotas.left(visitor)
-        if left is not None and turn.lasted >= left:
+        used_up = left is not None and turn.lasted >= left
+        if used_up:
             stop.set()
+        return used_up
 
 
 def _telling(

@@ -41,12 +41,14 @@ from explorer.ui.leaderboard import (
 )
 from explorer.ui.markup import tag
 from explorer.ui.pair_endpoints import PairEndpoints, publish_pairs
+from explorer.ui.publishpanel import Publish, wire_publish
 from explorer.ui.relay import EVENT, Linked, Part, act_of, build_part, done, filling, wrote
 from explorer.ui.review import ReviewTab, wire_review
 from explorer.ui.reviewview import remembered_review
 from explorer.ui.runchecked import RunChecked
 from explorer.ui.runs_tab import RunsTab, RunsTabView, build_runs, wire_runs
 from explorer.ui.score import Score, checked, wire_score
+from explorer.ui.score_endpoints import ScoreEndpoints, publish_scoring
 from explorer.ui.scoreview import ScoreView, build_score
 from explorer.ui.signin import SignIn, SignInView, build_signin
 from explorer.ui.sourcebar import SourceBarView, build_sourcebar, sourcebar
@@ -140,6 +142,7 @@ def build_page(stores: Stores) -> gr.Blocks:
         # First, so that no event of the page takes their names.
         publish(Endpoints(stores.room))
         publish_pairs(PairEndpoints(stores.fields))
+        publish_scoring(ScoreEndpoints(stores.runs, stores.pairs, stores.settings))
         _wire(_lay_out(stores), stores, page)
     return page
 
@@ -158,7 +161,7 @@ def _lay_out(stores: Stores) -> PageView:
         with _tab("score") as score_tab:
             score = build_score(stores.settings, offered_models(stores.settings))
         with _tab("runs") as runs_tab:
-            runs = build_runs()
+            runs = build_runs(stores.settings)
         with _tab("try"):
             trial = build_trial(stores.settings, offered_models(stores.settings))
         with _tab("failures") as failures_tab:
@@ -206,6 +209,8 @@ def _wire(view: PageView, stores: Stores, page: gr.Blocks) -> None:
     wire_find(view.score.find, Find(stores.hub), view.score.order, view.signin.who)
     run_list = RunsTab(stores.runs, stores.fields, stores.settings)
     wire_runs(view.runs, run_list, where, view.runs_tab)
+    publish = Publish(stores.runs, stores.pairs, stores.hub, stores.settings)
+    wire_publish(view.runs.publish, publish, view.runs.seen, view.signin.who)
     report = view.score.report
     asked = view.runs.part.relay.act(run_list.asked, None, view.runs.asked, **EVENT)
     asked.then(run_list.turn, view.runs.asked, view.tabs, **EVENT)

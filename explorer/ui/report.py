@@ -26,7 +26,9 @@ def report_html(run: Run, summary: Summary, scored: Sequence[ScoredPair]) -> str
         pairs=facts.pairs,
         selection=facts.selection,
     )
-    return tag("h2", escape(title), css="report") + cards_html(summary, scored)
+    how = text("score.computed", family=facts.family, dtype=facts.dtype, device=facts.device)
+    computed = note(f"{how}: {facts.path}" if facts.path else how)
+    return tag("h2", escape(title), css="report") + computed + cards_html(summary, scored)
 
 
 def cards_html(summary: Summary, scored: Sequence[ScoredPair]) -> str:

@@ -19,6 +19,7 @@ from explorer.settings import Settings
 from explorer.text import text
 from explorer.ui.downloads import passing_folder
 from explorer.ui.errors import guarded
+from explorer.ui.publishpanel import PublishView, build_publish
 from explorer.ui.relay import EVENT, Part, act_of, build_part, wire_part
 from explorer.ui.runslist import run_html, runs_html
 from explorer.visitors import Visitor
@@ -36,6 +37,7 @@ class RunsTabView:
     opened: gr.HTML
     exports: dict[RunFormat, gr.Button]
     file: gr.File
+    publish: PublishView
     seen: gr.State
     asked: gr.State
 
@@ -56,7 +58,7 @@ class RunsTabShown(NamedTuple):
     seen: RunsView
 
 
-def build_runs() -> RunsTabView:
+def build_runs(settings: Settings) -> RunsTabView:
     """Lay the tab out where it is called."""
     with build_part("runs") as part:
         listed = gr.HTML(elem_id="runs-list")
@@ -70,7 +72,10 @@ def build_runs() -> RunsTabView:
                 for form in RUN_FORMATS
             }  # fmt: skip
         file = gr.File(visible=False, label=text("export.file"), elem_id="run-file")
-    return RunsTabView(part, listed, opened, exports, file, gr.State(RunsView()), gr.State(None))
+        publish = build_publish(settings)
+    return RunsTabView(
+        part, listed, opened, exports, file, publish, gr.State(RunsView()), gr.State(None)
+    )
 
 
 @dataclass(frozen=True)

@@ -125,6 +125,8 @@ def _status(progress: Progress, model: str) -> str:
         ahead=progress.ahead,
         wait="" if wait is None else text("score.waiting_known", seconds=_duration(wait)),
     )
+    if progress.stage == "stopped" and progress.message:
+        words = f"{words} {progress.message}"
     if progress.step is not None and progress.stage == "loading":
         return step_html(progress.step)
     share = 100 * done / total if total else 0.0

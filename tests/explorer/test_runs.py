@@ -335,6 +335,17 @@ def test_many_pairs_come_pack_by_pack_and_can_be_stopped(
     assert list(stream) == [] and 0 < len(first.scored) < 20
 
 
+def test_a_run_ends_when_its_visitors_seconds_are_used_up(
+    tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows
+) -> None:
+    runs = Runs(Settings(home=tmp_path, seconds_per_hour=1e-6), hub)
+    *_, last = begun(runs, "me", "demo", demo, rows[:20])
+    assert (last.stage, len(last.scored)) == ("stopped", sizes_of(run_of(last))[0])
+    assert "used up" in last.message
+    with pytest.raises(KnownError, match="used up"):
+        list(begun(runs, "me", "demo", demo, rows[:3]))
+
+
 # Going on.
 
 

@@ -35,7 +35,8 @@ def joined(stores: Stores) -> Page:
 
 def test_no_event_is_a_public_endpoint_but_those_designed(page: gr.Blocks) -> None:
     public = [event.api_name for event in page.fns.values() if event.api_visibility != "private"]
-    assert public == ["leaderboard", "failures", "compare", "pair", "hardest"]
+    pairs, scoring = ["failures", "compare", "pair", "hardest"], ["score_pair", "score_selection"]
+    assert public == ["leaderboard", *pairs, *scoring, "models", "runs"]
     assert list(page.get_api_info()["named_endpoints"]) == [f"/{name}" for name in public]
 
 
