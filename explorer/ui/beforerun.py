@@ -5,12 +5,14 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.estimates import work_of
 from explorer.forecasts import forecast
 from explorer.model_list import ModelEntry, model_list
 from explorer.runs import Runs
 from explorer.selections import Selection
 from explorer.settings import Settings
 from explorer.text import text
+from explorer.ui.amounts import count_words
 from explorer.ui.errors import guarded
 from explorer.ui.markup import note
 from explorer.ui.modelcard import model_card_html
@@ -38,6 +40,14 @@ def _words(entry: ModelEntry) -> str:
     if entry.why_not:
         return text("score.model_words_not", model=entry.id, size=size)
     return text("score.model_words", model=entry.id, size=size, family=entry.family)
+
+
+def selected_html(selection: Selection) -> str:
+    """How many pairs are chosen, and about how many tokens they have."""
+    work = work_of(selection.table, selection.rows)
+    if not work.pairs:
+        return note(text("score.none_selected"), "wrong")
+    return note(text("score.selected", n=f"{work.pairs:,}", tokens=count_words(work.tokens)))
 
 
 def card_html(runs: Runs, who: Visitor, order: tuple[Any, ...], selection: Selection | None) -> str:

@@ -15,7 +15,7 @@ from explorer.run_cards import card_of
 from explorer.runs import Runs
 from explorer.selections import WAYS, Choice, Selection
 from explorer.text import text
-from explorer.ui.beforerun import card_html
+from explorer.ui.beforerun import card_html, selected_html
 from explorer.ui.browse import Browse, BrowseView
 from explorer.ui.errors import guarded
 from explorer.ui.markup import note
@@ -65,11 +65,10 @@ class Score:
     def count(self, *posted: Any) -> str:
         """How many pairs are chosen, and from where."""
         try:
-            rows = self.chosen(posted[:3], *posted[3:]).rows
+            selection = self.chosen(posted[:3], *posted[3:])
         except KnownError as error:
             return note(str(error), "wrong")
-        words = text("score.selected", n=f"{len(rows):,}")
-        return note(words) if len(rows) else note(text("score.none_selected"), "wrong")
+        return selected_html(selection)
 
     @guarded
     def look(self, *posted: Any) -> str:

@@ -121,10 +121,13 @@ def main() -> int:
         few = Selection(table, selection.rows[:20], "")
         engine(stores, order, few)
         app(stores, order, few, send)
-        alone, within, drawings = [], [], []
+        alone, within, drawings, cpu = [], [], [], []
         for _ in range(asked.rounds):
+            before = time.process_time()
             alone.append(engine(stores, order, selection))
+            between = time.process_time()
             seconds, counted = app(stores, order, selection, send)
+            cpu.append((time.process_time() - between) / (between - before))
             within.append(seconds)
             drawings.append(counted)
     share = median(each.seconds for each in drawings) / median(alone)
@@ -133,6 +136,7 @@ def main() -> int:
         "engine_seconds": round(median(alone), 2),
         "app_seconds": round(median(within), 2),
         "ratio": round(median(within) / median(alone), 3),
+        "cpu_ratio": round(median(cpu), 3),
         "drawing_share": round(share, 4),
         "updates": drawings[-1].updates,
         "largest_update_bytes": max(each.largest for each in drawings),
