@@ -25,7 +25,7 @@ from explorer.ui.errors import guarded
 from explorer.ui.markup import note
 from explorer.ui.probehtml import Stage, probe_html, probe_status_html
 from explorer.ui.probeview import ProbeShown, ProbeView
-from explorer.ui.relay import EVENT, unchanged
+from explorer.ui.relay import EVENT, saying, unchanged
 from explorer.ui.searchbar import filter_words
 from explorer.ui.theme import painted
 from explorer.view import View
@@ -66,11 +66,10 @@ class ProbePanel:
             yield unchanged(ProbeShown, **_buttons("stopped"), status=status)
 
     @guarded
-    def stop(self, who: Visitor) -> tuple[str, Any]:
+    def stop(self, who: Visitor) -> None:
         """End the probe after its present pack; between two packs it asks who asked last."""
         self.latest.ask(who.session)
         self.runs.stop(who, "probe")
-        return note(text("score.stopping")), gr.update(interactive=False)
 
     @guarded
     def export(self, form: ProbeForm, probe: Probe | None) -> Iterator[tuple[str, Any]]:
@@ -142,7 +141,8 @@ def wire_probe(
         concurrency_limit=None,  # who waits in the line holds nobody up
         **EVENT,
     )
-    view.stop.click(panel.stop, who, [view.status, view.stop], queue=False, **EVENT)
+    said = saying("#probe-status .note, #probe-status .status > div", text("score.stopping"))
+    view.stop.click(panel.stop, who, None, js=said, queue=False, **EVENT)
     for form, press in view.exports.items():
         press.click(
             partial(panel.export, form), view.probe, [view.export_status, view.file], **EVENT

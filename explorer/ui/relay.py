@@ -110,6 +110,18 @@ def filling(part: Part) -> str:
     return f"(query) => window.explorer.fill({json.dumps(part.elem_id)}, query)"
 
 
+def saying(selector: str, words: str) -> str:
+    """Script of an event that says something at once, and passes its one input on.
+
+    For words that the server would say too late: after the last word of what it is about.
+    """
+    return f"""(input) => {{
+        const said = document.querySelector({json.dumps(selector)});
+        if (said) said.textContent = {json.dumps(words)};
+        return [input];
+    }}"""
+
+
 def act_of(event: gr.EventData) -> tuple[str, Mapping[str, Any]]:
     """The name of an act and what was sent with it, whatever was posted.
 

@@ -19,7 +19,7 @@ from explorer.ui.beforerun import card_html, selected_html
 from explorer.ui.browse import Browse, BrowseView
 from explorer.ui.errors import guarded
 from explorer.ui.markup import note
-from explorer.ui.relay import EVENT, unchanged
+from explorer.ui.relay import EVENT, saying, unchanged
 from explorer.ui.runchecked import RunChecked
 from explorer.ui.runview import RunShown, drawn, only_status, reopened, shown
 from explorer.ui.scoreview import ScoreView, order_of
@@ -114,10 +114,9 @@ class Score:
         run = self.runs.open(run_id, who)
         return shown(reopened(run), run.facts.model)
 
-    def stop(self, who: Visitor) -> tuple[str, Any]:
+    def stop(self, who: Visitor) -> None:
         """End this page's run after its present pack."""
         self.runs.stop(who, "run")
-        return note(text("score.stopping")), gr.update(interactive=False)
 
     def leave(self, request: gr.Request) -> None:
         """End the run of a session whose page was closed; what it scored is kept."""
@@ -191,7 +190,8 @@ def wire_score(
         **EVENT,
     )
     checked(started, view, check, where)
-    report.stop.click(score.stop, where[2], [report.status, report.stop], queue=False, **EVENT)
+    said = saying("#status .status > div", text("score.stopping"))
+    report.stop.click(score.stop, where[2], None, js=said, queue=False, **EVENT)
 
 
 def checked(
