@@ -13,6 +13,8 @@ MOST_WAITING = 24
 """People who wait hold a thread of the server each."""
 MOST_OF_ONE = 2
 """Places in the line of one owner."""
+MOST_OF_ADDRESS = 8
+"""Of all who come from one address, where addresses tell people apart: owners can be made up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +36,11 @@ class Line:
         self._changed = threading.Condition()
         self._turns: list[Turn] = []
 
-    def join(self, owner: str) -> "Turn":
+    def join(self, owner: str, address: str = "") -> "Turn":
         """The last place in the line, to be used as a context: at its end, the place is free.
 
         owner: who has at most `MOST_OF_ONE` places; "" where nobody is told apart.
+        address: where they come from, with at most `MOST_OF_ADDRESS`; "" likewise.
 
         Raises:
             KnownError: the line is full, or the owner stands in it often enough.
@@ -47,11 +50,13 @@ class Line:
                 raise KnownError(text("line.full", n=MOST_WAITING))
             if owner and sum(turn.owner == owner for turn in self._turns) >= MOST_OF_ONE:
                 raise KnownError(text("line.yours", n=MOST_OF_ONE))
-            turn = Turn(self, owner)
+            if address and sum(each.address == address for each in self._turns) >= MOST_OF_ADDRESS:
+                raise KnownError(text("line.yours", n=MOST_OF_ADDRESS))
+            turn = Turn(self, owner, address)
             self._turns.append(turn)
             return turn
 
-    def first(self, owner: str, seconds: float) -> "Turn":
+    def first(self, owner: str, seconds: float, address: str = "") -> "Turn":
         """A turn that has come, for what is too short to be waited for.
 
         seconds: how long it is waited for all the same.
@@ -59,7 +64,7 @@ class Line:
         Raises:
             KnownError: others are served then still.
         """
-        turn = self.join(owner)
+        turn = self.join(owner, address)
         if not turn.wait(seconds):
             turn.leave()
             raise KnownError(text("line.busy"))
@@ -74,14 +79,15 @@ class Line:
 class Turn:
     """One place in the line.
 
-    owner: whose it is.
+    owner: whose it is. address: where they come from.
     seconds: how long it will take from now on, as far as one can say; None where one cannot.
     """
 
-    def __init__(self, line: Line, owner: str) -> None:
+    def __init__(self, line: Line, owner: str, address: str) -> None:
         self._line = line
         self._came: float | None = None
         self.owner = owner
+        self.address = address
         self.seconds: float | None = None
 
     @property

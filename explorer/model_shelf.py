@@ -2,7 +2,7 @@
 
 import threading
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from explorer.gpu_calls import Placed
 from explorer.kept import Kept
@@ -29,11 +29,12 @@ class ModelShelf:
     """What a name means, for whom, and the last model that was loaded. Callable from any thread."""
 
     def __init__(self, settings: Settings, hub: Hub) -> None:
+        wait_briefly()
         self._settings = settings
         self._hub = hub
         self._warm = WarmScorer()
         self._previews = Kept(KEPT)
-        self._known: tuple[object, tuple[ModelSpec, RunSettings]] | None = None
+        self._known: _Known | None = None
 
     def preview(self, visitor: Visitor, order: ModelOrder) -> Preview:
         """What is known of a model before its weights are fetched.
@@ -41,7 +42,7 @@ class ModelShelf:
         Raises:
             KnownError: there is none, it is not allowed, or no reward model.
         """
-        asked = (replace(order, settings=RunSettings()), *_meaning(visitor))
+        asked = (replace(order, settings=RunSettings()), visitor.token, _minutes())
         return self._previews.once(
             asked,
             lambda: preview(
@@ -67,11 +68,8 @@ class ModelShelf:
     def is_warm(self, visitor: Visitor, order: ModelOrder) -> bool:
         """Whether a model is in memory as it is asked for."""
         known = self._known
-        return (
-            known is not None
-            and known[0] == (order, *_meaning(visitor))
-            and self._warm.is_warm(*known[1])
-        )
+        asked = (order, visitor.token)
+        return known is not None and known.asked == asked and self._warm.is_warm(*known.meaning)
 
     def load(
         self, visitor: Visitor, order: ModelOrder, tell: Tell, stop: threading.Event
@@ -82,13 +80,14 @@ class ModelShelf:
             Stopped: `stop` was set.
             KnownError: there is none, it does not fit in memory, or it cannot be loaded.
         """
-        wait_briefly()
         if self._settings.zero_gpu and order.model not in BASELINES:
             return Placed(order)
-        asked = (order, *_meaning(visitor))
-        if self._known is None or self._known[0] != asked:
-            self._known = (asked, self._located(visitor, order, tell, stop))
-        spec, settings = self._known[1]
+        asked, known = (order, visitor.token), self._known
+        if known is None or (known.asked, known.minutes) != (asked, _minutes()):
+            known = _Known(asked, _minutes(), self._located(visitor, order, tell, stop))
+            # What was to be fetched lies here now.
+            self._known, self._previews = known, Kept(KEPT)
+        spec, settings = known.meaning
         return self._warm.get(spec, settings, tell=tell, stop=stop)
 
     def release(self) -> None:
@@ -130,6 +129,15 @@ class _Fitting:
         self.settings = placed(self.settings, previewed(found), self._device)
 
 
-def _meaning(visitor: Visitor) -> tuple[object, int]:
-    """What a name's meaning depends on besides: who asks, and when."""
-    return visitor.token, int(time.monotonic() // SAME_SECONDS)
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What was asked for, with whose token, in which minutes, and what it meant."""
+
+    asked: tuple[ModelOrder, object]
+    minutes: int
+    meaning: tuple[ModelSpec, RunSettings]
+
+
+def _minutes() -> int:
+    """Changes when what a name meant is asked anew."""
+    return int(time.monotonic() // SAME_SECONDS)

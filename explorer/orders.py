@@ -1,6 +1,5 @@
 """What a person asks to score with, as typed."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, get_args
@@ -12,6 +11,8 @@ from scoring.spec import FAMILIES, Dtype, Family, Reading, RunSettings
 LONGEST_NAME = 500
 MOST_TOKENS = 1_000_000
 MOST_LABELS = 1_000
+LARGEST = 1e18
+"""Of a number that is typed."""
 MOST_SEED = 2**32 - 1
 _STORED = ("max_length", "dtype", "seed", "beta")
 _DTYPES: tuple[Dtype, ...] = get_args(Dtype)
@@ -36,7 +37,7 @@ class ModelOrder:
     settings: RunSettings = field(default_factory=RunSettings)
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> "ModelOrder":
+    def of(cls, values: object) -> "ModelOrder":
         """From what was posted or stored, whatever it is; what is left out is as by default.
 
         Args:
@@ -52,7 +53,11 @@ class ModelOrder:
         Traceback (most recent call last):
         scoring.errors.KnownError: ...
         """
+        if not isinstance(values, Mapping):
+            raise KnownError(f"A model is asked for by names with values, not {shown(values)}.")
         how = values.get("settings") or {}
+        if not isinstance(how, Mapping):
+            raise KnownError(f"Settings are names with values, not {shown(how)}.")
         return cls(
             _name("A model", values.get("model")),
             _among("family", values.get("family") or None, (None, *FAMILIES)),
@@ -95,7 +100,7 @@ def _whole(what: str, value: Any, low: int, high: int) -> int | None:
 
 def _number(what: str, value: Any) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value):
+    if not is_number or not -LARGEST <= value <= LARGEST:
         raise KnownError(f"The {what} is {shown(value)}; it must be a number.")
     return float(value)
 

@@ -33,7 +33,7 @@ def with_runs(
     files, results, left_out = [], [], []
     named: dict[str, Run] = {}
     for run in runs:
-        file = f"runs/{run.id[:15]}"  # the whole id is permission to read it
+        file = f"runs/{run.id[:15]}"
         try:
             name = _name(run, taken)
             results.append(replace((read or results_of)(run), model=name))

@@ -1,7 +1,8 @@
 """What is known of a stored run beside its numbers: whose it is, what it is called, who sees it."""
 
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from explorer.posted import repaired
 from explorer.visitors import EVERYBODY
 from scoring.errors import KnownError, shown
 from scoring.record import Run
+from scoring.sure import SureInterval, SureRule
 
 LONGEST_TITLE = 80
 _FILE = "card.json"
@@ -24,12 +26,16 @@ class RunCard:
     title: what its owner calls it; "" where they did not say.
     public: whether everybody who visits sees it.
     order: what was asked for, to go on with it; None where that is not known.
+    sure: what the run was to be sure of and how sure it was at its end; None for all pairs.
+    notes: what a reader must know of how it went on.
     """
 
     owner: str = EVERYBODY
     title: str = ""
     public: bool = False
     order: ModelOrder | None = None
+    sure: SureInterval | None = None
+    notes: tuple[str, ...] = ()
 
     def titled(self, title: object) -> "RunCard":
         """With another title.
@@ -50,22 +56,25 @@ def card_of(run: Run) -> RunCard:
     path = run.folder / _FILE
     try:
         return _read(path, path.stat().st_mtime_ns)
-    except OSError:
+    except (OSError, ValueError, TypeError, LookupError, RecursionError, KnownError):
         return RunCard()
 
 
 @lru_cache(maxsize=4096)
 def _read(path: Path, changed: int) -> RunCard:
     """The card in a file; changed: when it last did."""
-    try:
-        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        order = values["order"] and ModelOrder.of(values["order"])
-        owner, title, public = values["owner"], values["title"], values["public"]
-        if not isinstance(owner, str) or not isinstance(title, str):
-            raise ValueError("no text")
-        return RunCard(owner, title, public is True, order)
-    except (OSError, ValueError, TypeError, LookupError, RecursionError, KnownError):
-        return RunCard()
+    values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    order = values["order"] and ModelOrder.of(values["order"])
+    sure = values.get("sure")
+    owner, title, notes = values["owner"], values["title"], values.get("notes", [])
+    if not all(isinstance(each, str) for each in (owner, title, *notes)):
+        raise ValueError("no text")
+    public = values["public"] is True
+    return RunCard(owner, title, public, order, sure and _sure(**sure), tuple(notes))
+
+
+def _sure(rule: Mapping[str, Any], **told: Any) -> SureInterval:
+    return SureInterval(rule=SureRule(**rule), **told)
 
 
 def write_card(run: Run, card: RunCard) -> None:
@@ -74,8 +83,7 @@ def write_card(run: Run, card: RunCard) -> None:
     Raises:
         OSError: the disk does not take it.
     """
-    order = None if card.order is None else card.order.stored()
     part = run.folder / f"{_FILE}.part"
-    values = {"owner": card.owner, "title": card.title, "public": card.public, "order": order}
-    part.write_text(json.dumps(values), encoding="utf-8")
+    order = card.order and card.order.stored()
+    part.write_text(json.dumps({**asdict(card), "order": order}), encoding="utf-8")
     part.replace(run.folder / _FILE)

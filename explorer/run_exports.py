@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from explorer.exports import unwritable, whole
+from explorer.run_cards import card_of
 from explorer.run_facts import run_facts
 from explorer.sheets import cell
 from scoring.benchmark import section_of
@@ -38,7 +39,9 @@ def export_run(run: Run, form: object, folder: Path) -> Path:
             elif form == "jsonl":
                 file.writelines(json.dumps(row) + "\n" for row in rows)
             else:
-                json.dump({"facts": asdict(run.facts), "told": run_facts(run), "pairs": rows}, file)
+                sure = card_of(run).sure
+                whole_run = {"facts": asdict(run.facts), "told": run_facts(run), "pairs": rows}
+                json.dump({**whole_run, "sure": sure and asdict(sure)}, file)
     except OSError as error:
         raise unwritable(path, error) from error
     return path

@@ -2,6 +2,7 @@
 
 import time
 
+from explorer.run_cards import card_of
 from explorer.text import text
 from scoring.record import Run
 
@@ -31,4 +32,7 @@ def run_facts(run: Run) -> dict[str, str]:
         "started": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(run.started)),
         "seconds": f"{run.seconds:.1f}" if run.seconds else text("board.unknown"),
     }
+    card = card_of(run)
+    if card.notes:
+        lines["notes"] = " ".join(card.notes)
     return {text(f"facts.{name}"): value for name, value in lines.items()}

@@ -2,12 +2,12 @@
 
 import logging
 import shutil
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from explorer.run_cards import RunCard, card_of, write_card
+from explorer.run_locks import held, is_held
 from explorer.settings import Settings
 from explorer.visitors import EVERYBODY, Visitor
 from scoring.errors import KnownError
@@ -22,8 +22,6 @@ class RunShelf:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._lock = threading.Lock()
-        self._active: set[str] = set()
         self._killed: dict[tuple[str, int], int] = {}  # run and its size -> pairs scored
         self.folder = settings.runs
 
@@ -72,19 +70,11 @@ class RunShelf:
             KnownError: it is not theirs, it is under way, or the disk refuses.
         """
         run = self.opened_own(run_id, visitor)
-        with self.used(run.id):
+        with held(run.folder):
             try:
                 shutil.rmtree(run.folder)
             except OSError as error:
                 raise KnownError(f"The run could not be removed: {first_line(error)}.") from error
-
-    def used(self, run_id: str) -> "_Used":
-        """A context in which a run is under way, for nobody else to go on with or to delete.
-
-        Raises:
-            KnownError: it is under way already.
-        """
-        return _Used(self._lock, self._active, run_id)
 
     def is_own(self, card: RunCard, visitor: object) -> bool:
         """Whether a visitor may change a run: its owner; on one's own machine, everybody."""
@@ -111,7 +101,7 @@ class RunShelf:
 
     def _present(self, run: Run) -> Run:
         """A run as it stands now: one that says "running" but is not was killed."""
-        if run.status != "running" or run.id in self._active:
+        if run.status != "running" or is_held(run.folder):
             return run
         stamp = run.id, run.n_bytes()
         if stamp not in self._killed:
@@ -121,18 +111,3 @@ class RunShelf:
                 logger.warning("run %s cannot be read", run.id[:15])
                 self._killed[stamp] = 0
         return replace(run, status="stopped", n_scored=self._killed[stamp])
-
-
-class _Used:
-    def __init__(self, lock: threading.Lock, active: set[str], run_id: str) -> None:
-        self._lock, self._active, self._run_id = lock, active, run_id
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._run_id in self._active:
-                raise KnownError("This run is under way already. Follow it, or stop it first.")
-            self._active.add(self._run_id)
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._active.discard(self._run_id)

@@ -1,14 +1,18 @@
 """Runs of this server: started, followed, stopped, gone on with."""
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from explorer.gpu_calls import packs_of
+from explorer.line import Turn
 from explorer.orders import ModelOrder
 from explorer.progress import Progress
 from explorer.recording import recorded, watched
-from explorer.run_cards import RunCard, card_of, write_card
+from explorer.run_begin import begin, go_on, tell_sure
+from explorer.run_cards import RunCard, card_of
+from explorer.run_locks import held
 from explorer.run_shelf import RunShelf
 from explorer.scorers import Scorers, What
 from explorer.selections import Selection, selected_by_keys
@@ -17,13 +21,12 @@ from explorer.table import PairTable
 from explorer.text import text
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
-from scoring.hub import Hub, first_line
+from scoring.hub import Hub
 from scoring.pairs import as_pairs
-from scoring.record import Run, new_folder
-from scoring.resuming import resume
+from scoring.record import Run
 from scoring.scorer import facts
 from scoring.side_rewards import TokenRewards
-from scoring.spec import Pair, Plan, RunFacts, ScoredPair
+from scoring.spec import Pair, RunFacts, ScoredPair
 from scoring.sure import SureRule, Watch
 
 
@@ -74,7 +77,7 @@ class Runs:
             KnownError: before anything is scored: too many or no pairs, or no such model.
             A run that fails later ends with stage "failed" and keeps its pairs.
         """
-        self._check(len(selection.rows))
+        self.check_pairs(len(selection.rows))
         pairs = as_pairs(selection.table.arrow, selection.rows.tolist())
         yield from self._turn(visitor, order, pairs, selection, sure=sure)
 
@@ -101,9 +104,9 @@ class Runs:
         table = here(run.facts.pairs)
         _, keys = run.plan()
         selection = replace(selected_by_keys(table, keys), words=run.facts.selection)
-        self._check(len(keys))
+        self.check_pairs(len(keys))
         pairs = as_pairs(table.arrow, selection.rows.tolist())
-        with self.shelf.used(run.id):
+        with held(run.folder):
             yield from self._turn(visitor, order, pairs, selection, former=run)
 
     def rewards(self, visitor: Visitor, order: ModelOrder, pairs: Sequence[Pair]) -> Rewarded:
@@ -112,7 +115,7 @@ class Runs:
         Raises:
             KnownError: others score, no such model, or too many pairs.
         """
-        self._check(len(pairs))
+        self.check_pairs(len(pairs))
         with self.scorers.now(visitor, order) as scorer:
             from scoring.run import make_job
 
@@ -128,7 +131,7 @@ class Runs:
         Raises:
             KnownError: no such model, or too many pairs.
         """
-        self._check(len(pairs))
+        self.check_pairs(len(pairs))
         told = Progress("waiting", len(pairs))
         with self.scorers.stoppable(visitor, "probe") as stop, self.scorers.turn(visitor) as turn:
             scorer = yield from self.scorers.ready(visitor, order, turn, stop, told)
@@ -153,7 +156,12 @@ class Runs:
 
             return token_rewards(scorer, pair)
 
-    def _check(self, n_pairs: int) -> None:
+    def check_pairs(self, n_pairs: int) -> None:
+        """Whether so many pairs may be scored at once.
+
+        Raises:
+            KnownError: they are too many, or none.
+        """
         if not n_pairs:
             raise KnownError(text("score.none_selected"))
         most = self._settings.max_pairs
@@ -162,6 +170,11 @@ class Runs:
                 f"A run may have {most:,} pairs here, and {n_pairs:,} are selected. "
                 "Narrow the filter, or choose fewer per subset."
             )
+
+    def _check_owner(self, visitor: Visitor) -> None:
+        """Whether a run would belong to somebody; on one's own machine it is everybody's."""
+        if self._settings.public and not (visitor.owner and visitor.session):
+            raise KnownError(text("score.not_known_yet"))
 
     def _turn(
         self,
@@ -173,6 +186,7 @@ class Runs:
         former: Run | None = None,
         sure: SureRule | None = None,
     ) -> Iterator[Progress]:
+        self._check_owner(visitor)
         told, seed = Progress("waiting", len(pairs)), order.settings.seed
         watch = sure and Watch({pair.key: pair.subset for pair in pairs}, seed, sure)
         with self.scorers.stoppable(visitor, "run") as stop, self.scorers.turn(visitor) as turn:
@@ -184,37 +198,25 @@ class Runs:
 
             job = make_job(pairs, scorer, seed)
             said = facts(scorer, order.settings, selection.table.id, len(pairs), selection.words)
-            keys, done = [pair.key for pair in pairs], set[int]()
             if former is None:
-                card = RunCard(visitor.owner, order=order)
-                run = self._created(said, job.plan, keys, card)
+                begun = begin(self.shelf.folder, said, job, RunCard(visitor.owner, order=order))
             else:
-                resumed = resume(former, said, keys)
-                run, done = resumed.run, resumed.done
-                job = replace(job, plan=run.plan()[0])
-            with self._used(run, former):
-                stream = recorded(run, job, done, scorer, stop)
-                for progress in watched(stream, watch or None, stop):
-                    turn.seconds = progress.seconds_left
-                    used_up = self.scorers.bound(visitor, turn, stop)
-                    yield replace(progress, message=text("score.used_up")) if used_up else progress
+                begun = go_on(former, said, job)
+            with nullcontext() if former else held(begun.run.folder):
+                stream = recorded(begun.run, begun.job, begun.done, scorer, stop)
+                try:
+                    for progress in watched(stream, watch or None, stop):
+                        turn.seconds = progress.seconds_left
+                        yield self._bounded(progress, visitor, turn, stop)
+                finally:
+                    if watch:
+                        tell_sure(begun.run, watch.now)
 
-    @contextmanager
-    def _used(self, run: Run, former: Run | None) -> Iterator[None]:
-        """A run that goes on is in use since before its turn."""
-        if former is not None:
-            yield
-            return
-        with self.shelf.used(run.id):
-            yield
-
-    def _created(self, said: RunFacts, plan: Plan, keys: list[str], card: RunCard) -> Run:
-        try:
-            run = Run.create(new_folder(self.shelf.folder), said, plan, keys)
-            write_card(run, card)
-        except OSError as error:
-            raise KnownError(
-                f"Runs cannot be kept in {self.shelf.folder}: {first_line(error)}. "
-                "Make room, or set EXPLORER_HOME to a folder that can be written."
-            ) from error
-        return run
+    def _bounded(
+        self, progress: Progress, visitor: Visitor, turn: Turn, stop: threading.Event
+    ) -> Progress:
+        """The progress with a word where the visitor's seconds are used up."""
+        used_up = self.scorers.bound(visitor, turn, stop)
+        if not used_up or progress.message or progress.stage not in ("running", "stopped"):
+            return progress
+        return replace(progress, message=text("score.used_up"))

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from explorer.json_numbers import plain
-from explorer.orders import ModelOrder
+from explorer.orders import MOST_SEED, ModelOrder
 from explorer.posted import whole_number
 from explorer.progress import Progress
 from explorer.run_cards import card_of
@@ -17,7 +17,6 @@ from explorer.run_shelf import RunShelf
 from explorer.runs import Rewarded
 from explorer.selections import (
     MOST_PER_SUBSET,
-    MOST_SEED,
     Selection,
     selected_by_typed_keys,
     selected_per_subset,

@@ -67,7 +67,7 @@ class Scorers:
             KnownError: the line is full, or the visitor has no seconds left in this hour.
         """
         self.quotas.check(visitor)
-        with self._line.join(visitor.owner or visitor.session) as turn:
+        with self._line.join(visitor.owner or visitor.session, visitor.address) as turn:
             try:
                 yield turn
             finally:
@@ -111,7 +111,9 @@ class Scorers:
                 has no seconds left.
         """
         self.quotas.check(visitor)
-        with self._line.first(visitor.owner or visitor.session, BRIEF_SECONDS) as turn:
+        with self._line.first(
+            visitor.owner or visitor.session, BRIEF_SECONDS, visitor.address
+        ) as turn:
             try:
                 yield self.models.load(visitor, order, tell_nobody, threading.Event())
             finally:

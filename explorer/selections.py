@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from explorer.field import Field
 from explorer.filters import Filters, matching_rows, rows_per_subset
+from explorer.orders import MOST_SEED
 from explorer.posted import one_of, whole_number
 from explorer.table import PairTable, Rows
 from explorer.text import text
@@ -18,7 +19,6 @@ LONGEST_KEYS = 2_000_000
 """Characters of pasted keys."""
 MOST_NAMED = 3
 MOST_PER_SUBSET = 1000
-MOST_SEED = 2**32 - 1
 WAYS = ("subset", "filter", "failed", "keys")
 _BETWEEN = re.compile(r"[\s,;]+")
 
@@ -76,6 +76,8 @@ def selected_by_typed_keys(table: PairTable, typed: object) -> Selection:
     Raises:
         KnownError: it is no text, too long, or names pairs that are not in the table.
     """
+    if typed is None:
+        return selected_by_keys(table, [])
     if not isinstance(typed, str) or len(typed) > LONGEST_KEYS:
         raise KnownError(
             f"Keys are text of at most {LONGEST_KEYS:,} characters, such as hep-rust:3."
@@ -133,6 +135,8 @@ class Choice:
             return selected_by_filter(table, filters, words)
         if self.which == "keys":
             return selected_by_typed_keys(table, self.keys)
+        if self.which == "failed" and not self.model:
+            raise KnownError(text("score.choose_failed"))
         if self.which == "failed":
             return selected_failures(table, field_of(self.model), str(self.model))
         one_of("way to choose pairs", WAYS, self.which)

@@ -10,6 +10,7 @@ from scoring.catalogue import CATALOGUE
 from scoring.errors import KnownError
 from scoring.hub import Hub, HubId, Listing, NotThere, parse_hub_id
 from scoring.hub_urls import without_address
+from scoring.limits import MEGABYTE
 from scoring.model_config import Config, read_config
 from scoring.model_files import (
     WEIGHTS,
@@ -22,6 +23,8 @@ from scoring.paths import is_folder, typed_path
 from scoring.policy import DEMO, DEMO_NAMES, ModelPolicy
 from scoring.spec import ASKED, BASELINES, Family, ModelSpec, Reading
 from scoring.stopping import leaving
+
+MOST_CONFIG_BYTES = MEGABYTE
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +178,12 @@ def _found(
     listing = _listing(hub_id, hub, token, stop)
     if "config.json" not in listing.sizes:
         raise _no_config(hub_id.repo, is_diffusion="model_index.json" in listing.sizes)
+    if listing.sizes["config.json"] > MOST_CONFIG_BYTES:
+        raise KnownError(
+            f"The config.json of {hub_id.repo} is {listing.sizes['config.json'] / MEGABYTE:.1f} MB "
+            f"large; at most {MOST_CONFIG_BYTES / MEGABYTE:g} MB are read, and those of models are "
+            "far smaller."
+        )
     names = wanted_files(listing.sizes, own_code=trusted)
     sizes = {name: listing.sizes[name] for name in names}
     n_bytes = sum(sizes.values())

@@ -1,18 +1,24 @@
 """Whether the Hugging Face Hub may be asked, and fetching from it without giving away a token."""
 
-import glob
 import re
-import shutil
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from scoring.errors import KnownError
 from scoring.fetching import Errand, fetched_apart, remove_unfinished
-from scoring.hub_cache import cache_folder, watched
+from scoring.hub_cache import (
+    cache_folder,
+    downloaded,
+    is_restricted,
+    remove_cached,
+    restrict,
+    watched,
+)
+from scoring.hub_room import Room
 from scoring.limits import Tell, tell_nobody
 
 DEFAULT_DATASET = "allenai/reward-bench"
@@ -67,6 +73,7 @@ class Listing:
     blobs: file name -> what names its content, as the Hub's cache does, where that is known.
     weights: dtype, such as "BF16" -> numbers of it in the repository's safetensors, as the Hub
         counts them; empty where it did not say.
+    restricted: whether not everybody may read it: it is private or gated.
     """
 
     hub_id: HubId
@@ -76,6 +83,7 @@ class Listing:
     local_only: bool
     blobs: dict[str, str] = field(default_factory=dict)
     weights: dict[str, int] = field(default_factory=dict)
+    restricted: bool = False
 
     @property
     def folder(self) -> Path:
@@ -94,9 +102,19 @@ class Hub:
     time limit decides; while it says no, everything uses local files only, until `retry`.
     """
 
-    def __init__(self, offline: bool = False) -> None:
-        """offline: never try the network."""
+    def __init__(
+        self, offline: bool = False, *, shared: bool = False, room: Room | None = None
+    ) -> None:
+        """
+        Args:
+            offline: never try the network.
+            shared: whether its cache serves strangers. What not everybody may read is then given
+                only as long as the Hub says to whom.
+            room: of the models that are fetched; None means no limit.
+        """
         self._offline = offline
+        self._shared = shared
+        self.room = room or Room()
         self._lock = threading.Lock()
         self._reason: str | None = "the network is switched off" if offline else None
         self._tried = offline
@@ -143,6 +161,7 @@ class Hub:
 
         local_only = local_only or not self.reachable()
         if local_only:
+            self._check_shared(hub_id, repo_type)
             folder = self._cached(hub_id, repo_type)
             files = [path for path in folder.rglob("*") if path.is_file()]
             named = {path.relative_to(folder).as_posix(): path for path in files}
@@ -166,7 +185,10 @@ class Hub:
             blobs = {name: blob for name, blob in contents.items() if blob}
             counted = getattr(info, "safetensors", None)
             weights = dict(counted.parameters) if counted else {}
-            return Listing(hub_id, repo_type, str(info.sha), sizes, local_only, blobs, weights)
+            restricted = bool(info.private or getattr(info, "gated", False))
+            restrict(cache_folder(hub_id.repo, repo_type), restricted=restricted)
+            commit = str(info.sha)
+            return Listing(hub_id, repo_type, commit, sizes, False, blobs, weights, restricted)
 
     def fetch(
         self,
@@ -190,9 +212,19 @@ class Hub:
         missing = [] if listing.local_only else listing.missing(names)
         size = sum(listing.sizes[name] for name in missing)
         cache = cache_folder(hub_id.repo, repo_type)
-        with self._asking(hub_id, repo_type, token), watched(cache, size, tell):
+        with (
+            self._asking(hub_id, repo_type, token),
+            self._roomy(listing, size),
+            watched(cache, size, tell),
+        ):
+            if listing.restricted:
+                cache.mkdir(parents=True, exist_ok=True)
+                restrict(cache, restricted=True)
             if stop is None or not missing:
-                folder = _downloaded(listing, names, token)
+                revision, local_only = hub_id.revision, listing.local_only
+                folder = downloaded(
+                    hub_id.repo, repo_type, revision, names, token=token, local_only=local_only
+                )
             else:
                 revision, commit = hub_id.revision, listing.commit
                 errand = Errand(hub_id.repo, revision, repo_type, commit, tuple(names), token)
@@ -211,9 +243,24 @@ class Hub:
         For a server whose disk strangers would fill. Nobody may be fetching this repository or
         reading its files meanwhile; tables that were read stay as they are.
         """
-        cache = cache_folder(repo, repo_type)
-        for folder in (cache, cache.parent / ".locks" / cache.name):
-            shutil.rmtree(folder, ignore_errors=True)
+        remove_cached(cache_folder(repo, repo_type))
+
+    def _roomy(self, listing: Listing, size: int) -> AbstractContextManager[None]:
+        """Room for what is to come of a model; datasets have their own bounds."""
+        if listing.repo_type != "model":
+            return nullcontext()
+        return self.room.fetching(listing.hub_id.repo, size)
+
+    def _check_shared(self, hub_id: HubId, repo_type: RepoType) -> None:
+        """Whether strangers may have what is here, where the Hub does not say.
+
+        A token proves nothing then: whoever has one need not be who fetched it.
+        """
+        if self._shared and is_restricted(cache_folder(hub_id.repo, repo_type)):
+            raise KnownError(
+                f"{hub_id} is not for everybody, and the Hub cannot be asked whether you may have "
+                f"it: {self._reason or 'only what is here is looked at'}. Try again later."
+            )
 
     def _cached(self, hub_id: HubId, repo_type: RepoType) -> Path:
         """The snapshot in the Hub's cache, whole or not (its client refuses those that are not)."""
@@ -264,22 +311,6 @@ class Hub:
             raise self._not_here(hub_id, error.__cause__) from error
         except Exception as error:  # the client lets its transport's errors through
             raise KnownError(f"The Hub could not give {hub_id}: {first_line(error)}") from error
-
-
-def _downloaded(listing: Listing, names: Sequence[str], token: str | Literal[False]) -> Path:
-    """The folder with these files, fetched by the Hub's client where they are not here."""
-    from huggingface_hub import snapshot_download
-
-    return Path(
-        snapshot_download(
-            listing.hub_id.repo,
-            repo_type=listing.repo_type,
-            revision=listing.hub_id.revision,
-            allow_patterns=[glob.escape(name) for name in names],
-            token=token,
-            local_files_only=listing.local_only,
-        )
-    )
 
 
 def first_line(error: BaseException, limit: int = 200) -> str:

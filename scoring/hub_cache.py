@@ -1,14 +1,21 @@
 """What the cache of the Hub's client on this machine holds, and how it fills."""
 
+import glob
+import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Literal
 
 from scoring.limits import Step, Tell
 
 _EVERY_SECONDS = 0.3
 """Between two looks at how far a download is."""
+FETCHED = ".rewardbench-explorer-fetched"
+"""A file beside what was fetched here; it was last used when that was last asked for."""
+_RESTRICTED = ".rewardbench-explorer-restricted"
+"""A file beside what not everybody may read."""
 
 
 def cache_folder(repo: str, repo_type: str) -> Path:
@@ -18,6 +25,56 @@ def cache_folder(repo: str, repo_type: str) -> Path:
 
     folder: str = repo_folder_name(repo_id=repo, repo_type=repo_type)
     return Path(HF_HUB_CACHE) / folder
+
+
+def restrict(cache: Path, *, restricted: bool) -> None:
+    """Remember beside what is here of a repository whether not everybody may read it.
+
+    cache: as `cache_folder` gives it; where it is not there, there is nothing to remember.
+
+    Raises:
+        OSError: that cannot be written.
+    """
+    mark = cache / _RESTRICTED
+    if restricted and cache.is_dir():
+        mark.touch()
+    elif not restricted:
+        mark.unlink(missing_ok=True)
+
+
+def is_restricted(cache: Path) -> bool:
+    """Whether not everybody may read what is here of a repository, as far as is remembered."""
+    return (cache / _RESTRICTED).exists()
+
+
+def remove_cached(cache: Path) -> None:
+    """Remove all that is here of a repository, at any commit."""
+    for folder in (cache, cache.parent / ".locks" / cache.name):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def downloaded(
+    repo: str,
+    repo_type: str,
+    revision: str | None,
+    names: Sequence[str],
+    *,
+    token: str | Literal[False],
+    local_only: bool,
+) -> Path:
+    """The folder with these files, fetched by the Hub's client where they are not here."""
+    from huggingface_hub import snapshot_download
+
+    return Path(
+        snapshot_download(
+            repo,
+            repo_type=repo_type,
+            revision=revision,
+            allow_patterns=[glob.escape(name) for name in names],
+            token=token,
+            local_files_only=local_only,
+        )
+    )
 
 
 @contextmanager

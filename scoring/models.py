@@ -65,10 +65,12 @@ def locate(
         stop=stop,
     )
     check(found)
-    spec = _fetched(found, hub, token, tell, stop)
-    if found.reference is not None:
-        spec = replace(spec, reference=_fetched(found.reference, hub, token, tell, stop))
-    check_stop(stop)
+    asked = [each.listing for each in (found, found.reference) if each is not None]
+    with hub.room.staying(listing.hub_id.repo for listing in asked if listing is not None):
+        spec = _fetched(found, hub, token, tell, stop)
+        if found.reference is not None:
+            spec = replace(spec, reference=_fetched(found.reference, hub, token, tell, stop))
+        check_stop(stop)
     return spec
 
 

@@ -55,7 +55,7 @@ class Run:
 
     @property
     def id(self) -> str:
-        """The folder's name: unguessable, so that knowing it is permission to read it."""
+        """The folder's name. It cannot be guessed."""
         return self.folder.name
 
     @classmethod

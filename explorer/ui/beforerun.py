@@ -7,12 +7,12 @@ import gradio as gr
 
 from explorer.estimates import work_of
 from explorer.forecasts import forecast
-from explorer.model_list import ModelEntry, model_list
+from explorer.model_list import ModelEntry, entry_of, model_list
 from explorer.runs import Runs
 from explorer.selections import Selection
 from explorer.settings import Settings
 from explorer.text import text
-from explorer.ui.amounts import count_words
+from explorer.ui.amounts import bytes_words, count_words
 from explorer.ui.errors import guarded
 from explorer.ui.markup import note
 from explorer.ui.modelcard import model_card_html
@@ -32,7 +32,13 @@ def offered_models(settings: Settings) -> list[tuple[str, str]]:
     if settings.models:
         return [*first, *((name, name) for name in settings.models if name != DEMO)]
     rules = [(text(f"score.baseline_{name}"), name) for name in BASELINES]
-    return [*first, *((_words(entry), entry.id) for entry in model_list()), *rules]
+    known = sorted(model_list(), key=lambda entry: (bool(entry.why_not), *_ease(entry)))
+    return [*first, *rules, *((_words(entry), entry.id) for entry in known)]
+
+
+def _ease(entry: ModelEntry) -> tuple[bool, float, str]:
+    """Classifiers first, the smallest first."""
+    return entry.family != "classifier", entry.billions, entry.id
 
 
 def _words(entry: ModelEntry) -> str:
@@ -45,8 +51,6 @@ def _words(entry: ModelEntry) -> str:
 def selected_html(selection: Selection) -> str:
     """How many pairs are chosen, and about how many tokens they have."""
     work = work_of(selection.table, selection.rows)
-    if not work.pairs:
-        return note(text("score.none_selected"), "wrong")
     return note(text("score.selected", n=f"{work.pairs:,}", tokens=count_words(work.tokens)))
 
 
@@ -58,11 +62,21 @@ def card_html(runs: Runs, who: Visitor, order: tuple[Any, ...], selection: Selec
     try:
         seen = forecast(runs, who, order_of(*order), selection)
     except KnownError as error:
-        return note(str(error), "wrong")
+        return note(str(error), "wrong") + _known_size(runs, order[0])
     refusal = note(seen.refusal, "wrong") if seen.refusal else ""
     return refusal + model_card_html(
         seen.preview, seen.device, seen.estimate, seen.entry, seen.warm
     )
+
+
+def _known_size(runs: Runs, name: object) -> str:
+    """Of a model that cannot be looked at, what its size in the catalogue lets expect."""
+    entry, device = entry_of(name), runs.scorers.models.device()
+    if entry is None:
+        return ""
+    memory, free = bytes_words(entry.memory_bytes()), bytes_words(device.free_bytes)
+    size = f"{entry.billions:g}"
+    return note(text("score.known_size", size=size, memory=memory, free=free, device=device.words))
 
 
 @dataclass(frozen=True)

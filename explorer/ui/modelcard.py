@@ -33,7 +33,7 @@ def model_card_html(
         *_what(preview),
         *_disk(preview),
         *([_memory(device, estimate)] if estimate.memory_bytes else []),
-        _time(estimate),
+        *([_time(estimate)] if estimate.tokens else []),
         *_board(entry),
         *_licence(preview),
     ]

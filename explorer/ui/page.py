@@ -212,12 +212,13 @@ def _wire(view: PageView, stores: Stores, page: gr.Blocks) -> None:
     publish = Publish(stores.runs, stores.pairs, stores.hub, stores.settings)
     wire_publish(view.runs.publish, publish, view.runs.seen, view.signin.who)
     report = view.score.report
-    asked = view.runs.part.relay.act(run_list.asked, None, view.runs.asked, **EVENT)
-    asked.then(run_list.turn, view.runs.asked, view.tabs, **EVENT)
-    resumed = asked.then(
+    view.runs.part.relay.act(run_list.asked, None, view.runs.asked, **EVENT)
+    view.runs.asked.change(run_list.turn, None, view.tabs, **EVENT)
+    resumed = view.runs.asked.change(
         score.resume,
         [view.runs.asked, view.signin.who],
         report.outputs,
+        trigger_mode="once",
         concurrency_limit=None,
         **EVENT,
     )

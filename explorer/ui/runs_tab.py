@@ -1,5 +1,6 @@
 """The Runs tab: every run that is kept, to be opened, gone on with, named, shared and removed."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -99,14 +100,14 @@ class RunsTab:
         return self.show(moved, *where)
 
     @guarded
-    def asked(self, event: gr.EventData) -> tuple[str, str] | None:
-        """The act that opens the Score tab and the run it names; None for any other act."""
+    def asked(self, event: gr.EventData) -> Any:
+        """The act that opens the Score tab, the run it names, and when; any other act is none."""
         act, sent = act_of(event)
-        return (act, str(sent.get("id"))) if act in LEAVES else None
+        return (act, str(sent.get("id")), time.monotonic()) if act in LEAVES else gr.skip()
 
-    def turn(self, asked: object) -> Any:
-        """Open the Score tab where that was asked for."""
-        return gr.skip() if asked is None else gr.Tabs(selected="score")
+    def turn(self) -> gr.Tabs:
+        """Open the Score tab."""
+        return gr.Tabs(selected="score")
 
     @guarded
     def export(self, form: str, seen: RunsView, who: Visitor) -> Iterator[Any]:

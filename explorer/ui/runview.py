@@ -11,6 +11,7 @@ from explorer.margins import margin_histogram
 from explorer.pacing import paced
 from explorer.progress import Progress
 from explorer.reading import PAGE_ROWS
+from explorer.run_cards import card_of
 from explorer.run_sections import sections_now
 from explorer.text import text
 from explorer.ui.grids import Column, Grid, grid
@@ -43,8 +44,8 @@ class RunShown(NamedTuple):
 def reopened(run: Run) -> Progress:
     """A stored run as its own last progress."""
     stage: Any = "left" if run.status == "running" else run.status
-    rows = tuple(run.rows())
-    return Progress(stage, run.facts.n_pairs, run, rows, len(rows), run.seconds)
+    rows, sure = tuple(run.rows()), card_of(run).sure
+    return Progress(stage, run.facts.n_pairs, run, rows, len(rows), run.seconds, sure=sure)
 
 
 def drawn(progresses: Iterable[Progress], model: str = "") -> Iterator[RunShown]:
@@ -81,6 +82,11 @@ def only_status(progress: Progress, model: str = "") -> RunShown:
     """A word on what happens, leaving the report of an earlier run where it is."""
     start, stop = _buttons(progress)
     told = unchanged(RunShown, status=_status(progress, model), start=start, stop=stop)
+    if progress.stage in ("waiting", "loading"):  # what stands there is another run's
+        hidden: Any = gr.update(visible=False)
+        told = told._replace(
+            cards="", sections="", margins="", rows=hidden, facts="", inspect=hidden, run_id=None
+        )
     return told if progress.run is None else told._replace(run_id=progress.run.id)
 
 
@@ -104,8 +110,8 @@ def _newest(progress: Progress) -> Grid:
 
 
 def _worst(progress: Progress) -> str:
-    """Failures to open while the run goes on; afterwards there is the Failures tab."""
-    if progress.stage != "running" or progress.run is None:
+    """The clearest failures, to be opened."""
+    if progress.run is None:
         return ""
     return worst_html(progress.run, progress.scored)
 
@@ -127,8 +133,9 @@ def _status(progress: Progress, model: str) -> str:
     )
     if progress.stage == "stopped" and progress.message:
         words = f"{words} {progress.message}"
-    if progress.step is not None and progress.stage == "loading":
-        return step_html(progress.step)
+    step = progress.step
+    if step is not None and progress.stage == "loading" and step.total is not None:
+        return step_html(step)
     share = 100 * done / total if total else 0.0
     bar = tag(
         "div",
@@ -160,6 +167,6 @@ def _columns() -> list[Column]:
         Column(text("list.key")),
         Column(text("list.outcome"), lambda outcome: text(f"outcome.{outcome}")),
         Column(text("list.margin"), signed),
-        Column(text("list.chosen_reward"), signed),
-        Column(text("list.rejected_reward"), signed),
+        Column(text("score.column_chosen"), signed),
+        Column(text("score.column_rejected"), signed),
     ]

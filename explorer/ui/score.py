@@ -10,6 +10,7 @@ import gradio as gr
 
 from explorer.field import Field
 from explorer.fields import Fields
+from explorer.orders import LARGEST
 from explorer.progress import Progress
 from explorer.run_cards import card_of
 from explorer.runs import Runs
@@ -44,7 +45,8 @@ def sure_of(on: object, number: Any, width: Any) -> SureRule | None:
     """
     if on is not True:
         return None
-    if not isinstance(width, int | float) or isinstance(width, bool):
+    is_number = isinstance(width, int | float) and not isinstance(width, bool)
+    if not is_number or not -LARGEST <= width <= LARGEST:
         raise KnownError(f"{text('sure.width')} must be a number, not {shown_value(width)}.")
     return SureRule(number, width / 100)
 
@@ -66,6 +68,7 @@ class Score:
         """How many pairs are chosen, and from where."""
         try:
             selection = self.chosen(posted[:3], *posted[3:])
+            self.runs.check_pairs(len(selection.rows))
         except KnownError as error:
             return note(str(error), "wrong")
         return selected_html(selection)
@@ -102,11 +105,21 @@ class Score:
 
     def resume(self, asked: Any, who: Visitor) -> Iterator[RunShown]:
         """Go on with a run, or show what it came to, as the Runs tab asks."""
-        act, run_id = asked or ("", "")
+        act, run_id, _ = asked
         if act == "report":
             yield self._report(run_id, who)
-        elif act:
-            yield from _told("", lambda: self.runs.resume(who, run_id, self.browse.library.here))
+        else:
+            yield from _told(
+                self._name_of(run_id, who),
+                lambda: self.runs.resume(who, run_id, self.browse.library.here),
+            )
+
+    def _name_of(self, run_id: object, who: Visitor) -> str:
+        """What a run's model is called; "" where there is no such run."""
+        try:
+            return self.runs.open(run_id, who).facts.model
+        except KnownError:
+            return ""
 
     @guarded
     def _report(self, run_id: object, who: Visitor) -> RunShown:
@@ -179,7 +192,10 @@ def wire_score(
         changed.then(**looked, trigger_mode="always_last", **EVENT)
     tab.select(**counted, **EVENT).then(**looked, **EVENT)
     for part in view.order.inputs:
-        part.change(**looked, trigger_mode="always_last", **EVENT)
+        # What is typed is looked up when it is left, not at each key.
+        typed = isinstance(part, gr.Textbox | gr.Number)
+        for changed in (part.blur, part.submit) if typed else (part.change,):
+            changed(**looked, trigger_mode="always_last", **EVENT)
     view.choice.which.input(score.turn, [view.choice.which, *where], view.choice.parts, **EVENT)
     started = report.start.click(
         score.start,
@@ -190,6 +206,7 @@ def wire_score(
         **EVENT,
     )
     checked(started, view, check, where)
+    started.then(**looked, **EVENT)
     said = saying("#status .status > div", text("score.stopping"))
     report.stop.click(score.stop, where[2], None, js=said, queue=False, **EVENT)
 

@@ -15,6 +15,7 @@ from explorer.line import MOST_OF_ONE
 from explorer.orders import ModelOrder
 from explorer.progress import Progress
 from explorer.run_cards import RunCard, card_of, write_card
+from explorer.run_facts import run_facts
 from explorer.runs import Rewarded, Runs
 from explorer.selections import Selection
 from explorer.settings import DEMO_MODEL, Settings
@@ -25,6 +26,7 @@ from scoring.hub import Hub
 from scoring.pairs import as_pairs
 from scoring.record import Run, Status, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from scoring.sure import SureRule
 from tests.explorer.beginning import begun
 
 SECONDS = 60
@@ -545,7 +547,10 @@ def test_a_home_that_cannot_be_written_is_told_and_frees_the_device(
     home.write_text("a file", encoding="utf-8")
     runs = Runs(Settings(home=home), hub)
     for _ in range(2):
-        with pytest.raises(KnownError, match=r"Runs cannot be kept in .* Make room, or set"):
+        with pytest.raises(
+            KnownError,
+            match=r"Runs cannot be kept on this disk: Not a directory. Make room, or set",
+        ):
             list(begun(runs, "me", "demo", demo, rows[:3]))
 
 
@@ -608,6 +613,83 @@ def test_only_its_owner_changes_a_run(tmp_path: Path, public: Runs, who: object)
     assert card_of(run) == replace(card, title="new name")
     public.shelf.delete(run.id, Visitor("browser:you"))
     assert not run.folder.exists()
+
+
+def test_on_a_space_nobody_scores_before_they_are_known(
+    public: Runs, demo: PairTable, rows: Rows
+) -> None:
+    order = ModelOrder.of({"model": "longer"})
+    for who in (Visitor(), Visitor("browser:me"), Visitor(session="page")):
+        with pytest.raises(KnownError, match="still being opened"):
+            list(public.start(who, order, Selection(demo, rows[:3], "")))
+    assert list(public.start(Visitor("browser:me", "page"), order, Selection(demo, rows[:3], "")))
+
+
+def test_another_server_on_the_same_folder_knows_what_is_under_way(
+    runs: Runs, hub: Hub, demo: PairTable, rows: Rows
+) -> None:
+    other = Runs(Settings(home=runs.shelf.folder.parent), hub)
+    stream = begun(runs, "me", "demo", demo, rows[:20])
+    run = run_of(first_pack(stream))
+    assert other.open(run.id, None).status == "running"
+    with pytest.raises(KnownError, match="under way already"):
+        other.shelf.delete(run.id, Visitor())
+    with pytest.raises(KnownError, match="under way already"):
+        list(other.resume(Visitor("browser:me", "page"), run.id, lambda _: demo))
+    stream.close()  # type: ignore[attr-defined]
+    assert other.open(run.id, None).status == "stopped"
+    other.shelf.delete(run.id, Visitor())
+    assert not run.folder.exists()
+
+
+def test_how_sure_a_run_was_is_kept_until_it_goes_on(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    order, me = ModelOrder.of({"model": "demo"}), Visitor("browser:me", "me")
+    rule = SureRule("accuracy", 0.5)
+    *_, last = runs.start(me, order, Selection(demo, rows, "forty"), rule)
+    run = run_of(last)
+    assert (last.stage, last.is_sure, card_of(run).sure) == ("stopped", True, last.sure)
+    assert last.sure is not None and last.sure.width <= 0.5
+    assert list(runs.resume(me, run.id, lambda _: demo))[-1].stage == "finished"
+    assert card_of(run).sure is None
+
+
+@pytest.mark.parametrize("order", ['"demo"', "5", "[]", '{"model": 5}', '{"settings": []}'])
+def test_a_damaged_card_takes_nothing_from_others(tmp_path: Path, public: Runs, order: str) -> None:
+    mine, broken = stored(tmp_path, "finished", "finished")
+    write_card(mine, RunCard("browser:me"))
+    card = f'{{"owner": "browser:me", "title": "", "public": true, "order": {order}}}'
+    (broken.folder / "card.json").write_text(card)
+    assert mine in public.visible(Visitor("browser:me"))
+
+
+def test_what_a_reader_must_know_of_a_run_that_went_on_is_told(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    run = stopped_run(runs, demo, rows)
+    values = json.loads((run.folder / "run.json").read_text())
+    values["facts"]["device"] = "cuda"
+    (run.folder / "run.json").write_text(json.dumps(values))
+    last = list(runs.resume(Visitor("browser:me", "me"), run.id, lambda _: demo))[-1]
+    [note] = card_of(run).notes
+    assert "began with device cuda, and goes on with cpu" in note
+    assert note in run_facts(run_of(last)).values()
+
+
+def test_a_run_that_goes_on_without_room_on_the_disk_says_so(
+    runs: Runs, demo: PairTable, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = stopped_run(runs, demo, rows)
+
+    def full(self: Run, **_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "resumed", full)
+        with pytest.raises(KnownError, match="No space left on device"):
+            list(runs.resume(Visitor("browser:me", "me"), run.id, lambda _: demo))
+    assert runs.open(run.id, None).status == "stopped"
 
 
 def test_what_a_run_was_asked_for_is_kept_and_no_token(

@@ -45,6 +45,7 @@ def visitor(server: Visitor) -> Visitor:
     """Somebody new, whose page was opened."""
     new = Visitor(server.page)
     new.data(Browse.open)
+    new.data(SignIn.identify)
     return new
 
 
@@ -266,6 +267,8 @@ def test_what_the_browse_tab_filters_is_scored(visitor: Visitor) -> None:
 
 def test_who_comes_second_waits_for_their_turn(server: Visitor) -> None:
     people = [Visitor(server.page) for _ in range(5)]
+    for one in people:
+        one.data(SignIn.identify)
     with ThreadPoolExecutor() as pool:
         runs = [pool.submit(one.post, Score.start, LITTLE) for one in people]
     states = [run.result()["output"]["data"][0] for run in runs]
