@@ -21,7 +21,7 @@ from explorer.ui.scoreview import FindView, OrderView, order_of
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub import Hub
-from scoring.hub_search import search_models
+from scoring.hub_search import HubModel, search_models
 from scoring.policy import DEMO
 from scoring.spec import BASELINES
 
@@ -79,6 +79,12 @@ def _known_size(runs: Runs, name: object) -> str:
     return note(text("score.known_size", size=size, memory=memory, free=free, device=device.words))
 
 
+def found_words(model: HubModel) -> str:
+    """What the search says of a model that it found."""
+    key = "score.found_gated" if model.is_gated else "score.found"
+    return text(key, model=model.id, n=f"{model.downloads:,}")
+
+
 @dataclass(frozen=True)
 class Find:
     """The callbacks of the search on the Hub."""
@@ -89,10 +95,7 @@ class Find:
     def search(self, words: object, who: Visitor) -> tuple[Any, str]:
         """Models on the Hub by their names; with the visitor's own token, if any."""
         found = search_models(words, self.hub, token=who.token)
-        choices = [
-            (text("score.found", model=model.id, n=f"{model.downloads:,}"), model.id)
-            for model in found.models
-        ]
+        choices = [(found_words(model), model.id) for model in found.models]
         said = found.reason or text("score.found_n", n=len(choices))
         return gr.update(choices=choices, value=None, visible=bool(choices)), note(said)
 

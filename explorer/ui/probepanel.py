@@ -52,18 +52,8 @@ class ProbePanel:
         self, who: Visitor, model: object, seen: View, *choice: object
     ) -> Iterator[ProbeShown]:
         """Probe, showing now and then what is known; what was known before stays until then."""
-        probe, shown_at = None, 0.0
         yield unchanged(ProbeShown, **_buttons("running"), status=note(text("probe.loading")))
-        try:
-            for probe in self._probing(who, model, seen, *choice):
-                if time.monotonic() - shown_at > EVERY_SECONDS:
-                    yield probe_shown(probe, "running")
-                    shown_at = time.monotonic()
-            if probe is not None:
-                yield probe_shown(probe, "finished" if probe.is_whole else "stopped")
-        except KnownError as error:
-            status = note(str(error), "wrong")
-            yield unchanged(ProbeShown, **_buttons("stopped"), status=status)
+        yield from probe_followed(self._probing(who, model, seen, *choice))
 
     @guarded
     def stop(self, who: Visitor) -> None:
@@ -102,7 +92,29 @@ class ProbePanel:
         rewarding = partial(self.runs.rewarding, who, order)
         is_last = partial(self.latest.is_last, who.session, self.latest.ask(who.session))
         most = self.settings.max_pairs
-        return probing(pairs, wanted, rewarding, most=most, is_wanted=is_last)
+        yield from probing(pairs, wanted, rewarding, most=most, is_wanted=is_last)
+
+
+def probe_followed(steps: Iterator[Probe]) -> Iterator[ProbeShown]:
+    """A probe now and then while it goes on, and its end; what it knows outlives an error."""
+    probe, shown_at = None, 0.0
+    try:
+        for probe in steps:
+            if time.monotonic() - shown_at > EVERY_SECONDS:
+                yield probe_shown(probe, "running")
+                shown_at = time.monotonic()
+    except KnownError as error:
+        yield probe_ended(probe)._replace(status=note(str(error), "wrong"))
+        return
+    if probe is not None:
+        yield probe_shown(probe, "finished" if probe.is_whole else "stopped")
+
+
+def probe_ended(probe: Probe | None) -> ProbeShown:
+    """A probe that ended early; what was shown before stays where nothing is known of this one."""
+    if probe is None or not any(probe.effects.values()):
+        return unchanged(ProbeShown, **_buttons("stopped"))
+    return probe_shown(probe, "stopped")
 
 
 def probe_shown(probe: Probe, stage: Stage) -> ProbeShown:

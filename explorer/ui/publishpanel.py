@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from explorer.library import Library
-from explorer.publishing import FilePreview, Preview, Published, preview, publish
+from explorer.publishing import FilePreview, Published, Sending, preview, publish
 from explorer.run_lines import RunsView
 from explorer.runs import Runs
 from explorer.settings import Settings
@@ -25,7 +25,7 @@ from scoring.record import Run
 
 @dataclass(frozen=True)
 class PublishView:
-    """The panel's components. seen: the `Preview` that is on screen."""
+    """The panel's components. seen: the `Sending` that is on screen."""
 
     repo: gr.Textbox
     name: gr.Textbox
@@ -41,8 +41,9 @@ class PublishView:
 def build_publish(settings: Settings) -> PublishView:
     """Lay the panel out where it is called; it says so where nothing can be published."""
     may = can_publish(settings)
+    about = "publish.about_request" if settings.public else "publish.about"
     with gr.Accordion(text("publish.title"), open=False, elem_id="publish"):
-        gr.HTML(note(text("publish.about" if may else "publish.sign_in_missing")))
+        gr.HTML(note(text(about if may else "publish.sign_in_missing")))
         with gr.Row(visible=may):
             repo = gr.Textbox(
                 label=text("publish.repo"),
@@ -73,6 +74,7 @@ def build_publish(settings: Settings) -> PublishView:
                 False,
                 label=text("publish.as_pull_request"),
                 info=text("publish.as_pull_request_info"),
+                visible=not settings.public,
                 elem_id="publish-pull-request",
             )
             send = gr.Button(
@@ -121,9 +123,9 @@ class Publish:
         token = self._token(who, typed)
         run, table = self._run(opened, who)
         yield note(text("publish.sending")), "", gr.update(interactive=False)
-        sent = publish(
-            seen, run, table, self.hub, token=token, as_pull_request=as_pull_request is True
-        )
+        # Who signed in lent no leave to write, not even to what is theirs.
+        is_request = as_pull_request is True or self.settings.public
+        sent = publish(seen, run, table, self.hub, token=token, as_pull_request=is_request)
         yield published_html(sent), "", gr.update(interactive=False)
 
     def unsent(self) -> tuple[str, str, Any]:
@@ -147,7 +149,7 @@ class Publish:
         return typed
 
 
-def preview_html(seen: Preview) -> str:
+def preview_html(seen: Sending) -> str:
     """The files that would be sent, each with its beginning."""
     words = text("publish.preview", n=len(seen.files), name=seen.name, repo=seen.repo)
     return tag("div", note(words) + "".join(map(_file_html, seen.files)), css="snippet")

@@ -207,6 +207,7 @@ def wire_score(
     )
     checked(started, view, check, where)
     started.then(**looked, **EVENT)
+    report.start.click(None, None, view.check, js="() => ''", **EVENT)
     said = saying("#status .status > div", text("score.stopping"))
     report.stop.click(score.stop, where[2], None, js=said, queue=False, **EVENT)
 

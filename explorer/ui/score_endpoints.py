@@ -111,7 +111,8 @@ class ScoreEndpoints:
             RewardBench's of what is scored, "sections": {name: score}, "rows": the pairs that are
             new, in the last message all of them, each {"key", "subset", "chosen_reward",
             "rejected_reward", "margin", "outcome", "chosen_tokens", "rejected_tokens",
-            "truncated"}, "settings": what the numbers rest on}. Shares are 0 to 1; what is not
+            "truncated"}, "settings": what the numbers rest on, "message": in the last one, why pairs
+            are left, "" where none are}. Shares are 0 to 1; what is not
             known is null.
         """
         order = asked_order(model, family, reference)
@@ -158,7 +159,7 @@ class ScoreEndpoints:
     def _visitor(
         self, request: gr.Request, profile: gr.OAuthProfile | None, token: gr.OAuthToken | None
     ) -> Visitor:
-        return visitor_of(request, profile, token, public=self.settings.public)
+        return visitor_of(request, profile, token, settings=self.settings)
 
 
 def _table_id(value: object) -> str:

@@ -149,7 +149,7 @@ def build_score(settings: Settings, models: Sequence[tuple[str, str]]) -> ScoreV
             find = _build_find(settings)
             choice = _build_choice()
             sure = _build_sure()
-            with gr.Row():
+            with gr.Row(elem_classes="score-buttons"):
                 start = gr.Button(
                     text("score.start"), variant="primary", elem_id="start", min_width=120
                 )

@@ -84,7 +84,7 @@ class SignIn:
         kept = secret if is_secret(secret) else ""
         if self.settings.public:
             kept = kept or token_urlsafe(SECRET_BYTES)
-        return kept, visitor_of(request, profile, token, kept, public=self.settings.public)
+        return kept, visitor_of(request, profile, token, kept, settings=self.settings)
 
 
 def visitor_of(
@@ -93,18 +93,18 @@ def visitor_of(
     token: gr.OAuthToken | None,
     secret: object = None,
     *,
-    public: bool,
+    settings: Settings,
 ) -> Visitor:
     """Who sent a request.
 
     secret: of the browser; None for a program, which has none.
-    public: whether people are told apart here by more than their page.
+    settings: say whether people are told apart here by more than their page, and by which address.
     """
     user = profile.username if profile is not None else None
     peer = request.client.host if request.client else None
     return Visitor(
-        owner_of(user, secret if public else None),
+        owner_of(user, secret if settings.public else None),
         request.session_hash or "",
         token.token if user and token is not None else False,
-        client_address(peer, request.headers.get("x-forwarded-for")),
+        client_address(peer, request.headers.get("x-forwarded-for"), proxied=settings.proxied),
     )

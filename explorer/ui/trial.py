@@ -1,8 +1,7 @@
 """The Try tab: a pair of one's own, whose rewards move as it is edited."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -11,6 +10,7 @@ from explorer.failview import FailView
 from explorer.fields import Fields
 from explorer.latest import Latest
 from explorer.orders import ModelOrder
+from explorer.progress import Progress
 from explorer.runs import Runs
 from explorer.settings import Settings
 from explorer.table import PairTable
@@ -19,6 +19,7 @@ from explorer.token_figure import token_figure
 from explorer.trial import (
     EDITS_SECONDS,
     Past,
+    Question,
     Trial,
     gone_back,
     remembered,
@@ -40,7 +41,7 @@ from explorer.ui.probepanel import ProbePanel, wire_probe
 from explorer.ui.relay import EVENT, act_of, done, refused, unchanged
 from explorer.ui.theme import painted
 from explorer.ui.tokenrewards import tokens_html
-from explorer.ui.trialhtml import edits_html, numbers_html, status_html
+from explorer.ui.trialhtml import edits_html, loading_html, numbers_html, status_html
 from explorer.ui.trialview import TrialShown, TrialView
 from explorer.view import View
 from explorer.visitors import Visitor
@@ -68,14 +69,14 @@ class TrialTab:
     def press(self, who: Visitor, model: object, *texts: object) -> Iterator[TrialShown]:
         """Score what is typed; it is what later rewards are compared with."""
         yield unchanged(TrialShown, status=note(text("trial.working")))
-        yield from self._told(who, model, texts, None)
+        yield from self._told(who, model, texts, None, loads=True)
 
     @guarded
     def typed(
         self, who: Visitor, model: object, trial: Trial | None, *texts: object
     ) -> Iterator[TrialShown]:
         """Score what is typed by the model that is warm."""
-        if not _is_by(trial, model):
+        if not self._is_warm(who, trial, model):
             yield unchanged(TrialShown, status=_to_press(trial, model))
             return
         yield from self._told(who, model, texts, trial)
@@ -85,7 +86,7 @@ class TrialTab:
         self, who: Visitor, model: object, trial: Trial | None, *texts: object
     ) -> Iterator[TrialShown]:
         """The same for another pair, whose rewards are compared with none before."""
-        if _is_by(trial, model):
+        if self._is_warm(who, trial, model):
             yield from self._told(who, model, texts, None)
             return
         status = _to_press(None, model)
@@ -96,7 +97,7 @@ class TrialTab:
         self, who: Visitor, model: object, trial: Trial | None, *texts: object
     ) -> Iterator[TrialShown]:
         """Score every edit, however long it takes."""
-        yield from self._told(who, model, texts, trial, seconds=None)
+        yield from self._told(who, model, texts, trial, seconds=None, loads=True)
 
     @guarded
     def act(self, event: gr.EventData, past: Past, *texts: Any) -> Shown:
@@ -145,27 +146,73 @@ class TrialTab:
         model: object,
         texts: tuple[Any, ...],
         former: Trial | None,
-        seconds: float | None = EDITS_SECONDS,
+        **how: Any,
     ) -> Iterator[TrialShown]:
-        """A trial as it comes to be known, for as long as nothing newer is asked."""
-        is_last = partial(self.latest.is_last, who.session, self.latest.ask(who.session))
-        try:
-            order = ModelOrder.of({"model": model})
-            pair = typed_pair(*texts, longest=longest_text(self.settings))
-            rewards = partial(self.runs.rewards, who, order)
-            trial = None
-            for trial in trying(
-                order, pair, rewards, former=former, is_wanted=is_last, seconds=seconds
-            ):
-                yield trial_shown(trial)
-            if trial is not None and is_last():
-                yield trial_shown(trial, ended=True)
-        except KnownError as error:
-            if is_last():
-                yield unchanged(TrialShown, status=note(str(error), "wrong"))
+        """A trial as it comes to be known, for as long as nothing newer is asked.
+
+        how: as of `_trying`.
+        """
+        number = self.latest.ask(who.session)
+        steps = self._trying(who, model, texts, former, number, **how)
+        yield from trial_followed(steps, lambda: self.latest.is_last(who.session, number))
+
+    def _trying(
+        self,
+        who: Visitor,
+        model: object,
+        texts: tuple[Any, ...],
+        former: Trial | None,
+        number: int,
+        *,
+        seconds: float | None = EDITS_SECONDS,
+        loads: bool = False,
+    ) -> Iterator[Progress | Trial]:
+        """Try what is typed. loads: whether the model may be loaded for it."""
+        order = ModelOrder.of({"model": model})
+        pair = typed_pair(*texts, longest=longest_text(self.settings))
+        asks = Question(self.runs, self.latest, who, order, number)
+        yield from trying(
+            order,
+            pair,
+            asks.rewards,
+            first=asks.loading_rewards([pair]) if loads else None,
+            former=former,
+            is_wanted=asks.is_last,
+            seconds=seconds,
+        )
+
+    def _is_warm(self, who: Visitor, trial: Trial | None, model: object) -> bool:
+        """Whether a trial is by the model that is chosen, and that is in memory still."""
+        if trial is None or not isinstance(model, str) or trial.order.model != model.strip():
+            return False
+        return self.runs.scorers.models.is_warm(who, trial.order)
 
     def _checked(self, texts: tuple[Any, ...]) -> Texts:
         return typed_texts(*texts, longest=longest_text(self.settings))
+
+
+def trial_followed(
+    steps: Iterator[Progress | Trial], is_last: Callable[[], bool]
+) -> Iterator[TrialShown]:
+    """A trial step by step, and its end; nothing more once `is_last` says no."""
+    trial, status = None, None
+    try:
+        for step in steps:
+            if not is_last():
+                return
+            if isinstance(step, Progress):
+                yield unchanged(TrialShown, status=loading_html(step))
+            else:
+                trial = step
+                yield trial_shown(trial)
+    except KnownError as error:
+        status = note(str(error), "wrong")
+    if not is_last():
+        return
+    if trial is not None:
+        yield trial_shown(trial, ended=True)
+    if status is not None:
+        yield unchanged(TrialShown, status=status)
 
 
 def trial_shown(trial: Trial, *, ended: bool = False) -> TrialShown:
@@ -191,11 +238,6 @@ def _to_press(trial: Trial | None, model: object) -> str:
     if trial is None:
         return note(text("trial.idle"))
     return note(text("trial.press", model=shown(model)))
-
-
-def _is_by(trial: Trial | None, model: object) -> bool:
-    """Whether a trial is by the model that is chosen, which is warm then."""
-    return trial is not None and isinstance(model, str) and trial.order.model == model.strip()
 
 
 def _texts_of(table: PairTable, key: str) -> Texts:
@@ -224,12 +266,13 @@ def wire_trial(
     going = [who, view.model, view.trial, *view.texts]
     changed = [*view.texts, view.past, view.undo]
     often = {"trigger_mode": "multiple", **EVENT}
-    view.score.click(tab.press, asked, view.outputs, **often)
+    long = {"concurrency_limit": None, **often}  # who loads a model holds nobody up
+    view.score.click(tab.press, asked, view.outputs, **long)
     view.typed.typed(tab.typed, going, view.outputs, **often)
     acted = view.part.relay.act(tab.act, [view.past, *view.texts], changed, **often)
     acted.success(None, None, None, js=done(view.part))
     acted.failure(None, None, None, js=refused(view.part))
-    view.rest.click(tab.rest, going, view.outputs, **often)
+    view.rest.click(tab.rest, going, view.outputs, **long)
     undone = view.undo.click(tab.undo, [view.past, *view.texts], changed, **EVENT)
     taken = [
         view.browsed.click(tab.browsed, [browsed, view.past, *view.texts], changed, **EVENT),

@@ -3,9 +3,11 @@
 from html import escape
 
 from explorer.counterfactuals import CHANGES, SIDES, Change, Side
+from explorer.progress import Progress
 from explorer.text import text
 from explorer.trial import Trial
 from explorer.ui.markup import chip, note, signed, tag
+from explorer.ui.progress import step_html
 from explorer.ui.relay import button
 
 UNKNOWN = "–"
@@ -38,6 +40,11 @@ def status_html(trial: Trial) -> str:
     device = text("trial.device", dtype=facts.dtype, device=facts.device)
     words = [facts.model, facts.family, device if facts.dtype != "none" else "", facts.reading]
     return note(text("trial.scored", how=" · ".join(filter(None, words))))
+
+
+def loading_html(waits: Progress) -> str:
+    """How far the loading of the model is."""
+    return note(text("trial.working")) if waits.step is None else step_html(waits.step)
 
 
 def edits_html(trial: Trial, *, ended: bool) -> str:

@@ -13,9 +13,12 @@ import pytest
 
 from explorer.boardview import MOST_PINS, BoardView
 from explorer.rules import PRIOR_SCORED
+from explorer.run_cards import RunCard, write_card
 from explorer.settings import Settings
 from explorer.stores import open_stores
 from explorer.ui.leaderboard import LeaderboardTab
+from explorer.ui.signin import SignIn
+from explorer.visitors import owner_of
 from tests.explorer.board_data import coin_flips, write_results
 from tests.explorer.test_own_results import run_of
 from tests.ui.boards import HOSTILE, acted, filled, models, opened, reading
@@ -266,9 +269,12 @@ def test_a_posted_state_is_not_looked_at(visitor: Visitor, state: Any) -> None:
 
 def test_a_run_is_on_the_board_of_its_owner_alone(visitor: Visitor, home: Path) -> None:
     run = run_of(home / "runs", {"hep-go:3": (1.0, 0.0)})
-    mine = filled(visitor.data(LeaderboardTab.show, {"BrowserState": [run.id]}))
+    write_card(run, RunCard(owner_of(None, "the secret of one")))
+    visitor.data(SignIn.identify, {"BrowserState": "the secret of one"})
+    mine = filled(visitor.data(LeaderboardTab.show))
     assert any("<b>mine</b> (your run of" in name for name in models(mine))
     assert run.id not in json.dumps(mine)
-    for nobody in (None, [], ["another"], run.id, {run.id: 1}, [[run.id]]):
-        shown = filled(visitor.data(LeaderboardTab.show, {"BrowserState": nobody}))
-        assert len(models(shown)) == len(SHARES)
+    for secret in (None, "", "another", run.id, {"owner": "x"}):
+        stranger = Visitor(visitor.page)
+        stranger.data(SignIn.identify, {"BrowserState": secret})
+        assert len(models(filled(stranger.data(LeaderboardTab.show)))) == len(SHARES)
