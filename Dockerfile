@@ -1,5 +1,6 @@
 # docker build -t rewardbench-explorer .
 # docker run -p 7860:7860 -v rewardbench:/home/explorer/.cache rewardbench-explorer
+# Behind a proxy that writes X-Forwarded-For, add -e EXPLORER_PROXIES=1.
 FROM python:3.12-slim
 
 WORKDIR /app

@@ -8,23 +8,32 @@ _HOUSEHOLD = 64
 """Bits of an IPv6 address that one household has in common."""
 
 
-def client_address(peer: object, forwarded: object) -> str:
+def client_address(peer: object, forwarded: object, *, proxied: bool) -> str:
     """The address that a request is counted by; "" where none tells people apart.
 
-    A peer on a network of our own is a proxy. Of the addresses that proxies wrote down, the last
+    Without a proxy it is the peer's own, whatever the header says. With one, a peer on a network of
+    our own is a proxy. Of the addresses that proxies wrote down, the last
     public one is the client's: whatever stands before it, the client may have made up.
 
     Args:
         peer: address of who holds the connection.
         forwarded: the header X-Forwarded-For, with commas between addresses.
+        proxied: whether a proxy stands before the server.
 
-    >>> client_address("8.8.8.8", "1.1.1.1")
+    >>> client_address("10.0.0.3", "8.8.8.8", proxied=False)
+    '10.0.0.3'
+    >>> client_address("8.8.8.8", "1.1.1.1", proxied=True)
     '8.8.8.8'
-    >>> client_address("10.0.0.3", "9.9.9.9, 8.8.8.8, 10.0.0.9")
+    >>> client_address("10.0.0.3", "9.9.9.9, 8.8.8.8, 10.0.0.9", proxied=True)
     '8.8.8.8'
-    >>> client_address("10.0.0.3", "2a00:1450:4001:82a::200e"), client_address("127.0.0.1", None)
-    ('2a00:1450:4001:82a::/64', '')
+    >>> client_address("10.0.0.3", "2a00:1450:4001:82a::200e", proxied=True)
+    '2a00:1450:4001:82a::/64'
+    >>> client_address("127.0.0.1", None, proxied=True)
+    ''
     """
+    if not proxied:
+        own = _address(peer)
+        return "" if own is None else _counted(own)
     hops = forwarded.split(",")[-MOST_HOPS:] if isinstance(forwarded, str) else []
     for hop in (peer, *reversed(hops)):
         address = _address(hop)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from explorer.orders import ModelOrder
 from explorer.settings import Settings
 from explorer.zero_gpu import on_gpu
-from scoring.errors import KnownError
+from scoring.errors import KnownError, shown
 from scoring.formatting import Prepared
 from scoring.hub import Hub
 from scoring.models import locate
@@ -85,6 +85,11 @@ class Placed:
         if kept is None:
             raise KnownError(
                 f"{order.model!r} is not on the GPU: {', '.join(_MODELS)} are. Choose one of them."
+            )
+        if order.url or order.family not in (None, kept.spec.family):
+            raise KnownError(
+                f"On ZeroGPU {order.model} is scored with here, as the {kept.spec.family} that it "
+                f"is. Leave the family ({shown(order.family)} was given) and the server empty."
             )
         if order.settings.dtype != "auto" or order.reading is not None or order.reference:
             raise KnownError(

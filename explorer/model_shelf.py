@@ -67,9 +67,20 @@ class ModelShelf:
 
     def is_warm(self, visitor: Visitor, order: ModelOrder) -> bool:
         """Whether a model is in memory as it is asked for."""
+        if self._is_placed(order):
+            return True
         known = self._known
         asked = (order, visitor.token)
         return known is not None and known.asked == asked and self._warm.is_warm(*known.meaning)
+
+    def warm(self, visitor: Visitor, order: ModelOrder) -> Scorer | None:
+        """The model as it is in memory; None where it is not. Nothing is asked for or loaded."""
+        if self._is_placed(order):
+            return Placed(order)
+        known = self._known
+        if known is None or not self.is_warm(visitor, order):
+            return None
+        return self._warm.get(*known.meaning)
 
     def load(
         self, visitor: Visitor, order: ModelOrder, tell: Tell, stop: threading.Event
@@ -80,7 +91,7 @@ class ModelShelf:
             Stopped: `stop` was set.
             KnownError: there is none, it does not fit in memory, or it cannot be loaded.
         """
-        if self._settings.zero_gpu and order.model not in BASELINES:
+        if self._is_placed(order):
             return Placed(order)
         asked, known = (order, visitor.token), self._known
         if known is None or (known.asked, known.minutes) != (asked, _minutes()):
@@ -93,6 +104,10 @@ class ModelShelf:
     def release(self) -> None:
         """Let the warm model go; its memory is free then."""
         self._warm.release()
+
+    def _is_placed(self, order: ModelOrder) -> bool:
+        """Whether it is of the models that ZeroGPU has from the start."""
+        return self._settings.zero_gpu and order.model not in BASELINES
 
     def _on_device(self, order: ModelOrder) -> RunSettings:
         return replace(order.settings, device=self._settings.device)

@@ -21,6 +21,7 @@ from explorer.probe_statistics import ProbeScores
 from explorer.progress import Progress
 from explorer.runs import Rewarded
 from explorer.strata import Floats
+from explorer.text import text
 from scoring.errors import KnownError
 from scoring.spec import Pair, RunFacts, ScoredPair
 
@@ -118,7 +119,8 @@ def probing(
         seed: of the order.
 
     Raises:
-        KnownError: too many pairs would be scored, or of `rewarding`.
+        KnownError: too many pairs would be scored, the model became another revision, or of
+            `rewarding`. What is known by then is in the probe.
     """
     order = np.random.default_rng(seed).permutation(len(pairs)).tolist()
     probe = Probe([pairs[place] for place in order])
@@ -182,6 +184,8 @@ def _told(probe: Probe, steps: Iterator[Progress | Rewarded]) -> Iterator[tuple[
             probe.waits = step
             yield ()
         else:
+            if probe.facts is not None and step.facts.revision != probe.facts.revision:
+                raise KnownError(text("probe.changed", model=step.facts.model))
             probe.waits, probe.facts = None, step.facts
             probe.n_scored += len(step.scored)
             yield step.scored

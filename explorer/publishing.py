@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from explorer.table import PairTable
+from scoring.benchmark import COUNTS
 from scoring.errors import KnownError, shown
 from scoring.exports import (
     ALL_PAIRS,
@@ -24,6 +25,7 @@ from scoring.exports import (
 from scoring.hub import Hub, first_line, parse_hub_id
 from scoring.pairs import as_pairs
 from scoring.record import Run
+from scoring.summary import summarise
 
 HEAD_LINES = 40
 HEAD_COLUMNS = 160
@@ -48,7 +50,7 @@ class FilePreview:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class Sending:
     """What would be sent of a run: `org/model` as `name` calls it, to the dataset `repo`."""
 
     run_id: str
@@ -74,7 +76,7 @@ class Published:
     account: str
 
 
-def preview(run: Run, table: PairTable, repo: object, name: object = "") -> Preview:
+def preview(run: Run, table: PairTable, repo: object, name: object = "") -> Sending:
     """The files of a run in upstream's layout, as they would be sent.
 
     Args:
@@ -84,13 +86,13 @@ def preview(run: Run, table: PairTable, repo: object, name: object = "") -> Prev
         name: what the files call the model, `org/model`; "" for what the run says.
 
     Raises:
-        KnownError: the run is not finished, not of all pairs of the table, or of other pairs; repo
-            or name is none.
+        KnownError: the run is not finished, not of all pairs of the table, or these are not
+            RewardBench's; repo or name is none.
     """
     dataset, model = _dataset(repo), _name(name, run)
     with _written(run, table, model) as (folder, files):
         shown_files = tuple(_preview(folder, path) for path in files)
-    return Preview(run.id, model, dataset, shown_files)
+    return Sending(run.id, model, dataset, shown_files)
 
 
 def publish(
@@ -107,7 +109,7 @@ def publish(
     A dataset of other people gets a pull request; one's own gets a commit.
 
     Args:
-        seen: the `Preview`.
+        seen: the `Sending`.
         run: that it is of, which may have changed since.
         table: the pairs it is of.
         hub: says whether the network may be used.
@@ -118,7 +120,7 @@ def publish(
         KnownError: nothing was seen, the run is not as it was seen, the token is none, or the Hub
             refuses.
     """
-    if not isinstance(seen, Preview) or seen.run_id != run.id:
+    if not isinstance(seen, Sending) or seen.run_id != run.id:
         raise KnownError("Look first at what would be sent: press Preview.")
     mine = checked_token(token)
     if not hub.reachable():
@@ -180,6 +182,12 @@ def _check_whole(run: Run, table: PairTable) -> None:
         raise KnownError(
             f"This run is of {run.facts.n_pairs:,} of {len(table):,} pairs: only runs of all pairs "
             "are published, since a part's scores would be taken for the benchmark's."
+        )
+    if not summarise(run.rows()).whole:
+        raise KnownError(
+            f"This run is of {run.facts.n_pairs:,} pairs that are not RewardBench's own "
+            f"{sum(COUNTS.values()):,}: only runs of those are published, since a score of others "
+            "would be taken for the benchmark's."
         )
 
 

@@ -24,7 +24,7 @@ from scoring.errors import KnownError
 from scoring.hub import Hub
 from scoring.pairs import as_pairs
 from scoring.record import Run
-from scoring.scorer import facts
+from scoring.scorer import Scorer, facts
 from scoring.side_rewards import TokenRewards
 from scoring.spec import Pair, RunFacts, ScoredPair
 from scoring.sure import SureRule, Watch
@@ -32,10 +32,14 @@ from scoring.sure import SureRule, Watch
 
 @dataclass(frozen=True, slots=True)
 class Rewarded:
-    """Pairs that were scored without being a run, and what their rewards rest on."""
+    """Pairs that were scored without being a run, and what their rewards rest on.
+
+    message: why no more are scored after them; "" where nothing hinders that.
+    """
 
     scored: tuple[ScoredPair, ...]
     facts: RunFacts
+    message: str = ""
 
 
 class Runs:
@@ -109,19 +113,42 @@ class Runs:
         with held(run.folder):
             yield from self._turn(visitor, order, pairs, selection, former=run)
 
-    def rewards(self, visitor: Visitor, order: ModelOrder, pairs: Sequence[Pair]) -> Rewarded:
+    def rewards(
+        self,
+        visitor: Visitor,
+        order: ModelOrder,
+        pairs: Sequence[Pair],
+        *,
+        only_warm: bool = False,
+        is_wanted: Callable[[], bool] = lambda: True,
+    ) -> Rewarded:
         """Score a few pairs at once, without a run.
+
+        only_warm: whether the model may not be loaded. is_wanted: asked when its turn has come.
+
+        Raises:
+            Stopped: it was stopped while it loads, or is not wanted any more.
+            KnownError: others score, no such model, it is not warm and may not be loaded, or too
+                many pairs.
+        """
+        self.check_pairs(len(pairs))
+        with self.scorers.now(visitor, order, only_warm=only_warm, is_wanted=is_wanted) as scorer:
+            return _rewarded(scorer, order, pairs)
+
+    def loading_rewards(
+        self, visitor: Visitor, order: ModelOrder, pairs: Sequence[Pair]
+    ) -> Iterator[Progress | Rewarded]:
+        """As `rewards`, telling how far the loading is; nothing comes of it where it is stopped.
 
         Raises:
             KnownError: others score, no such model, or too many pairs.
         """
         self.check_pairs(len(pairs))
-        with self.scorers.now(visitor, order) as scorer:
-            from scoring.run import make_job
-
-            job = make_job(pairs, scorer, order.settings.seed)
-            rows = [row for pack in packs_of(job, scorer) for row in pack.rows]
-            return Rewarded(tuple(rows), facts(scorer, order.settings, "", len(pairs), ""))
+        told = Progress("loading", len(pairs))
+        with self.scorers.brief(visitor) as (turn, stop):
+            scorer = yield from self.scorers.ready(visitor, order, turn, stop, told)
+            if scorer is not None:
+                yield _rewarded(scorer, order, pairs)
 
     def rewarding(
         self, visitor: Visitor, order: ModelOrder, pairs: Sequence[Pair]
@@ -142,8 +169,8 @@ class Runs:
             job = make_job(pairs, scorer, order.settings.seed)
             said = facts(scorer, order.settings, "", len(pairs), "")
             for pack in packs_of(job, scorer, stop=stop):
-                self.scorers.bound(visitor, turn, stop)
-                yield Rewarded(pack.rows, said)
+                used_up = self.scorers.bound(visitor, turn, stop)
+                yield Rewarded(pack.rows, said, text("score.used_up") if used_up else "")
 
     def token_rewards(self, visitor: Visitor, order: ModelOrder, pair: Pair) -> TokenRewards:
         """A pair's rewards token by token.
@@ -173,6 +200,7 @@ class Runs:
 
     def _check_owner(self, visitor: Visitor) -> None:
         """Whether a run would belong to somebody; on one's own machine it is everybody's."""
+        self.scorers.quotas.check(visitor)
         if self._settings.public and not (visitor.owner and visitor.session):
             raise KnownError(text("score.not_known_yet"))
 
@@ -220,3 +248,11 @@ class Runs:
         if not used_up or progress.message or progress.stage not in ("running", "stopped"):
             return progress
         return replace(progress, message=text("score.used_up"))
+
+
+def _rewarded(scorer: Scorer, order: ModelOrder, pairs: Sequence[Pair]) -> Rewarded:
+    from scoring.run import make_job
+
+    job = make_job(pairs, scorer, order.settings.seed)
+    rows = [row for pack in packs_of(job, scorer) for row in pack.rows]
+    return Rewarded(tuple(rows), facts(scorer, order.settings, "", len(pairs), ""))

@@ -31,6 +31,7 @@ from scoring.spec import ASKED, BASELINES, RunFacts, ScoredPair
 from scoring.summary import Summary, Tally, summarise
 
 MOST_RUNS = 1_000
+STOPPED = "It was stopped before all pairs were scored."
 _SETTINGS = (
     "model", "revision", "family", "reading", "reference", "device", "dtype", "max_length",
     "truncation_side", "template", "seed", "versions",
@@ -80,18 +81,22 @@ def selection_score_json(
 ) -> Iterator[dict[str, Any]]:
     """Scoring under way: a message for each step, with the rows that are new.
 
-    The last one says how it ended, "finished", or "stopped" where pairs are left, and has all rows.
+    The last one says how it ended, "finished", or "stopped" where pairs are left, and why, and has
+    all rows.
     """
     done: list[ScoredPair] = []
     facts: RunFacts | None = None
+    why = ""
     for told in stream:
         if isinstance(told, Progress):
             yield _message(told.stage, done, (), total, facts, ahead=told.ahead)
         else:
             done += told.scored
-            facts = told.facts
+            facts, why = told.facts, told.message
             yield _message("running", done, told.scored, total, facts)
-    yield _message("finished" if len(done) == total else "stopped", done, done, total, facts)
+    is_whole = len(done) == total
+    last = _message("finished" if is_whole else "stopped", done, done, total, facts)
+    yield {**last, "message": "" if is_whole else why or STOPPED}
 
 
 def settings_json(facts: RunFacts) -> dict[str, Any]:

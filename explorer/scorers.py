@@ -1,7 +1,7 @@
 """The one model that is warm, and whose turn it is to score with it."""
 
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Literal
@@ -13,13 +13,14 @@ from explorer.progress import Progress
 from explorer.quotas import Quotas
 from explorer.settings import Settings
 from explorer.steps import stepping
+from explorer.text import text
 from explorer.visitors import Visitor
-from scoring.errors import Stopped
+from scoring.errors import KnownError, Stopped, shown
 from scoring.hub import Hub
 from scoring.limits import Step, tell_nobody
 from scoring.scorer import Scorer
 
-What = Literal["run", "probe"]
+What = Literal["run", "probe", "try"]
 """What a page may have under way."""
 LOOK_SECONDS = 0.4
 """Between two looks at how far the line, or a loading, is."""
@@ -103,21 +104,56 @@ class Scorers:
         return None if stop.is_set() else scorer
 
     @contextmanager
-    def now(self, visitor: Visitor, order: ModelOrder) -> Iterator[Scorer]:
-        """The model at once, for what is too short to stand in the line.
+    def brief(
+        self, visitor: Visitor, is_wanted: Callable[[], bool] = lambda: True
+    ) -> Iterator[tuple[Turn, threading.Event]]:
+        """A turn at once, for what is too short to stand in the line, and what `stop` sets.
+
+        is_wanted: asked when the turn has come.
 
         Raises:
-            KnownError: others score, there is no such model, it cannot be loaded, or the visitor
-                has no seconds left.
+            Stopped: it is not wanted any more.
+            KnownError: others score, or the visitor has no seconds left.
         """
         self.quotas.check(visitor)
-        with self._line.first(
-            visitor.owner or visitor.session, BRIEF_SECONDS, visitor.address
-        ) as turn:
+        owner = visitor.owner or visitor.session
+        with (
+            self.stoppable(visitor, "try") as stop,
+            self._line.first(owner, BRIEF_SECONDS, visitor.address) as turn,
+        ):
             try:
-                yield self.models.load(visitor, order, tell_nobody, threading.Event())
+                if not is_wanted():
+                    raise Stopped(text("trial.stopped"))
+                yield turn, stop
             finally:
                 self.quotas.spend(visitor, turn.lasted)
+
+    @contextmanager
+    def now(
+        self,
+        visitor: Visitor,
+        order: ModelOrder,
+        *,
+        only_warm: bool = False,
+        is_wanted: Callable[[], bool] = lambda: True,
+    ) -> Iterator[Scorer]:
+        """The model at once, for what is too short to stand in the line.
+
+        only_warm: whether nothing may be loaded. is_wanted: as of `brief`.
+
+        Raises:
+            Stopped: it was stopped while it loads, or is not wanted any more.
+            KnownError: others score, there is no such model, it cannot be loaded, it is not warm
+                where nothing may be loaded, or the visitor has no seconds left.
+        """
+        with self.brief(visitor, is_wanted) as (_, stop):
+            if not only_warm:
+                yield self.models.load(visitor, order, tell_nobody, stop)
+                return
+            warm = self.models.warm(visitor, order)
+            if warm is None:
+                raise KnownError(text("trial.press", model=shown(order.model)))
+            yield warm
 
     def bound(self, visitor: Visitor, turn: Turn, stop: threading.Event) -> bool:
         """Stop, after its present pack, what has used up its visitor's seconds of this hour.

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Literal
 
 from explorer.variables import OFF, ON, addresses, folder, models, number, switch
+from explorer.zero_gpu import is_zero_gpu
 from scoring.errors import KnownError
+from scoring.hub import parse_hub_id
 from scoring.limits import MEGABYTE, Limits
 from scoring.policy import ModelPolicy
 from scoring.spec import DEVICE_NAMES
@@ -19,6 +21,7 @@ SNAPSHOT = ASSETS / "leaderboard" / "paper-v2.csv"
 
 PUBLIC_MAX_PAIRS = 300
 PUBLIC_MAX_MODEL_GB = 4.0
+PUBLIC_MODELS_GB = 40.0
 MAX_ROWS = 1_000_000
 PUBLIC_MAX_ROWS = 300_000
 MAX_DATASET_MB = 2000.0
@@ -37,10 +40,12 @@ class Settings:
     pairs, results: what the owner wants shown; None means the default.
     max_pairs: pairs one run may score; None means no limit.
     max_model_gigabytes: weights a model may have, in 10^9 bytes; None means no limit.
+    models_gigabytes: of the Hub's models that are kept on disk, in 10^9 bytes; None means no limit.
     max_rows: pairs a dataset that is opened on screen may have; None means no limit.
     max_dataset_megabytes: size of its files, in 10^6 bytes; None means no limit.
     public: whether strangers use this server; local paths are refused then.
     space: the Space's id, such as "org/name"; "" off Spaces.
+    proxied: whether a proxy stands before the server and writes down who asks.
     zero_gpu: whether it is a Space that lends its GPU for one call at a time.
     models: those that may be scored with, as typed; () means any.
     own_code: those whose own Python may run.
@@ -56,8 +61,10 @@ class Settings:
     offline: bool = False
     public: bool = False
     space: str = ""
+    proxied: bool = False
     max_pairs: int | None = None
     max_model_gigabytes: float | None = None
+    models_gigabytes: float | None = None
     max_rows: int | None = None
     max_dataset_megabytes: float | None = None
     zero_gpu: bool = False
@@ -86,6 +93,12 @@ class Settings:
             frozenset(self.own_code),
             frozenset(self.servers),
         )
+
+    @property
+    def own_models(self) -> list[str]:
+        """Repositories of the Hub whose models the owner chose."""
+        ids = [parse_hub_id(each) for each in (*self.models, *self.own_code)]
+        return [each.repo for each in ids if each]
 
     @property
     def has_sign_in(self) -> bool:
@@ -124,7 +137,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
     8000
     """
     public = bool(environ.get("SPACE_ID")) or switch(environ, "EXPLORER_PUBLIC")
-    zero_gpu = environ.get("SPACES_ZERO_GPU", "").strip().lower() == "true"
+    zero_gpu = is_zero_gpu(environ)
     max_pairs = number(environ, "EXPLORER_MAX_PAIRS", PUBLIC_MAX_PAIRS if public else None)
     max_rows = number(environ, "EXPLORER_MAX_ROWS", PUBLIC_MAX_ROWS if public else MAX_ROWS)
     port = number(environ, "GRADIO_SERVER_PORT", 7860) or 7860
@@ -142,6 +155,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         offline=switch(environ, "EXPLORER_OFFLINE"),
         public=public,
         space=environ.get("SPACE_ID", ""),
+        proxied=bool(environ.get("SPACE_ID")) or switch(environ, "EXPLORER_PROXIES"),
         zero_gpu=zero_gpu,
         models=_allowed(environ, public=public, zero_gpu=zero_gpu),
         own_code=models(environ, "EXPLORER_OWN_CODE", folders=not public),
@@ -154,6 +168,9 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         max_pairs=None if max_pairs is None else int(max_pairs),
         max_model_gigabytes=number(
             environ, "EXPLORER_MAX_MODEL_GB", PUBLIC_MAX_MODEL_GB if public else None
+        ),
+        models_gigabytes=number(
+            environ, "EXPLORER_MODELS_GB", PUBLIC_MODELS_GB if public else None
         ),
         max_rows=None if max_rows is None else int(max_rows),
         max_dataset_megabytes=number(

@@ -15,6 +15,7 @@ from explorer.sources import pair_shelf
 from explorer.tokens import TokenCounter
 from explorer.uncertainty_cache import Uncertainties
 from scoring.hub import Hub
+from scoring.hub_room import Room
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ class Stores:
 
 def open_stores(settings: Settings) -> Stores:
     """The best data that lies on this machine; the network is asked in the background."""
-    hub = Hub(settings.offline)
+    models = Room(settings.models_gigabytes, settings.own_models)
+    hub = Hub(settings.offline, shared=settings.public, room=models)
     if settings.zero_gpu:
         place(settings, hub)
     pairs, boards = pair_shelf(settings, hub), results_shelf(settings, hub)

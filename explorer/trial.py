@@ -1,7 +1,7 @@
 """A pair that is tried out: its rewards, how they moved, and what each one-click edit would do."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from explorer.counterfactuals import (
@@ -14,13 +14,16 @@ from explorer.counterfactuals import (
     is_pairwise,
     variants,
 )
+from explorer.latest import Latest
 from explorer.orders import ModelOrder
 from explorer.posted import one_of
-from explorer.runs import Rewarded
+from explorer.progress import Progress
+from explorer.runs import Rewarded, Runs
 from explorer.text import text
 from explorer.typed_pairs import Texts
+from explorer.visitors import Visitor
 from scoring.edits import edited
-from scoring.errors import KnownError
+from scoring.errors import KnownError, Stopped
 from scoring.spec import Pair, RunFacts, ScoredPair, margin_of
 
 EDITS_SECONDS = 6.0
@@ -74,32 +77,73 @@ class Trial:
         return margin_of(self.reward(side), before)
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a page asks while somebody types: it waits for its older ones, and ends for a newer one.
+
+    number: as given by `latest`.
+    """
+
+    runs: Runs
+    latest: Latest
+    who: Visitor
+    order: ModelOrder
+    number: int
+
+    def is_last(self) -> bool:
+        """Whether nothing was asked since."""
+        return self.latest.is_last(self.who.session, self.number)
+
+    def rewards(self, pairs: Sequence[Pair]) -> Rewarded:
+        """Of the model that is warm.
+
+        Raises:
+            Stopped: something was asked since.
+            KnownError: as of `Runs.rewards`; another model is warm.
+        """
+        with self.latest.answering(self.who.session, self.number):
+            return self.runs.rewards(
+                self.who, self.order, pairs, only_warm=True, is_wanted=self.is_last
+            )
+
+    def loading_rewards(self, pairs: Sequence[Pair]) -> Iterator[Progress | Rewarded]:
+        """The same, once the model is loaded; what the page has under way here is ended for it."""
+        self.runs.stop(self.who, "try")
+        with self.latest.answering(self.who.session, self.number):
+            yield from self.runs.loading_rewards(self.who, self.order, pairs)
+
+
 def trying(
     order: ModelOrder,
     pair: Pair,
     rewards: Rewards,
     *,
+    first: Iterator[Progress | Rewarded] | None = None,
     former: Trial | None = None,
     is_wanted: Callable[[], bool] = lambda: True,
     seconds: float | None = EDITS_SECONDS,
-) -> Iterator[Trial]:
+) -> Iterator[Progress | Trial]:
     """Score a pair, and then what each edit does to it, one edit after the other.
 
     Args:
         order: of the model.
         pair: that is tried.
         rewards: scores pairs by that model.
+        first: scores the pair itself, where that may take long; None for `rewards`.
         former: the trial whose start stays; None makes these rewards the start.
         is_wanted: asked before anything is told; the end as soon as it says no.
         seconds: after which edits are left out; None scores them all.
 
     Yields:
-        What is known so far.
+        How far `first` is, then what is known so far.
 
     Raises:
-        KnownError: of `rewards`.
+        Stopped: `first` ended without a reward.
+        KnownError: of `rewards`; the model is not the revision that the former rewards are of.
     """
-    found = rewards([pair])
+    found = rewards([pair]) if first is None else (yield from _loaded(first))
+    if former is not None:
+        _check_revision(former.facts, found.facts)
     [scored] = found.scored
     pairwise = is_pairwise(found.facts.family)
     made = variants([pair], CHANGES, pairwise=pairwise)
@@ -120,13 +164,32 @@ def trying(
         late = seconds is not None and time.monotonic() - started > seconds
         if not of_change or late:
             continue
-        for row in rewards([each.pair for each in of_change.values()]).scored:
+        changed = rewards([each.pair for each in of_change.values()])
+        _check_revision(now.facts, changed.facts)
+        for row in changed.scored:
             new = effects_of(of_change[row.key], scored, row)
             effects = {(change, side): effect for side, effect in new.items()}
             now = replace(now, effects={**now.effects, **effects})
         if not is_wanted():
             return
         yield now
+
+
+def _loaded(first: Iterator[Progress | Rewarded]) -> Generator[Progress, None, Rewarded]:
+    found = None
+    for step in first:  # to its end, at which its turn is over
+        if isinstance(step, Rewarded):
+            found = step
+        else:
+            yield step
+    if found is None:
+        raise Stopped(text("trial.stopped"))
+    return found
+
+
+def _check_revision(before: RunFacts, now: RunFacts) -> None:
+    if now.revision != before.revision:
+        raise KnownError(text("trial.changed", model=before.model))
 
 
 def with_edit(texts: Texts, change: object, side: object) -> Texts:

@@ -88,9 +88,10 @@ def read_conversation(words: str) -> tuple[Message, ...]:
     >>> read_conversation("a [user]\n[user]")
     (Message(role='user', content='a [user]\n[user]'),)
     """
-    if not _ROLE.match(words.lstrip()):
+    conversation = words.lstrip()
+    if not _ROLE.match(conversation):
         return (Message("user", words),)
-    _, *pieces = _ROLE.split(words)
+    _, *pieces = _ROLE.split(conversation)
     roles, contents = pieces[::2], [_content(piece) for piece in pieces[1::2]]
     if len(roles) > MOST_TURNS:
         raise KnownError(f"A conversation has at most {MOST_TURNS} messages, not {len(roles):,}.")

@@ -3,7 +3,7 @@
 import re
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -186,7 +186,7 @@ class Hub:
             counted = getattr(info, "safetensors", None)
             weights = dict(counted.parameters) if counted else {}
             restricted = bool(info.private or getattr(info, "gated", False))
-            restrict(cache_folder(hub_id.repo, repo_type), restricted=restricted)
+            self._remember(cache_folder(hub_id.repo, repo_type), restricted=restricted)
             commit = str(info.sha)
             return Listing(hub_id, repo_type, commit, sizes, False, blobs, weights, restricted)
 
@@ -219,7 +219,7 @@ class Hub:
         ):
             if listing.restricted:
                 cache.mkdir(parents=True, exist_ok=True)
-                restrict(cache, restricted=True)
+                self._remember(cache, restricted=True)
             if stop is None or not missing:
                 revision, local_only = hub_id.revision, listing.local_only
                 folder = downloaded(
@@ -250,6 +250,11 @@ class Hub:
         if listing.repo_type != "model":
             return nullcontext()
         return self.room.fetching(listing.hub_id.repo, size)
+
+    def _remember(self, cache: Path, *, restricted: bool) -> None:
+        """Write down who may read a repository; one's own cache may be only to be read."""
+        with nullcontext() if self._shared else suppress(OSError):
+            restrict(cache, restricted=restricted)
 
     def _check_shared(self, hub_id: HubId, repo_type: RepoType) -> None:
         """Whether strangers may have what is here, where the Hub does not say.

@@ -81,8 +81,10 @@ def _known_size(runs: Runs, name: object) -> str:
 
 def found_words(model: HubModel) -> str:
     """What the search says of a model that it found."""
-    key = "score.found_gated" if model.is_gated else "score.found"
-    return text(key, model=model.id, n=f"{model.downloads:,}")
+    downloads = f"{model.downloads:,}"
+    if model.is_gated:
+        return text("score.found_gated", model=model.id, n=downloads)
+    return text("score.found", model=model.id, n=downloads)
 
 
 @dataclass(frozen=True)

@@ -41,9 +41,8 @@ class PublishView:
 def build_publish(settings: Settings) -> PublishView:
     """Lay the panel out where it is called; it says so where nothing can be published."""
     may = can_publish(settings)
-    about = "publish.about_request" if settings.public else "publish.about"
     with gr.Accordion(text("publish.title"), open=False, elem_id="publish"):
-        gr.HTML(note(text(about if may else "publish.sign_in_missing")))
+        gr.HTML(note(_about(settings)))
         with gr.Row(visible=may):
             repo = gr.Textbox(
                 label=text("publish.repo"),
@@ -90,6 +89,12 @@ def build_publish(settings: Settings) -> PublishView:
     return PublishView(
         repo, name, look, shown, token, as_pull_request, send, status, gr.State(None)
     )
+
+
+def _about(settings: Settings) -> str:
+    if not can_publish(settings):
+        return text("publish.sign_in_missing")
+    return text("publish.about_request" if settings.public else "publish.about")
 
 
 def can_publish(settings: Settings) -> bool:

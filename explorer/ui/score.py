@@ -105,10 +105,10 @@ class Score:
 
     def resume(self, asked: Any, who: Visitor) -> Iterator[RunShown]:
         """Go on with a run, or show what it came to, as the Runs tab asks."""
-        act, run_id, _ = asked
+        act, run_id = asked[:2] if asked else ("", "")
         if act == "report":
             yield self._report(run_id, who)
-        else:
+        elif act:
             yield from _told(
                 self._name_of(run_id, who),
                 lambda: self.runs.resume(who, run_id, self.browse.library.here),

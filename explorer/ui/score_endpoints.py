@@ -111,9 +111,9 @@ class ScoreEndpoints:
             RewardBench's of what is scored, "sections": {name: score}, "rows": the pairs that are
             new, in the last message all of them, each {"key", "subset", "chosen_reward",
             "rejected_reward", "margin", "outcome", "chosen_tokens", "rejected_tokens",
-            "truncated"}, "settings": what the numbers rest on, "message": in the last one, why pairs
-            are left, "" where none are}. Shares are 0 to 1; what is not
-            known is null.
+            "truncated"}, "settings": what the numbers rest on}. The last one has a
+            "message" besides: why pairs are left, "" where none are. Shares are 0 to 1; what is
+            not known is null.
         """
         order = asked_order(model, family, reference)
         table = self.tables.here(_table_id(pairs))

@@ -29,13 +29,28 @@ from explorer.addresses import client_address
     ],
 )
 def test_the_last_public_address_is_counted(peer: object, forwarded: object, counted: str) -> None:
-    assert client_address(peer, forwarded) == counted
+    assert client_address(peer, forwarded, proxied=True) == counted
 
 
 def test_what_a_client_makes_up_does_not_hide_it() -> None:
-    assert client_address("10.0.0.1", "1.2.3.4, 5.6.7.8, 8.8.8.8") == "8.8.8.8"
+    assert client_address("10.0.0.1", "1.2.3.4, 5.6.7.8, 8.8.8.8", proxied=True) == "8.8.8.8"
 
 
 def test_a_header_without_end_is_read_from_its_end() -> None:
-    assert client_address("10.0.0.1", "1.1.1.1," * 100_000 + "8.8.8.8") == "8.8.8.8"
-    assert client_address("10.0.0.1", "8.8.8.8," + "10.0.0.1," * 100_000 + "10.0.0.2") == ""
+    assert client_address("10.0.0.1", "1.1.1.1," * 100_000 + "8.8.8.8", proxied=True) == "8.8.8.8"
+    assert (
+        client_address("10.0.0.1", "8.8.8.8," + "10.0.0.1," * 100_000 + "10.0.0.2", proxied=True)
+        == ""
+    )
+
+
+@pytest.mark.parametrize("forwarded", [None, "", "1.1.1.1", "1.1.1.1, 8.8.8.8", "junk"])
+@pytest.mark.parametrize(
+    ("peer", "counted"),
+    [("192.168.1.5", "192.168.1.5"), ("127.0.0.1", "127.0.0.1"), ("8.8.8.8", "8.8.8.8"),
+     ("fd00:1:2:3::5", "fd00:1:2:3::/64"), (None, ""), ("", "")],
+)  # fmt: skip
+def test_without_a_proxy_the_header_is_anybodys_word(
+    peer: object, forwarded: object, counted: str
+) -> None:
+    assert client_address(peer, forwarded, proxied=False) == counted

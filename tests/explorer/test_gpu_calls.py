@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,6 +66,20 @@ def test_a_model_that_is_not_placed_is_told(there: Runs, few: Selection) -> None
     ):
         with pytest.raises(KnownError, match="On ZeroGPU models are placed once"):
             finished(there, order, few)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"family": "logprob-sum"}, {"family": "judge"}, {"url": "http://inner:8000/v1"},
+     {"family": "classifier", "url": "http://inner:8000/v1"}],
+)  # fmt: skip
+def test_another_family_or_server_is_not_passed_over(changes: dict[str, Any]) -> None:
+    with pytest.raises(KnownError, match="demo is scored with here, as the classifier that it is"):
+        Placed(replace(DEMO, **changes))
+
+
+def test_the_family_that_a_placed_model_has_may_be_said() -> None:
+    assert Placed(replace(DEMO, family="classifier")).spec == Placed(DEMO).spec
 
 
 def test_a_baseline_needs_no_gpu(there: Runs, few: Selection) -> None:

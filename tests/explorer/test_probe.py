@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from scoring.errors import KnownError
 from scoring.hub import Hub
 from scoring.pairs import as_pairs
 from scoring.spec import Pair
-from tests.explorer.rewarding import JUDGE, by_length, first_is_better, in_packs
+from tests.explorer.rewarding import FACTS, JUDGE, by_length, first_is_better, in_packs
 
 ME = Visitor(session="me")
 FILLED = len(FILLER) + 2
@@ -140,6 +141,23 @@ def test_stopped_it_keeps_what_it_has(n_packs: int, pairs: list[Pair]) -> None:
 def test_not_wanted_any_more_it_ends(pairs: list[Pair]) -> None:
     steps = probing(pairs, ["upper"], in_packs(by_length), is_wanted=lambda: False)
     assert len(last(steps).before) == FIRST
+
+
+def test_two_revisions_of_a_model_are_not_mixed(pairs: list[Pair]) -> None:
+    n_calls = 0
+
+    def rewarding(some: Sequence[Pair]) -> Iterator[Progress | Rewarded]:
+        nonlocal n_calls
+        n_calls += 1
+        facts = FACTS if n_calls < 4 else replace(FACTS, revision="newer")
+        yield from in_packs(by_length, facts)(some)
+
+    steps, probe = probing(pairs, ["longer"], rewarding), None
+    with pytest.raises(KnownError, match="m became another revision"):
+        for probe in steps:  # noqa: B007 - the last one is wanted
+            pass
+    assert probe is not None and probe.facts == FACTS
+    assert len(probe.before) == FIRST + AT_ONCE and of(probe, "longer", "chosen").n <= FIRST
 
 
 def test_pairs_without_a_reward_are_left_out(pairs: list[Pair]) -> None:

@@ -13,8 +13,8 @@ from explorer.publishing import (
     HEAD_COLUMNS,
     HEAD_LINES,
     Account,
-    Preview,
     Published,
+    Sending,
     account_of,
     preview,
     publish,
@@ -30,6 +30,7 @@ from scoring.run import make_job, score
 from scoring.scorer import facts
 from scoring.spec import ModelSpec, RunSettings
 from tests import hub_server
+from tests.explorer.tables import benchmark_table, row, small_table
 from tests.hub_server import HubServer, Repo
 
 TOKEN = "hf_ofTheVisitor"
@@ -43,10 +44,16 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("runs")
 
 
+@pytest.fixture(scope="session")
+def bench() -> PairTable:
+    """As many pairs of each subset as RewardBench has."""
+    return benchmark_table()
+
+
 @pytest.fixture(scope="module")
-def run(home: Path, demo: PairTable) -> Run:
-    """All demo pairs, scored by the baseline that prefers the longer response."""
-    return scored(home, demo, len(demo))
+def run(home: Path, bench: PairTable) -> Run:
+    """All pairs of the benchmark, scored by the baseline that prefers the longer response."""
+    return scored(home, bench, len(bench))
 
 
 def scored(home: Path, table: PairTable, n: int, model: str = "baseline/longer") -> Run:
@@ -88,8 +95,8 @@ def sending(run: Run, table: PairTable, repo: str, **given: Any) -> Published:
     return publish(seen, run, table, given.pop("hub", Hub()), **{"token": TOKEN, **given})
 
 
-def test_a_preview_shows_the_exact_files(run: Run, demo: PairTable) -> None:
-    seen = preview(run, demo, " ana/results ", "")
+def test_a_preview_shows_the_exact_files(run: Run, bench: PairTable) -> None:
+    seen = preview(run, bench, " ana/results ", "")
     assert (seen.run_id, seen.repo, seen.name) == (run.id, "ana/results", "baseline/longer")
     assert [file.path for file in seen.files] == [
         "eval-set/baseline/longer.json",
@@ -100,14 +107,14 @@ def test_a_preview_shows_the_exact_files(run: Run, demo: PairTable) -> None:
     lines = columns.head.split("\n")
     assert len(lines) == HEAD_LINES and max(map(len, lines)) <= HEAD_COLUMNS + 1
     assert columns.n_bytes > len(columns.head) > 0
-    assert preview(run, demo, "ana/results", "") == seen
+    assert preview(run, bench, "ana/results", "") == seen
 
 
 def test_what_is_sent_is_what_was_shown_and_reads_as_upstreams(
-    run: Run, demo: PairTable, server: HubServer, tmp_path: Path
+    run: Run, bench: PairTable, server: HubServer, tmp_path: Path
 ) -> None:
-    seen = preview(run, demo, "ana/results", "ana/my-model")
-    sent = publish(seen, run, demo, Hub(), token=f" {TOKEN}\n")
+    seen = preview(run, bench, "ana/results", "ana/my-model")
+    sent = publish(seen, run, bench, Hub(), token=f" {TOKEN}\n")
     assert sent == Published(f"{server.url}/datasets/ana/results/commit/{'0' * 40}", False, "ana")
     [commit] = server.commits
     assert (commit.repo, commit.account) == ("datasets/ana/results", "ana")
@@ -121,9 +128,9 @@ def test_what_is_sent_is_what_was_shown_and_reads_as_upstreams(
     (result,), left_out = read_eval_set(tmp_path)
     assert (result.model, left_out) == ("ana/my-model", [])
     won: dict[str, list[bool]] = {}
-    for row in run.rows():
-        won.setdefault(row.subset, []).append(row.outcome == "win")
-    assert result.accuracies == {name: sum(each) / len(each) for name, each in won.items()}
+    for each in run.rows():
+        won.setdefault(each.subset, []).append(each.outcome == "win")
+    assert result.accuracies == {name: sum(wins) / len(wins) for name, wins in won.items()}
 
 
 @pytest.mark.parametrize(
@@ -138,9 +145,9 @@ def test_what_is_sent_is_what_was_shown_and_reads_as_upstreams(
     ],
 )
 def test_the_dataset_of_other_people_gets_a_pull_request(
-    repo: str, asks: bool, is_pull_request: bool, run: Run, demo: PairTable, server: HubServer
+    repo: str, asks: bool, is_pull_request: bool, run: Run, bench: PairTable, server: HubServer
 ) -> None:
-    sent = sending(run, demo, repo, as_pull_request=asks)
+    sent = sending(run, bench, repo, as_pull_request=asks)
     assert sent.is_pull_request is is_pull_request
     assert [commit.is_pull_request for commit in server.commits] == [is_pull_request]
     end = "discussions/7" if is_pull_request else f"commit/{'0' * 40}"
@@ -149,7 +156,7 @@ def test_the_dataset_of_other_people_gets_a_pull_request(
 
 def test_only_the_visitors_token_is_sent_and_it_is_written_nowhere(
     run: Run,
-    demo: PairTable,
+    bench: PairTable,
     server: HubServer,
     tmp_path: Path,
     home: Path,
@@ -157,10 +164,10 @@ def test_only_the_visitors_token_is_sent_and_it_is_written_nowhere(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     with caplog.at_level(logging.DEBUG):
-        sent = sending(run, demo, "ana/results")
+        sent = sending(run, bench, "ana/results")
         for repo in ("missing/results", "broken/results"):
             with pytest.raises(KnownError) as caught:
-                sending(run, demo, repo)
+                sending(run, bench, repo)
             assert TOKEN not in str(caught.value)
     asked = [request for request in server.requests if "reward-bench" not in request.path]
     assert {request.authorization for request in asked} == {f"Bearer {TOKEN}"}
@@ -187,20 +194,20 @@ def test_only_the_visitors_token_is_sent_and_it_is_written_nowhere(
     ],
 )  # fmt: skip
 def test_what_is_no_token_is_refused_and_not_repeated(
-    token: object, run: Run, demo: PairTable, server: HubServer
+    token: object, run: Run, bench: PairTable, server: HubServer
 ) -> None:
     with pytest.raises(KnownError, match="That is no token of the Hub") as caught:
-        sending(run, demo, "ana/results", token=token)
+        sending(run, bench, "ana/results", token=token)
     assert "hf_a" not in str(caught.value) and "xxx" not in str(caught.value)
     assert server.requests == []
 
 
 def test_a_token_that_the_hub_does_not_know_is_told(
-    run: Run, demo: PairTable, server: HubServer
+    run: Run, bench: PairTable, server: HubServer
 ) -> None:
     for token in ("hf_unknown", SERVERS_TOKEN[:-1]):
         with pytest.raises(KnownError) as caught:
-            sending(run, demo, "ana/results", token=token)
+            sending(run, bench, "ana/results", token=token)
         assert str(caught.value) == (
             "The Hub does not say whose token that is: it does not know the token, or the token "
             "has ended (401)."
@@ -216,78 +223,90 @@ def test_a_token_that_the_hub_does_not_know_is_told(
     ],
 )
 def test_what_the_hub_refuses_is_one_sentence(
-    repo: str, said: str, run: Run, demo: PairTable, server: HubServer
+    repo: str, said: str, run: Run, bench: PairTable, server: HubServer
 ) -> None:
     with pytest.raises(KnownError) as caught:
-        sending(run, demo, repo)
+        sending(run, bench, repo)
     assert str(caught.value) == f"The Hub did not take the results for {repo}: {said}"
     assert server.commits == []
 
 
 def test_where_the_network_is_off_nothing_is_sent(
-    run: Run, demo: PairTable, server: HubServer
+    run: Run, bench: PairTable, server: HubServer
 ) -> None:
     with pytest.raises(KnownError, match=r"Nothing can be sent .* the network is switched off"):
-        sending(run, demo, "ana/results", hub=Hub(offline=True))
+        sending(run, bench, "ana/results", hub=Hub(offline=True))
     assert server.requests == []
 
 
 @pytest.mark.parametrize("seen", [None, "yes", {"repo": "ana/results"}, True])
 def test_nothing_is_sent_that_was_not_shown(
-    seen: object, run: Run, demo: PairTable, server: HubServer
+    seen: object, run: Run, bench: PairTable, server: HubServer
 ) -> None:
     with pytest.raises(KnownError, match="press Preview"):
-        publish(seen, run, demo, Hub(), token=TOKEN)
-    other = replace(preview(run, demo, "ana/results"), run_id="another")
+        publish(seen, run, bench, Hub(), token=TOKEN)
+    other = replace(preview(run, bench, "ana/results"), run_id="another")
     with pytest.raises(KnownError, match="press Preview"):
-        publish(other, run, demo, Hub(), token=TOKEN)
+        publish(other, run, bench, Hub(), token=TOKEN)
     assert server.requests == []
 
 
 def test_a_run_that_changed_since_it_was_shown_is_shown_again_first(
-    demo: PairTable, server: HubServer, tmp_path: Path
+    bench: PairTable, server: HubServer, tmp_path: Path
 ) -> None:
-    mine = scored(tmp_path / "runs", demo, len(demo))
-    seen = preview(mine, demo, "ana/results")
+    mine = scored(tmp_path / "runs", bench, len(bench))
+    seen = preview(mine, bench, "ana/results")
     path = mine.folder / "rewards.jsonl"
     lines = path.read_text().splitlines()
     row = {**json.loads(lines[0]), "chosen_reward": 12345.0}
     path.write_text("\n".join([json.dumps(row), *lines[1:], ""]))
     with pytest.raises(KnownError, match="has changed since it was shown"):
-        publish(seen, mine, demo, Hub(), token=TOKEN)
+        publish(seen, mine, bench, Hub(), token=TOKEN)
     assert server.commits == []
-    assert sending(mine, demo, "ana/results").account == "ana"
+    assert sending(mine, bench, "ana/results").account == "ana"
 
 
 def test_only_whole_finished_runs_of_the_open_pairs_are_published(
-    run: Run, demo: PairTable, tmp_path: Path
+    run: Run, bench: PairTable, tmp_path: Path
 ) -> None:
-    part = scored(tmp_path, demo, 5)
-    with pytest.raises(KnownError, match=rf"is of 5 of {len(demo)} pairs: only runs of all"):
-        preview(part, demo, "ana/results")
+    part = scored(tmp_path, bench, 5)
+    with pytest.raises(KnownError, match=r"is of 5 of 2,985 pairs: only runs of all"):
+        preview(part, bench, "ana/results")
     with pytest.raises(KnownError, match="This run is stopped: only finished runs"):
-        preview(replace(run, status="stopped"), demo, "ana/results")
+        preview(replace(run, status="stopped"), bench, "ana/results")
     other = replace(run, facts=replace(run.facts, pairs="other@1"))
     with pytest.raises(KnownError, match=r"is of the pairs other@1, and .* is open"):
-        preview(other, demo, "ana/results")
+        preview(other, bench, "ana/results")
+
+
+def test_only_the_benchmarks_own_pairs_are_published(demo: PairTable, tmp_path: Path) -> None:
+    two = small_table(row(subset="hep-go"), row(subset="hep-rust"))
+    one_less = small_table(
+        *(row(subset=pair.subset) for pair in as_pairs(benchmark_table().arrow, range(2984)))
+    )
+    for table in (demo, two, one_less):
+        made = scored(tmp_path, table, len(table))
+        said = rf"is of {len(table):,} pairs that are not RewardBench's own 2,985: only"
+        with pytest.raises(KnownError, match=said):
+            preview(made, table, "ana/results")
 
 
 @pytest.mark.parametrize(
     "repo", ["", "results", "../x/y", "a/b:c", "a/b@main", None, 7, "a/" + "b" * 300, "<b>/x"]
 )
-def test_what_is_no_dataset_is_refused(repo: object, run: Run, demo: PairTable) -> None:
+def test_what_is_no_dataset_is_refused(repo: object, run: Run, bench: PairTable) -> None:
     with pytest.raises(KnownError, match="is no dataset of the Hub: give org/name"):
-        preview(run, demo, repo)
+        preview(run, bench, repo)
 
 
 @pytest.mark.parametrize("name", ["model", "../../x", "a/b/c", "a/b@c", None, 7, "a/" + "b" * 300])
-def test_what_is_no_name_is_refused(name: object, run: Run, demo: PairTable) -> None:
+def test_what_is_no_name_is_refused(name: object, run: Run, bench: PairTable) -> None:
     with pytest.raises(KnownError, match="is no name of a model: give org/model"):
-        preview(run, demo, "ana/results", name)
+        preview(run, bench, "ana/results", name)
 
 
-def test_a_local_model_is_called_local(demo: PairTable, tmp_path: Path) -> None:
-    seen = preview(scored(tmp_path, demo, len(demo), "/data/secret plans/v2"), demo, "a/b")
+def test_a_local_model_is_called_local(bench: PairTable, tmp_path: Path) -> None:
+    seen = preview(scored(tmp_path, bench, len(bench), "/data/secret plans/v2"), bench, "a/b")
     assert seen.name == "local/v2"
     assert "secret plans" not in "".join(file.head for file in seen.files)
 
@@ -310,6 +329,6 @@ def test_an_account_writes_where_its_roles_let_it(
     close_session()
 
 
-def test_a_preview_is_a_value(run: Run, demo: PairTable) -> None:
-    assert isinstance(hash(preview(run, demo, "ana/results")), int)
-    assert isinstance(preview(run, demo, "ana/results"), Preview)
+def test_a_preview_is_a_value(run: Run, bench: PairTable) -> None:
+    assert isinstance(hash(preview(run, bench, "ana/results")), int)
+    assert isinstance(preview(run, bench, "ana/results"), Sending)

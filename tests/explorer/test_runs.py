@@ -21,7 +21,7 @@ from explorer.selections import Selection
 from explorer.settings import DEMO_MODEL, Settings
 from explorer.table import PairTable, Rows
 from explorer.visitors import Visitor
-from scoring.errors import KnownError
+from scoring.errors import KnownError, Stopped
 from scoring.hub import Hub
 from scoring.pairs import as_pairs
 from scoring.record import Run, Status, new_folder
@@ -320,6 +320,59 @@ def test_while_others_score_it_says_so(runs: Runs, demo: PairTable, rows: Rows) 
         runs.rewards(Visitor(session="me"), ModelOrder.of({"model": "demo"}), pairs)
     stream.close()  # type: ignore[attr-defined]
     assert runs.rewards(Visitor(session="me"), ModelOrder.of({"model": "demo"}), pairs).scored
+
+
+def test_a_few_pairs_never_load_a_model_where_they_may_not(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    pairs, me = as_pairs(demo.arrow, rows[:2].tolist()), Visitor(session="me")
+    demo_model, longer = ModelOrder("demo"), ModelOrder("longer")
+    found = runs.rewards(me, demo_model, pairs)
+    assert runs.rewards(me, demo_model, pairs, only_warm=True) == found
+    runs.rewards(Visitor(session="you"), longer, pairs)
+    with pytest.raises(KnownError, match="Press Score this pair to load 'demo'"):
+        runs.rewards(me, demo_model, pairs, only_warm=True)
+    assert runs.scorers.models.is_warm(me, longer)
+
+
+def test_a_few_pairs_that_are_stopped_or_not_wanted_load_nothing(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    pairs, me = as_pairs(demo.arrow, rows[:2].tolist()), Visitor(session="me")
+    order = ModelOrder("demo")
+    runs.scorers.models.release()
+
+    def closes_the_page() -> bool:
+        runs.stop(me)
+        return True
+
+    for is_wanted in (closes_the_page, lambda: False):
+        with pytest.raises(Stopped):
+            runs.rewards(me, order, pairs, is_wanted=is_wanted)
+        assert not runs.scorers.models.is_warm(me, order)
+    with runs.scorers.brief(me) as (_, stop):
+        runs.stop(me, "run")
+        runs.stop(Visitor(session="you"))
+        assert not stop.is_set()
+        runs.stop(me, "try")
+        assert stop.is_set()
+
+
+def test_the_loading_before_a_few_pairs_is_told_and_can_be_stopped(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    pairs, me = as_pairs(demo.arrow, rows[:2].tolist()), Visitor(session="me")
+    order = ModelOrder("demo")
+    runs.scorers.models.release()
+    stream = runs.loading_rewards(me, order, pairs)
+    first = next(stream)
+    assert isinstance(first, Progress) and first.stage == "loading"
+    runs.stop(me)
+    assert not any(isinstance(each, Rewarded) for each in stream)
+    assert not runs.scorers.models.is_warm(me, order)
+    *steps, found = runs.loading_rewards(me, order, pairs)
+    assert all(isinstance(step, Progress) for step in steps)
+    assert found == runs.rewards(me, order, pairs)
 
 
 def test_many_pairs_come_pack_by_pack_and_can_be_stopped(

@@ -11,6 +11,7 @@ from explorer.run_cards import RunCard, write_card
 from explorer.run_shelf import RunShelf
 from explorer.runs import Runs
 from explorer.score_json import (
+    STOPPED,
     asked_order,
     asked_selection,
     models_json,
@@ -20,6 +21,7 @@ from explorer.score_json import (
 )
 from explorer.settings import Settings
 from explorer.table import PairTable
+from explorer.text import text
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub import Hub
@@ -91,6 +93,7 @@ def test_a_selection_streams_every_pair_once_and_ends_with_the_whole(
     assert len({row["key"] for row in rows}) == len(rows) == total == last["total"]
     assert all(row.keys() == PAIR for row in rows)
     assert (last["stage"], last["scored"], last["rows"]) == ("finished", total, rows)
+    assert last["message"] == ""
     won = sum(row["outcome"] == "win" for row in rows)
     assert last["accuracy"] == won / total
     low, high = last["interval"]
@@ -117,7 +120,18 @@ def test_what_is_stopped_says_so(demo: PairTable, runs: Runs) -> None:
 
     *_, last = selection_score_json(cut(), 40)
     assert last["stage"] == "stopped" and 0 < last["scored"] < 40
+    assert last["message"] == STOPPED
     assert [each["stage"] for each in selection_score_json([], 40)] == ["stopped"]
+
+
+def test_whose_seconds_are_used_up_is_told_so(demo: PairTable, tmp_path: Path, hub: Hub) -> None:
+    runs = Runs(Settings(home=tmp_path, public=True, seconds_per_hour=1e-9), hub)
+    pairs = as_pairs(demo.arrow, range(100))
+    who, order = Visitor(address="8.8.8.8"), ModelOrder("longer")
+    *before, last = selection_score_json(runs.rewarding(who, order, pairs), len(pairs))
+    assert (last["stage"], last["message"]) == ("stopped", text("score.used_up"))
+    assert 0 < last["scored"] < 100 and not any("message" in each for each in before)
+    assert is_plain(last)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@ def test_defaults_on_ones_own_machine() -> None:
         public=False,
         max_pairs=None,
         max_model_gigabytes=None,
+        models_gigabytes=None,
+        proxied=False,
         max_rows=1_000_000,
         max_dataset_megabytes=2000.0,
         zero_gpu=False,
@@ -38,6 +40,8 @@ def test_defaults_on_a_space_limit_runs_and_models_and_refuse_local_folders() ->
     assert settings.public
     assert settings.max_pairs == 300
     assert settings.max_model_gigabytes == 4.0
+    assert settings.models_gigabytes == 40.0
+    assert settings.proxied
     assert not settings.model_policy.local_folders
     assert settings.model_policy.max_gigabytes == 4.0
     assert settings.seconds_per_hour == 300.0
@@ -115,6 +119,15 @@ def test_no_server_is_asked_that_nobody_listed(environ: dict[str, str]) -> None:
         ({**SPACE, "EXPLORER_MAX_PAIRS": " 5 "}, "max_pairs", 5),
         ({"EXPLORER_MAX_MODEL_GB": "0.5"}, "max_model_gigabytes", 0.5),
         ({**SPACE, "EXPLORER_MAX_MODEL_GB": "None"}, "max_model_gigabytes", None),
+        ({**SPACE, "EXPLORER_MODELS_GB": "0.5"}, "models_gigabytes", 0.5),
+        ({**SPACE, "EXPLORER_MODELS_GB": "none"}, "models_gigabytes", None),
+        ({"EXPLORER_PROXIES": "1"}, "proxied", True),
+        ({"EXPLORER_PUBLIC": "1"}, "proxied", False),
+        (
+            {"EXPLORER_MODELS": "demo,org/a@v1", "EXPLORER_OWN_CODE": "org/b"},
+            "own_models",
+            ["org/a", "org/b"],
+        ),
         ({"EXPLORER_MODELS": "./checkpoint, demo"}, "models", ("./checkpoint", "demo")),
         ({**SPACE, "EXPLORER_MODELS": "demo,longer"}, "models", ("demo", "longer")),
         ({"EXPLORER_MODELS": " , "}, "models", ()),
@@ -141,6 +154,7 @@ def test_each_variable_sets_its_field(environ: dict[str, str], name: str, value:
     [
         "EXPLORER_MAX_PAIRS",
         "EXPLORER_MAX_MODEL_GB",
+        "EXPLORER_MODELS_GB",
         "EXPLORER_MAX_ROWS",
         "EXPLORER_MAX_DATASET_MB",
         "EXPLORER_SECONDS_PER_HOUR",

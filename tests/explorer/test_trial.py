@@ -1,11 +1,14 @@
 """A pair that is tried out: what is told, in which order, and what is left out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from explorer.counterfactuals import SIDES
 from explorer.orders import ModelOrder
+from explorer.progress import Progress
 from explorer.runs import Rewarded
 from explorer.trial import (
     MOST_UNDONE,
@@ -16,7 +19,7 @@ from explorer.trial import (
     with_edit,
 )
 from scoring.edits import FILLER
-from scoring.errors import KnownError
+from scoring.errors import KnownError, Stopped
 from scoring.spec import Pair, RunFacts
 from tests.explorer.rewarding import FACTS, JUDGE, Reward, by_length, first_is_better, scored
 
@@ -37,13 +40,17 @@ class Counting:
 
 
 def last(pair: Pair, rewards: Counting, former: Trial | None = None) -> Trial:
-    *_, trial = trying(ORDER, pair, rewards, former=former)
+    *_, trial = tried(pair, rewards, former=former)
     return trial
+
+
+def tried(pair: Pair, rewards: Counting, **how: Any) -> list[Trial]:
+    return [step for step in trying(ORDER, pair, rewards, **how) if isinstance(step, Trial)]
 
 
 def test_the_rewards_come_first_and_then_each_edit() -> None:
     rewards = Counting()
-    told = list(trying(ORDER, PAIR, rewards))
+    told = tried(PAIR, rewards)
     assert rewards.asked == [1] * 6  # the pair, and every edit but the two that do not apply
     assert [len({change for change, _ in trial.effects}) for trial in told] == [0, 1, 2, 3, 4, 5]
     assert [trial.is_whole for trial in told] == [False] * 5 + [True]
@@ -85,9 +92,9 @@ def test_what_is_not_wanted_any_more_is_neither_told_nor_scored(n_told: int) -> 
 
 def test_of_a_slow_model_edits_are_left_out_until_they_are_asked_for() -> None:
     rewards = Counting()
-    [only] = trying(ORDER, PAIR, rewards, seconds=-1)
+    [only] = tried(PAIR, rewards, seconds=-1)
     assert rewards.asked == [1] and not only.is_whole
-    *_, whole = trying(ORDER, PAIR, rewards, seconds=None)
+    *_, whole = tried(PAIR, rewards, seconds=None)
     assert whole.is_whole
 
 
@@ -95,6 +102,41 @@ def test_a_missing_reward_moves_nothing() -> None:
     trial = last(PAIR, Counting(lambda pair: (None, 1.0)))
     assert trial.moved("chosen") is None and trial.swapped_margin is None
     assert trial.effects["upper", "chosen"].change is None
+
+
+def test_the_loading_is_told_before_the_first_rewards() -> None:
+    ended = False
+
+    def first() -> Iterator[Progress | Rewarded]:
+        nonlocal ended
+        yield Progress("loading", 1)
+        yield Counting()([PAIR])
+        ended = True
+
+    rewards = Counting()
+    steps = trying(ORDER, PAIR, rewards, first=first())
+    loading, found = next(steps), next(steps)
+    assert isinstance(loading, Progress) and loading.stage == "loading"
+    assert isinstance(found, Trial) and found.scored.margin == 22.0
+    assert ended and rewards.asked == []  # its turn is over before the edits take theirs
+
+
+def test_a_loading_that_is_stopped_gives_nothing() -> None:
+    steps = trying(ORDER, PAIR, Counting(), first=iter([Progress("loading", 1)]))
+    assert isinstance(next(steps), Progress)
+    with pytest.raises(Stopped, match="Press Score this pair"):
+        next(steps)
+
+
+def test_rewards_of_another_revision_are_not_compared() -> None:
+    newer = replace(FACTS, revision="newer")
+    with pytest.raises(KnownError, match="m is another revision now"):
+        last(PAIR, Counting(facts=newer), last(PAIR, Counting()))
+    rewards = Counting()
+    steps = trying(ORDER, PAIR, rewards, first=iter([Counting(facts=newer)([PAIR])]))
+    assert isinstance(next(steps), Trial)
+    with pytest.raises(KnownError, match="m is another revision now"):
+        next(steps)
 
 
 # The texts

@@ -48,6 +48,12 @@ def test_what_does_not_begin_with_a_role_is_one_message_as_it_stands(words: str)
     assert pair.turns == () and pair.prompt == words == pair.messages[0].content
 
 
+@pytest.mark.parametrize("before", ["  ", "\n \n", "\t"])
+def test_white_space_before_the_first_role_is_nothing(before: str) -> None:
+    assert read_conversation(f"{before}{DIALOGUE}") == read_conversation(DIALOGUE)
+    assert read_conversation(f"{before}[user]\nHi.") == (Message("user", "Hi."),)
+
+
 @given(LINES, LINES)
 def test_what_is_written_is_read_the_same(first: str, second: str) -> None:
     turns = [Message("system", first), Message("user", second)]

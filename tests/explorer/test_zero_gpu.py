@@ -55,7 +55,8 @@ def told(runs, order):
 
 found = {"before": before, "same": told(there, order) == told(here, order)}
 found["short"] = told(there, short) == told(here, short)
-found["few"] = there.rewards(who, order, pairs) == here.rewards(who, order, pairs)
+found["warm"] = there.scorers.models.is_warm(who, order)
+found["few"] = there.rewards(who, order, pairs, only_warm=True) == here.rewards(who, order, pairs)
 stream = there.start(who, order, few)
 for progress in stream:
     if progress.stage == "running":
@@ -119,6 +120,10 @@ def test_the_package_is_imported_before_anything_that_knows_cuda(found: dict[str
 @pytest.mark.parametrize("what", ["same", "short", "few"])
 def test_rewards_are_those_of_anywhere_else(what: str, found: dict[str, Any]) -> None:
     assert found[what] is True
+
+
+def test_a_placed_model_is_warm_from_the_start(found: dict[str, Any]) -> None:
+    assert found["warm"] is True
 
 
 def test_a_stop_ends_the_call_after_its_pack_and_the_run_goes_on(found: dict[str, Any]) -> None:

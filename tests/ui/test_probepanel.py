@@ -1,6 +1,7 @@
 """The bias probe: run, stopped, refused, taken away; hostile names."""
 
 import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,19 @@ from explorer.filters import Filters
 from explorer.latest import Latest
 from explorer.probe import Probe, probing
 from explorer.probe_statistics import bought
+from explorer.progress import Progress
+from explorer.runs import Rewarded
 from explorer.stores import Stores
 from explorer.table import PairTable
 from explorer.ui.browse import Browse
 from explorer.ui.probehtml import probe_html, probe_status_html
-from explorer.ui.probepanel import ProbePanel, probe_shown
+from explorer.ui.probepanel import ProbePanel, probe_followed, probe_shown
 from explorer.ui.probeview import ProbeShown
 from explorer.view import View
 from explorer.visitors import Visitor
+from scoring.errors import KnownError
 from scoring.pairs import as_pairs
+from scoring.spec import Pair
 from tests.explorer.rewarding import FACTS, by_length, in_packs
 from tests.explorer.tables import row, small_table
 from tests.ui.browsing import library_of, stays
@@ -75,6 +80,34 @@ def test_stopped_it_keeps_what_is_known(panel: ProbePanel) -> None:
     shown += list(steps)
     assert "Stopped: " in shown[-1].status and shown[-1].start["interactive"] is True
     assert not shown[-1].probe.is_whole and len(shown[-1].probe.before) < 184
+
+
+def test_what_ends_in_an_error_keeps_what_is_known(panel: ProbePanel) -> None:
+    pairs = as_pairs(panel.browse.library.here("").arrow, range(60))
+
+    def failing(packs: int) -> Iterator[Probe]:
+        left = packs
+
+        def rewarding(some: Sequence[Pair]) -> Iterator[Progress | Rewarded]:
+            nonlocal left
+            for step in in_packs(by_length)(some):
+                if not left:
+                    raise KnownError("Your seconds are <used> up.")
+                left -= isinstance(step, Rewarded)
+                yield step
+
+        return probing(pairs, ["longer"], rewarding)
+
+    *_, last = probe_followed(failing(9))
+    assert "Your seconds are &lt;used&gt; up." in last.status and "wrong" in last.status
+    assert last.start["interactive"] is True and last.stop["interactive"] is False
+    assert not last.probe.is_whole and last.files.visible is True
+    assert "Longer with filler" in last.table and last.plot["visible"] is True
+    *_, (words, file) = panel.export("summary", last.probe)
+    assert "written" in words and file["visible"] is True
+    *_, nothing = probe_followed(failing(1))
+    assert stays(nothing.table) and stays(nothing.files) and stays(nothing.probe)
+    assert "Your seconds" in nothing.status
 
 
 def test_a_stop_reaches_it_between_two_packs_too(panel: ProbePanel) -> None:

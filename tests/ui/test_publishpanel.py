@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import close_session, constants
 
@@ -26,13 +28,31 @@ from explorer.ui.publishpanel import (
 )
 from explorer.visitors import Visitor
 from scoring.hub import Hub
+from scoring.pairs import read_pairs
 from scoring.record import Run
+from tests.explorer.tables import benchmark_table
 from tests.explorer.test_publishing import scored
 from tests.hub_server import Account, HubServer, Repo
 from tests.ui.posting import Visitor as Stranger
 
 TOKEN = "hf_ofTheVisitor"
 ANA = Visitor("user:ana", "s1", TOKEN)
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with as many pairs of each subset as RewardBench has."""
+    path = tmp_path_factory.mktemp("pairs") / "bench.parquet"
+    columns = ["prompt", "chosen", "rejected", "subset", "id"]
+    rows = benchmark_table().arrow.to_pylist()
+    kept = [{**{name: each[name] for name in columns[:-1]}, "id": n} for n, each in enumerate(rows)]
+    pq.write_table(pa.Table.from_pylist(kept), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def bench(pairs: Path) -> PairTable:
+    return PairTable(read_pairs(pairs))
 
 
 @pytest.fixture
@@ -51,7 +71,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
 
 @dataclass
 class Panel:
-    """The panel alone on a page, with a run of all demo pairs and one of a few."""
+    """The panel alone on a page, with a run of all pairs and one of a few."""
 
     stranger: Stranger
     whole: Run
@@ -79,9 +99,9 @@ def build(settings: Settings, who: Visitor) -> tuple[gr.Blocks, Publish]:
 
 
 @pytest.fixture
-def panel(tmp_path: Path, demo: PairTable, server: HubServer) -> Iterator[Panel]:
-    settings = Settings(home=tmp_path, pairs="demo")
-    whole, part = (scored(settings.runs, demo, n) for n in (len(demo), 5))
+def panel(tmp_path: Path, bench: PairTable, pairs: Path, server: HubServer) -> Iterator[Panel]:
+    settings = Settings(home=tmp_path, pairs=str(pairs))
+    whole, part = (scored(settings.runs, bench, n) for n in (len(bench), 5))
     page, _ = build(settings, Visitor())
     page.launch(prevent_thread_lock=True, quiet=True)
     yield Panel(Stranger(page), whole, part)
@@ -153,9 +173,9 @@ def test_a_part_is_not_published(panel: Panel) -> None:
     assert "only runs of all pairs" in panel.stranger.refused(Publish.look, values)
 
 
-def test_a_hostile_model_is_shown_as_text(tmp_path: Path, demo: PairTable) -> None:
-    settings = Settings(home=tmp_path, pairs="demo")
-    run = scored(settings.runs, demo, len(demo), "baseline/longer")
+def test_a_hostile_model_is_shown_as_text(tmp_path: Path, bench: PairTable, pairs: Path) -> None:
+    settings = Settings(home=tmp_path, pairs=str(pairs))
+    run = scored(settings.runs, bench, len(bench), "baseline/longer")
     hostile = replace(run.facts, template="<img src=x onerror=alert(1)>")
     replace(run, facts=hostile)._write_facts()
     _, panel = build(settings, Visitor())
@@ -164,20 +184,23 @@ def test_a_hostile_model_is_shown_as_text(tmp_path: Path, demo: PairTable) -> No
 
 
 @pytest.fixture
-def space(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path, pairs="demo", public=True, space="me/space", sign_in="offered")
+def space(tmp_path: Path, pairs: Path) -> Settings:
+    return Settings(
+        home=tmp_path, pairs=str(pairs), public=True, space="me/space", sign_in="offered"
+    )
 
 
 def test_on_a_space_a_run_is_sent_as_its_owner_and_by_nobody_else(
-    space: Settings, demo: PairTable, server: HubServer
+    space: Settings, bench: PairTable, server: HubServer
 ) -> None:
-    run = scored(space.runs, demo, len(demo))
+    run = scored(space.runs, bench, len(bench))
     write_card(run, RunCard(ANA.owner, public=True))
     _, panel = build(replace(space, sign_in="no"), ANA)
     panel = replace(panel, settings=space)
     seen = panel.look(run.id, ANA, "ana/results", "")[1]
     *_, (status, _, _) = panel.send(run.id, ANA, seen, "hf_typed", False)
-    assert "As ana" in status
+    assert "Sent as a pull request. As ana" in status
+    assert [commit.is_pull_request for commit in server.commits] == [True]
     for other in (Visitor("user:ben", "s2", "hf_ben"), Visitor("browser:1", "s3"), Visitor(), None):
         with pytest.raises(gr.Error, match="There is no such run"):
             panel.look(run.id, other, "ben/results", "")
@@ -186,8 +209,8 @@ def test_on_a_space_a_run_is_sent_as_its_owner_and_by_nobody_else(
     assert len(server.commits) == 1
 
 
-def test_on_a_space_a_typed_token_is_not_taken(space: Settings, demo: PairTable) -> None:
-    run = scored(space.runs, demo, len(demo))
+def test_on_a_space_a_typed_token_is_not_taken(space: Settings, bench: PairTable) -> None:
+    run = scored(space.runs, bench, len(bench))
     write_card(run, RunCard("browser:1"))
     _, panel = build(replace(space, sign_in="no"), ANA)
     who = Visitor("browser:1", "s3")
@@ -216,6 +239,17 @@ def test_where_no_token_can_be_had_the_panel_says_so(changes: dict[str, Any], ma
     assert view.token.visible is not settings.public
     assert view.token.type == "password"
     assert view.send.interactive is False
+
+
+def test_where_people_sign_in_the_panel_says_that_it_asks(space: Settings, tmp_path: Path) -> None:
+    for settings, asks in ((space, True), (Settings(home=tmp_path), False)):
+        with gr.Blocks() as page:
+            view = build_publish(settings)
+        said = "".join(
+            str(each.value) for each in page.blocks.values() if isinstance(each, gr.HTML)
+        )
+        assert ("always as a pull request" in said) is asks
+        assert view.as_pull_request.visible is not asks
 
 
 def test_only_a_secure_address_becomes_a_link() -> None:

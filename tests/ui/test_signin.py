@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -77,8 +78,18 @@ def test_a_token_without_an_account_is_not_taken() -> None:
 
 def test_the_address_behind_a_proxy_is_the_visitors() -> None:
     asked = request("10.0.0.1", "1.1.1.1, 8.8.8.8")
-    assert visitor_of(asked, None, None, public=True).address == "8.8.8.8"
-    assert visitor_of(gr.Request(client=None, headers={}), None, None, public=True) == Visitor()
+    proxied = replace(PUBLIC, proxied=True)
+    assert visitor_of(asked, None, None, settings=proxied).address == "8.8.8.8"
+    nobody = gr.Request(client=None, headers={})
+    assert visitor_of(nobody, None, None, settings=proxied) == Visitor()
+
+
+def test_without_a_proxy_nobody_makes_an_address_up() -> None:
+    told = {
+        visitor_of(request("10.0.0.7", f"8.8.8.{n}"), None, None, settings=PUBLIC).address
+        for n in range(1, 9)
+    }
+    assert told == {"10.0.0.7"}
 
 
 def test_the_button_is_built_only_where_a_space_asks_for_it() -> None:

@@ -1,5 +1,7 @@
 """The Try tab: rewards that follow what is typed, edits, pairs that are taken, and bad input."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from html import escape
 from typing import Any
@@ -12,6 +14,7 @@ from explorer.latest import Latest
 from explorer.orders import ModelOrder
 from explorer.reading import Reading
 from explorer.runs import Rewarded
+from explorer.scorers import BRIEF_SECONDS
 from explorer.settings import Settings
 from explorer.stores import Stores
 from explorer.table import PairTable
@@ -64,8 +67,10 @@ def told(shown: TrialShown) -> str:
 def test_both_rewards_and_the_margin_are_shown_and_then_each_edit(
     tab: TrialTab, stores: Stores
 ) -> None:
-    working, first, *_, last = tab.press(ME, "demo", *TEXTS)
-    assert "Loading the model" in told(working)
+    working, *steps = tab.press(ME, "demo", *TEXTS)
+    loading = [step for step in steps if stays(step.trial)]
+    first, *_, last = steps[len(loading) :]
+    assert "Loading the model" in told(working) and all(map(told, loading)) and loading
     pair = typed_pair(*TEXTS, longest=1000)
     [row] = stores.runs.rewards(ME, ModelOrder("demo"), [pair]).scored
     rewards = (row.chosen_reward, row.rejected_reward, row.margin)
@@ -101,6 +106,71 @@ def test_another_model_is_not_loaded_by_typing(
 ) -> None:
     [only] = tab.typed(ME, model, trial_of(pressed), *TEXTS)
     assert "Press Score this pair to load" in told(only) and len(only.status) < 300
+
+
+def test_a_model_whose_place_another_took_is_not_loaded_by_typing(
+    tab: TrialTab, pressed: TrialShown
+) -> None:
+    pair, models = typed_pair(*TEXTS, longest=1000), tab.runs.scorers.models
+    tab.runs.rewards(OTHER, ModelOrder("longer"), [pair])
+    [typed] = tab.typed(ME, "demo", trial_of(pressed), *TEXTS)
+    [anew] = tab.anew(ME, "demo", trial_of(pressed), *TEXTS)
+    assert "Press Score this pair to load 'demo'" in told(typed)
+    assert "press Score this pair" in anew.status and anew.trial is None
+    assert models.is_warm(OTHER, ModelOrder("longer"))
+    *_, whole = tab.press(ME, "demo", *TEXTS)
+    assert trial_of(whole).is_whole
+
+
+def test_nor_is_it_loaded_for_the_edits(tab: TrialTab, pressed: TrialShown) -> None:
+    pair = typed_pair(*TEXTS, longest=1000)
+    steps = tab.typed(ME, "demo", trial_of(pressed), *TEXTS)
+    first = next(steps)
+    tab.runs.rewards(OTHER, ModelOrder("longer"), [pair])
+    ended, last = steps
+    assert "…" in first.edits and "…" not in ended.edits and ended.rest["visible"] is True
+    assert "Press Score this pair to load 'demo'" in told(last)
+    *_, whole = tab.rest(ME, "demo", trial_of(ended), *TEXTS)
+    assert trial_of(whole).is_whole
+
+
+def test_a_page_that_is_closed_ends_the_loading(tab: TrialTab) -> None:
+    tab.runs.scorers.models.release()
+    steps = tab.press(ME, "demo", *TEXTS)
+    assert "Loading the model" in told(next(steps)) and "Loading the model" in told(next(steps))
+    tab.runs.stop(ME)
+    assert "Press Score this pair" in told(list(steps)[-1])
+    assert not tab.runs.scorers.models.is_warm(ME, ModelOrder("demo"))
+
+
+def test_what_is_pressed_ends_what_the_page_has_under_way(tab: TrialTab) -> None:
+    with (
+        tab.runs.scorers.stoppable(ME, "try") as own,
+        tab.runs.scorers.stoppable(ME, "probe") as probe,
+        tab.runs.scorers.stoppable(OTHER, "try") as other,
+    ):
+        list(tab.press(ME, "demo", *TEXTS))
+        assert own.is_set() and not probe.is_set() and not other.is_set()
+
+
+def test_the_newest_key_waits_for_an_older_one_of_the_same_page(
+    tab: TrialTab, pressed: TrialShown
+) -> None:
+    def typed(words: str) -> list[TrialShown]:
+        return list(tab.typed(ME, "demo", trial_of(pressed), TEXTS[0], words, TEXTS[2]))
+
+    number = tab.latest.ask(ME.session)
+    with ThreadPoolExecutor(2) as pool:
+        with tab.latest.answering(ME.session, number), tab.runs.scorers.brief(ME):
+            older = pool.submit(typed, "Older.")
+            while tab.latest.is_last(ME.session, number) and not older.done():
+                time.sleep(0.01)
+            newer = pool.submit(typed, "Newer.")
+            assert older.result(60) == []  # dropped while the device is taken
+            with pytest.raises(TimeoutError):
+                newer.result(2 * BRIEF_SECONDS)
+        assert trial_of(newer.result(60)[-1]).is_whole
+    assert trial_of(newer.result()[-1]).pair.chosen == "Newer."
 
 
 def test_before_anything_is_scored_typing_scores_nothing(tab: TrialTab) -> None:
@@ -224,10 +294,10 @@ def test_what_is_taken_is_scored_as_a_new_start(tab: TrialTab, pressed: TrialSho
 
 
 def test_slow_edits_are_offered_and_scored_on_demand(tab: TrialTab) -> None:
-    shown = list(tab._told(ME, "demo", TEXTS, None, seconds=-1.0))
-    assert shown[-1].rest["visible"] is True and "this model is slow" in shown[-1].edits
+    shown = list(tab._told(ME, "demo", TEXTS, None, seconds=-1.0, loads=True))
+    assert shown[-1].rest["visible"] is True and "are not scored yet" in shown[-1].edits
     *_, whole = tab.rest(ME, "demo", trial_of(shown[-1]), *TEXTS)
-    assert trial_of(whole).is_whole and "slow" not in whole.edits
+    assert trial_of(whole).is_whole and "not scored" not in whole.edits
 
 
 def test_token_rewards_end_with_the_reward(tab: TrialTab, pressed: TrialShown) -> None:

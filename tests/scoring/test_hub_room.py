@@ -1,0 +1,182 @@
+"""Who may have what lies in the Hub's cache of a server for strangers, and how much lies there."""
+
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from huggingface_hub import close_session
+
+from scoring.errors import KnownError
+from scoring.finding import MOST_CONFIG_BYTES
+from scoring.hub import Hub, HubId
+from scoring.hub_cache import FETCHED
+from scoring.hub_room import Room
+from scoring.models import locate
+from scoring.policy import ModelPolicy
+from scoring.spec import ModelSpec
+from tests.conftest import DEMO_MODEL
+from tests.hub_server import HubServer, Repo, use_hub
+
+FILES = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir() if path.suffix != ".md"}
+SIZE = sum(map(len, FILES.values()))
+MODEL = Repo(FILES)
+POLICY = ModelPolicy(None, local_folders=False)
+OWN = "hf_own"
+
+
+@dataclass
+class There:
+    """A Hub that may change while it is asked, and the cache of a server here."""
+
+    server: HubServer
+    repos: dict[str, Repo]
+    cache: Path
+
+    def here(self) -> set[str]:
+        return {path.name.removeprefix("models--org--") for path in self.cache.glob("models--*")}
+
+    def age(self, name: str, seconds: float) -> None:
+        """Have a model last been used so many seconds before it was."""
+        mark = self.cache / f"models--org--{name}" / FETCHED
+        before = mark.stat().st_mtime - seconds
+        os.utime(mark, (before, before))
+
+
+@pytest.fixture
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[There]:
+    repos = {"datasets/allenai/reward-bench": Repo({"README.md": b""})}
+    for name in ("open", "a", "b", "c", "d"):
+        repos[f"models/org/{name}"] = MODEL
+    repos["models/org/private"] = replace(MODEL, info={"private": True})
+    repos["models/org/gated"] = replace(MODEL, info={"gated": "manual"})
+    with HubServer(repos) as server:
+        use_hub(server.url, tmp_path / "hub", monkeypatch)
+        yield There(server, repos, tmp_path / "hub")
+        assert {request.authorization for request in server.requests} <= {None, f"Bearer {OWN}"}
+    close_session()
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("name", ["org/private", "org/gated"])
+def test_what_one_visitor_may_have_is_not_given_to_others(
+    name: str, apart: bool, there: There
+) -> None:
+    stop = threading.Event() if apart else None
+    spec = locate(name, POLICY, Hub(shared=True), token=OWN, stop=stop)
+    assert Path(spec.folder, "model.safetensors").is_file()
+    unreached = Hub(offline=True, shared=True)
+    for token in (False, "hf_of_another"):
+        with pytest.raises(KnownError, match=rf"{name} is not for everybody, and the Hub cannot"):
+            locate(name, POLICY, unreached, token=token)
+    with pytest.raises(KnownError, match="is not for everybody"):
+        Hub(shared=True).look(HubId(name), "model", token=False, local_only=True)
+    assert locate(name, POLICY, Hub(shared=True), token=OWN) == spec
+    assert locate(name, POLICY, Hub(offline=True)) == spec
+    kept = [path for path in there.cache.rglob("*") if path.is_file()]
+    assert not [path for path in kept if OWN.encode() in path.read_bytes()]
+
+
+def test_what_everybody_may_have_is_given_without_the_hub(there: There) -> None:
+    spec = locate("org/open", POLICY, Hub(shared=True), token=OWN)
+    assert locate("org/open", POLICY, Hub(offline=True, shared=True)) == spec
+
+
+def test_the_hub_decides_anew_who_may_have_a_model(there: There) -> None:
+    unreached = Hub(offline=True, shared=True)
+    spec = locate("org/private", POLICY, Hub(shared=True), token=OWN)
+    there.repos["models/org/private"] = MODEL
+    assert locate("org/private", POLICY, Hub(shared=True)) == spec
+    assert locate("org/private", POLICY, unreached) == spec
+    there.repos["models/org/private"] = replace(MODEL, info={"private": True})
+    locate("org/private", POLICY, Hub(shared=True), token=OWN)
+    with pytest.raises(KnownError, match="is not for everybody"):
+        locate("org/private", POLICY, unreached)
+
+
+def roomy(models: float, *keep: str) -> Hub:
+    """A Hub of a server that keeps so many models of the size of the demo's."""
+    return Hub(shared=True, room=Room(models * SIZE / 1e9, keep))
+
+
+def fetched(hub: Hub, there: There, *names: str) -> list[ModelSpec]:
+    """Models fetched one after the other, an hour apart."""
+    specs = []
+    for name in names:
+        specs.append(locate(f"org/{name}", POLICY, hub))
+        for each in there.here():
+            there.age(each, 3600)
+    return specs
+
+
+def test_the_least_recently_used_model_makes_room(there: There) -> None:
+    hub = roomy(2.5)
+    fetched(hub, there, "a", "b", "a")
+    assert there.here() == {"a", "b"}
+    fetched(hub, there, "c")
+    assert there.here() == {"a", "c"}
+    fetched(hub, there, "b")
+    assert there.here() == {"b", "c"}
+
+
+def test_without_a_bound_every_model_stays(there: There) -> None:
+    for name in ("a", "b", "c"):
+        locate(f"org/{name}", POLICY, Hub(shared=True))
+    assert there.here() == {"a", "b", "c"}
+    assert not list(there.cache.glob(f"*/{FETCHED}"))
+
+
+def test_what_the_owner_chose_or_had_stays_and_is_not_counted(there: There) -> None:
+    locate("org/a", POLICY, Hub())
+    hub = roomy(2.5, "org/b")
+    for name in ("a", "b", "c", "d", "open"):
+        locate(f"org/{name}", POLICY, hub)
+        if name in ("c", "d"):
+            there.age(name, 3600)
+    assert there.here() == {"a", "b", "d", "open"}
+
+
+def test_the_model_that_was_loaded_last_stays(there: There) -> None:
+    hub = roomy(1.5)
+    (spec,) = fetched(hub, there, "a")
+    with pytest.raises(KnownError, match=r"no room for .* \(EXPLORER_MODELS_GB\), and those"):
+        hub.fetch(hub.look(HubId("org/b"), "model", token=False), [*FILES], token=False)
+    assert locate("org/a", POLICY, hub) == spec
+    there.repos["models/org/c"] = replace(MODEL, refusal=(403, "GatedRepo"), refused="resolve")
+    with pytest.raises(KnownError, match="gated"):
+        locate("org/c", POLICY, hub)
+    assert Path(spec.folder, "model.safetensors").is_file()
+
+
+def test_what_is_being_fetched_or_was_asked_for_just_now_stays(there: There) -> None:
+    room = Room(2.5 * SIZE / 1e9)
+    hub = Hub(shared=True, room=room)
+    listing = hub.look(HubId("org/a"), "model", token=False)
+    hub.fetch(listing, [*FILES], token=False)
+    with pytest.raises(KnownError, match="no room"), room.fetching("org/b", 2 * SIZE):
+        pytest.fail("there was room")
+    there.age("a", 3600)
+    with room.fetching("org/a", 0):
+        with pytest.raises(KnownError, match="no room"), room.fetching("org/b", 2 * SIZE):
+            pytest.fail("there was room")
+        assert Path(listing.folder, "model.safetensors").is_file()
+    there.age("a", 3600)
+    with room.fetching("org/b", 2 * SIZE):
+        assert "a" not in there.here()
+
+
+def test_a_model_larger_than_all_room_is_refused_and_not_fetched(there: There) -> None:
+    hub = roomy(0.5)
+    with pytest.raises(KnownError, match="choose a smaller model"):
+        locate("org/a", POLICY, hub)
+    assert not list((there.cache / "models--org--a").rglob("*.safetensors"))
+
+
+def test_a_config_that_is_no_config_is_not_fetched(there: There) -> None:
+    large = b"{" + b" " * MOST_CONFIG_BYTES + b"}"
+    there.repos["models/org/large"] = Repo({**FILES, "config.json": large})
+    with pytest.raises(KnownError, match=r"The config.json of org/large is 1\.0 MB large; at most"):
+        locate("org/large", POLICY, Hub())
+    assert not [each for each in there.server.requests if "/resolve/" in each.path]
