@@ -194,7 +194,7 @@ def _score(page: Page) -> None:
     page.locator("#model input").press("Enter")
     page.locator("#start").click()
     expect(page.locator(".status.refused")).to_contain_text("<img src=x")
-    expect(page.locator(".card").first).to_be_visible()
+    expect(page.locator("#model-card")).to_contain_text("<img src=x")
     page.get_by_label("Pairs per subset").fill("-3")
     page.get_by_label("A number from each subset").check()
     expect(page.get_by_text("must be a whole number")).to_be_visible()

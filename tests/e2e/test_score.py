@@ -68,13 +68,13 @@ def test_a_stopped_run_is_kept_shown_again_and_goes_on(long_app: str, page: Page
     expect(page.locator(".live-worst a").first).to_be_visible()
     picture(page, "score-running")
     page.locator("#stop").click()
-    expect(page.locator(".status.stopped")).to_contain_text("They are kept.")
+    expect(page.locator(".status.stopped")).to_contain_text("They are kept")
     expect(page.locator("#start")).to_be_enabled()
     expect(page.locator("#stop")).to_be_disabled()
     page.reload()
     wait_until_filled(page)
     open_tab(page, "Score")
-    expect(page.locator(".status.stopped")).to_contain_text("They are kept.")
+    expect(page.locator(".status.stopped")).to_contain_text("They are kept")
     open_tab(page, "Runs")
     page.locator("#runs-list .run-name").first.click()
     page.get_by_placeholder("give it a name").fill("half a run")
@@ -128,20 +128,21 @@ def test_a_run_of_a_killed_server_goes_on_at_the_next(
 
 
 def test_on_a_shared_server_people_wait_in_turn_and_see_their_own_runs(
-    serve: Serve, browser: Browser
+    serve: Serve, long_pairs: str, browser: Browser
 ) -> None:
-    address = serve(EXPLORER_PUBLIC="1", EXPLORER_SECONDS_PER_HOUR="none")
+    limits = {"EXPLORER_SECONDS_PER_HOUR": "none", "EXPLORER_MAX_PAIRS": "none"}
+    address = serve(EXPLORER_PUBLIC="1", EXPLORER_PAIRS=long_pairs, **limits)
     with watched_page(browser) as one, watched_page(browser) as other:
         for page in (one, other):
             open_app(page, address)
-        score_few(one, 6)
+        score_all(one)
         expect(one.locator(".status.running")).to_be_visible()
         score_few(other, 1)
         expect(other.locator(".status.waiting")).to_contain_text("1 ahead of you")
         one.locator("#stop").click()
         expect(one.locator(".status.stopped")).to_be_visible()
         expect(other.locator(".status.finished")).to_be_visible()
-        for page, n in ((one, 138), (other, 23)):
+        for page, n in ((one, "1,880"), (other, "23")):
             open_tab(page, "Runs")
             expect(page.locator("#runs-list tbody tr")).to_have_count(1)
             expect(page.locator("#runs-list tbody tr")).to_contain_text(f"/ {n}")
