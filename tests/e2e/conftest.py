@@ -174,6 +174,11 @@ def show(page: Page, theme: str) -> None:
     page.evaluate("dark => document.body.classList.toggle('dark', dark)", theme == "dark")
 
 
+def themes(width: int) -> tuple[str, ...]:
+    """In which themes axe looks at a page of that width: colours are the same at all widths."""
+    return ("light", "dark") if width > 1000 else ("light",)
+
+
 def violations(page: Page, theme: str) -> list[str]:
     """What axe has against the page; themes differ in colours alone."""
     only = {"runOnly": ["color-contrast"]} if theme == "dark" else {}

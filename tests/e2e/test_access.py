@@ -12,6 +12,7 @@ from tests.e2e.conftest import (
     pair,
     save_picture,
     show,
+    themes,
     violations,
     watched_page,
 )
@@ -32,7 +33,7 @@ def test_axe_finds_nothing_and_nothing_sticks_out(
             reach = page.evaluate("document.documentElement.scrollWidth")
             if reach > width:
                 found.append(f"{name}: {reach} px wide")
-            for theme in ("light", "dark"):
+            for theme in themes(width):
                 show(page, theme)
                 page.mouse.move(0, 0)
                 page.wait_for_timeout(250)  # colours change gradually

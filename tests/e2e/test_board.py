@@ -14,6 +14,7 @@ from tests.e2e.conftest import (
     save_picture,
     serving,
     show,
+    themes,
     violations,
     watched_page,
 )
@@ -185,7 +186,7 @@ def test_axe_finds_nothing_and_models_stay_in_view(
         page.get_by_text("Models, columns and rule").click()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         found = []
-        for theme in ("light", "dark"):
+        for theme in themes(width):
             show(page, theme)
             page.mouse.move(0, 0)
             page.wait_for_timeout(250)  # colours change gradually

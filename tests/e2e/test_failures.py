@@ -15,6 +15,7 @@ from tests.e2e.conftest import (
     save_picture,
     serving,
     show,
+    themes,
     violations,
     watched_page,
 )
@@ -188,7 +189,7 @@ def test_axe_finds_nothing_and_nothing_sticks_out(
             read_results(page)
             if page.evaluate("document.documentElement.scrollWidth") > width:
                 found.append(f"{name} is too wide")
-            for theme in ("light", "dark"):
+            for theme in themes(width):
                 show(page, theme)
                 page.mouse.move(0, 0)
                 page.wait_for_timeout(250)  # colours change gradually

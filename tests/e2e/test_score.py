@@ -71,6 +71,8 @@ def test_a_stopped_run_is_kept_shown_again_and_goes_on(long_app: str, page: Page
     expect(page.locator(".status.stopped")).to_contain_text("They are kept")
     expect(page.locator("#start")).to_be_enabled()
     expect(page.locator("#stop")).to_be_disabled()
+    expect(page.locator("#published-check")).to_contain_text("published")
+    page.wait_for_timeout(1000)  # Gradio says on the console where a stream was cut
     page.reload()
     wait_until_filled(page)
     open_tab(page, "Score")

@@ -11,6 +11,7 @@ from tests.e2e.conftest import (
     open_tab,
     save_picture,
     show,
+    themes,
     violations,
     watched_page,
 )
@@ -104,7 +105,7 @@ def test_axe_finds_nothing_and_nothing_sticks_out(app: str, browser: Browser, wi
         expect(page.locator("#probe-status .finished")).to_be_visible(timeout=SLOW)
         if page.evaluate("document.documentElement.scrollWidth") > width:
             found.append("too wide")
-        for theme in ("light", "dark"):
+        for theme in themes(width):
             show(page, theme)
             page.mouse.move(0, 0)
             page.wait_for_timeout(250)  # colours change gradually

@@ -68,9 +68,10 @@ def events(page: gr.Blocks) -> list[int]:
 
 
 def sendings(page: gr.Blocks, number: int, kind: str) -> list[list[Any]]:
-    """What to post to an event: nonsense in every place, and in every third place alone.
+    """What to post to an event: nonsense in every place, or in every third place alone.
 
-    Which places these are goes round with the kind: each place gets a third of all kinds alone.
+    Which it is goes round with the kind, and so do the places: an event gets half of all kinds in
+    every place, and each place a sixth of them alone.
     """
     nonsense, first = NONSENSE[kind], [*NONSENSE].index(kind)
     inputs = page.fns[number].inputs
@@ -83,7 +84,7 @@ def sendings(page: gr.Blocks, number: int, kind: str) -> list[list[Any]]:
         for place in free
         if not isinstance(inputs[place], gr.State) and (place + first + number) % 3 == 0
     ]
-    return [every, *(alone if len(inputs) > 1 else [])]
+    return alone if alone and (first + number) % 2 else [every]
 
 
 def _refuses(part: Any, nonsense: Any) -> bool:

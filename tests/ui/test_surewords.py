@@ -27,6 +27,6 @@ def test_a_look_tells_what_is_wanted_and_of_what_it_speaks(done: int) -> None:
 
 
 def test_it_says_that_it_ended_because_it_is_sure() -> None:
-    assert sure_words(looked(60), True).startswith("Sure enough. ")
+    assert sure_words(looked(60), True).startswith("Sure enough; ")
     assert "Sure enough" not in sure_words(looked(60), False)
     assert "Sure enough" not in sure_words(looked(3), True)
