@@ -85,7 +85,7 @@ def only_status(progress: Progress, model: str = "") -> RunShown:
     if progress.stage in ("waiting", "loading"):  # what stands there is another run's
         hidden: Any = gr.update(visible=False)
         told = told._replace(
-            cards="", sections="", margins="", rows=hidden, facts="", inspect=hidden, run_id=None
+            cards="", sections="", margins="", rows=hidden, facts="", inspect=hidden
         )
     return told if progress.run is None else told._replace(run_id=progress.run.id)
 
