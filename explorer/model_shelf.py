@@ -11,7 +11,7 @@ from explorer.settings import Settings
 from explorer.visitors import Visitor
 from scoring.devices import Device, FitsOn, placed, present_device
 from scoring.families import WarmScorer
-from scoring.finding import Found
+from scoring.finding import Asked, Found
 from scoring.hub import Hub
 from scoring.limits import Tell
 from scoring.models import locate
@@ -46,14 +46,7 @@ class ModelShelf:
         return self._previews.once(
             asked,
             lambda: preview(
-                order.model,
-                self._settings.model_policy,
-                self._hub,
-                token=visitor.token,
-                family=order.family,
-                reference=order.reference,
-                reading=order.reading,
-                url=order.url,
+                order.model, self._settings.model_policy, self._hub, **_asked(visitor, order)
             ),
         )
 
@@ -120,14 +113,10 @@ class ModelShelf:
             order.model,
             self._settings.model_policy,
             self._hub,
-            token=visitor.token,
-            family=order.family,
-            reference=order.reference,
-            reading=order.reading,
-            url=order.url,
             check=fitting,
             tell=tell,
             stop=stop,
+            **_asked(visitor, order),
         )
         return spec, fitting.settings
 
@@ -151,6 +140,16 @@ class _Known:
     asked: tuple[ModelOrder, object]
     minutes: int
     meaning: tuple[ModelSpec, RunSettings]
+
+
+def _asked(visitor: Visitor, order: ModelOrder) -> Asked:
+    return {
+        "token": visitor.token,
+        "family": order.family,
+        "reference": order.reference,
+        "reading": order.reading,
+        "url": order.url,
+    }
 
 
 def _minutes() -> int:

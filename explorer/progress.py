@@ -18,7 +18,7 @@ class Progress:
     stage: "refused"; "waiting" for its turn or "loading" before anything is scored; then
         "running", then how it ended; "left" for a run that was under way when its page was closed.
     total: pairs the run has in all.
-    run: None until the model is loaded.
+    run: None until the model of a new run is loaded.
     scored: every pair so far, in the order they were scored.
     newly: how many of them are new since the run went on; those before it cost no time.
     seconds: since the first pair, the loading of the model not counted.

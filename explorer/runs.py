@@ -215,7 +215,7 @@ class Runs:
         sure: SureRule | None = None,
     ) -> Iterator[Progress]:
         self._check_owner(visitor)
-        told, seed = Progress("waiting", len(pairs)), order.settings.seed
+        told, seed = Progress("waiting", len(pairs), former), order.settings.seed
         watch = sure and Watch({pair.key: pair.subset for pair in pairs}, seed, sure)
         with self.scorers.stoppable(visitor, "run") as stop, self.scorers.turn(visitor) as turn:
             scorer = yield from self.scorers.ready(visitor, order, turn, stop, told)

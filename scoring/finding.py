@@ -4,7 +4,7 @@ import threading
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypedDict
 
 from scoring.catalogue import CATALOGUE
 from scoring.errors import KnownError
@@ -52,6 +52,16 @@ class Found:
         return self.listing.missing([*self.sizes]) if self.listing else []
 
 
+class Asked(TypedDict, total=False):
+    """What may be said of a model besides its name; all of it as of `find`."""
+
+    token: str | Literal[False]
+    family: Family | None
+    reference: str
+    reading: Reading | None
+    url: str
+
+
 def find(
     typed: str,
     policy: ModelPolicy,
@@ -66,7 +76,19 @@ def find(
 ) -> Found:
     """Find the model a person typed, and check all of it but its weights.
 
-    It takes what `models.locate` takes, which goes on to fetch what is found.
+    `models.locate` goes on to fetch what is found.
+
+    Args:
+        typed: "demo", a local folder, a Hub id `org/name[@revision]` or the address of its page;
+            the name of a baseline or of a server's model, where the family or the url says so.
+        policy: what is allowed here.
+        hub: decides whether the network is used.
+        token: the visitor's own token; False sends none.
+        family: how it scores; None means what the catalogue or its config says.
+        reference: for family "dpo", what a DPO policy is compared with, typed likewise.
+        reading: which of several labels is the reward.
+        url: of the server that runs the model.
+        stop: set it from anywhere to end the search at once.
 
     Raises:
         Stopped: `stop` is set.

@@ -3,13 +3,13 @@
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, Unpack
 
-from scoring.finding import Found, find
+from scoring.finding import Asked, Found, find
 from scoring.hub import Hub
 from scoring.limits import Step, Tell, tell_nobody
 from scoring.policy import ModelPolicy
-from scoring.spec import Family, ModelSpec, Reading
+from scoring.spec import ModelSpec
 from scoring.stopping import check_stop
 
 
@@ -22,27 +22,18 @@ def locate(
     policy: ModelPolicy,
     hub: Hub,
     *,
-    token: str | Literal[False] = False,
-    family: Family | None = None,
-    reference: str = "",
-    reading: Reading | None = None,
-    url: str = "",
     check: Callable[[Found], None] = allow_any,
     tell: Tell = tell_nobody,
     stop: threading.Event | None = None,
+    **asked: Unpack[Asked],
 ) -> ModelSpec:
     """Find the model a person typed, downloading it where need be.
 
     Args:
-        typed: "demo", a local folder, a Hub id `org/name[@revision]` or the address of its page;
-            the name of a baseline or of a server's model, where the family or the url says so.
+        typed: its name, as of `find`.
         policy: what is allowed here.
         hub: decides whether the network is used.
-        token: the visitor's own token; False sends none.
-        family: how it scores; None means what the catalogue or its config says.
-        reference: for family "dpo", what a DPO policy is compared with, typed likewise.
-        reading: which of several labels is the reward.
-        url: of the server that runs the model.
+        asked: what else is said of it.
         check: raises a KnownError for a model that is not to be fetched or loaded, such as
             `devices.FitsOn`; asked before any weights are fetched.
         tell: is told how far the download is, from another thread.
@@ -53,20 +44,11 @@ def locate(
         KnownError: nothing was typed, it is not allowed, not found, or not a reward model.
     """
     tell(Step("asking"))
-    found = find(
-        typed,
-        policy,
-        hub,
-        token=token,
-        family=family,
-        reference=reference,
-        reading=reading,
-        url=url,
-        stop=stop,
-    )
+    found = find(typed, policy, hub, stop=stop, **asked)
     check(found)
-    asked = [each.listing for each in (found, found.reference) if each is not None]
-    with hub.room.staying(listing.hub_id.repo for listing in asked if listing is not None):
+    token = asked.get("token", False)
+    listings = [each.listing for each in (found, found.reference) if each is not None]
+    with hub.room.staying(listing.hub_id.repo for listing in listings if listing is not None):
         spec = _fetched(found, hub, token, tell, stop)
         if found.reference is not None:
             spec = replace(spec, reference=_fetched(found.reference, hub, token, tell, stop))

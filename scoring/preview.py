@@ -3,13 +3,13 @@
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Unpack
 
-from scoring.finding import Found, find
+from scoring.finding import Asked, Found, find
 from scoring.hub import Hub
 from scoring.model_files import weight_files
 from scoring.policy import ModelPolicy
-from scoring.spec import Family, Reading
+from scoring.spec import Family
 from scoring.weights import BYTES, counted_weights, main_dtype
 
 _GUESSED_BYTES = 2
@@ -84,13 +84,8 @@ def preview(
     typed: str,
     policy: ModelPolicy,
     hub: Hub,
-    *,
-    token: str | Literal[False] = False,
-    family: Family | None = None,
-    reference: str = "",
-    reading: Reading | None = None,
-    url: str = "",
     stop: threading.Event | None = None,
+    **asked: Unpack[Asked],
 ) -> Preview:
     """What is known of the model a person typed; it takes and refuses what `models.locate` does.
 
@@ -100,19 +95,7 @@ def preview(
         Stopped: `stop` is set.
         KnownError: nothing was typed, it is not allowed, not found, or not a reward model.
     """
-    return previewed(
-        find(
-            typed,
-            policy,
-            hub,
-            token=token,
-            family=family,
-            reference=reference,
-            reading=reading,
-            url=url,
-            stop=stop,
-        )
-    )
+    return previewed(find(typed, policy, hub, stop=stop, **asked))
 
 
 def previewed(found: Found) -> Preview:

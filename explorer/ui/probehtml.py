@@ -8,7 +8,7 @@ from explorer.probe import Probe
 from explorer.probe_statistics import Bought
 from explorer.text import text
 from explorer.ui.markup import note, p_words, percent, signed, tag
-from explorer.ui.progress import step_html
+from explorer.ui.progress import progress_html, step_html
 from explorer.ui.scrolltable import scroll_table, table_row
 
 ALPHA = 0.05
@@ -26,12 +26,7 @@ def probe_status_html(probe: Probe, stage: Stage) -> str:
         total=f"{len(probe.pairs):,}",
         scored=f"{probe.n_scored:,}",
     )
-    share = 100 * probe.share
-    bar = tag(
-        "div", tag("i", style=f"width:{share:.1f}%"), "progress", role="progressbar",
-        aria_valuenow=f"{share:.0f}", aria_valuemin="0", aria_valuemax="100",
-        aria_label=text("probe.title"),
-    )  # fmt: skip
+    bar = progress_html(probe.share, text("probe.title"))
     return tag("div", tag("div", escape(words)) + bar, f"status {stage}", role="status")
 
 

@@ -12,6 +12,20 @@ from scoring.limits import MEGABYTE, Step
 from scoring.result_files import LeftOut
 
 
+def progress_html(share: float, label: str) -> str:
+    """A bar that a reader of screens is told of. share: 0 to 1 of all there is to do."""
+    return tag(
+        "div",
+        tag("i", style=f"width:{100 * share:.1f}%"),
+        css="progress",
+        role="progressbar",
+        aria_valuenow=f"{100 * share:.0f}",
+        aria_valuemin="0",
+        aria_valuemax="100",
+        aria_label=label,
+    )
+
+
 def step_html(step: Step, what: str = "") -> str:
     """One step in words, with a bar where its end is known.
 

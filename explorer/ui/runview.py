@@ -17,7 +17,7 @@ from explorer.text import text
 from explorer.ui.grids import Column, Grid, grid
 from explorer.ui.livebars import bars_html, margins_html
 from explorer.ui.markup import note, signed, tag
-from explorer.ui.progress import step_html
+from explorer.ui.progress import progress_html, step_html
 from explorer.ui.relay import unchanged
 from explorer.ui.report import facts_html, report_html, sections_html
 from explorer.ui.surewords import sure_words
@@ -136,17 +136,7 @@ def _status(progress: Progress, model: str) -> str:
     step = progress.step
     if step is not None and progress.stage == "loading" and step.total is not None:
         return step_html(step)
-    share = 100 * done / total if total else 0.0
-    bar = tag(
-        "div",
-        tag("i", style=f"width:{share:.1f}%"),
-        css="progress",
-        role="progressbar",
-        aria_valuenow=f"{share:.0f}",
-        aria_valuemin="0",
-        aria_valuemax="100",
-        aria_label=text("score.title"),
-    )
+    bar = progress_html(done / total if total else 0.0, text("score.title"))
     sure = note(sure_words(progress.sure, progress.stage == "stopped")) if progress.sure else ""
     html = tag("div", escape(words)) + bar + sure
     return tag("div", html, css=f"status {progress.stage}", role="status")

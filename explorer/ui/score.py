@@ -109,23 +109,13 @@ class Score:
         if act == "report":
             yield self._report(run_id, who)
         elif act:
-            yield from _told(
-                self._name_of(run_id, who),
-                lambda: self.runs.resume(who, run_id, self.browse.library.here),
-            )
-
-    def _name_of(self, run_id: object, who: Visitor) -> str:
-        """What a run's model is called; "" where there is no such run."""
-        try:
-            return self.runs.open(run_id, who).facts.model
-        except KnownError:
-            return ""
+            here = self.browse.library.here
+            yield from _told("", lambda: self.runs.resume(who, run_id, here))
 
     @guarded
     def _report(self, run_id: object, who: Visitor) -> RunShown:
         """What a stored run came to."""
-        run = self.runs.open(run_id, who)
-        return shown(reopened(run), run.facts.model)
+        return shown(reopened(self.runs.open(run_id, who)))
 
     def stop(self, who: Visitor) -> None:
         """End this page's run after its present pack."""
@@ -140,7 +130,7 @@ class Score:
         """After the page was opened: the last run of this person, as it stands."""
         for run in self.runs.shelf.own(who):
             if card_of(run).owner == who.owner:
-                return shown(reopened(run), run.facts.model)
+                return shown(reopened(run))
         return unchanged(RunShown)
 
     def chosen(self, where: Any, *choice: Any) -> Selection:

@@ -176,16 +176,21 @@ def build_score(settings: Settings, models: Sequence[tuple[str, str]]) -> ScoreV
     return ScoreView(order, find, choice, sure, report, check)
 
 
+def build_model(settings: Settings, models: Sequence[tuple[str, str]], elem_id: str) -> gr.Dropdown:
+    """The field that says which model. models: (words, name) of each that is offered."""
+    return gr.Dropdown(
+        [*models],
+        value=DEMO,
+        allow_custom_value=True,
+        label=text("score.model"),
+        info=text("score.model_info_space" if settings.public else "score.model_info"),
+        elem_id=elem_id,
+    )
+
+
 def _build_order(settings: Settings, models: Sequence[tuple[str, str]]) -> OrderView:
     with gr.Group():
-        model = gr.Dropdown(
-            [*models],
-            value=DEMO,
-            allow_custom_value=True,
-            label=text("score.model"),
-            info=text("score.model_info_space" if settings.public else "score.model_info"),
-            elem_id="model",
-        )
+        model = build_model(settings, models, "model")
     card = gr.HTML(elem_id="model-card")
     with gr.Accordion(text("score.how"), open=False, elem_id="how-it-scores"):
         family = gr.Dropdown(

@@ -13,8 +13,8 @@ from explorer.typed_pairs import longest_text
 from explorer.ui.markup import note, tag
 from explorer.ui.probeview import ProbeView, build_probe
 from explorer.ui.relay import Part, build_part
+from explorer.ui.scoreview import build_model
 from explorer.ui.tokenrewards import TokensView
-from scoring.policy import DEMO
 
 PART = "try"
 TYPED_MILLISECONDS = 400
@@ -90,14 +90,7 @@ def build_trial(settings: Settings, models: Sequence[tuple[str, str]]) -> TrialV
     with build_part(PART) as part, gr.Row(equal_height=False):
         typed = gr.HTML("", visible="hidden", js_on_load=_LISTEN)
         with gr.Column(scale=1, min_width=270, elem_classes="side"):
-            model = gr.Dropdown(
-                [*models],
-                value=DEMO,
-                allow_custom_value=True,
-                label=text("score.model"),
-                info=text("score.model_info_space" if settings.public else "score.model_info"),
-                elem_id="try-model",
-            )
+            model = build_model(settings, models, "try-model")
             score = gr.Button(text("trial.score"), variant="primary", elem_id="try-score")
             browsed = gr.Button(text("trial.browsed"), size="md", elem_id="try-browsed")
             failed = gr.Button(text("trial.failed"), size="md", elem_id="try-failed")
