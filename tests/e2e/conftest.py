@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
@@ -174,20 +175,36 @@ def show(page: Page, theme: str) -> None:
     page.evaluate("dark => document.body.classList.toggle('dark', dark)", theme == "dark")
 
 
-def themes(width: int) -> tuple[str, ...]:
-    """In which themes axe looks at a page of that width: colours are the same at all widths."""
-    return ("light", "dark") if width > 1000 else ("light",)
+LOOKS: tuple[tuple[int, str, dict[str, Any]], ...] = (
+    (1500, "light", {}),
+    (1500, "dark", {"runOnly": ["color-contrast"]}),
+    (390, "light", {"rules": {"color-contrast": {"enabled": False}}}),
+)
+"""Widths and themes that axe looks at: themes differ in colours alone, and widths in all else."""
 
 
-def violations(page: Page, theme: str) -> list[str]:
-    """What axe has against the page; themes differ in colours alone."""
-    only = {"runOnly": ["color-contrast"]} if theme == "dark" else {}
-    options = {"resultTypes": ["violations"], **only}
-    return [
-        f"{rule['id']} at {node['target']}: {node['html'][:200]}"
-        for rule in Axe().run(page, options=options).response["violations"]
-        for node in rule["nodes"]
-    ]
+def violations(page: Page, name: str, *, is_pictured: bool = True) -> list[str]:
+    """What axe has against a view, wide and narrow, light and dark, and what sticks out of it."""
+    found = []
+    for width, theme, rules in LOOKS:
+        page.set_viewport_size({"width": width, "height": 950})
+        show(page, theme)
+        page.mouse.move(0, 0)
+        page.wait_for_timeout(250)  # colours change gradually
+        if is_pictured:
+            save_picture(page, f"{name}-{width}-{theme}")
+        where = f"{name}, {theme}, {width} px"
+        if (reach := page.evaluate("document.documentElement.scrollWidth")) > width:
+            found.append(f"{where}: {reach} px wide")
+        options = {"resultTypes": ["violations"], **rules}
+        found += [
+            f"{where}: {rule['id']} at {node['target']}: {node['html'][:200]}"
+            for rule in Axe().run(page, options=options).response["violations"]
+            for node in rule["nodes"]
+        ]
+    page.set_viewport_size({"width": 1500, "height": 950})
+    show(page, "light")
+    return found
 
 
 def picture(page: Page, name: str) -> None:

