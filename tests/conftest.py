@@ -1,5 +1,7 @@
 """What many tests need: the real data, the demo pairs, the demo model."""
 
+import gc
+import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,17 @@ from scoring.spec import ModelSpec, Pair, RunSettings
 ROOT = Path(__file__).resolve().parent.parent
 DEMO_MODEL = ROOT / "assets" / "demo" / "model"
 DEMO_PAIRS = ROOT / "assets" / "demo" / "pairs.jsonl"
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are processors: tests often wait for a browser or a server."""
+    return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_finish() -> None:
+    """What was imported by now stays: a collection of garbage need not look through it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -68,10 +68,10 @@ def events(page: gr.Blocks) -> list[int]:
 
 
 def sendings(page: gr.Blocks, number: int, kind: str) -> list[list[Any]]:
-    """What to post to an event: nonsense in every place, or in every third place alone.
+    """What to post to an event: nonsense in every place, or in every fourth place alone.
 
     Which it is goes round with the kind, and so do the places: an event gets half of all kinds in
-    every place, and each place a sixth of them alone.
+    every place, and each place at least one of the nine alone.
     """
     nonsense, first = NONSENSE[kind], [*NONSENSE].index(kind)
     inputs = page.fns[number].inputs
@@ -82,7 +82,7 @@ def sendings(page: gr.Blocks, number: int, kind: str) -> list[list[Any]]:
     alone = [
         [*own[:place], nonsense, *own[place + 1 :]]
         for place in free
-        if not isinstance(inputs[place], gr.State) and (place + first + number) % 3 == 0
+        if not isinstance(inputs[place], gr.State) and (place + (first + number) // 2) % 4 == 0
     ]
     return alone if alone and (first + number) % 2 else [every]
 
