@@ -3,6 +3,7 @@
 What was opened stays here for everybody who knows its id, until others need the memory.
 """
 
+import json
 import threading
 import tomllib
 from collections import OrderedDict
@@ -11,15 +12,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from weakref import WeakValueDictionary
 
 from explorer.settings import ASSETS, MAX_DATASET_MB, Settings
 from explorer.sources import DEMO, Shelf, read_demo
 from explorer.table import PairTable
+from explorer.text import text
+from explorer.typed_pairs import KEY, longest_text, typed_pair
 from scoring.errors import KnownError, shown
 from scoring.hub import DEFAULT_DATASET, Hub, HubId, parse_hub_id
 from scoring.limits import MEGABYTE, Step, Tell, tell_nobody
-from scoring.pairs import Pairs, fetch_pairs, read_pairs
+from scoring.pairs import fetch_pairs, read_pairs
 from scoring.paths import is_file, typed_path
 from scoring.rows import SUFFIXES
 
@@ -28,7 +32,8 @@ LONGEST_WANTED = 4096
 """Characters of a Hub id or a path."""
 LONGEST_FILE_NAME = 80
 LEAST_KEPT_BYTES = 10**9
-"""Texts of opened tables that are kept in any case."""
+"""Texts of opened tables that are kept in any case, where there are no more tables than this."""
+MOST_KEPT = 500
 
 ALLOWED = "a Hub dataset as org/name, org/name:split or org/name:split@revision, or demo"
 
@@ -157,6 +162,40 @@ class Library:
         """
         return self._read(path, file_name(name, path.suffix), tell)
 
+    def typed(self, conversation: object, chosen: object, rejected: object) -> PairTable:
+        """The table of one pair that a visitor typed; it is here only once it is kept.
+
+        Raises:
+            KnownError: of `explorer.typed_pairs.typed_pair`.
+        """
+        pair = typed_pair(conversation, chosen, rejected, longest=longest_text(self._settings))
+        turns = [{"role": role, "content": words} for role, words in pair.turns]
+        row = {
+            "id": "1",
+            "subset": KEY,
+            "prompt": turns or pair.prompt,
+            "chosen": pair.chosen,
+            "rejected": pair.rejected,
+        }
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "typed.jsonl"
+            path.write_text(json.dumps(row), encoding="utf-8")
+            return PairTable(read_pairs(path, name=text("source.typed")))
+
+    def keep(self, table: PairTable) -> PairTable:
+        """The table, or the same one that is here already; others go where memory is short."""
+        present = self.find(table.id)
+        if present is not None:
+            return present
+        with self._lock:
+            table = self._opened.setdefault(table.id, table)
+            self._opened.move_to_end(table.id)
+            sizes = [opened.arrow.nbytes for opened in self._opened.values()]
+            while len(sizes) > 1 and (len(sizes) > MOST_KEPT or sum(sizes) > self._most_bytes):
+                self._opened.popitem(last=False)
+                sizes.pop(0)
+        return table
+
     @cached_property
     def _demo(self) -> PairTable:
         return read_demo()
@@ -165,7 +204,7 @@ class Library:
         """A table from a file; the same one where it is here already."""
         limits = self._settings.limits
         with self._slot():
-            return self._keep(read_pairs(path, name=name, limits=limits, tell=tell))
+            return self.keep(PairTable(read_pairs(path, name=name, limits=limits, tell=tell)))
 
     def _fetch(self, hub_id: HubId, tell: Tell) -> PairTable:
         """A table from the Hub, without a token; from memory where its commit is here already."""
@@ -186,7 +225,7 @@ class Library:
             finally:
                 if self._settings.public and hub_id.repo not in self._owners:
                     self._hub.forget(hub_id.repo, "dataset")
-            table = self._keep(pairs)
+            table = self.keep(PairTable(pairs))
             if hub_id.split is None:
                 self._only[pinned] = table.id
             return table
@@ -231,21 +270,6 @@ class Library:
             raise KnownError(
                 f"{error} Upload a file of pairs, or try again when the Hub can be reached."
             ) from error
-
-    def _keep(self, pairs: Pairs) -> PairTable:
-        """Its table, or the one that is here already; others go where memory is short."""
-        table = PairTable(pairs)
-        present = self.find(table.id)
-        if present is not None:
-            return present
-        with self._lock:
-            table = self._opened.setdefault(table.id, table)
-            self._opened.move_to_end(table.id)
-            sizes = [opened.arrow.nbytes for opened in self._opened.values()]
-            while len(sizes) > 1 and sum(sizes) > self._most_bytes:
-                self._opened.popitem(last=False)
-                sizes.pop(0)
-        return table
 
     @property
     def _most_bytes(self) -> float:

@@ -19,7 +19,7 @@ LONGEST_KEYS = 2_000_000
 """Characters of pasted keys."""
 MOST_NAMED = 3
 MOST_PER_SUBSET = 1000
-WAYS = ("subset", "filter", "failed", "keys")
+WAYS = ("subset", "filter", "failed", "keys", "typed")
 _BETWEEN = re.compile(r"[\s,;]+")
 
 
@@ -109,6 +109,7 @@ class Choice:
     """How pairs are to be chosen, as it was posted: any of it may be anything.
 
     which: one of `WAYS`. per_subset, seed: for "subset". keys: for "keys". model: for "failed".
+    conversation, chosen, rejected: for "typed".
     """
 
     which: object = "subset"
@@ -116,9 +117,17 @@ class Choice:
     seed: object = 0
     keys: object = ""
     model: object = ""
+    conversation: object = ""
+    chosen: object = ""
+    rejected: object = ""
 
     def of(
-        self, table: PairTable, filters: Filters, words: str, field_of: Callable[[object], Field]
+        self,
+        table: PairTable,
+        filters: Filters,
+        words: str,
+        field_of: Callable[[object], Field],
+        typed: Callable[[object, object, object], PairTable],
     ) -> Selection:
         """The pairs that are meant.
 
@@ -127,6 +136,7 @@ class Choice:
             filters: of the Browse tab.
             words: what they say.
             field_of: gives what a model did on the pairs of the table.
+            typed: gives the table of a pair that was typed.
 
         Raises:
             KnownError: a number that is none, too small or too large; whatever the ways raise.
@@ -135,6 +145,9 @@ class Choice:
             return selected_by_filter(table, filters, words)
         if self.which == "keys":
             return selected_by_typed_keys(table, self.keys)
+        if self.which == "typed":
+            own = typed(self.conversation, self.chosen, self.rejected)
+            return Selection(own, np.arange(len(own)), text("score.selection_typed"))
         if self.which == "failed" and not self.model:
             raise KnownError(text("score.choose_failed"))
         if self.which == "failed":

@@ -77,8 +77,8 @@ class ProbePanel:
         """
         way = one_of("A way to choose pairs", WAYS, which)
         words = ", ".join(filter_words(seen.filters))
-        chosen = Choice(way, per_subset, seed)
-        found = chosen.of(self.browse.table(seen), seen.filters, words, _no_field)
+        table, typed = self.browse.table(seen), self.browse.library.typed
+        found = Choice(way, per_subset, seed).of(table, seen.filters, words, _no_field, typed)
         if not len(found.rows):
             raise KnownError(text("score.none_selected"))
         return found

@@ -30,8 +30,7 @@ from scoring.errors import KnownError
 from scoring.errors import shown as shown_value
 from scoring.sure import SureRule
 
-PARTS = {"subset": (True, True, False, False), "failed": (False, False, False, True),
-         "keys": (False, False, True, False)}  # fmt: skip
+PARTS = {"subset": (0, 1), "keys": (2,), "failed": (3,), "typed": (4,)}
 """Way to choose pairs -> which of `ChoiceView.parts` it needs."""
 
 logger = logging.getLogger(__name__)
@@ -86,7 +85,8 @@ class Score:
     @guarded
     def turn(self, which: object, *where: object) -> tuple[Any, ...]:
         """Show what the way to choose pairs needs, and the models whose failures can be taken."""
-        parts = [gr.update(visible=visible) for visible in PARTS.get(str(which), (False,) * 4)]
+        needed = PARTS.get(str(which), ())
+        parts = [gr.update(visible=part in needed) for part in range(5)]
         if which == WAYS[2]:
             field = self.fields.largest(*where)
             models = [] if field is None else [*field.matrix.models]
@@ -99,7 +99,7 @@ class Score:
         yield from _told(
             str(posted[0]),
             lambda: self.runs.start(
-                where[2], order_of(*order), self.chosen(where, *choice), sure_of(*sure)
+                where[2], order_of(*order), self._kept(where, choice), sure_of(*sure)
             ),
         )
 
@@ -142,8 +142,14 @@ class Score:
         """
         seen = choice[0]
         words, table = ", ".join(filter_words(seen.filters)), self.browse.table(seen)
-        field_of = partial(self._field_of, where=where)
-        return Choice(*choice[1:]).of(table, seen.filters, words, field_of)
+        field_of, typed = partial(self._field_of, where=where), self.browse.library.typed
+        return Choice(*choice[1:]).of(table, seen.filters, words, field_of, typed)
+
+    def _kept(self, where: Any, choice: Any) -> Selection:
+        """What is to be scored, of a table that stays here for what is then shown of it."""
+        selection = self.chosen(where, *choice)
+        self.browse.library.keep(selection.table)
+        return selection
 
     def _field_of(self, model: object, where: Any) -> Field:
         return self.fields.of(model, *where)

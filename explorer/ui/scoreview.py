@@ -11,6 +11,7 @@ from explorer.settings import Settings
 from explorer.text import text
 from explorer.ui.grids import build_grid
 from explorer.ui.markup import note
+from explorer.ui.typedfields import TypedFields, build_typed
 from scoring.policy import DEMO
 from scoring.spec import FAMILIES
 
@@ -81,17 +82,19 @@ class ChoiceView:
     seed: gr.Number
     keys: gr.Textbox
     failed: gr.Dropdown
+    typed: gr.Column
+    texts: TypedFields
     selected: gr.HTML
 
     @property
     def inputs(self) -> list[gr.components.Component]:
         """The fields of `explorer.selections.Choice`, in its order."""
-        return [self.which, self.per_subset, self.seed, self.keys, self.failed]
+        return [self.which, self.per_subset, self.seed, self.keys, self.failed, *self.texts]
 
     @property
-    def parts(self) -> list[gr.components.Component]:
+    def parts(self) -> list[gr.blocks.Block]:
         """What is there for one way alone."""
-        return [self.per_subset, self.seed, self.keys, self.failed]
+        return [self.per_subset, self.seed, self.keys, self.failed, self.typed]
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,7 @@ def build_score(settings: Settings, models: Sequence[tuple[str, str]]) -> ScoreV
         with gr.Column(scale=1, min_width=300, elem_classes="side"):
             order = _build_order(settings, models)
             find = _build_find(settings)
-            choice = _build_choice()
+            choice = _build_choice(settings)
             sure = _build_sure()
             with gr.Row(elem_classes="score-buttons"):
                 start = gr.Button(
@@ -248,7 +251,7 @@ def _build_find(settings: Settings) -> FindView:
     return FindView(words, press, found, said)
 
 
-def _build_choice() -> ChoiceView:
+def _build_choice(settings: Settings) -> ChoiceView:
     with gr.Group():
         which = gr.Radio(
             [
@@ -256,6 +259,7 @@ def _build_choice() -> ChoiceView:
                 (text("score.by_filter"), "filter"),
                 (text("score.by_failed"), "failed"),
                 (text("score.by_keys"), "keys"),
+                (text("score.by_typed"), "typed"),
             ],
             value="subset",
             label=text("score.which"),
@@ -279,7 +283,10 @@ def _build_choice() -> ChoiceView:
             visible=False,
             elem_id="keys",
         )
-    return ChoiceView(which, per_subset, seed, keys, failed, gr.HTML(elem_id="selected"))
+        with gr.Column(visible=False) as typed:
+            texts = build_typed(settings, "own")
+    selected = gr.HTML(elem_id="selected")
+    return ChoiceView(which, per_subset, seed, keys, failed, typed, texts, selected)
 
 
 def _build_sure() -> SureView:

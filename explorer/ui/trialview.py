@@ -9,12 +9,12 @@ import gradio as gr
 
 from explorer.settings import Settings
 from explorer.text import text
-from explorer.typed_pairs import longest_text
 from explorer.ui.markup import note, tag
 from explorer.ui.probeview import ProbeView, build_probe
 from explorer.ui.relay import Part, build_part
 from explorer.ui.scoreview import build_model
 from explorer.ui.tokenrewards import TokensView
+from explorer.ui.typedfields import build_typed
 
 PART = "try"
 TYPED_MILLISECONDS = 400
@@ -97,7 +97,7 @@ def build_trial(settings: Settings, models: Sequence[tuple[str, str]]) -> TrialV
             undo = gr.Button(text("trial.undo"), size="md", elem_id="try-undo", interactive=False)
             gr.HTML(note(text("trial.about")))
         with gr.Column(scale=4, min_width=320):
-            conversation, chosen, rejected = _build_texts(longest_text(settings))
+            texts = build_typed(settings, "try", are_examples=True)
             status = gr.HTML(note(text("trial.idle")), elem_id="try-status")
             numbers, edits = gr.HTML(elem_id="try-numbers"), gr.HTML(elem_id="try-edits")
             rest = gr.Button(
@@ -107,31 +107,9 @@ def build_trial(settings: Settings, models: Sequence[tuple[str, str]]) -> TrialV
             gr.HTML(tag("h2", escape(text("probe.title")), "probe-title"))
             probe = build_probe()
     return TrialView(
-        part, typed, model, score, browsed, failed, undo, status, conversation, chosen, rejected,
+        part, typed, model, score, browsed, failed, undo, status, *texts,
         numbers, edits, rest, tokens, probe, gr.State(None), gr.State(()),
     )  # fmt: skip
-
-
-def _build_texts(longest: int) -> tuple[gr.Textbox, gr.Textbox, gr.Textbox]:
-    with gr.Column(elem_classes="typed"):
-        conversation = _text("prompt", longest, lines=3, most=12)
-        with gr.Row(equal_height=False):
-            chosen = _text("chosen", longest, lines=6, most=18)
-            rejected = _text("rejected", longest, lines=6, most=18)
-    return conversation, chosen, rejected
-
-
-def _text(name: str, longest: int, lines: int, most: int) -> gr.Textbox:
-    return gr.Textbox(
-        text(f"trial.example_{name}"),
-        label=text(f"trial.{name}"),
-        info=text("trial.prompt_info") if name == "prompt" else None,
-        lines=lines,
-        max_lines=most,
-        max_length=longest,
-        min_width=300,
-        elem_id=f"try-{name}",
-    )
 
 
 def _build_tokens() -> TokensView:

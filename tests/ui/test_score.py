@@ -9,7 +9,7 @@ import pytest
 from explorer.filters import Filters, LengthRange
 from explorer.orders import ModelOrder
 from explorer.search import Query
-from explorer.selections import MOST_PER_SUBSET
+from explorer.selections import MOST_PER_SUBSET, WAYS
 from explorer.settings import Settings
 from explorer.stores import Stores
 from explorer.table import PairTable
@@ -20,6 +20,7 @@ from explorer.ui.scoreview import build_score
 from explorer.view import View
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
+from scoring.pairs import as_pairs
 from tests.explorer.tables import row, small_table
 from tests.ui.browsing import browse_on
 from tests.ui.html_reading import HtmlReading
@@ -180,12 +181,44 @@ def test_the_pairs_that_a_run_did_not_win_are_scored_again(
 def test_each_way_shows_what_it_needs(score: Score) -> None:
     shown = {
         which: [part.get("visible") for part in score.turn(which, *WHERE)]
-        for which in ("subset", "filter", "failed", "keys", None)
+        for which in (*WAYS, None)
     }
-    assert shown["subset"] == [True, True, False, False]
-    assert shown["keys"] == [False, False, True, False]
-    assert shown["failed"] == [False, False, False, True]
-    assert shown["filter"] == shown[None] == [False] * 4
+    assert shown["subset"] == [True, True, False, False, False]
+    assert shown["keys"] == [False, False, True, False, False]
+    assert shown["failed"] == [False, False, False, True, False]
+    assert shown["typed"] == [False, False, False, False, True]
+    assert shown["filter"] == shown[None] == [False] * 5
+
+
+def test_a_pair_that_is_typed_is_scored_and_stays_here(score: Score, stores: Stores) -> None:
+    typed = ("[system]\nBe terse.\n[user]\nHi.", "Hello there, you.", "Go.")
+    choice = (View(), "typed", None, None, "", "", *typed)
+    assert "1 pairs selected" in score.count(*WHERE, *choice)
+    table = score.chosen(WHERE, *choice).table
+    assert score.browse.library.find(table.id) is None
+    last = list(score.start("longer", *ORDER[1:], *ALL, *WHERE, *choice))[-1]
+    assert "status finished" in last.status
+    run = stores.runs.open(last.run_id, Visitor())
+    assert [(row.key, row.outcome) for row in run.rows()] == [("typed:1", "win")]
+    assert score.browse.library.here(run.facts.pairs).arrow["chosen"].to_pylist() == [typed[1]]
+    [pair] = as_pairs(table.arrow, [0])
+    assert [turn.role for turn in pair.turns] == ["system", "user"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (("Hi.", "", "Go."), "The chosen response is empty"),
+        (("[user]\nHi.\n[assistant]\nYes?", "a", "b"), "The last message is of the assistant"),
+        ((None, "a", "b"), "The prompt must be text"),
+        (("x" * 200_001, "a", "b"), "at most 200,000"),
+    ],
+)
+def test_a_pair_that_cannot_be_is_refused(typed: Any, words: str, score: Score) -> None:
+    choice = (View(), "typed", None, None, "", "", *typed)
+    assert words in score.count(*WHERE, *choice)
+    [told] = score.start(*ORDER, *ALL, *WHERE, *choice)
+    assert words in told.status
 
 
 def test_a_way_that_is_none_is_refused(score: Score) -> None:
