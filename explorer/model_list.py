@@ -7,6 +7,7 @@ from typing import Any
 
 from explorer.name_search import checked_search, matching_names
 from explorer.settings import ASSETS
+from explorer.text import text
 from scoring.catalogue import CATALOGUE
 from scoring.spec import Family
 from scoring.weights import BYTES
@@ -88,9 +89,27 @@ def matching(words: object) -> tuple[ModelEntry, ...]:
     return tuple(entry for entry, yes in zip(model_list(), found, strict=True) if yes)
 
 
+def licence_note(name: str) -> str:
+    """What binds a model of that Hub id by what its name says it is built from; "" if nothing.
+
+    >>> licence_note("someone/RM-Gemma-2B")
+    'Built from Gemma by its name: Gemma Terms of Use'
+    """
+    lowered = name.casefold()
+    for told in _values()["licences"]:
+        if any(part in lowered for part in told["parts"]):
+            return text("modelcard.licence_base", base=told["base"], licence=told["licence"])
+    return ""
+
+
+@cache
+def _values() -> dict[str, Any]:
+    return tomllib.loads((ASSETS / "catalogue.toml").read_text(encoding="utf-8"))
+
+
 @cache
 def _read() -> tuple[ModelEntry, ...]:
-    values = tomllib.loads((ASSETS / "catalogue.toml").read_text(encoding="utf-8"))
+    values = _values()
     return tuple(_entry(told, values["reasons"]) for told in values["models"])
 
 

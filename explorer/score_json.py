@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from explorer.json_numbers import plain
+from explorer.model_list import ModelEntry, licence_note, model_list
 from explorer.orders import MOST_SEED, ModelOrder
 from explorer.posted import whole_number
 from explorer.progress import Progress
@@ -106,17 +107,31 @@ def settings_json(facts: RunFacts) -> dict[str, Any]:
 
 
 def models_json(settings: Settings) -> dict[str, Any]:
-    """Which models can be scored with here, and how much."""
+    """Which models can be scored with here, what is known of them, and how much may be scored."""
     listed = list(dict.fromkeys((DEMO, *settings.models, *BASELINES)))
+    known = [entry for entry in model_list() if not settings.models or entry.id in listed]
     return {
         "models": listed,
         "any": not settings.models,
+        "known": [_known(entry) for entry in known],
         "own_code": list(settings.own_code),
         "max_gigabytes": plain(settings.max_model_gigabytes),
         "max_pairs": settings.max_pairs,
         "seconds_per_hour": plain(settings.seconds_per_hour),
         "sign_in": settings.sign_in == "required",
         "served_families": list(ASKED) if settings.servers else [],
+    }
+
+
+def _known(entry: ModelEntry) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "family": entry.family,
+        "billions": entry.billions,
+        "memory_gigabytes": round(entry.memory_bytes() / 1e9, 1),
+        "reference": entry.reference or None,
+        "licence": licence_note(entry.id) or None,
+        "why_not": entry.why_not or None,
     }
 
 

@@ -3,7 +3,7 @@
 from html import escape
 
 from explorer.estimates import Estimate
-from explorer.model_list import ModelEntry
+from explorer.model_list import ModelEntry, licence_note
 from explorer.text import text
 from explorer.ui.amounts import bytes_words, count_words, time_words
 from explorer.ui.markup import chip, note, tag
@@ -143,10 +143,11 @@ def _board(entry: ModelEntry | None) -> list[tuple[str, str]]:
 
 
 def _licence(preview: Preview) -> list[tuple[str, str]]:
-    """Where a licence stands: on the model's page, where it has one."""
+    """What binds it by its name, and where its licence stands: on its page, where it has one."""
     if parse_hub_id(preview.name) is None or not preview.architecture or preview.name == DEMO:
         return []
     page = f"https://huggingface.co/{preview.name}"
     words = escape(text("modelcard.see_card"))
     link = tag("a", words, href=page, target="_blank", rel="noopener noreferrer")
-    return [(text("modelcard.licence"), link)]
+    known = licence_note(preview.name)
+    return [(text("modelcard.licence"), (escape(known) + "; " if known else "") + link)]

@@ -128,7 +128,10 @@ class ScoreEndpoints:
 
         Returns:
             {"models": ids that are offered, "any": whether any other id of the Hub may be used,
-            "own_code": ids whose own Python runs here, "max_gigabytes": of a model's weights,
+            "known": a list of {"id", "family", "billions": weights, "memory_gigabytes": in
+            bfloat16, "reference": of a DPO policy, "licence": of what it is built from by its name,
+            "why_not": in words, why it cannot run here} of well-known ones, "own_code": ids whose
+            own Python runs here, "max_gigabytes": of a model's weights,
             "max_pairs": of one request, "seconds_per_hour": of scoring by one visitor, "sign_in":
             whether only who signed in may score, "served_families": families that a server of the
             owner's can run}. null means no limit.

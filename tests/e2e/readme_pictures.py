@@ -1,12 +1,13 @@
 """Write the README's pictures, light and dark, from the demo pairs: `make screenshots`."""
 
+import re
 import sys
 import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.e2e.browser import ARGUMENTS, find
 from tests.e2e.conftest import ROOT, open_app, open_tab, serving
@@ -27,8 +28,11 @@ def main() -> None:
         _draw(page, "failures")
         _score_until_sure(page)
         _draw(page, "score")
+        _go_on_with_a_stopped_run(page)
+        _draw(page, "runs")
         _try_a_pair(page)
         _draw(page, "try")
+        _wait_on_a_shared_server(browser)
         browser.close()
 
 
@@ -65,6 +69,38 @@ def _score_until_sure(page: Page) -> None:
     expect(page.locator(".status.running")).to_be_visible()
     expect(page.locator(".status.stopped")).to_be_visible(timeout=180_000)
     expect(page.locator("#published-check")).to_contain_text("published")
+
+
+def _go_on_with_a_stopped_run(page: Page) -> None:
+    """The list of runs with the one that can go on open; the other one has a name."""
+    open_tab(page, "Runs")
+    names = page.locator("#runs-list .run-name")
+    expect(names).to_have_count(2)
+    names.last.click()
+    page.get_by_placeholder("give it a name").fill("All demo pairs")
+    page.get_by_placeholder("give it a name").press("Enter")
+    expect(names.last).to_have_text("All demo pairs")
+    names.first.click()
+    expect(page.get_by_role("button", name=re.compile("Go on"))).to_be_visible()
+
+
+def _wait_on_a_shared_server(browser: Browser) -> None:
+    """What the second of two strangers sees where the owner allows two models and few seconds."""
+    limits = {"EXPLORER_MODELS": "Skywork/Skywork-Reward-V2-Qwen3-0.6B"}
+    with (
+        tempfile.TemporaryDirectory() as home,
+        serving(Path(home), EXPLORER_PUBLIC="1", **limits) as address,
+    ):
+        people = [browser.new_page(viewport={"width": 1400, "height": 1000}) for _ in range(2)]
+        for page in people:
+            open_app(page, address)
+            open_tab(page, "Score")
+            page.get_by_label("All that the Browse filter shows").check()
+            expect(page.get_by_text("188 pairs selected")).to_be_visible()
+            page.locator("#start").click()
+            expect(page.locator(".status.running, .status.waiting")).to_be_visible()
+        expect(people[1].locator(".status.waiting")).to_contain_text("1 ahead of you")
+        _draw(people[1], "shared")
 
 
 def _try_a_pair(page: Page) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from explorer.model_list import entry_of, matching, model_list
+from explorer.model_list import entry_of, licence_note, matching, model_list
 from explorer.model_names import size_of
 from explorer.settings import ASSETS
 from scoring.catalogue import CATALOGUE
@@ -33,6 +33,24 @@ def test_every_entry_can_be_used() -> None:
         assert (entry.family == "dpo") == bool(entry.reference)
         assert 0.1 < entry.billions < 100
         assert size_of(entry.id) in (entry.billions, None) or entry.id in NAMED_OTHERWISE
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Skywork/Skywork-Reward-Llama-3.1-8B", "Llama 3.1 Community License"),
+        ("Ray2333/GRM-llama3.2-3B-rewardmodel-ft", "Llama 3.2 Community License"),
+        ("sfairXC/FsfairX-LLaMA3-RM-v0.1", "Meta Llama 3 Community License"),
+        ("weqweasdas/hh_rlhf_rm_open_llama_3b", "Apache License 2.0"),
+        ("HuggingFaceH4/zephyr-7b-gemma-v0.1", "Gemma Terms of Use"),
+        ("allenai/tulu-2-dpo-7b", "Llama 2 Community License"),
+        ("allenai/llama-3-tulu-2-8b-uf-mean-rm", "Meta Llama 3 Community License"),
+        ("someone/model", ""),
+    ],
+)
+def test_a_name_says_whose_licence_binds_too(name: str, words: str) -> None:
+    said = licence_note(name)
+    assert said.endswith(words) and bool(said) == bool(words)
 
 
 NAMED_OTHERWISE = {"Skywork/Skywork-Reward-V2-Llama-3.1-8B-40M", "Qwen/Qwen1.5-MoE-A2.7B-Chat"}

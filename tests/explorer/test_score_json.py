@@ -175,6 +175,12 @@ def test_a_model_that_is_none_is_one_clear_message(asked: tuple[Any, Any, Any]) 
 def test_models_say_what_the_owner_allows() -> None:
     free = models_json(Settings(home=Path("unused")))
     assert (free["models"], free["any"]) == (["demo", "random", "longer", "shorter"], True)
+    known = {each["id"]: each for each in free["known"]}
+    fsfairx = known["sfairXC/FsfairX-LLaMA3-RM-v0.1"]
+    assert (fsfairx["family"], fsfairx["billions"]) == ("classifier", 8)
+    assert fsfairx["memory_gigabytes"] == 16 and fsfairx["reference"] is fsfairx["why_not"] is None
+    assert "Llama 3" in fsfairx["licence"]
+    assert any(each["why_not"] for each in known.values())
     assert (free["max_pairs"], free["seconds_per_hour"], free["sign_in"]) == (None, None, False)
     bound = models_json(
         Settings(
@@ -190,6 +196,7 @@ def test_models_say_what_the_owner_allows() -> None:
         )
     )
     assert bound["models"] == ["demo", "org/a", "random", "longer", "shorter"]
+    assert bound["known"] == []
     assert (bound["any"], bound["own_code"], bound["sign_in"]) == (False, ["org/a"], True)
     assert bound["served_families"] == ["judge", "rater", "served"]
     assert "inner" not in json.dumps(bound)

@@ -77,7 +77,7 @@ def test_a_policy_is_told_with_its_reference_and_the_boards_facts() -> None:
         "Memory 29.0 GB for its weights in bfloat16, 139 GB free: NVIDIA H200",
         "GPU seconds",
         "On the board template its tokenizer's, batch 4, dtype not set, length not set",
-        "Licence see its card",
+        "Apache License 2.0; see its card",
     ):
         assert part in said
     assert 'href="https://huggingface.co/HuggingFaceH4/zephyr-7b-beta"' in html

@@ -34,7 +34,9 @@ from tests.ui.html_reading import HtmlReading
 ME, OTHER = Visitor(session="me"), Visitor(session="other")
 TEXTS = ("Fruit?", "Take **figs**. Wash them.", "No.")
 HOSTILE = '<script>alert(1)</script> & "quotes" {n}'
-TAGS = {"div", "span", "h2", "table", "thead", "tbody", "tr", "th", "td", "b", "small", "button"}
+TAGS = {
+    "div", "span", "h2", "table", "thead", "tbody", "tr", "th", "td", "b", "i", "small", "button",
+}  # fmt: skip
 
 
 @pytest.fixture
