@@ -11,6 +11,9 @@ from scoring.pairs import as_pairs, read_pairs
 from scoring.scorer import Scorer
 from scoring.spec import ModelSpec, Pair, RunSettings
 
+# Servers and commands that the tests start keep what was compiled, else each compiles all anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 ROOT = Path(__file__).resolve().parent.parent
 DEMO_MODEL = ROOT / "assets" / "demo" / "model"
 DEMO_PAIRS = ROOT / "assets" / "demo" / "pairs.jsonl"

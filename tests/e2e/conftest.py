@@ -85,16 +85,19 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
 
 @pytest.fixture(scope="session")
 def demo_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an app that shows the demo pairs. Tests share it, and nobody scores on it."""
+    """The address of an app that shows the demo pairs. Tests share it, and the runs made on it."""
     with serving(tmp_path_factory.mktemp("demo")) as address:
         yield address
 
 
 @pytest.fixture(scope="session")
 def real_app(tmp_path_factory: pytest.TempPathFactory, shared_data: Path) -> Iterator[str]:
-    """The same with the real pairs."""
+    """The same with the real pairs, and the results of the real models."""
     pairs = shared_data / "reward-bench" / "filtered.parquet"
-    with serving(tmp_path_factory.mktemp("real"), EXPLORER_PAIRS=str(pairs)) as address:
+    results = shared_data / "reward-bench-results"
+    with serving(
+        tmp_path_factory.mktemp("real"), EXPLORER_PAIRS=str(pairs), EXPLORER_RESULTS=str(results)
+    ) as address:
         yield address
 
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -34,17 +33,6 @@ def fails_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     }
     results = write_results(home / "results", flips, [str(each) for each in demo.subset_of_row])
     with serving(home, EXPLORER_RESULTS=str(results)) as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def real_fails(tmp_path_factory: pytest.TempPathFactory, shared_data: Path) -> Iterator[str]:
-    """The same with the real pairs and the results of the real models."""
-    with serving(
-        tmp_path_factory.mktemp("real"),
-        EXPLORER_PAIRS=str(shared_data / "reward-bench" / "filtered.parquet"),
-        EXPLORER_RESULTS=str(shared_data / "reward-bench-results"),
-    ) as address:
         yield address
 
 
@@ -118,8 +106,8 @@ def test_a_trainer_goes_from_the_board_to_what_a_model_fails(
     journey(page, fails_app, browser, "org/fair")
 
 
-def test_the_same_on_the_real_models(real_fails: str, page: Page, browser: Browser) -> None:
-    journey(page, real_fails, browser, "Ray2333/GRM-gemma2-2B-rewardmodel-ft")
+def test_the_same_on_the_real_models(real_app: str, page: Page, browser: Browser) -> None:
+    journey(page, real_app, browser, "Ray2333/GRM-gemma2-2B-rewardmodel-ft")
 
 
 def test_hostile_names_do_nothing(fails_app: str, page: Page) -> None:
@@ -169,7 +157,7 @@ def test_a_run_is_read_while_it_streams_in(fails_app: str, page: Page) -> None:
     expect(pair(page)).to_have_attribute("data-key", key)
 
 
-def test_axe_finds_nothing_and_nothing_sticks_out(fails_app: str, page: Page) -> None:
+def test_axe_finds_nothing_and_nothing_sticks_out(fails_app: str, browser: Browser) -> None:
     found = []
     for name, address in (
         ("failures", "?tab=failures&model=org/fair"),
@@ -178,7 +166,8 @@ def test_axe_finds_nothing_and_nothing_sticks_out(fails_app: str, page: Page) ->
         ("compare", "?tab=compare&a=org/fair&b=org/good"),
         ("agreement", "?tab=compare&a=org/fair&part=agreement"),
     ):
-        open_app(page, f"{fails_app}/{address}")
-        read_results(page)
-        found += violations(page, name)
+        with watched_page(browser) as page:
+            open_app(page, f"{fails_app}/{address}")
+            read_results(page)
+            found += violations(page, name)
     assert found == []

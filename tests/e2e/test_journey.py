@@ -1,24 +1,21 @@
 """The first minute of a new user, in a real browser: on the demo, and on the real pairs."""
 
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Serve, facet, open_app, open_tab, pair, picture
+from tests.e2e.conftest import facet, open_app, open_tab, pair, picture
 
 pytestmark = pytest.mark.e2e
 
 
-def test_first_minute_on_the_demo(serve: Serve, page: Page) -> None:
-    _first_minute(page, serve(), "demo")
+def test_first_minute_on_the_demo(demo_app: str, page: Page) -> None:
+    _first_minute(page, demo_app, "demo")
 
 
-def test_first_minute_on_the_real_pairs(serve: Serve, page: Page, shared_data: Path) -> None:
-    pairs, results = shared_data / "reward-bench/filtered.parquet", "reward-bench-results"
-    address = serve(EXPLORER_PAIRS=str(pairs), EXPLORER_RESULTS=str(shared_data / results))
-    _first_minute(page, address, "real")
+def test_first_minute_on_the_real_pairs(real_app: str, page: Page) -> None:
+    _first_minute(page, real_app, "real")
 
 
 def _first_minute(page: Page, address: str, data: str) -> None:

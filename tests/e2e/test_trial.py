@@ -5,18 +5,13 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Serve, open_app, open_tab, violations
+from tests.e2e.conftest import open_app, open_tab, violations
 
 pytestmark = pytest.mark.e2e
 
 SLOW = 90_000
 """Milliseconds that the first score may take, which loads the model."""
 HOSTILE = "<img src=x onerror=alert(1)> ${alert(2)} {{x}}"
-
-
-@pytest.fixture(scope="module")
-def app(serve: Serve) -> str:
-    return serve()
 
 
 def rewards(page: Page) -> list[str]:
@@ -31,8 +26,8 @@ def press_score(page: Page) -> list[str]:
     return rewards(page)
 
 
-def test_rewards_follow_what_is_typed_edited_and_taken(app: str, page: Page) -> None:
-    open_app(page, f"{app}/?tab=try")
+def test_rewards_follow_what_is_typed_edited_and_taken(demo_app: str, page: Page) -> None:
+    open_app(page, f"{demo_app}/?tab=try")
     chosen = page.locator("#try-chosen textarea")
     chosen.press("Control+End")
     chosen.press_sequentially(" Before.")
@@ -69,8 +64,8 @@ def test_rewards_follow_what_is_typed_edited_and_taken(app: str, page: Page) -> 
     expect(page.locator("#try .pair.tokens")).to_have_count(0)
 
 
-def test_a_probe_is_run_and_one_is_stopped(app: str, page: Page) -> None:
-    open_app(page, f"{app}/?tab=try")
+def test_a_probe_is_run_and_one_is_stopped(demo_app: str, page: Page) -> None:
+    open_app(page, f"{demo_app}/?tab=try")
     page.locator("#probe-start").click()
     expect(page.locator("#probe-status .finished")).to_contain_text("23 pairs", timeout=SLOW)
     rows = page.locator("#probe-table tbody tr")
@@ -86,8 +81,8 @@ def test_a_probe_is_run_and_one_is_stopped(app: str, page: Page) -> None:
     expect(page.locator("#probe-start")).to_be_enabled()
 
 
-def test_axe_finds_nothing_and_nothing_sticks_out(app: str, page: Page) -> None:
-    open_app(page, f"{app}/?tab=try")
+def test_axe_finds_nothing_and_nothing_sticks_out(demo_app: str, page: Page) -> None:
+    open_app(page, f"{demo_app}/?tab=try")
     press_score(page)
     page.locator("#probe-start").click()
     expect(page.locator("#probe-status .finished")).to_be_visible(timeout=SLOW)
