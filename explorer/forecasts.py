@@ -20,6 +20,7 @@ class Forecast:
     entry: of the catalogue; None where it does not have the model.
     warm: whether the model is in memory.
     refusal: why it would be refused, in a sentence; "" where it would not.
+    seconds_left: of scoring, that the visitor has in this hour; None for as many as they want.
     """
 
     preview: Preview
@@ -28,6 +29,7 @@ class Forecast:
     entry: ModelEntry | None
     warm: bool
     refusal: str = ""
+    seconds_left: float | None = None
 
 
 def forecast(
@@ -44,7 +46,8 @@ def forecast(
     work = work_of(selection.table, selection.rows, order.model) if selection else Work(0, 0)
     told = estimate(work, preview, device, settings, runs.visible(visitor))
     warm = models.is_warm(visitor, order)
-    seen = Forecast(preview, device, told, entry_of(preview.name), warm)
+    left = runs.scorers.quotas.left(visitor)
+    seen = Forecast(preview, device, told, entry_of(preview.name), warm, seconds_left=left)
     try:
         check_fits(preview, device, settings)
     except KnownError as error:

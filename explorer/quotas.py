@@ -34,17 +34,13 @@ class Quotas:
         self._spent: dict[str, deque[tuple[float, float]]] = {}
         self._swept = clock()
 
-    def check(self, visitor: Visitor, expected_seconds: float = 0.0) -> None:
-        """Whether a visitor may score for so long now.
+    def check(self, visitor: Visitor) -> None:
+        """Whether a visitor may score now.
 
         To be asked when their turn has come: what others of theirs use meanwhile is known by then.
 
-        Args:
-            visitor: who asks.
-            expected_seconds: of scoring; 0 where nobody can say.
-
         Raises:
-            KnownError: they must sign in first, or have not so many seconds left in this hour.
+            KnownError: they must sign in first, or have no seconds left in this hour.
         """
         if self._required and not visitor.signed_in:
             raise KnownError(
@@ -52,18 +48,13 @@ class Quotas:
             )
         if self._most is None:
             return
-        if expected_seconds > self._most:
-            raise KnownError(
-                f"This would take about {ceil(expected_seconds):,} s, and a visitor has "
-                f"{self._most:,.0f} s in an hour here. Choose fewer pairs or a smaller model."
-            )
         with self._lock:
-            waits = [self._wait(*each, expected_seconds) for each in self._shares(visitor)]
+            waits = [self._wait(*each) for each in self._shares(visitor)]
         if max(waits) > 0:
             minutes = ceil(max(waits) / MINUTE)
             raise KnownError(
-                f"Your {self._most:,.0f} s of scoring in an hour are used up, or too few are left "
-                f"for this. Try again in {minutes} minute{'s' * (minutes != 1)}."
+                f"Your {self._most:,.0f} s of scoring in an hour are used up. "
+                f"Try again in {minutes} minute{'s' * (minutes != 1)}."
             )
 
     def spend(self, visitor: Visitor, seconds: float) -> None:
@@ -103,14 +94,14 @@ class Quotas:
             spent.popleft()
         return sum(seconds for _, seconds in spent)
 
-    def _wait(self, key: str, most: float, expected: float) -> float:
-        """Seconds until a name has so many again; 0 where it has them now."""
+    def _wait(self, key: str, most: float) -> float:
+        """Seconds until a name has some again; 0 where it has some now."""
         used, now = self._used(key), self._clock()
-        if used < most and used + expected <= most:
+        if used < most:
             return 0.0
         for began, seconds in self._spent[key]:
             used -= seconds
-            if used < most and used + expected <= most:
+            if used < most:
                 return began + HOUR - now
         return 0.0
 

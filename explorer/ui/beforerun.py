@@ -64,9 +64,7 @@ def card_html(runs: Runs, who: Visitor, order: tuple[Any, ...], selection: Selec
     except KnownError as error:
         return note(str(error), "wrong") + _known_size(runs, order[0])
     refusal = note(seen.refusal, "wrong") if seen.refusal else ""
-    return refusal + model_card_html(
-        seen.preview, seen.device, seen.estimate, seen.entry, seen.warm
-    )
+    return refusal + model_card_html(seen)
 
 
 def _known_size(runs: Runs, name: object) -> str:

@@ -3,6 +3,7 @@
 from html import escape
 
 from explorer.estimates import Estimate
+from explorer.forecasts import Forecast
 from explorer.model_list import ModelEntry, licence_note
 from explorer.text import text
 from explorer.ui.amounts import bytes_words, count_words, time_words
@@ -13,33 +14,21 @@ from scoring.policy import DEMO
 from scoring.preview import Preview
 
 
-def model_card_html(
-    preview: Preview,
-    device: Device,
-    estimate: Estimate,
-    entry: ModelEntry | None = None,
-    warm: bool = False,
-) -> str:
-    """A compact card.
-
-    Args:
-        preview: of the model.
-        device: where it would run.
-        estimate: of the run with the pairs that are chosen.
-        entry: of the catalogue; None where it does not have the model.
-        warm: whether the model is in memory.
-    """
+def model_card_html(seen: Forecast) -> str:
+    """A compact card of the model and of a run with the pairs that are chosen."""
+    preview, estimate, entry = seen.preview, seen.estimate, seen.entry
     rows = [
         *_what(preview),
         *_disk(preview),
-        *([_memory(device, estimate)] if estimate.memory_bytes else []),
+        *([_memory(seen.device, estimate)] if estimate.memory_bytes else []),
         *([_time(estimate)] if estimate.tokens else []),
+        *_allowance(seen),
         *_board(entry),
         *_licence(preview),
     ]
     lines = "".join(tag("dt", escape(name)) + tag("dd", value) for name, value in rows)
     why_not = note(entry.why_not, "wrong") if entry and entry.why_not else ""
-    return tag("section", _head(preview, warm) + why_not + tag("dl", lines), css="model-card")
+    return tag("section", _head(preview, seen.warm) + why_not + tag("dl", lines), css="model-card")
 
 
 def _head(preview: Preview, warm: bool) -> str:
@@ -126,6 +115,17 @@ def _time(estimate: Estimate) -> tuple[str, str]:
         else text("modelcard.guess")
     )
     return text("modelcard.time"), escape(words) + tag("small", escape(basis))
+
+
+def _allowance(seen: Forecast) -> list[tuple[str, str]]:
+    """What the visitor has left to score with, and what becomes of a run that takes longer."""
+    left, needed = seen.seconds_left, seen.estimate.seconds
+    if left is None:
+        return []
+    words = text("modelcard.seconds_left", time=time_words(left))
+    if needed is not None and needed > left:
+        words += text("modelcard.too_long")
+    return [(text("modelcard.allowance"), escape(words))]
 
 
 def _board(entry: ModelEntry | None) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from explorer.estimates import Work, estimate
+from explorer.forecasts import Forecast
 from explorer.model_list import entry_of
 from explorer.ui.modelcard import model_card_html
 from scoring.devices import Device
@@ -45,7 +46,7 @@ POLICY = Preview(
 
 def card(seen: Preview, here: Device = CPU, *, warm: bool = False, **how: Any) -> str:
     told = estimate(WORK, seen, here, RunSettings(**how))
-    return model_card_html(seen, here, told, entry_of(seen.name), warm)
+    return model_card_html(Forecast(seen, here, told, entry_of(seen.name), warm))
 
 
 def words(html: str) -> str:
@@ -117,9 +118,25 @@ def test_a_model_that_cannot_run_says_why() -> None:
 def test_runs_that_tell_the_speed_are_counted() -> None:
     seen = preview("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True))
     told = replace(estimate(WORK, seen, CPU, RunSettings()), basis="measured", n_runs=3)
-    assert "measured on 3 earlier runs" in model_card_html(seen, CPU, told)
-    once = replace(told, n_runs=1)
-    assert "measured on one earlier run" in model_card_html(seen, CPU, once)
+    forecast = Forecast(seen, CPU, told, None, warm=False)
+    assert "measured on 3 earlier runs" in model_card_html(forecast)
+    once = replace(forecast, estimate=replace(told, n_runs=1))
+    assert "measured on one earlier run" in model_card_html(once)
+
+
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [
+        (None, ""),
+        (250.0, "Allowance 4 min 10 s of scoring are left to you in this hour "),
+        (1.0, "in this hour: the run will stop then, and can go on when you have more"),
+    ],
+)
+def test_what_is_left_to_a_visitor_is_told(left: float | None, said: str) -> None:
+    seen = preview("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True))
+    told = replace(estimate(WORK, seen, CPU, RunSettings()), seconds=20.0)
+    card = words(model_card_html(Forecast(seen, CPU, told, None, False, seconds_left=left)))
+    assert said in card and ("Allowance" in card) == bool(said)
 
 
 @pytest.mark.parametrize("text", ["<img src=x onerror=alert(1)>", '"><b>', "'&lt;"])
