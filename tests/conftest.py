@@ -13,15 +13,13 @@ from scoring.spec import ModelSpec, Pair, RunSettings
 
 # Servers and commands that the tests start keep what was compiled, else each compiles all anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Models this small lose more to threads that wait for each other than they gain, and tests run
+# beside each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 ROOT = Path(__file__).resolve().parent.parent
 DEMO_MODEL = ROOT / "assets" / "demo" / "model"
 DEMO_PAIRS = ROOT / "assets" / "demo" / "pairs.jsonl"
-
-
-def pytest_xdist_auto_num_workers() -> int:
-    """One process more than there are processors: tests often wait for a browser or a server."""
-    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_finish() -> None:
@@ -46,8 +44,5 @@ def demo_pairs() -> list[Pair]:
 
 @pytest.fixture(scope="session")
 def demo_scorer() -> Scorer:
-    import torch
-
-    torch.set_num_threads(1)  # so small a model loses more to waiting threads than it gains
     spec = ModelSpec("demo", str(DEMO_MODEL), "test")
     return open_scorer(spec, RunSettings(device="cpu", dtype="float32"))

@@ -112,6 +112,7 @@ def test_a_chooser_measures_sorts_searches_pins_and_sends_the_link(
     search(page).press_sequentially("llama,8b", delay=20)
     expect(count(page)).to_have_text(f"3 of {N} models")
     expect(search(page)).to_have_value("llama,8b")
+    expect(rows(page).filter(has_text="gemma-8b")).to_have_count(1)
     assert set(models(page)) == {"org/Llama-3-70b", "org/llama-2-13b", "org/gemma-8b"}
 
     page.get_by_role("button", name="Pin org/llama-2-13b on top").click()

@@ -101,12 +101,8 @@ def journey(page: Page, address: str, browser: Browser, model: str) -> None:
 
 
 def test_a_trainer_goes_from_the_board_to_what_a_model_fails(
-    fails_app: str, page: Page, browser: Browser
+    real_app: str, page: Page, browser: Browser
 ) -> None:
-    journey(page, fails_app, browser, "org/fair")
-
-
-def test_the_same_on_the_real_models(real_app: str, page: Page, browser: Browser) -> None:
     journey(page, real_app, browser, "Ray2333/GRM-gemma2-2B-rewardmodel-ft")
 
 
@@ -137,24 +133,6 @@ def test_a_note_on_a_pair_stays_in_the_browser(fails_app: str, page: Page) -> No
     page.wait_for_selector("html[data-explorer=ready]", state="attached")
     expect(page.locator("#failures tr.noted")).to_have_count(1)
     expect(page.get_by_label("Note").locator("visible=true")).to_have_value("the label is wrong")
-
-
-def test_a_run_is_read_while_it_streams_in(fails_app: str, page: Page) -> None:
-    open_app(page, fails_app)
-    open_tab(page, "Score")
-    page.get_by_label("Pairs per subset").fill("99")
-    page.locator("#start").click()
-    expect(page.locator(".status.running")).to_be_visible(timeout=60_000)
-    open_tab(page, "Failures")
-    expect(page.locator("#model-name")).to_have_value(re.compile("your run of"))
-    scored = page.locator("#failures .kinds button").last
-    expect(listed(page).nth(2)).to_be_visible(timeout=60_000)
-    key = listed(page).nth(1).locator("th").inner_text()
-    listed(page).filter(has_text=key).click()  # which may have moved on meanwhile
-    expect(pair(page)).to_have_attribute("data-key", key)
-    assert scored.inner_text() != "All188"
-    expect(scored).to_have_text("All188", timeout=90_000)
-    expect(pair(page)).to_have_attribute("data-key", key)
 
 
 def test_axe_finds_nothing_and_nothing_sticks_out(fails_app: str, browser: Browser) -> None:

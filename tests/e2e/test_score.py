@@ -12,6 +12,7 @@ from tests.e2e.conftest import (
     Serve,
     open_app,
     open_tab,
+    pair,
     picture,
     serving,
     wait_until_filled,
@@ -87,6 +88,26 @@ def test_a_stopped_run_is_kept_shown_again_and_goes_on(long_app: str, page: Page
     expect(page.locator(".status.running")).to_be_visible()
     page.locator("#stop").click()
     expect(page.locator(".status.stopped")).to_be_visible()
+
+
+def test_a_run_is_read_while_it_streams_in(long_app: str, page: Page) -> None:
+    open_app(page, long_app)
+    score_all(page)
+    expect(page.locator(".status.running")).to_be_visible()
+    open_tab(page, "Failures")
+    rows = page.locator("#failures .list tbody tr")
+    expect(rows.nth(2)).to_be_visible(timeout=60_000)
+    key = rows.nth(1).locator("th").inner_text()
+    rows.filter(has_text=key).click()  # which may have moved on meanwhile
+    expect(pair(page)).to_have_attribute("data-key", key)
+    scored = page.locator("#failures .kinds button").last
+    before = scored.inner_text()
+    expect(scored).not_to_have_text(before)
+    open_tab(page, "Score")
+    page.locator("#stop").click()
+    expect(page.locator(".status.stopped")).to_be_visible()
+    open_tab(page, "Failures")
+    expect(pair(page)).to_have_attribute("data-key", key)
 
 
 def test_a_reload_amid_a_run_keeps_what_was_scored(long_app: str, browser: Browser) -> None:
