@@ -12,7 +12,7 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 from explorer.settings import read_settings
 from explorer.stores import open_stores
 from explorer.text import text
-from explorer.ui.page import build_page
+from explorer.ui.page import build_page, queued
 from explorer.ui.theme import STYLES, script, theme
 from scoring.errors import KnownError
 
@@ -24,8 +24,7 @@ def main() -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
     try:
         settings = read_settings(os.environ)
-        page = build_page(open_stores(settings))
-        page.queue(default_concurrency_limit=8, max_size=64).launch(
+        queued(build_page(open_stores(settings))).launch(
             server_name=settings.server_name,
             server_port=settings.server_port,
             theme=theme(),

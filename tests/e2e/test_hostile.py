@@ -24,7 +24,7 @@ ATTACKS = {
     "null": "before\x00after",
     "surrogate": "before\ud800after",
 }
-LONG = "many words " * 95_000
+LONG = "many words " * 20_000
 TEXTS: list[dict[str, Any]] = [
     {"id": "1", "subset": "empty", "prompt": "Say nothing.", "chosen": "", "rejected": "x"},
     {"id": "2", "subset": "long", "prompt": LONG, "chosen": LONG, "rejected": LONG + "!"},

@@ -13,7 +13,7 @@ from explorer.sources import read_demo
 from explorer.stores import Stores, open_stores
 from explorer.table import PairTable
 from explorer.ui.browse import Browse
-from explorer.ui.page import build_page
+from explorer.ui.page import build_page, queued
 from tests.ui.posting import Visitor
 
 Serve = Callable[..., Visitor]
@@ -56,10 +56,8 @@ def serve(home: Path, uploads: Path) -> Iterator[Serve]:
 
         def start(**settings: Any) -> Visitor:
             chosen = replace(Settings(home=home, pairs="demo", offline=True), **settings)
-            page = build_page(open_stores(chosen))
-            page.queue(default_concurrency_limit=8).launch(
-                prevent_thread_lock=True, quiet=True, max_file_size=chosen.max_upload_bytes
-            )
+            page = queued(build_page(open_stores(chosen)))
+            page.launch(prevent_thread_lock=True, quiet=True, max_file_size=chosen.max_upload_bytes)
             stack.callback(page.close)
             return Visitor(page)
 
