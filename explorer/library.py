@@ -23,7 +23,7 @@ from explorer.typed_pairs import KEY, longest_text, typed_pair
 from scoring.errors import KnownError, shown
 from scoring.hub import DEFAULT_DATASET, Hub, HubId, parse_hub_id
 from scoring.limits import MEGABYTE, Step, Tell, tell_nobody
-from scoring.pairs import fetch_pairs, read_pairs
+from scoring.pairs import Pairs, fetch_pairs, read_pairs
 from scoring.paths import is_file, typed_path
 from scoring.rows import SUFFIXES
 
@@ -32,8 +32,9 @@ LONGEST_WANTED = 4096
 """Characters of a Hub id or a path."""
 LONGEST_FILE_NAME = 80
 LEAST_KEPT_BYTES = 10**9
-"""Texts of opened tables that are kept in any case, where there are no more tables than this."""
-MOST_KEPT = 500
+"""Texts of opened tables that are kept in any case."""
+MOST_TYPED = 200
+"""Pairs that were typed in and scored, which are kept apart: they are many and small."""
 
 ALLOWED = "a Hub dataset as org/name, org/name:split or org/name:split@revision, or demo"
 
@@ -72,6 +73,7 @@ class Library:
         self._settings = settings
         self._lock = threading.Lock()
         self._opened: OrderedDict[str, PairTable] = OrderedDict()  # least recently seen first
+        self._typed: OrderedDict[str, PairTable] = OrderedDict()
         self._only: dict[str, str] = {}  # repo@commit of a dataset with one split -> id
         self._loading: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         self._slots = threading.BoundedSemaphore(LOADS_AT_ONCE)
@@ -89,9 +91,10 @@ class Library:
         if table is not None:
             return table
         with self._lock:
-            if item_id in self._opened:
-                self._opened.move_to_end(item_id)
-                return self._opened[item_id]
+            for tables in (self._opened, self._typed):
+                if item_id in tables:
+                    tables.move_to_end(item_id)
+                    return tables[item_id]
         return self._demo if item_id == self._demo.id else None
 
     def get(self, item_id: object) -> PairTable:
@@ -163,7 +166,7 @@ class Library:
         return self._read(path, file_name(name, path.suffix), tell)
 
     def typed(self, conversation: object, chosen: object, rejected: object) -> PairTable:
-        """The table of one pair that a visitor typed; it is here only once it is kept.
+        """The table of one pair that a visitor typed; it is here only after `keep_typed`.
 
         Raises:
             KnownError: of `explorer.typed_pairs.typed_pair`.
@@ -182,19 +185,14 @@ class Library:
             path.write_text(json.dumps(row), encoding="utf-8")
             return PairTable(read_pairs(path, name=text("source.typed")))
 
-    def keep(self, table: PairTable) -> PairTable:
-        """The table, or the same one that is here already; others go where memory is short."""
-        present = self.find(table.id)
-        if present is not None:
-            return present
+    def keep_typed(self, table: PairTable) -> None:
+        """Have a typed pair here for what is shown of it, as long as not too many others come."""
+        if self.find(table.id) is not None:
+            return
         with self._lock:
-            table = self._opened.setdefault(table.id, table)
-            self._opened.move_to_end(table.id)
-            sizes = [opened.arrow.nbytes for opened in self._opened.values()]
-            while len(sizes) > 1 and (len(sizes) > MOST_KEPT or sum(sizes) > self._most_bytes):
-                self._opened.popitem(last=False)
-                sizes.pop(0)
-        return table
+            self._typed[table.id] = table
+            while len(self._typed) > MOST_TYPED:
+                self._typed.popitem(last=False)
 
     @cached_property
     def _demo(self) -> PairTable:
@@ -204,7 +202,7 @@ class Library:
         """A table from a file; the same one where it is here already."""
         limits = self._settings.limits
         with self._slot():
-            return self.keep(PairTable(read_pairs(path, name=name, limits=limits, tell=tell)))
+            return self._keep(read_pairs(path, name=name, limits=limits, tell=tell))
 
     def _fetch(self, hub_id: HubId, tell: Tell) -> PairTable:
         """A table from the Hub, without a token; from memory where its commit is here already."""
@@ -225,7 +223,7 @@ class Library:
             finally:
                 if self._settings.public and hub_id.repo not in self._owners:
                     self._hub.forget(hub_id.repo, "dataset")
-            table = self.keep(PairTable(pairs))
+            table = self._keep(pairs)
             if hub_id.split is None:
                 self._only[pinned] = table.id
             return table
@@ -270,6 +268,21 @@ class Library:
             raise KnownError(
                 f"{error} Upload a file of pairs, or try again when the Hub can be reached."
             ) from error
+
+    def _keep(self, pairs: Pairs) -> PairTable:
+        """Its table, or the one that is here already; others go where memory is short."""
+        table = PairTable(pairs)
+        present = self.find(table.id)
+        if present is not None:
+            return present
+        with self._lock:
+            table = self._opened.setdefault(table.id, table)
+            self._opened.move_to_end(table.id)
+            sizes = [opened.arrow.nbytes for opened in self._opened.values()]
+            while len(sizes) > 1 and sum(sizes) > self._most_bytes:
+                self._opened.popitem(last=False)
+                sizes.pop(0)
+        return table
 
     @property
     def _most_bytes(self) -> float:

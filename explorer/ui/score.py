@@ -31,7 +31,8 @@ from scoring.errors import shown as shown_value
 from scoring.sure import SureRule
 
 PARTS = {"subset": (0, 1), "keys": (2,), "failed": (3,), "typed": (4,)}
-"""Way to choose pairs -> which of `ChoiceView.parts` it needs."""
+"""Way to choose pairs -> which of the `N_PARTS` of `ChoiceView.parts` it needs."""
+N_PARTS = 5
 
 logger = logging.getLogger(__name__)
 
@@ -86,7 +87,7 @@ class Score:
     def turn(self, which: object, *where: object) -> tuple[Any, ...]:
         """Show what the way to choose pairs needs, and the models whose failures can be taken."""
         needed = PARTS.get(str(which), ())
-        parts = [gr.update(visible=part in needed) for part in range(5)]
+        parts = [gr.update(visible=part in needed) for part in range(N_PARTS)]
         if which == WAYS[2]:
             field = self.fields.largest(*where)
             models = [] if field is None else [*field.matrix.models]
@@ -148,7 +149,7 @@ class Score:
     def _kept(self, where: Any, choice: Any) -> Selection:
         """What is to be scored, of a table that stays here for what is then shown of it."""
         selection = self.chosen(where, *choice)
-        self.browse.library.keep(selection.table)
+        self.browse.library.keep_typed(selection.table)
         return selection
 
     def _field_of(self, model: object, where: Any) -> Field:
