@@ -22,6 +22,8 @@ from tests.e2e.files import write_jsonl
 
 pytestmark = pytest.mark.e2e
 
+HOSTILE = "<img src=x onerror=alert(1)>"
+
 
 @pytest.fixture(scope="module")
 def long_pairs(tmp_path_factory: pytest.TempPathFactory) -> str:
@@ -60,6 +62,25 @@ def test_before_a_run_the_model_says_what_it_takes(demo_app: str, page: Page) ->
     expect(card).to_contain_text("3.8 million")
     expect(card).to_contain_text("free")
     picture(page, "score-before")
+
+
+def test_a_pair_of_ones_own_is_typed_scored_and_read(demo_app: str, page: Page) -> None:
+    open_app(page, demo_app)
+    open_tab(page, "Score")
+    page.locator("#model input").fill("longer")
+    page.locator("#model input").press("Enter")
+    page.get_by_label("A pair of your own").check()
+    page.locator("#own-prompt textarea").fill("[system]\nBe kind.\n[user]\nHow are you?")
+    expect(page.locator("#selected")).to_contain_text("The chosen response is empty")
+    page.locator("#own-chosen textarea").fill("Fine, thank you!")
+    page.locator("#own-rejected textarea").fill(f"Go away, {HOSTILE}, I have no time.")
+    expect(page.locator("#selected")).to_contain_text("1 pairs selected")
+    page.locator("#start").click()
+    expect(page.locator(".status.finished")).to_be_visible()
+    page.locator("#inspect").click()
+    expect(pair(page)).to_have_attribute("data-key", "typed:1")
+    expect(pair(page)).to_contain_text("Be kind.")
+    expect(pair(page).locator(".rejected .body")).to_contain_text(HOSTILE)
 
 
 def test_a_stopped_run_is_kept_shown_again_and_goes_on(long_app: str, page: Page) -> None:
