@@ -23,6 +23,7 @@ from explorer.outcomes import Results
 from explorer.own_results import own_name, with_runs
 from explorer.results_library import ResultsLibrary
 from explorer.rules import RULES
+from explorer.run_cards import card_of
 from explorer.runs import Runs
 from explorer.uncertainty import Measuring, Uncertainty
 from explorer.uncertainty_cache import Uncertainties
@@ -196,7 +197,9 @@ class BoardRoom:
         return _Measured(found, matrix, own, key) if matrix.models else None
 
     def _own_runs(self, own: object) -> list[Run]:
-        return [run for run in self._runs.visible(own) if run.status != "running"]
+        """Those that have ended, of pairs that other models may have been scored on too."""
+        runs = self._runs.visible(own)
+        return [run for run in runs if run.status != "running" and card_of(run).typed is None]
 
 
 def _benchmark(view: BoardView) -> Benchmark:

@@ -28,6 +28,7 @@ from explorer.outcome_matrix import (
 from explorer.outcomes import Results
 from explorer.own_results import own_name, results_of, with_runs
 from explorer.results_library import ResultsLibrary
+from explorer.run_cards import card_of
 from explorer.runs import Runs
 from explorer.table import PairTable
 from explorer.uploaded_results import with_uploaded
@@ -159,8 +160,11 @@ class Fields:
         found = of_benchmark(with_uploaded(published, results.uploaded), "v1")
         rest, own = with_runs(found, runs, self._results_of)
         mine = frozenset([*own, *results.own_models])
+        typed = [name for name, run in own.items() if card_of(run).typed is not None]
+        of_typed, rest = _only(rest, typed), _without(rest, typed)
         for table in tables:
-            matrix = _joined(rest, table)
+            is_typed = table.source.kind == "typed"
+            matrix = _joined(of_typed if is_typed else rest, table)
             if matrix.models:
                 yield Field(table, matrix, _of(own, matrix), (key, table.id), own=mine)
                 rest = _without(rest, matrix.models)
@@ -177,9 +181,16 @@ class Fields:
 
     def _tables(self, table_id: object, runs: Sequence[Run]) -> list[PairTable]:
         """Tables that results may be of, each once."""
-        scored_on = [self.tables.find(run.facts.pairs) for run in runs]
+        scored_on = [self._table_of(run) for run in runs]
         seen = [self.tables.get(table_id), *self.tables.all(), *scored_on]
         return list({table.id: table for table in seen if table is not None}.values())
+
+    def _table_of(self, run: Run) -> PairTable | None:
+        """The pairs that a run scored; None where they are not here any more."""
+        try:
+            return self.tables.of_run(run)
+        except KnownError:
+            return None
 
     def _results_of(self, run: Run) -> PairResults:
         """A run's results, read once as long as no pair is added."""
@@ -201,8 +212,13 @@ def _joined(found: Outcomes, table: PairTable) -> OutcomeMatrix:
 
 def _without(found: Outcomes, models: Iterable[str]) -> Outcomes:
     gone = set(models)
+    return _only(found, [each.model for each in found.results if each.model not in gone])
+
+
+def _only(found: Outcomes, models: Iterable[str]) -> Outcomes:
+    wanted = set(models)
     pairs = zip(found.files, found.results, strict=True)
-    kept = [(file, result) for file, result in pairs if result.model not in gone]
+    kept = [(file, result) for file, result in pairs if result.model in wanted]
     return replace(
         found, files=tuple(file for file, _ in kept), results=tuple(each for _, each in kept)
     )

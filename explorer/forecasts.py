@@ -46,9 +46,11 @@ def forecast(
     work = work_of(selection.table, selection.rows, order.model) if selection else Work(0, 0)
     told = estimate(work, preview, device, settings, runs.visible(visitor))
     warm = models.is_warm(visitor, order)
-    left = runs.scorers.quotas.left(visitor)
+    quotas = runs.scorers.quotas
+    left = quotas.left(visitor)
     seen = Forecast(preview, device, told, entry_of(preview.name), warm, seconds_left=left)
     try:
+        quotas.check(visitor)
         check_fits(preview, device, settings)
     except KnownError as error:
         return replace(seen, refusal=str(error))

@@ -3,7 +3,6 @@
 What was opened stays here for everybody who knows its id, until others need the memory.
 """
 
-import json
 import threading
 import tomllib
 from collections import OrderedDict
@@ -12,19 +11,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 from weakref import WeakValueDictionary
 
+from explorer.kept import Kept
+from explorer.run_cards import card_of
 from explorer.settings import ASSETS, MAX_DATASET_MB, Settings
 from explorer.sources import DEMO, Shelf, read_demo
 from explorer.table import PairTable
-from explorer.text import text
-from explorer.typed_pairs import KEY, longest_text, typed_pair
+from explorer.typed_pairs import longest_text, typed_pair, typed_table
 from scoring.errors import KnownError, shown
 from scoring.hub import DEFAULT_DATASET, Hub, HubId, parse_hub_id
 from scoring.limits import MEGABYTE, Step, Tell, tell_nobody
 from scoring.pairs import Pairs, fetch_pairs, read_pairs
 from scoring.paths import is_file, typed_path
+from scoring.record import Run
 from scoring.rows import SUFFIXES
 
 LOADS_AT_ONCE = 2
@@ -34,7 +34,7 @@ LONGEST_FILE_NAME = 80
 LEAST_KEPT_BYTES = 10**9
 """Texts of opened tables that are kept in any case."""
 MOST_TYPED = 200
-"""Pairs that were typed in and scored, which are kept apart: they are many and small."""
+"""Pairs that were typed in; others are made anew of what a run's card says."""
 
 ALLOWED = "a Hub dataset as org/name, org/name:split or org/name:split@revision, or demo"
 
@@ -73,7 +73,7 @@ class Library:
         self._settings = settings
         self._lock = threading.Lock()
         self._opened: OrderedDict[str, PairTable] = OrderedDict()  # least recently seen first
-        self._typed: OrderedDict[str, PairTable] = OrderedDict()
+        self._typed = Kept(MOST_TYPED)
         self._only: dict[str, str] = {}  # repo@commit of a dataset with one split -> id
         self._loading: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         self._slots = threading.BoundedSemaphore(LOADS_AT_ONCE)
@@ -91,10 +91,9 @@ class Library:
         if table is not None:
             return table
         with self._lock:
-            for tables in (self._opened, self._typed):
-                if item_id in tables:
-                    tables.move_to_end(item_id)
-                    return tables[item_id]
+            if item_id in self._opened:
+                self._opened.move_to_end(item_id)
+                return self._opened[item_id]
         return self._demo if item_id == self._demo.id else None
 
     def get(self, item_id: object) -> PairTable:
@@ -166,33 +165,23 @@ class Library:
         return self._read(path, file_name(name, path.suffix), tell)
 
     def typed(self, conversation: object, chosen: object, rejected: object) -> PairTable:
-        """The table of one pair that a visitor typed; it is here only after `keep_typed`.
+        """The table of one pair that a visitor typed; nobody else finds it here.
 
         Raises:
             KnownError: of `explorer.typed_pairs.typed_pair`.
         """
         pair = typed_pair(conversation, chosen, rejected, longest=longest_text(self._settings))
-        turns = [{"role": role, "content": words} for role, words in pair.turns]
-        row = {
-            "id": "1",
-            "subset": KEY,
-            "prompt": turns or pair.prompt,
-            "chosen": pair.chosen,
-            "rejected": pair.rejected,
-        }
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / "typed.jsonl"
-            path.write_text(json.dumps(row), encoding="utf-8")
-            return PairTable(read_pairs(path, name=text("source.typed")))
+        made: PairTable = self._typed.once(pair, lambda: typed_table(pair))
+        return made
 
-    def keep_typed(self, table: PairTable) -> None:
-        """Have a typed pair here for what is shown of it, as long as not too many others come."""
-        if self.find(table.id) is not None:
-            return
-        with self._lock:
-            self._typed[table.id] = table
-            while len(self._typed) > MOST_TYPED:
-                self._typed.popitem(last=False)
+    def of_run(self, run: Run) -> PairTable:
+        """The pairs that a run scored.
+
+        Raises:
+            KnownError: they are not here, or not any more.
+        """
+        typed = card_of(run).typed
+        return self.here(run.facts.pairs) if typed is None else self.typed(*typed)
 
     @cached_property
     def _demo(self) -> PairTable:

@@ -9,6 +9,7 @@ from typing import Any
 
 from explorer.orders import ModelOrder
 from explorer.posted import repaired
+from explorer.typed_pairs import Texts
 from explorer.visitors import EVERYBODY
 from scoring.errors import KnownError, shown
 from scoring.record import Run
@@ -28,6 +29,7 @@ class RunCard:
     order: what was asked for, to go on with it; None where that is not known.
     sure: what the run was to be sure of and how sure it was at its end; None for all pairs.
     notes: what a reader must know of how it went on.
+    typed: the texts of the pair that it scores, where its owner typed it; None for other pairs.
     """
 
     owner: str = EVERYBODY
@@ -36,6 +38,7 @@ class RunCard:
     order: ModelOrder | None = None
     sure: SureInterval | None = None
     notes: tuple[str, ...] = ()
+    typed: Texts | None = None
 
     def titled(self, title: object) -> "RunCard":
         """With another title.
@@ -67,10 +70,19 @@ def _read(path: Path, changed: int) -> RunCard:
     order = values["order"] and ModelOrder.of(values["order"])
     sure = values.get("sure")
     owner, title, notes = values["owner"], values["title"], values.get("notes", [])
-    if not all(isinstance(each, str) for each in (owner, title, *notes)):
+    typed = values.get("typed")
+    if not all(isinstance(each, str) for each in (owner, title, *notes, *(typed or ()))):
         raise ValueError("no text")
-    public = values["public"] is True
-    return RunCard(owner, title, public, order, sure and _sure(**sure), tuple(notes))
+    conversation, chosen, rejected = typed or ("", "", "")
+    return RunCard(
+        owner,
+        title,
+        public=values["public"] is True,
+        order=order,
+        sure=sure and _sure(**sure),
+        notes=tuple(notes),
+        typed=(conversation, chosen, rejected) if typed else None,
+    )
 
 
 def _sure(rule: Mapping[str, Any], **told: Any) -> SureInterval:

@@ -86,11 +86,11 @@ class Runs:
         yield from self._turn(visitor, order, pairs, selection, sure=sure)
 
     def resume(
-        self, visitor: Visitor, run_id: object, here: Callable[[str], PairTable]
+        self, visitor: Visitor, run_id: object, table_of: Callable[[Run], PairTable]
     ) -> Iterator[Progress]:
         """Go on with a run that was stopped, failed or killed.
 
-        here: gives the table of an id, or raises a KnownError where it is not at hand.
+        table_of: gives the pairs of a run, or raises a KnownError where they are not at hand.
 
         Raises:
             KnownError: it is not the visitor's, is whole, is under way, was made
@@ -105,7 +105,7 @@ class Runs:
                 "What this run was asked for is not known, so it cannot go on here. Go on with it "
                 "on the command line (--resume), or score anew."
             )
-        table = here(run.facts.pairs)
+        table = table_of(run)
         _, keys = run.plan()
         selection = replace(selected_by_keys(table, keys), words=run.facts.selection)
         self.check_pairs(len(keys))
@@ -227,7 +227,8 @@ class Runs:
             job = make_job(pairs, scorer, seed)
             said = facts(scorer, order.settings, selection.table.id, len(pairs), selection.words)
             if former is None:
-                begun = begin(self.shelf.folder, said, job, RunCard(visitor.owner, order=order))
+                card = RunCard(visitor.owner, order=order, typed=selection.typed)
+                begun = begin(self.shelf.folder, said, job, card)
             else:
                 begun = go_on(former, said, job)
             with nullcontext() if former else held(begun.run.folder):

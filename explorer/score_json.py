@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from explorer.json_numbers import plain
-from explorer.model_list import ModelEntry, licence_note, model_list
+from explorer.model_list import ModelEntry, entry_of, licence_note, model_list
 from explorer.orders import MOST_SEED, ModelOrder
 from explorer.posted import whole_number
 from explorer.progress import Progress
@@ -109,7 +109,8 @@ def settings_json(facts: RunFacts) -> dict[str, Any]:
 def models_json(settings: Settings) -> dict[str, Any]:
     """Which models can be scored with here, what is known of them, and how much may be scored."""
     listed = list(dict.fromkeys((DEMO, *settings.models, *BASELINES)))
-    known = [entry for entry in model_list() if not settings.models or entry.id in listed]
+    allowed = [entry for name in settings.models if (entry := entry_of(name))]
+    known = allowed if settings.models else model_list()
     return {
         "models": listed,
         "any": not settings.models,

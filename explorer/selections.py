@@ -13,6 +13,7 @@ from explorer.orders import MOST_SEED
 from explorer.posted import one_of, whole_number
 from explorer.table import PairTable, Rows
 from explorer.text import text
+from explorer.typed_pairs import Texts
 from scoring.errors import KnownError, shown
 
 LONGEST_KEYS = 2_000_000
@@ -25,11 +26,15 @@ _BETWEEN = re.compile(r"[\s,;]+")
 
 @dataclass(frozen=True)
 class Selection:
-    """Rows of a table, each one pair, in table order. words: how they were chosen."""
+    """Rows of a table, each one pair, in table order.
+
+    words: how they were chosen. typed: the texts of a pair that was typed; None for others.
+    """
 
     table: PairTable
     rows: Rows
     words: str
+    typed: Texts | None = None
 
     def __post_init__(self) -> None:
         """
@@ -147,7 +152,8 @@ class Choice:
             return selected_by_typed_keys(table, self.keys)
         if self.which == "typed":
             own = typed(self.conversation, self.chosen, self.rejected)
-            return Selection(own, np.arange(len(own)), text("score.selection_typed"))
+            texts = (str(self.conversation), str(self.chosen), str(self.rejected))
+            return Selection(own, np.arange(len(own)), text("score.selection_typed"), texts)
         if self.which == "failed" and not self.model:
             raise KnownError(text("score.choose_failed"))
         if self.which == "failed":

@@ -13,12 +13,18 @@ A text that does not begin with such a line is one message of a user, whatever i
 a message that would be taken for such a line is written with a backslash before it.
 """
 
+import hashlib
+import json
 import re
 from collections.abc import Sequence
 
 from explorer.posted import repaired
 from explorer.settings import Settings
+from explorer.table import PairTable
+from explorer.text import text
+from scoring.checking import Checker
 from scoring.errors import KnownError, shown
+from scoring.pairs import Pairs, PairSource
 from scoring.shapes import transcript
 from scoring.spec import Message, Pair
 
@@ -59,6 +65,18 @@ def typed_pair(conversation: object, chosen: object, rejected: object, *, longes
     turns = read_conversation(texts[0])
     single = [turn.role for turn in turns] == ["user"]
     return Pair(KEY, KEY, transcript(turns), texts[1], texts[2], () if single else turns)
+
+
+def typed_table(pair: Pair) -> PairTable:
+    """A table of that pair alone, as a file of it would be read."""
+    name, turns = text("source.typed"), [turn._asdict() for turn in pair.turns]
+    row = {"id": "1", "subset": KEY, "prompt": turns or pair.prompt}
+    row |= {"chosen": pair.chosen, "rejected": pair.rejected}
+    checker = Checker(name, KEY)
+    checker.add([row])
+    checked = checker.finish()
+    digest = hashlib.sha256(json.dumps(row).encode()).hexdigest()[:12]
+    return PairTable(Pairs(PairSource("typed", name, None, digest), checked.table, checked.notes))
 
 
 def typed_texts(conversation: object, chosen: object, rejected: object, *, longest: int) -> Texts:

@@ -46,12 +46,13 @@ _LARGEST_CARD = 2 * MEGABYTE
 class PairSource:
     """Where a table of pairs came from.
 
-    kind: "textless" pairs are known by their subsets and keys alone, from results on them.
+    kind: "textless" pairs are known by their subsets and keys alone, from results on them; a
+        "typed" one was written by a visitor.
     name: a Hub id, a file's own name or "demo pairs".
     revision: the Hub commit, or the first 12 hex digits of the file's sha256.
     """
 
-    kind: Literal["hub", "file", "demo", "textless"]
+    kind: Literal["hub", "file", "demo", "textless", "typed"]
     name: str
     split: str | None
     revision: str

@@ -18,6 +18,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 ROOT = Path(__file__).resolve().parent.parent
+REAL_DATA = ROOT.parent / "shared" / "data"
 DEMO_MODEL = ROOT / "assets" / "demo" / "model"
 DEMO_PAIRS = ROOT / "assets" / "demo" / "pairs.jsonl"
 
@@ -30,10 +31,9 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    folder = ROOT.parent / "shared" / "data"
-    if not folder.is_dir():
-        pytest.skip(f"the real data is not here: no folder {folder}")
-    return folder
+    if not REAL_DATA.is_dir():
+        pytest.skip(f"the real data is not here: no folder {REAL_DATA}")
+    return REAL_DATA
 
 
 @pytest.fixture(scope="session")

@@ -120,7 +120,7 @@ def _time(estimate: Estimate) -> tuple[str, str]:
 def _allowance(seen: Forecast) -> list[tuple[str, str]]:
     """What the visitor has left to score with, and what becomes of a run that takes longer."""
     left, needed = seen.seconds_left, seen.estimate.seconds
-    if left is None:
+    if left is None or seen.refusal:
         return []
     words = text("modelcard.seconds_left", time=time_words(left))
     if needed is not None and needed > left:

@@ -100,7 +100,7 @@ class Score:
         yield from _told(
             str(posted[0]),
             lambda: self.runs.start(
-                where[2], order_of(*order), self._kept(where, choice), sure_of(*sure)
+                where[2], order_of(*order), self.chosen(where, *choice), sure_of(*sure)
             ),
         )
 
@@ -110,8 +110,8 @@ class Score:
         if act == "report":
             yield self._report(run_id, who)
         elif act:
-            here = self.browse.library.here
-            yield from _told("", lambda: self.runs.resume(who, run_id, here))
+            table_of = self.browse.library.of_run
+            yield from _told("", lambda: self.runs.resume(who, run_id, table_of))
 
     @guarded
     def _report(self, run_id: object, who: Visitor) -> RunShown:
@@ -145,12 +145,6 @@ class Score:
         words, table = ", ".join(filter_words(seen.filters)), self.browse.table(seen)
         field_of, typed = partial(self._field_of, where=where), self.browse.library.typed
         return Choice(*choice[1:]).of(table, seen.filters, words, field_of, typed)
-
-    def _kept(self, where: Any, choice: Any) -> Selection:
-        """What is to be scored, of a table that stays here for what is then shown of it."""
-        selection = self.chosen(where, *choice)
-        self.browse.library.keep_typed(selection.table)
-        return selection
 
     def _field_of(self, model: object, where: Any) -> Field:
         return self.fields.of(model, *where)
@@ -186,7 +180,9 @@ def wire_score(
     }
     for part in view.choice.inputs:
         changed = part.change(**counted, trigger_mode="always_last", **EVENT)
-        changed.then(**looked, trigger_mode="always_last", **EVENT)
+        # The card is looked up when a text that is typed is left, not at each key.
+        after = part.blur if part in view.choice.texts else changed.then
+        after(**looked, trigger_mode="always_last", **EVENT)
     tab.select(**counted, **EVENT).then(**looked, **EVENT)
     for part in view.order.inputs:
         # What is typed is looked up when it is left, not at each key.

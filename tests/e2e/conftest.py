@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect, sync_playwright
 
 from tests.e2e.browser import ARGUMENTS, find
 
@@ -197,8 +197,10 @@ def violations(page: Page, name: str, *, is_pictured: bool = True) -> list[str]:
         if is_pictured:
             save_picture(page, f"{name}-{width}-{theme}")
         where = f"{name}, {theme}, {width} px"
-        if (reach := page.evaluate("document.documentElement.scrollWidth")) > width:
-            found.append(f"{where}: {reach} px wide")
+        try:  # what is drawn anew for another width takes its time
+            page.wait_for_function(f"document.documentElement.scrollWidth <= {width}", timeout=5000)
+        except TimeoutError:
+            found.append(f"{where}: something sticks out")
         options = {"resultTypes": ["violations"], **rules}
         found += [
             f"{where}: {rule['id']} at {node['target']}: {node['html'][:200]}"

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import open_app, open_panel, pair
+from tests.e2e.conftest import open_app, open_panel, open_tab, pair, watched_page
 
 pytestmark = pytest.mark.e2e
 
@@ -46,6 +46,15 @@ def test_the_keyboard_opens_a_row_and_stays_on_it(demo_app: str, page: Page) -> 
     page.keyboard.press("Tab")
     page.keyboard.press("Space")
     expect(pair(page)).not_to_have_attribute("data-key", key)
+
+
+def test_on_a_narrow_screen_every_tab_is_reached(demo_app: str, browser: Browser) -> None:
+    with watched_page(browser, 390) as page:
+        open_app(page, demo_app)
+        open_tab(page, "About the data")
+        expect(page.locator(".data-card")).to_be_visible()
+        open_tab(page, "Browse")
+        expect(pair(page)).to_be_visible()
 
 
 def test_a_list_is_a_table_on_a_narrow_screen(demo_app: str, page: Page) -> None:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import close_session, constants
 
-from explorer.library import LONGEST_WANTED, MOST_TYPED, Library, file_name, offers
+from explorer.library import LONGEST_WANTED, Library, file_name, offers
 from explorer.settings import DEMO_PAIRS, Settings
 from explorer.sources import pair_shelf
 from scoring.errors import KnownError
@@ -584,16 +584,10 @@ def test_a_file_that_is_too_large_is_refused_on_ones_own_machine_too(make: Make)
     assert "EXPLORER_MAX_DATASET_MB" in refusal(world.library, str(path))
 
 
-def test_typed_pairs_are_kept_apart_and_the_oldest_go(world: World) -> None:
+def test_a_typed_pair_is_the_same_each_time_and_nobody_elses(world: World) -> None:
     library = world.library
-    others = len(library.all())
-    tables = [library.typed(f"Question {n}?", "yes", "no") for n in range(MOST_TYPED + 2)]
-    assert library.find(tables[0].id) is None
-    for table in tables:
-        library.keep_typed(table)
-    assert [table.id for table in tables if library.find(table.id) is None] == [
-        table.id for table in tables[:2]
-    ]
-    library.keep_typed(tables[2])
-    assert library.here(tables[2].id) is tables[2]
-    assert len(library.all()) == others
+    table = library.typed("Which?", "this", "that")
+    assert library.typed("Which?", "this", "that") is table
+    assert library.typed("Which?", "this", "those").id != table.id
+    assert library.find(table.id) is None and table.id not in {each.id for each in library.all()}
+    assert table.caption == "A pair that you typed."

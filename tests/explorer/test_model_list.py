@@ -45,6 +45,10 @@ def test_every_entry_can_be_used() -> None:
         ("HuggingFaceH4/zephyr-7b-gemma-v0.1", "Gemma Terms of Use"),
         ("allenai/tulu-2-dpo-7b", "Llama 2 Community License"),
         ("allenai/llama-3-tulu-2-8b-uf-mean-rm", "Meta Llama 3 Community License"),
+        ("ContextualAI/archangel_sft-dpo_llama30b", "LLaMA license, for research alone"),
+        ("nvidia/Llama-3.3-Nemotron-70B-Reward", "Llama 3.3 Community License"),
+        ("codellama/CodeLlama-7b-hf", "Llama 2 Community License"),
+        ("mistralai/Mistral-Large-Instruct-2407", ""),
         ("someone/model", ""),
     ],
 )

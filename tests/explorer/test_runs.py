@@ -465,8 +465,8 @@ def test_a_run_of_a_model_that_changed_does_not_go_on(
 def test_a_run_whose_pairs_are_gone_says_so(runs: Runs, demo: PairTable, rows: Rows) -> None:
     run = stopped_run(runs, demo, rows)
 
-    def gone(table_id: str) -> PairTable:
-        assert table_id == demo.id
+    def gone(of: Run) -> PairTable:
+        assert of.facts.pairs == demo.id
         raise KnownError("not in memory")
 
     with pytest.raises(KnownError, match="not in memory"):

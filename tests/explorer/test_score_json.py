@@ -186,7 +186,7 @@ def test_models_say_what_the_owner_allows() -> None:
         Settings(
             home=Path("unused"),
             public=True,
-            models=("org/a", "demo"),
+            models=("org/a", "demo", "allenai/tulu-2-dpo-7b@main"),
             own_code=("org/a",),
             servers=("http://inner:8000/v1",),
             max_pairs=300,
@@ -195,8 +195,9 @@ def test_models_say_what_the_owner_allows() -> None:
             sign_in="required",
         )
     )
-    assert bound["models"] == ["demo", "org/a", "random", "longer", "shorter"]
-    assert bound["known"] == []
+    pinned = "allenai/tulu-2-dpo-7b@main"
+    assert bound["models"] == ["demo", "org/a", pinned, "random", "longer", "shorter"]
+    assert [each["id"] for each in bound["known"]] == ["allenai/tulu-2-dpo-7b"]
     assert (bound["any"], bound["own_code"], bound["sign_in"]) == (False, ["org/a"], True)
     assert bound["served_families"] == ["judge", "rater", "served"]
     assert "inner" not in json.dumps(bound)

@@ -96,9 +96,23 @@ def wait_until_both_score(process: subprocess.Popen[str], folder: Path) -> None:
         time.sleep(0.005)
 
 
-def test_a_process_that_is_killed_ends_all_and_the_run_goes_on_to_what_one_gives(
-    alone: Path, tmp_path: Path
-) -> None:
+def test_two_processes_give_what_one_gives(alone: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    code, out, err = ended(started(folder, launcher=TORCHRUN))
+    assert code == 0, err
+    assert_same_exports(folder, alone)
+    parts = {path.name: path.read_text("utf-8") for path in folder.glob("rewards*")}
+    assert set(parts) == {"rewards-0.jsonl", "rewards-1.jsonl"}
+    assert all(parts.values())
+    keys = keys_of(folder)
+    assert len(keys) == len(set(keys)) == 69
+    assert out.count("all pairs, unweighted") == 1
+    run = Run.open(folder)
+    assert (run.status, run.n_scored) == ("finished", 69)
+    assert run.tokens == Run.open(alone).tokens
+
+
+def test_a_process_that_is_killed_ends_all_and_the_run_goes_on(alone: Path, tmp_path: Path) -> None:
     if not Path("/proc/self/environ").exists():
         pytest.skip("no /proc to find the processes in")
     folder = tmp_path / "run"
@@ -118,13 +132,9 @@ def test_a_process_that_is_killed_ends_all_and_the_run_goes_on_to_what_one_gives
     code, out, err = ended(started(folder, "--resume", launcher=TORCHRUN))
     assert code == 0, err
     assert_same_exports(folder, alone)
-    assert {path.name for path in folder.glob("rewards*")} == {"rewards-0.jsonl", "rewards-1.jsonl"}
     keys = keys_of(folder)
     assert len(keys) == len(set(keys)) == 69
-    assert out.count("all pairs, unweighted") == 1
-    run = Run.open(folder)
-    assert (run.status, run.n_scored) == ("finished", 69)
-    assert run.tokens == Run.open(alone).tokens
+    assert Run.open(folder).status == "finished"
 
 
 MEETING = """

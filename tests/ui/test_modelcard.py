@@ -128,7 +128,7 @@ def test_runs_that_tell_the_speed_are_counted() -> None:
     ("left", "said"),
     [
         (None, ""),
-        (250.0, "Allowance 4 min 10 s of scoring are left to you in this hour "),
+        (250.0, "Allowance 4 min 10 s of scoring, loading included, are left to you in this hour "),
         (1.0, "in this hour: the run will stop then, and can go on when you have more"),
     ],
 )

@@ -14,7 +14,7 @@ from explorer.table import PairTable
 from explorer.ui.browse import Browse
 from explorer.ui.chooser import Chooser
 from explorer.ui.failures import Failures
-from explorer.ui.page import KEPT, Page, build_page
+from explorer.ui.page import KEPT, LOOK_SECONDS, Page, build_page, queued
 from explorer.ui.score import Score
 from scoring.errors import KnownError
 from scoring.hub import Hub
@@ -177,3 +177,10 @@ def test_callbacks_of_all_tabs_are_there(page: gr.Blocks) -> None:
             "Score.chosen",
         }
         assert {name for name in methods if callable(vars(tab)[name.split(".")[1]])} <= wired
+
+
+def test_an_idle_queue_looks_for_events_less_often() -> None:
+    page = gr.Blocks()
+    page.queue()
+    assert page._queue.sleep_when_free < LOOK_SECONDS
+    assert queued(page)._queue.sleep_when_free == LOOK_SECONDS

@@ -24,6 +24,7 @@ LITTLE = {"per-subset": 2, "model": "demo"}
 HOSTILE = "<img src=x onerror=alert(1)>"
 NONSENSE: dict[str, Any] = {
     "nothing": None,
+    "a number": -1,
     "a large number": 1e300,
     "nested lists": [[["nested"]], [None]],
     "a megabyte": "x" * 10**6,
@@ -69,7 +70,7 @@ def sendings(page: gr.Blocks, number: int, kind: str) -> list[list[Any]]:
     """What to post to an event: nonsense in every place, or in every third place alone.
 
     Which it is goes round with the kind, and so do the places: an event gets half of all kinds in
-    every place, and each place at least one of the seven alone.
+    every place, and each place at least one of the eight alone.
     """
     nonsense, first = NONSENSE[kind], [*NONSENSE].index(kind)
     inputs = page.fns[number].inputs

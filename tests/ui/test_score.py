@@ -8,10 +8,11 @@ import pytest
 
 from explorer.filters import Filters, LengthRange
 from explorer.orders import ModelOrder
+from explorer.run_cards import card_of
 from explorer.search import Query
 from explorer.selections import MOST_PER_SUBSET, WAYS
 from explorer.settings import Settings
-from explorer.stores import Stores
+from explorer.stores import Stores, open_stores
 from explorer.table import PairTable
 from explorer.text import text
 from explorer.ui.browse import Browse
@@ -190,19 +191,45 @@ def test_each_way_shows_what_it_needs(score: Score) -> None:
     assert shown["filter"] == shown[None] == [False] * 5
 
 
-def test_a_pair_that_is_typed_is_scored_and_stays_here(score: Score, stores: Stores) -> None:
-    typed = ("[system]\nBe terse.\n[user]\nHi.", "Hello there, you.", "Go.")
-    choice = (View(), "typed", None, None, "", "", *typed)
-    assert "1 pairs selected" in score.count(*WHERE, *choice)
-    table = score.chosen(WHERE, *choice).table
-    assert score.browse.library.find(table.id) is None
-    last = list(score.start("longer", *ORDER[1:], *ALL, *WHERE, *choice))[-1]
-    assert "status finished" in last.status
+TYPED = (View(), "typed", None, None, "", "")
+"""How one's own pair is chosen; its texts come after it."""
+
+
+def test_a_pair_that_is_typed_is_scored_and_read_again(
+    score: Score, stores: Stores, demo: PairTable
+) -> None:
+    typed = ("[system]\nBe terse.\n[user]\nHi.", "Go.", "Hello there, you.")
+    assert "1 pairs selected" in score.count(*WHERE, *TYPED, *typed)
+    for model in ("longer", "shorter"):
+        last = list(score.start(model, *ORDER[1:], *ALL, *WHERE, *TYPED, *typed))[-1]
+        assert "status finished" in last.status
     run = stores.runs.open(last.run_id, Visitor())
     assert [(row.key, row.outcome) for row in run.rows()] == [("typed:1", "win")]
-    assert score.browse.library.here(run.facts.pairs).arrow["chosen"].to_pylist() == [typed[1]]
+    # Who starts the server anew finds its texts in the run's card.
+    table = open_stores(stores.settings).pairs.of_run(run)
+    assert table.arrow["chosen"].to_pylist() == [typed[1]]
     [pair] = as_pairs(table.arrow, [0])
     assert [turn.role for turn in pair.turns] == ["system", "user"]
+    name = stores.fields.name_of(run.id, *WHERE)
+    field = stores.fields.of(name, *WHERE)
+    assert field.has_texts and len(field.matrix.models) == 2 and len(field.table) == 1
+
+
+def test_runs_of_typed_pairs_leave_the_other_runs_where_they_are(
+    score: Score, stores: Stores
+) -> None:
+    picked = score.chosen(WHERE, View(), "subset", 1, 3)
+    order = ModelOrder.of({"model": "longer"})
+    other = list(stores.runs.start(Visitor(), order, picked))[-1].run
+    for n in range(10):
+        texts = (f"Question {n}?", "yes", "no")
+        list(score.start("longer", *ORDER[1:], *ALL, *WHERE, *TYPED, *texts))
+    assert other is not None
+    field = stores.fields.of(stores.fields.name_of(other.id, *WHERE), *WHERE)
+    assert len(field.table) == 188
+    on_board = stores.room._own_runs(Visitor())
+    assert other.id in {run.id for run in on_board}
+    assert not any(card_of(run).typed for run in on_board)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +242,7 @@ def test_a_pair_that_is_typed_is_scored_and_stays_here(score: Score, stores: Sto
     ],
 )
 def test_a_pair_that_cannot_be_is_refused(typed: Any, words: str, score: Score) -> None:
-    choice = (View(), "typed", None, None, "", "", *typed)
+    choice = (*TYPED, *typed)
     assert words in score.count(*WHERE, *choice)
     [told] = score.start(*ORDER, *ALL, *WHERE, *choice)
     assert words in told.status
