@@ -16,6 +16,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Models this small lose more to threads that wait for each other than they gain, and tests run
 # beside each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Each process of the tests looks for free ports where no other does.
+_worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+os.environ["GRADIO_SERVER_PORT"] = str(17_860 + 200 * _worker)
 
 ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = ROOT.parent / "shared" / "data"
