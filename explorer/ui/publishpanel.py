@@ -142,7 +142,7 @@ class Publish:
         if not run_id:
             raise KnownError("No run is open. Open one of yours in the list of runs.")
         run = self.runs.shelf.opened_own(run_id, who)
-        return run, self.tables.here(run.facts.pairs)
+        return run, self.tables.of_run(run)
 
     def _token(self, who: object, typed: object) -> object:
         if not can_publish(self.settings):

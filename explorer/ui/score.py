@@ -31,8 +31,8 @@ from scoring.errors import shown as shown_value
 from scoring.sure import SureRule
 
 PARTS = {"subset": (0, 1), "keys": (2,), "failed": (3,), "typed": (4,)}
-"""Way to choose pairs -> which of the `N_PARTS` of `ChoiceView.parts` it needs."""
-N_PARTS = 5
+"""Way to choose pairs -> which of `ChoiceView.parts` it needs."""
+N_PARTS = sum(map(len, PARTS.values()))
 
 logger = logging.getLogger(__name__)
 

@@ -159,6 +159,12 @@ def open_tab(page: Page, name: str) -> None:
     tab.click()
 
 
+def choose_model(page: Page, name: str) -> None:
+    """Type a model's name on the Score tab."""
+    page.locator("#model input").fill(name)
+    page.locator("#model input").press("Enter")
+
+
 def open_panel(page: Page, name: str) -> None:
     """Open a panel of the Browse tab."""
     page.locator(".panels, #browse").get_by_role("button", name=name, exact=True).first.click()

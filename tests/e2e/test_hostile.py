@@ -8,7 +8,16 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Serve, facet, open_app, open_panel, open_tab, pair, picture
+from tests.e2e.conftest import (
+    Serve,
+    choose_model,
+    facet,
+    open_app,
+    open_panel,
+    open_tab,
+    pair,
+    picture,
+)
 from tests.e2e.files import write_jsonl
 
 pytestmark = pytest.mark.e2e
@@ -190,8 +199,7 @@ def _score(page: Page) -> None:
     expect(page.locator(".status.finished")).to_be_visible(timeout=120_000)
     expect(page.locator(".card .detail", has_text="had to be truncated")).to_be_visible()
     picture(page, "hostile-score")
-    page.locator("#model input").fill(ATTACKS["tag"] + ATTACKS["markdown"])
-    page.locator("#model input").press("Enter")
+    choose_model(page, ATTACKS["tag"] + ATTACKS["markdown"])
     page.locator("#start").click()
     expect(page.locator(".status.refused")).to_contain_text("<img src=x")
     expect(page.locator("#model-card")).to_contain_text("<img src=x")

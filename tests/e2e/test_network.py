@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Serve, open_app, open_tab
+from tests.e2e.conftest import Serve, choose_model, open_app, open_tab
 from tests.hub_server import HubServer, Repo
 
 pytestmark = pytest.mark.e2e
@@ -38,8 +38,7 @@ def test_the_hub_is_shown_and_no_token_is_sent(serve: Serve, page: Page, tmp_pat
         open_tab(page, "Leaderboard")
         expect(page.get_by_text("There is no public dataset")).to_be_visible()
         open_tab(page, "Score")
-        page.locator("#model input").fill("some/model")
-        page.locator("#model input").press("Enter")
+        choose_model(page, "some/model")
         page.locator("#start").click()
         told = page.locator("#model-card, .status.refused")
         for place in (0, 1):

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.conftest import DEMO_PAIRS
 from tests.e2e.conftest import (
     Serve,
+    choose_model,
     open_app,
     open_tab,
     pair,
@@ -67,8 +68,7 @@ def test_before_a_run_the_model_says_what_it_takes(demo_app: str, page: Page) ->
 def test_a_pair_of_ones_own_is_typed_scored_and_read(demo_app: str, page: Page) -> None:
     open_app(page, demo_app)
     open_tab(page, "Score")
-    page.locator("#model input").fill("longer")
-    page.locator("#model input").press("Enter")
+    choose_model(page, "longer")
     page.get_by_label("A pair of your own").check()
     page.locator("#own-prompt textarea").fill("[system]\nBe kind.\n[user]\nHow are you?")
     expect(page.locator("#selected")).to_contain_text("The chosen response is empty")
@@ -196,8 +196,7 @@ def test_on_a_shared_server_people_wait_in_turn_and_see_their_own_runs(
 def test_a_run_stops_when_it_is_sure(long_app: str, page: Page) -> None:
     open_app(page, long_app)
     open_tab(page, "Score")
-    page.locator("#model input").fill("longer")
-    page.locator("#model input").press("Enter")
+    choose_model(page, "longer")
     page.get_by_label("All that the Browse filter shows").check()
     page.get_by_role("button", name="Stop when sure").click()
     page.get_by_label("End the run as soon as the answer is clear").check()
@@ -213,8 +212,7 @@ def test_a_model_that_is_none_gives_one_message_and_keeps_the_page(
 ) -> None:
     open_app(page, demo_app)
     open_tab(page, "Score")
-    page.locator("#model input").fill("no-one/no-such-model")
-    page.locator("#model input").press("Enter")
+    choose_model(page, "no-one/no-such-model")
     expect(page.locator("#model-card")).to_contain_text("is not on this machine")
     page.locator("#start").click()
     expect(page.locator(".status.refused")).to_contain_text(
