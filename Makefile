@@ -8,23 +8,30 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format bench screenshots clean
+.PHONY: help run test test-all coverage lint browser format bench screenshots clean
 
 help: ## List the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
 run: $(VENV)/.runs ## Install what is needed and start the app on http://127.0.0.1:7860
 	@$(PY) app.py
 
-test: $(VENV)/.tests ## Install what the tests need, a browser included, and run them all
-	@$(PY) tests/e2e/browser.py --install
-	@$(VENV)/bin/ruff check .
-	@$(VENV)/bin/ruff format --check .
-	@$(VENV)/bin/mypy
+test: lint browser ## Check the code, and run all tests but the slow ones: minutes
+	@$(VENV)/bin/pytest -rs -m "not slow"
+
+test-all: lint browser ## Check the code, and run every test
 	@$(VENV)/bin/pytest -rs
+
+coverage: browser ## Run every test, and say which lines none of them reaches
+	@rm -rf .coverage*
+	@$(VENV)/bin/coverage run -m pytest -rs
+	@$(VENV)/bin/coverage combine --quiet && $(VENV)/bin/coverage report
 
 lint: $(VENV)/.tests ## Check style and types
 	@$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check . && $(VENV)/bin/mypy
+
+browser: $(VENV)/.tests
+	@$(PY) tests/e2e/browser.py --install
 
 format: $(VENV)/.tests ## Bring the code into its form
 	@$(VENV)/bin/ruff check --fix . && $(VENV)/bin/ruff format .
@@ -35,12 +42,11 @@ bench: $(VENV)/.tests ## Measure start-up, the scorer, and the tabs against thei
 	@$(PY) tests/bench/browse.py
 	@$(PY) tests/bench/outcomes.py
 
-screenshots: $(VENV)/.tests ## Write the README's pictures anew, from the demo pairs
-	@$(PY) tests/e2e/browser.py --install
+screenshots: browser ## Write the README's pictures anew, from the demo pairs
 	@$(PY) tests/e2e/readme_pictures.py
 
 clean: ## Remove what was installed and cached here
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis tests/e2e/screenshots
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* tests/e2e/screenshots
 
 $(VENV)/.runs: requirements.txt
 	@$(call install,requirements.txt)

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from scoring.families import open_scorer
 from scoring.pairs import as_pairs, read_pairs
@@ -19,6 +20,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Each process of the tests looks for free ports where no other does.
 _worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 os.environ["GRADIO_SERVER_PORT"] = str(17_860 + 200 * _worker)
+
+# How long a machine takes says nothing of the code.
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
 
 ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = ROOT.parent / "shared" / "data"

@@ -86,7 +86,7 @@ def measure(page: Page) -> None:
     button = page.locator("#measure")
     if button.is_visible():
         button.click()
-    expect(page.locator("#board td.group").first).to_be_attached(timeout=90_000)
+    expect(page.locator("#board td.group").first).to_be_attached()
     expect(button).to_be_hidden()
 
 

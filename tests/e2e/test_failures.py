@@ -58,7 +58,7 @@ def read_results(page: Page) -> None:
     button = page.locator("#read-results")
     if button.is_visible():
         button.click()
-        expect(button).to_be_hidden(timeout=90_000)
+        expect(button).to_be_hidden()
 
 
 def journey(page: Page, address: str, browser: Browser, model: str) -> None:
@@ -101,6 +101,7 @@ def journey(page: Page, address: str, browser: Browser, model: str) -> None:
         assert count(other) == wanted
 
 
+@pytest.mark.journey
 def test_a_trainer_goes_from_the_board_to_what_a_model_fails(
     request: pytest.FixtureRequest, page: Page, browser: Browser
 ) -> None:

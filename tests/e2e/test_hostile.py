@@ -75,6 +75,7 @@ def step(page: Page, key: str, place: int) -> None:
     expect(page.locator(".position:visible")).to_have_text(f"{place} of {N_PAIRS}")
 
 
+@pytest.mark.journey
 def test_hostile_text_is_shown_as_it_is_and_scored(
     serve: Serve, page: Page, tmp_path: Path
 ) -> None:
@@ -196,7 +197,7 @@ def _score(page: Page) -> None:
     page.get_by_label("All that the Browse filter shows").check()
     expect(page.get_by_text(f"{N_PAIRS} pairs selected")).to_be_visible()
     page.locator("#start").click()
-    expect(page.locator(".status.finished")).to_be_visible(timeout=120_000)
+    expect(page.locator(".status.finished")).to_be_visible()
     expect(page.locator(".card .detail", has_text="had to be truncated")).to_be_visible()
     picture(page, "hostile-score")
     choose_model(page, ATTACKS["tag"] + ATTACKS["markdown"])

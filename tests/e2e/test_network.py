@@ -54,7 +54,7 @@ def test_after_retry_what_arrives_is_offered(serve: Serve, page: Page, tmp_path:
         open_app(page, serve(EXPLORER_OFFLINE="0", HF_ENDPOINT=hub.url))
         expect(page.locator(".sourcebar").first).to_contain_text("Demo pairs")
         retry = page.get_by_role("button", name="Retry").first
-        expect(retry).to_be_visible(timeout=60_000)
+        expect(retry).to_be_visible()
         repos["datasets/allenai/reward-bench"] = _benchmark(tmp_path)
         retry.click()
         page.get_by_role("button", name="Show these pairs").click()

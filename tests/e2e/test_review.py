@@ -10,6 +10,7 @@ from tests.e2e.conftest import open_app, open_panel, open_tab, pair, watched_pag
 pytestmark = pytest.mark.e2e
 
 
+@pytest.mark.journey
 def test_quick_presses_all_count_and_a_note_stays_with_its_pair(demo_app: str, page: Page) -> None:
     open_app(page, demo_app)
     open_panel(page, "Review")

@@ -84,6 +84,7 @@ def test_a_pair_of_ones_own_is_typed_scored_and_read(demo_app: str, page: Page) 
     expect(pair(page).locator(".rejected .body")).to_contain_text(HOSTILE)
 
 
+@pytest.mark.journey
 def test_a_stopped_run_is_kept_shown_again_and_goes_on(long_app: str, page: Page) -> None:
     open_app(page, long_app)
     score_all(page)
@@ -118,7 +119,7 @@ def test_a_run_is_read_while_it_streams_in(long_app: str, page: Page) -> None:
     expect(page.locator(".status.running")).to_be_visible()
     open_tab(page, "Failures")
     rows = page.locator("#failures .list tbody tr")
-    expect(rows.nth(2)).to_be_visible(timeout=60_000)
+    expect(rows.nth(2)).to_be_visible()
     key = rows.nth(1).locator("th").inner_text()
     rows.filter(has_text=key).click()  # which may have moved on meanwhile
     expect(pair(page)).to_have_attribute("data-key", key)

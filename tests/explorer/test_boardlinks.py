@@ -67,7 +67,7 @@ def views(draw: st.DrawFn) -> BoardView:
     )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(views())
 @example(BoardView())
 @example(BoardView(pins=("", "a,b", "100%", "a&b=c", "#", "+ ")[1:], search="a%2C,b"))
@@ -191,7 +191,7 @@ PARTS = st.builds(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.text() | st.lists(PARTS, max_size=12).map("&".join))
 def test_whatever_a_link_says_its_view_has_a_link_of_its_own(query_string: str) -> None:
     decoded = decode_board(query_string)

@@ -217,7 +217,7 @@ def test_any_value_gives_a_view_or_a_known_error(act: str, value: object) -> Non
         assert len(str(error)) < 2000
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.sampled_from([*ACTS, "reset", "nonsense", "__init__"]),
     st.dictionaries(

@@ -40,7 +40,7 @@ def joined(spans: list[Span]) -> str:
     return "".join(span.text for span in spans)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(texts, texts)
 def test_joined_spans_give_the_texts_back(chosen: str, rejected: str) -> None:
     chosen_spans, rejected_spans = diff(chosen, rejected)
@@ -48,7 +48,7 @@ def test_joined_spans_give_the_texts_back(chosen: str, rejected: str) -> None:
     assert joined(rejected_spans) == rejected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(texts, texts)
 def test_what_is_the_same_is_the_same_on_both_sides(chosen: str, rejected: str) -> None:
     chosen_spans, rejected_spans = diff(chosen, rejected)
@@ -143,7 +143,7 @@ def char_spans(chosen: str, rejected: str) -> tuple[list[Span], list[Span]]:
     return spans
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(letters, letters)
 def test_joined_spans_of_characters_give_the_texts_back(chosen: str, rejected: str) -> None:
     chosen_spans, rejected_spans = char_spans(chosen, rejected)
@@ -153,7 +153,7 @@ def test_joined_spans_of_characters_give_the_texts_back(chosen: str, rejected: s
     assert all(span.text for span in chosen_spans + rejected_spans)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(letters, letters)
 def test_what_both_have_between_two_changes_is_long_enough_to_be_read(
     chosen: str, rejected: str
@@ -204,7 +204,7 @@ def test_characters_up_to_the_limit_are_compared_and_more_are_not() -> None:
 
 
 @pytest.mark.parametrize("mode", DIFFS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(texts, texts)
 def test_every_diff_gives_the_texts_back(mode: Diff, chosen: str, rejected: str) -> None:
     spans = diff_spans(chosen, rejected, mode)

@@ -98,7 +98,7 @@ def tables(further: Further) -> st.SearchStrategy[PairTable]:
     return listed.map(lambda rows: table_of(*rows))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(tables(NONE_FURTHER) | tables(FURTHER))
 def test_parquet_comes_back_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, table: PairTable
@@ -107,7 +107,7 @@ def test_parquet_comes_back_as_it_was(
     assert read_pairs(path).table.to_pylist() == table.arrow.to_pylist()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(tables(NONE_FURTHER))
 def test_jsonl_comes_back_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, table: PairTable
@@ -116,7 +116,7 @@ def test_jsonl_comes_back_as_it_was(
     assert read_pairs(path).table.to_pylist() == table.arrow.to_pylist()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(tables(FURTHER))
 def test_csv_is_read_by_all_and_run_by_none(
     tmp_path_factory: pytest.TempPathFactory, table: PairTable

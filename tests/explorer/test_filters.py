@@ -140,7 +140,7 @@ def filters_of_small(draw: st.DrawFn) -> Filters:
     return Filters(filters.picked, filters.ranges, query)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(filters_of_small())
 @example(NO_FILTERS)
 @example(Filters().picking("shared", ["yes"]).picking("longer", ["rejected", "equal"]))

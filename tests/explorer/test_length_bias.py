@@ -102,7 +102,7 @@ def test_length_alone_scores_as_published_for_the_real_pairs(real: PairTable) ->
 # Accuracies.
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(
         st.tuples(

@@ -79,7 +79,7 @@ VIEWS = st.builds(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(VIEWS)
 @example(View())
 @example(View(filters=Filters().picking("chosen_model", ["", "a,b", "100%", "a&b=c", "#", "+ "])))
@@ -280,7 +280,7 @@ MEANT = st.sampled_from(
 PARTS = st.builds("{}={}".format, NAMES | st.text(max_size=3), MEANT | st.text(max_size=8))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.text() | st.lists(PARTS, max_size=12).map("&".join))
 @example("q=\0&regex=1")
 @example("subset=%ud800;q=1")

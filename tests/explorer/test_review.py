@@ -34,7 +34,6 @@ def marked(*marks: tuple[str, Verdict], review: Review = EMPTY) -> Review:
     return review
 
 
-@settings(deadline=None)
 @given(steps)
 def test_any_history_is_as_if_what_was_undone_had_never_been(
     steps: Sequence[str | tuple[str, Verdict]],
@@ -162,7 +161,7 @@ def test_a_review_may_have_50_000_decisions_and_no_more() -> None:
     assert full.undo().mark("s:3", HASH, "drop", at=0).verdict_of("s:3") == "drop"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_rows_of_a_subset_are_its_pairs_from_the_start_on(
     demo: PairTable, data: st.DataObject

@@ -61,7 +61,7 @@ def lines_of(path: Path, *lines: str | bytes) -> Path:
     return path
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(reviews())
 def test_decisions_come_back_as_they_were_written(
     tmp_path_factory: pytest.TempPathFactory, review: Review

@@ -39,7 +39,7 @@ def fields(**changed: object) -> dict[str, Any]:
     return {**whole, **changed}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(reviews())
 def test_a_review_comes_back_as_it_was(review: Review) -> None:
     text = to_json(review)
@@ -149,7 +149,6 @@ def test_a_value_as_deep_as_can_be_read_is_refused_like_any_other(place: str, de
         from_json(torn)
 
 
-@settings(deadline=None)
 @given(reviews(), st.data())
 def test_a_torn_review_is_refused(review: Review, data: st.DataObject) -> None:
     text = to_json(review)
@@ -164,7 +163,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(place=st.sampled_from([*fields(), 0, 1, 2, 3, 4]), value=values)
 @example(place="source", value="\ud800")
 @example(place="subset", value="\udfff")

@@ -25,7 +25,7 @@ def margins_of(values: list[float]) -> Figure:
     return margins_figure(margin_histogram(margins, np.zeros_like(margins)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(numbers)
 @example([0.0])
 @example([0.0, 0.0])
@@ -37,7 +37,7 @@ def test_each_margin_is_counted_once_by_its_outcome(values: list[float]) -> None
     assert sum(drawn["rejected"]["y"]) == sum(value <= 0 for value in values)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(numbers)
 @example([15625.0, 1e-13])
 def test_wins_stand_right_of_the_zero_line_and_all_else_left(values: list[float]) -> None:

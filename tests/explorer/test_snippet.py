@@ -103,7 +103,7 @@ def rows_in(program: str) -> list[int]:
     return list(eval(rows))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(st.integers(0, 999), max_size=400, unique=True),
     st.sets(st.integers(0, 999), max_size=5),
@@ -200,7 +200,7 @@ def statements(program: str) -> list[str]:
     return [ast.dump(each) for each in ast.parse(program.encode("utf-8")).body]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(hostile, max_size=3))
 def test_filters_never_leave_their_comments(filters: list[str]) -> None:
     table = table_of(3)
@@ -217,7 +217,7 @@ def test_filters_can_be_read() -> None:
     assert "\n# - search: “naïve” 日本\n# - two\\nlines\n# - xxx" in program
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(hostile, hostile, st.sampled_from([".jsonl", ".CSV", ".parquet", ".json"]))
 def test_names_never_leave_their_literals(name: str, split: str, suffix: str) -> None:
     for source in (

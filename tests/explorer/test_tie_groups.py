@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
@@ -82,7 +82,6 @@ def test_two_copies_of_a_real_model_are_in_one_group(shared_data: Path, test: Te
     assert len(found) > 1
 
 
-@settings(deadline=None)
 @given(
     st.integers(1, 6).flatmap(
         lambda kinds: st.tuples(

@@ -278,7 +278,7 @@ ACTED = st.tuples(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(ACTED, max_size=8))
 def test_whatever_is_sent_the_view_stays_settled(acts: list[tuple[str, dict[str, Any]]]) -> None:
     view = scene(View(), TABLE).view

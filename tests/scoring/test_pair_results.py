@@ -376,7 +376,7 @@ ODD: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.data(), values=st.sampled_from(real_files()))
 def test_a_mutated_file_raises_nothing_but_a_known_error(
     data: st.DataObject, values: dict[str, Any], tmp_path_factory: pytest.TempPathFactory

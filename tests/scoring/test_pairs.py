@@ -392,7 +392,7 @@ full_row = st.fixed_dictionaries(
 any_row = st.dictionaries(st.sampled_from([*TEXTS, "id", "note"]), any_text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(rows=st.lists(st.one_of(full_row, any_row), max_size=5))
 def test_rows_of_texts_load_back_or_are_refused(rows: list[dict[str, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -521,7 +521,7 @@ any_turn = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(talk=st.lists(any_turn, min_size=1, max_size=4))
 def test_any_messages_load_back(talk: list[dict[str, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -379,7 +379,7 @@ ODD: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data(), content=st.sampled_from(real_aggregates()))
 def test_a_mutated_file_is_read_or_listed(
     data: st.DataObject, content: bytes, tmp_path_factory: pytest.TempPathFactory

@@ -304,7 +304,7 @@ json = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     name=st.sampled_from(ACTED) | json,
     sent=json

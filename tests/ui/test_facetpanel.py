@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.facets import FACETS
@@ -164,7 +164,6 @@ hostile = st.one_of(
 ).filter(lambda name: name.isprintable() and name.strip() == name)
 
 
-@settings(deadline=None)
 @given(one=hostile, other=hostile)
 def test_names_stay_text_and_are_sent_as_they_are(one: str, other: str) -> None:
     table = small_table(

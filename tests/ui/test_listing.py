@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.reading import PAGE_ROWS, ListedKeys, ListedRows, Reading
@@ -92,7 +92,6 @@ def test_without_hits_an_excerpt_is_the_beginning() -> None:
     assert excerpt("a <b>", Query()) == excerpt("a <b>", Query("dog")) == "a &lt;b&gt;"
 
 
-@settings(deadline=None)
 @given(words=st.one_of(hostile, st.text(max_size=400)), query=st.sampled_from(["", "s", "<", "&"]))
 def test_a_cell_stays_a_text_and_small(words: str, query: str) -> None:
     html = excerpt(words, Query(query))
@@ -123,7 +122,6 @@ def test_a_page_of_the_worst_cells_stays_small(letters: str, browse: Browse) -> 
 # The list
 
 
-@settings(deadline=None)
 @given(key=hostile, cell=hostile)
 def test_a_key_is_shown_and_sent_as_it_is(key: str, cell: str) -> None:
     shown = list_html(

@@ -5,7 +5,7 @@ from typing import Any
 
 import gradio as gr
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.ui.relay import act_of, acting, button, segments, ticked
@@ -21,7 +21,6 @@ def read(html: str) -> HtmlReading:
     return HtmlReading(html, {"button", "label", "input", "div"})
 
 
-@settings(deadline=None)
 @given(words=hostile, value=hostile, label=hostile)
 def test_a_button_says_and_sends_what_it_was_given(words: str, value: str, label: str) -> None:
     seen = read(button(words, "open", {"value": value}, "button", label))
@@ -39,7 +38,6 @@ def test_a_button_in_words_needs_no_label_and_one_alone_sends_nothing_with_it() 
     assert seen.attributes["button", "type"] == ["button"]
 
 
-@settings(deadline=None)
 @given(legend=hostile, names=st.lists(hostile, min_size=2, max_size=4, unique=True))
 def test_of_a_row_of_buttons_the_chosen_one_is_pressed(legend: str, names: list[str]) -> None:
     options = {name: f"[{name}]" for name in names}

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.filters import Filters, LengthRange
@@ -106,7 +106,6 @@ def test_each_chip_names_its_filter_and_takes_just_it_away() -> None:
     assert move(now.view, "reset", {}).filters == Filters()
 
 
-@settings(deadline=None)
 @given(name=hostile, words=hostile)
 def test_chips_stay_text_and_send_what_they_say(name: str, words: str) -> None:
     filters = replace(Filters().picking("subset", [name]), query=Query(words))
