@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow.compute as pc
 
 from explorer.field import Field
 from explorer.filters import Filters, matching_rows, rows_per_subset
@@ -15,6 +14,7 @@ from explorer.table import PairTable, Rows
 from explorer.text import text
 from explorer.typed_pairs import Texts
 from scoring.errors import KnownError, shown
+from scoring.pairs import n_several
 
 LONGEST_KEYS = 2_000_000
 """Characters of pasted keys."""
@@ -39,12 +39,11 @@ class Selection:
     def __post_init__(self) -> None:
         """
         Raises:
-            KnownError: rows have further responses, which are no pair.
+            KnownError: rows have several chosen or rejected responses, which are no pair.
         """
-        for column in ("more_chosen", "more_rejected"):
-            lengths = pc.list_value_length(self.table.arrow.column(column)).to_numpy()[self.rows]
-            if lengths.any():
-                raise KnownError(text("score.further", n=f"{np.count_nonzero(lengths):,}"))
+        several = n_several(self.table.arrow, self.rows)
+        if several:
+            raise KnownError(text("score.several", n=f"{several:,}", of=f"{len(self.rows):,}"))
 
 
 def selected_by_filter(table: PairTable, filters: Filters, words: str) -> Selection:

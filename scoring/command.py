@@ -16,7 +16,7 @@ from scoring.families import open_scorer
 from scoring.hub import Hub, first_line, parse_hub_id
 from scoring.models import locate
 from scoring.packing import share_out
-from scoring.pairs import Pairs, as_pairs, fetch_pairs, read_pairs
+from scoring.pairs import Pairs, as_pairs, fetch_pairs, n_several, read_pairs
 from scoring.paths import is_file, typed_path
 from scoring.policy import ModelPolicy
 from scoring.processes import Processes
@@ -120,7 +120,16 @@ def _selected(
         *([f"the first {arguments.per_subset} of each subset"] if arguments.per_subset else []),
         *([f"the first {arguments.limit}"] if arguments.limit else []),
     ]
-    pairs = as_pairs(read.table, taken[: arguments.limit])
+    taken = taken[: arguments.limit]
+    several = n_several(read.table, taken)
+    if several:
+        raise KnownError(
+            f"{several:,} of the {len(taken):,} rows of {read.source.name} have several chosen or "
+            "several rejected responses, as RewardBench 2 has. Comparing the first chosen with the "
+            "first rejected alone would be no score of theirs, and comparing all is not built yet: "
+            "give pairs with one of each, or choose such with --subset."
+        )
+    pairs = as_pairs(read.table, taken)
     selection = ALL_PAIRS if len(pairs) == len(names) else "; ".join(words)
     return pairs, str(read.source), selection
 

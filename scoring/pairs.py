@@ -17,9 +17,10 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from scoring.checking import SCHEMA, TEXT_COLUMNS, Checker
+from scoring.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, Checker
 from scoring.errors import KnownError
 from scoring.hub import Hub, HubId, Listing, first_line
 from scoring.limits import MEGABYTE, NO_LIMITS, Limits, Step, Tell, tell_nobody
@@ -36,6 +37,7 @@ __all__ = [
     "Pairs",
     "as_pairs",
     "fetch_pairs",
+    "n_several",
     "read_pairs",
 ]
 
@@ -104,6 +106,15 @@ def as_pairs(table: pa.Table, rows: Sequence[int]) -> list[Pair]:
     columns = ("key", "subset", *TEXT_COLUMNS, "turns")
     taken = take_rows(table.select(columns), np.asarray(rows, dtype=np.int64))
     return [Pair(**{**row, "turns": _turns(row["turns"])}) for row in taken.to_pylist()]
+
+
+def n_several(table: pa.Table, rows: Sequence[int] | NDArray[np.int64]) -> int:
+    """How many of these rows of a checked table have several chosen or several rejected responses.
+
+    Such a row is no pair: its first responses alone say nothing of what the others would decide.
+    """
+    more = [pc.list_value_length(table.column(name)).to_numpy() for name in MORE_COLUMNS]
+    return int(np.count_nonzero((more[0] + more[1])[rows]))
 
 
 def _turns(written: str) -> tuple[Message, ...]:

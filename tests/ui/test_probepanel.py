@@ -163,7 +163,7 @@ def test_rows_with_further_responses_are_refused(stores: Stores) -> None:
     table = small_table(row(chosen=["one", "two"]), row())
     browse = Browse(library_of(table), stores.counter, stores.settings)
     panel = ProbePanel(browse, stores.runs, stores.settings, Latest())
-    assert "several chosen or rejected" in refused(panel, "filter", None, None, ["upper"])
+    assert "several chosen or several rejected" in refused(panel, "filter", None, None, ["upper"])
 
 
 def test_it_waits_for_its_turn_and_says_so(panel: ProbePanel) -> None:

@@ -76,12 +76,12 @@ def test_the_pairs_are_those_of_the_view(demo: PairTable, stores: Stores) -> Non
         assert "not in memory any more" in score.count(*WHERE, View("gone"), which, 1, 0)
 
 
-@pytest.mark.parametrize("side", ["chosen", "rejected"])
-def test_rows_with_further_responses_are_refused(side: str, stores: Stores) -> None:
-    several = [row(**{side: ["one", "two"], "subset": "several"}) for _ in range(2)]
+def test_rows_with_several_responses_are_refused_and_counted(stores: Stores) -> None:
+    both = {side: ["one", "two"] for side in ("chosen", "rejected")}
+    several = [row(subset="several", **more) for more in (both, {"rejected": ["one", "two"]})]
     table = small_table(*several, row(subset="single", prompt="alone"))
     score = Score(browse_on(table), stores.fields, stores.runs)
-    sentence = text("score.further", n="2")
+    sentence = text("score.several", n="2", of="3")
     for choice in (("filter", None, None), ("subset", 5, 0)):
         with pytest.raises(KnownError) as refused:
             score.chosen(WHERE, View(), *choice)
