@@ -6,6 +6,7 @@ import os
 import random
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -106,6 +107,8 @@ class Server:
             trust_env=False,
             follow_redirects=False,
         )
+        # A scorer is let go while others may still ask by it: the last who does hangs up.
+        weakref.finalize(self, self._client.close)
 
     @property
     def path(self) -> str:

@@ -77,7 +77,11 @@ def tokenizer(*, with_prefixes: bool = True) -> PreTrainedTokenizerFast:
 
 @pytest.fixture(scope="module")
 def weights() -> dict[str, torch.Tensor]:
-    """Random weights, named as those of the published checkpoint."""
+    return random_weights()
+
+
+def random_weights() -> dict[str, torch.Tensor]:
+    """Named as those of the published checkpoint."""
     torch.manual_seed(0)
     encoder = DebertaV2Model(DebertaV2Config(**SHAPE)).state_dict()
     return {

@@ -1,3 +1,4 @@
+import gc
 import itertools
 import logging
 import time
@@ -11,6 +12,7 @@ from scoring.errors import KnownError
 from scoring.server import KEY, Patience, RequestFailed, Server
 from tests.chat_server import QUICK, Answer, ChatServer, InTurn, error, nowhere
 
+PATIENCE = 30.0
 SECRET = "sk-do-not-tell-4711"
 
 
@@ -51,6 +53,22 @@ def test_a_server_gets_no_more_requests_at_once_than_it_should(parallel: int) ->
     with ChatServer(lambda _, body: Answer(body, wait=0.05)) as model:
         assert ask_all(Server(model.url, parallel, QUICK), 9) == list(range(9))
         assert model.most_at_once == parallel
+
+
+def test_a_server_that_nobody_asks_any_more_keeps_no_connection() -> None:
+    gc.disable()  # which would hang up, too, some time or other
+    try:
+        with ChatServer(echo) as model:
+            server = Server(model.url, 3, QUICK)
+            assert ask_all(server, 9) == list(range(9))
+            assert model.connections > 0
+            del server
+            until = time.monotonic() + PATIENCE
+            while model.connections and time.monotonic() < until:
+                time.sleep(0.01)
+            assert model.connections == 0
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("failure", [error(500), error(503), error(429), Answer({}, cut=9)])
