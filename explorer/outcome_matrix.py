@@ -205,5 +205,5 @@ def _notes(file: str, result: PairResults, how: Alignment) -> list[LeftOut]:
         said.append(f"{how.missing:,} of {len(how.rows):,} pairs have no outcome")
     empty = int(np.isnan(result.results).sum())
     if empty:
-        said.append(f"{empty:,} of its outcomes are null or NaN: missing, not lost")
+        said.append(f"{empty:,} of its outcomes are missing, not lost")
     return [LeftOut(file, text, whole=False) for text in said]

@@ -11,7 +11,7 @@ from scoring.errors import KnownError
 from scoring.hub import Hub, Listing
 from scoring.limits import MEGABYTE
 from scoring.pair_results import MOST_BYTES
-from scoring.result_files import Found, LeftOut, files_below
+from scoring.result_files import OUTPUTS, Found, LeftOut, files_below, files_of_command
 
 Folder = Literal["eval-set-scores", "pref-sets-scores"]
 
@@ -60,7 +60,7 @@ def listing_digest(source: Source, folder: Folder) -> str:
 
 
 class FolderSource:
-    """A folder of this machine in upstream's layout."""
+    """A folder of this machine in upstream's layout, or as its command line leaves one."""
 
     fixed = False
 
@@ -72,6 +72,8 @@ class FolderSource:
     def entries(self, folder: Folder) -> tuple[list[Entry], list[LeftOut]]:
         """As `Source` says; a file is the same while its size and date are."""
         found, strays = files_below(self._root, folder)
+        if folder == "eval-set-scores":
+            found += files_of_command(self._root, OUTPUTS)
         return _stamped(found, self._paths), strays
 
     def path(self, name: str) -> Path:

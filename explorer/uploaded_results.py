@@ -8,12 +8,11 @@ from pathlib import Path
 
 from explorer.outcome_matrix import Outcomes
 from explorer.text import text
-from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.limits import NO_LIMITS, Limits, Step, Tell, tell_nobody
 from scoring.pair_results import MOST_BYTES, PairResults, read_pair_results
 from scoring.result_files import Found, LeftOut, printable, read_object
-from scoring.results import KINDS, PRIOR_SETS, Aggregate, Kind, collect_aggregates, is_v2
+from scoring.results import KINDS, Aggregate, Kind, collect_aggregates, is_v2, kind_of
 
 MOST_FILES = 200
 """Of one visitor, all uploads together; likewise the next."""
@@ -104,7 +103,7 @@ def read_result_files(
     for done, (name, path) in enumerate(named):
         tell(Step("reading", done, len(files)))
         try:
-            kind = _kind_of(path)
+            kind = None if name.lower().endswith(".jsonl") else _kind_of(path)
             if kind is None:
                 result = read_pair_results(path, name)
                 limits.check_rows(len(result.order), "it", known=True)
@@ -121,11 +120,16 @@ def read_result_files(
     if not found and not of_pairs:
         reasons = "; ".join(str(each) for each in left_out[:_FEW_REASONS])
         raise KnownError(f"None of these files holds results. Left out: {reasons}.")
+    # Upstream's command line names the model in its file of accuracies alone.
+    whole = {each.model.rpartition("/")[2]: each.model for each in found}
     uploaded = Uploaded(
         tuple(replace(each, model=_named(each.model)) for each in found),
         Outcomes(
             tuple(name for name, _ in of_pairs),
-            tuple(replace(result, model=_named(result.model)) for _, result in of_pairs),
+            tuple(
+                replace(result, model=_named(whole.get(result.model, result.model)))
+                for _, result in of_pairs
+            ),
         ),
         tuple(left_out),
     )
@@ -142,8 +146,7 @@ def _kind_of(path: Path) -> Kind | None:
     values = read_object(path, MOST_BYTES, "an object of results")
     if isinstance(values.get("results"), list):
         return None
-    prior = any(each in values for each in PRIOR_SETS) and not any(map(values.get, SUBSETS))
-    return "pref-sets" if prior else "eval-set"
+    return kind_of(name for name, value in values.items() if value is not None)
 
 
 def _named(model: str) -> str:

@@ -20,7 +20,8 @@ examples:
   torchrun --nproc-per-node 4 -m scoring --model org/reward-model --pairs demo --out my-run
 
 OUT holds run.json (what was run), rewards*.jsonl (every pair), and, when the run is finished,
-eval-set/ and eval-set-scores/ in the layout of upstream's results dataset.
+eval-set/ and eval-set-scores/ (of a prior set, pref-sets/ and pref-sets-scores/) in the layout of
+upstream's results dataset.
 
 exit codes: 0 finished; 1 failed, with a message; 2 wrong arguments; 130 stopped by Ctrl-C. What was
 scored stays on disk in every case: go on with --resume.

@@ -1,7 +1,8 @@
 """A finished run as upstream's two result files, and on its way to a results dataset.
 
 `eval-set/<org>/<model>.json` holds accuracies and `eval-set-scores/<org>/<model>.json` every pair,
-in the dataset's order. Source: `save_to_hub` in upstream's rewardbench/utils.py, and run_rm.py.
+in the dataset's order; of a prior set, `pref-sets/` and `pref-sets-scores/` do. Source:
+`save_to_hub` in upstream's rewardbench/utils.py, and run_rm.py.
 """
 
 import json
@@ -12,11 +13,11 @@ from typing import Any
 
 from scoring.errors import KnownError
 from scoring.hub import first_line, parse_hub_id
+from scoring.results import PRIOR_SETS, kind_of
 from scoring.spec import Pair, RunFacts, ScoredPair
 
 ALL_PAIRS = "all pairs"
 """The selection of a run that leaves none out."""
-FOLDERS = ("eval-set", "eval-set-scores")
 
 _TAKEN = ("model", "model_type", "chat_template", "ref_model")
 _TOKEN = re.compile(r"[A-Za-z0-9_.~+/=-]{1,4000}")
@@ -62,7 +63,7 @@ def write_results(
     half a win for judges and raters. Both are upstream's rules.
 
     Args:
-        folder: where `eval-set` and `eval-set-scores` are.
+        folder: where `eval-set` and its like are.
         name: `org/model`.
         facts: what the run was made with.
         pairs: of the run, in the dataset's order.
@@ -78,6 +79,7 @@ def write_results(
             f"{len(unscored)} of {len(pairs)} pairs are not scored yet ({unscored[0]} is one). "
             "Finish the run (--resume), then export it."
         )
+    subsets = _subsets(facts, pairs)
     tie = 0.5 if facts.family in GENERATIVE else 0
     about = {
         "model": name,
@@ -85,17 +87,34 @@ def write_results(
         "chat_template": "tokenizer" if facts.template.startswith("own") else facts.template,
     }
     contents: list[dict[str, Any]] = [
-        {**about, **_reference(facts), **_accuracies(pairs, row_of, tie)},
-        {**about, "settings": _settings(facts), **_columns(pairs, row_of, tie)},
+        {**about, **_reference(facts), **_accuracies(pairs, subsets, row_of, tie)},
+        {
+            **about,
+            "settings": _settings(facts),
+            "subset": subsets,
+            **_columns(pairs, row_of, tie),
+        },
     ]
     written = []
-    for kind, content in zip(FOLDERS, contents, strict=True):
-        path = folder / kind / f"{name}.json"
+    kind = kind_of(subsets)
+    for place, content in zip((kind, f"{kind}-scores"), contents, strict=True):
+        path = folder / place / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")
         part.write_text(json.dumps(content, indent=4, sort_keys=True), encoding="utf-8")
         written.append(part.replace(path))
     return written
+
+
+def _subsets(facts: RunFacts, pairs: Sequence[Pair]) -> list[str]:
+    """The subset of each pair; of a prior set's, whose rows name parts of it, the set.
+
+    Source: `load_eval_dataset` in upstream's rewardbench/utils.py.
+    """
+    hub_id = parse_hub_id(facts.pairs)
+    if hub_id is not None and hub_id.split in PRIOR_SETS:
+        return [hub_id.split] * len(pairs)
+    return [pair.subset for pair in pairs]
 
 
 def _reference(facts: RunFacts) -> dict[str, str]:
@@ -115,11 +134,14 @@ def _result(row: ScoredPair, tie: float) -> float | None:
 
 
 def _accuracies(
-    pairs: Sequence[Pair], row_of: Mapping[str, ScoredPair], tie: float
+    pairs: Sequence[Pair],
+    subsets: Sequence[str],
+    row_of: Mapping[str, ScoredPair],
+    tie: float,
 ) -> dict[str, float]:
     won: dict[str, list[float]] = {}
-    for pair in pairs:
-        won.setdefault(pair.subset, []).append(_result(row_of[pair.key], tie) or 0)
+    for pair, subset in zip(pairs, subsets, strict=True):
+        won.setdefault(subset, []).append(_result(row_of[pair.key], tie) or 0)
     return {
         f"{subset} (subset)" if subset in _TAKEN else subset: sum(wins) / len(wins)
         for subset, wins in won.items()
@@ -133,7 +155,6 @@ def _columns(
     ids = [pair.key.removeprefix(f"{pair.subset}:") for pair in pairs]
     return {
         "id": [int(each) if _NUMBER.fullmatch(each) else each for each in ids],
-        "subset": [pair.subset for pair in pairs],
         "results": [_result(row, tie) for row in rows],
         "scores_chosen": [row.chosen_reward for row in rows],
         "scores_rejected": [row.rejected_reward for row in rows],

@@ -1,7 +1,8 @@
 """Results of each pair in upstream's layout (`eval-set-scores/`, `pref-sets-scores/`).
 
 A file is one object of parallel lists. Its texts are many times larger than all else: what is kept
-of them is a hash of each pair, where they stand there untemplated.
+of them is a hash of each pair, where they stand there untemplated. Upstream's command line writes
+`<org>/<model>_outputs.jsonl` instead, an object a pair (rewardbench/rewardbench.py).
 """
 
 from collections.abc import Mapping
@@ -15,7 +16,14 @@ from numpy.typing import NDArray
 from scoring.errors import KnownError
 from scoring.limits import MEGABYTE
 from scoring.pair_order import Floats, PairOrder
-from scoring.result_files import REFERENCE_FREE, model_of, printable, read_object, word_of
+from scoring.result_files import (
+    REFERENCE_FREE,
+    model_of,
+    printable,
+    read_lines,
+    read_object,
+    word_of,
+)
 from scoring.rows import type_name
 from scoring.shapes import pair_texts
 from scoring.spec import text_hash
@@ -24,6 +32,8 @@ MOST_BYTES = 400 * MEGABYTE
 """Of a file; upstream's largest, of prior sets, has 77 MB."""
 _TEXTS = ("text_chosen", "text_rejected", "chosen", "rejected", "prompt", "text", "messages")
 _COLUMNS = (*_TEXTS, "subset", "id", "scores_chosen", "scores_rejected", "scores", "num_correct")
+_OF_COMMAND = ("subset", "id", "results", "scores_chosen", "scores_rejected")
+"""What is read of each line of upstream's command line; its texts are templated."""
 LONGEST_CELL = 1000
 """Characters of an id or of a subset's name."""
 
@@ -50,12 +60,15 @@ class Ragged:
 class PairResults:
     """What one model did on each pair, in the order of the file.
 
-    results: 0 to 1, NaN where missing; a judge's undecided pair is 0.5.
-    equal: whether both scores are known and equal, compared as precisely as the file has them.
+    results: 0 to 1, NaN where missing; a judge's undecided pair is 0.5. Where a file has rewards
+        and a pair lacks one, its result is missing, whatever is stored: upstream compares with NaN
+        and stores 0.
+    equal: whether both scores are known and equal, compared as precisely as the file has them, and
+        the result is no win.
     scores_chosen, scores_rejected: rewards, NaN where missing or infinite; None without them.
     scores, num_correct: RewardBench 2's rewards of all responses, the right ones first, and how
         many are right; else None.
-    notes: what was taken as missing, in words.
+    notes: what was taken as missing, or contradicts itself, in words.
     """
 
     model: str
@@ -75,12 +88,18 @@ def read_pair_results(path: Path, name: str | None = None) -> PairResults:
 
     Args:
         path: where it lies.
-        name: what it is called in its source; of upstream's DPO models it says more than the file.
+        name: what it is called in its source; of upstream's DPO models it says more than the file,
+            and of upstream's command line which model it is of.
 
     Raises:
         KnownError: it cannot be read, or is no such file; its message is the reason alone.
     """
-    values = read_object(path, MOST_BYTES, "an object of results")
+    name = path.name if name is None else name
+    values = (
+        _of_command(path, name)
+        if name.lower().endswith(".jsonl")
+        else read_object(path, MOST_BYTES, "an object of results")
+    )
     if not isinstance(values.get("results"), list):
         raise KnownError("it has no list of results of each pair")
     n_rows = len(values["results"])
@@ -91,7 +110,7 @@ def read_pair_results(path: Path, name: str | None = None) -> PairResults:
     hashes = _hashes(values)
     for column in _TEXTS:
         values.pop(column, None)
-    model = model_of(values, name if name is not None else path.name)
+    model = model_of(values, name)
     results = _numbers(values["results"], "results")
     wrong = np.flatnonzero((results < 0) | (results > 1))
     if len(wrong):
@@ -102,23 +121,34 @@ def read_pair_results(path: Path, name: str | None = None) -> PairResults:
     reference_free = kind == "DPO" and model.endswith(REFERENCE_FREE)
     order = _order(values, n_rows, hashes)
     notes: list[str] = []
-    chosen = _scores(values, "scores_chosen", notes)
-    rejected = _scores(values, "scores_rejected", notes)
+    chosen, rejected = _scores(values, "scores_chosen"), _scores(values, "scores_rejected")
     equal = np.zeros(n_rows, dtype=np.bool_)
     if chosen is not None and rejected is not None:
-        equal = np.asarray(chosen == rejected)  # in single precision, more would be equal
+        equal = _compared(results, chosen, rejected, notes)
     return PairResults(
         model=model,
         model_type="DPO Ref. Free" if reference_free else kind,
         order=order,
         results=results.astype(np.float32),
         equal=equal,
-        scores_chosen=_single(chosen),
-        scores_rejected=_single(rejected),
+        scores_chosen=_single(chosen, "scores_chosen", notes),
+        scores_rejected=_single(rejected, "scores_rejected", notes),
         scores=_ragged(values, notes),
         num_correct=_counts(values),
         notes=tuple(notes),
     )
+
+
+def _of_command(path: Path, name: str) -> dict[str, Any]:
+    """What upstream's command line wrote, as its other scripts write it."""
+    rows = []
+    for row in read_lines(path, MOST_BYTES, "an object of results"):
+        if "text" in row and "scores_chosen" not in row:
+            raise KnownError("it holds rewards of single texts, not of pairs")
+        rows.append([row.get(key) for key in _OF_COMMAND])
+    columns = zip(_OF_COMMAND, map(list, zip(*rows, strict=True)), strict=False)
+    known = {key: column for key, column in columns if any(each is not None for each in column)}
+    return {**known, "model": name[: -len(".jsonl")].removesuffix("_outputs")}
 
 
 def _hashes(values: Mapping[str, Any]) -> list[str] | None:
@@ -135,7 +165,7 @@ def _hashes(values: Mapping[str, Any]) -> list[str] | None:
 
 
 def _hash(prompt: object, chosen: object, rejected: object) -> str:
-    if prompt is None and isinstance(chosen, str):
+    if isinstance(chosen, str) and (prompt is None or _begins(chosen, prompt)):
         return ""  # a templated conversation, which cannot be taken apart
     if isinstance(chosen, list) and len(chosen) > 1:
         prompt = None  # the messages begin with it, and beside them it may be templated
@@ -144,6 +174,10 @@ def _hash(prompt: object, chosen: object, rejected: object) -> str:
     except KnownError:
         return ""
     return text_hash(texts.prompt, texts.chosen, texts.rejected)
+
+
+def _begins(conversation: str, prompt: object) -> bool:
+    return isinstance(prompt, str) and prompt != "" and conversation.startswith(prompt)
 
 
 def _order(values: Mapping[str, Any], n_rows: int, hashes: list[str] | None) -> PairOrder:
@@ -215,13 +249,38 @@ def _finite(numbers: NDArray[np.float64], name: str, notes: list[str]) -> NDArra
     return numbers
 
 
-def _scores(values: Mapping[str, Any], name: str, notes: list[str]) -> NDArray[np.float64] | None:
+def _scores(values: Mapping[str, Any], name: str) -> NDArray[np.float64] | None:
     column = _column(values, name)
-    return None if column is None else _finite(_numbers(column, name), name, notes)
+    return None if column is None else _numbers(column, name)
 
 
-def _single(scores: NDArray[np.float64] | None) -> Floats | None:
-    return None if scores is None else scores.astype(np.float32)
+def _single(scores: NDArray[np.float64] | None, name: str, notes: list[str]) -> Floats | None:
+    return None if scores is None else _finite(scores, name, notes).astype(np.float32)
+
+
+def _compared(
+    results: NDArray[np.float64],
+    chosen: NDArray[np.float64],
+    rejected: NDArray[np.float64],
+    notes: list[str],
+) -> NDArray[np.bool_]:
+    """Which rewards are equal; makes the results of pairs that lack one missing."""
+    lacking = np.isnan(chosen) | np.isnan(rejected)
+    if lacking.all():
+        return np.zeros(len(results), np.bool_)  # no rewards at all: the results stand alone
+    unearned = int((lacking & ~np.isnan(results)).sum())
+    if unearned:
+        notes.append(f"{unearned:,} of its pairs lack a reward: missing, whatever is stored")
+    results[lacking] = np.nan
+    equal = chosen == rejected
+    contradicting = np.where(equal, results == 1, results != (chosen > rejected))
+    contradicting &= ~np.isnan(results)
+    if contradicting.any():
+        notes.append(
+            f"{int(contradicting.sum()):,} of its results contradict their own rewards: the "
+            "results are believed"
+        )
+    return np.asarray(equal & (results != 1))
 
 
 def _ragged(values: Mapping[str, Any], notes: list[str]) -> Ragged | None:

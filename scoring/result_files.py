@@ -1,13 +1,16 @@
 """The files of a results source: which there are, what each holds, and which stay unused and why.
 
 Files lie directly below `eval-set/` and its like, in a folder of the organisation or deeper; the
-name may be empty (`.json`). What is in them was written by others, so nothing of it is trusted.
+name may be empty (`.json`). Upstream's command line leaves its files without such folders:
+`<org>/<model>.json` and `<org>/<model>_outputs.jsonl` (rewardbench/rewardbench.py). What is in them
+was written by others, so nothing of it is trusted.
 """
 
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,10 @@ REFERENCE_FREE = "_ref_free"
 """Upstream's mark behind a DPO model's name, for its score without the reference model."""
 LONGEST_NAME = 10_000
 """Characters of a model's name."""
+OUTPUTS = "_outputs.jsonl"
+"""Upstream's command line ends the names of its results of each pair so."""
+BY_COMMAND = "extra_results"
+"""What only the accuracies that upstream's command line writes have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,27 @@ def files_below(root: Path, folder: str) -> tuple[list[Found], list[LeftOut]]:
     return sorted(found, key=lambda file: file.path), strays
 
 
+def files_of_command(root: Path, ending: str) -> list[Found]:
+    """Files that upstream's command line left in a folder, or below it in one of an organisation.
+
+    ending: `OUTPUTS`, or ".json" for accuracies.
+    """
+    found = []
+    for pattern in ("*", "*/*"):
+        for path in root.glob(f"{pattern}{ending}"):
+            name = printable(path.relative_to(root).as_posix())
+            if ending == OUTPUTS or _is_by_command(path):
+                found.append(Found(name, path))
+    return sorted(found, key=lambda file: file.path)
+
+
+def _is_by_command(path: Path) -> bool:
+    try:
+        return BY_COMMAND in read_object(path, MEGABYTE, "accuracies")
+    except KnownError:
+        return False
+
+
 def read_object(path: Path, most_bytes: int, what: str) -> dict[str, Any]:
     """The JSON object of a file.
 
@@ -108,6 +136,32 @@ def read_object(path: Path, most_bytes: int, what: str) -> dict[str, Any]:
     Raises:
         KnownError: the reason why there is none.
     """
+    with _told(path, most_bytes, what):
+        values = json.loads(path.read_bytes(), object_pairs_hook=_once)
+    if not isinstance(values, dict):
+        raise KnownError(f"not {what}")
+    return values
+
+
+def read_lines(path: Path, most_bytes: int, what: str) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a file that has one a line.
+
+    what: it should hold, in words.
+
+    Raises:
+        KnownError: the reason why there are none.
+    """
+    with _told(path, most_bytes, what), path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            values = json.loads(line, object_pairs_hook=_once)
+            if not isinstance(values, dict):
+                raise KnownError(f"line {number:,} is not {what}")
+            yield values
+
+
+@contextmanager
+def _told(path: Path, most_bytes: int, what: str) -> Iterator[None]:
+    """Turn what reading raises into a reason; refuse what is too large before it is read."""
     try:
         if path.stat().st_size > most_bytes:
             raise KnownError(
@@ -116,7 +170,7 @@ def read_object(path: Path, most_bytes: int, what: str) -> dict[str, Any]:
             )
         if not path.is_file():
             raise KnownError("it is no file")
-        values = json.loads(path.read_bytes(), object_pairs_hook=_once)
+        yield
     except KnownError:
         raise
     except OSError as error:
@@ -124,9 +178,6 @@ def read_object(path: Path, most_bytes: int, what: str) -> dict[str, Any]:
         raise KnownError(f"it cannot be opened: {error.strerror or first_line(error)}") from error
     except (ValueError, RecursionError) as error:
         raise KnownError(f"it is no whole JSON: {first_line(error)}") from error
-    if not isinstance(values, dict):
-        raise KnownError(f"not {what}")
-    return values
 
 
 def model_of(values: Mapping[str, Any], name: str) -> str:

@@ -1,6 +1,7 @@
 """Result files in upstream's layout: `eval-set/<org>/<model>.json` holds a model's accuracies.
 
 `pref-sets/` holds those on the prior sets, and RewardBench 2's dataset has the same folders.
+Upstream's command line writes `<org>/<model>.json`, where they stand below `extra_results`.
 """
 
 import math
@@ -13,9 +14,11 @@ from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.limits import MEGABYTE
 from scoring.result_files import (
+    BY_COMMAND,
     Found,
     LeftOut,
     files_below,
+    files_of_command,
     model_of,
     printable,
     read_object,
@@ -103,10 +106,14 @@ def read_eval_set(folder: Path) -> tuple[list[SubsetResults], list[str]]:
 def read_aggregates(root: Path, kind: Kind = "eval-set") -> tuple[list[Aggregate], list[LeftOut]]:
     """Read every aggregate file below `root/eval-set` or `root/pref-sets`.
 
+    The former with what upstream's command line left in `root` itself.
+
     Returns:
         One result a model and benchmark, in the order of paths, and what was left out and why.
     """
     files, strays = files_below(root, kind)
+    if kind == "eval-set":
+        files += [file for file in files_of_command(root, ".json") if file not in files]
     results, left_out = collect_aggregates(files, kind)
     return results, sorted(strays + left_out, key=lambda item: item.file)
 
@@ -148,8 +155,10 @@ def read_aggregate(path: Path, name: str, kind: Kind = "eval-set") -> Aggregate:
     if isinstance(values.get("results"), list):
         raise KnownError("it holds results of each pair; those belong below eval-set-scores/")
     model = model_of(values, name)
+    if BY_COMMAND in values:
+        values = _of_command(values)
     benchmark, known = _known_names(values, kind)
-    numbers = {subset: _accuracy(values[key], key) for subset, key in known.items()}
+    numbers = {subset: _accuracy(values[key], subset) for subset, key in known.items()}
     accuracies = {subset: number for subset, number in numbers.items() if number is not None}
     if not accuracies:
         raise KnownError(f"it has none of {_WANTED[kind]}")
@@ -163,6 +172,29 @@ def read_aggregate(path: Path, name: str, kind: Kind = "eval-set") -> Aggregate:
         chat_template=word_of(values.get("chat_template")),
         reference=word_of(values.get("ref_model")),
     )
+
+
+def _of_command(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What upstream's command line writes, as its other scripts write it."""
+    found = values[BY_COMMAND]
+    if not isinstance(found, dict):
+        raise KnownError(
+            "upstream's command line wrote it of pairs that are not RewardBench's: it has their "
+            "accuracy alone and does not say which they are"
+        )
+    kind = "DPO" if values.get("ref_model") else None
+    about = {name: values.get(name) for name in ("ref_model", "chat_template")}
+    return {**found, **about, "model_type": kind}
+
+
+def kind_of(names: Iterable[str]) -> Kind:
+    """Below which folder accuracies of these subsets lie.
+
+    >>> kind_of(["shp", "mine"]), kind_of(["hep-go", "shp"]), kind_of(["mine"])
+    ('pref-sets', 'eval-set', 'eval-set')
+    """
+    found = set(names)
+    return "pref-sets" if found & set(PRIOR_SETS) and not found & set(SUBSETS) else "eval-set"
 
 
 def plain_subset(name: str) -> str:

@@ -40,7 +40,7 @@ def build_boardsource() -> BoardSourceView:
     """Lay the row out where it is called."""
     with gr.Row(elem_classes="board-source", equal_height=True):
         upload = gr.UploadButton(
-            text("board.upload"), file_types=[".json"], file_count="multiple",
+            text("board.upload"), file_types=[".json", ".jsonl"], file_count="multiple",
             elem_id="upload-results", size="md", scale=0, min_width=190,
         )  # fmt: skip
         without = gr.Button(

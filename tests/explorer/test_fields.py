@@ -21,6 +21,7 @@ from scoring.hub import Hub
 from scoring.limits import Limits
 from tests.explorer.beginning import begun
 from tests.explorer.tables import row, small_table
+from tests.upstream_files import Line, leave
 
 SUBSETS = ["hep-go", "hep-go", "donotanswer"]
 TABLE = small_table(
@@ -61,6 +62,17 @@ def test_results_are_joined_to_the_pairs_that_they_are_of(tmp_path: Path) -> Non
     assert field.matrix.models == ("by-key", "by-position")
     np.testing.assert_array_equal(field.matrix.outcomes, [[0, 1, np.nan], [1, 0, 1]])
     assert field.matrix.held.tolist() == [[True, True, False], [True] * 3]
+
+
+def test_a_folder_of_upstreams_command_line_has_results_of_each_pair(tmp_path: Path) -> None:
+    numbers = enumerate(zip(SUBSETS, (2.0, -1.0, 0.5), strict=True))
+    leave(tmp_path / "results", lines=[Line(each, at, won, 0.5) for at, (each, won) in numbers])
+    fields = fields_on(tmp_path / "results", tmp_path / "home", TABLE)
+    assert fields.results.get(None).models == {"org/model"}
+    [field] = fields.all(None, None, [])
+    assert field.matrix.models == ("org/model",) and field.has_texts
+    np.testing.assert_array_equal(field.matrix.outcomes, [[1, 0, 0]])
+    np.testing.assert_array_equal(field.margins("org/model"), [1.5, -1.5, 0])
 
 
 def test_results_of_other_pairs_have_a_field_of_their_own_without_texts(tmp_path: Path) -> None:

@@ -441,7 +441,9 @@ def test_models_are_rows_and_pairs_columns(tmp_path: Path, cache: OutcomeCache) 
     other = {"subset": ["b", "b", "a", "a"], "id": [2, 1, 1, 2]}
     files = {
         "a.json": result_file("a"),
-        "b.json": result_file("b", [0.5, 1, None, 0], **other),
+        "b.json": result_file(
+            "b", [0.5, 1, None, 0], **other, scores_rejected=[1.0, 1.0, 2.0, 4.0]
+        ),
         "c.json": result_file("c", id=None, scores_chosen=None),
     }
     matrix = outcome_matrix(finished(cache, put(tmp_path, files)).found)
@@ -450,13 +452,13 @@ def test_models_are_rows_and_pairs_columns(tmp_path: Path, cache: OutcomeCache) 
     np.testing.assert_array_equal(
         matrix.outcomes, [[1, 0, 1, 0], [np.nan, 0, 1, 0.5], [1, 0, 1, 0]]
     )
-    assert matrix.known_equal.tolist() == [[False, False, False, True], [False, True, False, False],
+    assert matrix.known_equal.tolist() == [[False, False, False, True], [False, True, False, True],
                                            [False] * 4]  # fmt: skip
     assert matrix.chosen[0].tolist() == [1, 2, 3, 4]
     assert np.isnan(matrix.chosen[2]).all()
     assert matrix.how == ("position", "subset and id", "position")
     assert [str(item) for item in matrix.left_out] == [
-        "eval-set-scores/b.json: 1 of its outcomes are null or NaN: missing, not lost"
+        "eval-set-scores/b.json: 1 of its outcomes are missing, not lost"
     ]
 
 

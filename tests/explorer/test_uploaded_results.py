@@ -8,6 +8,7 @@ from explorer import uploaded_results
 from explorer.uploaded_results import Uploaded, read_result_files
 from scoring.errors import KnownError
 from scoring.limits import Limits, Step
+from tests.upstream_files import leave
 
 PAIRS = {"model": "org/b", "results": [1, 0], "subset": ["hep-go", "hep-go"]}
 
@@ -40,6 +41,17 @@ def test_files_are_told_apart_by_what_they_hold(tmp_path: Path) -> None:
     ]
     assert {each.file for each in found.left_out if each.whole} == {"x.json", "y.json"}
     assert found.models == ("org/a (uploaded)", "org/old (uploaded)", "org/b (uploaded)")
+
+
+def test_what_upstreams_command_line_leaves_is_of_one_model(tmp_path: Path) -> None:
+    """A browser sends names without folders, and only one of both files says whose it is."""
+    files = leave(tmp_path)
+    found = read_result_files({path.name: path for path in files})
+    assert found.models == ("org/model (uploaded)",)
+    [pairs] = found.outcomes.results
+    assert (pairs.model, pairs.results.tolist()) == ("org/model (uploaded)", [1, 0, 0])
+    alone = read_result_files({files[1].name: files[1]})
+    assert alone.models == ("model (uploaded)",)
 
 
 def test_files_without_any_result_are_refused_with_the_reasons(tmp_path: Path) -> None:

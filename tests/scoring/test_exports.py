@@ -15,7 +15,7 @@ from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.exports import result_name, upload, write_results
 from scoring.pairs import as_pairs, read_pairs
-from scoring.results import SubsetResults, read_eval_set
+from scoring.results import SubsetResults, read_aggregates, read_eval_set
 from scoring.spec import Family, Message, Pair, RunFacts, ScoredPair, text_hash
 
 FACTS = RunFacts(
@@ -115,6 +115,25 @@ def test_both_files_have_upstreams_layout(tmp_path: Path) -> None:
     }
     for said in ("revision=abc", "dtype=float32", "max_length=4096", "pairs=mine@123"):
         assert said in settings.split("; ")
+
+
+@pytest.mark.parametrize(
+    ("subset", "source"),
+    [("anthropic_hhh", "hhh.jsonl@1"), ("harmless", "org/sets:anthropic_hhh@1")],
+)
+def test_a_run_on_a_prior_set_lies_where_prior_sets_are_read(
+    subset: str, source: str, tmp_path: Path
+) -> None:
+    """The Hub's rows of a prior set name parts of it; upstream counts the set."""
+    pairs = [pair(f"{subset}:{number}") for number in range(2)]
+    rows = [scored(each, 1.0, reward) for each, reward in zip(pairs, (0.0, 2.0), strict=True)]
+    files = write_results(tmp_path, "org/model", replace(FACTS, pairs=source), pairs, rows)
+    folders = ("pref-sets", "pref-sets-scores")
+    assert files == [tmp_path / each / "org" / "model.json" for each in folders]
+    [result], left_out = read_aggregates(tmp_path, "pref-sets")
+    assert (result.model, result.accuracies, left_out) == ("org/model", {"anthropic_hhh": 0.5}, [])
+    columns = json.loads(files[1].read_bytes())
+    assert (columns["subset"], columns["id"]) == (["anthropic_hhh"] * 2, [0, 1])
 
 
 def test_files_are_sorted_and_indented_as_upstreams_are(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from scoring.pair_order import PairOrder, align
 from scoring.pair_results import PairResults, read_pair_results
 from scoring.spec import text_hash
 from tests.conftest import ROOT
+from tests.upstream_files import leave
 
 Read = Callable[..., PairResults]
 SCORES = ROOT.parent / "shared" / "data" / "reward-bench-results" / "eval-set-scores"
@@ -27,7 +28,7 @@ GOOD: dict[str, Any] = {
     "chat_template": "tulu",
     "subset": ["a", "a", "b"],
     "id": [1, 2, 1],
-    "results": [1, 0, 0.5],
+    "results": [1, 0, 0],
     "scores_chosen": [[1.5], [2.0], [0.25]],
     "scores_rejected": [0.5, 2.0, 0.75],
     "text_chosen": ["<user>p</user>c"] * 3,
@@ -65,7 +66,7 @@ def order(subsets: str, ids: str | None = None, hashes: list[str] | None = None)
 def test_a_file_is_read_into_arrays(read: Read) -> None:
     found = read()
     assert (found.model, found.model_type) == ("org/model", "Seq. Classifier")
-    assert found.results.tolist() == [1.0, 0.0, 0.5]
+    assert found.results.tolist() == [1.0, 0.0, 0.0]
     assert found.results.dtype == np.float32
     assert found.order.names == ("a", "b")
     assert found.order.codes.tolist() == [0, 0, 1]
@@ -88,9 +89,32 @@ def test_the_real_files_are_all_read(shared_data: Path) -> None:
 
 @pytest.mark.parametrize("missing", [None, math.nan])
 def test_null_and_nan_are_missing_and_not_lost(missing: float | None, read: Read) -> None:
-    found = read(results=[1, missing, 0], scores_chosen=[1, missing, 2], scores_rejected=[1, 1, 1])
+    found = read(results=[1, missing, 0], scores_chosen=[2, missing, 1], scores_rejected=[1, 1, 1])
     assert np.isnan(found.results).tolist() == [False, True, False]
-    assert found.equal.tolist() == [True, False, False]
+    assert (found.equal.tolist(), found.notes) == ([False, False, True], ())
+
+
+@pytest.mark.parametrize("missing", [None, math.nan])
+def test_a_pair_without_a_reward_is_missing_though_stored_as_lost(
+    missing: float | None, read: Read
+) -> None:
+    found = read(results=[1, 0, 0], scores_chosen=[2, missing, 1], scores_rejected=[1, 1, missing])
+    assert np.isnan(found.results).tolist() == [False, True, True]
+    assert found.notes == ("2 of its pairs lack a reward: missing, whatever is stored",)
+    alone = read(results=[1, 0, 0], scores_chosen=[missing] * 3, scores_rejected=[missing] * 3)
+    assert (alone.results.tolist(), alone.notes) == ([1, 0, 0], ())  # no rewards at all
+
+
+def test_results_that_contradict_their_own_rewards_are_believed_and_said(read: Read) -> None:
+    scores = {"scores_chosen": [1, 2, 3], "scores_rejected": [2, 1, 3]}
+    assert (
+        read(results=[0, 1, 0.5], **scores).notes == read(results=[0, 1, 0], **scores).notes == ()
+    )
+    found = read(results=[1, 0.5, 1], **scores)
+    assert found.results.tolist() == [1, 0.5, 1]
+    said = "3 of its results contradict their own rewards: the results are believed"
+    assert found.notes == (said,)
+    assert not found.equal.any()  # else a win would count half where ties do
 
 
 def test_custom_classifiers_give_truth_values(read: Read) -> None:
@@ -105,14 +129,14 @@ def test_scores_that_differ_only_beyond_single_precision_are_not_equal(read: Rea
 
 
 def test_an_infinite_score_is_missing_and_said(read: Read) -> None:
-    found = read(json.dumps(GOOD).replace("[1.5]", "1e400").replace("0.75", "-1e39").encode())
+    found = read(json.dumps(GOOD).replace("[1.5]", "1e400").replace("0.75", "1e39").encode())
     assert found.notes == (
         "1 of scores_chosen are infinite and taken as missing",
         "1 of scores_rejected are infinite and taken as missing",
     )
     assert found.scores_chosen is not None
     assert np.isnan(found.scores_chosen).tolist() == [True, False, False]
-    assert found.results.tolist() == [1.0, 0.0, 0.5]
+    assert found.results.tolist() == [1.0, 0.0, 0.0]
 
 
 def test_one_side_without_scores_has_no_ties(read: Read) -> None:
@@ -153,6 +177,50 @@ def test_messages_are_hashed_as_the_table_hashes_its_texts(read: Read) -> None:
 def test_texts_beside_their_prompt_are_hashed(read: Read) -> None:
     found = read(text_chosen=["c"] * 3, text_rejected=["r"] * 3, prompt=["p", None, "q"])
     assert found.order.hashes == [text_hash("p", "c", "r"), "", text_hash("q", "c", "r")]
+
+
+def test_templated_texts_beside_their_templated_prompt_have_no_hash(read: Read) -> None:
+    """As upstream's files of DPO models have them: the pairs are known by their order."""
+    prompts = [f"<user>p{row}</user>" for row in range(3)]
+    sides = {
+        f"text_{side}": [f"{each}{side}" for each in prompts] for side in ("chosen", "rejected")
+    }
+    found = read(prompt=prompts, id=None, **sides)
+    assert found.order.hashes is None
+    pairs = order("aab", "123", [text_hash(f"p{row}", "chosen", "rejected") for row in range(3)])
+    assert align(found.order, pairs).how == "position"
+
+
+def test_the_lines_of_upstreams_command_line_are_read(tmp_path: Path) -> None:
+    _, outputs = leave(tmp_path)
+    found = read_pair_results(outputs, "org/model_outputs.jsonl")
+    assert (found.model, found.model_type, found.notes) == ("org/model", None, ())
+    assert found.results.tolist() == [1, 0, 0]
+    assert (found.order.names, found.order.ids) == (
+        ("hep-go", "donotanswer"),
+        ["3692", "7", "3692"],
+    )
+    assert found.order.hashes is None
+    assert found.scores_chosen is not None and found.scores_rejected is not None
+    assert found.scores_chosen.tolist() == [2.5, -1, 0.5]
+    assert found.equal.tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "it has no list of results"),
+        ('{"results": 1}\n[]\n', "line 2 is not an object of results"),
+        ('{"results": 1}\n{"resu', "it is no whole JSON"),
+        ('{"prompt": "p", "text": "t", "results": 0.5}\n', "rewards of single texts, not of pairs"),
+        ('{"chosen": 1.5, "rejected": 0.5}\n', "it has no list of results"),
+    ],
+)
+def test_other_lines_are_refused_with_their_reason(content: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "model_outputs.jsonl"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(KnownError, match=said):
+        read_pair_results(path)
 
 
 def test_the_second_benchmark_has_lists_of_scores(read: Read) -> None:

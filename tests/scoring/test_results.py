@@ -20,6 +20,7 @@ from scoring.results import (
     read_eval_set,
 )
 from tests.conftest import ROOT
+from tests.upstream_files import leave
 
 GOOD = {"model": "org/model", "model_type": "Seq. Classifier", "hep-js": 0.5, "chat_template": None}
 
@@ -201,14 +202,33 @@ def test_the_second_benchmark_is_known_by_its_keys(spelling: list[str], tmp_path
     assert result.extra == {}
 
 
+@pytest.mark.parametrize("spelling", ["Ties", "ties"])
 @pytest.mark.parametrize(("ties", "kept"), [(-0.01, 1), (1.01, 1), (-0.02, 0), (1.02, 0)])
 def test_ties_of_the_second_benchmark_may_lie_beside_0_and_1(
-    ties: float, kept: int, tmp_path: Path
+    ties: float, kept: int, spelling: str, tmp_path: Path
 ) -> None:
-    write(tmp_path, "x.json", json.dumps({"model": "m", "Focus": 1, "Ties": ties}))
+    write(tmp_path, "x.json", json.dumps({"model": "m", "Focus": 1, spelling: ties}))
     read, left_out = read_aggregates(tmp_path)
     assert [each.accuracies["Ties"] for each in read] == [ties] * kept
     assert len(left_out) == 1 - kept
+
+
+def test_what_upstreams_command_line_leaves_is_read(tmp_path: Path) -> None:
+    leave(tmp_path)
+    leave(tmp_path, "dpo", ref_model="org/base", chat_template="tulu")
+    leave(tmp_path, "org/other-pairs", extra_results=None)
+    for name in ("run.json", "list.json"):  # nothing of upstream's
+        (tmp_path / name).write_text(json.dumps(GOOD if name == "run.json" else [1]))
+    read, left_out = read_aggregates(tmp_path)
+    about = ("dpo", "DPO", "tulu", "org/base"), ("org/model", None, None, None)
+    assert [
+        (each.model, each.model_type, each.chat_template, each.reference) for each in read
+    ] == list(about)
+    assert [each.accuracies for each in read] == [{"hep-go": 0.5, "donotanswer": 0.0}] * 2
+    assert [(each.benchmark, each.extra) for each in read] == [("v1", {})] * 2
+    [other] = left_out
+    assert other.file == "org/other-pairs.json"
+    assert "does not say which they are" in other.reason
 
 
 def test_a_second_spelling_of_a_subset_is_put_aside(tmp_path: Path) -> None:
