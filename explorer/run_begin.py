@@ -2,14 +2,15 @@
 
 import logging
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from explorer.run_cards import RunCard, card_of, write_card
+from explorer.run_cards import RunCard, change_card, write_card
 from scoring.errors import KnownError
 from scoring.hub import first_line
-from scoring.record import Run, new_folder
+from scoring.record import Run
 from scoring.resuming import resume
 from scoring.spec import RunFacts
 from scoring.sure import SureInterval
@@ -29,16 +30,18 @@ class Begun:
     done: frozenset[int] = frozenset()
 
 
-def begin(home: Path, said: RunFacts, job: "Job", card: RunCard) -> Begun:
-    """A new run below `home`.
+def begin(folder: Path, said: RunFacts, job: "Job", card: RunCard) -> Begun:
+    """A new run, which nobody sees before its card says whose it is.
+
+    folder: its own, held by the caller.
 
     Raises:
         KnownError: the disk does not take it; nothing of it is left then.
     """
-    folder = new_folder(home)
     try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_card(folder, card)
         run = Run.create(folder, said, job.plan, _keys(job))
-        write_card(run, card)
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise KnownError(
@@ -56,9 +59,7 @@ def go_on(former: Run, said: RunFacts, job: "Job") -> Begun:
     """
     try:
         resumed = resume(former, said, _keys(job))
-        card = card_of(former)
-        notes = tuple(dict.fromkeys((*card.notes, *resumed.notes)))
-        write_card(former, replace(card, sure=None, notes=notes))
+        change_card(former, lambda card: _went_on(card, resumed.notes))
     except OSError as error:
         raise KnownError(
             f"The disk does not take it: {error.strerror or first_line(error)}. Make room."
@@ -68,11 +69,15 @@ def go_on(former: Run, said: RunFacts, job: "Job") -> Begun:
 
 
 def tell_sure(run: Run, sure: SureInterval) -> None:
-    """Write down how sure a run was at its end; a disk that is full leaves it as it is."""
+    """Write down how sure a run was at its end; where that fails it stays as it is."""
     try:
-        write_card(run, replace(card_of(run), sure=sure))
-    except OSError:
+        change_card(run, lambda card: replace(card, sure=sure))
+    except (OSError, KnownError):
         logger.exception("how sure run %s was could not be written", run.id[:15])
+
+
+def _went_on(card: RunCard, notes: Sequence[str]) -> RunCard:
+    return replace(card, sure=None, notes=tuple(dict.fromkeys((*card.notes, *notes))))
 
 
 def _keys(job: "Job") -> list[str]:

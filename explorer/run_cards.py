@@ -1,22 +1,30 @@
 """What is known of a stored run beside its numbers: whose it is, what it is called, who sees it."""
 
 import json
-from collections.abc import Mapping
+import secrets
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from explorer.orders import ModelOrder
 from explorer.posted import repaired
+from explorer.text import text
 from explorer.typed_pairs import Texts
 from explorer.visitors import EVERYBODY
 from scoring.errors import KnownError, shown
+from scoring.hub import first_line
 from scoring.record import Run
 from scoring.sure import SureInterval, SureRule
 
 LONGEST_TITLE = 80
+LOCK_SECONDS = 10.0
+"""How long a change waits for another one."""
 _FILE = "card.json"
+_LOCK = "card.lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +38,8 @@ class RunCard:
     sure: what the run was to be sure of and how sure it was at its end; None for all pairs.
     notes: what a reader must know of how it went on.
     typed: the texts of the pair that it scores, where its owner typed it; None for other pairs.
+    wrong: why the card on disk cannot be read, in a sentence; "" where it can. All but the owner
+        is not known then, and the card is never written.
     """
 
     owner: str = EVERYBODY
@@ -39,6 +49,7 @@ class RunCard:
     sure: SureInterval | None = None
     notes: tuple[str, ...] = ()
     typed: Texts | None = None
+    wrong: str = ""
 
     def titled(self, title: object) -> "RunCard":
         """With another title.
@@ -55,24 +66,82 @@ class RunCard:
 
 
 def card_of(run: Run) -> RunCard:
-    """The card of a run; an empty one where there is none, or none that can be read."""
+    """The card of a run; an empty one where there is none, or that says what is wrong with it."""
     path = run.folder / _FILE
     try:
-        return _read(path, path.stat().st_mtime_ns)
-    except (OSError, ValueError, TypeError, LookupError, RecursionError, KnownError):
-        return RunCard()
+        now = path.stat()
+        return _kept(path, (now.st_mtime_ns, now.st_ino, now.st_size))
+    except OSError:
+        return _read(path)
+
+
+def write_card(folder: Path, card: RunCard) -> None:
+    """Put a card into the folder of a run.
+
+    Raises:
+        OSError: the disk does not take it.
+    """
+    part = folder / f"{_FILE}.{secrets.token_hex(8)}.part"
+    values = {**asdict(card), "order": card.order and card.order.stored()}
+    del values["wrong"]
+    try:
+        part.write_text(json.dumps(values), encoding="utf-8")
+        part.replace(folder / _FILE)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def change_card(run: Run, change: Callable[[RunCard], RunCard]) -> None:
+    """Change a card as it stands when no other process or thread is changing it.
+
+    Raises:
+        OSError: the disk does not take it.
+        KnownError: the card cannot be read, or others change it all the time; whatever `change`
+            raises.
+    """
+    try:
+        with FileLock(run.folder / _LOCK, timeout=LOCK_SECONDS):
+            card = _read(run.folder / _FILE)
+            if card.wrong:
+                raise KnownError(card.wrong)
+            write_card(run.folder, change(card))
+    except Timeout as error:
+        raise KnownError(text("runs.card_busy")) from error
 
 
 @lru_cache(maxsize=4096)
-def _read(path: Path, changed: int) -> RunCard:
-    """The card in a file; changed: when it last did."""
-    values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+def _kept(path: Path, version: tuple[int, int, int]) -> RunCard:
+    """The card in a file. version: its time, number and size, one of which a change changes."""
+    return _parsed(path.read_text(encoding="utf-8", errors="surrogateescape"))
+
+
+def _read(path: Path) -> RunCard:
+    try:
+        return _parsed(path.read_text(encoding="utf-8", errors="surrogateescape"))
+    except FileNotFoundError:
+        return RunCard()
+    except OSError as error:
+        return RunCard(wrong=_wrong(error.strerror or first_line(error)))
+
+
+def _parsed(content: str) -> RunCard:
+    owner = EVERYBODY
+    try:
+        values = json.loads(content)
+        if isinstance(values["owner"], str):
+            owner = values["owner"]  # who is told what is wrong with the rest
+        return _card(values)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        return RunCard(owner, wrong=_wrong(first_line(error)))
+
+
+def _card(values: Mapping[str, Any]) -> RunCard:
     order = values["order"] and ModelOrder.of(values["order"])
     sure = values.get("sure")
     owner, title, notes = values["owner"], values["title"], values.get("notes", [])
     typed = values.get("typed")
     if not all(isinstance(each, str) for each in (owner, title, *notes, *(typed or ()))):
-        raise ValueError("no text")
+        raise ValueError("a text is none")
     conversation, chosen, rejected = typed or ("", "", "")
     return RunCard(
         owner,
@@ -89,13 +158,5 @@ def _sure(rule: Mapping[str, Any], **told: Any) -> SureInterval:
     return SureInterval(rule=SureRule(**rule), **told)
 
 
-def write_card(run: Run, card: RunCard) -> None:
-    """Put a card beside a run.
-
-    Raises:
-        OSError: the disk does not take it.
-    """
-    part = run.folder / f"{_FILE}.part"
-    order = card.order and card.order.stored()
-    part.write_text(json.dumps({**asdict(card), "order": order}), encoding="utf-8")
-    part.replace(run.folder / _FILE)
+def _wrong(why: str) -> str:
+    return text("runs.card_wrong", why=why)

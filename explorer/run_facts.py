@@ -35,4 +35,6 @@ def run_facts(run: Run) -> dict[str, str]:
     card = card_of(run)
     if card.notes:
         lines["notes"] = " ".join(card.notes)
+    if card.wrong:
+        lines["card"] = card.wrong
     return {text(f"facts.{name}"): value for name, value in lines.items()}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from explorer.run_cards import RunCard, card_of, write_card
+from explorer.run_cards import RunCard, card_of, change_card
 from explorer.run_locks import held, is_held
 from explorer.settings import Settings
 from explorer.visitors import EVERYBODY, Visitor
@@ -55,11 +55,12 @@ class RunShelf:
         """Let the owner of a run change its card.
 
         Raises:
-            KnownError: it is not theirs, or the disk does not take it; whatever `change` raises.
+            KnownError: it is not theirs, its card cannot be read, or the disk does not take it;
+                whatever `change` raises.
         """
         run = self.opened_own(run_id, visitor)
         try:
-            write_card(run, change(card_of(run)))
+            change_card(run, change)
         except OSError as error:
             raise KnownError(f"The disk does not take it: {first_line(error)}.") from error
 

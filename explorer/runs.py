@@ -23,7 +23,7 @@ from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub import Hub
 from scoring.pairs import as_pairs
-from scoring.record import Run
+from scoring.record import Run, new_folder
 from scoring.scorer import Scorer, facts
 from scoring.side_rewards import TokenRewards
 from scoring.spec import Pair, RunFacts, ScoredPair
@@ -97,9 +97,12 @@ class Runs:
                 with other settings than it would go on with; as of `start`.
         """
         run = self.shelf.opened_own(run_id, visitor)
-        order = card_of(run).order
+        card = card_of(run)
+        order = card.order
         if run.status == "finished":
             raise KnownError("This run is finished: all its pairs are scored.")
+        if card.wrong:
+            raise KnownError(card.wrong)
         if order is None:
             raise KnownError(
                 "What this run was asked for is not known, so it cannot go on here. Go on with it "
@@ -226,12 +229,13 @@ class Runs:
 
             job = make_job(pairs, scorer, seed)
             said = facts(scorer, order.settings, selection.table.id, len(pairs), selection.words)
-            if former is None:
-                card = RunCard(visitor.owner, order=order, typed=selection.typed)
-                begun = begin(self.shelf.folder, said, job, card)
-            else:
-                begun = go_on(former, said, job)
-            with nullcontext() if former else held(begun.run.folder):
+            folder = former.folder if former else new_folder(self.shelf.folder)
+            with nullcontext() if former else held(folder):
+                if former is None:
+                    card = RunCard(visitor.owner, order=order, typed=selection.typed)
+                    begun = begin(folder, said, job, card)
+                else:
+                    begun = go_on(former, said, job)
                 stream = recorded(begun.run, begun.job, begun.done, scorer, stop)
                 try:
                     for progress in watched(stream, watch or None, stop):

@@ -51,12 +51,13 @@ def run_html(line: RunLine | None, *, query: str, compare: str, deleting: bool) 
         words = text("runs.go_on", n=f"{left:,}")
         links.append(button(words, "resume", {"id": run_id}, "primary"))
     owned = _owned(line, deleting) if line.own else ""
+    wrong = note(line.card.wrong, "wrong") if line.card.wrong else ""
     facts = "".join(
         tag("dt", escape(name)) + tag("dd", escape(value))
         for name, value in run_facts(line.run).items()
     )
     acts = tag("div", "".join(links), "line") + owned
-    return tag("div", close + title + acts + tag("dl", facts, "facts"), "behind run")
+    return tag("div", close + title + wrong + acts + tag("dl", facts, "facts"), "behind run")
 
 
 def _row(line: RunLine, is_open: bool) -> str:
@@ -64,6 +65,7 @@ def _row(line: RunLine, is_open: bool) -> str:
     name = button(line.name, "open", {"id": run.id}, "run-name")
     marks = chip(text("runs.public")) if line.card.public else ""
     marks += "" if line.own else chip(text("runs.others"))
+    marks += chip(text("runs.unreadable")) if line.card.wrong else ""
     small = tag("small", escape(run.facts.model)) if line.card.title else ""
     total = summary.total if summary else None
     interval = total.interval if total else None
@@ -95,7 +97,8 @@ def _owned(line: RunLine, deleting: bool) -> str:
         ) + button(text("runs.keep"), "keep")  # fmt: skip
     else:
         remove = button(text("runs.delete"), "delete", {"id": run_id})
-    return tag("div", name + share + remove, "line run-owned")
+    changed = "" if line.card.wrong else name + share
+    return tag("div", changed + remove, "line run-owned")
 
 
 def _pager(now: RunsScene) -> str:

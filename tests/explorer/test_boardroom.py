@@ -289,7 +289,7 @@ def test_own_runs_are_shown_before_anything_was_read(folder: Path) -> None:
 def test_on_a_public_server_a_run_is_its_owners_alone(folder: Path, own: object) -> None:
     room = room_of(folder, public=True)
     run = run_of(folder.parent / "home" / "runs", REWARDS)
-    write_card(run, RunCard("browser:me"))
+    write_card(run.folder, RunCard("browser:me"))
     assert own_rows(room.board(None, VIEW, own)) == []
     assert len(own_rows(room.board(None, VIEW, Visitor("browser:me")))) == 1
 

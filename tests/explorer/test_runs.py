@@ -454,10 +454,10 @@ def test_a_run_of_a_model_that_changed_does_not_go_on(
     runs: Runs, demo: PairTable, rows: Rows
 ) -> None:
     run = stopped_run(runs, demo, rows)
-    write_card(run, replace(card_of(run), order=ModelOrder.of({"model": "longer"})))
+    write_card(run.folder, replace(card_of(run), order=ModelOrder.of({"model": "longer"})))
     with pytest.raises(KnownError, match="is another one: its model is 'demo'"):
         list(runs.resume(Visitor(), run.id, lambda _: demo))
-    write_card(run, RunCard())
+    write_card(run.folder, RunCard())
     with pytest.raises(KnownError, match="cannot go on here"):
         list(runs.resume(Visitor(), run.id, lambda _: demo))
 
@@ -633,9 +633,9 @@ def test_on_ones_own_machine_every_run_is_seen(tmp_path: Path, hub: Hub) -> None
 def test_on_a_space_ones_own_runs_and_public_ones_are_seen(tmp_path: Path, public: Runs) -> None:
     mine, yours, shared = stored(tmp_path, "finished", "finished", "finished")
     me = Visitor("browser:me")
-    write_card(mine, RunCard("browser:me"))
-    write_card(yours, RunCard("browser:you"))
-    write_card(shared, RunCard("browser:you", public=True))
+    write_card(mine.folder, RunCard("browser:me"))
+    write_card(yours.folder, RunCard("browser:you"))
+    write_card(shared.folder, RunCard("browser:you", public=True))
     assert public.visible(me) == [shared, mine]
     assert public.shelf.own(me) == [mine]
     for stranger in (Visitor(), Visitor("browser:she"), None, [mine.id], "browser:me"):
@@ -648,7 +648,7 @@ def test_on_a_space_ones_own_runs_and_public_ones_are_seen(tmp_path: Path, publi
 def test_a_run_that_is_nobodys_is_not_everybodys_on_a_space(tmp_path: Path, public: Runs) -> None:
     [run] = stored(tmp_path, "finished")
     assert public.visible(Visitor()) == []
-    write_card(run, RunCard(""))
+    write_card(run.folder, RunCard(""))
     assert public.visible(Visitor()) == []
 
 
@@ -656,7 +656,7 @@ def test_a_run_that_is_nobodys_is_not_everybodys_on_a_space(tmp_path: Path, publ
 def test_only_its_owner_changes_a_run(tmp_path: Path, public: Runs, who: object) -> None:
     [run] = stored(tmp_path, "finished")
     card = RunCard("browser:you", "their name", public=True)
-    write_card(run, card)
+    write_card(run.folder, card)
     with pytest.raises(KnownError, match="no such run"):
         public.shelf.change(run.id, who, lambda card: card.titled("mine"))
     with pytest.raises(KnownError, match="no such run"):
@@ -711,7 +711,7 @@ def test_how_sure_a_run_was_is_kept_until_it_goes_on(
 @pytest.mark.parametrize("order", ['"demo"', "5", "[]", '{"model": 5}', '{"settings": []}'])
 def test_a_damaged_card_takes_nothing_from_others(tmp_path: Path, public: Runs, order: str) -> None:
     mine, broken = stored(tmp_path, "finished", "finished")
-    write_card(mine, RunCard("browser:me"))
+    write_card(mine.folder, RunCard("browser:me"))
     card = f'{{"owner": "browser:me", "title": "", "public": true, "order": {order}}}'
     (broken.folder / "card.json").write_text(card)
     assert mine in public.visible(Visitor("browser:me"))

@@ -215,7 +215,7 @@ def public(tmp_path: Path, demo: PairTable) -> RunShelf:
         RunCard("user:ben", "shared", public=True),
     ]
     for card in cards:
-        write_card(scored(settings.runs, demo, 3), card)
+        write_card(scored(settings.runs, demo, 3).folder, card)
     return RunShelf(settings)
 
 
@@ -265,5 +265,5 @@ def test_a_limit_that_is_none_is_refused(limit: object, public: RunShelf) -> Non
 def test_a_folder_of_this_machine_is_told_to_nobody_else(tmp_path: Path, demo: PairTable) -> None:
     settings = Settings(home=tmp_path, public=True)
     run = scored(settings.runs, demo, 3, "/srv/secret/model")
-    write_card(run, replace(RunCard("user:ana"), public=False))
+    write_card(run.folder, replace(RunCard("user:ana"), public=False))
     assert runs_json(RunShelf(settings), Visitor())["runs"] == []

@@ -269,7 +269,7 @@ def test_a_posted_state_is_not_looked_at(visitor: Visitor, state: Any) -> None:
 
 def test_a_run_is_on_the_board_of_its_owner_alone(visitor: Visitor, home: Path) -> None:
     run = run_of(home / "runs", {"hep-go:3": (1.0, 0.0)})
-    write_card(run, RunCard(owner_of(None, "the secret of one")))
+    write_card(run.folder, RunCard(owner_of(None, "the secret of one")))
     visitor.data(SignIn.identify, {"BrowserState": "the secret of one"})
     mine = filled(visitor.data(LeaderboardTab.show))
     assert any("<b>mine</b> (your run of" in name for name in models(mine))

@@ -194,7 +194,7 @@ def test_on_a_space_a_run_is_sent_as_its_owner_and_by_nobody_else(
     space: Settings, bench: PairTable, server: HubServer
 ) -> None:
     run = scored(space.runs, bench, len(bench))
-    write_card(run, RunCard(ANA.owner, public=True))
+    write_card(run.folder, RunCard(ANA.owner, public=True))
     _, panel = build(replace(space, sign_in="no"), ANA)
     panel = replace(panel, settings=space)
     seen = panel.look(run.id, ANA, "ana/results", "")[1]
@@ -211,7 +211,7 @@ def test_on_a_space_a_run_is_sent_as_its_owner_and_by_nobody_else(
 
 def test_on_a_space_a_typed_token_is_not_taken(space: Settings, bench: PairTable) -> None:
     run = scored(space.runs, bench, len(bench))
-    write_card(run, RunCard("browser:1"))
+    write_card(run.folder, RunCard("browser:1"))
     _, panel = build(replace(space, sign_in="no"), ANA)
     who = Visitor("browser:1", "s3")
     with pytest.raises(gr.Error, match="which this server does not offer"):

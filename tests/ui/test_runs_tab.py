@@ -143,9 +143,15 @@ def test_a_broken_run_is_listed_all_the_same(
     run = finished(stores.runs, "longer", demo, np.arange(3))
     next(run.folder.glob("rewards*")).write_text("{}\n")
     assert run.id in tab.show(RunsView(run.id), *where).listed
-    write_card(run, RunCard())
+    write_card(run.folder, RunCard())
     (run.folder / "card.json").write_text("[")
-    assert run.id in tab.show(RunsView(run.id), *where).listed
+    shown = tab.show(RunsView(run.id), *where)
+    assert run.id in shown.listed and "card unreadable" in shown.listed
+    [told] = HtmlReading(shown.opened, TAGS).of_class["wrong"]
+    assert "cannot be read" in told and "Name of the run" not in shown.opened
+    with pytest.raises(gr.Error, match="cannot be read"):
+        tab.act(act("title", id=run.id, value="another"), RunsView(run.id), *where)
+    assert (run.folder / "card.json").read_text() == "["
 
 
 @pytest.fixture

@@ -185,7 +185,7 @@ def test_a_program_sees_public_runs_alone(
     open_client: Open, tmp_path: Path, demo: PairTable
 ) -> None:
     for card in (RunCard("user:ana", "private"), RunCard("user:ben", "shared", public=True)):
-        write_card(scored(tmp_path / "runs", demo, 3), card)
+        write_card(scored(tmp_path / "runs", demo, 3).folder, card)
     seen = open_client(home=tmp_path, public=True).predict(api_name="/runs")
     assert [(run["title"], run["own"]) for run in seen["runs"]] == [("shared", False)]
     at_home = open_client(home=tmp_path).predict(api_name="/runs", limit=1)
