@@ -5,7 +5,7 @@ from html import escape
 from statistics import median
 
 from explorer.run_facts import run_facts
-from explorer.run_sections import section_interval
+from explorer.run_sections import score_interval, section_interval
 from explorer.text import text
 from explorer.ui.markup import note, percent, signed, tag
 from scoring.benchmark import SECTIONS, section_of
@@ -66,11 +66,12 @@ def cards_html(summary: Summary, scored: Sequence[ScoredPair]) -> str:
 def _score_card(summary: Summary) -> str:
     """The benchmark's score where all of its pairs were scored; else a mean that says it is not."""
     known = sum(score is not None for score in summary.sections.values())
-    if summary.whole:
-        return _card(text("score.benchmark"), percent(summary.score), text("score.official"))
-    if known < len(SECTIONS):
+    interval = score_interval(summary.subsets)
+    if known < len(SECTIONS) or interval is None:
         return _card(text("score.mean"), percent(None), text("score.mean_part", n=known))
-    return _card(text("score.mean"), percent(summary.score), text("score.mean_detail"))
+    ends = {"low": percent(interval.low), "high": percent(interval.high)}
+    name, detail = ("benchmark", "official") if summary.whole else ("mean", "mean_detail")
+    return _card(text(f"score.{name}"), percent(summary.score), text(f"score.{detail}", **ends))
 
 
 def _card(label: str, value: str, detail: str) -> str:

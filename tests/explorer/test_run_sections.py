@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from explorer.facets import Coded
-from explorer.run_sections import section_interval, sections_now
+from explorer.run_sections import score_interval, section_interval, sections_now
 from explorer.statistics import unpaired_interval
 from explorer.strata import benchmark_strata
 from scoring.benchmark import COUNTS, SECTIONS, WEIGHTS
@@ -31,6 +31,29 @@ def test_a_section_is_as_sure_as_on_the_board(section: str) -> None:
     assert found.accuracy is not None
     assert found.interval == unpaired_interval(found.accuracy, groups, counts)
     assert found.n == sum(counts) and found.wins == sum(COUNTS[each] // 2 for each in names)
+
+
+@pytest.mark.parametrize("left_out", [(), ("math-prm", "mt-bench-easy", "xstest-should-refuse")])
+def test_the_score_is_as_sure_as_on_the_board(left_out: tuple[str, ...]) -> None:
+    counts = {subset: 0 if subset in left_out else n for subset, n in COUNTS.items()}
+    summary = summarise(
+        row for each, n in counts.items() for row in scored(each, n // 2, n - n // 2)
+    )
+    weights = {
+        section: {each: float(WEIGHTS[each]) for each in subsets}
+        for section, subsets in SECTIONS.items()
+    }
+    groups = benchmark_strata(Coded([], np.zeros(0, np.int32)), weights, dict.fromkeys(SECTIONS, 1))
+    assert summary.score is not None
+    by_the_board = unpaired_interval(
+        summary.score, groups, [counts[each] for of in SECTIONS.values() for each in of]
+    )
+    assert score_interval(summary.subsets) == pytest.approx(by_the_board)
+
+
+def test_without_a_section_there_is_no_score_to_be_sure_of() -> None:
+    rows = [row for of in list(SECTIONS.values())[1:] for row in scored(of[0], 3, 1)]
+    assert score_interval(summarise(rows).subsets) is None
 
 
 def test_only_sections_with_pairs_are_told_after_all_pairs() -> None:

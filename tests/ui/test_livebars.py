@@ -12,8 +12,9 @@ from explorer.fail_links import decode_fails
 from explorer.margins import MarginHistogram, margin_histogram
 from explorer.own_results import own_name
 from explorer.progress import Progress
-from explorer.run_sections import sections_now
+from explorer.run_sections import score_interval, sections_now
 from explorer.ui.livebars import bar_html, bars_html, margins_html
+from explorer.ui.markup import percent
 from explorer.ui.runview import drawn, only_status, shown
 from explorer.ui.worsthtml import WORST, worst_html
 from scoring.benchmark import COUNTS, SUBSETS
@@ -87,6 +88,18 @@ def test_failures_are_listed_and_counted() -> None:
         now = shown(Progress(stage, 4, RUN, tuple(pairs(4)), 4, 1.0))
         assert "Clearest failures" in now.margins
         assert now.inspect["visible"] and "2" in now.inspect["value"]
+
+
+@pytest.mark.parametrize("each_of", [COUNTS, dict.fromkeys(SUBSETS, 3)])
+def test_every_headline_score_has_its_interval(each_of: dict[str, int]) -> None:
+    """The RewardBench score of a whole run, and the mean of sections of some pairs of each."""
+    rows = tuple(pair for subset, n in each_of.items() for pair in pairs(n, subset))
+    now = shown(Progress("finished", len(rows), RUN, rows, len(rows), 1.0))
+    score = HtmlReading(now.cards, {"h2", "div", "p", "span"}).of_class["card"][1]
+    interval = score_interval(summarise(rows).subsets)
+    assert interval is not None
+    assert ("not the RewardBench score" in score) == (each_of is not COUNTS)
+    assert f"95 % interval {percent(interval.low)} to {percent(interval.high)}" in score
 
 
 def test_hostile_names_are_shown_as_they_are() -> None:
