@@ -12,7 +12,8 @@ from explorer.settings import ASSETS
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS, WEIGHTS
 
 LengthCategory = Literal["chosen", "rejected", "neutral"]
-"""The side that is longer on purpose, as upstream's LENGTH_CATEGORIES has it; else neutral."""
+"""The side that is the longer one by upstream's LENGTH_CATEGORIES, whatever the data says; else
+neutral."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class SubsetCard:
     collected: pairs before filtering, as upstream's card counts them; for four Safety subsets
         more than the raw split has.
     weight: what it weighs in its section, in pairs.
-    length: the side that is longer on purpose.
+    length: the side that upstream lists as the longer one; `note` says where the data differs.
     may_harm: whether its texts may be harmful, so that a warning is due.
     language: programming language; None where the pairs are not code.
     note: what is odd about its figures; None where nothing is.
@@ -145,7 +146,7 @@ def subset_card(subset: str) -> SubsetCard | None:
 
 
 def length_category(subset: str) -> LengthCategory | None:
-    """The side upstream counts as longer on purpose; None for a subset RewardBench does not have.
+    """The side upstream lists as the longer one; None for a subset RewardBench does not have.
 
     >>> length_category("alpacaeval-easy"), length_category("math-prm"), length_category("my-own")
     ('chosen', 'neutral', None)

@@ -110,7 +110,7 @@ def coded_facets(
     """The name that each row has in each facet.
 
     longer: the side with more characters, or "equal".
-    length: the side that is longer on purpose in the row's subset (`datacard.LengthCategory`).
+    length: the side that upstream lists as longer in the row's subset (`datacard.LengthCategory`).
     shared: "yes" where another subset puts the same prompt.
     code: "yes" for a subset of code, and where prompt, chosen or rejected has a ``` fence.
     language: of a subset of code; else what the first such fence names.

@@ -23,7 +23,7 @@ from scoring.pair_order import PairOrder, align
 Floats = NDArray[np.float64]
 
 CATEGORIES: tuple[LengthCategory, ...] = ("chosen", "neutral", "rejected")
-"""Kinds of subsets by the side that is longer on purpose."""
+"""Kinds of subsets by the side that upstream lists as the longer one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
