@@ -29,7 +29,9 @@ def differing_pair_html(now: CompareScene) -> str:
         return pair_html(None, None, reading.look(EVERYTHING))
     verdicts = [field.verdict(model, row) for model in now.view.named]
     cells = field.table.cells(row) if field.has_texts else None
-    return pair_html(cells, reading.key, reading.look(EVERYTHING), verdicts)
+    return pair_html(
+        cells, reading.key, reading.look(EVERYTHING), verdicts, source=field.table.source
+    )
 
 
 def _has_reader(now: CompareScene) -> bool:

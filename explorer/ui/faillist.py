@@ -65,7 +65,8 @@ def fail_pair_html(now: FailScene) -> str:
     if row is None:
         return pair_html(None, None, reading.look(EVERYTHING))
     cells = field.table.cells(row) if field.has_texts else None
-    return pair_html(cells, reading.key, look, _verdicts(now, row)) + who_html(field, row)
+    pair = pair_html(cells, reading.key, look, _verdicts(now, row), source=field.table.source)
+    return pair + who_html(field, row)
 
 
 def who_html(field: Field, row: int) -> str:

@@ -55,4 +55,4 @@ def open_pair_html(now: Scene) -> str:
         return pair_html(None, None, reading.look(EVERYTHING))
     others = [table.key_of(int(other)) for other in table.same_prompt(row)[:MOST_OTHERS]]
     look = reading.look(now.view.filters.query)
-    return pair_html(table.cells(row), reading.key, look, same_prompt=others)
+    return pair_html(table.cells(row), reading.key, look, same_prompt=others, source=table.source)

@@ -19,6 +19,7 @@ from explorer.ui.bodies import beginning, body_html, fitting, prompt_html
 from explorer.ui.markup import chip, note, signed, tag
 from explorer.ui.verdicts import verdict_chip, verdicts_html
 from scoring.benchmark import section_of
+from scoring.pairs import PairSource
 
 MOST_SAME = 12
 """Other pairs with the same prompt that are named; the rest are counted."""
@@ -31,7 +32,9 @@ def pair_html(
     key: str | None,
     look: Look,
     verdicts: Sequence[Verdict] = (),
+    *,
     same_prompt: Sequence[str] = (),
+    source: PairSource | None = None,
 ) -> str:
     """One pair as inert HTML.
 
@@ -41,11 +44,12 @@ def pair_html(
         look: what is marked in the texts, and how they are shown.
         verdicts: what models made of the pair; of several, a table.
         same_prompt: keys of the other pairs with this prompt.
+        source: where the pair is from; the bundled pairs are this project's own.
     """
     if key is None:
         return tag("div", note(text("reader.empty")), css="pair-none")
     if cells is None:
-        chips = _chips(key, None, "", verdicts) + verdicts_html(verdicts)
+        chips = _chips(key, "", verdicts) + verdicts_html(verdicts)
         return tag("div", chips + note(text("reader.text_missing")), "pair-none")
     card = subset_card(cells["subset"])
     look, notes = _possible(cells, card, look)
@@ -61,7 +65,8 @@ def pair_html(
         css.append("may-harm")
         warning = _warning()
     title = text("reader.prompt")
-    header = tag("b", escape(title)) + _chips(key, card, cells["subset"], verdicts)
+    chips = _chips(key, cells["subset"], verdicts, _origin(card, source) if card else "")
+    header = tag("b", escape(title)) + chips
     return tag(
         "div",
         warning
@@ -102,19 +107,18 @@ def _warning() -> str:
     return tag("div", tag("span", escape(data_card().content_warning)) + show, css="warning")
 
 
-def _chips(key: str, card: SubsetCard | None, subset: str, verdicts: Sequence[Verdict]) -> str:
+def _chips(key: str, subset: str, verdicts: Sequence[Verdict], origin: str = "") -> str:
     verdict = verdict_chip(verdicts[0]) if len(verdicts) == 1 else ""
     section = section_of(subset)
     return (
-        (chip(section) if section else "")
-        + verdict
-        + (_origin(card) if card else "")
-        + tag("span", escape(key), css="key")
+        (chip(section) if section else "") + verdict + origin + tag("span", escape(key), css="key")
     )
 
 
-def _origin(card: SubsetCard) -> str:
+def _origin(card: SubsetCard, source: PairSource | None) -> str:
     """What the subset is in RewardBench: a table may carry its name and other texts."""
+    if source is not None and source.kind == "demo":
+        return tag("span", escape(text("reader.demo", name=card.name)), css="facts")
     words = text("reader.origin", origin=card.origin.name, licence=card.origin.licence)
     link = tag("a", escape(words), href=card.origin.url, target="_blank", rel="noopener noreferrer")
     subset = escape(text("reader.subset", name=card.name))

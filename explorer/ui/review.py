@@ -245,7 +245,7 @@ def _panel(
         gr.update(visible=True),
         progress_html(review, here.keys, key) + answer_html(review, theirs, key),
         decision.note if decision else "",
-        pair_html(here.table.find(key), key, Look()),
+        pair_html(here.table.find(key), key, Look(), source=here.table.source),
         agreement_html(found, theirs),
         differing,
         key,

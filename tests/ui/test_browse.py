@@ -22,7 +22,7 @@ from explorer.ui.reviewview import remembered_review
 from explorer.view import PANELS, Chart, View, move
 from tests.explorer.tables import row, small_table
 from tests.ui.browsing import OUTPUTS, act, browse_on, by_name, stays
-from tests.ui.html_reading import HtmlReading
+from tests.ui.html_reading import HtmlReading, is_told_as_our_own
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -72,7 +72,7 @@ def test_a_link_that_says_nothing_opens_the_first_page(
     shown = opened(browse, link)
     assert shown["seen"].source == shown["table_id"] == demo.id
     assert "188 of 188 pairs" in shown["bar"]
-    assert f'data-key="{demo.keys[0]}"' in shown["pair"]
+    assert f'data-key="{demo.keys[0]}"' in shown["pair"] and is_told_as_our_own(shown["pair"])
     assert columns(shown) == ["pairs"]
     assert written(shown) == {*OUTPUTS} - {
         "controls", "tokenizing", "status", "plot", "stats", "snippet",

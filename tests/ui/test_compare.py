@@ -20,7 +20,7 @@ from explorer.ui.failures import Failures
 from tests.explorer.rival_fields import HOSTILE
 from tests.ui.browsing import act, posted, stays
 from tests.ui.conftest import Serve
-from tests.ui.html_reading import HtmlReading
+from tests.ui.html_reading import HtmlReading, is_told_as_our_own
 from tests.ui.posting import Visitor
 
 A, B, PLAIN, HALF = "org/a", "org/b", "org/plain", "org/half"
@@ -107,6 +107,7 @@ def test_the_reader_tells_what_every_compared_model_made_of_a_pair(tab: Compare)
     shown = opened(tab, f"a={A}&b={B}&with={PLAIN}")
     table = HtmlReading(shown.pair, TAGS).of_class["verdicts"][0]
     assert all(name in table for name in (A, B, PLAIN))
+    assert is_told_as_our_own(shown.pair)
     key = shown.seen.reading.key
     stepped = acted(tab, shown.seen, "step", value=1)
     assert stepped.seen.reading.key != key

@@ -22,6 +22,7 @@ from scoring.record import Run
 from scoring.spec import ScoredPair
 from tests.explorer.beginning import begun
 from tests.ui.browsing import act, stays
+from tests.ui.html_reading import is_told_as_our_own
 
 WHERE: tuple[Any, ...] = (None, None, Visitor(), {})
 
@@ -86,7 +87,7 @@ def test_the_reader_shows_rewards_lengths_and_who_else_fails(tab: Failures, run:
     pair = named(tab.turn_to(run.id, FailView(), *WHERE))["pair"]
     worst = lost(run)[0]
     assert f"{worst.chosen_tokens:,} tokens" in pair
-    assert "models fail this pair" in pair
+    assert "models fail this pair" in pair and is_told_as_our_own(pair)
     assert tag_free(pair).count("demo (your run of") >= 1
 
 

@@ -18,7 +18,8 @@ from explorer.text import text
 from explorer.ui.bodies import LONGEST_BODY
 from explorer.ui.reader import MOST_FURTHER, MOST_SAME, pair_html
 from scoring.benchmark import SUBSETS
-from tests.ui.html_reading import HtmlReading
+from scoring.pairs import PairSource
+from tests.ui.html_reading import HtmlReading, is_told_as_our_own
 
 TAGS = {"div", "section", "header", "b", "span", "ins", "del", "mark", "i", "button", "a"}
 SCORED = [Verdict("m", "loss", 0.5, 1.5, 3, 4, rejected_truncated=True)]
@@ -194,6 +195,14 @@ def test_a_subset_of_the_benchmark_says_where_it_is_from(subset: str) -> None:
     assert card.origin.licence in reading.of_class["facts"][0]
     assert card.name in reading.of_class["facts"][0]
     assert reading.of_class["chip"] == [card.section]
+
+
+def test_the_bundled_pairs_are_told_as_this_projects_own() -> None:
+    ours = PairSource("demo", "demo pairs", None, "0")
+    theirs = PairSource("hub", "allenai/reward-bench", "filtered", "0")
+    for source in (ours, theirs):
+        html = [pair_html(pair(subset=each), "k", Look(), source=source) for each in SUBSETS]
+        assert [is_told_as_our_own(each) for each in html] == [source is ours] * len(SUBSETS)
 
 
 def test_another_subset_has_no_origin() -> None:

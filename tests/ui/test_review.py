@@ -34,7 +34,7 @@ from scoring.errors import KnownError
 from scoring.hub import Hub
 from tests.explorer.tables import row, small_table
 from tests.ui.browsing import library_of
-from tests.ui.html_reading import HtmlReading
+from tests.ui.html_reading import HtmlReading, is_told_as_our_own
 from tests.ui.posting import Visitor
 
 TAGS = {"div", "span", "i", "table", "caption", "thead", "tr", "th", "td"}
@@ -222,7 +222,8 @@ def uploaded(panel: Panel, content: bytes, name: str = "theirs.jsonl") -> dict[s
 def test_marking_goes_on_to_the_next_pair_and_is_kept_in_the_browser(
     reviewer: Reviewer, panel: Panel
 ) -> None:
-    assert f'data-key="{keys(panel)[0]}"' in begin(reviewer, panel)["html"]
+    begun = begin(reviewer, panel)["html"]
+    assert f'data-key="{keys(panel)[0]}"' in begun and is_told_as_our_own(begun)
     shown = reviewer.does(ReviewTab.drop, review_note="too short")
     assert f'data-key="{keys(panel)[1]}"' in shown["html"] and "1 to drop" in shown["html"]
     stored = json.loads(shown["BrowserState"][0])
