@@ -8,6 +8,9 @@ from explorer.published_names import REFERENCE_FREE
 from explorer.text import text
 from scoring.spec import RunFacts, ScoredPair
 
+LARGEST, BATCH = 0.224, 0.051
+"""By how much, 0 to 1, other settings and another batch size have moved a score of one and the same
+model; `explorer.published_check` says where."""
 RUN_RM_LENGTH = 2048
 RUN_RM_DTYPE = "float16"
 """What upstream's run_rm.py takes where its configuration does not say."""
@@ -20,7 +23,7 @@ class BoardSettings:
     template: the chat template that the configuration names; it is used where the tokenizer has
         none of its own.
     max_length: in tokens. dtype: as torch calls it. reference: of a DPO model; "" for none.
-    quantized: whether weights were cut to 8 bits.
+    quantized: whether weights were cut to 8 bits. batch: pairs in a batch.
     """
 
     template: str | None = None
@@ -28,21 +31,22 @@ class BoardSettings:
     dtype: str | None = None
     reference: str | None = None
     quantized: bool | None = None
+    batch: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One setting on both sides.
 
-    name: "template", "max_length", "reference", "dtype" or "quantized".
+    name: "template", "max_length", "reference", "dtype", "batch" or "quantized".
     here, there: in plain words; there is "" where it is not known.
-    strong: whether it can change a score by more than `SMALL`.
+    largest: the largest change of a score, 0 to 1, that it may explain; 0 where that is small.
     """
 
     name: str
     here: str
     there: str
-    strong: bool
+    largest: float
 
     @property
     def differs(self) -> bool | None:
@@ -77,6 +81,7 @@ def board_settings(model: str) -> BoardSettings:
         dtype=board.dtype or (None if is_dpo else RUN_RM_DTYPE),
         reference="" if model.endswith(REFERENCE_FREE) else entry.reference,
         quantized=False if whole and not is_dpo else None,
+        batch=board.batch,
     )
 
 
@@ -84,6 +89,8 @@ def settings_of(
     facts: RunFacts, scored: Sequence[ScoredPair], board: BoardSettings
 ) -> tuple[Setting, ...]:
     """The settings of a run that can change a number, beside the published ones.
+
+    Here rewards do not depend on what is computed beside a pair, as if each batch were of one.
 
     Upstream uses the tokenizer's own chat template where there is one, so where the run did, both
     are the same. A longest sequence matters where a pair is longer on either side.
@@ -102,13 +109,14 @@ def settings_of(
     matters = cut or longest > (board.max_length or RUN_RM_LENGTH)
     length = "" if board.max_length is None else f"{board.max_length:,}"
     found = [
-        Setting("template", template, there or "", strong=True),
-        Setting("max_length", f"{facts.max_length:,}", length, strong=matters),
-        Setting("dtype", facts.dtype, board.dtype or "", strong=False),
+        Setting("template", template, there or "", LARGEST),
+        Setting("max_length", f"{facts.max_length:,}", length, LARGEST if matters else 0.0),
+        Setting("dtype", facts.dtype, board.dtype or "", 0.0),
+        Setting("batch", "1", "" if board.batch is None else f"{board.batch}", BATCH),
     ]
     reference = facts.reference.partition("@")[0]
     if reference or board.reference:
-        found.append(Setting("reference", reference, board.reference or "", strong=True))
+        found.append(Setting("reference", reference, board.reference or "", LARGEST))
     no = text("check.not_quantized")
     bits = {None: "", True: text("check.quantized"), False: no}[board.quantized]
-    return (*found, Setting("quantized", no, bits, strong=True))
+    return (*found, Setting("quantized", no, bits, LARGEST))

@@ -31,8 +31,8 @@ def published_html(found: RunCheck) -> str:
 
 def _verdict(check: PublishedCheck) -> str:
     largest = check.largest
-    strong = [each for each in check.settings if each.strong and each.differs is not False]
-    wanted = [each for each in strong if each.differs] if check.verdict == "settings" else strong
+    suspects = check.suspects
+    wanted = [each for each in suspects if each.differs is True or check.verdict != "settings"]
     words = text(
         f"check.verdict_{check.verdict}",
         settings=", ".join(text(f"check.setting_{each.name}") for each in wanted)

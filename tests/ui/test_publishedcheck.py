@@ -69,8 +69,16 @@ def test_both_numbers_their_difference_and_what_changed_are_shown(tmp_path: Path
     [
         ([1, 1, 1, 0, 1], NOT_KNOWN, "No pair changed"),
         ([0, 1, 1, 0, 1], NOT_KNOWN, "at most 1 point"),
-        ([0, 0, 0, 1, 0], NOT_KNOWN, "is not known: chat template, 8-bit weights."),
-        ([0, 0, 0, 1, 0], BoardSettings("", 512, "float32", "", quantized=False), "Not explained"),
+        (
+            [0, 0, 0, 1, 0],
+            NOT_KNOWN,
+            "is not known: chat template, pairs in a batch, 8-bit weights.",
+        ),
+        (
+            [0, 0, 0, 1, 0],
+            BoardSettings("", 512, "float32", "", quantized=False, batch=1),
+            "Not explained",
+        ),
     ],
 )
 def test_the_verdict_is_one_sentence(
