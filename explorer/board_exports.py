@@ -1,7 +1,8 @@
 """A leaderboard as a file: CSV and Parquet for programs, Markdown and LaTeX for a text.
 
-- CSV and Parquet have scores from 0 to 1 at full precision, and the ends of their intervals. In CSV
-  a text that a spreadsheet would run as a formula begins with an apostrophe.
+- CSV and Parquet have scores from 0 to 1 at full precision, and the ends of the 95 % intervals of
+  scores and ranks. In CSV a text that a spreadsheet would run as a formula begins with an
+  apostrophe.
 - Markdown (GitHub's tables) and LaTeX (`tabular` without packages) have percent with as many
   decimals as on screen. What is markup in a name is escaped.
 """
@@ -154,6 +155,7 @@ def _parquet(board: Board, view: BoardView, rows: Sequence[BoardRow], path: Path
         "rule": board.rule.name,
         "ties": board.options.ties,
         "missing": board.options.missing,
+        "intervals": "95 %",
     }
     fields = [(name, kind) for name, (kind, _) in columns.items()]
     schema = pa.schema(fields).with_metadata({METADATA: json.dumps(about)})

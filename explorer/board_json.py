@@ -19,6 +19,7 @@ def leaderboard_json(board: Board) -> dict[str, Any]:
             "ties": board.options.ties,
             "missing": board.options.missing,
         },
+        "remarks": list(board.remarks),
         "rows": [_row_json(row) for row in board.rows],
     }
 

@@ -32,7 +32,7 @@ class BoardRow:
     sections, subsets: name -> score or accuracy.
     counted: how the score was made.
     interval: 95 %, of the score. paired: whether it comes from a bootstrap over pairs; else it is
-        wider, and says nothing of differences.
+        mostly wider, and says nothing of differences.
     best_rank, worst_rank: ends of the rank's 95 % interval.
     tie_group: from 1.
     section_intervals, section_groups: the same by section; the former unpaired where `paired` is
@@ -94,6 +94,7 @@ class Board:
 
     source: of the accuracies.
     remarks: what is to be known of the numbers, a sentence each.
+    rewarded: models whose rewards are known of any pair, which alone tell equal scores.
     """
 
     source: ResultsSource
@@ -101,6 +102,7 @@ class Board:
     rows: tuple[BoardRow, ...]
     remarks: tuple[str, ...] = ()
     options: BoardOptions = BoardOptions()
+    rewarded: int = 0
 
     def find(self, model: str) -> BoardRow | None:
         """The row of a model."""
@@ -180,8 +182,9 @@ def build_board(
     ]
     rowless = _rowless(results, rule, outcomes, {row.model for row in rows})
     options = BoardOptions(ties, missing)
-    said = (*noticed.said(), *rowless, *_said(rule, sure, options))
-    return Board(results.source, rule, tuple(sure), said, options)
+    rewarded = 0 if outcomes is None else int(outcomes.rewarded.sum())
+    said = (*noticed.said(), *rowless, *_said(rule, sure, options, rewarded))
+    return Board(results.source, rule, tuple(sure), said, options, rewarded)
 
 
 def benchmark_of(rule: Rule) -> Benchmark:
@@ -282,12 +285,13 @@ def _rowless(
     ]
 
 
-def _said(rule: Rule, rows: Sequence[BoardRow], options: BoardOptions) -> list[str]:
+def _said(rule: Rule, rows: Sequence[BoardRow], options: BoardOptions, rewarded: int) -> list[str]:
     """What is to be known of the rows together, a sentence each."""
     said = []
     usual = BoardOptions()
     if options.ties != usual.ties:
-        said.append(text("board.changed_ties"))
+        words = "changed_ties" if rewarded else "unknown_ties"
+        said.append(text(f"board.{words}", n=f"{rewarded:,}"))
     if options.missing != usual.missing:
         said.append(text("board.changed_missing"))
     if (

@@ -56,6 +56,12 @@ class OutcomeMatrix:
     how: tuple[How, ...]
     left_out: tuple[LeftOut, ...] = ()
 
+    @property
+    def rewarded(self) -> Bools:
+        """Of each model, whether both rewards of any pair are known, or that they are equal."""
+        known: Bools = self.known_equal | (~np.isnan(self.chosen) & ~np.isnan(self.rejected))
+        return known.any(axis=1)
+
 
 def order_of(table: PairTable) -> PairOrder:
     """The pairs of a table. Hashes are left to `PairTable.hashes`: few files need them."""

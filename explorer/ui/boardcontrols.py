@@ -51,7 +51,8 @@ def controls_html(board: Board, view: BoardView, more: str) -> str:
     columns = [(each, column_words(each)) for each in columns_of(board, view) if each != "model"]
     shown = [each for each, _ in columns if each not in view.hidden]
     how = _labelled("rule", _segments("rule", RULE_OPTIONS, view.rule))
-    how += _labelled("ties", _segments("ties", TIES, view.ties))
+    unknown = "" if board.rewarded else note(text("board.unknown_ties"))
+    how += _labelled("ties", _segments("ties", TIES, view.ties) + unknown)
     how += _labelled("missing", _segments("missing", MISSING, view.missing))
     digits = {each: str(each) for each in DIGITS}
     how += _labelled("digits", segments(text("board.digits"), "digits", digits, view.digits))

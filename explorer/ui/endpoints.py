@@ -31,13 +31,16 @@ class Endpoints:
         Args:
             benchmark: "v1" for RewardBench, "v2" for RewardBench 2.
             prior_sets: whether prior test sets count half in RewardBench's score.
-            ties: whether equal scores of a pair count as "loss" or "half".
+            ties: whether equal scores of a pair count as "loss" or "half"; which are equal is known
+                where results have rewards.
 
         Returns:
-            {"source": where the results are from, "rows": a list of {"rank", "model",
-            "model_type", "score", "sections": {name: score}, "interval": [low, high], "paired":
-            whether that comes from results of each pair, "rank_interval": [best, worst],
-            "tie_group"}}. Scores are 0 to 1, unrounded; what is not known is null.
+            {"source": where the results are from, "remarks": what is to be known of the numbers,
+            a sentence each, "rows": a list of {"rank", "model", "model_type", "score", "sections":
+            {name: score}, "interval": 95 % interval of the score, [low, high], "paired": whether
+            that comes from results of each pair, "rank_interval": 95 % interval of the rank, [best,
+            worst], "tie_group": models that tests at 5 % do not tell from its best}}. Scores are 0
+            to 1, unrounded; what is not known is null.
         """
         view = replace(BoardView(), own=False)
         asked = {"benchmark": benchmark, "prior_sets": prior_sets, "ties": ties}

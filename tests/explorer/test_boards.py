@@ -3,6 +3,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -171,6 +172,24 @@ def test_the_switches_act_on_outcomes_alone() -> None:
     assert chat("half") == pytest.approx(18.5 / 19)
     assert chat(missing="loss") == pytest.approx(18 / 20)
     assert chat("half", "loss") == pytest.approx(18.5 / 20)
+
+
+def test_where_no_rewards_are_known_equal_scores_count_nothing_and_that_is_said() -> None:
+    """Published outcomes alone do not tell which losses were ties."""
+    subsets = [each for each in EVERY for _ in range(4)]
+    outcomes = {"a": [1.0, 0.0] * (len(subsets) // 2), "b": [0.0] * len(subsets)}
+    alone = matrix_of(outcomes, subsets)
+    rewards = np.array([1.0, *[np.nan] * (len(subsets) - 1)], np.float32)
+    known = replace(alone, chosen=np.array([rewards, np.full_like(rewards, np.nan)]))
+    known = replace(known, rejected=known.chosen - 1)
+    for matrix, n in ((alone, 0), (known, 1)):
+        usual, half = (
+            build_board(NOTHING, "v1", outcomes=matrix, ties=ties) for ties in ("loss", "half")
+        )
+        assert [row.score for row in half.rows] == [row.score for row in usual.rows]
+        [said] = set(half.remarks) - set(usual.remarks)
+        assert half.rewarded == n
+        assert ("changes nothing" in said) == (n == 0) and (f" {n} models" in said) == (n > 0)
 
 
 def test_a_model_with_too_few_outcomes_has_no_rank() -> None:

@@ -1,14 +1,18 @@
 """What a leaderboard is made of: one choice of each kind is pressed, and all words stay text."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from explorer import statistics
 from explorer.boards import build_board
 from explorer.boardview import BENCHMARKS, DIGITS, MISSING, RULE_OPTIONS, TABLES, TIES, BoardView
 from explorer.rules import PRIOR_SCORED, RuleName
+from explorer.text import text
 from explorer.ui.boardcontrols import controls_html, counts_html, rule_html, search_html
+from explorer.ui.endpoints import Endpoints
 from scoring.benchmark import SUBSETS
 from scoring.result_files import LeftOut
 from scoring.results import V2_SUBSETS, Aggregate
@@ -57,6 +61,22 @@ def test_what_is_chosen_is_pressed_and_nothing_else(act: str, value: Any) -> Non
     for other in CHOICES.keys() - {act}:
         wanted = [getattr(view, other)]
         assert pressed(view, other) == ([] if (value, other) == ("v2", "table") else wanted)
+
+
+@pytest.mark.parametrize("rewarded", [0, 3])
+def test_where_no_rewards_are_known_the_choice_of_ties_says_so(rewarded: int) -> None:
+    board = replace(hostile_board(), rewarded=rewarded)
+    words = reading(controls_html(board, BoardView(), "")).words
+    assert ("None of these results has rewards" in words) == (rewarded == 0)
+
+
+def test_every_interval_is_told_with_its_level() -> None:
+    """Of scores and of ranks: on the page, to programs, and in files."""
+    level = f"{100 * (statistics._ENDS[1] - statistics._ENDS[0]):.0f} %"
+    on_page = [each for each in text("board.sure").split(". ") if each.startswith("Below a ")]
+    told = re.findall(r'"(?:rank_)?interval": ([^,]*)', Endpoints.leaderboard.__doc__ or "")
+    assert len(on_page) == len(told) == 2
+    assert [each for each in (*on_page, *told) if level not in each] == []
 
 
 def test_boxes_are_ticked_as_the_view_says() -> None:

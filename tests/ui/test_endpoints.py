@@ -57,7 +57,7 @@ def test_rows_have_plain_numbers_before_and_after_measuring(
     client: Client, visitor: Visitor
 ) -> None:
     bare = asked(client)
-    assert bare.keys() == {"source", "rows"} and bare["source"].keys() == SOURCE
+    assert bare.keys() == {"source", "remarks", "rows"} and bare["source"].keys() == SOURCE
     assert [row["model"] for row in bare["rows"]] == ["org/best", HOSTILE[0], "org/worst"]
     for row in bare["rows"]:
         assert row.keys() == ROW and row["sections"].keys() == SECTIONS.keys()
