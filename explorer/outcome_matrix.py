@@ -59,8 +59,8 @@ class OutcomeMatrix:
     @property
     def rewarded(self) -> Bools:
         """Of each model, whether both rewards of any pair are known, or that they are equal."""
-        known: Bools = self.known_equal | (~np.isnan(self.chosen) & ~np.isnan(self.rejected))
-        return known.any(axis=1)
+        known = self.known_equal | (~np.isnan(self.chosen) & ~np.isnan(self.rejected))
+        return np.asarray(known.any(axis=1), np.bool_)
 
 
 def order_of(table: PairTable) -> PairOrder:
