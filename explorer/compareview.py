@@ -90,7 +90,7 @@ def compare_scene(view: CompareView, field: Field) -> CompareScene:
     wins = outcomes == 1
     differing = np.flatnonzero(shared & looked_at & wins.any(axis=0) & ~wins.all(axis=0))
     if len(differing):
-        order = np.lexsort((field.difficulty.share[differing], wins[0][differing]))
+        order = np.lexsort((field.difficulty(view.a).share[differing], wins[0][differing]))
         differing = differing[order]
     listed = ListedRows(field.table, differing)
     source = field.table.id if field.has_texts else ""

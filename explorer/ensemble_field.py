@@ -57,7 +57,7 @@ def with_ensemble(field: Field, name: str, way: Way, members: Sequence[str]) -> 
         held=np.vstack([matrix.held, held]),
         known_equal=np.vstack([matrix.known_equal, joined.chosen == joined.rejected]),
     )
-    return replace(field, matrix=grown, key=(*field.key, name))
+    return replace(field, matrix=grown, key=(*field.key, name), own=field.own | {name})
 
 
 def _stacked(of_all: NDArray[np.float32], added: NDArray[np.float64]) -> NDArray[np.float32]:

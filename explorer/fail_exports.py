@@ -75,8 +75,8 @@ def pair_facts(now: FailScene, row: int, notes: PairNotes) -> dict[str, Any]:
     """What is known of one pair but its texts; None where it is not known.
 
     Of a model, its outcome ("win", "loss", "tie" or "missing"), margin and rewards. difficulty: the
-    share of all models that fail it, which is failed / known. item_rest: as
-    `explorer.patterns.item_rest`.
+    share of the other models that fail it, of all where no model is looked at, which is failed /
+    known. item_rest: as `explorer.patterns.item_rest`.
     """
     field, model = now.field, now.view.model
     subset = field.table.subset_of(row)
@@ -93,7 +93,7 @@ def pair_facts(now: FailScene, row: int, notes: PairNotes) -> dict[str, Any]:
             "chosen_reward": plain(verdict.chosen_reward),
             "rejected_reward": plain(verdict.rejected_reward),
         }
-    hard = field.difficulty
+    hard = field.difficulty(model)
     return facts | {
         "difficulty": plain(hard.share[row]),
         "failed": int(hard.failed[row]),

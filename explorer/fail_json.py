@@ -38,7 +38,7 @@ def failures_json(
     if subset is not None:
         fails &= field.table.subset_of_row == _subset(field, subset)
     rows = ordered(FailView(name), field, np.flatnonzero(fails))[:most].tolist()
-    margins, difficulty = field.margins(name), field.difficulty.share
+    margins, difficulty = field.margins(name), field.difficulty(name).share
     return {
         "rows": [
             {
@@ -98,7 +98,7 @@ def hardest_json(fields: Sequence[Field], limit: object = 50) -> dict[str, Any]:
     """The pairs that the most models fail, the hardest first; those that none fails are left out.
 
     They are of the field with the most models. Pairs known of fewer than `LEAST_MODELS` models are
-    left out, too, where there are so many.
+    left out, too, where there are so many. With one model alone there are none.
 
     Raises:
         KnownError: a limit that is none.
@@ -106,9 +106,10 @@ def hardest_json(fields: Sequence[Field], limit: object = 50) -> dict[str, Any]:
     most = _limit(limit)
     if not fields:
         return {"rows": []}
-    field = max(fields, key=lambda each: len(each.matrix.models))
+    field = max(fields, key=lambda each: each.n_models)
     rivals = field.matrix.outcomes[field.is_rival]
-    hard = failed_by_most(rivals, share=0, least_models=min(LEAST_MODELS, len(rivals)))
+    least = max(2, min(LEAST_MODELS, len(rivals)))
+    hard = failed_by_most(rivals, share=0, least_models=least)
     correlation = field.telling.correlation
     numbers = zip(hard.rows, hard.failed, hard.known, hard.share, strict=True)
     return {

@@ -88,11 +88,10 @@ def _about(now: FailScene, selection: Sequence[str]) -> Lines:
         rival = text("fails.majority") if view.against == MAJORITY else view.against
         chosen.append(text(f"fails.cell_{view.cell}", model=rival))
     counted = text("list.count", n=f"{len(now.listed):,}", total=f"{len(field.table):,}")
-    n_models = len(field.matrix.models)
     facts = {
         "pairs": field.table.caption,
         "revision": field.table.source.revision,
-        "models": f"{n_models:,}",
+        "models": f"{field.n_models:,}",
         "list": "; ".join([f"{kind}: {counted}", *chosen]),
     }
     for name, value in facts.items():
@@ -237,11 +236,11 @@ def _pair_facts(now: FailScene, row: int, notes: PairNotes) -> Lines:
 
 def _who(now: FailScene, row: int, accuracy: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> str:
     """Which other models fail a pair, those with the most wins elsewhere first."""
-    matrix = now.field.matrix
-    outcomes = matrix.outcomes[:, row].copy()
-    if now.view.model:
-        outcomes[now.field.place(now.view.model)] = np.nan
+    matrix, model = now.field.matrix, now.view.model
+    outcomes = np.where(now.field.is_other(model), matrix.outcomes[:, row], np.nan)
     known = ~np.isnan(outcomes)
+    if not now.field.difficulty(model).known[row]:
+        return text("fails.who_alone" if model else "fails.who_one")
     failing = np.flatnonzero(known & (outcomes != 1))
     best = failing[np.argsort(-accuracy[failing], kind="stable")].tolist()
     names = ", ".join(markdown_cell(matrix.models[place]) for place in best[:MOST_NAMES])

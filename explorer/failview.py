@@ -254,7 +254,7 @@ def measures(view: FailView, field: Field, what: str) -> Doubles:
     "surprise": how far the model is from what the share of the others that win let expect, 0 to 1.
     """
     if what == "difficulty":
-        return field.difficulty.share
+        return field.difficulty(view.model).share
     if what == "length":
         return field.table.lengths("difference", "chars").astype(np.float64)
     if what == "telling":

@@ -1,7 +1,7 @@
 """What every model did on the pairs of one table: what all views of failures are made of."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, get_args
@@ -73,6 +73,8 @@ class Field:
     matrix: outcomes by model; its columns are the rows of the table.
     runs: model -> the run of the person who looks, where it is one.
     own: the person's own models, runs and uploaded files.
+    model_of: such a run or file -> the model that it is of, as it is published; of one model there
+        may be several.
     key: changes when what is in it does.
     """
 
@@ -82,14 +84,31 @@ class Field:
     key: tuple[object, ...]
     has_texts: bool = True
     own: frozenset[str] = frozenset()
+    model_of: Mapping[str, str] = field(default_factory=dict)
 
     @once
     def is_rival(self) -> Mask:
-        """(models,): those that a model is measured against. Not the person's own, if there are
-        others: what is said of a published model is the same for everybody.
+        """(models,): those that a model is measured against, each model once. Not the person's own,
+        if there are others: what is said of a published model is the same for everybody.
+
+        Of several runs of one model, it is that with the most pairs.
         """
         published = np.array([model not in self.own for model in self.matrix.models], np.bool_)
-        return published if published.any() else ~published
+        places = np.flatnonzero(published if published.any() else ~published)
+        n_known = (~np.isnan(self.matrix.outcomes)).sum(axis=1)
+        of_model = {self.row_models[at]: at for at in places[np.argsort(n_known[places])].tolist()}
+        mask: Mask = np.isin(np.arange(len(published)), list(of_model.values()))
+        return mask
+
+    @once
+    def row_models(self) -> list[str]:
+        """The model that each row of the matrix is of."""
+        return [self.model_of.get(name, name) for name in self.matrix.models]
+
+    @property
+    def n_models(self) -> int:
+        """How many models there are, however many runs of each."""
+        return len(set(self.row_models))
 
     @once
     def place_of(self) -> dict[str, int]:
@@ -108,9 +127,20 @@ class Field:
         return found
 
     @once
-    def difficulty(self) -> Difficulty:
-        """How many rivals fail each pair."""
-        return difficulty(self.matrix.outcomes[self.is_rival])
+    def _difficulties(self) -> dict[str, Difficulty]:
+        return {}
+
+    def difficulty(self, model: str = "") -> Difficulty:
+        """How many of a model's rivals fail each pair; of all models where it is "".
+
+        A model alone has no rival, and of fewer than two models nobody knows what is hard.
+        """
+        if model not in self._difficulties:
+            found = self.others(model) if model else self.matrix.outcomes[self.is_rival]
+            if not model and len(found) < 2:
+                found = found[:0]
+            self._difficulties[model] = difficulty(found)
+        return self._difficulties[model]
 
     @once
     def telling(self) -> Telling:
@@ -127,11 +157,15 @@ class Field:
         outcomes: Doubles = self.matrix.outcomes[self.place(model)].astype(np.float64)
         return outcomes
 
+    def is_other(self, model: str) -> Mask:
+        """(models,): a model's rivals, without further runs of itself; of "", all models."""
+        own = self.row_models[self.place(model)] if model else None
+        mask: Mask = self.is_rival & np.array([name != own for name in self.row_models], np.bool_)
+        return mask
+
     def others(self, model: str) -> NDArray[np.float32]:
         """The outcomes of a model's rivals, (models, pairs)."""
-        others = self.is_rival.copy()
-        others[self.place(model)] = False
-        rest: NDArray[np.float32] = self.matrix.outcomes[others]
+        rest: NDArray[np.float32] = self.matrix.outcomes[self.is_other(model)]
         return rest
 
     def rival(self, model: str, other: str) -> Doubles:
@@ -171,8 +205,7 @@ class Field:
 
     def others_win(self, model: str) -> Doubles:
         """The share of a model's rivals that win each pair, 0 to 1; NaN where none is known."""
-        found = difficulty(self.others(model))
-        share: Doubles = 1 - found.share
+        share: Doubles = 1 - self.difficulty(model).share
         return share
 
     def outcome(self, model: str, row: int) -> Outcome:

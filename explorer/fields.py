@@ -27,11 +27,12 @@ from explorer.outcome_matrix import (
 )
 from explorer.outcomes import Results
 from explorer.own_results import own_name, results_of, with_runs
+from explorer.published_names import published_as
 from explorer.results_library import ResultsLibrary
 from explorer.run_cards import card_of
 from explorer.runs import Runs
 from explorer.table import PairTable
-from explorer.uploaded_results import with_uploaded
+from explorer.uploaded_results import model_of_uploaded, with_uploaded
 from scoring.errors import KnownError, shown
 from scoring.limits import Step
 from scoring.pair_order import PairOrder
@@ -145,7 +146,7 @@ class Fields:
         """The field with the most models; one without any where nothing was read or scored."""
         fields = self.all(results_id, table_id, own)
         if fields:
-            return max(fields, key=lambda field: len(field.matrix.models))
+            return max(fields, key=lambda field: field.n_models)
         table = self.tables.get(table_id)
         return Field(table, outcome_matrix(Outcomes(), order_of(table)), {}, ("", table.id))
 
@@ -159,14 +160,17 @@ class Fields:
     ) -> Iterable[Field]:
         found = of_benchmark(with_uploaded(published, results.uploaded), "v1")
         rest, own = with_runs(found, runs, self._results_of)
-        mine = frozenset([*own, *results.own_models])
+        model_of = {name: model_of_uploaded(name) for name in results.own_models}
+        model_of |= {name: published_as(run.facts) for name, run in own.items()}
+        mine = frozenset(model_of)
         typed = [name for name, run in own.items() if card_of(run).typed is not None]
         of_typed, rest = _only(rest, typed), _without(rest, typed)
         for table in tables:
             is_typed = table.source.kind == "typed"
             matrix = _joined(of_typed if is_typed else rest, table)
             if matrix.models:
-                yield Field(table, matrix, _of(own, matrix), (key, table.id), own=mine)
+                runs_here = _of(own, matrix)
+                yield Field(table, matrix, runs_here, (key, table.id), own=mine, model_of=model_of)
                 rest = _without(rest, matrix.models)
         for _ in range(MOST_TEXTLESS):
             order = usual_order(rest)
@@ -176,7 +180,8 @@ class Fields:
             if not matrix.models:
                 return
             table = _textless(order)
-            yield Field(table, matrix, _of(own, matrix), (key, table.id), False, mine)
+            runs_here = _of(own, matrix)
+            yield Field(table, matrix, runs_here, (key, table.id), False, mine, model_of)
             rest = _without(rest, matrix.models)
 
     def _tables(self, table_id: object, runs: Sequence[Run]) -> list[PairTable]:

@@ -39,12 +39,21 @@ def find_published(facts: RunFacts, models: Collection[str]) -> Match:
     >>> find_published(facts, ["other/RM"])
     Match(model='', similar=('other/RM',))
     """
-    own = facts.model.partition("@")[0]
-    wanted = own + REFERENCE_FREE if facts.family.startswith("logprob") else own
+    own, wanted = facts.model.partition("@")[0], published_as(facts)
     name = _bare(own)
     similar = sorted(each for each in models if _bare(each) == name and each != wanted)
     is_id = "/" in own and not own.startswith("/")
     return Match(wanted if is_id and wanted in models else "", tuple(similar[:MOST_SIMILAR]))
+
+
+def published_as(facts: RunFacts) -> str:
+    """What a run's model is called where results of it are published.
+
+    >>> published_as(RunFacts("org/lm@main", "", "logprob-sum", "", "", 0, "", "", "", 0, 0))
+    'org/lm_ref_free'
+    """
+    own = facts.model.partition("@")[0]
+    return own + REFERENCE_FREE if facts.family.startswith("logprob") else own
 
 
 def _bare(model: str) -> str:

@@ -62,8 +62,9 @@ def compare_bar_html(now: CompareScene, notes: Iterable[str], link_base: str) ->
         html = note(text("compare.different", known=each)) + html
     if now.view.b == MAJORITY:
         split = int((~np.isnan(now.outcomes[0])).sum() - now.shared.sum())
-        html = note(text("compare.about_majority")) + html
-        html += note(text("compare.split", n=f"{split:,}")) if split else ""
+        others = now.field.is_other(now.view.a).any()
+        html = note(text("compare.about_majority" if others else "compare.alone")) + html
+        html += note(text("compare.split", n=f"{split:,}")) if split and others else ""
     if not now.field.has_texts:
         html += note(text("fails.no_texts"), "wrong")
     return line + html

@@ -98,5 +98,5 @@ def fail_bar_html(now: FailScene, notes: Iterable[str], link_base: str) -> str:
 
 def source_html(now: FailScene) -> str:
     """Which pairs these are, and how many models were compared on them."""
-    n = len(now.field.matrix.models)
+    n = now.field.n_models
     return chip(text("fails.source", caption=now.field.table.caption, n=f"{n:,}"), "quiet")

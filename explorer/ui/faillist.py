@@ -42,7 +42,7 @@ def fail_list_html(now: FailScene, notes: PairNotes) -> str:
 
     order = order_of(view, field)
     heads = [
-        Column(text(f"fails.column_{name}"), number=name != "outcome", sort=_sort(name))
+        Column(text(f"fails.{_heading(now, name)}"), number=name != "outcome", sort=_sort(name))
         for name in columns
     ]
     heads += [Column(text("list.prompt"), css="words")] * field.has_texts
@@ -66,21 +66,28 @@ def fail_pair_html(now: FailScene) -> str:
         return pair_html(None, None, reading.look(EVERYTHING))
     cells = field.table.cells(row) if field.has_texts else None
     pair = pair_html(cells, reading.key, look, _verdicts(now, row), source=field.table.source)
-    return pair + who_html(field, row)
+    return pair + who_html(field, row, now.view.model)
 
 
-def who_html(field: Field, row: int) -> str:
-    """Which models fail a pair and which win it, each a way to its own failures."""
+def who_html(field: Field, row: int, model: str = "") -> str:
+    """Which models fail a pair and which win it, each a way to its own failures.
+
+    model: whose failures are looked at, which the others are counted beside.
+    """
     outcomes = field.matrix.outcomes[:, row]
     known = ~np.isnan(outcomes)
     failing = np.flatnonzero(known & (outcomes != 1))
     winning = np.flatnonzero(outcomes == 1)
-    hard = field.difficulty
+    hard = field.difficulty(model)
     n, of = int(hard.failed[row]), int(hard.known[row])
-    share = percent(n / of if of else None, 0)
-    words = text("fails.who", n=f"{n:,}", of=f"{of:,}", share=share)
-    parts = _models(field, failing.tolist(), text("fails.failing", n=f"{len(failing):,}"))
-    parts += _models(field, winning.tolist(), text("fails.winning", n=f"{len(winning):,}"))
+    if of:
+        numbers = {"n": f"{n:,}", "of": f"{of:,}", "share": percent(n / of, 0)}
+        words = text("fails.who_others" if model else "fails.who", **numbers)
+    else:
+        words = text("fails.who_alone" if model else "fails.who_one")
+    parts = _models(field, failing.tolist(), "failing") + _models(
+        field, winning.tolist(), "winning"
+    )
     title = tag("summary", escape(words))
     return tag("details", title + parts, css="who", data_keep="who")
 
@@ -94,6 +101,11 @@ def _columns(now: FailScene) -> list[str]:
     rewards = ["margin", *REWARDS] if known else []
     texts = ["length"] if now.field.has_texts else []
     return [*several, *rewards, "difficulty", "surprise", *texts]
+
+
+def _heading(now: FailScene, name: str) -> str:
+    of_others = name == "difficulty" and now.view.model
+    return "column_others" if of_others else f"column_{name}"
 
 
 def _values(now: FailScene, name: str) -> Doubles:
@@ -136,10 +148,12 @@ def _verdicts(now: FailScene, row: int) -> list[Verdict]:
     return [now.field.verdict(name, row) for name in names]
 
 
-def _models(field: Field, places: Sequence[int], title: str) -> str:
-    """Models by type and size."""
+def _models(field: Field, places: Sequence[int], which: str) -> str:
+    """Models by type and size, with how many models they are, runs apart."""
     if not places:
         return ""
+    n_models = len({field.row_models[place] for place in places})
+    title = text(f"fails.{which}", n=f"{n_models:,}")
     by_type: dict[str, list[str]] = {}
     for place in places[:MOST_FAILING]:
         kind = field.matrix.model_types[place] or text("fails.own_type")

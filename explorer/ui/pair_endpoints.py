@@ -36,7 +36,7 @@ class PairEndpoints:
         Returns:
             {"rows": a list of {"key": of the pair, "subset", "outcome": "loss" or "tie",
             "margin": chosen reward minus rejected reward, null where not known, "difficulty":
-            the share of all models that fail the pair, 0 to 1}}.
+            the share of the other models that fail the pair, 0 to 1; null where there is none}}.
         """
         return failures_json(self._read(), model, subset, limit)
 

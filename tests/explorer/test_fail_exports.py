@@ -56,7 +56,7 @@ def test_csv_lists_every_pair_in_the_order_of_the_list(tmp_path: Path) -> None:
     assert (worst["key"], worst["subset"], worst["section"]) == ("hep-go:3", "hep-go", "Reasoning")
     assert (worst["outcome"], float(worst["margin"])) == ("loss", -3.5)
     assert (float(worst["chosen_reward"]), float(worst["rejected_reward"])) == (-3.0, 0.5)
-    assert (worst["failed"], worst["known"], float(worst["difficulty"])) == ("1", "3", 1 / 3)
+    assert (worst["failed"], worst["known"], float(worst["difficulty"])) == ("0", "2", 0)
     assert worst["note"] == "'=wrong way round"
     assert worst["chosen"].startswith("c3=HYPERLINK") and worst["rejected"].startswith("'=HYPER")
     assert worst["chosen_model"] == "'=1+1" and "\x1b" not in worst["prompt"]

@@ -37,7 +37,7 @@ def test_failures_are_losses_and_ties_the_worst_first() -> None:
     assert [(each["key"], each["outcome"], each["margin"]) for each in rows] == [
         ("hep-go:3", "loss", -3.5), ("hep-go:2", "loss", -0.5), ("donotanswer:7", "tie", 0.0),
     ]  # fmt: skip
-    assert rows[0]["difficulty"] == 1 / 3
+    assert rows[0]["difficulty"] == 0  # both other models win it
     rows = plain(failures_json([small_field()], MODEL, "donotanswer"))["rows"]
     assert [each["key"] for each in rows] == ["donotanswer:7"]
     assert len(failures_json([small_field()], MODEL, limit=2)["rows"]) == 2

@@ -1,5 +1,6 @@
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +17,14 @@ from explorer.settings import Settings
 from explorer.sources import Candidate, Shelf
 from explorer.stores import Stores, open_stores
 from explorer.table import PairTable
+from explorer.text import text
+from explorer.ui.faillist import who_html
+from explorer.uploaded_results import model_of_uploaded
 from scoring.errors import KnownError
 from scoring.hub import Hub
 from scoring.limits import Limits
-from tests.explorer.beginning import begun
+from tests.explorer.beginning import begun, finished
+from tests.explorer.small_fields import small_field
 from tests.explorer.tables import row, small_table
 from tests.upstream_files import Line, leave
 
@@ -166,6 +171,40 @@ def test_a_run_is_never_taken_for_one_of_other_pairs(stores: Stores) -> None:
     assert last.run is not None
     name = stores.fields.name_of(last.run.id, None, None, [])
     assert not stores.fields.of(name, None, None, []).has_texts
+
+
+def test_models_are_counted_and_not_their_runs(tmp_path: Path) -> None:
+    stores = open_stores(Settings(home=tmp_path, pairs="demo", offline=True))
+    demo = stores.pairs.get(None)
+    some, every = np.arange(20), np.arange(188)
+    runs = [finished(stores.runs, "longer", demo, rows) for rows in (every, some)]
+    [field] = stores.fields.all(None, None, [])
+    first, second = (stores.fields.name_of(run.id, None, None, []) for run in runs)
+    assert (len(field.matrix.models), field.n_models) == (2, 1)
+    assert len(field.others(first)) == len(field.others(second)) == 0
+    for model in (first, ""):
+        assert not field.difficulty(model).known.any()
+        assert np.isnan(field.difficulty(model).share).all()
+    assert "No other model has a result" in who_html(field, 0, first)
+    assert "%" not in who_html(field, 0)
+    other = finished(stores.runs, "shorter", demo, every)
+    [field] = stores.fields.all(None, None, [])
+    shorter = stores.fields.name_of(other.id, None, None, [])
+    assert (len(field.matrix.models), field.n_models) == (3, 2)
+    np.testing.assert_array_equal(field.others(first), [field.outcomes(shorter)])
+    np.testing.assert_array_equal(field.others(shorter), [field.outcomes(first)])  # has more pairs
+    assert set(field.difficulty().known.tolist()) == {2}
+    assert "other models fail this pair" in who_html(field, 0, first)
+
+
+def test_a_run_or_a_file_of_a_published_model_is_no_other_model() -> None:
+    field = small_field()
+    published, mine, other = field.matrix.models
+    own = replace(field, own=frozenset([mine]), model_of={mine: published})
+    assert own.n_models == 2
+    np.testing.assert_array_equal(own.others(mine), [field.outcomes(other)])
+    np.testing.assert_array_equal(own.others(published), [field.outcomes(other)])
+    assert model_of_uploaded(text("board.uploaded", model=published)) == published
 
 
 def test_the_real_models_are_in_one_field(
