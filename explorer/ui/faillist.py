@@ -76,8 +76,8 @@ def who_html(field: Field, row: int, model: str = "") -> str:
     """
     outcomes = field.matrix.outcomes[:, row]
     known = ~np.isnan(outcomes)
-    failing = np.flatnonzero(known & (outcomes != 1))
-    winning = np.flatnonzero(outcomes == 1)
+    failing = np.flatnonzero(known & (outcomes != 1)).tolist()
+    winning = np.flatnonzero(outcomes == 1).tolist()
     hard = field.difficulty(model)
     n, of = int(hard.failed[row]), int(hard.known[row])
     if of:
@@ -85,9 +85,8 @@ def who_html(field: Field, row: int, model: str = "") -> str:
         words = text("fails.who_others" if model else "fails.who", **numbers)
     else:
         words = text("fails.who_alone" if model else "fails.who_one")
-    parts = _models(field, failing.tolist(), "failing") + _models(
-        field, winning.tolist(), "winning"
-    )
+    parts = _models(field, failing, text("fails.failing", n=_n_models(field, failing)))
+    parts += _models(field, winning, text("fails.winning", n=_n_models(field, winning)))
     title = tag("summary", escape(words))
     return tag("details", title + parts, css="who", data_keep="who")
 
@@ -148,12 +147,14 @@ def _verdicts(now: FailScene, row: int) -> list[Verdict]:
     return [now.field.verdict(name, row) for name in names]
 
 
-def _models(field: Field, places: Sequence[int], which: str) -> str:
-    """Models by type and size, with how many models they are, runs apart."""
+def _n_models(field: Field, places: Sequence[int]) -> str:
+    return f"{len({field.row_models[place] for place in places}):,}"
+
+
+def _models(field: Field, places: Sequence[int], title: str) -> str:
+    """Models by type and size."""
     if not places:
         return ""
-    n_models = len({field.row_models[place] for place in places})
-    title = text(f"fails.{which}", n=f"{n_models:,}")
     by_type: dict[str, list[str]] = {}
     for place in places[:MOST_FAILING]:
         kind = field.matrix.model_types[place] or text("fails.own_type")
