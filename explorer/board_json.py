@@ -4,11 +4,19 @@ from typing import Any
 
 from explorer.boards import Board, BoardRow
 from explorer.json_numbers import plain
+from explorer.text import text
 
 
-def leaderboard_json(board: Board) -> dict[str, Any]:
-    """A board for programs: plain numbers, 0 to 1, unrounded; None where unknown."""
+def leaderboard_json(
+    board: Board, seconds_left: int | None = None, refused: str = ""
+) -> dict[str, Any]:
+    """A board for programs: plain numbers, 0 to 1, unrounded; None where unknown.
+
+    seconds_left: until it will be measured, about; None where it is, or cannot be.
+    refused: why not all of it was measured; "" where it was.
+    """
     source = board.source
+    missing = [text("board.not_measured", reason=refused)] if refused else []
     return {
         "source": {
             "kind": source.kind,
@@ -19,7 +27,9 @@ def leaderboard_json(board: Board) -> dict[str, Any]:
             "ties": board.options.ties,
             "missing": board.options.missing,
         },
-        "remarks": list(board.remarks),
+        "remarks": [*board.remarks, *missing],
+        "measuring": seconds_left is not None,
+        "retry_after_seconds": seconds_left,
         "rows": [_row_json(row) for row in board.rows],
     }
 

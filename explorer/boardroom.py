@@ -100,10 +100,15 @@ class BoardRoom:
             )
 
         board = self._kept.once(("board", *key), build)
-        sure = self._sure.known(
-            measured.published, rule, ties=ties, missing=missing, ranked=board.comparable
-        )
+        sure = self._known(measured, view, board)
         return board if sure is None else self._kept.once(("sure", *key), lambda: build(sure))
+
+    def is_measured(self, results_id: object, view: BoardView, own: object = ()) -> bool:
+        """Whether it is known how sure a board is, as far as its results were read."""
+        measured = self._measured(self._results(results_id, view), view, own)
+        if measured is None:
+            return True
+        return self._known(measured, view, self.board(results_id, view, own)) is not None
 
     def outcomes(
         self, results_id: object, view: BoardView, own: object = ()
@@ -154,6 +159,15 @@ class BoardRoom:
                 ranked=board.comparable,
             )
 
+    def _known(self, measured: _Measured, view: BoardView, board: Board) -> Uncertainty | None:
+        return self._sure.known(
+            measured.published,
+            RULES[rule_of(view)],
+            ties=view.ties,
+            missing=view.missing,
+            ranked=board.comparable,
+        )
+
     def _results(self, results_id: object, view: BoardView) -> Results:
         """What is looked at, a visitor's files among it where their own models are asked for."""
         return self.library.get(results_id) if view.own else self.library.without(results_id)
@@ -174,21 +188,23 @@ class BoardRoom:
         if benchmark == "prior":
             return None
         runs = self._own_runs(own) if view.own and benchmark == "v1" else []
-        # A matrix that was begun before a reading ended is not taken for one of after it.
-        readings = self._cache.readings
         source = results.pairs_of(benchmark)
+        published = self._cache.known(source) if source is not None else Outcomes()
         listed = "" if source is None else listing_digest(source, "eval-set-scores")
         of_runs = ((run.id, own_name(run), run.n_scored) for run in runs)
-        key = (readings, results.id, listed, benchmark, *of_runs)
+        key = (published.version, results.id, listed, benchmark, *of_runs)
         return self._kept.once(
-            ("matrix", *key), lambda: self._aligned(results, benchmark, runs, key)
+            ("matrix", *key), lambda: self._aligned(results, published, benchmark, runs, key)
         )
 
     def _aligned(
-        self, results: Results, benchmark: Benchmark, runs: list[Run], key: tuple[object, ...]
+        self,
+        results: Results,
+        published: Outcomes,
+        benchmark: Benchmark,
+        runs: list[Run],
+        key: tuple[object, ...],
     ) -> _Measured | None:
-        source = results.pairs_of(benchmark)
-        published = self._cache.known(source) if source is not None else Outcomes()
         pairs = usual_order(of_benchmark(published, benchmark))
         found = of_benchmark(with_uploaded(published, results.uploaded), benchmark)
         found, names = with_runs(found, runs)

@@ -83,10 +83,10 @@ class Fields:
     def _fields(
         self, results: Results, tables: Sequence[PairTable], runs: Sequence[Run]
     ) -> tuple[Field, ...]:
-        source, readings = results.pairs_of("v1"), self._cache.readings
+        source = results.pairs_of("v1")
         published = self._cache.known(source) if source is not None else Outcomes()
         key = (
-            readings,
+            published.version,
             results.id,
             published.files,
             *(table.id for table in tables),

@@ -34,14 +34,10 @@ _FORMAT = "3"
 
 
 class OutcomeCache:
-    """Reads result files of each pair, and remembers what it read: in memory, and on disk.
-
-    readings: how often files were read; what was made of the outcomes before may be outdated.
-    """
+    """Reads result files of each pair, and remembers what it read: in memory, and on disk."""
 
     def __init__(self, home: Path) -> None:
         """home: what the settings call so."""
-        self.readings = 0
         self._folder = home / "outcomes"
         self._lock = threading.Lock()
         self._shelves: dict[str, OutcomeShelf] = {}
@@ -98,8 +94,6 @@ class OutcomeCache:
             shelf.tidy(entries, source.fixed)
         finally:
             shelf.save()
-            with self._lock:
-                self.readings += any(map(shelf.has, unread))
             self._forget_old()
         return _outcomes(shelf, entries, source.fixed, left_out)
 
@@ -157,7 +151,8 @@ def _refused(shelf: OutcomeShelf, entries: list[Entry]) -> list[LeftOut]:
 def _outcomes(
     shelf: OutcomeShelf, entries: list[Entry], fixed: bool, left_out: list[LeftOut]
 ) -> Outcomes:
-    rows = shelf.read(None if fixed else [entry.name for entry in entries if shelf.has(entry)])
+    names = None if fixed else [entry.name for entry in entries if shelf.has(entry)]
+    version, rows = shelf.read(names)
     broken = [LeftOut(row.file, row.reason) for row in rows if row.results is None]
     read = [(row.file, row.results) for row in rows if row.results is not None]
     others = [*left_out, *broken, *_refused(shelf, entries)]
@@ -165,4 +160,5 @@ def _outcomes(
         files=tuple(file for file, _ in read),
         results=tuple(results for _, results in read),
         left_out=tuple(sorted(others, key=lambda item: item.file)),
+        version=version,
     )

@@ -24,11 +24,13 @@ class Outcomes:
 
     files, results: of the files that could be read.
     left_out: the others, and what of them is not used.
+    version: changes when more was read of the source since.
     """
 
     files: tuple[str, ...] = ()
     results: tuple[PairResults, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    version: int = 0
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -5,6 +5,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
@@ -18,6 +19,7 @@ from scoring.hub import first_line
 from scoring.pair_order import PairOrder
 
 logger = logging.getLogger(__name__)
+_VERSIONS = count()
 
 
 @dataclass
@@ -26,6 +28,7 @@ class OutcomeShelf:
 
     folder: where it is kept.
     parts: the files of that folder that `rows` were read from.
+    version: changes when a row is read, and is no other shelf's.
     refused: file -> why it could not be had when it was last asked for.
     claims: file -> the lock of whoever reads it.
     """
@@ -34,6 +37,7 @@ class OutcomeShelf:
     rows: dict[str, Read] = field(default_factory=dict)
     orders: dict[str, PairOrder] = field(default_factory=dict)
     parts: list[Path] = field(default_factory=list)
+    version: int = field(default_factory=lambda: next(_VERSIONS))
     refused: dict[str, str] = field(default_factory=dict)
     claims: defaultdict[str, threading.Lock] = field(
         default_factory=lambda: defaultdict(threading.Lock)
@@ -82,11 +86,11 @@ class OutcomeShelf:
             self._put(row)
             self.refused.pop(row.file, None)
 
-    def read(self, names: Iterable[str] | None) -> list[Read]:
-        """What is known of these files, all that are known where it is None, by name."""
+    def read(self, names: Iterable[str] | None) -> tuple[int, list[Read]]:
+        """The version, and what is known of these files by name; of all where it is None."""
         with self._lock:
             names = self.rows if names is None else names
-            return [self.rows[name] for name in sorted(names) if name in self.rows]
+            return self.version, [self.rows[name] for name in sorted(names) if name in self.rows]
 
     def save(self) -> None:
         """Write what is not kept yet, whole or not at all; a full disk costs only time."""
@@ -124,6 +128,7 @@ class OutcomeShelf:
             order = self.orders.setdefault(row.digest, row.results.order)
             row = replace(row, results=replace(row.results, order=order))
         self.rows[row.file] = row
+        self.version = next(_VERSIONS)
         self._unsaved.append(row.file)
 
     def _rows_in(self, parts: Iterable[Path]) -> Iterable[Read]:

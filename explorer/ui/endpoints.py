@@ -6,6 +6,7 @@ from typing import Any, Literal
 import gradio as gr
 
 from explorer.board_json import leaderboard_json
+from explorer.board_measuring import BoardMeasuring
 from explorer.boardroom import BoardRoom
 from explorer.boardview import BoardView, move_board
 from explorer.ui.errors import guarded
@@ -13,9 +14,13 @@ from explorer.ui.errors import guarded
 
 @dataclass(frozen=True)
 class Endpoints:
-    """What can be asked without a browser. Types are checked here: Gradio does not."""
+    """What can be asked without a browser. Types are checked here: Gradio does not.
+
+    measuring: of the boards of `room`.
+    """
 
     room: BoardRoom
+    measuring: BoardMeasuring
 
     @guarded
     def leaderboard(
@@ -26,7 +31,9 @@ class Endpoints:
     ) -> dict[str, Any]:
         """The leaderboard of reward models, best first.
 
-        Tie groups and paired intervals are there where the server has read each pair's results.
+        Tie groups, intervals of ranks and paired intervals are measured from each pair's results
+        when they are first asked for. Where that takes more than a few seconds, the rows come
+        without them, "measuring" is true, and "retry_after_seconds" says when to ask again.
 
         Args:
             benchmark: "v1" for RewardBench, "v2" for RewardBench 2.
@@ -36,20 +43,20 @@ class Endpoints:
 
         Returns:
             {"source": where the results are from, "remarks": what is to be known of the numbers,
-            a sentence each, "rows": a list of {"rank", "model", "model_type", "score", "sections":
-            {name: score}, "interval": 95 % interval of the score, [low, high], "paired": whether
-            that comes from results of each pair, "rank_interval": 95 % interval of the rank, [best,
-            worst], "tie_group": models that tests at 5 % do not tell from its best}}. Scores are 0
-            to 1, unrounded; what is not known is null.
+            a sentence each, "measuring": true or false, "retry_after_seconds": whole seconds while
+            it is true, else null, "rows": a list of {"rank", "model", "model_type", "score",
+            "sections": {name: score}, "interval": 95 % interval of the score, [low, high],
+            "paired": whether that comes from results of each pair, "rank_interval": 95 % interval
+            of the rank, [best, worst], "tie_group": models that tests at 5 % do not tell from its
+            best}}. Scores are 0 to 1, unrounded; what is not known is null.
         """
         view = replace(BoardView(), own=False)
         asked = {"benchmark": benchmark, "prior_sets": prior_sets, "ties": ties}
         for act, value in asked.items():
             view = move_board(view, act, {"value": value})
-        if not self.room.unread(None, view):
-            for _ in self.room.measuring(None, view):
-                pass
-        return leaderboard_json(self.room.board(None, view))
+        left = self.measuring.measured(view)
+        refused = self.measuring.refused(view)
+        return leaderboard_json(self.room.board(None, view), left, refused)
 
 
 def publish(endpoints: Endpoints) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.board_measuring import BoardMeasuring
 from explorer.latest import Latest
 from explorer.links import tab_of
 from explorer.settings import ASSETS
@@ -151,7 +152,7 @@ def build_page(stores: Stores) -> gr.Blocks:
         title=text("app.title"), fill_width=True, analytics_enabled=False, delete_cache=KEPT
     ) as page:
         # First, so that no event of the page takes their names.
-        publish(Endpoints(stores.room))
+        publish(Endpoints(stores.room, BoardMeasuring(stores.room)))
         publish_pairs(PairEndpoints(stores.fields))
         publish_scoring(ScoreEndpoints(stores.runs, stores.pairs, stores.settings))
         _wire(_lay_out(stores), stores, page)
