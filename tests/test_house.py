@@ -134,26 +134,31 @@ def test_importing_the_ui_waits_with_torch_until_someone_scores() -> None:
     assert loaded & {"torch", "transformers", "datasets", "plotly", *WITH_TORCH} == set()
 
 
-@pytest.mark.parametrize("module", sorted(WITH_TORCH))
-def test_what_may_load_torch_has_use_for_it(module: str) -> None:
-    assert imports_of(module) & ({"torch", "transformers"} | WITH_TORCH)
+def imported(modules: list[str], *packages: str) -> list[str]:
+    """What of some packages is imported by which of the modules."""
+    return [
+        f"{module} imports {name}"
+        for module in modules
+        for name in sorted(imports_of(module))
+        if is_in(name, *packages)
+    ]
 
 
-@pytest.mark.parametrize("module", SCORING)
-def test_the_scorer_imports_nothing_of_the_explorer(module: str) -> None:
-    forbidden = ("explorer", "gradio", "datasets", "pandas", "app")
-    assert [name for name in imports_of(module) if is_in(name, *forbidden)] == []
+def test_what_may_load_torch_has_use_for_it() -> None:
+    used = {"torch", "transformers"} | WITH_TORCH
+    assert [name for name in sorted(WITH_TORCH) if not imports_of(name) & used] == []
 
 
-@pytest.mark.parametrize("module", PURE)
-def test_the_pure_half_imports_neither_gradio_nor_the_ui(module: str) -> None:
-    forbidden = ("gradio", "explorer.ui", "app")
-    assert [name for name in imports_of(module) if is_in(name, *forbidden)] == []
+def test_the_scorer_imports_nothing_of_the_explorer() -> None:
+    assert imported(SCORING, "explorer", "gradio", "datasets", "pandas", "app") == []
 
 
-@pytest.mark.parametrize("module", UI)
-def test_the_ui_does_not_import_the_app(module: str) -> None:
-    assert [name for name in imports_of(module) if is_in(name, "app")] == []
+def test_the_pure_half_imports_neither_gradio_nor_the_ui() -> None:
+    assert imported(PURE, "gradio", "explorer.ui", "app") == []
+
+
+def test_the_ui_does_not_import_the_app() -> None:
+    assert imported(UI, "app") == []
 
 
 def test_the_app_only_joins_the_parts() -> None:

@@ -172,11 +172,12 @@ def test_the_file_has_no_unknown_keys() -> None:
     assert set(FILE["general"]) <= {field.name for field in fields(CARD)}
 
 
-@pytest.mark.parametrize(("place", "words"), prose(), ids=[place for place, _ in prose()])
-def test_prose_is_whole_sentences_of_our_own(place: str, words: str) -> None:
-    assert words == words.strip() != ""
-    assert words.endswith("."), place
-    assert not any(phrase in words.lower() for phrase in PHRASES_OF_THE_UPSTREAM_CARD), place
+def test_prose_is_whole_sentences_of_our_own(subtests: pytest.Subtests) -> None:
+    for place, words in prose():
+        with subtests.test(place):
+            assert words == words.strip() != ""
+            assert words.endswith(".")
+            assert not any(phrase in words.lower() for phrase in PHRASES_OF_THE_UPSTREAM_CARD)
 
 
 def test_no_text_is_empty_or_unfinished() -> None:
@@ -186,10 +187,11 @@ def test_no_text_is_empty_or_unfinished() -> None:
     assert all(remark.title for key in LISTS_OF_REMARKS for remark in getattr(CARD, key))
 
 
-@pytest.mark.parametrize("card", CARD.subsets, ids=[card.subset for card in CARD.subsets])
-def test_a_description_is_one_or_two_sentences(card: SubsetCard) -> None:
-    assert 1 <= len(re.findall(r"\.(?=\s|$)", card.description)) <= 2
-    assert {"chosen", "rejected"} <= set(re.findall(r"[a-z]+", card.description))
+def test_a_description_is_one_or_two_sentences(subtests: pytest.Subtests) -> None:
+    for card in CARD.subsets:
+        with subtests.test(card.subset):
+            assert 1 <= len(re.findall(r"\.(?=\s|$)", card.description)) <= 2
+            assert {"chosen", "rejected"} <= set(re.findall(r"[a-z]+", card.description))
 
 
 def test_links_and_names_are_whole() -> None:
@@ -296,8 +298,13 @@ def test_counts_in_words_are_those_of_the_data(real: PairTable) -> None:
     assert wrong == [] and seen >= 8
 
 
-@pytest.mark.parametrize("card", CARD.subsets, ids=[card.subset for card in CARD.subsets])
-def test_length_categories_agree_with_the_data(card: SubsetCard, real: PairTable) -> None:
+def test_length_categories_agree_with_the_data(real: PairTable, subtests: pytest.Subtests) -> None:
+    for card in CARD.subsets:
+        with subtests.test(card.subset):
+            assert_length_category(card, real)
+
+
+def assert_length_category(card: SubsetCard, real: PairTable) -> None:
     rows = real.subset_of_row == card.subset
     ahead = (real.chars["chosen"] - real.chars["rejected"])[rows]
     longer = {"chosen": int((ahead > 0).sum()), "rejected": int((ahead < 0).sum())}
