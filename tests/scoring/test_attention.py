@@ -1,5 +1,5 @@
 import math
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from scoring import attention
 from scoring.attention import Pack, Segment, write_pack
 from scoring.formatting import Prepared, shared_prefix
 from scoring.spec import Pair
+from tests.scoring.rounding import assert_near
 
 CPU = torch.device("cpu")
 PAIR = Pair("s:1", "s", "p", "c", "r")
@@ -222,19 +223,19 @@ PACKS = {
 
 @pytest.mark.parametrize("pairs", PACKS.values(), ids=PACKS.keys())
 @pytest.mark.parametrize("kv_heads", [4, 2, 1])
-@pytest.mark.parametrize("window", [None, 1, 3, 8, 1000])
-@pytest.mark.parametrize("scaling", [None, 0.7])
 def test_attention_is_a_plain_masked_softmax(
-    pairs: list[Prepared], kv_heads: int, window: int | None, scaling: float | None
+    pairs: list[Prepared], kv_heads: int, subtests: pytest.Subtests
 ) -> None:
     pack = write_pack(pairs, CPU, variable_length=False)
     query, key, value = random_tokens(len(pack.ids), kv_heads)
-    out, weights = attention.attend(
-        Layer(), query, key, value, None, scaling, window, **pack.arguments, last_layer=1
-    )
-    expected = masked_softmax(pairs, query, key, value, scaling or DIM**-0.5, window)
-    assert weights is None
-    torch.testing.assert_close(out[0], expected, atol=2e-6, rtol=1e-5)
+    for window, scaling in product((None, 1, 3, 8, 1000), (None, 0.7)):
+        with subtests.test(window=window, scaling=scaling):
+            out, weights = attention.attend(
+                Layer(), query, key, value, None, scaling, window, **pack.arguments, last_layer=1
+            )
+            expected = masked_softmax(pairs, query, key, value, scaling or DIM**-0.5, window)
+            assert weights is None
+            assert_near(out[0], expected)
 
 
 @pytest.mark.parametrize("pairs", PACKS.values(), ids=PACKS.keys())
@@ -257,7 +258,7 @@ def test_the_last_layer_computes_what_is_read(
     out, _ = attention.attend(
         Layer(5), query, key, value, None, None, window, **pack.arguments, last_layer=5
     )
-    torch.testing.assert_close(out[0, pack.tails], expected[pack.tails], atol=2e-6, rtol=1e-5)
+    assert_near(out[0, pack.tails], expected[pack.tails])
     read = [
         place
         for each in pack.arguments["segments"].segments
@@ -328,7 +329,7 @@ def test_one_call_for_all_segments_is_asked_the_same(
     finally:
         attention._wants_gqa.cache_clear()
     expected = masked_softmax(pairs, query, key, value, DIM**-0.5, window)
-    torch.testing.assert_close(out[0], expected, atol=2e-6, rtol=1e-5)
+    assert_near(out[0], expected)
 
 
 @pytest.mark.parametrize("foreign", ["softcap", "s_aux", "position_bias"])
@@ -360,7 +361,7 @@ def test_attention_over_any_pack_is_a_plain_masked_softmax(
     query, key, value = random_tokens(len(pack.ids), 2)
     out, _ = attention.attend(Layer(), query, key, value, None, None, window, **pack.arguments)
     expected = masked_softmax(pairs, query, key, value, DIM**-0.5, window)
-    torch.testing.assert_close(out[0], expected, atol=2e-6, rtol=1e-5)
+    assert_near(out[0], expected)
 
 
 def test_the_kernel_of_variable_length_needs_cuda() -> None:

@@ -37,6 +37,7 @@ from scoring.run import make_job, score
 from scoring.scorer import Scorer
 from scoring.spec import Message, ModelSpec, Pair, RunSettings
 from tests.conftest import DEMO_MODEL
+from tests.scoring.rounding import DEMO, assert_near, near
 
 PACKED = "packed, shared prefixes computed once"
 CPU = RunSettings(device="cpu", dtype="float32")
@@ -263,13 +264,6 @@ def case(config: Callable[[], Any], tmp_path_factory: pytest.TempPathFactory) ->
     return Case(folder, scorer, logits_of(plain(folder), PAIRS)[..., 0], rewards(scorer, PAIRS))
 
 
-def assert_same(got: torch.Tensor, expected: torch.Tensor) -> None:
-    """Not told apart by anything but the order of float32 sums."""
-    apart = (got - expected).abs() / expected.abs().clamp(min=1)
-    assert got.shape == expected.shape
-    assert apart.max() <= 1e-6
-
-
 def test_tokens_are_the_words(case: Case) -> None:
     for pair, tokens in zip(PAIRS, case.scorer.prepare(PAIRS), strict=True):
         assert [list(tokens.chosen), list(tokens.rejected)] == token_ids(pair)
@@ -278,9 +272,7 @@ def test_tokens_are_the_words(case: Case) -> None:
 def test_rewards_are_those_of_plain_transformers(case: Case) -> None:
     spread = (case.expected.max() - case.expected.min()).item()
     assert spread > 0.5
-    apart = (case.got - case.expected).abs().max().item()
-    assert apart < 1e-4
-    assert apart < 1e-5 * spread
+    assert_near(case.got, case.expected)
 
 
 def test_the_path_is_the_one_that_suits_the_architecture(
@@ -296,14 +288,14 @@ def test_a_pair_scores_the_same_whatever_is_beside_it(case: Case, budget: int) -
     packs = list(score(make_job(PAIRS, scorer, settings.seed), scorer))
     rows = {row.key: (row.chosen_reward, row.rejected_reward) for p in packs for row in p.rows}
     assert len(packs) > 1 or budget == 10**6
-    assert_same(torch.tensor([rows[pair.key] for pair in PAIRS]), case.got)
+    assert_near(torch.tensor([rows[pair.key] for pair in PAIRS]), case.got)
 
 
 def test_a_pair_scores_the_same_alone_and_among_others(case: Case) -> None:
     alone = torch.cat([rewards(case.scorer, [pair]) for pair in PAIRS])
-    assert_same(alone, case.got)
-    assert_same(rewards(case.scorer, PAIRS[::-1]).flip(0), case.got)
-    assert_same(rewards(case.scorer, PAIRS[4:9]), case.got[4:9])
+    assert_near(alone, case.got)
+    assert_near(rewards(case.scorer, PAIRS[::-1]).flip(0), case.got)
+    assert_near(rewards(case.scorer, PAIRS[4:9]), case.got[4:9])
 
 
 def test_equal_sides_are_a_tie_to_the_last_bit(case: Case) -> None:
@@ -336,7 +328,7 @@ def test_a_sequence_that_begins_another_has_its_own_reward(
                 for pair in pairs
             ]
         )
-    torch.testing.assert_close(rewards(scorer, pairs), expected, atol=1e-5, rtol=0)
+    assert_near(rewards(scorer, pairs), expected)
     assert (expected[:4, 0] - expected[:4, 1]).abs().min() > 1e-3
 
 
@@ -362,7 +354,7 @@ def test_text_at_the_limit_is_whole_and_one_over_is_cut(
     assert (row.chosen_tokens, row.rejected_tokens) == (LIMIT, LIMIT)
     with torch.inference_mode():
         expected = [plain(folder)(input_ids=torch.tensor([x])).logits.item() for x in (whole, kept)]
-    assert (row.chosen_reward, row.rejected_reward) == pytest.approx(expected, abs=1e-5)
+    assert [row.chosen_reward, row.rejected_reward] == near(expected)
 
 
 @pytest.mark.parametrize("config", [llama, gemma2])
@@ -377,7 +369,7 @@ def test_the_score_is_read_at_the_last_token_whatever_pads(
     assert ("packed" in scorer.traits.path) == (config is llama)
     ends = [Pair("s:end", "s", "w4 w5", "w9", "w9 w9 w9"), *PAIRS]
     expected = logits_of(plain(tmp_path), ends)[..., 0]
-    torch.testing.assert_close(rewards(scorer, ends), expected, atol=2e-5, rtol=0)
+    assert_near(rewards(scorer, ends), expected)
 
 
 @pytest.mark.parametrize("config", [llama, gemma2, bert])
@@ -442,7 +434,7 @@ def test_one_of_several_labels_is_the_reward(label: int, several: Path) -> None:
     scorer = opened(several, reading=label)
     expected = logits_of(plain(several), PAIRS)
     assert (expected[..., 0] - expected[..., 1]).abs().max() > 0.1
-    torch.testing.assert_close(rewards(scorer, PAIRS), expected[..., label], atol=1e-5, rtol=0)
+    assert_near(rewards(scorer, PAIRS), expected[..., label])
     assert scorer.traits.reading == f"label {label} of {LABELS}"
 
 
@@ -450,7 +442,7 @@ def test_several_labels_may_be_weighted(several: Path) -> None:
     weights = (1.0, -0.5, 0.25)
     scorer = opened(several, reading=weights)
     expected = logits_of(plain(several), PAIRS) @ torch.tensor(weights)
-    torch.testing.assert_close(rewards(scorer, PAIRS), expected, atol=2e-5, rtol=0)
+    assert_near(rewards(scorer, PAIRS), expected)
     assert scorer.traits.reading == "labels weighted 1, -0.5, 0.25"
 
 
@@ -543,7 +535,7 @@ def test_upstream_compatible_rewards_are_run_rms(
     scorer = opened(folder, settings)
     assert scorer.traits.path == PACKED
     expected = as_run_rm(folder, PAIRS)
-    torch.testing.assert_close(rewards(scorer, PAIRS), expected, atol=2e-5, rtol=0)
+    assert_near(rewards(scorer, PAIRS), expected)
     assert (rewards(opened(folder), PAIRS) - expected).abs().max() > 1e-3
 
 
@@ -555,9 +547,7 @@ def test_upstream_compatible_rewards_are_run_rms_where_token_0_pads_and_ends(
     folder = save(tmp_path, llama(pad_token_id=PAD, eos_token_id=PAD), made)
     settings = RunSettings(device="cpu", dtype="float32", upstream_compatible=True)
     expected = as_run_rm(folder, PAIRS)
-    torch.testing.assert_close(
-        rewards(opened(folder, settings), PAIRS), expected, atol=2e-5, rtol=0
-    )
+    assert_near(rewards(opened(folder, settings), PAIRS), expected)
 
 
 def longrope() -> Phi3Config:
@@ -585,7 +575,7 @@ def test_no_sequence_is_so_long_that_others_turn_with_it(tmp_path: Path) -> None
     assert any(pair.chosen_truncated for pair in prepared)
     together = scorer.rewards(prepared)
     for pair, beside in zip(prepared, together, strict=True):
-        assert scorer.rewards([pair])[0] == pytest.approx(beside, abs=1e-5)
+        assert list(scorer.rewards([pair])[0]) == near(beside)
 
 
 def padded_tokens(lengths: Sequence[int], batch: int) -> int:
@@ -635,7 +625,7 @@ def test_real_pairs_take_the_packed_path(demo_scorer: Scorer, shared_data: Path)
                 model(input_ids=torch.tensor([ids])).logits.item()
                 for ids in (prepared.chosen, prepared.rejected)
             ]
-        assert (mine.chosen_reward, mine.rejected_reward) == pytest.approx(expected, abs=1e-5)
+        assert [mine.chosen_reward, mine.rejected_reward] == near(expected, **DEMO)
 
 
 class Compiled:

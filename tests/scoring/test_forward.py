@@ -17,6 +17,7 @@ from scoring.families.local import CHECK_PAIRS
 from scoring.formatting import Prepared, shared_prefix
 from scoring.forward import NOISE, Forward, Packed, Padded, Rewards, choose
 from scoring.spec import Pair, RunSettings
+from tests.scoring.rounding import assert_near
 from tests.scoring.test_classifier import (
     PACKED,
     PAIRS,
@@ -78,7 +79,7 @@ def one_at_a_time(model: Any, pairs: list[Prepared] = READY) -> torch.Tensor:
 
 
 def assert_right(model: Any, forward: Forward, expected: torch.Tensor) -> None:
-    torch.testing.assert_close(scored(model, forward), expected, atol=1e-5, rtol=0)
+    assert_near(scored(model, forward), expected)
 
 
 def test_a_causal_model_is_packed() -> None:
@@ -233,7 +234,7 @@ def test_a_last_layer_that_cannot_be_narrow_is_whole_again() -> None:
     expected = one_at_a_time(model, pairs)
     forward = chosen_for(model, check=pairs[:2])
     assert isinstance(forward, Packed)
-    torch.testing.assert_close(scored(model, forward, pairs), expected, atol=1e-5, rtol=0)
+    assert_near(scored(model, forward, pairs), expected)
     seen: list[int] = []
     mlp.register_forward_pre_hook(lambda _, given: seen.append(given[0].shape[1]))
     scored(model, forward, pairs)
@@ -252,8 +253,8 @@ def test_several_tails_are_read_in_order() -> None:
         padded = Padded(model, 300, whole=False, why="")(pairs)
         packed = Packed(model, narrow=True)(pairs)
     assert expected.shape == (3 * len(pairs), SMALL["hidden_size"])
-    torch.testing.assert_close(padded, expected, atol=1e-5, rtol=0)
-    torch.testing.assert_close(packed, expected, atol=1e-5, rtol=0)
+    assert_near(padded, expected)
+    assert_near(packed, expected)
 
 
 def test_equal_sequences_are_computed_once_and_batches_are_full() -> None:
@@ -323,7 +324,7 @@ def test_a_window_that_only_the_mask_knows_is_kept(tmp_path: Path) -> None:
                 for pair in PAIRS
             ]
         )
-    torch.testing.assert_close(rewards(opened(folder), PAIRS), expected, atol=1e-4, rtol=0)
+    assert_near(rewards(opened(folder), PAIRS), expected)
 
 
 def neox() -> GPTNeoXConfig:
@@ -352,5 +353,5 @@ def test_compiled_layers_give_the_same_rewards(tmp_path: Path) -> None:
     frames = torch._dynamo.utils.counters["stats"]["unique_graphs"]
     for pairs in (PAIRS, PAIRS[:1], PAIRS[5:9]):
         expected = plain_rewards[[PAIRS.index(pair) for pair in pairs]]
-        torch.testing.assert_close(rewards(scorer, pairs), expected, atol=1e-5, rtol=0)
+        assert_near(rewards(scorer, pairs), expected)
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] > frames

@@ -17,6 +17,7 @@ from scoring.run import make_job, score
 from scoring.scorer import Scorer
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.conftest import DEMO_MODEL
+from tests.scoring.rounding import rounding
 from tests.scoring.test_dpo import CPU, PAIRS, save_tiny
 
 CHAT = (
@@ -128,6 +129,16 @@ class Naive:
         return sum(rating * each for rating, each in mass.items()) / sum(mass.values())
 
 
+def verdicts(expected: Any) -> Any:
+    """Equal as shares that are made of two logits of at most 10 each."""
+    return pytest.approx(expected, rel=0, abs=rounding(10))
+
+
+def ratings(expected: Any) -> Any:
+    """The same of what is up to 10 times a share."""
+    return pytest.approx(expected, rel=0, abs=10 * rounding(10))
+
+
 # Judges.
 
 
@@ -138,8 +149,8 @@ def test_a_verdict_is_the_probability_of_the_label_in_both_orders(folder: str) -
         first = naive.verdict(verdict_prompt(pair, pair.chosen, pair.rejected))
         second = naive.verdict(verdict_prompt(pair, pair.rejected, pair.chosen))
         row = rows[pair.key]
-        assert row.chosen_reward == pytest.approx((first["A"] + second["B"]) / 2, abs=1e-5)
-        assert row.rejected_reward == pytest.approx((first["B"] + second["A"]) / 2, abs=1e-5)
+        expected = [(first["A"] + second["B"]) / 2, (first["B"] + second["A"]) / 2]
+        assert [row.chosen_reward, row.rejected_reward] == verdicts(expected)
         lengths = [
             len(naive.asked(verdict_prompt(pair, *texts)))
             for texts in ((pair.chosen, pair.rejected), (pair.rejected, pair.chosen))
@@ -157,8 +168,8 @@ def test_the_other_order_has_the_same_rewards_swapped(folder: str) -> None:
     judge = opened(folder, "judge")
     ours, theirs = scored(judge, PAIRS), scored(judge, [swapped(pair) for pair in PAIRS])
     for key, row in ours.items():
-        assert row.chosen_reward == pytest.approx(theirs[key].rejected_reward, abs=1e-6)
-        assert row.rejected_reward == pytest.approx(theirs[key].chosen_reward, abs=1e-6)
+        expected = [theirs[key].rejected_reward, theirs[key].chosen_reward]
+        assert [row.chosen_reward, row.rejected_reward] == verdicts(expected)
 
 
 def test_the_two_rewards_of_a_verdict_sum_to_1(folder: str) -> None:
@@ -205,7 +216,7 @@ def test_a_rating_is_the_expected_number(folder: str) -> None:
             naive.rating(rating_prompt(pair, text)) for text in (pair.chosen, pair.rejected)
         ]
         row = rows[pair.key]
-        assert [row.chosen_reward, row.rejected_reward] == pytest.approx(expected, abs=1e-4)
+        assert [row.chosen_reward, row.rejected_reward] == ratings(expected)
         seen += expected
     assert 1 <= min(seen) < max(seen) <= 10
     assert max(seen) - min(seen) > 0.1
@@ -236,7 +247,7 @@ def test_a_10_takes_its_share_from_the_1(tmp_path: Path) -> None:
     model.save_pretrained(folder)
     rows, naive = scored(opened(folder, "rater"), PAIRS), Naive(folder)
     expected = [naive.rating(rating_prompt(pair, pair.chosen)) for pair in PAIRS]
-    assert [rows[pair.key].chosen_reward for pair in PAIRS] == pytest.approx(expected, abs=1e-4)
+    assert [rows[pair.key].chosen_reward for pair in PAIRS] == ratings(expected)
     assert 2 < min(expected) < max(expected) < 9  # neither is sure
 
 
@@ -248,8 +259,9 @@ def test_a_10_takes_its_share_from_the_1(tmp_path: Path) -> None:
 def test_the_pack_does_not_change_a_reward(family: Family, budget: int, folder: str) -> None:
     before = scored(opened(folder, family), PAIRS)
     for key, row in scored(opened(folder, family, budget=budget), PAIRS).items():
-        assert row.chosen_reward == pytest.approx(before[key].chosen_reward, abs=1e-5)
-        assert row.rejected_reward == pytest.approx(before[key].rejected_reward, abs=1e-5)
+        assert [row.chosen_reward, row.rejected_reward] == ratings(
+            [before[key].chosen_reward, before[key].rejected_reward]
+        )
 
 
 @pytest.mark.parametrize("family", ["judge", "rater"])

@@ -16,6 +16,7 @@ from scoring.models import locate
 from scoring.policy import ModelPolicy
 from scoring.scorer import Scorer
 from scoring.spec import Message, ModelSpec, Pair, RunSettings
+from tests.scoring.rounding import near
 
 TOKENS = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", *(f"w{n}" for n in range(40))]
 PREFIXES = ["<|source|>", "<|candidate1|>", "<|candidate2|>", "<|candidate|>"]
@@ -187,7 +188,7 @@ def test_margins_are_those_of_the_published_description(
 ) -> None:
     expected = [published.margin(pair.prompt, pair.chosen, pair.rejected) for pair in PAIRS]
     assert min(abs(margin) for margin in expected) > 1e-3
-    assert margins(scorer, PAIRS) == pytest.approx(expected, abs=1e-5)
+    assert margins(scorer, PAIRS) == near(expected)
 
 
 def test_long_texts_are_cut_as_published(folder: Path, published: Published) -> None:
@@ -197,7 +198,7 @@ def test_long_texts_are_cut_as_published(folder: Path, published: Published) -> 
         assert list(pair.chosen) == published.encode(texts.prompt, texts.chosen, texts.rejected)
         assert list(pair.rejected) == published.encode(texts.prompt, texts.rejected, texts.chosen)
     expected = published.margin(LONG_PROMPT.prompt, LONG_PROMPT.chosen, LONG_PROMPT.rejected)
-    assert margins(scorer, [LONG_PROMPT]) == pytest.approx([expected], abs=1e-5)
+    assert margins(scorer, [LONG_PROMPT]) == near([expected])
 
 
 def test_each_side_says_for_itself_whether_it_was_cut(scorer: Scorer) -> None:
@@ -238,7 +239,7 @@ def test_a_limit_that_holds_no_text_is_refused(folder: Path) -> None:
 def test_swapped_responses_have_the_opposite_margin(scorer: Scorer) -> None:
     swapped = [Pair(pair.key, "s", pair.prompt, pair.rejected, pair.chosen) for pair in PAIRS]
     there, back = margins(scorer, PAIRS), margins(scorer, swapped)
-    assert there == [-margin for margin in back]
+    assert there == near([-margin for margin in back])
     rewards = scorer.rewards(scorer.prepare(PAIRS))
     assert all(chosen == -rejected for chosen, rejected in rewards)
 
@@ -254,8 +255,8 @@ def test_equal_responses_tie_exactly(scorer: Scorer) -> None:
 def test_the_batch_does_not_change_a_margin(budget: int, folder: Path, scorer: Scorer) -> None:
     alone = [margins(scorer, [pair])[0] for pair in PAIRS]
     other = opened(folder, RunSettings(device="cpu", budget=budget))
-    assert margins(other, PAIRS) == pytest.approx(alone, abs=1e-5)
-    assert margins(other, PAIRS[::-1])[::-1] == pytest.approx(alone, abs=1e-5)
+    assert margins(other, PAIRS) == near(alone)
+    assert margins(other, PAIRS[::-1])[::-1] == near(alone)
 
 
 def test_nothing_gives_nothing(scorer: Scorer) -> None:
@@ -368,7 +369,7 @@ def test_several_tasks_are_averaged(tmp_path: Path, weights: dict[str, torch.Ten
     }
     twice = margins(opened(write(tmp_path / "two", several, n_tasks=2)), PAIRS)
     once = margins(opened(write(tmp_path / "one", weights)), PAIRS)
-    assert twice == pytest.approx([2 * margin for margin in once], abs=1e-5)
+    assert twice == near([2 * margin for margin in once])
 
 
 @pytest.mark.parametrize("name", ["head_layer.4.weight", "head_layer.1.bias"])

@@ -22,6 +22,7 @@ from scoring.run import make_job, score
 from scoring.scorer import Scorer, Traits
 from scoring.spec import ModelSpec, Pair, RunSettings, ScoredPack, ScoredPair, text_hash
 from tests.conftest import DEMO_MODEL
+from tests.scoring.rounding import DEMO, near
 from tests.scoring.test_formatting import WITH_BOS, words_tokenizer
 
 CPU = RunSettings(device="cpu", dtype="float32")
@@ -90,6 +91,12 @@ def rows_of(packs: Sequence[ScoredPack]) -> dict[str, ScoredPair]:
     return rows
 
 
+def rewards_of(row: ScoredPair) -> list[float]:
+    """Of a row that has both."""
+    assert row.chosen_reward is not None and row.rejected_reward is not None
+    return [row.chosen_reward, row.rejected_reward]
+
+
 def score_all(pairs: Sequence[Pair], scorer: Scorer, seed: int = 0) -> dict[str, ScoredPair]:
     return rows_of(list(score(make_job(pairs, scorer, seed), scorer)))
 
@@ -151,7 +158,7 @@ def test_each_side_has_the_reward_that_transformers_gives_it(
             ids = tokenizer(text, add_special_tokens=False, return_tensors="pt").input_ids
             with torch.inference_mode():
                 expected = plain.eval()(input_ids=ids).logits.item()
-            assert reward == pytest.approx(expected, abs=1e-5)
+            assert [reward] == near([expected], **DEMO)
 
 
 @pytest.mark.parametrize(("budget", "seed"), [(1, 0), (500, 0), (10**6, 0), (500, 7)])
@@ -163,9 +170,7 @@ def test_a_pair_scores_the_same_whatever_is_beside_it(
     demo_scorer: Scorer,
 ) -> None:
     for row in score_all(some_pairs[5:18], Around(demo_scorer, budget), seed).values():
-        before = all_scored[row.key]
-        assert row.chosen_reward == pytest.approx(before.chosen_reward, abs=1e-5)
-        assert row.rejected_reward == pytest.approx(before.rejected_reward, abs=1e-5)
+        assert rewards_of(row) == near(rewards_of(all_scored[row.key]), **DEMO)
 
 
 def test_equal_responses_tie_exactly(demo_scorer: Scorer, some_pairs: list[Pair]) -> None:
@@ -190,8 +195,7 @@ def test_the_responses_side_decides_and_not_the_place(demo_scorer: Scorer) -> No
     scored = score_all([pair(1, "Red.", "No."), pair(2, "No.", "Red.")], demo_scorer)
     ours, swapped = scored["mine:1"], scored["mine:2"]
     assert ours.chosen_reward != ours.rejected_reward
-    assert ours.chosen_reward == pytest.approx(swapped.rejected_reward, abs=1e-5)
-    assert ours.rejected_reward == pytest.approx(swapped.chosen_reward, abs=1e-5)
+    assert rewards_of(ours) == near(rewards_of(swapped)[::-1], **DEMO)
 
 
 def test_a_prompt_of_100_000_characters_is_cut_and_said_on_both_sides(
@@ -421,8 +425,7 @@ def test_where_memory_runs_out_a_pack_is_scored_in_parts(
     rows = rows_of(packs)
     assert rows.keys() == all_scored.keys()
     for key, row in rows.items():
-        assert row.chosen_reward == pytest.approx(all_scored[key].chosen_reward, abs=1e-5)
-        assert row.rejected_reward == pytest.approx(all_scored[key].rejected_reward, abs=1e-5)
+        assert rewards_of(row) == near(rewards_of(all_scored[key]), **DEMO)
     assert packs[0].tokens > most + 100
     assert all(pack.parts > 1 or pack.tokens <= most + 100 for pack in packs)
     assert sum(pack.parts for pack in packs) == len(scorer.asked) - scorer.refused

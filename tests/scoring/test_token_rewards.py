@@ -17,6 +17,7 @@ from scoring.scorer import Scorer
 from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings
 from scoring.token_rewards import SideRewards, TokenRewards, largest_jumps, token_rewards
 from tests.conftest import DEMO_MODEL
+from tests.scoring.rounding import DEMO, near
 from tests.scoring.test_classifier import (
     CPU,
     DOUBLED,
@@ -53,12 +54,6 @@ def asked_anew(model: Any, ids: Sequence[int], lengths: Sequence[int]) -> list[f
         return [model(input_ids=torch.tensor([ids[:n]])).logits.item() for n in lengths]
 
 
-def assert_close(got: Sequence[float], expected: Sequence[float], noise: float) -> None:
-    assert len(got) == len(expected) > 0
-    for one, other in zip(got, expected, strict=True):
-        assert abs(one - other) <= noise * max(1, abs(other))
-
-
 def assert_as_prefixes(
     told: TokenRewards, scorer: Scorer, model: Any, n_places: int = 10**6
 ) -> None:
@@ -69,12 +64,16 @@ def assert_as_prefixes(
         places = [*range(-1, len(side.tokens) - 1, -(-len(side.tokens) // n_places)), -1]
         lengths = [first + 1 + place for place in places[:-1]] + [len(ids)]
         got = [side.rewards[place] if place >= 0 else side.before for place in places[:-1]]
-        assert_close([*got, side.reward], asked_anew(model, ids, lengths), 1e-5)
+        assert [*got, side.reward] == near(asked_anew(model, ids, lengths), **shape_of(model))
 
 
-def assert_last_is_the_runs(told: TokenRewards, scorer: Scorer, noise: float = 1e-6) -> None:
+def assert_last_is_the_runs(told: TokenRewards, scorer: Scorer, **shape: Any) -> None:
     (rewards,) = scorer.rewards(scorer.prepare([told.pair]))
-    assert_close([told.chosen.reward, told.rejected.reward], rewards, noise)
+    assert [told.chosen.reward, told.rejected.reward] == near(rewards, **shape)
+
+
+def shape_of(model: Any) -> dict[str, int]:
+    return {"layers": model.config.num_hidden_layers, "width": model.config.hidden_size}
 
 
 def text_of(side: SideRewards) -> str:
@@ -88,7 +87,7 @@ def test_the_demo_models_rewards_are_those_of_each_beginning(
     for pair in [MIXED, *sorted(demo_pairs, key=lambda each: len(each.chosen))[10::40]]:
         told = token_rewards(demo_scorer, pair)
         assert_as_prefixes(told, demo_scorer, model, n_places=6)
-        assert_last_is_the_runs(told, demo_scorer)
+        assert_last_is_the_runs(told, demo_scorer, **DEMO)
         assert max(abs(jump.change) for jump in largest_jumps(told.chosen)) > 0.5
 
 
@@ -143,7 +142,8 @@ def test_of_a_text_cut_on_the_left_the_end_is_told() -> None:
     assert (len(chosen), len(told.chosen.tokens)) == (8, 8)
     assert (told.chosen.before, told.chosen.truncated) == (None, True)
     assert told.chosen.text.endswith(text_of(told.chosen))
-    assert_close(told.chosen.rewards, asked_anew(plain(DEMO_MODEL), chosen, range(1, 9)), 1e-5)
+    expected = asked_anew(plain(DEMO_MODEL), chosen, range(1, 9))
+    assert list(told.chosen.rewards) == near(expected, **DEMO)
     assert_last_is_the_runs(told, scorer)
     assert len(largest_jumps(told.chosen, 99)) == 7
 
@@ -185,9 +185,11 @@ def test_half_precision_is_within_its_noise() -> None:
     scorer = opened(DEMO_MODEL, RunSettings(device="cpu", dtype="bfloat16"))
     told = token_rewards(scorer, MIXED)
     assert told.traits.dtype == "bfloat16"
-    assert_last_is_the_runs(told, scorer, NOISE[torch.bfloat16])
+    (rewards,) = scorer.rewards(scorer.prepare([MIXED]))
     whole = token_rewards(opened(DEMO_MODEL), MIXED)
-    assert_close(told.chosen.rewards, whole.chosen.rewards, 0.2)
+    noise = NOISE[torch.bfloat16] * max(map(abs, whole.chosen.rewards))
+    assert [told.chosen.reward, told.rejected.reward] == pytest.approx(rewards, rel=0, abs=noise)
+    assert list(told.chosen.rewards) == pytest.approx(whole.chosen.rewards, rel=0, abs=noise)
 
 
 def test_weighted_labels_are_one_reward(tmp_path: Path) -> None:

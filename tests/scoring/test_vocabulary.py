@@ -11,6 +11,7 @@ from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.spec import ModelSpec, RunSettings
 from scoring.vocabulary import Vocabulary, check_vocabulary
+from tests.scoring.rounding import assert_near
 from tests.scoring.test_dpo import ARCHITECTURES, save_tiny
 
 IDS = [5, 77, 8000, 2, 5, 5, 1023, 41, 3, 900, 17]
@@ -49,7 +50,7 @@ def test_targets_have_the_models_own_log_probabilities(
     assert expected.max() - expected.min() > 1
     got = Vocabulary(model).of_targets(hidden_of(model), targets)
     assert got.dtype == torch.float32
-    assert torch.allclose(got.double(), expected, atol=1e-5)
+    assert_near(got, expected)
 
 
 @pytest.mark.parametrize("rows_at_once", [1, 4, 1024])
@@ -60,12 +61,12 @@ def test_labels_have_the_models_own_log_probabilities(
     labels = [8191, 0, 41]
     got = Vocabulary(model).of_labels(hidden_of(model), labels)
     assert got.shape == (len(IDS), 3)
-    assert torch.allclose(got.double(), own_log_probs(model)[:, labels], atol=1e-5)
+    assert_near(got, own_log_probs(model)[:, labels])
 
 
 def test_probabilities_over_the_whole_vocabulary_sum_to_1(model: Any) -> None:
     got = Vocabulary(model).of_labels(hidden_of(model), range(8192))
-    assert torch.allclose(got.double().exp().sum(1), torch.ones(len(IDS)).double(), atol=1e-5)
+    assert_near(got.double().exp().sum(1), torch.ones(len(IDS)))
 
 
 def test_no_tokens_have_no_log_probabilities(model: Any) -> None:
@@ -86,7 +87,7 @@ def test_in_half_precision_the_products_are_summed_in_float32(model: Any) -> Non
     cap = getattr(model.config, "final_logit_softcapping", None)
     logits = cap * torch.tanh(logits / cap) if cap else logits
     got = Vocabulary(half).of_labels(hidden, range(8192))
-    assert torch.allclose(got.double(), logits.log_softmax(1), atol=1e-4)
+    assert_near(got, logits.log_softmax(1))
 
 
 def test_a_models_own_way_is_recognised(model: Any) -> None:
