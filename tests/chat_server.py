@@ -13,7 +13,7 @@ from typing import Any
 from scoring.server import Patience
 from tests.local_server import LocalServer
 
-QUICK = Patience(connect=2, read=5, tries=3, wait=0.001, longest=0.02)
+QUICK = Patience(connect=60, read=60, tries=3, wait=0.001, longest=0.02)
 """For servers that answer at once, whatever they answer."""
 
 

@@ -25,6 +25,9 @@ os.environ["GRADIO_SERVER_PORT"] = str(17_860 + 200 * _worker)
 settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tests")
 
+PATIENCE = 120.0
+"""Seconds to wait for what must come. A machine may be slow, and busy with others."""
+
 ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = ROOT.parent / "shared" / "data"
 DEMO_MODEL = ROOT / "assets" / "demo" / "model"

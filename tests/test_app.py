@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import PATIENCE
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -28,7 +30,7 @@ def _start(tmp_path: Path, **settings: str) -> subprocess.CompletedProcess[str]:
         env=_environment(tmp_path, **settings),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
 
@@ -51,7 +53,7 @@ def _answer(address: str) -> bytes:
     """What lies at an address, which may not answer yet."""
     for _ in range(300):
         try:
-            with urllib.request.urlopen(address, timeout=10) as answer:
+            with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
                 return bytes(answer.read())
         except OSError:
             time.sleep(0.2)

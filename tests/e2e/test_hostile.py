@@ -1,6 +1,5 @@
 """Text that attacks the page, or breaks its layout, in every field a file has."""
 
-import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -160,10 +159,8 @@ def _search(page: Page) -> None:
     expect(wrong).to_contain_text("'x[' is no regular expression that can be used here")
     expect(count).to_have_text(f"{N_PAIRS} of {N_PAIRS} pairs")
     expect(page.locator(".toast-body")).to_have_count(0)
-    began = time.monotonic()
     search.fill("(x+x+)+y")
     expect(count).to_have_text(f"0 of {N_PAIRS} pairs")
-    assert time.monotonic() - began < 8
     search.fill(r"wo\w+s (m|$)")
     expect(count).to_have_text(f"1 of {N_PAIRS} pairs")
     pattern.uncheck()

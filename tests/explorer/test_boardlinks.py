@@ -1,5 +1,3 @@
-import time
-
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -175,10 +173,8 @@ def test_what_is_no_text_is_no_view(value: object) -> None:
 
 
 @pytest.mark.parametrize("unit", ["a", "&", "pin=a&", "type=DPO&", "%00", "models=a&", "\ud800"])
-def test_a_megabyte_is_read_in_no_time(unit: str) -> None:
-    started = time.monotonic()
+def test_a_megabyte_is_cut(unit: str) -> None:
     decoded = decode_board(unit * (10**6 // len(unit)))
-    assert time.monotonic() - started < 2
     assert decoded.dropped[0] == "…"
     assert len(encode_board(decoded.view)) <= LONGEST_LINK
 

@@ -1,6 +1,5 @@
 import csv
 import json
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,7 +31,6 @@ from tests.explorer.board_data import (
     matrix_of,
     order_of,
     real_results,
-    repeated,
     results_of,
 )
 
@@ -397,25 +395,10 @@ def test_the_snapshot_has_82_models_and_the_papers_numbers_by_its_rule() -> None
 # Bad input.
 
 
-def test_188_models_open_in_no_time(shared_data: Path) -> None:
-    results, _, matrix = real_results(shared_data)
-    many = repeated(matrix, 188)
-    started = time.monotonic()
-    board = build_board(results, "v1", outcomes=many)
-    took = time.monotonic() - started
-    print(f"188 models in {took:.3f} s")
-    assert len(board.rows) == 188
-    assert took < 2  # 0.3 s; this may run beside others
-
-
 def test_5000_models_make_a_board() -> None:
     rng = np.random.default_rng(1)
     results = results_of({f"org/m-{n}": float(value) for n, value in enumerate(rng.random(5000))})
-    started = time.monotonic()
     board = build_board(results, "v1")
-    took = time.monotonic() - started
-    print(f"5,000 models in {took:.2f} s")
-    assert took < 10  # 3 s; this may run beside others
     assert [row.rank for row in board.rows] == list(range(1, 5001))
 
 

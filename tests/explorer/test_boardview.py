@@ -1,4 +1,3 @@
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -89,11 +88,9 @@ def test_a_bad_expression_is_refused_by_name(board: Board, search: str) -> None:
         move_board(BoardView(), "search", {"value": search})
 
 
-def test_no_expression_takes_long() -> None:
+def test_expressions_that_others_choke_on_come_to_an_end() -> None:
     hostile = ["a" * 10_000 + "!"] * 500
-    started = time.monotonic()
-    matching_names(hostile, "(a+)+$,(a|a)*b,(a*)*c")
-    assert time.monotonic() - started < 5
+    assert matching_names(hostile, "(a+)+$,(a|a)*b,(a*)*c") == [False] * 500
 
 
 def test_types_are_kinds_and_own_runs_have_none(board: Board) -> None:

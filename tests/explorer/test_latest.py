@@ -6,9 +6,7 @@ import pytest
 
 from explorer.latest import Latest
 from scoring.errors import Stopped
-
-SECONDS = 60
-"""Longer than anything here takes."""
+from tests.conftest import PATIENCE
 
 
 def test_sessions_are_told_apart() -> None:
@@ -49,12 +47,12 @@ def test_a_question_waits_for_the_one_before_and_is_dropped_for_a_newer_one() ->
             second = latest.ask("page")
             asked = pool.submit(answer, second)
             third = latest.ask("page")
-            assert asked.result(SECONDS) is False
+            assert asked.result(PATIENCE) is False
             last = pool.submit(answer, third)
             assert answer(first) is False  # nor is an older one answered any more
             with latest.answering("other", latest.ask("other")):
                 assert answered == []
-        assert last.result(SECONDS) is True
+        assert last.result(PATIENCE) is True
     assert answered == [third]
 
 

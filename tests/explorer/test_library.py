@@ -18,10 +18,8 @@ from explorer.sources import pair_shelf
 from scoring.errors import KnownError
 from scoring.hub import Hub, parse_hub_id
 from scoring.limits import Step
+from tests.conftest import PATIENCE
 from tests.hub_server import HubServer, Repo
-
-SECONDS = 20
-"""Longer than anything here takes; a wait that reaches it is a failure."""
 
 Row = dict[str, str]
 
@@ -133,7 +131,7 @@ class Told:
         self.steps.append(step)
         if step.doing == self.hold and not self.held.is_set():
             self.held.set()
-            assert self.go.wait(SECONDS)
+            assert self.go.wait(PATIENCE)
 
     @property
     def doing(self) -> list[str]:
@@ -209,7 +207,7 @@ def test_a_pinned_dataset_that_is_here_asks_no_network(world: World, split: str)
 def test_a_dataset_of_the_start_is_not_loaded_again(make: Make) -> None:
     world = make(pairs="org/two:raw")
     world.library.shelf.fetch()
-    world.library.shelf.wait(SECONDS)
+    world.library.shelf.wait(PATIENCE)
     asked = len(world.data_asked)
     assert world.library.open("org/two:raw") is world.library.get(None)
     assert len(world.data_asked) == asked
@@ -265,7 +263,7 @@ def test_what_is_malformed_leaves_the_rest_in_place(world: World, wanted: str, s
 def test_what_the_owner_starts_with_is_bound_by_no_limit(make: Make) -> None:
     world = make(pairs="org/long", max_rows=10, max_dataset_megabytes=0.0001)
     world.library.shelf.fetch()
-    world.library.shelf.wait(SECONDS)
+    world.library.shelf.wait(PATIENCE)
     assert len(world.library.get(None)) == 60
 
 
@@ -298,12 +296,12 @@ def test_two_who_want_the_same_share_a_load(world: World) -> None:
     first, second = Told(hold="reading"), Told(hold="reading")
     with ThreadPoolExecutor(2) as pool:
         tables = [pool.submit(world.library.open, "org/one", first)]
-        assert first.held.wait(SECONDS)
+        assert first.held.wait(PATIENCE)
         tables.append(pool.submit(world.library.open, "org/one@main", second))
         second.go.set()
         waits = not second.held.wait(0.5)
         first.go.set()
-        assert tables[0].result(SECONDS) is tables[1].result(SECONDS)
+        assert tables[0].result(PATIENCE) is tables[1].result(PATIENCE)
     assert waits
     assert second.doing == ["asking"]
     assert len(world.data_asked) == 1
@@ -318,13 +316,13 @@ def test_one_who_waited_for_a_load_that_broke_loads_it_himself(world: World) -> 
     first, second = Told(hold="reading"), Told(hold="asking")
     with ThreadPoolExecutor(2) as pool:
         broken = pool.submit(world.library.open, "org/one", gone)
-        assert first.held.wait(SECONDS)
+        assert first.held.wait(PATIENCE)
         table = pool.submit(world.library.open, "org/one", second)
-        assert second.held.wait(SECONDS)
+        assert second.held.wait(PATIENCE)
         second.go.set()
         first.go.set()
-        assert isinstance(broken.exception(SECONDS), ConnectionError)
-        assert len(table.result(SECONDS)) == 3
+        assert isinstance(broken.exception(PATIENCE), ConnectionError)
+        assert len(table.result(PATIENCE)) == 3
 
 
 def test_a_third_load_at_once_is_refused_until_another_ends(world: World) -> None:
@@ -334,7 +332,7 @@ def test_a_third_load_at_once_is_refused_until_another_ends(world: World) -> Non
             pool.submit(world.library.open, wanted, told)
             for wanted, told in zip(("org/two:raw", "org/one"), busy, strict=True)
         ]
-        assert all(told.held.wait(SECONDS) for told in busy)
+        assert all(told.held.wait(PATIENCE) for told in busy)
         assert "busy" in refusal(world.library, "org/broken")
         path = world.file("mine.jsonl", jsonl(rows(2)))
         with pytest.raises(KnownError, match="busy"):
@@ -342,7 +340,7 @@ def test_a_third_load_at_once_is_refused_until_another_ends(world: World) -> Non
         assert world.library.open("demo").source.kind == "demo"
         for told in busy:
             told.go.set()
-        assert [len(load.result(SECONDS)) for load in loads] == [5, 3]
+        assert [len(load.result(PATIENCE)) for load in loads] == [5, 3]
     assert "is not JSON" in refusal(world.library, "org/broken")
 
 
@@ -498,7 +496,7 @@ def test_much_more_than_a_few_tables_is_kept(world: World) -> None:
 def test_the_demo_is_always_here(make: Make) -> None:
     world = make(pairs="org/one")
     world.library.shelf.fetch()
-    world.library.shelf.wait(SECONDS)
+    world.library.shelf.wait(PATIENCE)
     demo = world.library.open("demo")
     assert demo.source.kind == "demo"
     assert world.library.open(demo.id) is world.library.get(demo.id) is demo

@@ -6,6 +6,7 @@ import pytest
 
 from explorer.line import MOST_OF_ADDRESS, MOST_OF_ONE, MOST_WAITING, Line
 from scoring.errors import KnownError
+from tests.conftest import PATIENCE
 
 
 def test_the_first_is_served_and_the_next_after_it() -> None:
@@ -22,10 +23,10 @@ def test_who_waits_hears_at_once_that_it_is_their_turn() -> None:
     line = Line()
     first, second = line.join("a"), line.join("b")
     heard = threading.Event()
-    thread = threading.Thread(target=lambda: heard.set() if second.wait(30) else None)
+    thread = threading.Thread(target=lambda: heard.set() if second.wait(PATIENCE) else None)
     thread.start()
     first.leave()
-    thread.join(30)
+    thread.join(PATIENCE)
     assert heard.is_set()
 
 

@@ -1,4 +1,3 @@
-import time
 from dataclasses import replace
 
 import pytest
@@ -254,10 +253,8 @@ def test_a_very_long_link_is_cut_between_two_parts() -> None:
 
 
 @pytest.mark.parametrize("unit", ["a", "&", "a&", "=", "subset=a&", "%00", "q=a&", "日", "\ud800"])
-def test_a_megabyte_is_read_in_no_time(unit: str) -> None:
-    started = time.monotonic()
+def test_a_megabyte_is_cut(unit: str) -> None:
     decoded = decode(unit * (10**6 // len(unit)))
-    assert time.monotonic() - started < 2
     assert decoded.dropped[0] == "…"
     assert len(decoded.dropped) <= MOST_DROPPED + 1
     assert all(len(each) <= 80 for each in decoded.dropped)

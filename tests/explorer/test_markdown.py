@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from explorer.markdown import DEEPEST, LONGEST, rendered
 from explorer.table import PairTable
-from tests.conftest import ROOT
+from tests.conftest import PATIENCE, ROOT
 
 TAGS = {
     *("p", "a", "em", "strong", "s", "code", "pre", "br", "hr", "ul", "ol", "li", "blockquote"),
@@ -224,7 +224,7 @@ def test_nothing_hangs_the_renderer_or_swells(name: str) -> None:
     # A limit that only what would never end can reach.
     command = [sys.executable, "-c", TIMED, name]
     done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     assert done.returncode == 0, done.stderr
 

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 import pytest
 
 from explorer.once import once
+from tests.conftest import PATIENCE
 
 
 class Slow:
@@ -19,7 +20,7 @@ class Slow:
     def words(self) -> list[str]:
         """What it says."""
         self.computed += 1
-        assert self.may.wait(10)
+        assert self.may.wait(PATIENCE)
         return ["a", "b"]
 
     @once
@@ -40,7 +41,7 @@ def after_all_wait(slow: Slow, pool: ThreadPoolExecutor, ask: Callable[[], objec
     asked = [pool.submit(ask) for _ in range(4)]
     wait(asked, timeout=0.2)
     slow.may.set()
-    return [each.result(10) for each in asked]
+    return [each.result(PATIENCE) for each in asked]
 
 
 def test_threads_that_ask_at_once_get_one_value() -> None:
@@ -65,8 +66,8 @@ def test_nobody_waits_for_another_object_or_another_value() -> None:
         computing = pool.submit(lambda: slow.words)
         while not slow.computed:
             time.sleep(0.01)
-        assert pool.submit(lambda: ready.words).result(5) == ["a", "b"]
-        assert pool.submit(lambda: slow.quick).result(5) == 1
+        assert pool.submit(lambda: ready.words).result(PATIENCE) == ["a", "b"]
+        assert pool.submit(lambda: slow.quick).result(PATIENCE) == 1
         assert not computing.done()
         slow.may.set()
 

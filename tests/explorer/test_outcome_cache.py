@@ -25,6 +25,7 @@ from explorer.table import PairTable
 from scoring.hub import Hub, HubId
 from scoring.limits import Step
 from scoring.pair_results import PairResults, read_pair_results
+from tests.conftest import PATIENCE
 from tests.hub_server import Repo
 
 SUBSETS = ["a", "a", "b", "b"]
@@ -264,7 +265,7 @@ class Slow(FolderSource):
 
     def path(self, name: str) -> Path:
         self.asked.set()
-        assert self.given.wait(30)
+        assert self.given.wait(PATIENCE)
         return super().path(name)
 
 
@@ -276,7 +277,7 @@ def test_while_a_file_is_had_nobody_else_waits_and_who_wants_it_can_stop(
     reader = threading.Thread(target=finished, args=(cache, slow))
     reader.start()
     try:
-        assert slow.asked.wait(30)
+        assert slow.asked.wait(PATIENCE)
         assert (cache.unread(slow), models(cache.known(slow))) == (3, [])
         second = cache.read(slow)
         assert [next(second), next(second)] == [Step("reading", 0, 3)] * 2
@@ -551,23 +552,3 @@ def test_outcomes_without_ids_and_order_find_the_real_pairs_by_their_texts(
     matrix = outcome_matrix(found, order_of(real), lambda: real.hashes)
     assert matrix.how == ("text",)
     assert np.flatnonzero(matrix.outcomes[0] == 1).tolist() == sorted(rows)
-
-
-def test_188_models_open_in_under_a_second_the_second_time(
-    shared_data: Path, tmp_path: Path
-) -> None:
-    scores = np.random.default_rng(0).normal(size=(2, 2985)).tolist()
-    paths = sorted((shared_data / "reward-bench-results" / "eval-set-scores").rglob("*.json"))
-    files = {}
-    for number in range(188):
-        values = json.loads(paths[number % len(paths)].read_bytes())
-        values["model"] += f"-{number // len(paths)}"
-        values |= {"scores_chosen": scores[0], "scores_rejected": scores[1]}
-        files[f"{values['model'].strip('/')}.json"] = json.dumps(values).encode()
-    source = put(tmp_path, files)
-    finished(OutcomeCache(tmp_path / "home"), source)
-    started = time.perf_counter()
-    matrix = outcome_matrix(finished(OutcomeCache(tmp_path / "home"), source).found)
-    seconds = time.perf_counter() - started
-    assert matrix.outcomes.shape == (188, 2985)
-    assert seconds < 1

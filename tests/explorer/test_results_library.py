@@ -11,6 +11,7 @@ from scoring.errors import KnownError
 from scoring.hub import Hub
 from scoring.limits import Limits
 from scoring.results import Aggregate
+from tests.conftest import PATIENCE
 
 
 def results(date: str) -> Results:
@@ -66,7 +67,7 @@ def test_the_same_file_of_two_visitors_is_two_results(
 def test_newer_results_take_the_files_along(library: ResultsLibrary, tmp_path: Path) -> None:
     mine = library.upload(None, sent(tmp_path, "b"))
     library.shelf.refresh()
-    library.shelf.wait(20)
+    library.shelf.wait(PATIENCE)
     newest = library.newest(mine.id)
     assert (newest.source.date, models(newest)) == ("2025", ["org/a", "b (uploaded)"])
     assert library.newest(None) is library.get(None)

@@ -12,11 +12,11 @@ from explorer.settings import Settings
 from explorer.sources import Shelf
 from scoring.hub import Hub
 from scoring.results import Aggregate
+from tests.conftest import PATIENCE
 from tests.explorer.conftest import COMMIT, PutInCache
 from tests.hub_server import Repo
 
 FIRST, SECOND = "datasets/allenai/reward-bench-results", "datasets/allenai/reward-bench-2-results"
-SECONDS = 30
 WriteResult = Callable[[str, object], Path]
 
 
@@ -131,7 +131,7 @@ def upstream(hub_repos: dict[str, Repo], tmp_path: Path) -> Shelf[Results]:
 def refreshed(shelf: Shelf[Results]) -> Shelf[Results]:
     shelf._asked = None
     shelf.refresh()
-    shelf.wait(SECONDS)
+    shelf.wait(PATIENCE)
     return shelf
 
 

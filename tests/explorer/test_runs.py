@@ -27,10 +27,8 @@ from scoring.pairs import as_pairs
 from scoring.record import Run, Status, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.sure import SureRule
+from tests.conftest import PATIENCE
 from tests.explorer.beginning import begun
-
-SECONDS = 60
-"""Longer than anything here takes; a wait that reaches it is a failure."""
 
 FACTS = RunFacts("demo", "r", "classifier", "cpu", "float32", 10, "left", "own:0", "demo@0", 3, 0)
 
@@ -194,14 +192,14 @@ def test_a_run_is_stopped_from_another_thread(runs: Runs, demo: PairTable, rows:
             seen.append(progress)
             if progress.stage == "running":
                 first.set()
-                stopped.wait(SECONDS)
+                stopped.wait(PATIENCE)
 
     thread = threading.Thread(target=follow)
     thread.start()
-    assert first.wait(SECONDS)
+    assert first.wait(PATIENCE)
     runs.stop(Visitor(session="me"))
     stopped.set()
-    thread.join(SECONDS)
+    thread.join(PATIENCE)
     assert [each.stage for each in seen if each.run] == ["running", "stopped"]
     run = run_of(seen[-1])
     assert len(run.rows()) == sizes_of(run)[0] < 20

@@ -13,11 +13,10 @@ from explorer.sources import Candidate, Shelf, pair_shelf
 from explorer.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub import Hub
+from tests.conftest import PATIENCE
 from tests.explorer.conftest import COMMIT, PutInCache
 
 BENCHMARK = "allenai/reward-bench:filtered"
-SECONDS = 20
-"""Longer than anything here takes; a wait that reaches it is a failure."""
 
 pair = json.dumps({"prompt": "p", "chosen": "c", "rejected": "r"}).encode()
 
@@ -87,7 +86,7 @@ def test_the_owner_may_choose_the_demo_and_nothing_else_is_asked(
     put_in_cache("allenai/reward-bench", {"data/filtered-00000-of-00001.jsonl": pair})
     shelf = shelf_for("demo", tmp_path)
     shelf.fetch()
-    shelf.wait(SECONDS)
+    shelf.wait(PATIENCE)
     assert shelf.get(None).source.kind == "demo"
     assert shelf.passed_over == {}
 
@@ -150,7 +149,7 @@ def test_a_path_that_cannot_be_looked_up_falls_back_as_well(tmp_path: Path, want
 def test_offline_opens_no_socket(tmp_path: Path, no_sockets: list[str]) -> None:
     shelf = shelf_for("org/name", tmp_path)
     shelf.retry()
-    shelf.wait(SECONDS)
+    shelf.wait(PATIENCE)
     assert not shelf.fetching
     assert shelf.get(None).source.kind == "demo"
     assert no_sockets == []
@@ -167,7 +166,7 @@ def test_a_hub_that_does_not_answer_leaves_the_demo_and_says_why(
 ) -> None:
     shelf = pair_shelf(Settings(home=tmp_path), Hub())
     shelf.fetch()
-    shelf.wait(SECONDS)
+    shelf.wait(PATIENCE)
     assert shelf.get(None).source.kind == "demo"
     assert "the Hub does not answer" in shelf.passed_over[BENCHMARK]
     assert no_sockets != []
@@ -215,7 +214,7 @@ def remote(name: str, give: Callable[[], Item]) -> Candidate[Item]:
 
 def fetched(shelf: Shelf[Item]) -> Shelf[Item]:
     shelf.fetch()
-    shelf.wait(SECONDS)
+    shelf.wait(PATIENCE)
     assert not shelf.fetching
     return shelf
 
@@ -227,7 +226,7 @@ def held_back(item: Item) -> Iterator[tuple[Callable[[], Item], threading.Event,
     given: list[Item] = []
 
     def give() -> Item:
-        assert arrive.wait(SECONDS)
+        assert arrive.wait(PATIENCE)
         given.append(item)
         return item
 
@@ -245,7 +244,7 @@ def test_what_arrives_becomes_the_best_and_the_old_id_still_resolves() -> None:
         shelf.fetch()
         assert (shelf.best, shelf.fetching) == ("bundled", True)
         arrive.set()
-        shelf.wait(SECONDS)
+        shelf.wait(PATIENCE)
     assert (shelf.best, shelf.fetching) == ("hub", False)
     assert shelf.passed_over == {}
     assert shelf.get("bundled") == Item("bundled")
@@ -353,7 +352,7 @@ def test_retry_asks_the_hub_anew() -> None:
     assert (shelf.passed_over, hub.retries) == ({"hub": "The Hub says no."}, 0)
     up.set()
     shelf.retry()
-    shelf.wait(SECONDS)
+    shelf.wait(PATIENCE)
     assert (shelf.best, shelf.passed_over, hub.retries) == ("hub", {}, 1)
 
 
@@ -364,10 +363,10 @@ def test_fetching_while_fetching_asks_once() -> None:
         for caller in callers:
             caller.start()
         for caller in callers:
-            caller.join(SECONDS)
+            caller.join(PATIENCE)
         assert shelf.fetching
         arrive.set()
-        shelf.wait(SECONDS)
+        shelf.wait(PATIENCE)
     assert len(given) == 1
 
 
@@ -381,7 +380,7 @@ def test_a_shelf_on_which_nothing_can_be_put_does_not_open() -> None:
 
 def refreshed(shelf: Shelf[Item]) -> Shelf[Item]:
     shelf.refresh()
-    shelf.wait(SECONDS)
+    shelf.wait(PATIENCE)
     return shelf
 
 

@@ -7,9 +7,7 @@ import explorer.steps
 from explorer.steps import stepping
 from scoring.errors import KnownError
 from scoring.limits import Step, Tell
-
-SECONDS = 30
-"""Longer than anything here takes; a wait that reaches it is a failure."""
+from tests.conftest import PATIENCE
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +21,7 @@ def test_the_latest_step_is_told_and_the_result_returned() -> None:
     def work(tell: Tell) -> str:
         for done in range(5):
             tell(Step("fetching", done, 5))
-        assert heard.wait(SECONDS)
+        assert heard.wait(PATIENCE)
         return "done"
 
     stream = stepping(work)
@@ -40,7 +38,7 @@ def test_every_step_that_is_waited_for_is_told_once() -> None:
     def work(tell: Tell) -> None:
         for done, each in enumerate(heard):
             tell(Step("reading", done))
-            assert each.wait(SECONDS)
+            assert each.wait(PATIENCE)
 
     told = []
     for step in stepping(work):
@@ -52,7 +50,7 @@ def test_every_step_that_is_waited_for_is_told_once() -> None:
 def test_work_that_ends_while_it_is_waited_for_tells_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(explorer.steps, "EVERY_SECONDS", SECONDS)
+    monkeypatch.setattr(explorer.steps, "EVERY_SECONDS", PATIENCE)
 
     def work(tell: Tell) -> None:
         tell(Step("asking"))
@@ -84,7 +82,7 @@ def test_who_stops_listening_leaves_the_work_running() -> None:
 
     def work(tell: Tell) -> None:
         tell(Step("asking"))
-        assert go_on.wait(SECONDS)
+        assert go_on.wait(PATIENCE)
         tell(Step("reading"))
         done.set()
 
@@ -93,7 +91,7 @@ def test_who_stops_listening_leaves_the_work_running() -> None:
     stream.close()
     assert not done.is_set()
     go_on.set()
-    assert done.wait(SECONDS)
+    assert done.wait(PATIENCE)
 
 
 def test_nothing_begins_before_somebody_listens() -> None:

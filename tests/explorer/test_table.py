@@ -13,6 +13,7 @@ from explorer.table import PairTable
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.pairs import TEXT_COLUMNS, read_pairs
 from scoring.spec import text_hash
+from tests.conftest import PATIENCE
 from tests.explorer.tables import row as small_row
 from tests.explorer.tables import small_table
 
@@ -94,16 +95,16 @@ def test_visitors_of_other_tables_do_not_wait(monkeypatch: pytest.MonkeyPatch) -
     def slow_hash(*texts: str) -> str:
         if "slow" in texts:
             going.set()
-            assert may.wait(10)
+            assert may.wait(PATIENCE)
         return text_hash(*texts)
 
     monkeypatch.setattr("explorer.table.text_hash", slow_hash)
     slow, other = small_table(small_row(chosen="slow")), small_table(small_row())
     with ThreadPoolExecutor(2) as pool:
         hashing = pool.submit(lambda: slow.row_of_hash)
-        assert going.wait(10)
+        assert going.wait(PATIENCE)
         try:
-            assert len(pool.submit(lambda: other.row_of_hash).result(5)) == 1
+            assert len(pool.submit(lambda: other.row_of_hash).result(PATIENCE)) == 1
             assert not hashing.done()
         finally:
             may.set()

@@ -1,4 +1,3 @@
-import time
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
-from explorer.statistics import bootstrap
 from explorer.strata import plain, score_models, strata
 from explorer.tie_groups import Test, group_numbers, tie_groups
 from scoring.benchmark import SECTIONS
@@ -143,16 +141,3 @@ def test_who_is_not_like_the_leader_may_be_like_one_of_its_group() -> None:
 def test_an_alpha_that_is_none_is_refused(alpha: float) -> None:
     with pytest.raises(ValueError, match="alpha"):
         tie_groups([[1.0]], plain(1), alpha=alpha)
-
-
-def test_188_models_take_a_few_seconds(shared_data: Path) -> None:
-    real = read_real_outcomes(shared_data)
-    many = np.concatenate([real.matrix] * 3)[:188]
-    start = time.perf_counter()
-    bootstrap(many, real.groups)
-    tie_groups(many, real.groups)
-    for section in range(4):
-        tie_groups(many, real.groups.only(section), "mcnemar")
-    took = time.perf_counter() - start
-    print(f"intervals and tie groups of 188 models: {took:.1f} s")
-    assert took < 20

@@ -3,7 +3,6 @@
 import base64
 import json
 import resource
-import time
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +190,6 @@ def test_what_would_be_put_around_a_text_is_not_counted(tmp_path: Path) -> None:
 def test_the_most_that_is_allowed_takes_little_memory(text: str, tmp_path: Path) -> None:
     in_file(tmp_path, made(replacing("a", "b" * 16), model=models.BPE({"b": 0, "c": 1}, [])))
     encode = encoder(LocatedTokenizer("x", tmp_path))
-    before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     encode([text] * 5)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2_000_000  # kB
-    assert time.monotonic() - started < 30

@@ -1,5 +1,4 @@
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -105,10 +104,8 @@ def test_it_can_be_stopped_within_the_draws_of_one_section() -> None:
     subsets = ["math-prm"] * 20_000
     matrix = matrix_of({"a": [1.0, 0.0] * 10_000}, subsets)
     steps = measure(matrix, V1)
-    started = time.monotonic()
     assert [next(steps).done for _ in range(3)] == [0, 2, 4]
     steps.close()
-    assert time.monotonic() - started < 5  # 0.3 s; this may run beside others
 
 
 def test_more_pairs_than_can_be_measured_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,20 +229,6 @@ def test_what_somebody_gave_up_another_computes(
     abandoned = cache.measured(matrix, V1)
     next(abandoned)
     monkeypatch.setattr(uncertainty_cache, "PATIENCE_SECONDS", 0.3)
-    started = time.monotonic()
     assert finished(cache.measured(matrix, V1)).models == matrix.models
-    assert time.monotonic() - started < 30 and len(computed) == 3
+    assert len(computed) == 3
     assert cache._under_way == {}
-
-
-def test_188_models_take_less_than_20_seconds(shared_data: Path, tmp_path: Path) -> None:
-    _, _, matrix = real_results(shared_data)
-    many = repeated(matrix, 188)
-    cache = Uncertainties(tmp_path)
-    started = time.monotonic()
-    finished(cache.measured(many, V1))
-    took = time.monotonic() - started
-    fresh, started = Uncertainties(tmp_path), time.monotonic()
-    assert fresh.known(many, V1) is not None
-    print(f"188 models in {took:.1f} s, then in {time.monotonic() - started:.3f} s")
-    assert took < 60  # 10 s on two idle cores; this may run beside others

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from explorer.zero_gpu import is_zero_gpu, on_gpu
-from tests.conftest import ROOT
+from tests.conftest import PATIENCE, ROOT
 
 THERE = """
 import explorer.zero_gpu
@@ -106,7 +106,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

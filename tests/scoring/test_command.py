@@ -22,13 +22,12 @@ from scoring.record import Run
 from scoring.results import read_eval_set
 from scoring.spec import Pair
 from scoring.summary import Summary, summarise
-from tests.conftest import DEMO_MODEL, ROOT
+from tests.conftest import DEMO_MODEL, PATIENCE, ROOT
 
 ON_CPU = ("--device", "cpu", "--dtype", "float32")
 DEMO = ("--model", "demo", "--pairs", "demo", "--budget", "1024", *ON_CPU)
 LONGER = ("--model", "longer", "--pairs", "demo")
 EXPORTED = ("eval-set/local/demo.json", "eval-set-scores/local/demo.json")
-PATIENCE = 120.0
 
 
 def environment(**changes: str) -> dict[str, str]:

@@ -22,7 +22,7 @@ from scoring.limits import Step
 from scoring.pairs import fetch_pairs
 from scoring.scorer import facts
 from scoring.spec import ModelSpec, RunSettings
-from tests.conftest import DEMO_MODEL, ROOT
+from tests.conftest import DEMO_MODEL, PATIENCE, ROOT
 from tests.hub_server import HubServer, Repo
 
 
@@ -374,7 +374,7 @@ def test_what_has_come_so_far_is_told_while_it_comes(
     with watched(tmp_path, 100, told.put):
         for done in (30, 90, 200):
             (tmp_path / "blobs" / "new.incomplete").write_bytes(b"x" * done)
-            while told.get(timeout=10) != Step("fetching", min(done, 100), 100):
+            while told.get(timeout=PATIENCE) != Step("fetching", min(done, 100), 100):
                 pass
     assert list(told.queue)[-1] == Step("fetching", 100, 100)
 

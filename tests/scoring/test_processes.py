@@ -14,14 +14,13 @@ import torch
 from scoring.errors import KnownError
 from scoring.processes import Processes
 from scoring.record import Run
-from tests.conftest import ROOT
+from tests.conftest import PATIENCE, ROOT
 
 GIVEN = ("--model", "demo", "--pairs", "demo", "--per-subset", "3", "--budget", "1024")
 ON_CPU = ("--device", "cpu", "--dtype", "float32")
 EXPORTED = ("eval-set/local/demo-part.json", "eval-set-scores/local/demo-part.json")
 LAUNCHERS = ("WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
-PATIENCE = 120.0
 
 
 def environment() -> dict[str, str]:

@@ -20,7 +20,7 @@ from scoring.record import Run, Status, new_folder, stored_runs
 from scoring.run import make_job, score
 from scoring.scorer import Scorer
 from scoring.spec import Pair, Plan, RunFacts, ScoredPack, ScoredPair
-from tests.conftest import DEMO_MODEL, DEMO_PAIRS, ROOT
+from tests.conftest import DEMO_MODEL, DEMO_PAIRS, PATIENCE, ROOT
 from tests.scoring.test_run import Around
 
 FACTS = RunFacts(
@@ -333,9 +333,6 @@ for folder in folders:
 """
 """Scores in one child process after the other, each to be killed."""
 
-SECONDS = 60
-"""Longer than anything here takes; a wait that reaches it is a failure."""
-
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_killed_run_goes_on_to_the_same_bits(
@@ -356,14 +353,14 @@ def test_a_killed_run_goes_on_to_the_same_bits(
         assert process.stdout is not None
         for folder, moment in zip(folders, moments, strict=True):
             child = int(process.stdout.readline())
-            until = time.monotonic() + SECONDS
+            until = time.monotonic() + PATIENCE
             file = folder / "rewards.jsonl"
             while not file.exists() or file.stat().st_size <= moment:
                 assert time.monotonic() < until
                 time.sleep(0.0005)
             os.kill(child, signal.SIGKILL)
             assert int(process.stdout.readline()) == -signal.SIGKILL, "it had finished before"
-        assert process.wait(SECONDS) == 0
+        assert process.wait(PATIENCE) == 0
 
     for folder, moment in zip(folders, moments, strict=True):
         left = Run.open(folder)

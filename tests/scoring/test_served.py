@@ -1,5 +1,7 @@
 import logging
 import math
+import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +14,7 @@ from scoring.scorer import facts
 from scoring.server import KEY
 from scoring.spec import Message, ModelSpec, Pair, Reading, RunSettings
 from tests.chat_server import QUICK, Answer, ChatServer, error, nowhere
+from tests.conftest import PATIENCE
 
 GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Seven.")
 EQUAL = Pair("mine:2", "mine", "Name a colour.", "Blue.", "Blue.")
@@ -239,11 +242,17 @@ def test_a_run_of_a_served_model() -> None:
     )
     vllm = Vllm(heads)
 
-    def slowly(path: str, body: dict[str, Any]) -> Answer:
-        return Answer(vllm(path, body).body, wait=0.03)
+    scoring = threading.Event()
 
-    with ChatServer(slowly) as model:
+    def once_three_ask(path: str, body: dict[str, Any]) -> Answer:
+        until = time.monotonic() + PATIENCE
+        while scoring.is_set() and model.most_at_once < 3 and time.monotonic() < until:
+            time.sleep(0.001)
+        return vllm(path, body)
+
+    with ChatServer(once_three_ask) as model:
         scorer = served(model, parallel=3)
+        scoring.set()
         settings = RunSettings(parallel=3)
         job = make_job([GOOD, EQUAL, SEVERAL, nan], scorer, seed=0)
         rows = {row.key: row for pack in score(job, scorer) for row in pack.rows}

@@ -1,6 +1,7 @@
 import gc
 import itertools
 import logging
+import threading
 import time
 from dataclasses import replace
 from typing import Any
@@ -11,8 +12,8 @@ from scoring import server as server_module
 from scoring.errors import KnownError
 from scoring.server import KEY, Patience, RequestFailed, Server
 from tests.chat_server import QUICK, Answer, ChatServer, InTurn, error, nowhere
+from tests.conftest import PATIENCE
 
-PATIENCE = 30.0
 SECRET = "sk-do-not-tell-4711"
 
 
@@ -50,7 +51,13 @@ def test_text_that_no_encoding_can_write_is_sent_all_the_same() -> None:
 
 @pytest.mark.parametrize("parallel", [1, 3])
 def test_a_server_gets_no_more_requests_at_once_than_it_should(parallel: int) -> None:
-    with ChatServer(lambda _, body: Answer(body, wait=0.05)) as model:
+    together = threading.Barrier(parallel, timeout=PATIENCE)
+
+    def answer(path: str, body: dict[str, Any]) -> Answer:
+        together.wait()
+        return Answer(body)
+
+    with ChatServer(answer) as model:
         assert ask_all(Server(model.url, parallel, QUICK), 9) == list(range(9))
         assert model.most_at_once == parallel
 
@@ -108,11 +115,9 @@ def test_an_answer_that_cannot_be_read_is_missing(broken: Any) -> None:
 
 
 def test_a_server_that_stalls_is_not_waited_for(caplog: pytest.LogCaptureFixture) -> None:
-    with ChatServer(lambda _, body: Answer(body, wait=0 if body["n"] else 30)) as model:
-        start = time.monotonic()
-        server = Server(model.url, 2, replace(QUICK, read=0.4, tries=2))
+    with ChatServer(lambda _, body: Answer(body, wait=0 if body["n"] else PATIENCE)) as model:
+        server = Server(model.url, 2, replace(QUICK, read=1, tries=2))
         assert ask_all(server, 2) == [None, 1]
-        assert 0.8 < time.monotonic() - start < 5
         assert len(model.asked) == 3
     assert "it took too long" in caplog.text
 
@@ -136,15 +141,20 @@ def test_many_failures_in_a_row_end_the_run(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_an_end_does_not_wait_for_what_is_under_way() -> None:
+    over, waited_for = threading.Event(), []
+
     def answer(path: str, body: dict[str, Any]) -> Answer:
-        return error(404) if body["n"] else Answer(body, wait=3)
+        if body["n"]:
+            return error(404)
+        waited_for.append(not over.wait(PATIENCE))
+        return Answer(body)
 
     with ChatServer(answer) as model:
-        start = time.monotonic()
         with pytest.raises(KnownError, match="404"):
             ask_all(Server(model.url, 2, QUICK), 100)
-        assert time.monotonic() - start < 2
         assert len(model.asked) == 2
+        assert waited_for == []
+        over.set()
 
 
 def test_failures_between_answers_do_not_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,11 +164,9 @@ def test_failures_between_answers_do_not_end_the_run(monkeypatch: pytest.MonkeyP
         assert ask_all(Server(model.url, 1, QUICK), 9) == [None, None, 0] * 3
 
 
-def test_a_server_that_is_not_there_is_said_at_once() -> None:
-    start = time.monotonic()
+def test_a_server_that_is_not_there_is_not_asked_again() -> None:
     with pytest.raises(KnownError, match=r"cannot be reached.*Check that it runs"):
-        ask_all(Server(nowhere(), 8, Patience(wait=30)), 100)
-    assert time.monotonic() - start < 5
+        ask_all(Server(nowhere(), 8, Patience(wait=10**6)), 100)
 
 
 def test_a_server_that_goes_away_ends_the_run_after_some_tries() -> None:
@@ -170,24 +178,29 @@ def test_a_server_that_goes_away_ends_the_run_after_some_tries() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "longest", "least"), [("0.3", 5, 0.3), ("3600", 0.3, 0.3), ("soon", 5, 0)]
+    ("asked", "longest", "least"), [("0.3", 5, 0.3), ("1000000", 0.3, 0.3), ("soon", 5, 0)]
 )
 def test_a_server_says_when_to_come_back(asked: str, longest: float, least: float) -> None:
     answers = InTurn(error(429, Retry_After=asked), Answer({"n": 1}))
     with ChatServer(answers) as model:
         assert ask_all(Server(model.url, 1, replace(QUICK, longest=longest))) == [1]
         first, second = model.asked
-    assert least <= second.at - first.at < least + 3
+    assert least <= second.at - first.at
 
 
 def test_pauses_grow() -> None:
     with ChatServer(InTurn(error(500))) as model:
-        ask_all(Server(model.url, 1, replace(QUICK, tries=4, wait=0.08, longest=0.2)))
+        ask_all(Server(model.url, 1, replace(QUICK, tries=4, wait=0.08, longest=1)))
         times = [asked.at for asked in model.asked]
     gaps = [later - sooner for sooner, later in itertools.pairwise(times)]
     assert gaps[0] >= 0.04
     assert gaps[1] >= 0.08
-    assert 0.16 <= gaps[2] < 2
+    assert gaps[2] >= 0.16
+
+
+def test_no_pause_is_longer_than_the_longest() -> None:
+    with ChatServer(InTurn(error(500), error(500), Answer({"n": 1}))) as model:
+        assert ask_all(Server(model.url, 1, replace(QUICK, wait=10**6, longest=0.01))) == [1]
 
 
 def test_the_key_is_sent_and_never_told(

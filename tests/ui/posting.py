@@ -9,6 +9,8 @@ from typing import Any
 
 import gradio as gr
 
+from tests.conftest import PATIENCE
+
 
 @dataclass
 class Visitor:
@@ -109,7 +111,7 @@ class Visitor:
         request = urllib.request.Request(
             f"{self.page.local_url}gradio_api/{path}", data=body, headers={"Content-Type": kind}
         )
-        return urllib.request.urlopen(request, timeout=60)
+        return urllib.request.urlopen(request, timeout=PATIENCE)
 
 
 def sent_file(path: str, name: str = "file") -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """The charts below a leaderboard: what is drawn of which models, what is said where nothing is."""
 
 import json
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -161,18 +160,6 @@ def test_hostile_names_stay_text(chart: Chart) -> None:
         table = reading(shown.table)
         if chart == "length":
             assert all(name in table.words for name in HOSTILE)
-
-
-@pytest.mark.parametrize("chart", DRAWN)
-def test_a_whole_board_is_drawn_in_no_time(chart: Chart, whole: PairTable) -> None:
-    many = outcomes_of(np.linspace(0.2, 0.95, 188).tolist())
-    scene = scene_of(BoardView(chart=chart), many, tables=[whole])
-    seconds = []
-    for _ in range(3):
-        started = time.monotonic()
-        chart_shown(scene)
-        seconds.append(time.monotonic() - started)
-    assert min(seconds) < 1  # 0.1 where nothing else runs
 
 
 # Length bias.

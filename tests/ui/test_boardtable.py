@@ -1,7 +1,6 @@
 """The leaderboard's table: inert and small whatever models are called, and honest in each cell."""
 
 import re
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -200,9 +199,7 @@ def test_188_models_in_detail_are_no_large_page(shared_data: Path) -> None:
 def test_5000_models_are_300_rows_and_a_note() -> None:
     few = build_board(results_of({"a": 0.5}), "v1")
     many = tuple(replace(few.rows[0], model=f"org/model-{number}") for number in range(5000))
-    started = time.monotonic()
     html = html_of(replace(few, rows=many))
-    assert time.monotonic() - started < 2
     assert html.count("<tr") == 1 + MOST_ROWS == 301
     assert "4,700 more models" in html
     assert len(html) < 1_500_000

@@ -18,6 +18,7 @@ from explorer.ui.page import KEPT, LOOK_SECONDS, Page, build_page, queued
 from explorer.ui.score import Score
 from scoring.errors import KnownError
 from scoring.hub import Hub
+from tests.conftest import PATIENCE
 from tests.explorer.tables import row, small_table
 from tests.ui.browsing import stays
 from tests.ui.posting import function_name
@@ -156,7 +157,7 @@ def test_what_arrives_is_offered_and_then_shown(home: Path) -> None:
     words, show, retry, *_ = joined.bars(before, None)
     assert show["visible"] is False and retry["visible"] is True
     joined.retry()
-    shelf.wait(10)
+    shelf.wait(PATIENCE)
     words, show, retry, *_ = joined.bars(before, None)
     assert "arrived" in words and show["visible"] is True and retry["visible"] is False
     assert joined.best_pairs() == arrived.id

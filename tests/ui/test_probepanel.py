@@ -26,6 +26,7 @@ from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.pairs import as_pairs
 from scoring.spec import Pair
+from tests.conftest import PATIENCE
 from tests.explorer.rewarding import FACTS, by_length, in_packs
 from tests.explorer.tables import row, small_table
 from tests.ui.browsing import library_of, stays
@@ -179,8 +180,8 @@ def test_it_waits_for_its_turn_and_says_so(panel: ProbePanel) -> None:
     thread = threading.Thread(target=probe)
     with panel.runs.scorers.turn(Visitor(session="other")):
         thread.start()
-        assert waits.wait(60)
-    thread.join(60)
+        assert waits.wait(PATIENCE)
+    thread.join(PATIENCE)
     assert "1 ahead of you" in " ".join(seen) and "Finished" in seen[-1]
 
 

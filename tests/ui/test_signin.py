@@ -15,7 +15,7 @@ from explorer.settings import Settings
 from explorer.ui.signin import SignIn, build_signin, visitor_of
 from explorer.visitors import EVERYBODY, Visitor, owner_of
 from scoring.errors import KnownError
-from tests.conftest import ROOT
+from tests.conftest import PATIENCE, ROOT
 from tests.ui.posting import Visitor as Stranger
 
 LOCAL = Settings(home=Path("unused"))
@@ -208,7 +208,7 @@ def test_no_header_or_cookie_makes_an_account(stranger: Stranger) -> None:
     asked = urllib.request.Request(
         f"{stranger.page.local_url}gradio_api/queue/join", data=body, headers=headers
     )
-    urllib.request.urlopen(asked, timeout=30).close()
+    urllib.request.urlopen(asked, timeout=PATIENCE).close()
     with stranger.open("queue/data?session_hash=forged") as stream:
         for line in stream:
             if b"process_completed" in line:

@@ -10,6 +10,7 @@ from explorer.ui.markup import MOST_LINES
 from explorer.ui.sourcebar import SourceBar, sourcebar
 from scoring.errors import KnownError
 from scoring.hub import Hub
+from tests.conftest import PATIENCE
 from tests.ui.browsing import stays
 from tests.ui.html_reading import HtmlReading
 
@@ -71,7 +72,7 @@ def test_after_the_network_failed_one_can_ask_again_where_it_is_of_use() -> None
     item = Item("demo")
     asked = shelf(item)
     asked.fetch()
-    asked.wait(10)
+    asked.wait(PATIENCE)
     bar = sourcebar(asked, item, can_retry=True)
     assert (bar.show["visible"], bar.retry["visible"]) == (False, True)
     assert re.search(r"Last asked at \d\d:\d\d:\d\d UTC", read(bar).words)
@@ -82,7 +83,7 @@ def test_while_the_network_is_asked_it_is_said_and_nothing_is_offered() -> None:
     item, answered = Item("demo"), threading.Event()
 
     def slow() -> Item:
-        answered.wait(10)
+        answered.wait(PATIENCE)
         return absent()
 
     asked = shelf(item, remote=slow)
@@ -93,14 +94,14 @@ def test_while_the_network_is_asked_it_is_said_and_nothing_is_offered() -> None:
         assert (bar.show["visible"], bar.retry["visible"]) == (False, False)
     finally:
         answered.set()
-    asked.wait(10)
+    asked.wait(PATIENCE)
 
 
 def test_what_arrived_is_offered_to_who_does_not_look_at_it_yet() -> None:
     local, remote = Item("demo"), Item("hub", f"New {HOSTILE}")
     asked = shelf(local, remote=lambda: remote)
     asked.fetch()
-    asked.wait(10)
+    asked.wait(PATIENCE)
     bar = sourcebar(asked, local, can_retry=True)
     assert read(bar).of_class["arrived"] == [f"Has arrived: New {HOSTILE}"]
     assert (bar.show["visible"], bar.retry["visible"]) == (True, False)

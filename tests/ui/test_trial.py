@@ -27,6 +27,7 @@ from explorer.ui.trialhtml import edits_html, numbers_html, status_html
 from explorer.ui.trialview import TrialShown
 from explorer.view import View
 from explorer.visitors import Visitor
+from tests.conftest import PATIENCE
 from tests.explorer.rewarding import FACTS, by_length, scored
 from tests.ui.browsing import act, stays
 from tests.ui.html_reading import HtmlReading
@@ -168,10 +169,10 @@ def test_the_newest_key_waits_for_an_older_one_of_the_same_page(
             while tab.latest.is_last(ME.session, number) and not older.done():
                 time.sleep(0.01)
             newer = pool.submit(typed, "Newer.")
-            assert older.result(60) == []  # dropped while the device is taken
+            assert older.result(PATIENCE) == []  # dropped while the device is taken
             with pytest.raises(TimeoutError):
                 newer.result(2 * BRIEF_SECONDS)
-        assert trial_of(newer.result(60)[-1]).is_whole
+        assert trial_of(newer.result(PATIENCE)[-1]).is_whole
     assert trial_of(newer.result()[-1]).pair.chosen == "Newer."
 
 
