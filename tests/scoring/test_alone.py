@@ -13,8 +13,8 @@ from scoring.server import KEY
 from scoring.spec import BASELINES, FAMILIES
 from tests.chat_server import Answer, ChatServer, said
 from tests.conftest import DEMO_MODEL, ROOT
+from tests.forks import environment
 from tests.scoring import test_pairrm
-from tests.scoring.test_command import environment
 from tests.scoring.test_dpo import save_tiny
 from tests.scoring.test_served import labels
 

@@ -1,6 +1,5 @@
 import importlib.util
 import json
-import os
 import random
 import shutil
 import signal
@@ -8,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -23,6 +22,7 @@ from scoring.results import read_eval_set
 from scoring.spec import Pair
 from scoring.summary import Summary, summarise
 from tests.conftest import DEMO_MODEL, PATIENCE, ROOT
+from tests.forks import Fork, command_line, environment
 
 ON_CPU = ("--device", "cpu", "--dtype", "float32")
 DEMO = ("--model", "demo", "--pairs", "demo", "--budget", "1024", *ON_CPU)
@@ -30,31 +30,11 @@ LONGER = ("--model", "longer", "--pairs", "demo")
 EXPORTED = ("eval-set/local/demo.json", "eval-set-scores/local/demo.json")
 
 
-def environment(**changes: str) -> dict[str, str]:
-    """One thread for the same sums in the same order; no token, no other processes."""
-    without = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "WORLD_SIZE", "RANK", "LOCAL_RANK")
-    kept = {name: value for name, value in os.environ.items() if name not in without}
-    return {**kept, "OMP_NUM_THREADS": "1", **changes}
-
-
-def started(*given: str | Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "scoring", *map(str, given)],
-        cwd=ROOT,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def finished(
-    *given: str | Path, env: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
+def finished(*given: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "scoring", *map(str, given)],
         cwd=ROOT,
-        env=environment() if env is None else env,
+        env=environment(),
         capture_output=True,
         text=True,
         check=False,
@@ -66,7 +46,7 @@ def lines_in(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def wait_for_lines(process: subprocess.Popen[str], path: Path, n: int) -> None:
+def wait_for_lines(process: Fork, path: Path, n: int) -> None:
     """Until a running process has written so many lines."""
     until = time.monotonic() + PATIENCE
     while lines_in(path) < n:
@@ -80,7 +60,7 @@ class Ended:
     """A run in a process of its own, and what that process said."""
 
     folder: Path
-    code: int
+    code: int | None
     out: str
     err: str
 
@@ -101,10 +81,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Ended:
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     """A run that was stopped by Ctrl-C once something was scored."""
     folder = tmp_path_factory.mktemp("stopped") / "run"
-    process = started(*DEMO, "--out", folder)
+    process = command_line(*DEMO, "--out", folder, packs=9)
     wait_for_lines(process, folder / "rewards.jsonl", 1)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=PATIENCE)
+    out, err = process.communicate()
     return Ended(folder, process.returncode, out, err)
 
 
@@ -217,19 +197,20 @@ def test_a_run_killed_twice_ends_as_if_it_had_not_been(whole: Ended, tmp_path: P
     rewards = folder / "rewards.jsonl"
     resume: Sequence[str] = ()
     for round_ in range(2):
-        process = started(*DEMO, "--out", folder, *resume)
+        process = command_line(*DEMO, "--out", folder, *resume, packs=20)
         resume = ("--resume",)
         wait_for_lines(process, rewards, lines_in(rewards) + random.randrange(10, 40))
         time.sleep(random.uniform(0, 0.05))
-        process.kill()
-        process.communicate(timeout=PATIENCE)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
         assert process.returncode == -signal.SIGKILL
         assert 0 < lines_in(rewards) < 188
         if round_ == 1:  # a kill in the middle of a write is rare: help it along
             tear(rewards)
-    done = finished(*DEMO, "--out", folder, "--resume")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.split("\n\n")[0] == whole.out.split("\n\n")[0]
+    done = command_line(*DEMO, "--out", folder, "--resume")
+    out, err = done.communicate()
+    assert (done.returncode, err) == (0, "")
+    assert out.split("\n\n")[0] == whole.out.split("\n\n")[0]
     for name in EXPORTED:
         assert (folder / name).read_bytes() == (whole.folder / name).read_bytes()
     keys = [row.key for row in Run.open(folder).rows()]
@@ -516,11 +497,13 @@ def test_broken_weights_are_told_without_a_traceback(tmp_path: Path) -> None:
     weights = bytearray((model / "model.safetensors").read_bytes())
     weights[100:116] = b"X" * 16
     (model / "model.safetensors").write_bytes(weights)
-    done = finished("--model", model, "--pairs", "demo", *ON_CPU, "--out", tmp_path / "run")
+    given = ("--model", model, "--pairs", "demo", *ON_CPU, "--out", tmp_path / "run")
+    done = command_line(*given)
+    _, err = done.communicate()
     assert done.returncode == 1
-    assert f"error: {model} could not be loaded: " in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert f"error: {model} could not be loaded: " in err
+    assert "Traceback" not in err
+    assert err.count("\n") == 1
 
 
 def test_an_export_that_cannot_be_written_is_told(
@@ -560,13 +543,14 @@ def test_a_dry_run_says_what_would_be_sent_and_contacts_nobody(
 
 
 def test_sending_without_a_token_is_refused_before_anything_is_scored(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = (*LONGER, "--out", tmp_path / "run")
-    home = environment(HF_HOME=str(tmp_path / "home"))
-    done = finished(*given, "--upload", "org/results", env=home)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
+    for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(tmp_path / "none"))
+    said = refusal(capsys, *given, "--upload", "org/results")
+    assert said == (
         "error: Sending to org/results needs a token: set HF_TOKEN, or run hf auth login.\n"
     )
     later = ("--upload", "org/results", "--dry-run")

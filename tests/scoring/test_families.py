@@ -1,7 +1,5 @@
 import copy
 import json
-import subprocess
-import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +16,8 @@ from scoring.load_steps import loading_told
 from scoring.memory import resident_bytes
 from scoring.scorer import Scorer
 from scoring.spec import BASELINES, FAMILIES, Family, ModelSpec, RunSettings
-from tests.conftest import DEMO_MODEL, ROOT
+from tests.conftest import DEMO_MODEL
+from tests.forks import Fork
 from tests.scoring.test_classifier import CPU, PAIRS, llama, save
 
 
@@ -202,34 +201,21 @@ def test_a_model_that_is_let_go_is_warm_no_longer(small: ModelSpec) -> None:
     assert warm.held_bytes == 0
 
 
-LOADS = """
-import json, sys
-import torch
-from dataclasses import replace
-from scoring.families import WarmScorer
-from scoring.memory import resident_bytes
-from scoring.spec import ModelSpec, RunSettings
-
-warm, spec, left, loaded = WarmScorer(), ModelSpec("demo", sys.argv[1], "0"), [], []
-for n in range(10):
-    warm.get(replace(spec, revision=str(n)), RunSettings(device="cpu"))
-    loaded.append(warm.held_bytes)
-    warm.release()
-    left.append(resident_bytes())
-print(json.dumps([left, loaded]))
-"""
+def load_ten_models() -> None:
+    warm, spec, left, loaded = WarmScorer(), ModelSpec("demo", str(DEMO_MODEL), "0"), [], []
+    for n in range(10):
+        warm.get(replace(spec, revision=str(n)), RunSettings(device="cpu"))
+        loaded.append(warm.held_bytes)
+        warm.release()
+        left.append(resident_bytes())
+    print(json.dumps([left, loaded]))
 
 
 @pytest.mark.skipif(not resident_bytes(), reason="this system does not tell what a process holds")
 def test_ten_models_in_a_row_leave_nothing_behind() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", LOADS, str(DEMO_MODEL)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    left, loaded = json.loads(done.stdout.splitlines()[-1])
+    process = Fork(load_ten_models)
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    left, loaded = json.loads(out.splitlines()[-1])
     assert max(left) < 1.05 * left[0], left
     assert min(loaded[1:]) > 7_000_000  # 3.8 million weights in float32 are 15 MB

@@ -15,23 +15,19 @@ from scoring.errors import KnownError
 from scoring.processes import Processes
 from scoring.record import Run
 from tests.conftest import PATIENCE, ROOT
+from tests.forks import LAUNCHED, Fork, command_line, environment
 
-GIVEN = ("--model", "demo", "--pairs", "demo", "--per-subset", "3", "--budget", "1024")
-ON_CPU = ("--device", "cpu", "--dtype", "float32")
+PAIRS = ("--pairs", "demo", "--per-subset", "3")
+GIVEN = ("--model", "demo", *PAIRS, "--budget", "1024", "--device", "cpu", "--dtype", "float32")
 EXPORTED = ("eval-set/local/demo-part.json", "eval-set-scores/local/demo-part.json")
-LAUNCHERS = ("WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 
 
-def environment() -> dict[str, str]:
-    """One thread for the same sums in the same order; no launcher's traces."""
-    kept = {name: value for name, value in os.environ.items() if name not in LAUNCHERS}
-    return {**kept, "OMP_NUM_THREADS": "1"}
-
-
-def started(out: Path, *given: str, launcher: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+def launched(out: Path, *given: str, packs: int = 10**6) -> subprocess.Popen[str]:
+    """Two processes, as torchrun starts them. packs: after which each waits to be killed."""
+    module = ("-m", "tests.held_scoring", str(packs))
     return subprocess.Popen(
-        [sys.executable, *launcher, "-m", "scoring", *GIVEN, *ON_CPU, "--out", str(out), *given],
+        [sys.executable, *TORCHRUN, *module, *GIVEN, "--out", str(out), *given],
         cwd=ROOT,
         env=environment(),
         stdout=subprocess.PIPE,
@@ -45,12 +41,22 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
+def told_by_a_launcher() -> list[dict[str, str]]:
+    """What torchrun puts into the environment of each of two processes."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    both = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    return [{**both, "RANK": rank, "LOCAL_RANK": rank} for rank in ("0", "1")]
+
+
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run of one process, which every other has to equal."""
     folder = tmp_path_factory.mktemp("alone") / "run"
-    code, _, err = ended(started(folder))
-    assert code == 0, err
+    process = command_line(*GIVEN, "--out", folder)
+    _, err = process.communicate()
+    assert process.returncode == 0, err
     return folder
 
 
@@ -97,8 +103,10 @@ def wait_until_both_score(process: subprocess.Popen[str], folder: Path) -> None:
 
 def test_two_processes_give_what_one_gives(alone: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    code, out, err = ended(started(folder, launcher=TORCHRUN))
-    assert code == 0, err
+    both = [command_line(*GIVEN, "--out", folder, **told) for told in told_by_a_launcher()]
+    said = [process.communicate() for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    out = "".join(out for out, _ in said)
     assert_same_exports(folder, alone)
     parts = {path.name: path.read_text("utf-8") for path in folder.glob("rewards*")}
     assert set(parts) == {"rewards-0.jsonl", "rewards-1.jsonl"}
@@ -111,16 +119,17 @@ def test_two_processes_give_what_one_gives(alone: Path, tmp_path: Path) -> None:
     assert run.tokens == Run.open(alone).tokens
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_ends_all_and_the_run_goes_on(alone: Path, tmp_path: Path) -> None:
     if not Path("/proc/self/environ").exists():
         pytest.skip("no /proc to find the processes in")
     folder = tmp_path / "run"
-    launched = started(folder, launcher=TORCHRUN)
-    wait_until_both_score(launched, folder)
-    processes = workers(launched.pid)
+    torchrun = launched(folder, packs=4)
+    wait_until_both_score(torchrun, folder)
+    processes = workers(torchrun.pid)
     assert set(processes) == {0, 1}
     os.kill(processes[1], signal.SIGKILL)
-    code, out, _ = ended(launched)
+    code, out, _ = ended(torchrun)
     assert code != 0
     assert "all pairs" not in out
     assert not any(is_running(process) for process in processes.values())
@@ -128,7 +137,7 @@ def test_a_process_that_is_killed_ends_all_and_the_run_goes_on(alone: Path, tmp_
     assert 0 < len(keys_of(folder)) < 69
     assert not (folder / "eval-set").exists()
 
-    code, out, err = ended(started(folder, "--resume", launcher=TORCHRUN))
+    code, out, err = ended(launched(folder, "--resume"))
     assert code == 0, err
     assert_same_exports(folder, alone)
     keys = keys_of(folder)
@@ -136,51 +145,26 @@ def test_a_process_that_is_killed_ends_all_and_the_run_goes_on(alone: Path, tmp_
     assert Run.open(folder).status == "finished"
 
 
-MEETING = """
-import sys
-from scoring.errors import KnownError
-from scoring.processes import Processes
-
-processes = Processes.join()
-rank, first, part = processes.rank, processes.first, processes.part()
-said = processes.told({"told": 7} if rank == 0 else "of its own")
-error = KnownError("not so") if rank == 0 else None
-try:
-    processes.told(None, error)
-    heard = "nothing"
-except KnownError as known:
-    heard = str(known)
-processes.wait()
-processes.leave()
-print([rank, processes.n, first, part, said, heard])
-"""
+def meet() -> None:
+    processes = Processes.join()
+    rank, first, part = processes.rank, processes.first, processes.part()
+    said = processes.told({"told": 7} if rank == 0 else "of its own")
+    error = KnownError("not so") if rank == 0 else None
+    try:
+        processes.told(None, error)
+        heard = "nothing"
+    except KnownError as known:
+        heard = str(known)
+    processes.wait()
+    processes.leave()
+    print([rank, processes.n, first, part, said, heard])
 
 
 def test_what_the_first_says_reaches_the_other_and_so_does_its_error() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    both = [
-        subprocess.Popen(
-            [sys.executable, "-c", MEETING],
-            cwd=ROOT,
-            env={
-                **environment(),
-                "WORLD_SIZE": "2",
-                "RANK": str(rank),
-                "LOCAL_RANK": str(rank),
-                "MASTER_ADDR": "127.0.0.1",
-                "MASTER_PORT": str(port),
-            },
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in (0, 1)
-    ]
-    outs = [ended(process) for process in both]
-    assert [code for code, _, _ in outs] == [0, 0], outs
-    assert [out.strip() for _, out, _ in outs] == [
+    both = [Fork(meet, environ=environment(**told)) for told in told_by_a_launcher()]
+    said = [process.communicate() for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    assert [out.strip() for out, _ in said] == [
         "[0, 2, True, '-0', {'told': 7}, 'not so']",
         "[1, 2, False, '-1', {'told': 7}, 'not so']",
     ]
@@ -190,7 +174,7 @@ def test_what_the_first_says_reaches_the_other_and_so_does_its_error() -> None:
 def test_without_a_launcher_a_process_is_alone(
     size: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in LAUNCHERS:
+    for name in LAUNCHED:
         monkeypatch.delenv(name, raising=False)
     if size:
         monkeypatch.setenv("WORLD_SIZE", size)

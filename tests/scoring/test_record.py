@@ -1,9 +1,6 @@
 import json
-import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
@@ -16,11 +13,14 @@ import torch
 
 import scoring.record
 from scoring.errors import KnownError
+from scoring.families import open_scorer
+from scoring.pairs import as_pairs, read_pairs
 from scoring.record import Run, Status, new_folder, stored_runs
 from scoring.run import make_job, score
-from scoring.scorer import Scorer
-from scoring.spec import Pair, Plan, RunFacts, ScoredPack, ScoredPair
-from tests.conftest import DEMO_MODEL, DEMO_PAIRS, PATIENCE, ROOT
+from scoring.scorer import Scorer, facts
+from scoring.spec import ModelSpec, Pair, Plan, RunFacts, RunSettings, ScoredPack, ScoredPair
+from tests.conftest import DEMO_MODEL, DEMO_PAIRS, PATIENCE
+from tests.forks import Fork
 from tests.scoring.test_run import Around
 
 FACTS = RunFacts(
@@ -301,40 +301,18 @@ def test_a_run_that_went_on_is_an_unbroken_run_to_the_last_bit(
     assert (finished.tokens, finished.n_scored) == (whole.tokens, 40)
 
 
-KILLED = """
-import os, sys, time
-from pathlib import Path
-import torch
-torch.set_num_threads(1)
-from scoring.families import open_scorer
-from scoring.pairs import as_pairs, read_pairs
-from scoring.record import Run
-from scoring.run import make_job, score
-from scoring.scorer import facts
-from scoring.spec import ModelSpec, RunSettings
-
-model, table, keys, *folders = sys.argv[1:]
-settings = RunSettings(device="cpu", dtype="float32", budget=300)
-scorer = open_scorer(ModelSpec("demo", model, "test"), settings)
-table = read_pairs(Path(table), "demo").table
-by_key = {pair.key: pair for pair in as_pairs(table, range(table.num_rows))}
-pairs = [by_key[key] for key in keys.split()]
-job = make_job(pairs, scorer, 0)
-told = facts(scorer, settings, "demo", len(pairs))
-for folder in folders:
-    child = os.fork()
-    if child == 0:
-        run = Run.create(Path(folder), told, job.plan, [pair.key for pair in pairs])
-        for _ in run.record(score(job, scorer)):
-            time.sleep(0.003)
-        os._exit(0)
-    print(child, flush=True)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-"""Scores in one child process after the other, each to be killed."""
+def score_to_be_killed(folder: Path, keys: list[str]) -> None:
+    """Score all but the last pack, and wait."""
+    settings = RunSettings(device="cpu", dtype="float32", budget=300)
+    scorer = open_scorer(ModelSpec("demo", str(DEMO_MODEL), "test"), settings)
+    table = read_pairs(DEMO_PAIRS, "demo").table
+    by_key = {pair.key: pair for pair in as_pairs(table, range(table.num_rows))}
+    job = make_job([by_key[key] for key in keys], scorer, 0)
+    run = Run.create(folder, facts(scorer, settings, "demo", len(keys)), job.plan, keys)
+    for n_packs, _ in enumerate(run.record(score(job, scorer)), 1):
+        time.sleep(0.003 if n_packs < len(job.plan.packs) - 1 else PATIENCE)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_killed_run_goes_on_to_the_same_bits(
     tmp_path: Path, demo_pairs: list[Pair], demo_scorer: Scorer
 ) -> None:
@@ -346,21 +324,17 @@ def test_a_killed_run_goes_on_to_the_same_bits(
 
     folders = [tmp_path / f"killed-{number}" for number in range(4)]
     moments = [random.uniform(0, 0.8 * size) for _ in folders]
-    keys = " ".join(pair.key for pair in pairs)
-    command = [sys.executable, "-c", KILLED, str(DEMO_MODEL), str(DEMO_PAIRS), keys]
-    command += map(str, folders)
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for folder, moment in zip(folders, moments, strict=True):
-            child = int(process.stdout.readline())
-            until = time.monotonic() + PATIENCE
-            file = folder / "rewards.jsonl"
-            while not file.exists() or file.stat().st_size <= moment:
-                assert time.monotonic() < until
-                time.sleep(0.0005)
-            os.kill(child, signal.SIGKILL)
-            assert int(process.stdout.readline()) == -signal.SIGKILL, "it had finished before"
-        assert process.wait(PATIENCE) == 0
+    for folder, moment in zip(folders, moments, strict=True):
+        process = Fork(score_to_be_killed, folder, [pair.key for pair in pairs])
+        until = time.monotonic() + PATIENCE
+        file = folder / "rewards.jsonl"
+        while not file.exists() or file.stat().st_size <= moment:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < until
+            time.sleep(0.0005)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
 
     for folder, moment in zip(folders, moments, strict=True):
         left = Run.open(folder)

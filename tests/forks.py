@@ -1,0 +1,77 @@
+"""Processes that have torch already: forks of one that loaded it, which begin in no time."""
+
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Mapping
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from tests import held_scoring
+from tests.conftest import PATIENCE
+
+CONTEXT = get_context("forkserver")
+CONTEXT.set_forkserver_preload(
+    ["scoring.command", "scoring.families.classifier", "transformers.models.qwen3.modeling_qwen3"]
+)
+LAUNCHED = ("WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
+"""What a launcher of several processes tells each."""
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """One thread for the same sums in the same order; no token, no other processes."""
+    without = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", *LAUNCHED)
+    kept = {name: value for name, value in os.environ.items() if name not in without}
+    return {**kept, "OMP_NUM_THREADS": "1", **changes}
+
+
+class Fork:
+    """A function in a process of its own, of which `subprocess.Popen` would say as much."""
+
+    def __init__(
+        self, function: Callable[..., object], *given: Any, environ: Mapping[str, str] | None = None
+    ) -> None:
+        self._said = tempfile.TemporaryDirectory()
+        values = environment() if environ is None else dict(environ)
+        self._process = CONTEXT.Process(
+            target=_run, args=(self._said.name, values, function, given), daemon=True
+        )
+        self._process.start()
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def send_signal(self, number: signal.Signals) -> None:
+        assert self._process.pid is not None
+        os.kill(self._process.pid, number)
+
+    def communicate(self) -> tuple[str, str]:
+        """Wait for its end; what it wrote to its output and as errors."""
+        self._process.join(PATIENCE)
+        assert self._process.exitcode is not None, "it does not end"
+        out, err = (Path(self._said.name, name).read_text("utf-8") for name in ("out", "err"))
+        return out, err
+
+
+def _run(
+    said: str, environ: dict[str, str], function: Callable[..., object], given: tuple[Any, ...]
+) -> None:
+    import torch
+
+    for descriptor, name in ((1, "out"), (2, "err")):
+        os.dup2(os.open(Path(said, name), os.O_WRONLY | os.O_CREAT), descriptor)
+    os.environ.clear()
+    os.environ.update(environ)
+    torch.set_num_threads(1)
+    raise SystemExit(function(*given))
+
+
+def command_line(*given: str | Path, packs: int = 10**6, **environ: str) -> Fork:
+    """`python -m scoring`, but for its start. packs: after which it waits to be stopped."""
+    arguments = [str(each) for each in given]
+    return Fork(held_scoring.main, arguments, packs, environ=environment(**environ))

@@ -1,0 +1,33 @@
+"""`python -m scoring`, which after some packs scores no more, so that it can be stopped or killed.
+
+Usage: python -m tests.held_scoring PACKS [ARGUMENTS]
+"""
+
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from scoring import __main__
+from scoring.spec import ScoredPack
+
+HOURS = 4 * 3600.0
+
+
+def main(given: list[str], packs: int) -> int:
+    """The command line's exit code. packs: after which it waits."""
+    from scoring import command
+
+    def held(*of: Any, **more: Any) -> Iterator[ScoredPack]:
+        for place, pack in enumerate(score(*of, **more)):
+            if place == packs:
+                time.sleep(HOURS)
+            yield pack
+
+    score = command.score
+    command.score = held
+    return __main__.main(given)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[2:], int(sys.argv[1])))
