@@ -71,7 +71,8 @@ def _run(
     raise SystemExit(function(*given))
 
 
-def command_line(*given: str | Path, packs: int = 10**6, **environ: str) -> Fork:
+def command_line(
+    *given: str | Path, packs: int = 10**6, environ: Mapping[str, str] | None = None
+) -> Fork:
     """`python -m scoring`, but for its start. packs: after which it waits to be stopped."""
-    arguments = [str(each) for each in given]
-    return Fork(held_scoring.main, arguments, packs, environ=environment(**environ))
+    return Fork(held_scoring.main, [str(each) for each in given], packs, environ=environ)

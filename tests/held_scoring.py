@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 from scoring import __main__
 from scoring.spec import ScoredPack
 
@@ -16,7 +18,7 @@ HOURS = 4 * 3600.0
 
 def main(given: list[str], packs: int) -> int:
     """The command line's exit code. packs: after which it waits."""
-    from scoring import command
+    from scoring.run import score
 
     def held(*of: Any, **more: Any) -> Iterator[ScoredPack]:
         for place, pack in enumerate(score(*of, **more)):
@@ -24,9 +26,9 @@ def main(given: list[str], packs: int) -> int:
                 time.sleep(HOURS)
             yield pack
 
-    score = command.score
-    command.score = held
-    return __main__.main(given)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scoring.command.score", held)
+        return __main__.main(given)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ EVEN = ListedRows(TABLE, np.arange(0, 60, 2))
 NO_ROWS = ListedRows(TABLE, np.arange(0))
 KEYS = ListedKeys([f"mine:{number}" for number in range(0, 60, 2)])
 NO_KEYS = ListedKeys([])
-LISTS = [ALL, REVERSED, EVEN, NO_ROWS, KEYS, NO_KEYS]
+LISTS: list[Listed] = [ALL, REVERSED, EVEN, NO_ROWS, KEYS, NO_KEYS]
 
 
 def at(number: int, page: int = 1) -> Reading:

@@ -103,7 +103,10 @@ def wait_until_both_score(process: subprocess.Popen[str], folder: Path) -> None:
 
 def test_two_processes_give_what_one_gives(alone: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    both = [command_line(*GIVEN, "--out", folder, **told) for told in told_by_a_launcher()]
+    both = [
+        command_line(*GIVEN, "--out", folder, environ=environment(**told))
+        for told in told_by_a_launcher()
+    ]
     said = [process.communicate() for process in both]
     assert [process.returncode for process in both] == [0, 0], said
     out = "".join(out for out, _ in said)
