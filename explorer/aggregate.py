@@ -19,8 +19,9 @@ from explorer.rules import Rule
 Outcomes = NDArray[np.floating[Any]]
 """0 to 1 (1 a win), NaN where missing; the last axis is pairs."""
 
-Ties = Literal["loss", "half"]
-"""What a pair counts whose two scores are known to be equal: as stored, or 0.5."""
+Ties = Literal["official", "half"]
+"""What a pair counts whose two scores are equal. Officially half for judges and raters, and nothing
+for others, which is how results are stored (`scoring.summary.tie_worth`); or half for all."""
 
 Missing = Literal["left out", "loss"]
 """What a missing outcome counts: nothing, or 0, as upstream has it."""
@@ -49,13 +50,13 @@ class Counted:
 def settled(
     outcomes: Outcomes,
     known_equal: NDArray[np.bool_] | None = None,
-    ties: Ties = "loss",
+    ties: Ties = "official",
     missing: Missing = "left out",
 ) -> Outcomes:
     """Outcomes of one model or of many as they are to count.
 
-    Officially a stored 0.5 (a judge's) stays 0.5, and a classifier's or DPO model's equal scores
-    were stored as 0. "half" makes 0.5 of the pairs in `known_equal` and changes no others.
+    Officially they count as they are stored. "half" makes 0.5 of the pairs in `known_equal` and
+    changes no others.
 
     >>> stored, equal = np.array([1, 0, 0, 0.5, np.nan]), np.array([0, 1, 0, 0, 1], bool)
     >>> settled(stored, equal).tolist(), settled(stored, equal, "half", "loss").tolist()
@@ -73,7 +74,7 @@ def accuracies_of(
     outcomes: Outcomes,
     subsets: Coded,
     known_equal: NDArray[np.bool_] | None = None,
-    ties: Ties = "loss",
+    ties: Ties = "official",
     missing: Missing = "left out",
 ) -> dict[str, Counted]:
     """One model's accuracy on each subset.

@@ -25,7 +25,9 @@ class Alike:
     correlation: Floats
 
 
-def alike(matrix: OutcomeMatrix, models: Sequence[str], rule: Rule, ties: Ties = "loss") -> Alike:
+def alike(
+    matrix: OutcomeMatrix, models: Sequence[str], rule: Rule, ties: Ties = "official"
+) -> Alike:
     """How alike some models win and lose, over the pairs that are known of both.
 
     Pairs count alike, and those of composites (`explorer.uncertainty.COMPOSITES`), whose outcomes

@@ -81,7 +81,7 @@ def counts_of(
         values, equal = outcomes.outcomes[row], outcomes.known_equal[row]
         known = ~np.isnan(values)
 
-        def counted(ties: Ties = "loss", missing: Missing = "left out") -> dict[str, Counted]:
+        def counted(ties: Ties = "official", missing: Missing = "left out") -> dict[str, Counted]:
             every = accuracies_of(values, subsets, equal, ties, missing)  # noqa: B023 - used here
             return {name: each for name, each in every.items() if name in wanted and each.n}
 

@@ -1,8 +1,8 @@
 """A leaderboard as a file: CSV and Parquet for programs, Markdown and LaTeX for a text.
 
-- CSV and Parquet have scores from 0 to 1 at full precision, and the ends of the 95 % intervals of
-  scores and ranks. In CSV a text that a spreadsheet would run as a formula begins with an
-  apostrophe.
+- CSV and Parquet have scores from 0 to 1 at full precision, the ends of the 95 % intervals of
+  scores and ranks, and how ties count (`explorer.aggregate.Ties`). In CSV a text that a spreadsheet
+  would run as a formula begins with an apostrophe.
 - Markdown (GitHub's tables) and LaTeX (`tabular` without packages) have percent with as many
   decimals as on screen. What is markup in a name is escaped.
 """
@@ -134,6 +134,7 @@ def _columns(board: Board, view: BoardView, rows: Sequence[BoardRow]) -> Columns
             }
     columns["marks"] = (words, [", ".join(row.marks) for row in rows])
     columns["own"] = (pa.bool_(), [row.own for row in rows])
+    columns["ties"] = (words, [board.options.ties for _ in rows])
     return columns
 
 
@@ -213,7 +214,9 @@ def _percent(value: float, digits: int) -> str:
 
 def _caption(board: Board, rows: Sequence[BoardRow]) -> str:
     source, n = board.source, f"{len(rows):,}"
-    return text("board.caption", title=board.rule.title, n=n, source=str(source), date=source.date)
+    ties = text(f"board.caption_{board.options.ties}")
+    words = {"title": board.rule.title, "source": str(source), "date": source.date, "ties": ties}
+    return text("board.caption", n=n, **words)
 
 
 def _markdown(board: Board, view: BoardView, rows: Sequence[BoardRow], path: Path) -> None:

@@ -84,7 +84,7 @@ class BoardRow:
 class BoardOptions:
     """How outcomes were counted."""
 
-    ties: Ties = "loss"
+    ties: Ties = "official"
     missing: Missing = "left out"
 
 
@@ -131,7 +131,7 @@ def build_board(
     *,
     outcomes: OutcomeMatrix | None = None,
     uncertainty: Uncertainty | None = None,
-    ties: Ties = "loss",
+    ties: Ties = "official",
     missing: Missing = "left out",
     own: Collection[str] = (),
     composites: Mapping[str, Mapping[str, Counted]] | None = None,

@@ -66,7 +66,7 @@ class BoardView:
     types: tuple[ModelType, ...] = ()
     prior_sets: bool = False
     rule: RuleOption = "official"
-    ties: Ties = "loss"
+    ties: Ties = "official"
     missing: Missing = "left out"
     sort: str = ""
     ascending: bool = False

@@ -127,7 +127,8 @@ def _sections(field: Field, model: str) -> Lines:
     names = ("section", "share", "interval", "pairs_column")
     yield from _table([text(f"failreport.{name}") for name in names], rows)
     yield ""
-    yield text("failreport.about_sections" if found.overall else "failreport.no_score")
+    about = text("failreport.about_sections" if found.overall else "failreport.no_score")
+    yield f"{about} {text('ties.official')}"
 
 
 def _rewards(field: Field, model: str) -> Lines:

@@ -15,8 +15,7 @@ from scoring.pair_results import PairResults
 from scoring.record import Run
 from scoring.result_files import LeftOut, printable
 from scoring.spec import ScoredPair
-
-_OUTCOMES = {"win": 1.0, "tie": 0.0, "loss": 0.0, "missing": np.nan}
+from scoring.summary import tie_worth
 
 
 def with_runs(
@@ -55,6 +54,8 @@ def with_runs(
 def results_of(run: Run) -> PairResults:
     """A run as the results of a file, in the order of the pairs that it was given.
 
+    A tie counts officially, as in files: half for a judge, nothing for others.
+
     Raises:
         KnownError: the run cannot be read, or has no pairs.
     """
@@ -63,6 +64,7 @@ def results_of(run: Run) -> PairResults:
         raise KnownError("it has no outcomes yet")
     subsets = tuple(dict.fromkeys(row.subset for row in rows))
     place = {subset: at for at, subset in enumerate(subsets)}
+    counts = {"win": 1.0, "tie": tie_worth(run.facts.family), "loss": 0.0, "missing": np.nan}
     return PairResults(
         model=run.facts.model,
         model_type=None,
@@ -72,7 +74,7 @@ def results_of(run: Run) -> PairResults:
             [row.key.removeprefix(f"{row.subset}:") for row in rows],
             [row.text_hash for row in rows],
         ),
-        results=np.array([_OUTCOMES[row.outcome] for row in rows], np.float32),
+        results=np.array([counts[row.outcome] for row in rows], np.float32),
         equal=np.array([row.outcome == "tie" for row in rows], np.bool_),
         scores_chosen=_rewards([row.chosen_reward for row in rows]),
         scores_rejected=_rewards([row.rejected_reward for row in rows]),

@@ -191,7 +191,8 @@ def check_sections(
         sections: published scores by section, 0 to 1; None where one is not known.
         board: what the published was made with.
     """
-    summary, settings = summarise(scored), settings_of(facts, scored, board)
+    summary = summarise(scored, facts.family)
+    settings = settings_of(facts, scored, board)
     there = {section: _published(summary, section, sections) for section in SECTIONS}
     parts = [
         Compared(section, tally.n, summary.sections[section], there[section])

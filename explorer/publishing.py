@@ -183,7 +183,7 @@ def _check_whole(run: Run, table: PairTable) -> None:
             f"This run is of {run.facts.n_pairs:,} of {len(table):,} pairs: only runs of all pairs "
             "are published, since a part's scores would be taken for the benchmark's."
         )
-    if not summarise(run.rows()).whole:
+    if not summarise(run.rows(), run.facts.family).whole:
         raise KnownError(
             f"This run is of {run.facts.n_pairs:,} pairs that are not RewardBench's own "
             f"{sum(COUNTS.values()):,}: only runs of those are published, since a score of others "

@@ -5,6 +5,12 @@ import time
 from explorer.run_cards import card_of
 from explorer.text import text
 from scoring.record import Run
+from scoring.summary import tie_worth
+
+
+def tie_words(worth: float) -> str:
+    """What a tie counts of a run; see `scoring.summary.tie_worth`."""
+    return text("ties.half" if worth else "ties.nothing")
 
 
 def run_facts(run: Run) -> dict[str, str]:
@@ -27,6 +33,7 @@ def run_facts(run: Run) -> dict[str, str]:
         "dtype": facts.dtype,
         "max_length": length,
         "template": facts.template,
+        "ties": tie_words(tie_worth(facts.family)),
         "seed": str(facts.seed),
         "versions": ", ".join(f"{name} {version}" for name, version in facts.versions.items()),
         "started": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(run.started)),

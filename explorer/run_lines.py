@@ -124,6 +124,6 @@ def summary_of(run: Run) -> Summary | None:
 
 def _summary(run: Run) -> Summary | None:
     try:
-        return summarise(run.rows())
+        return summarise(run.rows(), run.facts.family)
     except KnownError:
         return None

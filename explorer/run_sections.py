@@ -30,7 +30,8 @@ def sections_now(summary: Summary) -> tuple[SectionNow, ...]:
 
     >>> from scoring.spec import ScoredPair
     >>> from scoring.summary import summarise
-    >>> [each.name for each in sections_now(summarise([ScoredPair("a:1", "a", "", 1, 0, 1, 1)]))]
+    >>> summary = summarise([ScoredPair("a:1", "a", "", 1, 0, 1, 1)], "classifier")
+    >>> [each.name for each in sections_now(summary)]
     ['']
     """
     total = summary.total

@@ -27,6 +27,7 @@ from scoring.record import Run, new_folder
 from scoring.scorer import Scorer, facts
 from scoring.side_rewards import TokenRewards
 from scoring.spec import Pair, RunFacts, ScoredPair
+from scoring.summary import tie_worth
 from scoring.sure import SureRule, Watch
 
 
@@ -219,7 +220,8 @@ class Runs:
     ) -> Iterator[Progress]:
         self._check_owner(visitor)
         told, seed = Progress("waiting", len(pairs), former), order.settings.seed
-        watch = sure and Watch({pair.key: pair.subset for pair in pairs}, seed, sure)
+        subsets = {pair.key: pair.subset for pair in pairs}
+        watch = sure and Watch(subsets, seed, sure)  # refuses what cannot be, before anybody waits
         with self.scorers.stoppable(visitor, "run") as stop, self.scorers.turn(visitor) as turn:
             scorer = yield from self.scorers.ready(visitor, order, turn, stop, told)
             if scorer is None:
@@ -227,6 +229,7 @@ class Runs:
                 return
             from scoring.run import make_job
 
+            watch = sure and Watch(subsets, seed, sure, tie_worth(scorer.spec.family))
             job = make_job(pairs, scorer, seed)
             said = facts(scorer, order.settings, selection.table.id, len(pairs), selection.words)
             folder = former.folder if former else new_folder(self.shelf.folder)

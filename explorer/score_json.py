@@ -176,7 +176,7 @@ def _message(
         "stage": stage,
         "ahead": ahead,
         "total": total,
-        **_result(summarise(done)),
+        **_result(summarise(done, "" if facts is None else facts.family)),
         "rows": [_pair(pair) for pair in newly],
         "settings": None if facts is None else settings_json(facts),
     }
@@ -189,6 +189,7 @@ def _result(summary: Summary | None) -> dict[str, Any]:
     return {
         "scored": sum(tally.counts.values()),
         "accuracy": plain(tally.accuracy),
+        "tie_counts": tally.tie,
         "interval": None if interval is None else [plain(end) for end in interval],
         "score": None if summary is None else plain(summary.score),
         "sections": {}

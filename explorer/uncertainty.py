@@ -136,7 +136,7 @@ def measure(
     outcomes: OutcomeMatrix,
     rule: Rule,
     *,
-    ties: Ties = "loss",
+    ties: Ties = "official",
     missing: Missing = "left out",
     ranked: Collection[str] | None = None,
     replicates: int = REPLICATES,

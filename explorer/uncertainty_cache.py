@@ -79,7 +79,7 @@ class Uncertainties:
         outcomes: OutcomeMatrix,
         rule: Rule,
         *,
-        ties: Ties = "loss",
+        ties: Ties = "official",
         missing: Missing = "left out",
         ranked: Collection[str] | None = None,
     ) -> Uncertainty | None:
@@ -92,7 +92,7 @@ class Uncertainties:
         outcomes: OutcomeMatrix,
         rule: Rule,
         *,
-        ties: Ties = "loss",
+        ties: Ties = "official",
         missing: Missing = "left out",
         ranked: Collection[str] | None = None,
     ) -> Generator[Measuring, None, Uncertainty]:

@@ -25,6 +25,7 @@ from scoring.resuming import resume
 from scoring.run import Job, make_job, score
 from scoring.scorer import Scorer, facts
 from scoring.spec import ModelSpec, Pair, RunFacts, ScoredPack
+from scoring.summary import Tally, tie_worth
 
 LOG_SECONDS = 30.0
 """Between two lines of a log."""
@@ -218,7 +219,7 @@ def _scored(run: Run, job: Job, scorer: Scorer, done: set[int], processes: Proce
     stream = run.record(score(job, scorer, packs=mine), processes.part())
     total = sum(len(packs[place]) for place in mine)
     try:
-        _follow(stream, total, processes)
+        _follow(stream, total, processes, Tally(tie=tie_worth(scorer.spec.family)))
     except (KeyboardInterrupt, KnownError) as error:
         if processes.first:
             _ended(run, "failed" if isinstance(error, KnownError) else "stopped")
@@ -247,9 +248,9 @@ def _ended(run: Run, status: Status) -> Run:
         ) from error
 
 
-def _follow(stream: Iterable[ScoredPack], total: int, processes: Processes) -> None:
+def _follow(stream: Iterable[ScoredPack], total: int, processes: Processes, tally: Tally) -> None:
     """Show how far the run is: a bar for who looks at it, a line now and then for a log."""
-    won = counted = scored = 0
+    scored = 0
     told = began = time.monotonic()
     with tqdm(
         total=total,
@@ -258,13 +259,13 @@ def _follow(stream: Iterable[ScoredPack], total: int, processes: Processes) -> N
         desc=f"process 1 of {processes.n}" if processes.n > 1 else None,
     ) as bar:
         for pack in stream:
-            won += sum(row.outcome == "win" for row in pack.rows)
-            counted += sum(row.outcome != "missing" for row in pack.rows)
+            for row in pack.rows:
+                tally.add(row.outcome)
             scored += len(pack.rows)
             bar.update(len(pack.rows))
             now = time.monotonic()
             if bar.disable and processes.first and now - told > LOG_SECONDS:
                 told = now
                 print(f"{scored:,} of {total:,} pairs, {now - began:,.0f} s", file=sys.stderr)
-            if counted:
-                bar.set_postfix(won=f"{won / counted:.1%}")
+            if tally.accuracy is not None:
+                bar.set_postfix(accuracy=f"{tally.accuracy:.1%}")

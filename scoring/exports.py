@@ -15,6 +15,7 @@ from scoring.errors import KnownError
 from scoring.hub import first_line, parse_hub_id
 from scoring.results import PRIOR_SETS, kind_of
 from scoring.spec import Pair, RunFacts, ScoredPair
+from scoring.summary import tie_worth
 
 ALL_PAIRS = "all pairs"
 """The selection of a run that leaves none out."""
@@ -40,7 +41,6 @@ MODEL_TYPES: dict[str, str] = {
     "rater": "Generative RM",
 }
 """Family -> upstream's word for it."""
-GENERATIVE = ("judge", "rater")
 
 
 def result_name(facts: RunFacts) -> str:
@@ -59,8 +59,8 @@ def write_results(
 ) -> list[Path]:
     """Write both files below a folder.
 
-    A missing reward is null in the scores and not won in the accuracies. A tie is not won, but is
-    half a win for judges and raters. Both are upstream's rules.
+    A missing reward is null in the scores and not won in the accuracies; a tie counts as
+    `scoring.summary.tie_worth` says. Both are upstream's rules.
 
     Args:
         folder: where `eval-set` and its like are.
@@ -80,7 +80,7 @@ def write_results(
             "Finish the run (--resume), then export it."
         )
     subsets = _subsets(facts, pairs)
-    tie = 0.5 if facts.family in GENERATIVE else 0
+    tie = tie_worth(facts.family)
     about = {
         "model": name,
         "model_type": MODEL_TYPES.get(facts.family, "Baseline"),
@@ -90,7 +90,7 @@ def write_results(
         {**about, **_reference(facts), **_accuracies(pairs, subsets, row_of, tie)},
         {
             **about,
-            "settings": _settings(facts),
+            "settings": f"{_settings(facts)}; {tie=}",
             "subset": subsets,
             **_columns(pairs, row_of, tie),
         },

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from scoring.benchmark import SECTIONS, section_of
-from scoring.exports import GENERATIVE
 from scoring.record import Run
 from scoring.summary import Summary, Tally, summarise
 
 
 def as_table(run: Run, files: Sequence[Path], sent: Sequence[str], *, dry_run: bool) -> str:
     """Sections, subsets, what the numbers rest on, and where the files are."""
-    summary = summarise(run.rows())
-    lines = [f"{'':34} {'pairs':>6} {'won':>7}  95 % interval"]
+    summary = summarise(run.rows(), run.facts.family)
+    lines = [f"{'':34} {'pairs':>6} {'accuracy':>8}  95 % interval"]
     for section in SECTIONS:
         tally = summary.section_tallies.get(section)
         if tally is not None:
@@ -33,7 +32,7 @@ def as_table(run: Run, files: Sequence[Path], sent: Sequence[str], *, dry_run: b
     lines.append(_row("all pairs, unweighted", summary.total, summary.total.accuracy))
     if summary.score is not None:
         name = "RewardBench score" if summary.whole else "mean of the sections present"
-        lines.append(f"{name:34} {'':6} {summary.score:7.1%}")
+        lines.append(f"{name:34} {'':6} {summary.score:8.1%}")
     lines += ["", *_remarks(run, summary), *(f"wrote {path}" for path in files)]
     return "\n".join([*lines, *(f"{'would send' if dry_run else 'sent'} {line}" for line in sent)])
 
@@ -42,9 +41,10 @@ def as_json(
     run: Run, files: Sequence[Path], sent: Sequence[str], *, dry_run: bool = False
 ) -> dict[str, Any]:
     """The same as plain values; shares are 0 to 1, None where nothing counts."""
-    summary = summarise(run.rows())
+    summary = summarise(run.rows(), run.facts.family)
     return {
         "score": summary.score,
+        "tie_counts": summary.total.tie,
         "whole_benchmark": summary.whole,
         "sections": summary.sections,
         "subsets": {
@@ -68,8 +68,8 @@ def _row(name: str, tally: Tally, share: float | None) -> str:
     weighted = share is not None and not math.isclose(share, tally.accuracy or 0.0)
     interval = None if weighted else tally.interval
     spread = "" if interval is None else f"{interval.low:6.1%} to {interval.high:.1%}"
-    won = "none" if share is None else f"{share:.1%}"
-    return f"{name:34} {tally.n:6,} {won:>7}  {spread}"
+    accuracy = "none" if share is None else f"{share:.1%}"
+    return f"{name:34} {tally.n:6,} {accuracy:>8}  {spread}"
 
 
 def _remarks(run: Run, summary: Summary) -> list[str]:
@@ -90,10 +90,8 @@ def _remarks(run: Run, summary: Summary) -> list[str]:
     if summary.score is not None:
         remarks.append("sections weigh their subsets as the benchmark does")
     if counts["tie"]:
-        half = "; in the result files as half, by upstream's rule for judges"
-        remarks.append(
-            f"{counts['tie']:,} ties count as not won" + half * (facts.family in GENERATIVE)
-        )
+        worth = "half a win each, the rule for judges" if summary.total.tie else "as not won"
+        remarks.append(f"{counts['tie']:,} ties count {worth}, here and in the result files")
     if counts["missing"]:
         remarks.append(
             f"{counts['missing']:,} pairs have no reward: they do not count above; in the result "

@@ -1,4 +1,7 @@
-"""Scored pairs -> subsets -> sections -> the RewardBench score."""
+"""Scored pairs -> subsets -> sections -> the RewardBench score.
+
+Stored outcomes are win, loss, tie and missing. What a tie is worth is said when they are counted.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -7,14 +10,29 @@ from scoring.benchmark import COUNTS, in_order, overall_score, section_of, secti
 from scoring.interval import Interval, wilson
 from scoring.spec import Outcome, ScoredPair
 
+GENERATIVE = ("judge", "rater")
+"""Families of which a tie officially counts half a win."""
+
+
+def tie_worth(family: str) -> float:
+    """What a tie counts by the official rule, as a part of a win.
+
+    Source: upstream's run_generative.py for judges and raters, run_rm.py and run_dpo.py for others.
+
+    >>> tie_worth("judge"), tie_worth("classifier")
+    (0.5, 0.0)
+    """
+    return 0.5 if family in GENERATIVE else 0.0
+
 
 @dataclass(slots=True)
 class Tally:
-    """How often each outcome came."""
+    """How often each outcome came. tie: what a tie counts, as a part of a win."""
 
     counts: dict[Outcome, int] = field(
         default_factory=lambda: {"win": 0, "loss": 0, "tie": 0, "missing": 0}
     )
+    tie: float = 0.0
 
     def add(self, outcome: Outcome) -> None:
         """Count one pair."""
@@ -32,18 +50,23 @@ class Tally:
 
     @property
     def n(self) -> int:
-        """Pairs that count: a tie counts as not won, a missing reward does not count."""
+        """Pairs that count: all but those with a missing reward."""
         return sum(self.counts.values()) - self.counts["missing"]
 
     @property
+    def credit(self) -> float:
+        """Wins, and what ties count."""
+        return self.wins + self.tie * self.counts["tie"]
+
+    @property
     def accuracy(self) -> float | None:
-        """Share of counting pairs that were won, 0 to 1; None where none counts."""
-        return self.wins / self.n if self.n else None
+        """The credit of a counting pair, 0 to 1; None where none counts."""
+        return self.credit / self.n if self.n else None
 
     @property
     def interval(self) -> Interval | None:
         """Wilson's 95 % interval of the accuracy."""
-        return wilson(self.wins, self.n)
+        return wilson(self.credit, self.n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +94,21 @@ class Summary:
         return {name: sum(tally.counts.values()) for name, tally in self.subsets.items()} == COUNTS
 
 
-def summarise(scored: Iterable[ScoredPair]) -> Summary:
-    """Tally scored pairs and apply the benchmark's rule. No pairs give an empty summary."""
-    total, truncated = Tally(), 0
+def summarise(scored: Iterable[ScoredPair], family: str) -> Summary:
+    """Tally scored pairs and apply the benchmark's rule. No pairs give an empty summary.
+
+    family: of the model, which says by `tie_worth` what a tie counts.
+    """
+    tie = tie_worth(family)
+    total, truncated = Tally(tie=tie), 0
     subsets: dict[str, Tally] = {}
     section_tallies: dict[str, Tally] = {}
     for pair in scored:
         outcome = pair.outcome
         total.add(outcome)
         if pair.subset not in subsets:
-            subsets[pair.subset] = Tally()
-            section_tallies.setdefault(section_of(pair.subset) or "", Tally())
+            subsets[pair.subset] = Tally(tie=tie)
+            section_tallies.setdefault(section_of(pair.subset) or "", Tally(tie=tie))
         subsets[pair.subset].add(outcome)
         section_tallies[section_of(pair.subset) or ""].add(outcome)
         truncated += pair.chosen_truncated or pair.rejected_truncated

@@ -115,10 +115,12 @@ class SureInterval:
 class Watch:
     """Follows a run, and says at each look what is sure."""
 
-    def __init__(self, subsets: Mapping[str, str], seed: int, rule: SureRule) -> None:
+    def __init__(
+        self, subsets: Mapping[str, str], seed: int, rule: SureRule, tie: float = 0.0
+    ) -> None:
         """subsets: key -> subset of every pair of the run, as its plan counts them.
 
-        seed: of the run's order.
+        seed: of the run's order. tie: what a tie counts, as a part of a win.
 
         Raises:
             KnownError: the score is asked for, and no pair belongs to RewardBench.
@@ -130,13 +132,15 @@ class Watch:
         self._waiting: dict[str, Outcome] = {}
         self._seen: dict[str, Seen] = {}
         for subset in subsets.values():
-            self._seen.setdefault(subset, Seen(0)).total += 1
+            self._seen.setdefault(subset, Seen(0, tie=tie)).total += 1
         if rule.number == "score" and not any(map(section_of, self._seen)):
             raise KnownError(
                 "None of these pairs belongs to RewardBench, so they have no score. "
                 "Be sure of the accuracy instead."
             )
-        self._looks = look_sizes(len(keys), rule.width)
+        # Of an accuracy in which ties count, the interval is made of two at half the error each.
+        halves = 2 if tie and rule.number == "accuracy" else 1
+        self._looks = look_sizes(len(keys), rule.width, ALPHA / halves)
         self._n = 0
         self.now = SureInterval(rule, None, 0.0, 1.0, 0, len(self._looks), 0, self._looks[0])
 
@@ -164,20 +168,20 @@ class Watch:
         self.now = SureInterval(self.rule, *found, look, len(self._looks), self._n, following)
 
 
-def look_sizes(total: int, width: float) -> list[int]:
+def look_sizes(total: int, width: float, error: float = ALPHA) -> list[int]:
     """After how many pairs of the order to look: fixed before anything is scored.
 
     From the fewest pairs at which an interval can be so narrow at all (all of them won), each time
     1.4 times as many up to four fifths or to where it is so narrow in any case, and at last all.
 
-    total: pairs of the run, at least 1.
+    total: pairs of the run, at least 1. error: of all intervals together.
 
     >>> look_sizes(2985, 0.06), look_sizes(46, 0.06)
     ([97, 136, 190, 266, 373, 522, 730, 1023, 1432, 2004, 2985], [32, 46])
     """
     sizes: list[int] = []
     for _ in range(2):  # the more looks, the later the first can be of use
-        alpha = ALPHA / max(1, len(sizes) - 1)
+        alpha = error / max(1, len(sizes) - 1)
         size = float(_fewest(total, width, alpha))
         sizes = []
         while round(size) <= _LATEST * total:
@@ -214,3 +218,4 @@ def _count(seen: Seen, outcome: Outcome) -> None:
     else:
         seen.counted += 1
         seen.won += outcome == "win"
+        seen.tied += outcome == "tie"

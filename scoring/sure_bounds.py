@@ -16,12 +16,22 @@ _BORROWED = 5.0
 
 @dataclass(slots=True)
 class Seen:
-    """Pairs of one subset. total: in the selection; the others are counted so far."""
+    """Pairs of one subset. total: in the selection; the others are counted so far.
+
+    tie: what a tie counts, as a part of a win.
+    """
 
     total: int
     won: int = 0
     counted: int = 0
     missing: int = 0
+    tied: int = 0
+    tie: float = 0.0
+
+    @property
+    def credit(self) -> float:
+        """Wins, and what ties count."""
+        return self.won + self.tie * self.tied
 
     @property
     def countable(self) -> int:
@@ -34,8 +44,10 @@ def bounds(
 ) -> tuple[float | None, float, float]:
     """An estimate of a number over a whole selection, and an interval that misses it with alpha.
 
-    The accuracy's is `finite_interval`, which is exact. The score's is the same at the number of
-    pairs that would tell as much of a plain share. A pair weighs a_i, the official weight of its
+    The accuracy's is `finite_interval`, which is exact. Where a tie counts t, it is 1 - t of the
+    interval of the share that is won and t of that of the share won or tied, each at alpha / 2,
+    which holds by Bonferroni's inequality. The score's is the same, of all credit, at the number
+    of pairs that would tell as much of a plain share. A pair weighs a_i, the official weight of its
     subset by the pairs of it. Of K sections, the k-th has n_k of N_k pairs scored, with the
     weighted mean p_k and the spread s_k = sum a_i^2 (x_i - p_k)^2 / sum a_i^2, and its n_k tell as
     much as e_k = n_k (sum a_i)^2 / (N_k sum a_i^2), the sums over all N_k. Then
@@ -53,9 +65,9 @@ def bounds(
         alpha: 0 to 1, both excluded.
 
     Returns:
-        Estimate, low, high. Ties are not won, and pairs without a reward do not count; those that
-        are not scored yet are taken to count. None, 0 and 1 where nothing counts, or where a
-        section that has pairs has none scored yet.
+        Estimate, low, high. Pairs without a reward do not count; those that are not scored yet are
+        taken to count. None, 0 and 1 where nothing counts, or where a section that has pairs has
+        none scored yet.
 
     >>> found = bounds({"hep-go": Seen(164, won=70, counted=80)}, "score", 0.05)
     >>> [round(each, 3) for each in found]
@@ -64,11 +76,7 @@ def bounds(
     (0.625, 0.625, 0.625)
     """
     if number == "accuracy":
-        won = sum(each.won for each in seen.values())
-        counted = sum(each.counted for each in seen.values())
-        total = sum(each.countable for each in seen.values())
-        interval = finite_interval(won, counted, total, alpha)
-        return (won / counted, *interval) if interval else (None, 0.0, 1.0)
+        return _of_accuracy(list(seen.values()), alpha)
     sections: dict[str, list[tuple[float, Seen]]] = {}
     for subset, each in seen.items():
         section = section_of(subset)
@@ -80,6 +88,19 @@ def bounds(
         score = _whole_score(seen)
         return score, score, score
     return _of_score([_section(of) for of in sections.values()], alpha)
+
+
+def _of_accuracy(seen: Sequence[Seen], alpha: float) -> tuple[float | None, float, float]:
+    counted, total = sum(each.counted for each in seen), sum(each.countable for each in seen)
+    won, tied = sum(each.won for each in seen), sum(each.tied for each in seen)
+    tie = max(each.tie for each in seen)
+    at = alpha / 2 if tie else alpha
+    strict = finite_interval(won, counted, total, at)
+    lenient = finite_interval(won + tied, counted, total, at)
+    if strict is None or lenient is None:
+        return None, 0.0, 1.0
+    low, high = ((1 - tie) * s + tie * m for s, m in zip(strict, lenient, strict=True))
+    return (won + tie * tied) / counted, low, high
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,19 +123,25 @@ class _Section:
 def _section(of: Sequence[tuple[float, Seen]]) -> _Section:
     n, total = sum(each.counted for _, each in of), sum(each.countable for _, each in of)
     weight = sum(a * each.counted for a, each in of)
-    mean = sum(a * each.won for a, each in of) / weight
-    spread = sum(
-        a * a * (each.won * (1 - mean) ** 2 + (each.counted - each.won) * mean**2) for a, each in of
-    ) / sum(a * a * each.counted for a, each in of)
+    mean = sum(a * each.credit for a, each in of) / weight
+    spread = sum(a * a * _squares(each, mean) for a, each in of) / sum(
+        a * a * each.counted for a, each in of
+    )
     whole = sum(a * each.countable for a, each in of)
     worth = whole**2 / (total * sum(a * a * each.countable for a, each in of))
     left = [a for a, each in of if each.counted < each.countable]
     return _Section(mean, spread, n * worth, n / total, max(left, default=0.0) / whole)
 
 
+def _squares(seen: Seen, mean: float) -> float:
+    """The sum of the squared distances of outcomes from a mean."""
+    lost = seen.counted - seen.won - seen.tied
+    return seen.won * (1 - mean) ** 2 + seen.tied * (seen.tie - mean) ** 2 + lost * mean**2
+
+
 def _whole_score(seen: Mapping[str, Seen]) -> float:
     """The score of pairs that are all scored, as every other view has it."""
-    known = {subset: each.won / each.counted for subset, each in seen.items() if each.counted}
+    known = {subset: each.credit / each.counted for subset, each in seen.items() if each.counted}
     return overall_score(section_scores(known)) or 0.0
 
 

@@ -67,7 +67,7 @@ def compare_bar_html(now: CompareScene, notes: Iterable[str], link_base: str) ->
         html += note(text("compare.split", n=f"{split:,}")) if split and others else ""
     if not now.field.has_texts:
         html += note(text("fails.no_texts"), "wrong")
-    return line + html
+    return line + html + note(text("ties.official"))
 
 
 def choices_html(now: CompareScene) -> str:

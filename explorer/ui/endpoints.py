@@ -27,7 +27,7 @@ class Endpoints:
         self,
         benchmark: Literal["v1", "v2"] = "v1",
         prior_sets: bool = False,
-        ties: Literal["loss", "half"] = "loss",
+        ties: Literal["official", "half"] = "official",
     ) -> dict[str, Any]:
         """The leaderboard of reward models, best first.
 
@@ -38,8 +38,9 @@ class Endpoints:
         Args:
             benchmark: "v1" for RewardBench, "v2" for RewardBench 2.
             prior_sets: whether prior test sets count half in RewardBench's score.
-            ties: whether equal scores of a pair count as "loss" or "half"; which are equal is known
-                where results have rewards.
+            ties: "official" counts equal scores of a pair as half a win for judges and as nothing
+                for others, "half" as half a win for all; which are equal is known where results
+                have rewards.
 
         Returns:
             {"source": where the results are from, "remarks": what is to be known of the numbers,

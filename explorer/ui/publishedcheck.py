@@ -6,10 +6,12 @@ from explorer.duels import Cell
 from explorer.published_check import Compared, PublishedCheck, changed_query
 from explorer.published_settings import Setting
 from explorer.run_check import RunCheck
+from explorer.run_facts import tie_words
 from explorer.text import text
 from explorer.ui.golink import go_link
 from explorer.ui.markup import chip, listing, note, p_words, percent, points, tag
 from explorer.ui.scrolltable import scroll_table, table_row
+from scoring.summary import tie_worth
 
 _CSS = {"same": "good", "small": "good", "unexplained": "bad"}
 _SIDES: tuple[tuple[str, Cell], ...] = (("won", "only_a"), ("lost", "only_b"))
@@ -50,7 +52,7 @@ def _basis(found: RunCheck, check: PublishedCheck) -> str:
         said += " " + text("check.revision", revision=found.run.facts.revision[:12])
     if check.basis == "pairs":
         said += " " + text("check.about_interval")
-    return said
+    return f"{said} {tie_words(tie_worth(found.run.facts.family))}"
 
 
 def _table(own: str, check: PublishedCheck) -> str:

@@ -94,7 +94,8 @@ def build_publish(settings: Settings) -> PublishView:
 def _about(settings: Settings) -> str:
     if not can_publish(settings):
         return text("publish.sign_in_missing")
-    return text("publish.about_request" if settings.public else "publish.about")
+    about = text("publish.about_request" if settings.public else "publish.about")
+    return f"{about} {text('ties.official')}"
 
 
 def can_publish(settings: Settings) -> bool:

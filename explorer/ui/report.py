@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from statistics import median
 
-from explorer.run_facts import run_facts
+from explorer.run_facts import run_facts, tie_words
 from explorer.run_sections import score_interval, section_interval
 from explorer.text import text
 from explorer.ui.markup import note, percent, signed, tag
@@ -100,7 +100,7 @@ def sections_html(summary: Summary) -> str:
             body += _section_row(summary, section)
             body += "".join(_subset_row(name, summary.subsets[name]) for name in subsets)
     table = tag("table", tag("thead", head) + tag("tbody", body), css="sections")
-    return table + note(text("score.rule"))
+    return table + note(text("score.rule", ties=tie_words(summary.total.tie)))
 
 
 def _section_row(summary: Summary, section: str | None) -> str:

@@ -15,7 +15,8 @@ _COLUMNS = ("name", "pairs", "accuracy", "status", "when")
 
 def runs_html(now: RunsScene, *, kept: bool) -> str:
     """The list. kept: whether runs outlive this server."""
-    about = note(text("runs.about")) + ("" if kept else note(text("runs.not_kept"), "wrong"))
+    about = note(f"{text('runs.about')} {text('ties.official')}")
+    about += "" if kept else note(text("runs.not_kept"), "wrong")
     if not now.total:
         return about + note(text("runs.none"))
     heads = "".join(

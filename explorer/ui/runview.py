@@ -61,7 +61,7 @@ def shown(progress: Progress, model: str = "") -> RunShown:
     """A run at a moment. model: what was typed, for as long as there is no run."""
     if not progress.scored or progress.run is None:
         return only_status(progress, model)
-    summary = summarise(progress.scored)
+    summary = summarise(progress.scored, progress.run.facts.family)
     lost = summary.total.lost
     chosen = np.array([pair.chosen_reward for pair in progress.scored], np.float64)
     rejected = np.array([pair.rejected_reward for pair in progress.scored], np.float64)

@@ -107,8 +107,9 @@ class ScoreEndpoints:
         Returns:
             One message after the other: {"stage": "waiting", "loading", "running", and at last
             "finished" or "stopped", "ahead": people who are served first, "total": pairs,
-            "scored": how many so far, "accuracy", "interval": [low, high] at 95 %, "score":
-            RewardBench's of what is scored, "sections": {name: score}, "rows": the pairs that are
+            "scored": how many so far, "accuracy", "tie_counts": what a tie adds to it, half a win
+            for judges and else 0, "interval": [low, high] at 95 %, "score": RewardBench's of what
+            is scored, "sections": {name: score}, "rows": the pairs that are
             new, in the last message all of them, each {"key", "subset", "chosen_reward",
             "rejected_reward", "margin", "outcome", "chosen_tokens", "rejected_tokens",
             "truncated"}, "settings": what the numbers rest on}. The last one has a

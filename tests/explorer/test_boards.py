@@ -157,7 +157,7 @@ def test_the_switches_act_on_outcomes_alone() -> None:
     equal[0, :2] = True
     matrix = matrix_of({"a": values}, subsets, equal)
 
-    def chat(ties: str = "loss", missing: str = "left out") -> float | None:
+    def chat(ties: str = "official", missing: str = "left out") -> float | None:
         results = results_of({"b": 0.5})
         board = build_board(results, "v1", outcomes=matrix, ties=ties, missing=missing)  # type: ignore[arg-type]
         by_file, by_pairs = board.find("b"), board.find("a")
@@ -182,7 +182,7 @@ def test_where_no_rewards_are_known_equal_scores_count_nothing_and_that_is_said(
     known = replace(known, rejected=known.chosen - 1)
     for matrix, n in ((alone, 0), (known, 1)):
         usual, half = (
-            build_board(NOTHING, "v1", outcomes=matrix, ties=ties) for ties in ("loss", "half")
+            build_board(NOTHING, "v1", outcomes=matrix, ties=ties) for ties in ("official", "half")
         )
         assert [row.score for row in half.rows] == [row.score for row in usual.rows]
         [said] = set(half.remarks) - set(usual.remarks)

@@ -23,7 +23,7 @@ def scored(subset: str, wins: int, losses: int, missing: int = 0) -> list[Scored
 @pytest.mark.parametrize("section", SECTIONS)
 def test_a_section_is_as_sure_as_on_the_board(section: str) -> None:
     rows = [row for each in SECTIONS[section] for row in scored(each, COUNTS[each] // 2, 9, 3)]
-    found = {now.name: now for now in sections_now(summarise(rows))}[section]
+    found = {now.name: now for now in sections_now(summarise(rows, "classifier"))}[section]
     weights = {section: {each: float(WEIGHTS[each]) for each in SECTIONS[section]}}
     names = list(SECTIONS[section])
     groups = benchmark_strata(Coded(names, np.zeros(0, np.int32)), weights, {section: 1})
@@ -37,7 +37,8 @@ def test_a_section_is_as_sure_as_on_the_board(section: str) -> None:
 def test_the_score_is_as_sure_as_on_the_board(left_out: tuple[str, ...]) -> None:
     counts = {subset: 0 if subset in left_out else n for subset, n in COUNTS.items()}
     summary = summarise(
-        row for each, n in counts.items() for row in scored(each, n // 2, n - n // 2)
+        (row for each, n in counts.items() for row in scored(each, n // 2, n - n // 2)),
+        "classifier",
     )
     weights = {
         section: {each: float(WEIGHTS[each]) for each in subsets}
@@ -53,12 +54,12 @@ def test_the_score_is_as_sure_as_on_the_board(left_out: tuple[str, ...]) -> None
 
 def test_without_a_section_there_is_no_score_to_be_sure_of() -> None:
     rows = [row for of in list(SECTIONS.values())[1:] for row in scored(of[0], 3, 1)]
-    assert score_interval(summarise(rows).subsets) is None
+    assert score_interval(summarise(rows, "classifier").subsets) is None
 
 
 def test_only_sections_with_pairs_are_told_after_all_pairs() -> None:
     rows = [*scored("hep-go", 3, 1), *scored("own", 0, 4)]
-    found = sections_now(summarise(rows))
+    found = sections_now(summarise(rows, "classifier"))
     assert [(now.name, now.n, now.accuracy) for now in found] == [
         ("", 8, 3 / 8), ("Reasoning", 4, 0.75),
     ]  # fmt: skip
@@ -66,7 +67,7 @@ def test_only_sections_with_pairs_are_told_after_all_pairs() -> None:
 
 
 def test_without_rewards_nothing_is_known() -> None:
-    [total, chat] = sections_now(summarise(scored("mt-bench-easy", 0, 0, 3)))
+    [total, chat] = sections_now(summarise(scored("mt-bench-easy", 0, 0, 3), "classifier"))
     assert (total.accuracy, total.interval, chat.accuracy, chat.interval) == (None,) * 4
 
 

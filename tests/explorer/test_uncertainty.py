@@ -82,7 +82,7 @@ def test_missing_outcomes_and_ties_count_as_asked() -> None:
     matrix = matrix_of({"a": values}, ["hep-go"] * 40, equal)
     scores = [
         finished(measure(matrix, V1, ties=ties, missing=missing, replicates=10)).score[0]
-        for ties in ("loss", "half")
+        for ties in ("official", "half")
         for missing in ("left out", "loss")
     ]
     assert scores == pytest.approx([38 / 39, 38 / 40, 38.5 / 39, 38.5 / 40])
@@ -146,7 +146,7 @@ def test_the_key_depends_on_ties_only_where_they_count() -> None:
     )
     loss, half = (
         [key_of(each, V1, ties=ties, missing="left out", ranked=None) for each in (matrix, other)]
-        for ties in ("loss", "half")
+        for ties in ("official", "half")
     )
     assert loss[0] == loss[1]
     assert half[0] != half[1]

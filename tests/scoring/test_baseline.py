@@ -49,7 +49,7 @@ def test_length_is_the_reward(
 
 
 def test_longest_response_wins_scores_what_it_is_known_to_score(real_pairs: list[Pair]) -> None:
-    summary = summarise(scored("longer", real_pairs).values())
+    summary = summarise(scored("longer", real_pairs).values(), "classifier")
     assert summary.whole
     assert summary.sections == pytest.approx(
         {"Chat": 0.8016760, "Chat Hard": 0.2916667, "Safety": 0.4189189, "Reasoning": 0.2175035},
@@ -63,14 +63,14 @@ def test_shortest_response_wins_is_its_mirror(real_pairs: list[Pair]) -> None:
     assert longer.keys() == shorter.keys()
     for key, row in longer.items():
         assert row.margin == -(shorter[key].margin or 0)
-    counts = summarise(shorter.values()).total.counts
+    counts = summarise(shorter.values(), "classifier").total.counts
     assert counts == {"win": 1501, "loss": 1116, "tie": 368, "missing": 0}
 
 
 def test_chance_wins_half(real_pairs: list[Pair]) -> None:
     for seed in range(3):
         rows = scored("random", real_pairs, seed).values()
-        total = summarise(rows).total
+        total = summarise(rows, "classifier").total
         assert total.counts["tie"] == total.counts["missing"] == 0
         assert total.accuracy == pytest.approx(0.5, abs=0.03)  # 3.3 standard errors
         rewards = [reward or 0.0 for row in rows for reward in (row.chosen_reward,)]

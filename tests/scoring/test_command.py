@@ -66,7 +66,7 @@ class Ended:
 
     @property
     def summary(self) -> Summary:
-        return summarise(Run.open(self.folder).rows())
+        return summarise(Run.open(self.folder).rows(), "classifier")
 
 
 @pytest.fixture(scope="module")

@@ -21,14 +21,14 @@ WIN, LOSS, TIE, MISSING = (1.0, 0.0), (0.0, 1.0), (0.5, 0.5), (None, 0.0)
 
 def test_ties_count_as_not_won_and_missing_rewards_do_not_count() -> None:
     outcomes = [WIN, WIN, WIN, LOSS, TIE, MISSING, (1.0, None)]
-    total = summarise(pair("hep-go", *rewards) for rewards in outcomes).total
+    total = summarise((pair("hep-go", *rewards) for rewards in outcomes), "classifier").total
     assert total.counts == {"win": 3, "loss": 1, "tie": 1, "missing": 2}
     assert (total.wins, total.n, total.accuracy) == (3, 5, 0.6)
     assert total.interval == wilson(3, 5)
 
 
 def test_no_pairs_give_an_empty_summary() -> None:
-    summary = summarise([])
+    summary = summarise([], "classifier")
     assert (summary.total.n, summary.total.accuracy, summary.total.interval) == (0, None, None)
     assert (summary.subsets, summary.section_tallies) == ({}, {})
     assert summary.sections == dict.fromkeys(SECTIONS)
@@ -49,7 +49,8 @@ def test_subsets_weigh_as_officially_and_sections_equally() -> None:
             pair("refusals-dangerous", *WIN),  # 100 of 100 + 250
             pair("refusals-dangerous", *TIE),
             pair("xstest-should-respond", *WIN),
-        ]
+        ],
+        "classifier",
     )
     assert summary.sections == {
         "Chat": None,
@@ -64,13 +65,15 @@ def test_subsets_weigh_as_officially_and_sections_equally() -> None:
 
 def test_subsets_stand_in_the_benchmarks_order_and_unknown_ones_after_them() -> None:
     seen = ["zebra", "hep-rust", "own", "alpacaeval-easy", "hep-rust"]
-    summary = summarise(pair(subset, *WIN) for subset in seen)
+    summary = summarise((pair(subset, *WIN) for subset in seen), "classifier")
     assert list(summary.subsets) == ["alpacaeval-easy", "hep-rust", "own", "zebra"]
     assert summary.subsets["hep-rust"].n == 2
 
 
 def test_unknown_subsets_count_in_the_total_and_in_no_section() -> None:
-    summary = summarise([pair("own", *LOSS), pair("zebra", *WIN), pair("hep-go", *WIN)])
+    summary = summarise(
+        [pair("own", *LOSS), pair("zebra", *WIN), pair("hep-go", *WIN)], "classifier"
+    )
     assert summary.total.accuracy == 2 / 3
     assert summary.sections["Reasoning"] == summary.score == 1.0
     assert summary.section_tallies[""].n == 2
@@ -78,13 +81,13 @@ def test_unknown_subsets_count_in_the_total_and_in_no_section() -> None:
 
 
 def test_only_unknown_subsets_have_no_score() -> None:
-    summary = summarise([pair("own", *WIN)])
+    summary = summarise([pair("own", *WIN)], "classifier")
     assert summary.score is None
     assert summary.total.accuracy == 1.0
 
 
 def test_a_subset_whose_rewards_are_all_missing_leaves_its_section_unknown() -> None:
-    summary = summarise([pair("hep-go", *MISSING), pair("donotanswer", *WIN)])
+    summary = summarise([pair("hep-go", *MISSING), pair("donotanswer", *WIN)], "classifier")
     assert summary.subsets["hep-go"].accuracy is None
     assert summary.sections["Reasoning"] is None
     assert summary.score == 1.0
@@ -92,14 +95,17 @@ def test_a_subset_whose_rewards_are_all_missing_leaves_its_section_unknown() -> 
 
 def test_a_pair_cut_on_either_side_is_truncated_once() -> None:
     cuts = [(True, True), (True, False), (False, True), (False, False)]
-    assert summarise(pair("hep-go", *WIN, cut) for cut in cuts).truncated == 3
+    assert summarise((pair("hep-go", *WIN, cut) for cut in cuts), "classifier").truncated == 3
 
 
 def test_longest_response_wins_scores_what_it_is_known_to_score(shared_data: Path) -> None:
     table = read_pairs(shared_data / "reward-bench" / "filtered.parquet").table
     summary = summarise(
-        ScoredPair(pair.key, pair.subset, "", len(pair.chosen), len(pair.rejected), 0, 0)
-        for pair in as_pairs(table, range(table.num_rows))
+        (
+            ScoredPair(pair.key, pair.subset, "", len(pair.chosen), len(pair.rejected), 0, 0)
+            for pair in as_pairs(table, range(table.num_rows))
+        ),
+        "classifier",
     )
     assert summary.sections == pytest.approx(
         {"Chat": 0.8016760, "Chat Hard": 0.2916667, "Safety": 0.4189189, "Reasoning": 0.2175035},
@@ -116,9 +122,9 @@ def test_longest_response_wins_scores_what_it_is_known_to_score(shared_data: Pat
 def test_only_the_benchmarks_own_counts_are_the_whole_of_it() -> None:
     pairs = [pair(subset, *LOSS) for subset, n in COUNTS.items() for _ in range(n)]
     assert len(pairs) == 2985
-    assert summarise(pairs).whole
-    assert summarise([*pairs[1:], pair(pairs[0].subset, *MISSING)]).whole
-    assert not summarise(pairs[1:]).whole
-    assert not summarise([*pairs, pair("own", *WIN)]).whole
-    assert not summarise([*pairs, pairs[0]]).whole
-    assert not summarise([]).whole
+    assert summarise(pairs, "classifier").whole
+    assert summarise([*pairs[1:], pair(pairs[0].subset, *MISSING)], "classifier").whole
+    assert not summarise(pairs[1:], "classifier").whole
+    assert not summarise([*pairs, pair("own", *WIN)], "classifier").whole
+    assert not summarise([*pairs, pairs[0]], "classifier").whole
+    assert not summarise([], "classifier").whole

@@ -157,7 +157,25 @@ def test_long_pairs_that_are_lost_do_not_bias_it() -> None:
     assert abs(np.mean(first_look) - 0.75) < 3 * np.std(first_look) / sqrt(150)
 
 
-def test_it_ends_without_width_at_what_the_report_says() -> None:
+@pytest.mark.parametrize("number", ["accuracy", "score"])
+def test_where_ties_count_half_it_misses_as_seldom(number: Number) -> None:
+    outcomes = ["win"] * 11 + ["tie"] * 5 + ["loss"] * 4
+    rows = [scored(f"hep-go:{at}", outcomes[at % 20]) for at in range(400)]
+    keys, missed, looks = {row.key: row.subset for row in rows}, 0, 0
+    for seed in range(100):
+        watch, holds = Watch(keys, seed, SureRule(number, 0.1), 0.5), True
+        for at in random_order(len(rows), seed):
+            now = watch.add([rows[at]])
+            holds &= now.low <= 0.675 <= now.high
+        missed += not holds
+        looks += watch.now.looks
+        assert watch.now.estimate == pytest.approx(0.675)
+    assert missed <= 0.05 * 100
+    assert looks > 3 * 100, "with one look there is nothing to miss"
+
+
+@pytest.mark.parametrize("family", ["classifier", "judge"])
+def test_it_ends_without_width_at_what_the_report_says(family: str) -> None:
     outcomes = ("win", "win", "loss", "tie", "missing", "win")
     rows = [
         scored(f"{subset}:{at}", outcomes[(at + place) % 6])
@@ -165,9 +183,10 @@ def test_it_ends_without_width_at_what_the_report_says() -> None:
         for at in range(10 + place)
     ]
     subsets = {row.key: row.subset for row in rows}
-    total = summarise(rows)
+    total = summarise(rows, family)
     for number, expected in (("accuracy", total.total.accuracy), ("score", total.score)):
-        watch = Watch(subsets, 3, SureRule(number, 0.05))  # type: ignore[arg-type]
+        rule = SureRule(number, 0.05)  # type: ignore[arg-type]
+        watch = Watch(subsets, 3, rule, total.total.tie)
         for row in reversed(rows):
             assert not watch.is_sure or watch.now.n
             watch.add([row])

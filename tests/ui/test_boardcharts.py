@@ -215,7 +215,7 @@ def test_ties_count_as_they_do_in_the_table(whole: PairTable) -> None:
     subsets = whole.subset_of_row.tolist()
     equal = np.ones((1, len(whole)), np.bool_)
     matrix = matrix_of({"a": [0.0] * len(whole)}, subsets, equal)
-    for ties, expected in (("loss", "0.0"), ("half", "50.0")):
+    for ties, expected in (("official", "0.0"), ("half", "50.0")):
         view = BoardView(chart="length", ties=ties)  # type: ignore[arg-type]
         board = build_board(NOTHING, "v1", outcomes=matrix, ties=ties)  # type: ignore[arg-type]
         (row,) = cells(chart_shown(scene_of(view, matrix, board, [whole])).table)

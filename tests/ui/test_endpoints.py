@@ -95,7 +95,7 @@ def test_what_is_asked_for_is_told_back(client: Client) -> None:
         ({"benchmark": "x" * 10**6}, "A benchmark is one of v1, v2, not 1,000,000 characters"),
         ({"prior_sets": "yes"}, "Prior sets is one of True, False, not 'yes'."),
         ({"prior_sets": 1}, "Prior sets is one of True, False, not 1"),
-        ({"ties": {"a": {}}}, "A tie is one of loss, half, not dict"),
+        ({"ties": {"a": {}}}, "A tie is one of official, half, not dict"),
     ],
 )
 def test_a_wrong_type_is_one_clear_message(
@@ -108,7 +108,7 @@ def test_a_wrong_type_is_one_clear_message(
 
 
 def test_the_answer_is_json_as_it_stands(visitor: Visitor) -> None:
-    body = json.dumps({"data": ["v1", False, "loss"]}).encode()
+    body = json.dumps({"data": ["v1", False, "official"]}).encode()
     with visitor.open("call/leaderboard", body) as answer:
         event = json.load(answer)["event_id"]
     with visitor.open(f"call/leaderboard/{event}") as stream:

@@ -1,0 +1,126 @@
+"""What a tie counts is one thing: a run has the same score wherever it is told."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from explorer.boards import build_board
+from explorer.compared import scores
+from explorer.compareview import CompareView, compare_scene
+from explorer.fail_sections import section_scores
+from explorer.field import Field
+from explorer.outcome_matrix import Outcomes, order_of, outcome_matrix
+from explorer.own_results import with_runs
+from explorer.published_check import check_pairs
+from explorer.run_check import check_run
+from explorer.run_facts import run_facts, tie_words
+from explorer.run_lines import summary_of
+from explorer.run_sections import sections_now
+from explorer.runs import Rewarded
+from explorer.score_json import selection_score_json
+from explorer.ui.publishedcheck import published_html
+from explorer.ui.report import sections_html
+from scoring.exports import write_results
+from scoring.pair_results import PairResults, read_pair_results
+from scoring.pairs import as_pairs
+from scoring.record import Run, new_folder
+from scoring.report import as_json, as_table
+from scoring.results import read_aggregates
+from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from scoring.summary import summarise
+from scoring.sure import SureRule, Watch
+from tests.explorer.board_data import NOTHING
+from tests.explorer.tables import row, small_table
+
+TABLE = small_table(*(row(id=str(at), subset="hep-go", prompt=f"p{at}") for at in range(4)))
+MARGINS = (1.0, 1.0, 0.0, 0.0)
+"""Two wins and two ties."""
+WORTH = [("judge", 0.75), ("rater", 0.75), ("classifier", 0.5), ("dpo", 0.5)]
+MODEL = "org/model"
+
+
+def run_of(family: str, folder: Path) -> Run:
+    facts = RunFacts(MODEL, "", family, "cpu", "float32", 9, "left", "own", TABLE.id, 4, 0)
+    run = Run.create(new_folder(folder), facts, Plan((tuple(range(4)),)), TABLE.keys)
+    rows = tuple(
+        ScoredPair(key, "hep-go", "", margin, 0.0, 1, 1)
+        for key, margin in zip(TABLE.keys, MARGINS, strict=True)
+    )
+    list(run.record([ScoredPack(0, rows, 1)]))
+    return run.ended("finished")
+
+
+def exported(run: Run, folder: Path) -> PairResults:
+    pairs = as_pairs(TABLE.arrow, range(4))
+    _, of_pairs = write_results(folder, MODEL, run.facts, pairs, run.rows())
+    return read_pair_results(of_pairs)
+
+
+def field_of(run: Run, published: PairResults) -> tuple[Field, str]:
+    found, own = with_runs(Outcomes(("a.json",), (published,)), [run])
+    matrix = outcome_matrix(found, order_of(TABLE))
+    return Field(TABLE, matrix, own, ("ties",), own=frozenset(own)), next(iter(own))
+
+
+@pytest.mark.parametrize(("family", "score"), WORTH)
+def test_a_run_has_the_same_score_everywhere(family: str, score: float, tmp_path: Path) -> None:
+    run = run_of(family, tmp_path / "runs")
+    rows = run.rows()
+    told: dict[str, object] = {}
+
+    summary = summary_of(run)
+    assert summary is not None
+    told |= {"Runs": summary.total.accuracy, "section": summary.sections["Reasoning"]}
+    told |= {f"live {now.name}": now.accuracy for now in sections_now(summary)}
+    *_, last = selection_score_json([Rewarded(tuple(rows), run.facts)], 4)
+    told |= {"endpoint": last["accuracy"], "its score": last["score"]}
+    command = as_json(run, [], [])
+    told |= {"command line": command["total"]["accuracy"], "its sections": command["score"]}
+    for number in ("accuracy", "score"):
+        rule = SureRule(number, 0.05)
+        watch = Watch(dict.fromkeys(TABLE.keys, "hep-go"), 0, rule, summary.total.tie)
+        told[f"sure {number}"] = watch.add(rows).estimate
+
+    published = exported(run, tmp_path)
+    told["file of each pair"] = float(published.results.mean())
+    [aggregate], _ = read_aggregates(tmp_path)
+    told["file"] = aggregate.accuracies["hep-go"]
+
+    field, own = field_of(run, published)
+    board = build_board(NOTHING, "v1", outcomes=field.matrix, own=[own])
+    told |= {f"board {each.model}": each.sections["Reasoning"] for each in board.rows}
+    told["Failures"] = section_scores(field, own).sections["Reasoning"].score
+    told |= dict(zip("AB", scores(compare_scene(CompareView(own, MODEL), field)), strict=True))
+    check = check_pairs(field, own, MODEL)
+    assert (check.verdict, len(check.parts)) == ("same", 2)
+    for part in check.parts:
+        told |= {f"check {part.section}": part.here, f"published {part.section}": part.there}
+    assert {name: float(each) for name, each in told.items()} == dict.fromkeys(told, score)  # type: ignore[arg-type]
+
+
+def test_counted_half_every_familys_ties_are_worth_the_same(tmp_path: Path) -> None:
+    for family, _ in WORTH:
+        run = run_of(family, tmp_path / family)
+        found, own = with_runs(Outcomes(), [run])
+        matrix = outcome_matrix(found, order_of(TABLE))
+        board = build_board(NOTHING, "v1", outcomes=matrix, ties="half", own=list(own))
+        assert board.rows[0].sections["Reasoning"] == 0.75
+
+
+@pytest.mark.parametrize(("family", "score"), WORTH)
+def test_beside_a_score_stands_what_a_tie_counts(family: str, score: float, tmp_path: Path) -> None:
+    run = run_of(family, tmp_path)
+    words = tie_words(score - 0.5)
+    assert ("half a win" in words) == (score > 0.5)
+    summary = summarise(run.rows(), family)
+    assert words in sections_html(summary)
+    assert run_facts(run)["ties"] == words
+    assert as_json(run, [], [])["tie_counts"] == 2 * score - 1
+    said = "half a win each" if score > 0.5 else "as not won"
+    assert said in as_table(run, [], [], dry_run=False)
+    published = exported(run, tmp_path)
+    field, _ = field_of(run, published)
+    assert words in published_html(check_run(run, field))
+    settings = json.loads((tmp_path / f"eval-set-scores/{MODEL}.json").read_bytes())["settings"]
+    assert f"tie={2 * score - 1}" in settings
