@@ -290,8 +290,8 @@ def _said(rule: Rule, rows: Sequence[BoardRow], options: BoardOptions, rewarded:
     said = []
     usual = BoardOptions()
     if options.ties != usual.ties:
-        words = "changed_ties" if rewarded else "unknown_ties"
-        said.append(text(f"board.{words}", n=f"{rewarded:,}"))
+        changed = text("board.changed_ties", n=f"{rewarded:,}")
+        said.append(changed if rewarded else text("board.unknown_ties"))
     if options.missing != usual.missing:
         said.append(text("board.changed_missing"))
     if (

@@ -69,9 +69,10 @@ def _score_card(summary: Summary) -> str:
     interval = score_interval(summary.subsets)
     if known < len(SECTIONS) or interval is None:
         return _card(text("score.mean"), percent(None), text("score.mean_part", n=known))
-    ends = {"low": percent(interval.low), "high": percent(interval.high)}
-    name, detail = ("benchmark", "official") if summary.whole else ("mean", "mean_detail")
-    return _card(text(f"score.{name}"), percent(summary.score), text(f"score.{detail}", **ends))
+    low, high = percent(interval.low), percent(interval.high)
+    name = text("score.benchmark" if summary.whole else "score.mean")
+    detail = text("score.official" if summary.whole else "score.mean_detail", low=low, high=high)
+    return _card(name, percent(summary.score), detail)
 
 
 def _card(label: str, value: str, detail: str) -> str:
