@@ -113,30 +113,36 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return told
 
 
+@pytest.mark.slow
 def test_the_package_is_imported_before_anything_that_knows_cuda(found: dict[str, Any]) -> None:
     assert found["before"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["same", "short", "few"])
 def test_rewards_are_those_of_anywhere_else(what: str, found: dict[str, Any]) -> None:
     assert found[what] is True
 
 
+@pytest.mark.slow
 def test_a_placed_model_is_warm_from_the_start(found: dict[str, Any]) -> None:
     assert found["warm"] is True
 
 
+@pytest.mark.slow
 def test_a_stop_ends_the_call_after_its_pack_and_the_run_goes_on(found: dict[str, Any]) -> None:
     stage, scored, later, total = found["stopped"]
     assert (stage, later, total) == ("stopped", "finished", 40) and 0 < scored < 40
 
 
+@pytest.mark.slow
 def test_a_run_is_one_call_and_a_path_is_proved_once(found: dict[str, Any]) -> None:
     names = [name for name, _, _ in found["calls"]]
     assert names == ["traits_there", *["packs_there"] * 5]
     assert all(20 <= seconds < 60 for _, seconds, _ in found["calls"])
 
 
+@pytest.mark.slow
 def test_a_process_serves_several_calls_and_none_after_a_stop(found: dict[str, Any]) -> None:
     *served, after = [process for _, _, process in found["calls"]]
     assert len(set(served)) == 1 and after not in served

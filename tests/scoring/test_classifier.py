@@ -146,6 +146,13 @@ PATHS: dict[Callable[[], Any], str] = {
 }
 
 
+OF_EACH_PATH = [llama, bert]
+GRID = [
+    each if each in OF_EACH_PATH else pytest.param(each, marks=pytest.mark.slow) for each in PATHS
+]
+"""All architectures, of which `make test` takes one of each path."""
+
+
 def tokenizer(template: str = TEMPLATE, pad: str | None = "<pad>") -> PreTrainedTokenizerFast:
     """Whole words and nothing else, so that a test knows the tokens without asking."""
     words = Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, "<unk>"))
@@ -264,6 +271,7 @@ def case(config: Callable[[], Any], tmp_path_factory: pytest.TempPathFactory) ->
     return Case(folder, scorer, logits_of(plain(folder), PAIRS)[..., 0], rewards(scorer, PAIRS))
 
 
+@pytest.mark.parametrize("config", OF_EACH_PATH, indirect=True)
 def test_tokens_are_the_words(case: Case) -> None:
     for pair, tokens in zip(PAIRS, case.scorer.prepare(PAIRS), strict=True):
         assert [list(tokens.chosen), list(tokens.rejected)] == token_ids(pair)
@@ -281,6 +289,7 @@ def test_the_path_is_the_one_that_suits_the_architecture(
     assert case.scorer.traits.path == PATHS[config]
 
 
+@pytest.mark.parametrize("config", GRID, indirect=True)
 @pytest.mark.parametrize("budget", [1, 60, 300, 10**6])
 def test_a_pair_scores_the_same_whatever_is_beside_it(case: Case, budget: int) -> None:
     settings = RunSettings(device="cpu", dtype="float32", budget=budget, seed=budget)
@@ -291,6 +300,7 @@ def test_a_pair_scores_the_same_whatever_is_beside_it(case: Case, budget: int) -
     assert_near(torch.tensor([rows[pair.key] for pair in PAIRS]), case.got)
 
 
+@pytest.mark.parametrize("config", GRID, indirect=True)
 def test_a_pair_scores_the_same_alone_and_among_others(case: Case) -> None:
     alone = torch.cat([rewards(case.scorer, [pair]) for pair in PAIRS])
     assert_near(alone, case.got)
@@ -298,6 +308,7 @@ def test_a_pair_scores_the_same_alone_and_among_others(case: Case) -> None:
     assert_near(rewards(case.scorer, PAIRS[4:9]), case.got[4:9])
 
 
+@pytest.mark.parametrize("config", GRID, indirect=True)
 def test_equal_sides_are_a_tie_to_the_last_bit(case: Case) -> None:
     equal = [Pair(p.key, "s", p.prompt, p.chosen, p.chosen, p.turns) for p in PAIRS]
     for pairs in (equal, equal[3:5], equal[:1]):
@@ -305,6 +316,7 @@ def test_equal_sides_are_a_tie_to_the_last_bit(case: Case) -> None:
         assert torch.equal(got[:, 0], got[:, 1])
 
 
+@pytest.mark.parametrize("config", GRID, indirect=True)
 def test_a_sequence_that_begins_another_has_its_own_reward(
     config: Callable[[], Any], tmp_path: Path
 ) -> None:
@@ -460,6 +472,7 @@ def test_a_reading_that_does_not_fit_is_refused(reading: Any, said: str, labelle
         opened(labelled, reading=reading)
 
 
+@pytest.mark.parametrize("config", OF_EACH_PATH, indirect=True)
 def test_one_label_needs_no_reading(case: Case) -> None:
     assert case.scorer.traits.reading == "its one label"
 
@@ -587,6 +600,7 @@ def padded_tokens(lengths: Sequence[int], batch: int) -> int:
     )
 
 
+@pytest.mark.slow
 def test_real_pairs_take_the_packed_path(demo_scorer: Scorer, shared_data: Path) -> None:
     """The first ten pairs of each subset: what enters the model is each unique token, once."""
     rows = pq.read_table(shared_data / "reward-bench" / "filtered.parquet").to_pylist()
@@ -653,6 +667,7 @@ def test_compiling_waits_until_it_pays(
     assert compiled.times == times
 
 
+@pytest.mark.parametrize("config", OF_EACH_PATH, indirect=True)
 def test_a_padded_model_is_not_compiled(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = Compiled(monkeypatch)
     scorer = opened(case.folder, RunSettings(device="cpu", dtype="float32", compile="on"))

@@ -340,6 +340,7 @@ def test_layers_that_are_not_found_cannot_be_compiled() -> None:
         forward.compile()
 
 
+@pytest.mark.slow
 def test_compiled_layers_give_the_same_rewards(tmp_path: Path) -> None:
     if shutil.which("g++") is None:
         pytest.skip("compiling needs g++, which is not here")

@@ -1,11 +1,13 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from scoring.threads import SPINS
-from tests.conftest import ROOT
+from scoring.threads import SPINS, wait_briefly
+from tests.conftest import PATIENCE, ROOT
+from tests.forks import environment
 
 ASKED = """
 import os, sys
@@ -22,20 +24,33 @@ finally:
     [
         ({}, SPINS),
         ({"GOMP_SPINCOUNT": "7"}, "7"),
-        ({"OMP_WAIT_POLICY": "active"}, "None"),
+        ({"OMP_WAIT_POLICY": "active"}, None),
     ],
 )
 def test_threads_wait_briefly_unless_the_owner_says_otherwise(
-    set_before: dict[str, str], then: str, tmp_path: object
+    set_before: dict[str, str], then: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
-    kept = {name: value for name, value in os.environ.items() if name not in names}
+    for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT"):
+        monkeypatch.setenv(name, "")  # so that it is as it was afterwards
+        monkeypatch.delenv(name)
+    for name, value in set_before.items():
+        monkeypatch.setenv(name, value)
+    wait_briefly()
+    assert os.environ.get("GOMP_SPINCOUNT") == then
+
+
+@pytest.mark.slow
+def test_the_command_line_says_so_before_it_imports_torch(tmp_path: Path) -> None:
+    kept = environment()
+    for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT"):
+        kept.pop(name, None)
     done = subprocess.run(
         [sys.executable, "-c", ASKED, f"{tmp_path}/run"],
         cwd=ROOT,
-        env={**kept, **set_before},
+        env=kept,
         capture_output=True,
         text=True,
         check=True,
+        timeout=PATIENCE,
     )
-    assert done.stdout.splitlines()[-1] == f"{then} True"
+    assert done.stdout.splitlines()[-1] == f"{SPINS} True"
