@@ -5,9 +5,11 @@ import secrets
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import gradio as gr
+from gradio.state_holder import SessionState
 
 from tests.conftest import PATIENCE
 
@@ -37,7 +39,10 @@ class Visitor:
         Returns:
             The last message of the stream: `success` and `output`.
         """
-        values = values or {}
+        return self.post_to(*self.event(callback, values or {}), event_data)
+
+    def event(self, callback: Callable[..., Any], values: dict[str, Any]) -> tuple[int, list[Any]]:
+        """The number of the event that `post` runs, and all its values."""
         events = [
             number
             for number, event in self.page.fns.items()
@@ -46,8 +51,7 @@ class Visitor:
         ]
         inputs = {number: self.page.fns[number].inputs for number in events}
         index = max(events, key=lambda number: len(values.keys() & set(map(_name, inputs[number]))))
-        sent = [values.get(_name(part), _own(part)) for part in inputs[index]]
-        return self.post_to(index, sent, event_data)
+        return index, [values.get(_name(part), _own(part)) for part in inputs[index]]
 
     def post_to(self, index: int, data: list[Any], event_data: Any = None) -> dict[str, Any]:
         """Run an event by its number, with these values; gives the last message of the stream."""
@@ -61,6 +65,31 @@ class Visitor:
                     if message["msg"] == "process_completed":
                         return message
         raise AssertionError("the stream ended before the event was done")
+
+    async def answer_here(self, index: int, data: list[Any], event_data: Any = None) -> None:
+        """What a server does with a post, without one: in a task of its own, until it is done.
+
+        Raises:
+            Exception: whatever it is that the visitor would be told of.
+        """
+        number, event = self.session, gr.EventData(None, event_data)
+        asked = gr.Request(session_hash=number, client={"host": "127.0.0.1"}, headers={})
+        chunks, more = None, True
+        while more:
+            answer = await self.page.process_api(
+                self.page.fns[index],
+                list(data),
+                state=self._state,
+                request=asked,
+                iterator=chunks,
+                session_hash=number,
+                event_data=event,
+            )
+            chunks, more = answer["iterator"], answer["is_generating"]
+
+    @cached_property
+    def _state(self) -> SessionState:
+        return SessionState(self.page)
 
     def data(
         self,

@@ -1,8 +1,10 @@
 """What a public Space answers to anyone who posts to its events directly."""
 
+import asyncio
 import json
 import logging
 import re
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from explorer.ui.failures import Failures
 from explorer.ui.runs_tab import RunsTab
 from explorer.ui.score import Score
 from explorer.ui.signin import SignIn
+from tests.conftest import ROOT
 from tests.ui.browsing import by_name, posted, stays
 from tests.ui.conftest import Serve
 from tests.ui.posting import Visitor, function_name
@@ -90,30 +93,62 @@ def _refuses(part: Any, nonsense: Any) -> bool:
     return nonsense == "\ud800" and isinstance(part, gr.Dropdown | gr.Radio | gr.CheckboxGroup)
 
 
-def clear(message: dict[str, Any]) -> bool:
-    """Whether an event did what it should, or was refused by Gradio or in few words by us."""
-    error = message["output"].get("error")
-    return message["success"] or error is None or error.startswith("Value: ") or len(error) < 1000
+def clear(told: str | None) -> bool:
+    """Whether a visitor is told nothing, or by Gradio of their value, or in few words by us."""
+    return told is None or told.startswith("Value: ") or len(told) < 1000
 
 
-@pytest.mark.parametrize("kind", NONSENSE)
+def is_clear(error: Exception) -> bool:
+    """The same of an error, which may be Gradio's own, before any code of ours."""
+    if isinstance(error, gr.Error):
+        return clear(error.message)
+    ours = str(ROOT / "explorer")
+    return not any(ours in frame.filename for frame in traceback.extract_tb(error.__traceback__))
+
+
 def test_nonsense_is_refused_clearly_and_the_page_goes_on(
-    kind: str,
     visitor: Visitor,
     home: Path,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
+    """Each event once, with one kind of nonsense in every place."""
     acted(visitor, "pick", facet="section", names=["Chat"])
     for number in events(visitor.page):
-        for data in sendings(visitor.page, number, kind):
-            assert clear(visitor.post_to(number, data, NONSENSE[kind]))
+        kind = [*NONSENSE][number % len(NONSENSE)]
+        (data, *_) = sendings(visitor.page, number, kind)
+        assert clear(visitor.post_to(number, data, NONSENSE[kind])["output"].get("error"))
     failed = [each for each in caplog.records if each.levelno >= logging.ERROR]
     assert [(each.getMessage(), each.exc_text) for each in failed] == []
     assert f"{Path.cwd()}/explorer/ui/" not in capfd.readouterr().err
     assert not any((home / "runs").glob("*"))
     shown = by_name(visitor.data(Browse.act, event_data=posted("step", value=1)))
     assert "of 188 pairs" in shown["bar"] and 'class="pair' in shown["pair"]
+
+
+@pytest.mark.parametrize("kind", NONSENSE)
+def test_every_callback_refuses_nonsense_clearly(
+    kind: str, server: Visitor, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What a server calls, called here, with nonsense in all places, or in each alone."""
+    visitor, unclear = Visitor(server.page), []
+
+    async def send_all() -> None:
+        for opening in (Browse.open, SignIn.identify):
+            await asyncio.create_task(visitor.answer_here(*visitor.event(opening, {})))
+        for number in events(visitor.page):
+            for data in sendings(visitor.page, number, kind):
+                try:
+                    await asyncio.create_task(visitor.answer_here(number, data, NONSENSE[kind]))
+                except Exception as error:
+                    if not is_clear(error):
+                        unclear.append(f"{function_name(visitor.page.fns[number].fn)}: {error!r}")
+
+    asyncio.run(send_all())
+    assert unclear == []
+    failed = [each for each in caplog.records if each.levelno >= logging.ERROR]
+    assert [(each.getMessage(), each.exc_text) for each in failed] == []
+    assert not any((home / "runs").glob("*"))
 
 
 @pytest.mark.parametrize("kind", NONSENSE)
