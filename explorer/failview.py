@@ -24,7 +24,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 """Of one model. "near": losses and ties that were close; "confident": losses that were clear."""
 FieldKind = Literal["hard", "telling", "negative", "every"]
 FIELD_KINDS: tuple[FieldKind, ...] = get_args(FieldKind)
-"""Of all models: pairs that most fail, that tell good models from bad, and the wrong way round."""
+"""Of all models: pairs that most fail, that tell good models from bad, that may be mislabelled."""
 Order = Literal[
     "", "margin", "-margin", "difficulty", "-difficulty", "length", "-length", "surprise",
     "-surprise", "telling", "-telling",

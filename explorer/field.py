@@ -145,7 +145,7 @@ class Field:
     @once
     def telling(self) -> Telling:
         """How well pairs tell good rivals from bad."""
-        return telling(self.matrix.outcomes[self.is_rival])
+        return telling(self.matrix.outcomes[self.is_rival], self.table.subsets.codes)
 
     @once
     def hardest(self) -> HardPairs:

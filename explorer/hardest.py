@@ -1,4 +1,4 @@
-"""Pairs that most models fail, and pairs that good models fail more often than bad ones.
+"""Pairs that most models fail, and pairs that the good models of a subset fail more often.
 
 Both are where to look for wrong labels. Outcomes are (models, pairs), 0 to 1, a win is exactly 1,
 NaN is missing.
@@ -16,6 +16,8 @@ from scoring.errors import KnownError, shown
 SHARE = 0.8
 LEAST_MODELS = 5
 """Models that must be known of a pair for it to be called hard."""
+LEAST_PAIRS = 20
+"""Pairs of a subset of whose rest a model's skill is read."""
 MOST_PAIRS = 100
 
 
@@ -35,11 +37,12 @@ class HardPairs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Telling:
-    """How well pairs tell good models from bad.
+    """How well pairs tell models that are good at their subset from those that are bad at it.
 
     correlation: (pairs,), `item_rest`; NaN where it is not known, or too few models are.
     best: rows of the highest correlations, the highest first.
-    negative: rows of those below 0, the lowest first: better models fail them more often.
+    negative: rows of those below 0, the lowest first, which may be mislabelled: models that are
+        better at the subset fail them more often.
     """
 
     correlation: Floats
@@ -74,14 +77,19 @@ def failed_by_most(
 
 
 def telling(
-    outcomes: NDArray[np.floating], most: int = MOST_PAIRS, least_models: int = LEAST_MODELS
+    outcomes: NDArray[np.floating],
+    subsets: NDArray[np.integer] | None = None,
+    most: int = MOST_PAIRS,
+    least_models: int = LEAST_MODELS,
 ) -> Telling:
-    """The pairs that tell good models from bad best, and those that do it the wrong way round.
+    """The pairs that tell good models from bad best, and those that may be mislabelled.
 
     With few models a correlation below 0 is often chance.
 
     Args:
         outcomes: (models, pairs).
+        subsets: (pairs,), the subset of each, from 0; those of fewer than `LEAST_PAIRS` pairs are
+            taken together. None takes all pairs for one subset.
         most: rows of each kind; equal correlations stay in table order.
         least_models: that must be known of a pair.
 
@@ -91,7 +99,9 @@ def telling(
     (array([0, 1, 2]), array([3]))
     """
     known = (~np.isnan(outcomes)).sum(axis=0)
-    correlation = np.where(known >= least_models, item_rest(outcomes), np.nan)
+    if subsets is not None:
+        subsets = np.where(np.bincount(subsets)[subsets] < LEAST_PAIRS, -1, subsets)
+    correlation = np.where(known >= least_models, item_rest(outcomes, subsets), np.nan)
     order = np.argsort(correlation, kind="stable")  # what is not known comes last
     backwards = np.argsort(-correlation, kind="stable")
     negative, best = order[correlation[order] < 0], backwards[correlation[backwards] > 0]

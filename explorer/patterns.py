@@ -39,13 +39,19 @@ def difficulty(outcomes: NDArray[np.floating]) -> Difficulty:
     return Difficulty(failed, known, share)
 
 
-def item_rest(outcomes: NDArray[np.floating]) -> Floats:
-    """How well each pair tells good models from bad: its correlation with the rest of the pairs.
+def item_rest(outcomes: NDArray[np.floating], subsets: NDArray[np.integer] | None = None) -> Floats:
+    """How well each pair tells good models from bad: its correlation with the rest of its subset.
 
-    Pearson's r over models, between the outcome of the pair and the model's mean over its other
-    known pairs, each alike; models without the pair, or without another, are left out.
-    Source: the corrected item-total correlation, Nunnally and Bernstein, Psychometric Theory
-    (1994), chapter 8.
+    Pearson's r over models, between the outcome of the pair and the model's mean over the other
+    known pairs of the subset, each alike; models without the pair, or without another, are left
+    out. Pairs of different subsets may ask for different skills, so that models which do well on
+    one do badly on another: they say nothing of a pair.
+    Source: the corrected item-total correlation of a scale, Nunnally and Bernstein, Psychometric
+    Theory (1994), chapter 8.
+
+    Args:
+        outcomes: (models, pairs).
+        subsets: (pairs,), the subset of each; None takes all pairs for one.
 
     Returns:
         (pairs,), -1 to 1: below 0, better models fail it more often, which a wrong label causes,
@@ -54,6 +60,15 @@ def item_rest(outcomes: NDArray[np.floating]) -> Floats:
     >>> item_rest(np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]))
     array([0.70710678, 0.70710678, 0.        ])
     """
+    if subsets is None:
+        return _item_rest(outcomes)
+    found = np.full(outcomes.shape[1], np.nan)
+    for subset in np.unique(subsets):
+        found[subsets == subset] = _item_rest(outcomes[:, subsets == subset])
+    return found
+
+
+def _item_rest(outcomes: NDArray[np.floating]) -> Floats:
     values = np.asarray(outcomes, dtype=np.float64)
     known = ~np.isnan(values)
     filled = np.where(known, values, 0.0)

@@ -82,8 +82,9 @@ class PairEndpoints:
         Returns:
             {"rows": a list of {"key": of the pair, "subset", "failed": models that do not win it,
             "known": models with a result, "difficulty": failed / known, "item_rest": how far
-            models that win it do better on the other pairs, a correlation, below 0 where better
-            models fail it more often, which a wrong label causes, too; null where not known}}.
+            models that win it do better on the other pairs of its subset, a correlation, below 0
+            where better models fail it more often, which a wrong label causes, too; null where
+            not known}}.
         """
         return hardest_json(self._read(), limit)
 
