@@ -20,7 +20,7 @@ from explorer.outcome_matrix import (
 )
 from explorer.outcome_sources import Source, listing_digest
 from explorer.outcomes import Results
-from explorer.own_results import own_name, with_runs
+from explorer.own_results import OwnRows, own_name, own_names, with_runs
 from explorer.results_library import ResultsLibrary
 from explorer.rules import RULES
 from explorer.run_cards import card_of
@@ -69,7 +69,7 @@ class BoardRoom:
         self._cache = cache
         self._sure = sure
         self._runs = runs
-        self._kept = Kept(KEPT)
+        self._kept, self._rows = Kept(KEPT), OwnRows()
 
     def board(self, results_id: object, view: BoardView, own: object = ()) -> Board:
         """The board of a view, with what was read and measured so far.
@@ -191,26 +191,23 @@ class BoardRoom:
         source = results.pairs_of(benchmark)
         published = self._cache.known(source) if source is not None else Outcomes()
         listed = "" if source is None else listing_digest(source, "eval-set-scores")
-        of_runs = ((run.id, own_name(run), run.n_scored) for run in runs)
-        key = (published.version, results.id, listed, benchmark, *of_runs)
-        return self._kept.once(
-            ("matrix", *key), lambda: self._aligned(results, published, benchmark, runs, key)
-        )
+        read = (published.version, results.id, listed, benchmark)
+        key = (*read, *((run.id, own_name(run), run.n_scored) for run in runs))
 
-    def _aligned(
-        self,
-        results: Results,
-        published: Outcomes,
-        benchmark: Benchmark,
-        runs: list[Run],
-        key: tuple[object, ...],
-    ) -> _Measured | None:
-        pairs = usual_order(of_benchmark(published, benchmark))
-        found = of_benchmark(with_uploaded(published, results.uploaded), benchmark)
-        found, names = with_runs(found, runs)
-        matrix = outcome_matrix(found, pairs)
-        own = (*results.own_models, *names)
-        return _Measured(found, matrix, own, key) if matrix.models else None
+        def measured() -> _Measured:
+            found = of_benchmark(with_uploaded(published, results.uploaded), benchmark)
+            pairs = usual_order(of_benchmark(published, benchmark))
+            if pairs is None:  # the person's own are all that there is
+                found, own = with_runs(found, runs)
+                matrix = outcome_matrix(found)
+            else:
+                matrix = self._kept.once(("read", *read), lambda: outcome_matrix(found, pairs))
+                named = own_names(runs, (result.model for result in found.results))
+                matrix, own = self._rows.over(matrix, named, pairs)
+            return _Measured(found, matrix, (*results.own_models, *own), key)
+
+        made = self._kept.once(("matrix", *key), measured)
+        return made if made.matrix.models else None
 
     def _own_runs(self, own: object) -> list[Run]:
         """Those that have ended, of pairs that other models may have been scored on too."""

@@ -6,7 +6,8 @@ of no table at hand makes a field of its own, without texts.
 
 import hashlib
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from explorer.outcome_matrix import (
     usual_order,
 )
 from explorer.outcomes import Results
-from explorer.own_results import own_name, results_of, with_runs
+from explorer.own_results import OwnRows, own_name, own_names, with_runs
 from explorer.published_names import published_as
 from explorer.results_library import ResultsLibrary
 from explorer.run_cards import card_of
@@ -36,14 +37,12 @@ from explorer.uploaded_results import model_of_uploaded, with_uploaded
 from scoring.errors import KnownError, shown
 from scoring.limits import Step
 from scoring.pair_order import PairOrder
-from scoring.pair_results import PairResults
 from scoring.pairs import SCHEMA, Pairs, PairSource
 from scoring.record import Run
 from scoring.result_files import LeftOut
 
 KEPT = 8
 """Sets of fields that stay in memory."""
-KEPT_RUNS = 64
 MOST_TEXTLESS = 8
 """Sets of pairs without texts; results of further ones are not shown."""
 
@@ -61,8 +60,8 @@ class Fields:
         self.tables = tables
         self._cache = cache
         self.runs = runs
-        self._kept, self._read = Kept(KEPT), Kept(KEPT_RUNS)
-        self._joint = Kept(KEPT)
+        self._joined, self._kept, self._joint = Kept(KEPT), Kept(KEPT), Kept(KEPT)
+        self._rows = OwnRows()
 
     def all(self, results_id: object, table_id: object, own: object) -> tuple[Field, ...]:
         """Every field, that of the pairs that are looked at first; a model is in one of them.
@@ -85,16 +84,19 @@ class Fields:
     ) -> tuple[Field, ...]:
         source = results.pairs_of("v1")
         published = self._cache.known(source) if source is not None else Outcomes()
-        key = (
-            published.version,
-            results.id,
-            published.files,
-            *(table.id for table in tables),
-            *(_stamp(run) for run in runs),
-        )
-        return self._kept.once(
-            key, lambda: tuple(self._made(results, published, tables, runs, key))
-        )
+        found = of_benchmark(with_uploaded(published, results.uploaded), "v1")
+        read = (published.version, results.id, published.files)
+        ids = tuple(table.id for table in tables)
+        key = (*read, ids, *(_stamp(run) for run in runs))
+
+        def made() -> tuple[Field, ...]:
+            joined = self._joined.once((*read, ids), lambda: tuple(_joined(found, tables)))
+            own = own_names(runs, (result.model for result in found.results))
+            model_of = {name: model_of_uploaded(name) for name in results.own_models}
+            model_of |= {name: published_as(run.facts) for name, run in own.items()}
+            return tuple(self._with_runs(joined, own, model_of, key))
+
+        return self._kept.once(key, made)
 
     def of(self, model: object, results_id: object, table_id: object, own: object) -> Field:
         """The field that a model is in, or whose models an ensemble joins.
@@ -150,39 +152,31 @@ class Fields:
         table = self.tables.get(table_id)
         return Field(table, outcome_matrix(Outcomes(), order_of(table)), {}, ("", table.id))
 
-    def _made(
+    def _with_runs(
         self,
-        results: Results,
-        published: Outcomes,
-        tables: Sequence[PairTable],
-        runs: Sequence[Run],
+        joined: Iterable["_Joined"],
+        own: Mapping[str, Run],
+        model_of: Mapping[str, str],
         key: object,
     ) -> Iterable[Field]:
-        found = of_benchmark(with_uploaded(published, results.uploaded), "v1")
-        rest, own = with_runs(found, runs, self._results_of)
-        model_of = {name: model_of_uploaded(name) for name in results.own_models}
-        model_of |= {name: published_as(run.facts) for name, run in own.items()}
-        mine = frozenset(model_of)
-        typed = [name for name, run in own.items() if card_of(run).typed is not None]
-        of_typed, rest = _only(rest, typed), _without(rest, typed)
-        for table in tables:
-            is_typed = table.source.kind == "typed"
-            matrix = _joined(of_typed if is_typed else rest, table)
+        """Fields of published results, with each run laid over the first that it is of."""
+
+        def field(of: _Joined, matrix: OutcomeMatrix, runs: Mapping[str, Run]) -> Field:
+            at = (key, of.table.id)
+            return Field(of.table, matrix, runs, at, of.has_texts, frozenset(model_of), model_of)
+
+        left = dict(own)
+        for each in joined:
+            typed = each.table.source.kind == "typed"
+            asked = {name: run for name, run in left.items() if typed == _is_typed(run)}
+            hashes = partial(_hashes_of, each.table) if each.has_texts else None
+            matrix, runs = self._rows.over(each.matrix, asked, each.table.id, hashes)
+            left = {name: run for name, run in left.items() if name not in runs}
             if matrix.models:
-                runs_here = _of(own, matrix)
-                yield Field(table, matrix, runs_here, (key, table.id), own=mine, model_of=model_of)
-                rest = _without(rest, matrix.models)
-        for _ in range(MOST_TEXTLESS):
-            order = usual_order(rest)
-            if order is None:
-                return
-            matrix = outcome_matrix(rest, order)
-            if not matrix.models:
-                return
-            table = _textless(order)
-            runs_here = _of(own, matrix)
-            yield Field(table, matrix, runs_here, (key, table.id), False, mine, model_of)
-            rest = _without(rest, matrix.models)
+                yield field(each, matrix, runs)
+        rest, runs = with_runs(Outcomes(), list(left.values()))
+        for each in _without_texts(rest):
+            yield field(each, each.matrix, {name: runs[name] for name in each.matrix.models})
 
     def _tables(self, table_id: object, runs: Sequence[Run]) -> list[PairTable]:
         """Tables that results may be of, each once."""
@@ -197,9 +191,43 @@ class Fields:
         except KnownError:
             return None
 
-    def _results_of(self, run: Run) -> PairResults:
-        """A run's results, read once as long as no pair is added."""
-        return self._read.once(_stamp(run), lambda: results_of(run))
+
+@dataclass(frozen=True)
+class _Joined:
+    """Published results and the pairs that they are of; some pairs have none.
+
+    has_texts: of the pairs.
+    """
+
+    table: PairTable
+    matrix: OutcomeMatrix
+    has_texts: bool = True
+
+
+def _joined(found: Outcomes, tables: Sequence[PairTable]) -> Iterable[_Joined]:
+    """Each model in the first table that it is of; then those that are of none."""
+    rest = found
+    for table in tables:
+        of_table = Outcomes() if table.source.kind == "typed" else rest
+        matrix = outcome_matrix(of_table, order_of(table), partial(_hashes_of, table))
+        yield _Joined(table, matrix)
+        rest = _without(rest, matrix.models)
+    yield from _without_texts(rest)
+
+
+def _hashes_of(table: PairTable) -> Sequence[str]:
+    return table.hashes
+
+
+def _without_texts(rest: Outcomes) -> Iterable[_Joined]:
+    """Results whose pairs are not at hand, by the order of pairs that most of them have."""
+    for _ in range(MOST_TEXTLESS):
+        order = usual_order(rest)
+        matrix = outcome_matrix(rest, order)
+        if order is None or not matrix.models:
+            return
+        yield _Joined(_textless(order), matrix, has_texts=False)
+        rest = _without(rest, matrix.models)
 
 
 def _stamp(run: Run) -> Stamp:
@@ -207,23 +235,14 @@ def _stamp(run: Run) -> Stamp:
     return run.id, own_name(run), run.status, run.n_bytes()
 
 
-def _of(own: Mapping[str, Run], matrix: OutcomeMatrix) -> dict[str, Run]:
-    return {model: own[model] for model in matrix.models if model in own}
-
-
-def _joined(found: Outcomes, table: PairTable) -> OutcomeMatrix:
-    return outcome_matrix(found, order_of(table), lambda: table.hashes)
+def _is_typed(run: Run) -> bool:
+    return card_of(run).typed is not None
 
 
 def _without(found: Outcomes, models: Iterable[str]) -> Outcomes:
     gone = set(models)
-    return _only(found, [each.model for each in found.results if each.model not in gone])
-
-
-def _only(found: Outcomes, models: Iterable[str]) -> Outcomes:
-    wanted = set(models)
     pairs = zip(found.files, found.results, strict=True)
-    kept = [(file, result) for file, result in pairs if result.model in wanted]
+    kept = [(file, result) for file, result in pairs if result.model not in gone]
     return replace(
         found, files=tuple(file for file, _ in kept), results=tuple(each for _, each in kept)
     )

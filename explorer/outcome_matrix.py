@@ -1,8 +1,9 @@
 """Outcomes of many models on the same pairs, as one matrix."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,10 @@ from scoring.result_files import LeftOut, twice
 from scoring.results import Benchmark, is_v2
 
 Bools = NDArray[np.bool_]
+Hashes = Callable[[], Sequence[str]] | None
+_BY_PAIR = ("outcomes", "held", "known_equal", "chosen", "rejected")
+_BY_MODEL = ("model_types", "files", "how")
+"""The arrays of a matrix that have a column for each pair, and what it has of each model."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -119,9 +124,7 @@ def usual_order(found: Outcomes) -> PairOrder | None:
 
 
 def outcome_matrix(
-    found: Outcomes,
-    pairs: PairOrder | None = None,
-    hashes: Callable[[], Sequence[str]] | None = None,
+    found: Outcomes, pairs: PairOrder | None = None, hashes: Hashes = None
 ) -> OutcomeMatrix:
     """Put the outcomes of all models in the order of the same pairs.
 
@@ -176,28 +179,65 @@ def outcome_matrix(
     )
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class OutcomeRow:
+    """What a model did on some pairs, to be laid over a matrix of them and others.
+
+    at: their places among the pairs of that matrix.
+    matrix: of the model and these pairs alone; without a model where none of its outcomes are of
+        the pairs, which is said in what is left out.
+    """
+
+    at: NDArray[np.int64]
+    matrix: OutcomeMatrix
+
+
+def outcome_row(
+    file: str, result: PairResults, pairs: PairOrder, hashes: Hashes = None
+) -> OutcomeRow:
+    """One file in the order of pairs, without those it has not. hashes: as of `outcome_matrix`."""
+    whole = outcome_matrix(Outcomes((file,), (result,)), pairs, hashes)
+    at = np.flatnonzero(whole.held.any(axis=0))
+    columns: dict[str, Any] = {name: getattr(whole, name)[:, at] for name in _BY_PAIR}
+    order = PairOrder(pairs.names, pairs.codes[at])
+    return OutcomeRow(at, replace(whole, pairs=order, **columns))
+
+
+def laid_over(matrix: OutcomeMatrix, rows: Mapping[str, OutcomeRow]) -> OutcomeMatrix:
+    """A matrix with more models. rows: by their names, which no other model has."""
+    said = [*matrix.left_out, *(each for row in rows.values() for each in row.matrix.left_out)]
+    own = {name: row for name, row in rows.items() if row.matrix.models}
+    names = sorted([*matrix.models, *own])
+    place = {name: at for at, name in enumerate(names)}
+    grown: dict[str, Any] = {}
+    for field in _BY_PAIR:
+        of_others = getattr(matrix, field)
+        nothing = np.nan if of_others.dtype == np.float32 else False
+        values = np.full((len(names), len(matrix.pairs)), nothing, of_others.dtype)
+        values[[place[name] for name in matrix.models]] = of_others
+        for name, row in own.items():
+            values[place[name], row.at] = getattr(row.matrix, field)[0]
+        grown[field] = values
+    for field in _BY_MODEL:
+        of_model = dict(zip(matrix.models, getattr(matrix, field), strict=True))
+        of_model |= {name: getattr(row.matrix, field)[0] for name, row in own.items()}
+        grown[field] = tuple(of_model[name] for name in names)
+    left_out = tuple(sorted(said, key=lambda item: item.file))
+    return replace(matrix, models=tuple(names), left_out=left_out, **grown)
+
+
 def of_models(matrix: OutcomeMatrix, models: Collection[str]) -> OutcomeMatrix:
     """The same of some models alone, in the matrix's order."""
     rows = [row for row, model in enumerate(matrix.models) if model in models]
     if len(rows) == len(matrix.models):
         return matrix
-    return replace(
-        matrix,
-        models=tuple(matrix.models[row] for row in rows),
-        model_types=tuple(matrix.model_types[row] for row in rows),
-        files=tuple(matrix.files[row] for row in rows),
-        how=tuple(matrix.how[row] for row in rows),
-        outcomes=matrix.outcomes[rows],
-        held=matrix.held[rows],
-        known_equal=matrix.known_equal[rows],
-        chosen=matrix.chosen[rows],
-        rejected=matrix.rejected[rows],
-    )
+    kept: dict[str, Any] = {name: getattr(matrix, name)[rows] for name in _BY_PAIR}
+    for name in ("models", *_BY_MODEL):
+        kept[name] = tuple(getattr(matrix, name)[row] for row in rows)
+    return replace(matrix, **kept)
 
 
-def _aligned(
-    found: PairOrder, pairs: PairOrder, hashes: Callable[[], Sequence[str]] | None
-) -> Alignment | KnownError:
+def _aligned(found: PairOrder, pairs: PairOrder, hashes: Hashes) -> Alignment | KnownError:
     try:
         return align(found, pairs, hashes)
     except KnownError as error:

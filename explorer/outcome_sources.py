@@ -27,6 +27,8 @@ class Entry:
 class Source(Protocol):
     """Result files by name, which are opened one by one.
 
+    What it lists stays the same: whoever looks for newer results makes another of the same id.
+
     id: names the source and its revision.
     family: the same for all revisions of it; of these, files of one name and stamp are the same.
     fixed: whether what was read of it once stays right, even where its files are gone.
@@ -59,18 +61,38 @@ def listing_digest(source: Source, folder: Folder) -> str:
     return hashlib.blake2b(written, digest_size=8).hexdigest()
 
 
-class FolderSource:
+Entries = tuple[list[Entry], list[LeftOut]]
+
+
+class _Listed:
+    """Lists each folder once, when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._entries: dict[Folder, Entries] = {}
+
+    def entries(self, folder: Folder) -> Entries:
+        """As `Source` says."""
+        if folder not in self._entries:
+            self._entries[folder] = self._list(folder)
+        return self._entries[folder]
+
+    def _list(self, folder: Folder) -> Entries:
+        raise NotImplementedError
+
+
+class FolderSource(_Listed):
     """A folder of this machine in upstream's layout, or as its command line leaves one."""
 
     fixed = False
 
     def __init__(self, root: Path) -> None:
+        super().__init__()
         self._root = root
         self._paths: dict[str, Path] = {}
         self.id = self.family = f"folder {root.resolve()}"
 
-    def entries(self, folder: Folder) -> tuple[list[Entry], list[LeftOut]]:
-        """As `Source` says; a file is the same while its size and date are."""
+    def _list(self, folder: Folder) -> Entries:
+        """A file is the same while its size and date are."""
         found, strays = files_below(self._root, folder)
         if folder == "eval-set-scores":
             found += files_of_command(self._root, OUTPUTS)
@@ -84,7 +106,7 @@ class FolderSource:
         """Nothing is to be done."""
 
 
-class HubSource:
+class HubSource(_Listed):
     """A dataset of the Hub at one commit. Each file is fetched when it is read, without a token.
 
     A file that was fetched for this alone is removed afterwards: only what was read is kept.
@@ -94,6 +116,7 @@ class HubSource:
 
     def __init__(self, listing: Listing, hub: Hub) -> None:
         """listing: of the dataset, as `Hub.look` gave it."""
+        super().__init__()
         at_commit = replace(listing.hub_id, revision=listing.commit)
         self._listing = replace(listing, hub_id=at_commit)
         self._hub = hub
@@ -101,8 +124,8 @@ class HubSource:
         self.family = f"hub {listing.hub_id.repo}"
         self.id = f"{self.family}@{listing.commit}"
 
-    def entries(self, folder: Folder) -> tuple[list[Entry], list[LeftOut]]:
-        """As `Source` says; a file is the same while its content is, at whatever commit."""
+    def _list(self, folder: Folder) -> Entries:
+        """A file is the same while its content is, at whatever commit."""
         entries: list[Entry] = []
         left_out: list[LeftOut] = []
         for name, size in sorted(self._listing.sizes.items()):

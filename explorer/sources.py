@@ -1,12 +1,14 @@
 """Which table to show: the owner's, the Hub's or the bundled one, with the reason for each choice.
 
 A `Shelf` opens at once on the best thing that lies on this machine, asks the network in the
-background, and offers what arrives; it never takes away what a session is looking at.
+background, and offers what arrives. What a session looks at stays beside it, until several newer
+revisions have come.
 """
 
 import logging
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
@@ -24,6 +26,8 @@ logger = logging.getLogger(__name__)
 DEFAULT_PAIRS = HubId(DEFAULT_DATASET, "filtered")
 LEAST_SECONDS = 10.0
 """Between two looks for something newer."""
+KEPT = 4
+"""Revisions that stay in memory; what nobody looked at for longest makes room for a newer one."""
 DEMO = "demo"
 """What is typed to name the bundled demo pairs."""
 
@@ -69,7 +73,7 @@ class Shelf(Generic[T]):
         self._candidates = candidates
         self._hub = hub
         self._lock = threading.Lock()
-        self._items: dict[str, T] = {}
+        self._items: OrderedDict[str, T] = OrderedDict()  # longest not looked at first
         self._passed_over: dict[str, str] = {}
         self._thread: threading.Thread | None = None
         self._asked: float | None = None
@@ -90,6 +94,9 @@ class Shelf(Generic[T]):
         with self._lock:
             self._best = item.id
             self._items[item.id] = item
+            self._items.move_to_end(item.id)
+            while len(self._items) > KEPT:
+                self._items.popitem(last=False)
 
     @property
     def best(self) -> str:
@@ -117,18 +124,26 @@ class Shelf(Generic[T]):
         return self._refused
 
     def all(self) -> list[T]:
-        """Everything that was ever shown here, oldest first."""
-        return list(self._items.values())
+        """Everything that is here, the best last."""
+        with self._lock:
+            best = self._items[self._best]
+            return [*(item for item in self._items.values() if item is not best), best]
 
     def find(self, item_id: object) -> T | None:
-        """What has that id; None where nothing here has."""
+        """What has that id; None where nothing here has, or not any more."""
         with self._lock:
-            return self._items.get(item_id) if isinstance(item_id, str) else None
+            found = self._items.get(item_id) if isinstance(item_id, str) else None
+            if found is not None:
+                self._items.move_to_end(found.id)
+            return found
 
     def get(self, item_id: object) -> T:
         """What a session is looking at; the best there is where its id is unknown."""
         item = self.find(item_id)
-        return self._items[self._best] if item is None else item
+        if item is not None:
+            return item
+        with self._lock:
+            return self._items[self._best]
 
     def fetch(self, again: bool = False) -> None:
         """Ask the network in the background for what is preferred to, or newer than, the best."""

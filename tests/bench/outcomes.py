@@ -6,6 +6,9 @@ which finds what the first one kept, opens the leaderboard and does every act, 2
 are those of the callback, in milliseconds; each is also given over the time of one pass over all
 outcomes (a mean over models and pairs), which is the least that any of these views can cost.
 
+Then 200 runs of 300 pairs each lie beside them, and one more goes on while its failures are looked
+at: what a look costs after each of its packs, and how often each press lists the folder of results.
+
 Usage: python tests/bench/outcomes.py [RESULTS PAIRS]
 
 Without them it takes what lies in ../shared/data. Its exit status is 1 if a bound is missed.
@@ -30,17 +33,25 @@ from explorer.boardview import CHARTS, BoardView
 from explorer.compareview import PANELS as COMPARE_PANELS
 from explorer.compareview import CompareView
 from explorer.failview import KINDS, PANELS, FailView
+from explorer.run_locks import held
 from explorer.settings import Settings
 from explorer.stores import Stores, open_stores
+from explorer.table import PairTable
 from explorer.ui.compare import Compare
 from explorer.ui.failures import Failures
 from explorer.ui.leaderboard import LeaderboardTab
+from scoring.record import Run, new_folder
+from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 N_MODELS = 188
 ROUNDS = 20
-BOUNDS = {"open": 1000.0, "board": 300.0, "failures": 500.0, "measure": 20_000.0}
-"""Milliseconds."""
+N_RUNS, RUN_PAIRS, PACK = 200, 300, 10
+BOUNDS = {
+    "open": 1000.0, "board": 300.0, "failures": 500.0, "measure": 20_000.0, "runs": 500.0,
+    "listings": 0.0,
+}  # fmt: skip
+"""Milliseconds; listings are counted."""
 
 
 def repeat(results: Path, folder: Path) -> None:
@@ -67,10 +78,12 @@ def measure(settings: Settings) -> dict[str, float]:
     return {"measure: read, intervals, ranks, ties": 1000 * (time.perf_counter() - started)}
 
 
-def acted(tab: Any, state: tuple[Any, ...], name: str, **sent: object) -> float:
+def acted(
+    tab: Any, state: tuple[Any, ...], name: str, *, rounds: int = ROUNDS, **sent: object
+) -> float:
     """How long an act takes; state: what the tab's `act` takes besides."""
     event = gr.EventData(None, {"act": name, "sent": sent})
-    return timed(lambda: tab.act(event, *state))
+    return timed(lambda: tab.act(event, *state), rounds)
 
 
 def timed(work: Callable[[], Any], rounds: int = ROUNDS) -> float:
@@ -127,6 +140,75 @@ def _comparison(
     return took
 
 
+def beside_runs(settings: Settings) -> dict[str, float]:
+    """What presses cost where the person has many runs, one of which is under way."""
+    stores = open_stores(settings)
+    table = stores.pairs.get(None)
+    folder = stores.runs.shelf.folder
+    for number in range(N_RUNS):
+        _run_of(folder, table, number).ended("finished")
+    where: tuple[Any, ...] = (None, None, [], None)
+    tab = Failures(stores.fields, stores.settings)
+    run = _run_of(folder, table, N_RUNS, n=PACK)
+    seconds = []
+    with held(run.folder):
+        name = stores.fields.name_of(run.id, *where[:3])
+        seen = FailView(name)
+        took = {"runs: first view of a run": timed(lambda: tab.show(seen, *where), 1)}
+        rows = np.arange(PACK, (ROUNDS + 1) * PACK)
+        for pack in range(ROUNDS):
+            _record(run, table, rows[pack * PACK : (pack + 1) * PACK], pack + 1)
+            started = time.perf_counter()
+            stores.fields.of(name, *where[:3])
+            seconds.append(time.perf_counter() - started)
+    took["runs: its field after a pack"] = 1000 * median(seconds)
+    board, state = LeaderboardTab(stores.room, stores.pairs.all), (None, BoardView(), [])
+    timed(lambda: board.show(*state), 1)
+    took["runs: the leaderboard sorted"] = acted(board, state, "sort", value="Chat")
+    walked.clear()
+    acted(board, state, "sort", value="Safety", rounds=1)
+    took["listings of results: leaderboard"] = len(walked)
+    walked.clear()
+    acted(tab, (seen, *where), "kind", value="losses", rounds=1)
+    took["listings of results: failures"] = len(walked)
+    return took
+
+
+walked: list[str] = []
+"""Folders that were listed, of results alone."""
+
+
+def watch_listings(results: str) -> None:
+    def heard(event: str, arguments: tuple[object, ...]) -> None:
+        if event in ("os.scandir", "os.listdir") and str(arguments[0]).startswith(results):
+            walked.append(str(arguments[0]))
+
+    sys.addaudithook(heard)
+
+
+def _run_of(folder: Path, table: PairTable, number: int, n: int = RUN_PAIRS) -> Run:
+    """A run that wins about as many pairs as its number says, so far with n pairs."""
+    keys = table.keys[:RUN_PAIRS]
+    places = np.arange(RUN_PAIRS).reshape(-1, PACK)
+    facts = RunFacts(
+        f"org/mine-{number}", "", "classifier", "cpu", "float32", 2048, "left", table.id, "",
+        RUN_PAIRS, 0,
+    )  # fmt: skip
+    run = Run.create(new_folder(folder), facts, Plan(tuple(map(tuple, places.tolist()))), keys)
+    _record(run, table, np.arange(n), 0)
+    return run
+
+
+def _record(run: Run, table: PairTable, rows: Any, pack: int) -> None:
+    scored = [
+        ScoredPair(
+            table.keys[row], table.subset_of(row), table.hashes[row], float(row % 7), 3.0, 9, 9
+        )
+        for row in rows.tolist()
+    ]
+    list(run.record([ScoredPack(pack, tuple(scored), 9)]))
+
+
 def run(part: str, *paths: str) -> dict[str, float]:
     """A part of the bench in a process of its own."""
     output = subprocess.check_output([sys.executable, __file__, part, *paths], text=True)
@@ -138,22 +220,24 @@ def main(results: Path, pairs: Path) -> int:
     with TemporaryDirectory() as folder:
         repeat(results, Path(folder) / "results")
         paths = f"{folder}/home", f"{folder}/results", str(pairs)
-        took = run("measure", *paths) | run("views", *paths)
+        took = run("measure", *paths) | run("views", *paths) | run("runs", *paths)
     least = took["one pass over all outcomes"]
     missed = 0
     for name, milliseconds in took.items():
-        bound = BOUNDS.get(name.partition(":")[0])
+        bound = BOUNDS.get(name.partition(":")[0].partition(" ")[0])
         too_long = bound is not None and milliseconds > bound
         missed += too_long
         mark = f"  over {bound:,.0f}" if too_long else ""
-        print(f"{name:40} {milliseconds:10,.1f} ms {milliseconds / least:10,.1f} x{mark}")
+        of_least = "" if "listings" in name else f"ms {milliseconds / least:10,.1f} x"
+        print(f"{name:40} {milliseconds:10,.1f} {of_least}{mark}")
     return int(missed > 0)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] in (["measure"], ["views"]):
-        part = {"measure": measure, "views": views}[sys.argv[1]]
-        print(json.dumps(part(settings_of(*sys.argv[2:5]))))
+    parts = {"measure": measure, "views": views, "runs": beside_runs}
+    if sys.argv[1:2] and sys.argv[1] in parts:
+        watch_listings(sys.argv[3])
+        print(json.dumps(parts[sys.argv[1]](settings_of(*sys.argv[2:5]))))
         sys.exit(0)
     asked = [Path(each) for each in sys.argv[1:3]]
     given = asked or [DATA / "reward-bench-results", DATA / "reward-bench" / "filtered.parquet"]

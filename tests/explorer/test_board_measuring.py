@@ -107,4 +107,5 @@ def test_what_cannot_be_read_is_told_and_not_tried_at_every_call(
         shutil.rmtree(folder / "eval-set-scores")
         room.may_go_on.set()
         assert asked.result() is None
+    assert measuring.refused(VIEW) == str(room.refused(None, VIEW)[0])
     assert [measuring.measured(VIEW) for _ in range(5)] == [None] * 5 and room.views == [VIEW]

@@ -48,6 +48,12 @@ def measured(room: BoardRoom, view: BoardView = VIEW, own: object = ()) -> list[
     return list(room.measuring(None, view, own))
 
 
+def look_for_newer(room: BoardRoom) -> None:
+    """As the button does."""
+    room.library.shelf.refresh()
+    room.library.shelf.wait(60)
+
+
 def groups(board: Board) -> dict[str, int | None]:
     return {row.model: row.tie_group for row in board.rows}
 
@@ -96,6 +102,8 @@ def test_a_file_that_comes_later_is_read_alone(folder: Path) -> None:
     measured(room)
     late = write_results(folder.parent / "late", {"org/late": coin_flips(0.5)})
     shutil.move(late / PAIRS / "0000.json", folder / PAIRS / "late.json")
+    assert room.unread(None, VIEW) == 0
+    look_for_newer(room)
     assert room.unread(None, VIEW) == 1
     assert measured(room)[0] == Step("reading", 3, 4)
     assert groups(room.board(None, VIEW)).keys() == {*SHARES, "org/late"}
@@ -193,6 +201,8 @@ def test_a_file_that_goes_or_changes_counts_no_more(folder: Path, change: str) -
         file.unlink()
     else:
         file.write_text("{")
+    assert all(row.by_pairs for row in room.board(None, VIEW).rows)
+    look_for_newer(room)
     by_pairs = {row.model: row.by_pairs for row in room.board(None, VIEW).rows}
     assert by_pairs == {"org/best": True, "org/alike": True, "org/worst": False}
 

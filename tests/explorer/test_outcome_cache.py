@@ -160,9 +160,11 @@ def test_only_a_file_that_changed_is_read_again(
 ) -> None:
     source = put(tmp_path, ABC)
     finished(cache, source)
-    put(tmp_path, {"b.json": result_file("b", [0, 0, 0, 0.5])})
+    newer = put(tmp_path, {"b.json": result_file("b", [0, 0, 0, 0.5])})
     (tmp_path / "eval-set-scores" / "c.json").unlink()
-    assert models(cache.known(source)) == ["a"]
+    assert models(cache.known(source)) == ["a", "b", "c"]
+    assert models(cache.known(newer)) == ["a"]
+    source = newer
     for each in (cache, OutcomeCache(tmp_path / "home")):
         found = finished(each, source).found
         assert models(found) == ["a", "b"]

@@ -1,15 +1,17 @@
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from explorer.boards import build_board
-from explorer.outcome_matrix import Outcomes, outcome_matrix
-from explorer.own_results import results_of, with_runs
+from explorer.outcome_matrix import OutcomeMatrix, Outcomes, outcome_matrix
+from explorer.own_results import OwnRows, own_names, results_of, with_runs
 from scoring.errors import KnownError
+from scoring.pair_results import PairResults
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from tests.explorer.board_data import NOTHING, real_results
+from tests.explorer.board_data import NOTHING, matrix_of, real_results
 
 FACTS = RunFacts("org/<b>mine</b>", "", "classifier", "cpu", "float32", 2048, "left", "", "", 4, 0)
 
@@ -45,6 +47,46 @@ def test_a_run_is_as_a_file_of_results(tmp_path: Path) -> None:
     assert found.equal.tolist() == [False, True, False, False]
     assert found.scores_chosen is not None
     np.testing.assert_array_equal(found.scores_chosen, [1, 0.5, np.nan, np.nan])
+
+
+def same(one: OutcomeMatrix, other: OutcomeMatrix) -> None:
+    for name in (field.name for field in fields(OutcomeMatrix)):
+        here, there = getattr(one, name), getattr(other, name)
+        if isinstance(here, np.ndarray):
+            np.testing.assert_array_equal(here, there)
+            assert here.dtype == there.dtype
+        elif name != "pairs":
+            assert sorted(map(str, here)) == sorted(map(str, there))
+
+
+def test_runs_laid_over_a_matrix_are_as_if_they_were_files_of_it(tmp_path: Path) -> None:
+    """Some of its pairs, others beside them, none of them, and a run that cannot be read."""
+    subsets = ["hep-go", "donotanswer", "a:b", "hep-go"]
+    matrix = matrix_of({"b": [1, 0, 1, 0], "z": [0, 1, np.nan, 1]}, subsets)
+    order = replace(matrix.pairs, ids=["2", "4", "3", "1"])
+    broken = run_of(tmp_path, REWARDS)
+    (broken.folder / "plan.json").write_text("{")
+    runs = [
+        run_of(tmp_path, REWARDS),
+        run_of(tmp_path, {"hep-go:1": (0.5, 1.0), "own:7": (1.0, 0.0)}),
+        run_of(tmp_path, {"own:8": (1.0, 0.0)}),
+        broken,
+    ]
+    published = Outcomes(
+        matrix.files,
+        tuple(
+            PairResults(model, kind, order, values, equal, None, None)
+            for model, kind, values, equal in zip(
+                matrix.models, matrix.model_types, matrix.outcomes, matrix.known_equal, strict=True
+            )
+        ),
+    )
+    alone, rows = outcome_matrix(published, order), OwnRows()
+    found, _ = with_runs(published, runs)
+    for _ in range(2):
+        laid, own = rows.over(alone, own_names(runs, alone.models), "order")
+        same(laid, outcome_matrix(found, order))
+        assert list(own.values()) == runs[:2]
 
 
 def test_runs_stand_beside_each_other_under_names_of_their_own(tmp_path: Path) -> None:
@@ -83,6 +125,7 @@ def test_a_run_of_some_pairs_joins_the_real_models(shared_data: Path, tmp_path: 
     mine = joined.models.index(name)
     assert len(joined.models) == 67
     assert np.flatnonzero(joined.outcomes[mine] == 1).tolist() == list(wanted)
+    same(OwnRows().over(matrix, own, "real")[0], joined)
     board = build_board(results, "v1", outcomes=joined, own=own)
     row = board.find(name)
     assert row is not None

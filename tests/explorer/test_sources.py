@@ -1,18 +1,21 @@
+import gc
 import json
 import socket
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from explorer.settings import DEMO_PAIRS, Settings
-from explorer.sources import Candidate, Shelf, pair_shelf
+from explorer.sources import KEPT, Candidate, Shelf, pair_shelf
 from explorer.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub import Hub
+from scoring.pairs import read_pairs
 from tests.conftest import PATIENCE
 from tests.explorer.conftest import COMMIT, PutInCache
 
@@ -257,6 +260,26 @@ def test_a_newer_revision_replaces_the_best_and_the_old_one_still_resolves() -> 
     assert shelf.best == "hub@1"
     assert fetched(shelf).best == "hub@2"
     assert shelf.get("hub@1") == Item("hub@1")
+
+
+def test_of_many_revisions_a_few_stay_in_memory_and_what_is_looked_at_does() -> None:
+    made: list[weakref.ref[PairTable]] = []
+    pairs = read_pairs(DEMO_PAIRS, kind="demo")
+
+    def newest() -> PairTable:
+        table = PairTable(replace(pairs, source=replace(pairs.source, revision=f"{len(made)}")))
+        made.append(weakref.ref(table))
+        return table
+
+    shelf = Shelf([Candidate("pairs", newest)], Hub(offline=True))
+    looked_at = shelf.best
+    for _ in range(20):
+        assert shelf.get(looked_at).id == looked_at
+        shelf.fetch(again=True)
+        shelf.wait(PATIENCE)
+    gc.collect()
+    assert shelf.get(None).source.revision == "20" and shelf.all()[-1] is shelf.get(None)
+    assert sum(each() is not None for each in made) == len(shelf.all()) == KEPT
 
 
 def test_the_same_revision_takes_the_place_of_a_part_of_it() -> None:
