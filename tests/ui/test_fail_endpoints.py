@@ -54,7 +54,6 @@ def test_each_is_documented_with_its_parameters(client: Client) -> None:
 
 def test_results_that_were_not_read_are_read_first(client: Client) -> None:
     """This comes first, of a server whose results nobody has read."""
-    assert not any(row["paired"] for row in asked(client, "leaderboard")["rows"])
     rows = asked(client, "failures", model="org/worst", limit=3000)["rows"]
     lost = 80 - sum(coin_flips(0.2, 80))
     assert len(rows) == lost and {each["outcome"] for each in rows} == {"loss"}
