@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.compareview import CompareScene, in_section, subsets_in
+from explorer.compareview import CompareScene, subsets_in
 from explorer.duels import Cell, Duel, DuelPart, cells_of, duel
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
@@ -16,7 +16,7 @@ from explorer.filters import NO_FILTERS
 from explorer.outcome_matrix import is_reward_bench
 from explorer.patterns import correlations
 from explorer.rules import V1
-from explorer.strata import score_models
+from explorer.strata import plain, score_models
 from explorer.table import Rows
 from explorer.uncertainty import strata_by
 from explorer.view import View
@@ -32,12 +32,13 @@ MOST_POINTS = 3_000
 class Standing:
     """How several models do on the pairs that all of them have.
 
-    section: "" for all. n: pairs. shares: of wins, in the order of the models; None without pairs.
+    section: "" for all pairs, which then weigh alike; a section's weigh as in its score.
+    n: pairs. scores: 0 to 1, in the order of the models; None without pairs.
     """
 
     section: str
     n: int
-    shares: tuple[float | None, ...]
+    scores: tuple[float | None, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,14 +75,17 @@ class Likeness:
 def change_of(part: DuelPart) -> Change:
     """What became of some pairs from b to a.
 
-    >>> change_of(DuelPart("", 5, 2, 0, 0, 0.5, 0.5)), change_of(DuelPart("", 5, 1, 1, 0, 1.0, 1.0))
-    ('higher', 'unchanged')
+    >>> from scoring.pair_order import PairOrder
+    >>> pairs = PairOrder(("own",), np.zeros(3, np.int32))
+    >>> [in_subset] = duel([1, 1, 0], [1, 0, 0], pairs, V1).subsets
+    >>> change_of(in_subset)
+    'higher'
     """
     if part.better:
         return "improved" if part.better == "a" else "regressed"
-    if part.only_a == part.only_b:
+    if not part.difference:
         return "unchanged"
-    return "higher" if part.only_a > part.only_b else "lower"
+    return "higher" if part.difference > 0 else "lower"
 
 
 def first_duel(now: CompareScene) -> Duel:
@@ -100,22 +104,23 @@ def each_duel(now: CompareScene) -> list[tuple[str, str, Duel]]:
 
 
 def standings(now: CompareScene) -> tuple[Standing, ...]:
-    """Accuracies of all models, of all pairs and by section, on the pairs that all have."""
-    wins = now.outcomes == 1
-    masks = {"": now.shared}
-    masks |= {each: now.shared & in_section(now.field, each) for each in V1.sections}
+    """What all models score, over all pairs and by section, on the pairs that all have."""
+    groups = strata_by(V1, now.field.matrix.pairs)
+    parts = {"": plain(len(now.shared))}
+    parts |= {name: groups.only(at) for at, name in enumerate(V1.sections)}
     found = []
-    for section, mask in masks.items():
-        n = int(mask.sum())
-        shares = wins[:, mask].mean(axis=1).tolist() if n else [None] * len(wins)
-        found.append(Standing(section, n, tuple(shares)))
+    for section, part in parts.items():
+        scores = score_models(_shared(now), part).overall.tolist()
+        n = int((part.counting() & now.shared).sum())
+        found.append(
+            Standing(section, n, tuple(None if np.isnan(each) else each for each in scores))
+        )
     return tuple(found)
 
 
 def scores(now: CompareScene) -> tuple[float | None, ...]:
     """Of all models by RewardBench's rule, on the pairs that all have; None where none counts."""
-    outcomes = np.where(now.shared, now.outcomes, np.nan)
-    found = score_models(outcomes, strata_by(V1, now.field.matrix.pairs)).overall
+    found = score_models(_shared(now), strata_by(V1, now.field.matrix.pairs)).overall
     return tuple(None if np.isnan(each) else float(each) for each in found)
 
 
@@ -187,6 +192,11 @@ def cell_query(now: CompareScene, cell: Cell, section: str = "", subset: str = "
     return encode_fails(
         FailView(model=now.view.a, kind="all", against=now.view.b, cell=cell, view=pairs)
     )
+
+
+def _shared(now: CompareScene) -> Doubles:
+    """The outcomes of the models on the pairs that all of them have, NaN elsewhere."""
+    return np.where(now.shared, now.outcomes, np.nan)
 
 
 def _alikeness(each: Likeness) -> tuple[float, float]:

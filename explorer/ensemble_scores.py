@@ -13,7 +13,7 @@ from explorer.ensembles import (
     normalised_together,
 )
 from explorer.field import Field, Mask
-from explorer.paired_tests import PairedTest, paired_z
+from explorer.paired_tests import PairedTest, paired_test
 from explorer.rules import V1
 from explorer.strata import Floats, plain, score_models
 from explorer.uncertainty import strata_by
@@ -92,7 +92,7 @@ def ensembles_of(field: Field, members: Sequence[str], way: Way) -> Ensembles:
     own = np.where(shared, own, np.nan)
     groups = strata_by(V1, matrix.pairs)
     by_rule = bool((groups.counting() & shared).any())
-    groups = groups if by_rule else plain(len(shared))
+    groups = groups if by_rule else plain(len(shared), groups.clusters)
 
     def score(outcomes: Floats) -> Floats:
         return score_models(outcomes, groups).overall
@@ -105,7 +105,7 @@ def ensembles_of(field: Field, members: Sequence[str], way: Way) -> Ensembles:
     every = range(len(members))
     outcomes = ensemble(models, every, way).outcomes
     alone = tuple(
-        Alone(_scored((model,), None, mine, value), paired_z(outcomes, mine, groups))
+        Alone(_scored((model,), None, mine, value), paired_test(outcomes, mine, groups))
         for model, mine, value in zip(members, own, score(own).tolist(), strict=True)
     )
     found = all_combinations(models, score)

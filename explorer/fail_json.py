@@ -68,7 +68,7 @@ def compare_json(fields: Sequence[Field], model_a: object, model_b: object) -> d
         )
     found = duel(field.outcomes(one), field.outcomes(other), field.matrix.pairs, V1)
     sections = {part.name: _part(part) for part in found.sections}
-    return {**_part(found.overall), "sections": sections}
+    return {**_part(found.headline), "sections": sections}
 
 
 def pair_json(fields: Sequence[Field], tables: Sequence[PairTable], key: object) -> dict[str, Any]:
@@ -161,7 +161,8 @@ def _subset(field: Field, value: object) -> str:
 
 def _part(part: DuelPart) -> dict[str, Any]:
     cells = {"both": part.both, "only_a": part.only_a, "only_b": part.only_b}
-    return {**cells, "neither": part.neither, "p_value": part.p}
+    scores = {"score_a": plain(part.a), "score_b": plain(part.b)}
+    return {**cells, "neither": part.neither, **scores, "p_value": part.test.p}
 
 
 def _cells(table: PairTable, row: int, *, has_texts: bool) -> dict[str, Any]:

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.field import Field
+from explorer.field import Doubles, Field
 from explorer.outcome_matrix import is_reward_bench
 from explorer.rules import V1
-from explorer.statistics import Intervals, bootstrap
-from explorer.strata import Whole
-from explorer.uncertainty import MOST_PAIRS, strata_by
+from explorer.statistics import score_intervals
+from explorer.strata import Strata, score_models
+from explorer.uncertainty import strata_by
 from scoring.interval import Interval
 
 
@@ -31,32 +31,29 @@ class SectionScores:
 
 
 def section_scores(field: Field, model: str) -> SectionScores:
-    """Scores of RewardBench's sections with 95 % intervals, by `explorer.statistics.bootstrap`.
+    """Scores of RewardBench's sections with 95 % intervals, by `score_intervals`.
 
     The overall score is official only where the pairs are RewardBench's and its results hold all
-    of them; missing outcomes are then left out, as the rule says. Of more than
-    `explorer.uncertainty.MOST_PAIRS` pairs nothing is computed.
+    of them; missing outcomes are then left out, as the rule says.
 
     Raises:
         KnownError: the field has no such model.
     """
-    if len(field.table) > MOST_PAIRS:
-        return SectionScores({}, None)
     outcomes, groups = field.outcomes(model), strata_by(V1, field.matrix.pairs)
-    known = groups.counting() & ~np.isnan(outcomes)
-    section = np.append(groups.sections, -1)[groups.of_pair]
-    counts: Whole = np.bincount(section[known], minlength=len(V1.sections))
-    found = bootstrap(outcomes[None], groups)
     sections = {
-        name: _score(of_section, int(n))
-        for name, of_section, n in zip(V1.sections, found.sections, counts, strict=True)
-        if n
+        section: found
+        for at, section in enumerate(V1.sections)
+        if (found := _score(outcomes, groups.only(at)))
     }
     held = field.matrix.held[field.place(model)]
-    whole = is_reward_bench(field.matrix.pairs) and held.all() and known.any()
-    return SectionScores(sections, _score(found.overall, int(known.sum())) if whole else None)
+    whole = is_reward_bench(field.matrix.pairs) and held.all()
+    return SectionScores(sections, _score(outcomes, groups) if whole else None)
 
 
-def _score(found: Intervals, n: int) -> SectionScore:
-    interval = Interval(float(found.low[0]), float(found.high[0]))
-    return SectionScore(float(found.score[0]), interval, n)
+def _score(outcomes: Doubles, groups: Strata) -> SectionScore | None:
+    """By all that counts; None where none of it is known."""
+    [interval] = score_intervals(outcomes[None], groups)
+    if interval is None:
+        return None
+    [score] = score_models(outcomes[None], groups).overall.tolist()
+    return SectionScore(score, interval, int((groups.counting() & ~np.isnan(outcomes)).sum()))

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.duels import against_field
+from explorer.duels import majority_of
 from explorer.hardest import HardPairs, Telling, failed_by_most, telling
 from explorer.once import once
 from explorer.outcome_matrix import OutcomeMatrix
@@ -171,7 +171,7 @@ class Field:
     def rival(self, model: str, other: str) -> Doubles:
         """Another model's outcomes, or those of the `MAJORITY` of all but `model`."""
         if other == MAJORITY:
-            return against_field(self.outcomes(model), self.others(model)).majority
+            return majority_of(self.others(model))
         return self.outcomes(other)
 
     def is_running(self, model: str) -> bool:

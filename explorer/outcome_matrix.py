@@ -77,7 +77,10 @@ def order_of(table: PairTable) -> PairOrder:
     ids = [
         key[len(names[code]) + 1 :] for key, code in zip(table.keys, codes.tolist(), strict=True)
     ]
-    return PairOrder(tuple(names), codes, ids)
+    has_prompt = table.chars["prompt"] > 0
+    own = np.arange(len(table), 2 * len(table), dtype=np.int32)
+    prompts = np.where(has_prompt, table.prompt_of_row, own)
+    return PairOrder(tuple(names), codes, ids, prompts=prompts)
 
 
 def is_reward_bench(order: PairOrder) -> bool:

@@ -1,4 +1,9 @@
-"""Whether two models differ, judged on the same pairs."""
+"""Whether two models differ, judged on the same pairs.
+
+Of both models' difference per pair, d_i = a_i - b_i, the tests ask whether its weighted mean, the
+difference D of two scores, could come of chance. Pairs of one prompt (`Strata.clusters`) are one
+piece of evidence: what is summed, and what may change its sign, is a cluster.
+"""
 
 import math
 from dataclasses import dataclass
@@ -6,39 +11,40 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from explorer.strata import Floats, Strata, Whole, checked_outcomes, stratum_sums
+from explorer.strata import (
+    Floats,
+    Strata,
+    Whole,
+    checked_outcomes,
+    cluster_sums,
+    effective_pairs,
+    error_parts,
+    score_weights,
+)
+from scoring.interval import Z_95
 
+MOST_EXACT = 20
+"""Clusters in which two models differ, up to which the test is exact."""
 _NOTHING = 1e-12
 """What a difference is rounded to 0 below, and its standard error too."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """What a paired z test says of two models, the first minus the second.
+    """What two models' scores on the same pairs say of the first minus the second.
 
     n: pairs that are known of both and count.
     difference: of the scores over those pairs, -1 to 1; NaN where n is 0.
     standard_error: of the difference; NaN where n is 0.
-    z: difference / standard_error; infinite or 0 where that is 0, NaN where n is 0.
     p: two-sided, 0 to 1; 1 where n is 0.
+    interval: of the difference, 95 %, within -1 and 1; None where n is 0.
     """
 
     n: int
     difference: float
     standard_error: float
-    z: float
     p: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PairedTests:
-    """`PairedTest` of one model against each of several, as arrays (models,)."""
-
-    n: Whole
-    difference: Floats
-    standard_error: Floats
-    z: Floats
-    p: Floats
+    interval: tuple[float, float] | None
 
 
 def mcnemar_exact(only_a: int, only_b: int) -> float:
@@ -66,25 +72,6 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
     k = np.arange(few, 0, -1)
     tail = 1 + float(np.cumprod(k / (n - k + 1)).sum())  # P(X <= few) / P(X = few)
     return min(1.0, 2 * (math.comb(n, few) / (1 << n)) * tail)
-
-
-def discordant(leader: Floats, others: Floats, groups: Strata) -> tuple[Whole, Whole]:
-    """How many pairs the leader alone wins, and each other alone, of those that count.
-
-    To win alone is to have the higher outcome, so where there are outcomes between 0 and 1, what
-    `mcnemar_exact` makes of these counts is the sign test. Missing for either, a pair is left out.
-
-    Args:
-        leader: (pairs,), 0 to 1, NaN for missing.
-        others: (models, pairs), likewise.
-        groups: the strata of the pairs.
-
-    >>> from explorer.strata import plain
-    >>> discordant(np.array([1.0, 1.0, 0.0]), np.array([[0.0, 0.5, np.nan]]), plain(3))
-    (array([2]), array([0]))
-    """
-    at = groups.counting()
-    return (leader[at] > others[:, at]).sum(axis=1), (leader[at] < others[:, at]).sum(axis=1)
 
 
 def holm(p_values: ArrayLike) -> Floats:
@@ -116,62 +103,125 @@ def holm(p_values: ArrayLike) -> Floats:
     return adjusted
 
 
-def paired_z(a: ArrayLike, b: ArrayLike, groups: Strata) -> PairedTest:
-    """Whether a and b have the same overall score: a z test of the weighted difference.
+def paired_test(a: ArrayLike, b: ArrayLike, groups: Strata) -> PairedTest:
+    """Whether a and b have the same overall score.
 
-    With d_i = a_i - b_i over the pairs known of both, stratum s having n_s of them, share W_s
-    (`Strata.shares` of these n_s), mean m_s and variance v_s = sum (d_i - m_s)**2 / (n_s - 1):
-        D = sum_s W_s m_s,  SE**2 = sum_s W_s**2 v_s / n_s,  z = D / SE,  p = erfc(|z| / sqrt(2)).
-    Source: W. G. Cochran, Sampling Techniques (1977), 5.3 to 5.6, of the paired differences.
-
-    A stratum of one pair has no variance of its own: d**2, whose mean is the variance if the models
-    do not differ, stands in for it. Where SE is 0, p is 1 if D is 0 too, else 0: there the normal
-    approximation says too much if the pairs are few. Without a pair of both, p is 1.
+    With w_i the weights of the pairs known of both (`score_weights`) and t_c = sum_i w_i d_i over
+    the pairs of cluster c, D = sum_c t_c. If neither is better, each t_c could as well have the
+    other sign. Where at most `MOST_EXACT` of them are not 0, or all of those are of one size, p is
+    the share of all signs that give a sum as far from 0 as D. Else, with the standard error SE of
+    `error_parts`, z = D / SE and p = erfc(|z| / sqrt(2)).
+    Where pairs weigh alike, are won or lost, and each is its own cluster, the exact p is McNemar's.
+    Source: R. A. Fisher, The Design of Experiments (1935), 21, for the signs.
 
     Args:
         a: (pairs,), 0 to 1, NaN for missing.
         b: the same of the other model.
-        groups: the strata of the pairs.
+        groups: the strata and clusters of the pairs.
 
     Raises:
         ValueError: of `checked_outcomes`.
 
     >>> from explorer.strata import plain
-    >>> found = paired_z([1, 1, 1, 0], [0, 1, 0, 0], plain(4))
-    >>> found.difference, round(found.standard_error, 4), round(found.p, 4)
-    (0.5, 0.2887, 0.0833)
-    >>> paired_z([1, 0], [1, 0], plain(2)).p, paired_z([1, 1], [0, 0], plain(2)).p
-    (1.0, 0.0)
+    >>> found = paired_test([1, 1, 1, 0], [0, 0, 0, 0], plain(4))
+    >>> found.difference, round(found.standard_error, 4), found.p
+    (0.75, 0.25, 0.25)
+    >>> paired_test([1, 1, 1, 0], [0, 0, 0, 0], plain(4, [0, 0, 0, 1])).p
+    1.0
     """
     both = checked_outcomes(np.stack([np.asarray(a, float), np.asarray(b, float)]), groups)
-    found = paired_z_tests(both[0], both[1:], groups)
+    found = _Differences(both[0] - both[1:], groups)
+    n = int(found.n[0])
     return PairedTest(
-        int(found.n[0]),
-        float(found.difference[0]),
-        float(found.standard_error[0]),
-        float(found.z[0]),
-        float(found.p[0]),
+        n,
+        float(found.difference[0]) if n else math.nan,
+        float(found.standard_error[0]) if n else math.nan,
+        float(found.p_values()[0]),
+        found.interval() if n else None,
     )
 
 
-def paired_z_tests(leader: Floats, others: Floats, groups: Strata) -> PairedTests:
-    """`paired_z` of one model (pairs,) against each of others (models, pairs), as checked."""
-    differences = leader - others
-    sums, counts = stratum_sums(differences, groups)
-    shares = groups.shares(counts)
-    one_if_none = np.maximum(counts, 1)
-    means = np.where(counts > 1, sums / one_if_none, 0.0)
-    padded = np.append(means, np.zeros((len(means), 1)), axis=1)
-    squares, _ = stratum_sums((differences - padded[:, groups.of_pair]) ** 2, groups)
-    variances = squares / np.maximum(counts - 1, 1) / one_if_none
-    difference = (shares * sums / one_if_none).sum(axis=1)
-    error = np.sqrt((shares**2 * variances).sum(axis=1))
-    difference[abs(difference) < _NOTHING] = 0.0
-    error[error < _NOTHING] = 0.0
-    z = np.divide(difference, error, out=np.copysign(np.inf, difference), where=(error > 0))
-    z[difference == 0] = 0.0
-    n = (counts * (shares > 0)).sum(axis=1)
-    p = np.array([math.erfc(abs(each) / math.sqrt(2)) for each in z.tolist()])
-    for values in (difference, error, z):
-        values[n == 0] = np.nan
-    return PairedTests(n, difference, error, z, p)
+def paired_p_values(model: Floats, others: Floats, groups: Strata) -> Floats:
+    """The p of `paired_test` of one model (pairs,) against each of others (models, pairs)."""
+    return _Differences(model - others, groups).p_values()
+
+
+class _Differences:
+    """Of one model minus each of some others, (models, pairs)."""
+
+    def __init__(self, differences: Floats, groups: Strata) -> None:
+        known = ~np.isnan(differences)
+        self._groups = groups
+        self._weights = score_weights(groups, known)
+        self._differences = np.where(known, differences, 0.0)
+        self.n: Whole = (self._weights > 0).sum(axis=1)
+        self.totals = cluster_sums(self._weights * self._differences, groups)
+        self.difference = _rounded(self.totals.sum(axis=1))
+        parts = error_parts(differences, groups, 0.0)
+        self.standard_error = _rounded(np.sqrt((parts**2).sum(axis=1)))
+
+    def p_values(self) -> Floats:
+        sizes = np.abs(self.totals)
+        sizes[sizes < _NOTHING] = 0.0
+        largest = sizes.max(axis=1, initial=0.0)
+        smallest = np.where(sizes > 0, sizes, np.inf).min(axis=1, initial=np.inf)
+        n_differing = (sizes > 0).sum(axis=1)
+        of_one_size = largest - smallest < _NOTHING
+        p = np.ones(len(sizes))
+        for at in np.flatnonzero(self.difference != 0).tolist():
+            totals = self.totals[at][sizes[at] > 0]
+            if of_one_size[at]:
+                p[at] = mcnemar_exact(int((totals > 0).sum()), int((totals < 0).sum()))
+            elif n_differing[at] <= MOST_EXACT:
+                p[at] = _by_signs(totals)
+            else:
+                z = abs(self.difference[at]) / self.standard_error[at]
+                p[at] = math.erfc(z / math.sqrt(2))
+        return p
+
+    def interval(self) -> tuple[float, float]:
+        """Of the first difference."""
+        middle = float(self.difference[0])
+        square = float((self._weights[0] * self._differences[0] ** 2).sum())
+        variance_of_one = np.array([max(0.0, square - middle**2)])
+        n = effective_pairs(self._weights, self._groups, self.standard_error**2, variance_of_one)
+        return _difference_interval(middle, square, float(n[0]))
+
+
+def _difference_interval(difference: float, square: float, n: float) -> tuple[float, float]:
+    """A 95 % interval of the mean of n differences, each between -1 and 1.
+
+    With D their mean, Q the mean of their squares, D' = n D / (n + 2), Q' = (n Q + 2) / (n + 2):
+        D' +- 1.96 sqrt((Q' - D'**2) / (n + 2)),
+    within -1 and 1. It holds D itself.
+    Source: D. Bonett and R. Price, J. Educational and Behavioral Statistics 37 (2012), where each
+    difference is -1, 0 or 1.
+
+    >>> low, high = _difference_interval(0.1, 0.3, 100)
+    >>> round(low, 4), round(high, 4)
+    (-0.009, 0.2051)
+    """
+    middle, square = n * difference / (n + 2), (n * square + 2) / (n + 2)
+    spread = Z_95 * math.sqrt((square - middle**2) / (n + 2))
+    return max(-1.0, middle - spread), min(1.0, middle + spread)
+
+
+def _by_signs(totals: Floats) -> float:
+    """The share of all signs of the totals whose sum is as far from 0 as theirs, or farther."""
+    middle = len(totals) // 2
+    first, second = _sums(totals[:middle]), np.sort(_sums(totals[middle:]))
+    least = abs(float(totals.sum())) - _NOTHING
+    above = len(second) - np.searchsorted(second, least - first)
+    return min(1.0, float(2 * above.sum() / 2 ** len(totals)))
+
+
+def _sums(totals: Floats) -> Floats:
+    """The sums of the totals with every choice of their signs."""
+    found = np.zeros(1)
+    for each in totals:
+        found = np.concatenate([found + each, found - each])
+    return found
+
+
+def _rounded(values: Floats) -> Floats:
+    return np.where(abs(values) < _NOTHING, 0.0, values)

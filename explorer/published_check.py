@@ -34,16 +34,14 @@ import numpy as np
 
 from explorer.compare_links import encode_compare
 from explorer.compareview import CompareView
-from explorer.duels import Cell, Duel, DuelPart, duel
+from explorer.duels import Cell, DuelPart, duel
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
 from explorer.field import Doubles, Field
 from explorer.filters import NO_FILTERS
 from explorer.published_settings import NOT_KNOWN, BoardSettings, Setting, settings_of
 from explorer.rules import V1
-from explorer.strata import score_models
 from explorer.table import Rows
-from explorer.uncertainty import strata_by
 from explorer.view import View
 from scoring.benchmark import COUNTS, SECTIONS, overall_score
 from scoring.interval import wilson
@@ -148,17 +146,13 @@ def check_pairs(
     run, pairs = field.runs[own], field.matrix.pairs
     settings = settings_of(run.facts, run.rows(), board)
     found = duel(here, there, pairs, V1)
-    known = ~np.isnan(here) & ~np.isnan(there)
-    both = np.where(known, np.stack([here, there]), np.nan)
-    scores = score_models(both, strata_by(V1, pairs))
+    of_all = found.headline
     parts = [
-        _overall(found, scores.overall),
-        *(
-            Compared(part.name, part.n, *_two(of), part)
-            for part, of in zip(found.sections, scores.sections, strict=True)
-            if part.n
-        ),
+        Compared(part.name, part.n, part.a, part.b, part)
+        for part in (of_all, *found.sections)
+        if part.n or part is of_all
     ]
+    known = ~np.isnan(here) & ~np.isnan(there)
     won = np.flatnonzero(known & (here == 1) & (there != 1))
     lost = np.flatnonzero(known & (here != 1) & (there == 1))
     return PublishedCheck(
@@ -219,14 +213,6 @@ def changed_query(own: str, model: str, cell: Cell, section: str = "") -> str:
     )
 
 
-def _overall(found: Duel, scores: Doubles) -> Compared:
-    """The score; of pairs that are none of RewardBench's, the accuracy."""
-    if found.score.test.n:
-        return Compared("", found.overall.n, *_two(scores), found.overall)
-    part = found.overall
-    return Compared("", part.n, part.accuracy_a, part.accuracy_b, part)
-
-
 def _published(
     summary: Summary, section: str, sections: Mapping[str, float | None]
 ) -> float | None:
@@ -281,7 +267,7 @@ def _is_surely_beyond(part: Compared) -> bool:
 
 def _differs_surely(part: Compared, limit: float) -> bool:
     """Whether the difference is larger; of some of a part's pairs, by its 95 % interval."""
-    ends = None if part.pairs is None or _is_whole(part) else part.pairs.interval
+    ends = None if part.pairs is None or _is_whole(part) else part.pairs.test.interval
     if ends is None:
         return abs(part.difference or 0.0) > limit
     return ends[0] > limit or ends[1] < -limit
@@ -291,11 +277,6 @@ def _is_whole(part: Compared) -> bool:
     """Whether these are all pairs that RewardBench has of the section."""
     subsets = SECTIONS.get(part.section, COUNTS)
     return part.n >= sum(COUNTS[subset] for subset in subsets)
-
-
-def _two(scores: Doubles) -> tuple[float | None, float | None]:
-    here, there = (None if np.isnan(each) else float(each) for each in scores)
-    return here, there
 
 
 def _keys(field: Field, rows: Rows) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""How far a score and a rank can be trusted: intervals over the choice of pairs.
+"""How far a score and a rank can be trusted: intervals over the choice of prompts and pairs.
 
 All of it speaks of other pairs like these. It says nothing of pairs of another kind, nor of how a
 model scores when run again.
@@ -10,7 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from explorer.strata import Floats, Strata, Whole, checked_outcomes, score_models
+from explorer.strata import (
+    Floats,
+    Strata,
+    Whole,
+    checked_outcomes,
+    effective_pairs,
+    error_parts,
+    score_models,
+    score_weights,
+    stratum_sums,
+)
 from scoring.interval import Interval, wilson
 
 REPLICATES = 10_000
@@ -18,114 +28,107 @@ REPLICATES = 10_000
 _ENDS = (0.025, 0.975)
 _DECIMALS = 12
 """Scores that differ by less are equal: what is left is rounding."""
-_CHUNK = 4_000_000
-"""Draws that are held at once."""
+_CHUNK = 2_000_000
+"""Weights that are held at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Intervals:
-    """A score and a rank of each model with their 95 % intervals; all are (models,).
+class Ranks:
+    """Ranks with their 95 % intervals; all are (models,).
 
-    score, low, high: 0 to 1, low <= score <= high; NaN where the model has no pair that counts.
     rank, best, worst: 1 for the highest score, equal scores have the same rank;
         best <= rank <= worst; 0 where there is no score.
     """
 
-    score: Floats
-    low: Floats
-    high: Floats
     rank: Whole
     best: Whole
     worst: Whole
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bootstrap:
-    """What one stratified bootstrap says of the overall score and of each section, in order."""
+def score_intervals(outcomes: ArrayLike, groups: Strata) -> list[Interval | None]:
+    """A 95 % interval of each model's overall score.
 
-    overall: Intervals
-    sections: tuple[Intervals, ...]
-    replicates: int
-    seed: int
+    Wilson's interval at the number of pairs that, drawn one by one, would be as sure as these
+    (`effective_pairs`, of the variance that `error_parts` makes of strata and clusters). It holds
+    the score, and has a width where a model wins every pair. In simulations with RewardBench's
+    strata and prompts it holds the true score in 94 % of cases or more, up to scores of .995; at
+    .999 in 91 % or more, as Wilson's does.
+    Source: C. Franco et al., J. Survey Statistics and Methodology 7 (2019), for Wilson's interval
+    at an effective number.
+
+    Args:
+        outcomes: (models, pairs), 0 to 1, NaN for missing.
+        groups: the strata and clusters of the pairs; of one section, `Strata.only`.
+
+    Returns:
+        One for each model, None where it has no pair that counts.
+
+    Raises:
+        ValueError: of `checked_outcomes`.
+
+    >>> from explorer.strata import plain
+    >>> [all_won] = score_intervals([[1] * 358], plain(358))
+    >>> round(all_won.low, 3), all_won.high
+    (0.989, 1.0)
+    """
+    matrix = checked_outcomes(outcomes, groups)
+    scores = score_models(matrix, groups).overall
+    weights = score_weights(groups, ~np.isnan(matrix))
+    variance = (error_parts(matrix, groups, 0.5) ** 2).sum(axis=1)
+    effective = effective_pairs(weights, groups, variance, scores * (1 - scores))
+    return [
+        None if np.isnan(score) else wilson(score * n, n)
+        for score, n in zip(scores.tolist(), effective.tolist(), strict=True)
+    ]
 
 
-def bootstrap(
+def rank_intervals(
     outcomes: ArrayLike, groups: Strata, replicates: int = REPLICATES, seed: int = 0
-) -> Bootstrap:
-    """Percentile intervals of scores and ranks, from pairs drawn anew within each stratum.
+) -> Generator[float, None, Ranks]:
+    """Ranks of the overall score with 95 % intervals, telling what share of them is done, to 1.
 
-    Each replicate draws, from the n pairs of every stratum, n with replacement, the same for all
-    models, and scores all of them by the rule of `groups`. The intervals run from the 2.5 % to the
-    97.5 % quantile of the replicates, and are widened to hold the score or rank itself. Missing
-    outcomes are drawn like others and then left out, as the rule says.
-    Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), 8.3 and 13.3; of ranks,
-    Goldstein and Spiegelhalter, JRSS A 159 (1996).
-
-    A model that wins, or loses, every pair of a stratum has no spread there: with nothing but such
-    strata its interval has no width, which does not say that it is certain (`unpaired_interval`
-    has a width even then). Nor has a stratum of one pair any spread. Equal rows have equal results.
+    Each replicate gives every cluster an exponential weight of mean 1, the same for all models, and
+    scores all of them by the rule of `groups` with pairs that weigh so. The intervals run from the
+    2.5 % to the 97.5 % quantile of the replicates' ranks, and are widened to hold the rank itself.
+    Equal rows have equal results. Closing the generator stops.
+    Source: D. B. Rubin, Annals of Statistics 9 (1981), of clusters; of ranks, H. Goldstein and
+    D. Spiegelhalter, JRSS A 159 (1996).
 
     Args:
         outcomes: (models, pairs), 0 to 1, NaN for missing. No models give empty arrays.
-        groups: the strata of the pairs.
+        groups: the strata and clusters of the pairs.
         replicates: how many, 1 or more.
         seed: the same seed gives the same intervals.
 
     Raises:
         ValueError: of `checked_outcomes`, or no replicates.
-
-    >>> from explorer.strata import plain
-    >>> found = bootstrap([[1, 1, 1, 1, 0, 1, 1, 1], [0, 0, 0, 0, 1, 0, 0, 0]], plain(8)).overall
-    >>> found.score, found.low, found.high
-    (array([0.875, 0.125]), array([0.625, 0.   ]), array([1.   , 0.375]))
-    >>> found.rank, found.best, found.worst
-    (array([1, 2]), array([1, 2]), array([1, 2]))
-    """
-    steps = bootstrapping(outcomes, groups, replicates, seed)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as ended:
-            found: Bootstrap = ended.value
-            return found
-
-
-def bootstrapping(
-    outcomes: ArrayLike, groups: Strata, replicates: int = REPLICATES, seed: int = 0
-) -> Generator[float, None, Bootstrap]:
-    """As `bootstrap`, telling after every few million draws what share of them is done, to 1.
-
-    Closing the generator stops. The numbers are the same to the last bit.
     """
     if replicates < 1:
         raise ValueError(f"{replicates} replicates, not 1 or more")
     matrix = checked_outcomes(outcomes, groups)
-    scores = score_models(matrix, groups)
-    columns = groups.columns()
-    drawn, n_draws = 0, replicates * sum(map(len, columns))
-    above = np.zeros((replicates, len(matrix)))
-    below = np.zeros((replicates, len(matrix)))
-    sections = []
-    for section, weight in enumerate(groups.section_weights):
-        total, known = np.zeros_like(above), np.zeros_like(below)
-        for stratum in np.flatnonzero((groups.sections == section) & (groups.weights > 0)):
-            if not len(columns[stratum]):
-                continue
-            generator = np.random.default_rng([seed, int(stratum)])
-            means = np.empty((replicates, len(matrix)))
-            n = len(columns[stratum])
-            for done in _resample(matrix[:, columns[stratum]], generator, means):
-                yield (drawn + done * n) / n_draws
-            drawn += replicates * n
-            present = ~np.isnan(means)
-            total += groups.weights[stratum] * np.where(present, means, 0.0)
-            known += groups.weights[stratum] * present
-        replicated = _ratio_or_nan(total, known)
-        sections.append(_intervals(scores.sections[section], replicated))
-        above += weight * np.where(known > 0, replicated, 0.0)
-        below += weight * (known > 0)
-    overall = _intervals(scores.overall, _ratio_or_nan(above, below))
-    return Bootstrap(overall, tuple(sections), replicates, seed)
+    rank = ranks(score_models(matrix, groups).overall)
+    if not len(matrix):
+        return Ranks(rank, rank, rank)
+    shares = groups.shares(stratum_sums(matrix, groups)[1])
+    strata = [
+        (matrix[:, at], shares[:, stratum], at)
+        for stratum, at in enumerate(groups.columns())
+        if shares[:, stratum].any()
+    ]
+    numbers = np.arange(matrix.shape[1]) if groups.clusters is None else groups.clusters
+    distinct, clusters = np.unique(numbers, return_inverse=True)
+    generator = np.random.default_rng(seed)
+    found = np.zeros((replicates, len(matrix)), dtype=np.intp)
+    step = max(1, _CHUNK // max(1, len(distinct)))
+    for start in range(0, replicates, step):
+        drawn = generator.exponential(size=(min(step, replicates - start), len(distinct)))
+        scores = np.zeros((len(drawn), len(matrix)))
+        for values, share, at in strata:
+            scores += share * _weighted_means(values, drawn[:, clusters[at]])
+        found[start : start + step] = ranks(np.where(rank == 0, np.nan, scores))
+        yield min(1.0, (start + step) / replicates)
+    best, worst = np.quantile(found, _ENDS, axis=0, method="inverted_cdf").astype(np.intp)
+    return Ranks(rank, np.minimum(best, rank), np.maximum(worst, rank))
 
 
 def unpaired_interval(score: float, groups: Strata, counts: ArrayLike) -> Interval | None:
@@ -133,7 +136,7 @@ def unpaired_interval(score: float, groups: Strata, counts: ArrayLike) -> Interv
 
     Wilson's interval at the effective number of pairs 1 / sum_i w_i**2, rounded down, w_i being
     the weights of the pairs (`explorer.strata.score_weights`). It takes all pairs to be equally
-    hard, so it is as a rule wider than the bootstrap's; and being unpaired, it cannot say whether
+    hard and independent; and being unpaired, it cannot say whether
     two models differ: what is hard for one is often hard for the other, and that cancels in a
     paired test only.
     Source: L. Kish, Survey Sampling (1965), 11.7, for the effective number.
@@ -182,63 +185,13 @@ def ranks(scores: Floats) -> Whole:
     return np.where(known, found, 0)
 
 
-def _resample(
-    values: Floats, generator: np.random.Generator, means: Floats
-) -> Generator[int, None, None]:
-    """Fill (replicates, models) means of the known values of pairs drawn with replacement.
-
-    Yields how many replicates are done.
-    """
-    n, replicates = values.shape[1], len(means)
-    known = ~np.isnan(values)
-    complete = bool(known.all())
-    filled = values if complete else np.where(known, values, 0.0)
-    step = max(1, _CHUNK // n)
-    for start in range(0, replicates, step):
-        size = min(step, replicates - start)
-        drawn = generator.integers(0, n, size=(size, n))
-        drawn += np.arange(size)[:, None] * n
-        times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
-        sums = times @ filled.T
-        means[start : start + size] = (
-            sums / n if complete else _ratio_or_nan(sums, times @ known.T.astype(np.float64))
-        )
-        yield start + size
-
-
-def _intervals(scores: Floats, replicated: Floats) -> Intervals:
-    low, high = _quantiles(replicated)
-    rank = ranks(scores)
-    without: NDArray[np.bool_] = np.isnan(scores)
-    if scores.size:
-        found = ranks(np.where(without, np.nan, replicated))
-        found[(found == 0) & ~without] = (~without).sum()
-        best, worst = np.quantile(found, _ENDS, axis=0, method="inverted_cdf").astype(np.intp)
-    else:
-        best, worst = rank, rank
-    return Intervals(
-        scores,
-        np.minimum(low, scores),
-        np.maximum(high, scores),
-        rank,
-        np.minimum(best, rank),
-        np.maximum(worst, rank),
-    )
-
-
-def _quantiles(replicated: Floats) -> tuple[Floats, Floats]:
-    """Both ends of each column, over the replicates in which it is known."""
-    if not replicated.size:
-        nothing = np.zeros(replicated.shape[1])
-        return nothing, nothing
-    ends = np.quantile(replicated, _ENDS, axis=0)
-    for model in np.flatnonzero(np.isnan(ends[0])):
-        values = replicated[:, model]
-        if (known := values[~np.isnan(values)]).size:
-            ends[:, model] = np.quantile(known, _ENDS)
-    return ends[0], ends[1]
-
-
-def _ratio_or_nan(above: Floats, below: Floats) -> Floats:
-    ratio: Floats = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
-    return ratio
+def _weighted_means(values: Floats, weights: Floats) -> Floats:
+    """Means of the known values (models, pairs) by weights (replicates, pairs); 0 of none."""
+    known: NDArray[np.bool_] = ~np.isnan(values)
+    if known.all():
+        every: Floats = (weights @ values.T) / weights.sum(axis=1, keepdims=True)
+        return every
+    sums = weights @ np.where(known, values, 0.0).T
+    totals = weights @ known.T.astype(np.float64)
+    means: Floats = np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)
+    return means

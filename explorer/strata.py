@@ -2,11 +2,12 @@
 
 A *stratum* is a subset of the benchmark: its pairs weigh alike. Strata have weights within their
 section and sections within the overall score, so RewardBench's own rule and a plain mean are both
-said by the same four arrays. Outcomes run from 0 to 1, a win is 1, NaN is missing.
+said by the same four arrays. A *cluster* is the pairs of one prompt, which may lie in several
+strata: they are not independent. Outcomes run from 0 to 1, a win is 1, NaN is missing.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ class Strata:
     weights: of each stratum in its section; 0 or more, in any unit.
     sections: section of each stratum, from 0.
     section_weights: of each section in the overall score; 0 or more, in any unit.
+    clusters: a number for the cluster of each pair; None where each pair is a cluster.
 
     The score of a model is
         sum_k v_k * (sum_s u_s * mean_s / sum_s u_s) / sum_k v_k
@@ -43,6 +45,7 @@ class Strata:
     weights: Floats
     sections: Whole
     section_weights: Floats
+    clusters: Whole | None = None
 
     def __post_init__(self) -> None:
         if self.weights.shape != self.sections.shape or self.weights.shape < (1,):
@@ -51,6 +54,8 @@ class Strata:
             )
         _check_codes("a pair's stratum", self.of_pair, -1, len(self.weights))
         _check_codes("a stratum's section", self.sections, 0, len(self.section_weights))
+        if self.clusters is not None and self.clusters.shape != self.of_pair.shape:
+            raise ValueError(f"{self.clusters.shape} clusters of {self.of_pair.shape} pairs")
         for weights in (self.weights, self.section_weights):
             if not (np.isfinite(weights).all() and (weights >= 0).all()):
                 raise ValueError(f"a weight is negative or not finite: {weights}")
@@ -59,7 +64,7 @@ class Strata:
         """The same pairs, where one section alone makes the score."""
         alone = np.zeros_like(self.section_weights)
         alone[section] = 1.0
-        return Strata(self.of_pair, self.weights, self.sections, alone)
+        return replace(self, section_weights=alone)
 
     def columns(self) -> list[Whole]:
         """The pairs of each stratum."""
@@ -69,6 +74,12 @@ class Strata:
         """Which pairs are in a stratum that has weight in the overall score."""
         counts = (self.weights > 0) & (self.section_weights[self.sections] > 0)
         return np.append(counts, False)[self.of_pair]
+
+    def counted(self) -> "Strata":
+        """Of the pairs that count alone, in their order."""
+        at = self.counting()
+        clusters = None if self.clusters is None else self.clusters[at]
+        return replace(self, of_pair=self.of_pair[at], clusters=clusters)
 
     def shares(self, counts: ArrayLike) -> Floats:
         """What each stratum contributes to the overall score.
@@ -105,7 +116,11 @@ class Scores:
 
 
 def strata(
-    of_pair: ArrayLike, weights: ArrayLike, sections: ArrayLike, section_weights: ArrayLike
+    of_pair: ArrayLike,
+    weights: ArrayLike,
+    sections: ArrayLike,
+    section_weights: ArrayLike,
+    clusters: ArrayLike | None = None,
 ) -> Strata:
     """Strata from plain numbers or arrays of any dtype; `Strata` says what they mean.
 
@@ -118,6 +133,7 @@ def strata(
         np.asarray(weights, dtype=np.float64),
         np.asarray(sections, dtype=np.intp),
         np.asarray(section_weights, dtype=np.float64),
+        None if clusters is None else np.asarray(clusters, dtype=np.intp),
     )
 
 
@@ -125,6 +141,7 @@ def benchmark_strata(
     subsets: Coded,
     sections: Mapping[str, Mapping[str, float]],
     section_weights: Mapping[str, float],
+    clusters: ArrayLike | None = None,
 ) -> Strata:
     """The strata of pairs by a benchmark's rule: a stratum for each subset, section by section.
 
@@ -132,6 +149,7 @@ def benchmark_strata(
         subsets: the subset of each pair; pairs of one that the rule does not have count nowhere.
         sections: section -> subset -> weight in the section. A subset is in one section only.
         section_weights: section -> weight in the overall score.
+        clusters: of the pairs, as `Strata` has them.
 
     >>> found = benchmark_strata(
     ...     Coded(["own", "b", "a"], np.array([0, 1, 2, 1], dtype=np.int32)),
@@ -149,16 +167,17 @@ def benchmark_strata(
         [weight for weights in sections.values() for weight in weights.values()],
         [at for at, weights in enumerate(sections.values()) for _ in weights],
         [section_weights[section] for section in sections],
+        clusters,
     )
 
 
-def plain(n_pairs: int) -> Strata:
+def plain(n_pairs: int, clusters: ArrayLike | None = None) -> Strata:
     """All pairs in one stratum: the score is the plain mean.
 
     >>> plain(3).counting()
     array([ True,  True,  True])
     """
-    return strata(np.zeros(n_pairs), [1.0], [0], [1.0])
+    return strata(np.zeros(n_pairs), [1.0], [0], [1.0], clusters)
 
 
 def score_weights(groups: Strata, known: ArrayLike) -> Floats:
@@ -224,6 +243,81 @@ def stratum_sums(matrix: Floats, groups: Strata) -> tuple[Floats, Whole]:
         sums[:, stratum] = filled[:, at].sum(axis=1)
         counts[:, stratum] = len(at) - missing[:, at].sum(axis=1)
     return sums, counts
+
+
+def error_parts(values: Floats, groups: Strata, alone: float) -> Floats:
+    """What each cluster adds to the error of a weighted mean: its variance is their sum of squares.
+
+    With w_i the weight of pair i (`score_weights`), n_s the known pairs of its stratum and m_s
+    their mean, the part of a cluster is the sum over its pairs of
+        w_i sqrt(n_s / (n_s - 1)) (x_i - m_s).
+    Where each pair is its own cluster that is the variance of a stratified mean.
+    Source: W. G. Cochran, Sampling Techniques (1977), 5.3 to 5.6; of clusters, A. C. Cameron and
+    D. L. Miller, J. Human Resources 50 (2015), section II, the strata being the regressors.
+
+    Args:
+        values: (models, pairs), NaN for missing.
+        groups: the strata and clusters of the pairs.
+        alone: what a pair that is alone in its stratum is measured from, having no spread.
+
+    Returns:
+        (models, clusters).
+
+    >>> parts = error_parts(np.array([[1.0, 0.0, 1.0, 0.0]]), plain(4, [0, 0, 1, 2]), 0.5)
+    >>> round(float((parts**2).sum()), 4)
+    0.0417
+    """
+    sums, counts = stratum_sums(values, groups)
+    means = np.where(counts > 1, _ratio(sums, counts), alone)
+    each = _ratio(groups.shares(counts), np.sqrt(counts * np.maximum(counts - 1.0, 1.0)))
+    none = np.zeros((len(values), 1))
+    means, each = np.hstack([means, none]), np.hstack([each, none])
+    parts = each[:, groups.of_pair] * (values - means[:, groups.of_pair])
+    return cluster_sums(np.where(np.isnan(parts), 0.0, parts), groups)
+
+
+def effective_pairs(
+    weights: Floats, groups: Strata, variance: Floats, variance_of_one: Floats
+) -> Floats:
+    """As many pairs, drawn one by one and weighing alike, as would be as sure as these.
+
+    That is variance_of_one / variance, but where there is little to see of the spread, in the few
+    pairs that are lost near 1, say, the ratio is worth little. So two pairs' worth of spread are
+    added, as if the pairs of a cluster were all alike. With n = 1 / sum_i w_i**2 and
+    m = 1 / sum_c (sum_i w_i)**2 over the clusters c:
+        n (n variance_of_one + 2) / (n**2 variance + 2 n / m).
+    Source: L. Kish, Survey Sampling (1965), 8.2 and 11.7; E. Korn and B. Graubard, Survey
+    Methodology 24 (1998), for intervals; the two pairs are this project's, by simulation.
+
+    Args:
+        weights: (models, pairs), as of `score_weights`.
+        groups: whose clusters.
+        variance: (models,) of the weighted mean.
+        variance_of_one: (models,) of one pair.
+
+    Returns:
+        (models,), above 0; 0 where no pair counts.
+    """
+    n = _ratio(np.ones(len(weights)), (weights**2).sum(axis=1))
+    alike = (cluster_sums(weights, groups) ** 2).sum(axis=1)
+    found: Floats = n * _ratio(n * variance_of_one + 2, n**2 * variance + 2 * n * alike)
+    return found
+
+
+def cluster_sums(values: Floats, groups: Strata) -> Floats:
+    """Sums over the pairs of each cluster, (models, clusters); of values (models, pairs).
+
+    Where every pair is independent, the values themselves.
+
+    >>> cluster_sums(np.array([[1.0, 2.0, 4.0]]), plain(3, [7, 0, 7]))
+    array([[2., 5.]])
+    """
+    if groups.clusters is None or not values.size:
+        return values
+    order = np.argsort(groups.clusters, kind="stable")
+    _, starts = np.unique(groups.clusters[order], return_index=True)
+    sums: Floats = np.add.reduceat(values[:, order], starts, axis=1)
+    return sums
 
 
 def checked_outcomes(outcomes: ArrayLike, groups: Strata) -> Floats:

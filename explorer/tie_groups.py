@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from explorer.paired_tests import discordant, holm, mcnemar_exact, paired_z_tests
-from explorer.strata import Floats, Strata, Whole, checked_outcomes, score_models
+from explorer.paired_tests import holm, paired_p_values
+from explorer.strata import Floats, Strata, checked_outcomes, score_models
 
-Test = Literal["z", "mcnemar"]
 _DECIMALS = 12
 
 
@@ -26,23 +24,23 @@ class TieGroup:
     p_values: tuple[float, ...]
 
 
-def tie_groups(
-    outcomes: ArrayLike, groups: Strata, test: Test = "z", alpha: float = 0.05
-) -> tuple[TieGroup, ...]:
+def tie_groups(outcomes: ArrayLike, groups: Strata, alpha: float = 0.05) -> tuple[TieGroup, ...]:
     """Models in groups, by score.
 
-    The best model not yet placed leads. It is tested against every unplaced model below, and what
-    Holm's procedure at `alpha` over those tests does not reject joins it; the rest go on. Hence
-    members of a group may differ from each other, and a model may be as good as one of the group
-    above that is not its leader. Two copies of a model are always in one group.
+    Every two models are tested (`paired_test`), and Holm's procedure corrects for all these tests
+    at once: a leader is picked by its score, so its own tests alone would not do. Where all models
+    are equally good, they are in more than one group in at most alpha of cases.
+
+    The best model not yet placed leads, and every unplaced model that is not significantly
+    different from it joins. Hence members of a group may differ from each other, and a model may be
+    as good as one of the group above that is not its leader. Two copies of a model are always in
+    one group.
 
     Args:
         outcomes: (models, pairs), 0 to 1, NaN for missing: a pair missing for either model is no
             part of their test. Two models without a common pair cannot be told apart.
-        groups: the strata of the pairs.
-        test: of two models. "z", `paired_z`, is for the overall score. "mcnemar", the exact test,
-            is for one section (`Strata.only`): it counts wins, each pair alike.
-        alpha: what the error of each leader's tests is kept to, between 0 and 1.
+        groups: the strata and clusters of the pairs; of one section, `Strata.only`.
+        alpha: between 0 and 1.
 
     Returns:
         The groups from the highest score down; equal scores come in the order of rows. A model
@@ -59,15 +57,17 @@ def tie_groups(
     if not 0 < alpha < 1:
         raise ValueError(f"alpha is {alpha}, not between 0 and 1")
     matrix = checked_outcomes(outcomes, groups)
-    found = []
-    unplaced = _by_score(score_models(matrix, groups).overall)
+    scores = score_models(matrix, groups).overall
+    order = np.argsort(-np.round(scores, _DECIMALS), kind="stable")
+    order = order[~np.isnan(scores[order])]
+    p_values = _p_values(matrix[order], groups)
+    found, unplaced = [], np.arange(len(order))
     while len(unplaced):
-        leader, below = unplaced[0], unplaced[1:]
-        p_values = holm(_p_values(matrix[leader], matrix[below], groups, test))
-        joins = p_values > alpha
-        members = (int(leader), *below[joins].tolist())
-        found.append(TieGroup(members, (1.0, *p_values[joins].tolist())))
-        unplaced = below[~joins]
+        of_leader = p_values[unplaced[0], unplaced]
+        joins = of_leader > alpha
+        members = tuple(order[unplaced[joins]].tolist())
+        found.append(TieGroup(members, tuple(of_leader[joins].tolist())))
+        unplaced = unplaced[~joins]
     return tuple(found)
 
 
@@ -83,13 +83,14 @@ def group_numbers(groups: Sequence[TieGroup], n_models: int) -> NDArray[np.intp]
     return numbers
 
 
-def _by_score(scores: Floats) -> Whole:
-    order = np.argsort(-np.round(scores, _DECIMALS), kind="stable")
-    return order[~np.isnan(scores[order])]
-
-
-def _p_values(leader: Floats, others: Floats, groups: Strata, test: Test) -> Floats:
-    if test == "z":
-        return paired_z_tests(leader, others, groups).p
-    counts = zip(*(each.tolist() for each in discordant(leader, others, groups)), strict=True)
-    return np.array([mcnemar_exact(only_leader, only_other) for only_leader, only_other in counts])
+def _p_values(matrix: Floats, groups: Strata) -> Floats:
+    """Of every two models, corrected for all of these: (models, models), 1 on the diagonal."""
+    counted, values = groups.counted(), matrix[:, groups.counting()]
+    upper = np.triu_indices(len(values), 1)
+    tested = [
+        paired_p_values(values[at], values[at + 1 :], counted) for at in range(len(values) - 1)
+    ]
+    found = np.ones((len(values), len(values)))
+    found[upper] = holm(np.concatenate(tested)) if tested else 1.0
+    found.T[upper] = found[upper]
+    return found

@@ -1,6 +1,7 @@
 """How far a board's scores and ranks can be trusted.
 
-Joins outcomes and a rule to `explorer.statistics` and `explorer.tie_groups`, which say how.
+Joins outcomes and a rule to `explorer.statistics` and `explorer.tie_groups`, which say how. Pairs
+of one prompt are taken together (`explorer.clusters`).
 """
 
 from collections.abc import Collection, Generator
@@ -11,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.aggregate import Missing, Ties, settled
+from explorer.clusters import clusters_of
 from explorer.facets import Coded
 from explorer.outcome_matrix import OutcomeMatrix
 from explorer.rules import Rule
-from explorer.statistics import REPLICATES, Bootstrap, Intervals, bootstrapping
-from explorer.strata import Floats, Strata, Whole, benchmark_strata
+from explorer.statistics import REPLICATES, Ranks, rank_intervals, score_intervals
+from explorer.strata import Floats, Strata, Whole, benchmark_strata, score_models
 from explorer.tie_groups import group_numbers, tie_groups
 from scoring.errors import KnownError
 from scoring.interval import Interval
@@ -66,9 +68,8 @@ class Uncertainty:
 
     ranked: models that have ranks and groups, the others have intervals alone.
     score, low, high: (models,), 0 to 1; all NaN where the rule needs more than outcomes.
-    best, worst, group: (models,), from 1. Groups by the paired z test.
-    section_score, section_low, section_high: (sections, models).
-    section_group: (sections, models), by McNemar's exact test.
+    best, worst, group: (models,), from 1.
+    section_score, section_low, section_high, section_group: (sections, models).
     """
 
     models: tuple[str, ...]
@@ -129,7 +130,9 @@ def strata_by(rule: Rule, pairs: PairOrder) -> Strata:
         section: {subset: 0.0 if subset in COMPOSITES else weight for subset, weight in of.items()}
         for section, of in rule.sections.items()
     }
-    return benchmark_strata(subsets_by(rule, pairs), sections, dict(rule.weights))
+    return benchmark_strata(
+        subsets_by(rule, pairs), sections, dict(rule.weights), clusters_of(pairs)
+    )
 
 
 def measure(
@@ -167,51 +170,43 @@ def measure(
     names = tuple(rule.sections)
     total = _DRAWING + 1 + len(names)
     compared = np.array([ranked is None or model in ranked for model in outcomes.models], bool)
-    yield Measuring("drawing", 0, total)
     found = blank(outcomes.models, names, compared)
-    whole = not COMPOSITES & set(rule.subsets)
-    parts = [rows for rows in (np.flatnonzero(compared), np.flatnonzero(~compared)) if len(rows)]
-    for part, rows in enumerate(parts):
-        drawing = bootstrapping(values[rows], groups, replicates, SEED)
-        drawn = yield from _told(drawing, part / len(parts), 1 / len(parts), total)
-        if whole:
-            _put(drawn.overall, rows, found.score, found.low, found.high)
-            if compared[rows[0]]:
-                found.best[rows], found.worst[rows] = drawn.overall.best, drawn.overall.worst
-        for place, section in enumerate(drawn.sections):
-            _put(
-                section,
-                rows,
-                found.section_score[place],
-                found.section_low[place],
-                found.section_high[place],
-            )
     rows = np.flatnonzero(compared)
-    yield Measuring("testing", _DRAWING, total)
-    if whole and len(rows):
+    yield Measuring("drawing", 0, total)
+    if not COMPOSITES & set(rule.subsets):
+        found.score[:], found.low[:], found.high[:] = _scored(values, groups)
+        drawn = yield from _told(rank_intervals(values[rows], groups, replicates, SEED), total)
+        found.best[rows], found.worst[rows] = drawn.best, drawn.worst
+        yield Measuring("testing", _DRAWING, total)
         found.group[rows] = group_numbers(tie_groups(values[rows], groups), len(rows))
     for place in range(len(names)):
         yield Measuring("testing", _DRAWING + 1 + place, total)
-        if len(rows):
-            alone = groups.only(place)
-            alike = tie_groups(values[rows], alone, "mcnemar")
-            found.section_group[place, rows] = group_numbers(alike, len(rows))
+        alone = groups.only(place)
+        of_section = _scored(values, alone)
+        found.section_score[place], found.section_low[place], found.section_high[place] = of_section
+        alike = tie_groups(values[rows], alone)
+        found.section_group[place, rows] = group_numbers(alike, len(rows))
     yield Measuring("testing", total, total)
     return found
 
 
-def _told(
-    drawing: Generator[float, None, Bootstrap], before: float, share: float, total: int
-) -> Generator[Measuring, None, Bootstrap]:
-    """A bootstrap of this share of all draws; of its steps those that are whole ones are told."""
-    last = int(_DRAWING * before)
+def _scored(values: Floats, groups: Strata) -> tuple[Floats, Floats, Floats]:
+    """Scores and the ends of their intervals."""
+    none = Interval(np.nan, np.nan)
+    ends = np.array([each or none for each in score_intervals(values, groups)]).reshape(-1, 2)
+    return score_models(values, groups).overall, ends[:, 0], ends[:, 1]
+
+
+def _told(drawing: Generator[float, None, Ranks], total: int) -> Generator[Measuring, None, Ranks]:
+    """The same, of the steps of drawing those that are whole ones told."""
+    last = 0
     while True:
         try:
-            done = int(_DRAWING * (before + share * next(drawing)))
+            done = int(_DRAWING * next(drawing))
         except StopIteration as ended:
-            found: Bootstrap = ended.value
+            found: Ranks = ended.value
             return found
-        if done > last and done < _DRAWING:
+        if last < done < _DRAWING:
             last = done
             yield Measuring("drawing", done, total)
 
@@ -236,10 +231,6 @@ def blank(
         section_high=np.full(wide, np.nan),
         section_group=np.zeros(wide, np.intp),
     )
-
-
-def _put(found: Intervals, rows: Whole, score: Floats, low: Floats, high: Floats) -> None:
-    score[rows], low[rows], high[rows] = found.score, found.low, found.high
 
 
 def _number(value: Any) -> float | None:

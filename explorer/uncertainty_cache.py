@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.aggregate import Missing, Ties
+from explorer.clusters import clusters_of
 from explorer.outcome_matrix import OutcomeMatrix
 from explorer.rules import Rule
 from explorer.statistics import REPLICATES
@@ -22,7 +23,7 @@ from scoring.hub import first_line
 
 logger = logging.getLogger(__name__)
 
-_FORMAT = "1"
+_FORMAT = "2"
 """Changes when the same outcomes and rule give other numbers."""
 PATIENCE_SECONDS = 60.0
 """Without a step, after which a measurement is taken as given up."""
@@ -159,7 +160,8 @@ def key_of(
     options = (_FORMAT, rule.name, ties, missing, whom, REPLICATES, SEED)
     written = repr((options, outcomes.models, outcomes.pairs.names))
     digest.update(written.encode("utf-8", "replace"))
-    arrays: list[NDArray[Any]] = [outcomes.pairs.codes, outcomes.outcomes]
+    clusters = clusters_of(outcomes.pairs)
+    arrays: list[NDArray[Any]] = [outcomes.pairs.codes, clusters, outcomes.outcomes]
     if ties == "half":
         arrays.append(outcomes.known_equal)
     for array in arrays:

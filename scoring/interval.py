@@ -13,11 +13,15 @@ class Interval(NamedTuple):
     high: float
 
 
-def wilson(wins: float, n: int) -> Interval | None:
+def wilson(wins: float, n: float) -> Interval | None:
     """Wilson's score interval for a proportion; None where nothing was counted.
 
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference,
     JASA 22 (1927).
+
+    Args:
+        wins: 0 to n.
+        n: pairs; an effective number need not be whole.
 
     >>> low, high = wilson(46, 100)
     >>> round(low, 4), round(high, 4)
@@ -27,7 +31,7 @@ def wilson(wins: float, n: int) -> Interval | None:
     """
     if n == 0:
         return None
-    rate = wins / n
+    rate = min(1.0, wins / n)
     centre = rate + Z_95**2 / (2 * n)
     spread = Z_95 * sqrt(rate * (1 - rate) / n + Z_95**2 / (4 * n**2))
     scale = 1 + Z_95**2 / n

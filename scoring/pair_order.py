@@ -29,12 +29,14 @@ class PairOrder:
     names, codes: `names[codes[row]]` is the subset of each.
     ids: of each pair, as text; None where they are not known.
     hashes: `text_hash` of each pair, "" where it has none; None where no pair has one.
+    prompts: a number for each pair's prompt, the same for equal ones; None where not known.
     """
 
     names: tuple[str, ...]
     codes: NDArray[np.int32]
     ids: Sequence[str] | None = None
     hashes: Sequence[str] | None = None
+    prompts: NDArray[np.int32] | None = None
 
     def __len__(self) -> int:
         return len(self.codes)

@@ -16,7 +16,6 @@ from explorer.ui.markup import note, p_words, percent, points, tag
 from explorer.ui.relay import acting, segments
 from explorer.ui.scrolltable import scroll_table, table_row
 from scoring.errors import KnownError
-from scoring.interval import Z_95
 
 MOST_OFFERED = 60
 """Models that can be ticked, beside those that are."""
@@ -67,7 +66,7 @@ def _scores(found: Ensembles) -> str:
     rows = _row(_joined(found.whole, number), found.whole, "", "")
     for model, each in zip(number, found.alone, strict=True):
         test = each.test
-        low, high = (test.difference + sign * Z_95 * test.standard_error for sign in (-1, 1))
+        low, high = test.interval or (None, None)
         ends = text("figure.ends", low=points(low), high=points(high))
         name = f"{number[model]}: {model}"
         rows += _row(name, each.own, f"{points(test.difference)} ({ends})", p_words(test.p))

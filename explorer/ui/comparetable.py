@@ -42,23 +42,22 @@ def table_html(now: CompareScene) -> str:
 
 def cards_html(now: CompareScene, found: Duel) -> str:
     """The differences with their intervals, the test, and what it means."""
-    part, score = found.overall, found.score
-    counted = text(
-        "compare.of", a=percent(part.accuracy_a), b=percent(part.accuracy_b),
-        ends=_ends(part.interval),
+    cards = ""
+    if found.score.n:
+        more = "" if is_whole(now, 2) else " · " + text("compare.no_score")
+        cards += _difference(text("compare.score_difference"), found.score, more)
+    else:
+        cards += _card(text("compare.score_difference"), points(None), text("compare.no_rule"))
+    cards += _difference(text("compare.accuracy"), found.overall)
+    return tag("div", cards, "cards") + note(_meaning(found.headline))
+
+
+def _difference(label: str, part: DuelPart, more: str = "") -> str:
+    said = text(
+        "compare.of", a=percent(part.a), b=percent(part.b), ends=_ends(part.test.interval),
+        p=p_words(part.test.p),
     )  # fmt: skip
-    cards = _card(text("compare.accuracy"), points(part.difference), counted)
-    by_rule = text("compare.no_rule")
-    if score.test.n:
-        by_rule = text(
-            "compare.of", a=percent(score.a), b=percent(score.b), ends=_ends(score.interval)
-        )
-        by_rule += " · " + text("compare.z", p=p_words(score.test.p))
-        by_rule += "" if is_whole(now, 2) else " · " + text("compare.no_score")
-    difference = score.test.difference if score.test.n else None
-    cards += _card(text("compare.score_difference"), points(difference), by_rule)
-    cards += _card(text("compare.p"), p_words(part.p), text("compare.mcnemar"))
-    return tag("div", cards, "cards") + note(_meaning(part))
+    return _card(label, points(part.difference), said + more)
 
 
 def several_html(now: CompareScene) -> str:
@@ -76,39 +75,40 @@ def several_html(now: CompareScene) -> str:
     rows = "".join(
         table_row(
             tag("bdi", escape(name)),
-            *(percent(each.shares[place]) for each in counted),
+            *(percent(each.scores[place]) for each in counted),
             percent(score),
         )
         for place, (name, score) in enumerate(zip(named, scores(now), strict=True))
     )
     title = text("compare.several")
     html = tag("h2", escape(title)) + scroll_table(title, heads, rows)
-    adjusted = holm([each.overall.p for _, _, each in found]).tolist()
+    adjusted = holm([each.headline.test.p for _, _, each in found]).tolist()
     letter = dict(zip(names, LETTERS, strict=False))
     rows = "".join(
-        _pairwise(f"{letter[a]} − {letter[b]}", each, p)
+        _pairwise(f"{letter[a]} − {letter[b]}", each.headline, p)
         for (a, b, each), p in zip(found, adjusted, strict=True)
     )
     title = text("compare.pairwise")
-    columns = ("models", "pairs", "difference", "interval", "first", "second", "p", "score_minus",
-               "interval")  # fmt: skip
+    columns = ("models", "pairs", "difference", "interval", "p", "first", "second")
     heads = [text(f"compare.head_{name}") for name in columns]
     html += tag("h2", escape(title)) + note(text("compare.pairwise_about", n=len(found)))
     return html + scroll_table(title, heads, rows)
 
 
-def _pairwise(name: str, found: Duel, p: float) -> str:
-    part, score = found.overall, found.score
+def _pairwise(name: str, part: DuelPart, p: float) -> str:
     return table_row(
-        escape(name), f"{part.n:,}", points(part.difference), _ends(part.interval),
-        f"{part.only_a:,}", f"{part.only_b:,}", p_words(p),
-        points(score.test.difference if score.test.n else None), _ends(score.interval),
+        escape(name), f"{part.n:,}", points(part.difference), _ends(part.test.interval),
+        p_words(p), f"{part.only_a:,}", f"{part.only_b:,}",
     )  # fmt: skip
 
 
 def _meaning(part: DuelPart) -> str:
     """What the test says, and what it does not."""
-    numbers = {"only_a": f"{part.only_a:,}", "only_b": f"{part.only_b:,}", "p": p_words(part.p)}
+    numbers = {
+        "only_a": f"{part.only_a:,}",
+        "only_b": f"{part.only_b:,}",
+        "p": p_words(part.test.p),
+    }
     if part.better is None:
         words = text("compare.alike", **numbers)
     else:
@@ -132,8 +132,9 @@ def _square(now: CompareScene, part: DuelPart, section: str = "") -> str:
     n = tag("small", escape(text("compare.n", n=f"{part.n:,}")))
     title = tag("header", tag("b", escape(_named(section))) + n + _mark(part))
     said = text(
-        "compare.square", a=percent(part.accuracy_a), b=percent(part.accuracy_b),
-        difference=points(part.difference), ends=_ends(part.interval), p=p_words(part.p_adjusted),
+        "compare.square", a=percent(part.a), b=percent(part.b),
+        difference=points(part.difference), ends=_ends(part.test.interval),
+        p=p_words(part.p_adjusted),
     )  # fmt: skip
     css = "square chosen" if section == now.view.section else "square"
     return tag("section", title + table + note(said), css, aria_label=_named(section))
@@ -154,8 +155,8 @@ def _subsets(now: CompareScene, found: Duel) -> str:
 
 def _subset(now: CompareScene, name: str, part: DuelPart) -> str:
     numbers = (
-        f"{part.n:,}", percent(part.accuracy_a), percent(part.accuracy_b),
-        points(part.difference), _ends(part.interval),
+        f"{part.n:,}", percent(part.a), percent(part.b),
+        points(part.difference), _ends(part.test.interval),
     )  # fmt: skip
     cells = [escape(each) for each in numbers]
     for cell in _ALONE:

@@ -50,9 +50,10 @@ class PairEndpoints:
 
         Returns:
             {"both", "only_a", "only_b", "neither": how many pairs both win, only one, or neither,
-            "p_value": of McNemar's exact test on only_a and only_b, two-sided and not corrected
-            for several tests, 1.0 where both are 0, "sections": {name: the same five}}. A tie is no
-            win. Sections have the pairs that count in RewardBench's score.
+            each counted once, "score_a", "score_b": by RewardBench's weights over these pairs,
+            0 to 1, "p_value": of the two scores being equal, a paired test by the same weights,
+            two-sided and not corrected for several tests, "sections": {name: the same seven}}. A
+            tie is no win. Where no pair counts in RewardBench's score, all weigh alike.
         """
         return compare_json(self._read(), model_a, model_b)
 

@@ -73,7 +73,7 @@ def _short_row(part: Compared) -> str:
 def _row(own: str, model: str, part: Compared) -> str:
     cells = [escape(each) for each in _numbers(part)]
     if part.pairs is not None:
-        ends = part.pairs.interval
+        ends = part.pairs.test.interval
         cells.append(escape(points(None) if ends is None else _ends(*ends)))
         for each, (_, cell) in zip((part.pairs.only_a, part.pairs.only_b), _SIDES, strict=True):
             query = changed_query(own, model, cell, part.section)

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from explorer.clusters import clusters_of
 from explorer.facets import Coded
 from explorer.strata import Strata, benchmark_strata
 from scoring.benchmark import SECTIONS, WEIGHTS
+from scoring.pair_order import PairOrder
 
 
 @dataclass(frozen=True)
@@ -29,14 +31,15 @@ class RealOutcomes:
 
 
 def v1_strata(subsets: Sequence[str]) -> Strata:
-    """The rule of RewardBench: counts as weights, but math-prm as all code; sections alike."""
+    """RewardBench's rule: counts as weights, but math-prm as all code; sections alike."""
     names = list(dict.fromkeys(subsets))
     codes = np.array([names.index(subset) for subset in subsets], dtype=np.int32)
     weights = {
         section: {subset: WEIGHTS[subset] for subset in of_section}
         for section, of_section in SECTIONS.items()
     }
-    return benchmark_strata(Coded(names, codes), weights, dict.fromkeys(SECTIONS, 1))
+    clusters = clusters_of(PairOrder(tuple(names), codes))
+    return benchmark_strata(Coded(names, codes), weights, dict.fromkeys(SECTIONS, 1), clusters)
 
 
 @lru_cache(maxsize=1)

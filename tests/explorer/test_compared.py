@@ -16,12 +16,14 @@ from explorer.compared import (
     standings,
 )
 from explorer.compareview import CompareScene, CompareView, compare_scene
-from explorer.duels import CELLS, DuelPart
+from explorer.duels import CELLS, DuelPart, duel
 from explorer.fail_links import decode_fails
 from explorer.failview import fail_scene
 from explorer.field import MAJORITY, Field
+from explorer.rules import V1
 from explorer.table import PairTable
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
+from scoring.pair_order import PairOrder
 from tests.explorer.board_data import matrix_of, real_results
 from tests.explorer.rival_fields import HOSTILE, rivals
 from tests.explorer.tables import benchmark_table
@@ -39,12 +41,15 @@ def whole(shared_data: Path, real: PairTable) -> Field:
     return Field(real, matrix, {}, ("real",))
 
 
-def part(only_a: int, only_b: int, p: float) -> DuelPart:
-    return DuelPart("", 1, only_a, only_b, 0, p, p)
+def part(only_a: int, only_b: int) -> DuelPart:
+    a = [1.0] * (only_a + 1) + [0.0] * only_b
+    b = [0.0] * only_a + [1.0] * (only_b + 1)
+    [found] = duel(a, b, PairOrder(("own",), np.zeros(len(a), np.int32)), V1).subsets
+    return found
 
 
 def test_a_change_is_told_from_chance() -> None:
-    parts = part(9, 0, 0.004), part(0, 9, 0.004), part(2, 1, 1.0), part(1, 2, 1.0), part(2, 2, 1.0)
+    parts = part(9, 0), part(0, 9), part(2, 1), part(1, 2), part(2, 2)
     changes = [change_of(each) for each in parts]
     assert changes == ["improved", "regressed", "higher", "lower", "unchanged"]
 
@@ -67,8 +72,8 @@ def test_standings_are_on_the_pairs_that_all_have() -> None:
     assert [(each.section, each.n) for each in found] == [
         ("", 4), ("Chat", 0), ("Chat Hard", 0), ("Safety", 1), ("Reasoning", 3),
     ]  # fmt: skip
-    assert found[0].shares == (0.75, 0.75, 0.5, 0.5)
-    assert found[1].shares == (None,) * 4
+    assert found[0].scores == (0.75, 0.75, 0.5, 0.5)
+    assert found[1].scores == (None,) * 4
     assert scores(scene(ALL)) == pytest.approx((5 / 6, 5 / 6, 1 / 3, 1 / 3))
     assert scores(scene(CompareView("half"))) == (1 / 3, 1.0)
 
@@ -144,9 +149,12 @@ def test_real_models_by_hand(whole: Field) -> None:
             among = [
                 at for at in known if not each.section or subsets[at] in SECTIONS[each.section]
             ]
-            shares = [sum(outcomes[row, at] == 1 for at in among) / len(among) for row in rows]
             assert each.n == len(among)
-            assert each.shares == pytest.approx(shares)
+            for row, score in zip(rows, each.scores, strict=True):
+                of = {name: [at for at in among if subsets[at] == name] for name in SUBSETS}
+                means = {name: float(outcomes[row, at].mean()) for name, at in of.items() if at}
+                expected = section_scores(means).get(each.section) if each.section else None
+                assert score == pytest.approx(expected or float(outcomes[row, among].mean()))
         for row, score in zip(rows, scores(now), strict=True):
             rows_of = {name: [at for at in known if subsets[at] == name] for name in SUBSETS}
             means = {name: float(outcomes[row, at].mean()) for name, at in rows_of.items()}

@@ -1,3 +1,4 @@
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -5,78 +6,80 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats  # type: ignore[import-untyped]
+from scipy.special import expit  # type: ignore[import-untyped]
+from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
-from explorer.strata import plain, score_models, strata
-from explorer.tie_groups import Test, group_numbers, tie_groups
+from explorer.paired_tests import paired_test
+from explorer.strata import Strata, plain, score_models, strata
+from explorer.tie_groups import group_numbers, tie_groups
 from scoring.benchmark import SECTIONS
-from tests.explorer.real_outcomes import read_real_outcomes
+from tests.explorer.real_outcomes import RealOutcomes, read_real_outcomes
 
-FIRST_FIVE = [
-    ["nicolinho/QRM-Gemma-2-27B"],
+FIRST_THREE = [
     [
+        "nicolinho/QRM-Gemma-2-27B",
         "Skywork/Skywork-Reward-Llama-3.1-8B-v0.2",
         "LxzGordon/URM-LLaMa-3.1-8B",
         "Skywork/Skywork-Reward-Llama-3.1-8B",
     ],
-    ["Ray2333/GRM-Llama3-8B-rewardmodel-ft"],
     [
+        "Ray2333/GRM-Llama3-8B-rewardmodel-ft",
         "LxzGordon/URM-LLaMa-3-8B",
         "NCSOFT/Llama-3-OffsetBias-RM-8B",
-        "Ray2333/GRM-gemma2-2B-rewardmodel-ft",
     ],
-    ["internlm/internlm2-7b-reward", "Ray2333/GRM-llama3-8B-sftreg"],
+    [
+        "Ray2333/GRM-gemma2-2B-rewardmodel-ft",
+        "internlm/internlm2-7b-reward",
+        "Ray2333/GRM-llama3-8B-sftreg",
+    ],
 ]
 
 
-def test_the_real_models_fall_into_17_groups(shared_data: Path) -> None:
-    real = read_real_outcomes(shared_data)
+@pytest.fixture(scope="module")
+def real(shared_data: Path) -> RealOutcomes:
+    return read_real_outcomes(shared_data)
+
+
+def test_the_real_models_fall_into_10_groups(real: RealOutcomes) -> None:
     assert len(real.names) == 66
     found = tie_groups(real.matrix, real.groups)
-    assert len(found) == 17
-    assert [[real.names[model] for model in group.members] for group in found[:5]] == FIRST_FIVE
+    assert len(found) == 10
+    assert [[real.names[model] for model in group.members] for group in found[:3]] == FIRST_THREE
     assert sorted(model for group in found for model in group.members) == list(range(66))
 
 
-def rejected_by_holm(p_values: list[float]) -> list[bool]:
-    """Step down from the smallest p until one is not small enough."""
-    rejected = [False] * len(p_values)
-    for done, at in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        if p_values[at] > 0.05 / (len(p_values) - done):
-            break
-        rejected[at] = True
-    return rejected
-
-
-@pytest.mark.parametrize("section", range(4), ids=list(SECTIONS))
-def test_within_a_section_the_groups_are_those_of_scipys_test(
-    shared_data: Path, section: int
+@pytest.mark.parametrize("section", [*SECTIONS, "all"])
+def test_nobody_is_significantly_better_with_the_lower_score(
+    real: RealOutcomes, section: str
 ) -> None:
-    real = read_real_outcomes(shared_data)
-    groups = real.groups.only(section)
-    pairs = real.matrix[:, groups.counting()]
+    groups = real.groups if section == "all" else real.groups.only(list(SECTIONS).index(section))
     scores = score_models(real.matrix, groups).overall
-    unplaced = sorted(range(len(scores)), key=lambda model: -scores[model].round(12))
-    expected = []
+    for a, b in combinations(range(0, 66, 4), 2):
+        found = paired_test(real.matrix[a], real.matrix[b], groups)
+        assert found.difference == pytest.approx(scores[a] - scores[b], abs=1e-9)
+
+
+def test_groups_are_what_every_pairs_test_says_after_holm(real: RealOutcomes) -> None:
+    matrix, groups = real.matrix[:20], real.groups.only(2)
+    scores = score_models(matrix, groups).overall
+    pairs = list(combinations(range(20), 2))
+    p = [paired_test(matrix[a], matrix[b], groups).p for a, b in pairs]
+    apart = dict(zip(pairs, multipletests(p, 0.05, "holm")[0], strict=True))
+    unplaced, expected = sorted(range(20), key=lambda model: -scores[model].round(12)), []
     while unplaced:
-        lead, below = unplaced[0], unplaced[1:]
-        differing = [pairs[lead] - pairs[model] for model in below]
-        counts = [(int((each > 0).sum()), int((each != 0).sum())) for each in differing]
-        p_values = [stats.binomtest(more, n).pvalue if n else 1.0 for more, n in counts]
-        apart = dict(zip(below, rejected_by_holm(p_values), strict=True))
-        expected.append((lead, *(model for model in below if not apart[model])))
-        unplaced = [model for model in below if apart[model]]
-    found = tie_groups(real.matrix, groups, "mcnemar")
-    assert [group.members for group in found] == expected
-    assert len(found) > 1
+        leader = unplaced[0]
+        group = [x for x in unplaced if x == leader or not apart[min(leader, x), max(leader, x)]]
+        expected.append(tuple(group))
+        unplaced = [model for model in unplaced if model not in group]
+    assert [group.members for group in tie_groups(matrix, groups)] == expected
+    assert 1 < len(expected) < 20
 
 
-@pytest.mark.parametrize("test", ["z", "mcnemar"])
-def test_two_copies_of_a_real_model_are_in_one_group(shared_data: Path, test: Test) -> None:
-    real = read_real_outcomes(shared_data)
-    found = tie_groups(np.concatenate([real.matrix, real.matrix]), real.groups, test)
-    numbers = group_numbers(found, 132)
-    assert (numbers[:66] == numbers[66:]).all()
+def test_two_copies_of_a_real_model_are_in_one_group(real: RealOutcomes) -> None:
+    some = real.matrix[::3]
+    found = tie_groups(np.concatenate([some, some]), real.groups)
+    numbers = group_numbers(found, 2 * len(some))
+    assert (numbers[: len(some)] == numbers[len(some) :]).all()
     assert len(found) > 1
 
 
@@ -90,16 +93,15 @@ def test_two_copies_of_a_real_model_are_in_one_group(shared_data: Path, test: Te
             ),
             st.lists(st.integers(0, kinds - 1), min_size=1, max_size=12),
         )
-    ),
-    st.sampled_from(["z", "mcnemar"]),
+    )
 )
 def test_equal_models_are_never_apart_and_each_has_one_place(
-    case: tuple[list[list[float]], list[int]], test: Test
+    case: tuple[list[list[float]], list[int]],
 ) -> None:
     kinds, kind_of = case
     outcomes = np.array(kinds)[kind_of].repeat(3, axis=1)
-    groups = strata(np.arange(36) % 3, [1, 2, 3], [0, 0, 1], [1, 1])
-    found = tie_groups(outcomes, groups, test)
+    groups = strata(np.arange(36) % 3, [1, 2, 3], [0, 0, 1], [1, 1], np.arange(36) // 2)
+    found = tie_groups(outcomes, groups)
     scores = score_models(outcomes, groups).overall
     placed = [model for group in found for model in group.members]
     assert sorted(placed) == np.flatnonzero(~np.isnan(scores)).tolist()
@@ -116,24 +118,50 @@ def test_equal_models_are_never_apart_and_each_has_one_place(
     assert leaders == sorted(leaders, reverse=True)
 
 
+def split(n_models: int, groups: Strata, easy: Any, seed: int, n_times: int) -> float:
+    """How often models that are equally good, and alike on a prompt, are in more than one group."""
+    generator = np.random.default_rng(seed)
+    numbers = np.arange(len(easy)) if groups.clusters is None else groups.clusters
+    times = 0
+    for _ in range(n_times):
+        prompts = generator.normal(size=(n_models, numbers.max() + 1))[:, numbers]
+        wins = generator.random((n_models, len(easy))) < expit(easy + prompts)
+        times += len(tie_groups(wins.astype(float), groups)) > 1
+    return times / n_times
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_models", "n_times"), [(10, 400), (20, 200)])
+@pytest.mark.parametrize("section", ["all", "Chat", "Reasoning"])
+def test_equal_models_are_split_in_at_most_5_of_100_cases(
+    real: RealOutcomes, n_models: int, n_times: int, section: str
+) -> None:
+    """On the real pairs, as hard as the better half of the real models finds them."""
+    groups = real.groups if section == "all" else real.groups.only(list(SECTIONS).index(section))
+    better = real.matrix[real.matrix.mean(axis=1) > np.median(real.matrix.mean(axis=1))]
+    share = better.mean(axis=0).clip(0.02, 0.98)
+    found = split(n_models, groups, np.log(share / (1 - share)), seed=n_models, n_times=n_times)
+    assert found <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_times)
+
+
 def test_a_model_alone_is_a_group_and_no_model_is_none() -> None:
     assert [group.members for group in tie_groups([[1, 0]], plain(2))] == [(0,)]
     assert tie_groups(np.zeros((0, 2)), plain(2)) == ()
 
 
-def test_holm_counts_the_tests_of_one_leader() -> None:
-    # 6 to 0 is p = 0.03125: apart as the only test, not as one of two
+def test_holm_counts_the_tests_of_every_two_models() -> None:
+    # 6 to 0 is p = 0.03125: apart as the only test, not as one of three
     better, worse = [1.0] * 20, [0.0] * 6 + [1.0] * 14
-    alone = tie_groups([better, worse], plain(20), "mcnemar")
-    both = tie_groups([better, worse, worse], plain(20), "mcnemar")
+    alone = tie_groups([better, worse], plain(20))
+    both = tie_groups([better, worse, worse], plain(20))
     assert [group.members for group in alone] == [(0,), (1,)]
     assert [group.members for group in both] == [(0, 1, 2)]
-    assert both[0].p_values == (1.0, 0.0625, 0.0625)
+    assert both[0].p_values == (1.0, 0.09375, 0.09375)
 
 
 def test_who_is_not_like_the_leader_may_be_like_one_of_its_group() -> None:
-    steps: Any = [[0.0] * lost + [1.0] * (40 - lost) for lost in (0, 4, 8)]
-    found = tie_groups(steps, plain(40), "mcnemar")
+    steps: Any = [[0.0] * lost + [1.0] * (40 - lost) for lost in (0, 5, 10)]
+    found = tie_groups(steps, plain(40))
     assert [group.members for group in found] == [(0, 1), (2,)]
 
 

@@ -72,12 +72,13 @@ def test_the_board_that_was_seen_before_knows_what_was_read(client: Client) -> N
 
 def test_two_models_are_compared_by_section(client: Client) -> None:
     found = asked(client, "compare", model_a="org/best", model_b=HOSTILE[0])
-    assert found.keys() == {*CELLS, "p_value", "sections"}
+    assert found.keys() == {*CELLS, "score_a", "score_b", "p_value", "sections"}
     assert sum(found[cell] for cell in CELLS) == 80 and found["only_a"] > found["only_b"]
     assert type(found["both"]) is int and type(found["p_value"]) is float
     assert found["sections"].keys() == SECTIONS.keys()
     for name, part in found["sections"].items():
-        assert part.keys() == {*CELLS, "p_value"}
+        assert part.keys() == {*CELLS, "score_a", "score_b", "p_value"}
+        assert 0 <= part["score_b"] <= part["score_a"] <= 1
         assert sum(part[cell] for cell in CELLS) == 20, name
     same = asked(client, "compare", model_a="org/best", model_b="org/best")
     assert (same["only_a"], same["only_b"], same["p_value"]) == (0, 0, 1.0)

@@ -55,7 +55,14 @@ def test_both_numbers_their_difference_and_what_changed_are_shown(tmp_path: Path
     html = published_html(checked(tmp_path, [1, 0, 1, 1, 0], [1, 1, 1, 0, 1], NOT_KNOWN))
     words = read(html)
     said = ("3 of 5 pairs changed: 1 won here only, 2 won there only", "Won there only (2)")
-    for each in (*said, "this run", "published", "McNemar", "the same 5 pairs", "0f0f0f0f0f0f"):
+    for each in (
+        *said,
+        "this run",
+        "published",
+        "p, corrected",
+        "the same 5 pairs",
+        "0f0f0f0f0f0f",
+    ):
         assert each in words
     links = re.findall(r'href="\?tab=failures&amp;([^"]*)"', html)
     views = [decode_fails(each.replace("&amp;", "&")).view for each in links]
