@@ -56,7 +56,7 @@ def certainties(
 ) -> list[Certainty]:
     """How sure each row is.
 
-    A bootstrap's interval is used where it is of the very score that the row has. Ranks and groups
+    What was measured is used where it is of the very score that the row has. Ranks and groups
     are used where all rows that can be compared were, and no others; rows that have accuracies
     alone then widen the intervals of ranks, as far as their own unpaired intervals overlap.
     """

@@ -31,7 +31,7 @@ class BoardRow:
     by_pairs: whether its accuracies were counted from results of each pair.
     sections, subsets: name -> score or accuracy.
     counted: how the score was made.
-    interval: 95 %, of the score. paired: whether it comes from a bootstrap over pairs; else it is
+    interval: 95 %, of the score. paired: whether it comes from results of each pair; else it is
         mostly wider, and says nothing of differences.
     best_rank, worst_rank: ends of the rank's 95 % interval.
     tie_group: from 1.

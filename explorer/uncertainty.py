@@ -154,7 +154,7 @@ def measure(
         missing: likewise.
         ranked: models that can be compared; the others have intervals alone. None for all that
             have a score.
-        replicates: of the bootstrap.
+        replicates: of the draws that ranks' intervals come from.
 
     Raises:
         KnownError: there are more than `MOST_PAIRS` pairs.

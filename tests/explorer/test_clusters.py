@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from numpy.typing import NDArray
 
 from explorer.clusters import clusters_of
 from explorer.outcome_matrix import order_of
@@ -13,7 +14,7 @@ from scoring.pair_order import PairOrder
 from scoring.pairs import read_pairs
 
 
-def partition(numbers: np.ndarray) -> set[frozenset[int]]:  # type: ignore[type-arg]
+def partition(numbers: NDArray[np.intp]) -> set[frozenset[int]]:
     return {frozenset(np.flatnonzero(numbers == each).tolist()) for each in set(numbers.tolist())}
 
 
@@ -28,7 +29,7 @@ def real(shared_data: Path) -> tuple[PairOrder, set[frozenset[int]]]:
         place = seen[row["subset"]] = seen.get(row["subset"], -1) + 1
         key = ("problem", place) if row["subset"].startswith("hep-") else row["prompt"]
         keys.setdefault(key, []).append(at)
-    return order_of(PairTable(read_pairs(path, "real"))), set(map(frozenset, keys.values()))
+    return order_of(PairTable(read_pairs(path, "file"))), set(map(frozenset, keys.values()))
 
 
 def test_pairs_of_one_prompt_and_of_one_problem_are_a_cluster(
@@ -77,7 +78,7 @@ def test_what_is_not_known_is_no_cluster(ids: list[str] | None) -> None:
 def test_pairs_without_a_prompt_have_none_in_common(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     path.write_text('{"prompt": "", "chosen": "a", "rejected": "b"}\n' * 2)
-    order = order_of(PairTable(read_pairs(path, "own")))
+    order = order_of(PairTable(read_pairs(path, "file")))
     assert len(partition(clusters_of(order))) == 2
 
 

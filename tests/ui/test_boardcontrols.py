@@ -122,7 +122,7 @@ def test_the_rule_is_told_with_remarks_as_text_and_what_intervals_mean() -> None
     assert board.rule.title in seen.words and board.rule.formula in seen.words
     assert all(remark in seen.words for remark in HOSTILE)
     assert "binomial" in seen.words
-    assert "bootstrap" in reading(rule_html(board, sure=True)).words
+    assert "count as one draw" in reading(rule_html(board, sure=True)).words
 
 
 def test_what_is_left_out_of_the_pairs_is_told_as_text_100_lines_and_the_rest_counted() -> None:

@@ -118,7 +118,7 @@ def test_what_was_measured_is_shown_and_the_button_goes(visitor: Visitor) -> Non
     acted(visitor, "missing", value="loss")
     shown = measured(visitor)
     assert not shown["measure"]["visible"]
-    assert "Tie group" in shown["table"] and "bootstrap" in shown["about"]
+    assert "Tie group" in shown["table"] and "count as one draw" in shown["about"]
     assert "not read" not in shown["told"]
 
 
