@@ -79,40 +79,51 @@ def uses_in(path: Path) -> Iterator[Use]:
                     yield Use(place, key, given_values(node))
 
 
-USES = [use for path in SOURCES if path.is_file() for use in uses_in(path)]
-MOST_WRITTEN_OUT: dict[str, int] = {}
-"""Key -> characters of it that are written out where the most are: there it is meant."""
-for _use in USES:
-    for _key in _use.keys:
-        MOST_WRITTEN_OUT[_key] = max(_use.written_out, MOST_WRITTEN_OUT.get(_key, 0))
+@pytest.fixture(scope="module")
+def uses() -> list[Use]:
+    return [use for path in SOURCES if path.is_file() for use in uses_in(path)]
+
+
+@pytest.fixture(scope="module")
+def most_written_out(uses: list[Use]) -> dict[str, int]:
+    """Key -> characters of it that are written out where the most are: there it is meant."""
+    most: dict[str, int] = {}
+    for use in uses:
+        for key in use.keys:
+            most[key] = max(use.written_out, most.get(key, 0))
+    return most
 
 
 def places_of(key: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(TEXTS[key]) if name is not None}
 
 
-def test_the_walk_finds_texts_of_every_kind() -> None:
-    assert {"figure.lengths", "source.pairs_demo", "outcome.won"} <= MOST_WRITTEN_OUT.keys()
-    assert {"*" in use.key for use in USES} == {True, False}
+def test_the_walk_finds_texts_of_every_kind(
+    uses: list[Use], most_written_out: dict[str, int]
+) -> None:
+    assert {"figure.lengths", "source.pairs_demo", "outcome.won"} <= most_written_out.keys()
+    assert {"*" in use.key for use in uses} == {True, False}
 
 
-def test_every_text_is_shown_somewhere() -> None:
-    assert [key for key in TEXTS if key not in MOST_WRITTEN_OUT] == []
+def test_every_text_is_shown_somewhere(most_written_out: dict[str, int]) -> None:
+    assert [key for key in TEXTS if key not in most_written_out] == []
 
 
-def test_every_text_asked_for_is_there() -> None:
-    assert [f"{use.place} asks for {use.key!r}" for use in USES if not use.keys] == []
+def test_every_text_asked_for_is_there(uses: list[Use]) -> None:
+    assert [f"{use.place} asks for {use.key!r}" for use in uses if not use.keys] == []
 
 
-def test_every_place_in_a_text_is_filled_in(subtests: pytest.Subtests) -> None:
-    for use in USES:
+def test_every_place_in_a_text_is_filled_in(
+    uses: list[Use], most_written_out: dict[str, int], subtests: pytest.Subtests
+) -> None:
+    for use in uses:
         if use.values is None:
             continue  # the place does not write its values out
         with subtests.test(place=use.place, key=use.key):
             if "*" not in use.key:
                 assert places_of(use.key) == use.values
             for key in use.keys:
-                if MOST_WRITTEN_OUT[key] == use.written_out:
+                if most_written_out[key] == use.written_out:
                     assert places_of(key) <= use.values, key
 
 
