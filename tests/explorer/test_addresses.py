@@ -3,9 +3,8 @@ import pytest
 from explorer.addresses import client_address
 
 
-@pytest.mark.parametrize(
-    ("peer", "forwarded", "counted"),
-    [
+def test_the_last_public_address_is_counted(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[object, object, str]] = [
         ("8.8.8.8", None, "8.8.8.8"),
         ("8.8.8.8", "1.1.1.1", "8.8.8.8"),
         ("10.1.2.3", "8.8.8.8", "8.8.8.8"),
@@ -26,10 +25,10 @@ from explorer.addresses import client_address
         ("not an address", "8.8.8.8", ""),
         (None, None, ""),
         (7, ["8.8.8.8"], ""),
-    ],
-)
-def test_the_last_public_address_is_counted(peer: object, forwarded: object, counted: str) -> None:
-    assert client_address(peer, forwarded, proxied=True) == counted
+    ]
+    for peer, forwarded, counted in cases:
+        with subtests.test(peer=peer, forwarded=forwarded, counted=counted):
+            assert client_address(peer, forwarded, proxied=True) == counted
 
 
 def test_what_a_client_makes_up_does_not_hide_it() -> None:
@@ -44,13 +43,16 @@ def test_a_header_without_end_is_read_from_its_end() -> None:
     )
 
 
-@pytest.mark.parametrize("forwarded", [None, "", "1.1.1.1", "1.1.1.1, 8.8.8.8", "junk"])
-@pytest.mark.parametrize(
-    ("peer", "counted"),
-    [("192.168.1.5", "192.168.1.5"), ("127.0.0.1", "127.0.0.1"), ("8.8.8.8", "8.8.8.8"),
-     ("fd00:1:2:3::5", "fd00:1:2:3::/64"), (None, ""), ("", "")],
-)  # fmt: skip
-def test_without_a_proxy_the_header_is_anybodys_word(
-    peer: object, forwarded: object, counted: str
-) -> None:
-    assert client_address(peer, forwarded, proxied=False) == counted
+def test_without_a_proxy_the_header_is_anybodys_word(subtests: pytest.Subtests) -> None:
+    cases_1: list[tuple[object, str]] = [
+        ("192.168.1.5", "192.168.1.5"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("8.8.8.8", "8.8.8.8"),
+        ("fd00:1:2:3::5", "fd00:1:2:3::/64"),
+        (None, ""),
+        ("", ""),
+    ]
+    for forwarded in [None, "", "1.1.1.1", "1.1.1.1, 8.8.8.8", "junk"]:
+        for peer, counted in cases_1:
+            with subtests.test(forwarded=forwarded, peer=peer, counted=counted):
+                assert client_address(peer, forwarded, proxied=False) == counted

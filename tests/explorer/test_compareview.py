@@ -112,9 +112,8 @@ NONSENSE: list[tuple[CompareView, str, dict[str, object]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("view", "act", "sent"),
-    [
+def test_what_cannot_be_is_refused(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[CompareView, str, dict[str, object]]] = [
         *NONSENSE,
         (TWO, "add", {"value": ""}),
         (FOUR, "add", {"value": "fifth"}),
@@ -130,11 +129,10 @@ NONSENSE: list[tuple[CompareView, str, dict[str, object]]] = [
         (TWO, "pick", {"names": [str(at) for at in range(MOST_MEMBERS + 1)]}),
         (TWO, "open", {"value": "gone:1"}),
         (TWO, "fly", {}),
-    ],
-)
-def test_what_cannot_be_is_refused(view: CompareView, act: str, sent: dict[str, object]) -> None:
-    with pytest.raises(KnownError):
-        next_compare_scene(view, field_of, act, sent)
+    ]
+    for view, act, sent in cases:
+        with subtests.test(view=view, act=act, sent=sent), pytest.raises(KnownError):
+            next_compare_scene(view, field_of, act, sent)
 
 
 def test_a_view_that_is_not_possible_here_is_cut_down_and_told() -> None:

@@ -138,9 +138,8 @@ def test_a_hub_id_has_a_page(name: str) -> None:
     assert model_url(name) == f"https://huggingface.co/{name}"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+def test_what_is_no_hub_id_has_no_page(subtests: pytest.Subtests) -> None:
+    cases: list[str] = [
         "",
         "random",
         "openai/gpt-4o-2024-05-13",
@@ -162,10 +161,10 @@ def test_a_hub_id_has_a_page(name: str) -> None:
         "javascript:alert(1)//a/b",
         'a/b" onclick="alert(1)',
         "a/b)](https://example.org",
-    ],
-)
-def test_what_is_no_hub_id_has_no_page(name: str) -> None:
-    assert model_url(name) is None
+    ]
+    for name in cases:
+        with subtests.test(name=name):
+            assert model_url(name) is None
 
 
 @pytest.mark.parametrize("name", ["org/modèle", "org/mоdel"], ids=["accent", "Cyrillic o"])

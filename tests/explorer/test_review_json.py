@@ -63,9 +63,8 @@ def test_what_is_stored_stays_readable() -> None:
     assert from_json(json.dumps(fields())) == Review("demo", "s", 2, (decision,))
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
+def test_each_wrong_value_is_named(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[dict[str, object], str]] = [
         ({"version": 2}, "version 2"),
         ({"version": True}, "version True"),
         ({"version": "1"}, "version '1'"),
@@ -98,12 +97,12 @@ def test_what_is_stored_stays_readable() -> None:
         ({"decisions": [["s:1", HASH, "keep", "", float("inf")]]}, "Decision 1: .*not inf"),
         ({"decisions": [["s:1", HASH, "keep", "", 10**300]]}, "Decision 1: .*not int"),
         ({"decisions": [["s:1", HASH, "keep", "", "0"]]}, "Decision 1: .*seconds"),
-    ],
-)
-def test_each_wrong_value_is_named(changed: dict[str, object], message: str) -> None:
-    with pytest.raises(KnownError, match=message) as raised:
-        from_json(json.dumps(fields(**changed)))
-    assert len(str(raised.value)) < 300
+    ]
+    for changed, message in cases:
+        with subtests.test(changed=changed, message=message):
+            with pytest.raises(KnownError, match=message) as raised:
+                from_json(json.dumps(fields(**changed)))
+            assert len(str(raised.value)) < 300
 
 
 def test_the_second_decision_is_called_the_second() -> None:
@@ -140,13 +139,16 @@ def test_what_is_no_review_is_refused(text: object) -> None:
         from_json(text)
 
 
-@pytest.mark.parametrize("depth", [100, 700, 800, 850, 900, 950])
-@pytest.mark.parametrize("place", ["version", "source", "start", "decisions"])
-def test_a_value_as_deep_as_can_be_read_is_refused_like_any_other(place: str, depth: int) -> None:
-    nest = "[" * depth + "]" * depth
-    torn = json.dumps(fields(**{place: "HERE"})).replace('"HERE"', nest)
-    with pytest.raises(KnownError):
-        from_json(torn)
+def test_a_value_as_deep_as_can_be_read_is_refused_like_any_other(
+    subtests: pytest.Subtests,
+) -> None:
+    for depth in [100, 700, 800, 850, 900, 950]:
+        for place in ["version", "source", "start", "decisions"]:
+            with subtests.test(depth=depth, place=place):
+                nest = "[" * depth + "]" * depth
+                torn = json.dumps(fields(**{place: "HERE"})).replace('"HERE"', nest)
+                with pytest.raises(KnownError):
+                    from_json(torn)
 
 
 @given(reviews(), st.data())

@@ -94,9 +94,8 @@ def test_no_server_is_asked_that_nobody_listed(environ: dict[str, str]) -> None:
     assert read_settings(environ).model_policy.servers == frozenset()
 
 
-@pytest.mark.parametrize(
-    ("environ", "name", "value"),
-    [
+def test_each_variable_sets_its_field(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[dict[str, str], str, object]] = [
         ({"EXPLORER_HOME": "/data/home"}, "home", Path("/data/home")),
         ({"EXPLORER_HOME": "~/x"}, "home", Path.home() / "x"),
         ({"EXPLORER_HOME": ""}, "home", Path.home() / ".cache" / "rewardbench-explorer"),
@@ -143,10 +142,10 @@ def test_no_server_is_asked_that_nobody_listed(environ: dict[str, str]) -> None:
         ({"GRADIO_SERVER_NAME": ""}, "server_name", "127.0.0.1"),
         ({"GRADIO_SERVER_PORT": "8000"}, "server_port", 8000),
         ({"GRADIO_SERVER_PORT": ""}, "server_port", 7860),
-    ],
-)
-def test_each_variable_sets_its_field(environ: dict[str, str], name: str, value: object) -> None:
-    assert getattr(read_settings(environ), name) == value
+    ]
+    for environ, name, value in cases:
+        with subtests.test(environ=environ, name=name, value=value):
+            assert getattr(read_settings(environ), name) == value
 
 
 @pytest.mark.parametrize(

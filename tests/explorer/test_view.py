@@ -222,9 +222,8 @@ def test_a_chart_changes_by_what_is_sent() -> None:
 # Values that anybody may have sent.
 
 
-@pytest.mark.parametrize(
-    ("act", "sent", "message"),
-    [
+def test_what_cannot_be_is_refused(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, Mapping[str, Any], str]] = [
         ("fly", {}, "There is no act 'fly'"),
         ("", {}, "There is no act ''"),
         ("sort", {"value": "prompt"}, "An order is one of"),
@@ -253,12 +252,12 @@ def test_a_chart_changes_by_what_is_sent() -> None:
         ("unrange", {"measure": "chosen", "unit": "bytes"}, "A length is of"),
         ("step", {}, "A step is a whole number"),
         ("open", {"value": "no:such"}, "There is no pair 'no:such'"),
-    ],
-)
-def test_what_cannot_be_is_refused(act: str, sent: Mapping[str, Any], message: str) -> None:
-    with pytest.raises(KnownError, match=message) as caught:
-        next_scene(at("even:4"), TABLE, act, sent)
-    assert len(str(caught.value)) < 250
+    ]
+    for act, sent, message in cases:
+        with subtests.test(act=act, sent=sent, message=message):
+            with pytest.raises(KnownError, match=message) as caught:
+                next_scene(at("even:4"), TABLE, act, sent)
+            assert len(str(caught.value)) < 250
 
 
 VALUES = st.sampled_from(

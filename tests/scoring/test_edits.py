@@ -17,11 +17,12 @@ CODE = "    total = 0\n    for x in xs:\n        total += x\n    return total\n"
 TEXTS = st.text(alphabet="aB.!? \n`*_#->[]()$\\|~1。你\ud7ff", max_size=60)
 
 
-@pytest.mark.parametrize("name", EDITS)
-@pytest.mark.parametrize("text", ["", " \n\t", CODE, "```\nx = 1\n```\n..."])
-def test_where_there_are_no_words_nothing_applies(name: str, text: str) -> None:
-    if "```" not in text or name in ("cut", "upper"):
-        assert edited(name, text) is None
+def test_where_there_are_no_words_nothing_applies(subtests: pytest.Subtests) -> None:
+    for name in EDITS:
+        for text in ["", " \n\t", CODE, "```\nx = 1\n```\n..."]:
+            with subtests.test(name=name, text=text):
+                if "```" not in text or name in ("cut", "upper"):
+                    assert edited(name, text) is None
 
 
 @pytest.mark.parametrize("name", ["", "Upper", None, 3, ["upper"], "x" * 5000])

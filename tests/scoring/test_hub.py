@@ -43,9 +43,8 @@ def test_a_hub_id_is_taken_apart(text: str, parts: HubId) -> None:
     assert str(parts) == text.strip()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_is_no_hub_id_is_refused(subtests: pytest.Subtests) -> None:
+    cases: list[str] = [
         "",
         "name",
         "a/b/c",
@@ -74,10 +73,10 @@ def test_a_hub_id_is_taken_apart(text: str, parts: HubId) -> None:
         "https://huggingface.co/org/name",
         "o" * 97 + "/name",
         "org/" + "n" * 97,
-    ],
-)
-def test_what_is_no_hub_id_is_refused(text: str) -> None:
-    assert parse_hub_id(text) is None
+    ]
+    for text in cases:
+        with subtests.test(text=text):
+            assert parse_hub_id(text) is None
 
 
 @pytest.mark.parametrize("revision", ["/etc/passwd", "//host/x"])

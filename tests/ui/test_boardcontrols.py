@@ -52,15 +52,17 @@ def boxes(view: BoardView, facet: str) -> dict[str, bool]:
     return {each.split('value="')[1].split('"')[0]: "checked=" in each for each in inputs}
 
 
-@pytest.mark.parametrize(
-    ("act", "value"), [(act, value) for act, values in CHOICES.items() for value in values]
-)
-def test_what_is_chosen_is_pressed_and_nothing_else(act: str, value: Any) -> None:
-    view = replace(BoardView(), **{act: value})
-    assert pressed(view, act) == [value]
-    for other in CHOICES.keys() - {act}:
-        wanted = [getattr(view, other)]
-        assert pressed(view, other) == ([] if (value, other) == ("v2", "table") else wanted)
+def test_what_is_chosen_is_pressed_and_nothing_else(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, Any]] = [
+        (act, value) for act, values in CHOICES.items() for value in values
+    ]
+    for act, value in cases:
+        with subtests.test(act=act, value=value):
+            view = replace(BoardView(), **{act: value})
+            assert pressed(view, act) == [value]
+            for other in CHOICES.keys() - {act}:
+                wanted = [getattr(view, other)]
+                assert pressed(view, other) == ([] if (value, other) == ("v2", "table") else wanted)
 
 
 @pytest.mark.parametrize("rewarded", [0, 3])

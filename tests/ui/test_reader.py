@@ -185,16 +185,17 @@ def test_the_two_first_responses_scroll_together_and_take_the_focus() -> None:
     assert reading.attributes["div", "tabindex"] == ["0"] * 4
 
 
-@pytest.mark.parametrize("subset", SUBSETS)
-def test_a_subset_of_the_benchmark_says_where_it_is_from(subset: str) -> None:
-    card = subset_card(subset)
-    assert card is not None
-    reading = read(pair_html(pair(subset=subset), "k", Look()))
-    assert reading.attributes["a", "href"] == [card.origin.url]
-    assert reading.attributes["a", "rel"] == ["noopener noreferrer"]
-    assert card.origin.licence in reading.of_class["facts"][0]
-    assert card.name in reading.of_class["facts"][0]
-    assert reading.of_class["chip"] == [card.section]
+def test_a_subset_of_the_benchmark_says_where_it_is_from(subtests: pytest.Subtests) -> None:
+    for subset in SUBSETS:
+        with subtests.test(subset=subset):
+            card = subset_card(subset)
+            assert card is not None
+            reading = read(pair_html(pair(subset=subset), "k", Look()))
+            assert reading.attributes["a", "href"] == [card.origin.url]
+            assert reading.attributes["a", "rel"] == ["noopener noreferrer"]
+            assert card.origin.licence in reading.of_class["facts"][0]
+            assert card.name in reading.of_class["facts"][0]
+            assert reading.of_class["chip"] == [card.section]
 
 
 def test_the_bundled_pairs_are_told_as_this_projects_own() -> None:
