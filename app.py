@@ -35,6 +35,7 @@ def main() -> None:
             max_file_size=settings.max_upload_bytes,
             share=False,
             ssr_mode=False,
+            _frontend=False,  # else it asks itself for the page, and a busy machine is too slow
             mcp_server=find_spec("mcp") is not None,
         )
     except KnownError as error:

@@ -57,7 +57,12 @@ def serve(home: Path, uploads: Path) -> Iterator[Serve]:
         def start(**settings: Any) -> Visitor:
             chosen = replace(Settings(home=home, pairs="demo", offline=True), **settings)
             page = queued(build_page(open_stores(chosen)))
-            page.launch(prevent_thread_lock=True, quiet=True, max_file_size=chosen.max_upload_bytes)
+            page.launch(
+                _frontend=False,
+                prevent_thread_lock=True,
+                quiet=True,
+                max_file_size=chosen.max_upload_bytes,
+            )
             stack.callback(page.close)
             return Visitor(page)
 

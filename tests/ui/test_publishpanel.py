@@ -103,7 +103,7 @@ def panel(tmp_path: Path, bench: PairTable, pairs: Path, server: HubServer) -> I
     settings = Settings(home=tmp_path, pairs=str(pairs))
     whole, part = (scored(settings.runs, bench, n) for n in (len(bench), 5))
     page, _ = build(settings, Visitor())
-    page.launch(prevent_thread_lock=True, quiet=True)
+    page.launch(_frontend=False, prevent_thread_lock=True, quiet=True)
     yield Panel(Stranger(page), whole, part)
     page.close()
 

@@ -133,7 +133,9 @@ def panel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Panel]:
         with gr.Blocks(analytics_enabled=False) as page:
             view = build_review(remembered_review())
             wire_review(view, ReviewTab(library), gr.State(None))
-        page.queue(default_concurrency_limit=8).launch(prevent_thread_lock=True, quiet=True)
+        page.queue(default_concurrency_limit=8).launch(
+            _frontend=False, prevent_thread_lock=True, quiet=True
+        )
         yield Panel(page, view, library, uploads)
         page.close()
 

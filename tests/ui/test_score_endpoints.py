@@ -43,7 +43,9 @@ def open_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
         stores = open_stores(replace(Settings(home=home, pairs="demo", offline=True), **changes))
         with gr.Blocks() as page:
             publish_scoring(ScoreEndpoints(stores.runs, stores.pairs, stores.settings))
-        page.queue(default_concurrency_limit=8).launch(prevent_thread_lock=True, quiet=True)
+        page.queue(default_concurrency_limit=8).launch(
+            _frontend=False, prevent_thread_lock=True, quiet=True
+        )
         pages.append(page)
         return Client(page.local_url, verbose=False)
 

@@ -178,7 +178,7 @@ def stranger() -> Iterator[Stranger]:
         seen, button = gr.Textbox(elem_id="seen"), gr.Button()
         page.load(SignIn(PUBLIC).identify, view.secret, [view.secret, view.who])
         button.click(owner_seen, view.who, seen)
-    page.launch(prevent_thread_lock=True, quiet=True)
+    page.launch(_frontend=False, prevent_thread_lock=True, quiet=True)
     yield Stranger(page)
     page.close()
 
