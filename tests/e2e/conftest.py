@@ -50,7 +50,7 @@ def serving(home: Path, **environment: str) -> Iterator[str]:
         if not name.startswith(("EXPLORER_", "GRADIO_", "SPACE_", "HF_"))
     }
     settings |= {"EXPLORER_OFFLINE": "1", "EXPLORER_HOME": str(home), "HF_HOME": str(home / "hf")}
-    settings |= {"GRADIO_SERVER_PORT": str(port), **environment}
+    settings |= {"EXPLORER_DEVICE": "cpu", "GRADIO_SERVER_PORT": str(port), **environment}
     with (home / "server.log").open("w") as log:
         server = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=settings, stderr=log)
         try:
