@@ -16,17 +16,14 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect, sync_playwright
 
+from tests.conftest import PATIENCE
 from tests.e2e.browser import ARGUMENTS, find
 
 ROOT = Path(__file__).parents[2]
 SCREENSHOTS = Path(__file__).parent / "screenshots"
 READY = "html[data-explorer=ready]"
-START_SECONDS = 120
 
-PATIENCE = 120_000
-"""Milliseconds that a page may take for anything: a machine may be slow, and busy with others."""
-
-expect.set_options(timeout=PATIENCE)
+expect.set_options(timeout=1000 * PATIENCE)
 
 Serve = Callable[..., str]
 
@@ -65,7 +62,7 @@ def serving(home: Path, **environment: str) -> Iterator[str]:
 
 
 def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         if server.poll() is not None:
             break
@@ -138,7 +135,7 @@ def watched_page(browser: Browser, width: int = 1500) -> Iterator[Page]:
         "request",
         lambda request: None if own.match(request.url) else troubles.append(request.url),
     )
-    page.set_default_timeout(PATIENCE)
+    page.set_default_timeout(1000 * PATIENCE)
     yield page
     context.close()
     assert troubles == []
