@@ -16,7 +16,8 @@ class Progress:
     """How far a run is.
 
     stage: "refused"; "waiting" for its turn or "loading" before anything is scored; then
-        "running", then how it ended; "left" for a run that was under way when its page was closed.
+        "running", then how it ended; "left" for a run under way that cannot be followed here: it is
+        another person's, or another server's.
     total: pairs the run has in all.
     run: None until the model of a new run is loaded.
     scored: every pair so far, in the order they were scored.

@@ -79,10 +79,14 @@ class RunShelf:
 
     def is_own(self, card: RunCard, visitor: object) -> bool:
         """Whether a visitor may change a run: its owner; on one's own machine, everybody."""
+        return self.is_owners(card.owner, visitor)
+
+    def is_owners(self, owner: str, visitor: object) -> bool:
+        """Whether what is an owner's is this visitor's; on one's own machine, it is everybody's."""
         if not self._settings.public:
             return True
-        owner = visitor.owner if isinstance(visitor, Visitor) else EVERYBODY
-        return owner != EVERYBODY and card.owner == owner
+        visits = visitor.owner if isinstance(visitor, Visitor) else EVERYBODY
+        return visits != EVERYBODY and visits == owner
 
     def _may_see(self, card: RunCard, visitor: object) -> bool:
         return card.public or self.is_own(card, visitor)
@@ -101,8 +105,14 @@ class RunShelf:
             ) from error
 
     def _present(self, run: Run) -> Run:
-        """A run as it stands now: one that says "running" but is not was killed."""
-        if run.status != "running" or is_held(run.folder):
+        """A run as it stands now: one that goes on does so before it says "running" again, and one
+        that says "running" but is not was killed.
+        """
+        if run.status == "finished":
+            return run
+        if is_held(run.folder):
+            return replace(run, status="running")
+        if run.status != "running":
             return run
         stamp = run.id, run.n_bytes()
         if stamp not in self._killed:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from explorer.gpu_calls import packs_of
 from explorer.line import Turn
+from explorer.live_runs import LiveRuns
 from explorer.orders import ModelOrder
 from explorer.progress import Progress
 from explorer.recording import recorded, watched
@@ -49,6 +50,7 @@ class Runs:
     def __init__(self, settings: Settings, hub: Hub) -> None:
         self._settings = settings
         self.shelf = RunShelf(settings)
+        self.live = LiveRuns(self.shelf)
         self.scorers = Scorers(settings, hub)
 
     def visible(self, visitor: object) -> list[Run]:
@@ -64,7 +66,7 @@ class Runs:
         return self.shelf.open(run_id, visitor)
 
     def stop(self, visitor: Visitor, what: What | None = None) -> None:
-        """End what the visitor's page has under way, after its present pack. what: None for all."""
+        """End what a visitor's page tries or probes, after its present pack. what: None for all."""
         self.scorers.stop(visitor, what)
 
     def start(
@@ -73,10 +75,16 @@ class Runs:
         order: ModelOrder,
         selection: Selection,
         sure: SureRule | None = None,
+        stop: threading.Event | None = None,
     ) -> Iterator[Progress]:
         """Score a selection, as a stream of progress; what is scored is kept on disk.
 
-        sure: ends the run as soon as a number is that sure; None for all pairs.
+        Args:
+            visitor: to whom the run belongs.
+            order: what to score with.
+            selection: what to score.
+            sure: ends the run as soon as a number is that sure; None for all pairs.
+            stop: ends it after its present pack.
 
         Raises:
             KnownError: before anything is scored: too many or no pairs, or no such model.
@@ -84,14 +92,22 @@ class Runs:
         """
         self.check_pairs(len(selection.rows))
         pairs = as_pairs(selection.table.arrow, selection.rows.tolist())
-        yield from self._turn(visitor, order, pairs, selection, sure=sure)
+        yield from self._turn(visitor, order, pairs, selection, stop, sure=sure)
 
     def resume(
-        self, visitor: Visitor, run_id: object, table_of: Callable[[Run], PairTable]
+        self,
+        visitor: Visitor,
+        run_id: object,
+        table_of: Callable[[Run], PairTable],
+        stop: threading.Event | None = None,
     ) -> Iterator[Progress]:
         """Go on with a run that was stopped, failed or killed.
 
-        table_of: gives the pairs of a run, or raises a KnownError where they are not at hand.
+        Args:
+            visitor: who asks for it.
+            run_id: of the run.
+            table_of: gives the pairs of a run, or raises a KnownError where they are not at hand.
+            stop: ends it after its present pack.
 
         Raises:
             KnownError: it is not the visitor's, is whole, is under way, was made
@@ -115,7 +131,7 @@ class Runs:
         self.check_pairs(len(keys))
         pairs = as_pairs(table.arrow, selection.rows.tolist())
         with held(run.folder):
-            yield from self._turn(visitor, order, pairs, selection, former=run)
+            yield from self._turn(visitor, order, pairs, selection, stop, former=run)
 
     def rewards(
         self,
@@ -214,6 +230,7 @@ class Runs:
         order: ModelOrder,
         pairs: Sequence[Pair],
         selection: Selection,
+        stop: threading.Event | None,
         *,
         former: Run | None = None,
         sure: SureRule | None = None,
@@ -222,7 +239,8 @@ class Runs:
         told, seed = Progress("waiting", len(pairs), former), order.settings.seed
         subsets = {pair.key: pair.subset for pair in pairs}
         watch = sure and Watch(subsets, seed, sure)  # refuses what cannot be, before anybody waits
-        with self.scorers.stoppable(visitor, "run") as stop, self.scorers.turn(visitor) as turn:
+        stop = stop or threading.Event()
+        with self.scorers.turn(visitor) as turn:
             scorer = yield from self.scorers.ready(visitor, order, turn, stop, told)
             if scorer is None:
                 yield replace(told, stage="refused", message=text("score.stopped_early"))

@@ -20,8 +20,8 @@ from scoring.hub import Hub
 from scoring.limits import Step, tell_nobody
 from scoring.scorer import Scorer
 
-What = Literal["run", "probe", "try"]
-"""What a page may have under way."""
+What = Literal["probe", "try"]
+"""What a page may have under way, which ends with it."""
 LOOK_SECONDS = 0.4
 """Between two looks at how far the line, or a loading, is."""
 BRIEF_SECONDS = 1.0

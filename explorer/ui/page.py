@@ -48,7 +48,7 @@ from explorer.ui.review import ReviewTab, wire_review
 from explorer.ui.reviewview import remembered_review
 from explorer.ui.runchecked import RunChecked
 from explorer.ui.runs_tab import RunsTab, RunsTabView, build_runs, wire_runs
-from explorer.ui.score import Score, checked, wire_score
+from explorer.ui.score import Score, wire_score
 from explorer.ui.score_endpoints import ScoreEndpoints, publish_scoring
 from explorer.ui.scoreview import ScoreView, build_score
 from explorer.ui.signin import SignIn, SignInView, build_signin
@@ -226,15 +226,8 @@ def _wire(view: PageView, stores: Stores, page: gr.Blocks) -> None:
     report = view.score.report
     view.runs.part.relay.act(run_list.asked, None, view.runs.asked, **EVENT)
     view.runs.asked.change(run_list.turn, None, view.tabs, **EVENT)
-    resumed = view.runs.asked.change(
-        score.resume,
-        [view.runs.asked, view.signin.who],
-        report.outputs,
-        trigger_mode="once",
-        concurrency_limit=None,
-        **EVENT,
-    )
-    checked(resumed, view.score, check, where)
+    asked = [view.runs.asked, view.signin.who]
+    view.runs.asked.change(score.resume, asked, report.outputs, **EVENT)
     with_notes = [*where, view.failures.notes]
     wire_failures(view.failures, failures, with_notes, report.run_id, view.failures_tab)
     wire_trial(

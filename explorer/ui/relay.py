@@ -111,14 +111,14 @@ def filling(part: Part) -> str:
 
 
 def saying(selector: str, words: str) -> str:
-    """Script of an event that says something at once, and passes its one input on.
+    """Script of an event that says something at once, and passes its inputs on.
 
     For words that the server would say too late: after the last word of what it is about.
     """
-    return f"""(input) => {{
+    return f"""(...inputs) => {{
         const said = document.querySelector({json.dumps(selector)});
         if (said) said.textContent = {json.dumps(words)};
-        return [input];
+        return inputs;
     }}"""
 
 

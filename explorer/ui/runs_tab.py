@@ -124,7 +124,8 @@ class RunsTab:
             compare = encode_compare(CompareView(name)) if name else ""
         opened = run_html(now.open, query=query, compare=compare, deleting=now.view.deleting)
         button = gr.update(visible=now.open is not None)
-        listed = runs_html(now, kept=self.settings.runs_last)
+        waiting = [live for live in self.runs.live.of(where[2]) if live.run_id is None]
+        listed = runs_html(now, waiting, kept=self.settings.runs_last)
         return RunsTabShown(listed, opened, button, button, button, now.view)
 
 

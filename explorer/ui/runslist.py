@@ -1,8 +1,10 @@
 """The list of stored runs and the run that is open, as HTML."""
 
 import time
+from collections.abc import Sequence
 from html import escape
 
+from explorer.live_runs import LiveRun
 from explorer.run_facts import run_facts
 from explorer.run_lines import RunLine, RunsScene
 from explorer.text import text
@@ -13,10 +15,11 @@ from explorer.ui.relay import acting, button, ticked
 _COLUMNS = ("name", "pairs", "accuracy", "status", "when")
 
 
-def runs_html(now: RunsScene, *, kept: bool) -> str:
-    """The list. kept: whether runs outlive this server."""
+def runs_html(now: RunsScene, waiting: Sequence[LiveRun], *, kept: bool) -> str:
+    """The list. waiting: those that have no pair yet; kept: whether runs outlive this server."""
     about = note(f"{text('runs.about')} {text('ties.official')}")
     about += "" if kept else note(text("runs.not_kept"), "wrong")
+    about += "".join(map(_waiting, waiting))
     if not now.total:
         return about + note(text("runs.none"))
     heads = "".join(
@@ -42,8 +45,9 @@ def run_html(line: RunLine | None, *, query: str, compare: str, deleting: bool) 
     run_id = line.run.id
     close = button("✕", "close", css="close", label=text("runs.close"))
     title = tag("h3", escape(line.name))
+    is_live = line.own and line.run.status == "running"
     links = [
-        button(text("runs.report"), "report", {"id": run_id}),
+        button(text("runs.watch" if is_live else "runs.report"), "report", {"id": run_id}),
         *([go_link(escape(text("runs.failures")), "failures", query, "button")] if query else []),
         *([go_link(escape(text("runs.compare")), "compare", compare, "button")] if compare else []),
     ]
@@ -59,6 +63,11 @@ def run_html(line: RunLine | None, *, query: str, compare: str, deleting: bool) 
     )
     acts = tag("div", "".join(links), "line") + owned
     return tag("div", close + title + wrong + acts + tag("dl", facts, "facts"), "behind run")
+
+
+def _waiting(live: LiveRun) -> str:
+    words = tag("span", escape(text("runs.waiting", model=live.model[:200])))
+    return tag("div", words + button(text("runs.watch"), "report", {"id": live.id}), "line")
 
 
 def _row(line: RunLine, is_open: bool) -> str:

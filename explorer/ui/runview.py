@@ -1,14 +1,16 @@
 """What a run looks like at a moment: its status, its report, its newest rows."""
 
-from collections.abc import Iterable, Iterator
+import time
+from contextlib import suppress
+from dataclasses import replace
 from html import escape
 from typing import Any, NamedTuple
 
 import gradio as gr
 import numpy as np
 
+from explorer.live_runs import LiveRun
 from explorer.margins import margin_histogram
-from explorer.pacing import paced
 from explorer.progress import Progress
 from explorer.reading import PAGE_ROWS
 from explorer.run_cards import card_of
@@ -22,8 +24,25 @@ from explorer.ui.relay import unchanged
 from explorer.ui.report import facts_html, report_html, sections_html
 from explorer.ui.surewords import sure_words
 from explorer.ui.worsthtml import worst_html
+from scoring.errors import KnownError
 from scoring.record import Run
 from scoring.summary import summarise
+
+SHARE = 0.04
+"""Of the time that passes between two drawings of a run, what the former may have taken."""
+
+
+class Followed(NamedTuple):
+    """The run under way that a page follows.
+
+    live_id: as of `LiveRun`; "" for none.
+    seen: its `n_told` when it was drawn last.
+    due: when it may be drawn anew, by `time.monotonic`.
+    """
+
+    live_id: str = ""
+    seen: int = 0
+    due: float = 0.0
 
 
 class RunShown(NamedTuple):
@@ -39,6 +58,9 @@ class RunShown(NamedTuple):
     facts: str
     inspect: Any
     run_id: str | None
+    followed: Followed
+    ended: str
+    timer: Any
 
 
 def reopened(run: Run) -> Progress:
@@ -48,25 +70,34 @@ def reopened(run: Run) -> Progress:
     return Progress(stage, run.facts.n_pairs, run, rows, len(rows), run.seconds, sure=sure)
 
 
-def drawn(progresses: Iterable[Progress], model: str = "") -> Iterator[RunShown]:
-    """A run as it goes on, so often that drawing does not hold it up; its end always."""
-    return paced(
-        progresses,
-        lambda progress: shown(progress, model),
-        lambda progress: progress.stage == "running",
-    )
+def followed(live: LiveRun) -> RunShown:
+    """A run under way, to be looked at again so often that drawing does not hold it up; its end."""
+    began = time.monotonic()
+    has_ended, seen, now = live.ended.is_set(), live.n_told, live.now
+    if not has_ended:
+        drawn = shown(now, live.model, is_stopping=live.stop.is_set())
+        ended = time.monotonic()
+        again = Followed(live.id, seen, due=ended + (ended - began) / SHARE)
+        return drawn._replace(followed=again, ended=gr.skip(), timer=gr.update(active=True))
+    with suppress(KnownError):
+        now = replace(now, scored=tuple(now.run.rows()) if now.run else ())
+    return shown(now, live.model)._replace(ended=live.id)
 
 
-def shown(progress: Progress, model: str = "") -> RunShown:
-    """A run at a moment. model: what was typed, for as long as there is no run."""
+def shown(progress: Progress, model: str = "", *, is_stopping: bool = False) -> RunShown:
+    """A run at a moment, which is not looked at again.
+
+    model: what was typed, for as long as there is no run. is_stopping: whether it ends after the
+        present pack.
+    """
     if not progress.scored or progress.run is None:
-        return only_status(progress, model)
+        return _only_status(progress, model, is_stopping=is_stopping)
     summary = summarise(progress.scored, progress.run.facts.family)
     lost = summary.total.lost
     chosen = np.array([pair.chosen_reward for pair in progress.scored], np.float64)
     rejected = np.array([pair.rejected_reward for pair in progress.scored], np.float64)
     return RunShown(
-        _status(progress, model),
+        _status(progress, model, is_stopping=is_stopping),
         *_buttons(progress),
         report_html(progress.run, summary, progress.scored),
         bars_html(sections_now(summary)) + sections_html(summary),
@@ -75,13 +106,23 @@ def shown(progress: Progress, model: str = "") -> RunShown:
         facts_html(progress.run),
         gr.update(value=text("score.inspect", n=f"{lost:,}"), visible=lost > 0),
         progress.run.id,
+        Followed(),
+        progress.run.id,
+        gr.update(active=False),
     )
 
 
-def only_status(progress: Progress, model: str = "") -> RunShown:
+def _only_status(progress: Progress, model: str, *, is_stopping: bool) -> RunShown:
     """A word on what happens, leaving the report of an earlier run where it is."""
     start, stop = _buttons(progress)
-    told = unchanged(RunShown, status=_status(progress, model), start=start, stop=stop)
+    told = unchanged(
+        RunShown,
+        status=_status(progress, model, is_stopping=is_stopping),
+        start=start,
+        stop=stop,
+        followed=Followed(),
+        timer=gr.update(active=False),
+    )
     if progress.stage in ("waiting", "loading"):  # what stands there is another run's
         hidden: Any = gr.update(visible=False)
         told = told._replace(
@@ -116,7 +157,7 @@ def _worst(progress: Progress) -> str:
     return worst_html(progress.run, progress.scored)
 
 
-def _status(progress: Progress, model: str) -> str:
+def _status(progress: Progress, model: str, *, is_stopping: bool) -> str:
     done, total, wait = len(progress.scored), progress.total, progress.wait_seconds
     left = progress.seconds_left
     words = text(
@@ -131,7 +172,9 @@ def _status(progress: Progress, model: str) -> str:
         ahead=progress.ahead,
         wait="" if wait is None else text("score.waiting_known", seconds=_duration(wait)),
     )
-    if progress.stage == "stopped" and progress.message:
+    if is_stopping:
+        words = text("score.stopping")
+    elif progress.stage == "stopped" and progress.message:
         words = f"{words} {progress.message}"
     step = progress.step
     if step is not None and progress.stage == "loading" and step.total is not None:

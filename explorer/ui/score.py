@@ -1,6 +1,7 @@
 """The Score tab: choose a model and pairs, watch the run, see what it came to."""
 
-import logging
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +11,7 @@ import gradio as gr
 
 from explorer.field import Field
 from explorer.fields import Fields
+from explorer.live_runs import LiveRun
 from explorer.orders import LARGEST
 from explorer.progress import Progress
 from explorer.run_cards import card_of
@@ -22,7 +24,7 @@ from explorer.ui.errors import guarded
 from explorer.ui.markup import note
 from explorer.ui.relay import EVENT, saying, unchanged
 from explorer.ui.runchecked import RunChecked
-from explorer.ui.runview import RunShown, drawn, only_status, reopened, shown
+from explorer.ui.runview import Followed, RunShown, followed, reopened, shown
 from explorer.ui.scoreview import ScoreView, order_of
 from explorer.ui.searchbar import filter_words
 from explorer.visitors import Visitor
@@ -33,8 +35,8 @@ from scoring.sure import SureRule
 PARTS = {"subset": (0, 1), "keys": (2,), "failed": (3,), "typed": (4,)}
 """Way to choose pairs -> which of `ChoiceView.parts` it needs."""
 N_PARTS = sum(map(len, PARTS.values()))
-
-logger = logging.getLogger(__name__)
+FIRST_SECONDS = 2.0
+"""How long a page waits for the first word of its run."""
 
 
 def sure_of(on: object, number: Any, width: Any) -> SureRule | None:
@@ -94,45 +96,65 @@ class Score:
             parts[3] = gr.update(choices=models, visible=True)
         return tuple(parts)
 
-    def start(self, *posted: Any) -> Iterator[RunShown]:
-        """Score, showing each pack as it comes; whatever goes wrong ends in a word on the page."""
+    @guarded
+    def start(self, *posted: Any) -> RunShown:
+        """Let a run begin, for this page to follow."""
         order, sure, where, choice = posted[:7], posted[7:10], posted[10:13], posted[13:]
-        yield from _told(
-            str(posted[0]),
-            lambda: self.runs.start(
-                where[2], order_of(*order), self.chosen(where, *choice), sure_of(*sure)
-            ),
-        )
+        who = where[2]
 
-    def resume(self, asked: Any, who: Visitor) -> Iterator[RunShown]:
-        """Go on with a run, or show what it came to, as the Runs tab asks."""
-        act, run_id = asked[:2] if asked else ("", "")
-        if act == "report":
-            yield self._report(run_id, who)
-        elif act:
-            table_of = self.browse.library.of_run
-            yield from _told("", lambda: self.runs.resume(who, run_id, table_of))
+        def steps(stop: threading.Event) -> Iterator[Progress]:
+            asked = order_of(*order), self.chosen(where, *choice), sure_of(*sure)
+            return self.runs.start(who, *asked, stop)
+
+        return _begun(self.runs.live.begin(who, str(posted[0]), steps))
 
     @guarded
-    def _report(self, run_id: object, who: Visitor) -> RunShown:
-        """What a stored run came to."""
-        return shown(reopened(self.runs.open(run_id, who)))
+    def resume(self, asked: Any, who: Visitor) -> RunShown:
+        """Go on with a run, follow it, or show what it came to, as the Runs tab asks."""
+        act, run_id = asked[:2] if asked else ("", "")
+        live = self.runs.live
+        for each in live.of(who):
+            if run_id in (each.id, each.run_id):
+                return followed(each)
+        if act == "report":
+            return shown(reopened(self.runs.open(run_id, who)))
+        if act != "resume":
+            return unchanged(RunShown)
+        table_of = self.browse.library.of_run
+        return _begun(
+            live.begin(who, "", lambda stop: self.runs.resume(who, run_id, table_of, stop))
+        )
 
-    def stop(self, who: Visitor) -> None:
-        """End this page's run after its present pack."""
-        self.runs.stop(who, "run")
-
-    def leave(self, request: gr.Request) -> None:
-        """End the run of a session whose page was closed; what it scored is kept."""
-        self.runs.stop(Visitor(session=request.session_hash or ""))
+    @guarded
+    def follow(self, seen: Followed, who: Visitor) -> RunShown:
+        """How far the run is that the page follows."""
+        if not seen.live_id:
+            return unchanged(RunShown)
+        live = self.runs.live.get(who, seen.live_id)
+        if live is None:
+            return self.reopen(who)
+        is_further = live.n_told > seen.seen and time.monotonic() >= seen.due
+        return followed(live) if is_further or live.ended.is_set() else unchanged(RunShown)
 
     @guarded
     def reopen(self, who: Visitor) -> RunShown:
-        """After the page was opened: the last run of this person, as it stands."""
+        """After the page was opened: the run of this person that goes on, else their last one."""
+        for live in self.runs.live.of(who):
+            return followed(live)
         for run in self.runs.shelf.own(who):
             if card_of(run).owner == who.owner:
                 return shown(reopened(run))
-        return unchanged(RunShown)
+        return unchanged(RunShown, followed=Followed(), timer=gr.update(active=False))
+
+    def stop(self, who: Visitor, seen: Followed) -> None:
+        """End the run that the page follows after its present pack, wherever it was begun."""
+        live = self.runs.live.get(who, seen.live_id)
+        if live is not None:
+            live.stop.set()
+
+    def leave(self, request: gr.Request) -> None:
+        """End what a closed page tried or probed; its run goes on."""
+        self.runs.stop(Visitor(session=request.session_hash or ""))
 
     def chosen(self, where: Any, *choice: Any) -> Selection:
         """What is to be scored.
@@ -150,15 +172,9 @@ class Score:
         return self.fields.of(model, *where)
 
 
-def _told(model: str, begin: Any) -> Iterator[RunShown]:
-    """What a run shows while it goes on; whatever goes wrong ends in a word on the page."""
-    try:
-        yield from drawn(begin(), model)
-    except KnownError as error:
-        yield only_status(Progress("refused", 0, message=str(error)))
-    except Exception:
-        logger.exception("a run failed")
-        yield only_status(Progress("refused", 0, message=text("error.bug")))
+def _begun(live: LiveRun) -> RunShown:
+    live.told.wait(FIRST_SECONDS)
+    return followed(live)
 
 
 def wire_score(
@@ -190,23 +206,19 @@ def wire_score(
         for changed in (part.blur, part.submit) if typed else (part.change,):
             changed(**looked, trigger_mode="always_last", **EVENT)
     view.choice.which.input(score.turn, [view.choice.which, *where], view.choice.parts, **EVENT)
-    started = report.start.click(
+    report.start.click(
         score.start,
         [*view.order.inputs, *view.sure.inputs, *where, *choice],
         report.outputs,
         trigger_mode="once",
-        concurrency_limit=None,
         **EVENT,
     )
-    checked(started, view, check, where)
-    started.then(**looked, **EVENT)
     report.start.click(None, None, view.check, js="() => ''", **EVENT)
+    follows = [report.followed, where[2]]
+    ticked = report.timer.tick(score.follow, follows, report.outputs, trigger_mode="once", **EVENT)
+    ticked.failure(lambda: gr.update(active=False), None, report.timer, **EVENT)
+    # What is published of the model of a run that ended stands beside it.
+    ended = report.ended.change(check.check, [report.run_id, *where], view.check, **EVENT)
+    ended.then(**looked, **EVENT)
     said = saying("#status .status > div", text("score.stopping"))
-    report.stop.click(score.stop, where[2], None, js=said, queue=False, **EVENT)
-
-
-def checked(
-    event: gr.events.Dependency, view: ScoreView, check: RunChecked, where: list[Any]
-) -> None:
-    """After an event that showed a run, show it beside what is published of its model."""
-    event.then(check.check, [view.report.run_id, *where], view.check, **EVENT)
+    report.stop.click(score.stop, [where[2], report.followed], None, js=said, queue=False, **EVENT)

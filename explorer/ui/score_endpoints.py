@@ -93,7 +93,7 @@ class ScoreEndpoints:
     ) -> Iterator[dict[str, Any]]:
         """Score pairs of the benchmark with a reward model; rows stream in as they are scored.
 
-        Nothing is kept: score on the page for a run that is.
+        Nothing is kept, and who disconnects ends it: score on the page for a run that goes on.
 
         Args:
             model: as of /score_pair.

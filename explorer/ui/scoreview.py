@@ -11,9 +11,13 @@ from explorer.settings import Settings
 from explorer.text import text
 from explorer.ui.grids import build_grid
 from explorer.ui.markup import note
+from explorer.ui.runview import Followed
 from explorer.ui.typedfields import TypedFields, build_typed
 from scoring.policy import DEMO
 from scoring.spec import FAMILIES
+
+LOOK_SECONDS = 1.0
+"""Between two looks of a page at the run that it follows."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,9 @@ class ReportView:
     facts: gr.HTML
     inspect: gr.Button
     run_id: gr.State
+    followed: gr.State
+    ended: gr.State
+    timer: gr.Timer
 
     @property
     def outputs(self) -> list[gr.components.Component]:
@@ -174,8 +181,9 @@ def build_score(settings: Settings, models: Sequence[tuple[str, str]]) -> ScoreV
                     rows = build_grid("scored", ["32%", "13%", "15%", "20%", "20%"], visible=False)
             check = gr.HTML(elem_id="published-check")
     report = ReportView(
-        status, start, stop, cards, sections, margins, rows, facts, inspect, gr.State(None)
-    )
+        status, start, stop, cards, sections, margins, rows, facts, inspect,
+        gr.State(None), gr.State(Followed()), gr.State(""), gr.Timer(LOOK_SECONDS, active=False),
+    )  # fmt: skip
     return ScoreView(order, find, choice, sure, report, check)
 
 

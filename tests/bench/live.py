@@ -1,9 +1,10 @@
 """What it costs a run that somebody watches it: the engine alone, and within the app.
 
 The same model scores the same pairs in turns, warm: once as the engine does it, from the pairs to
-the rewards on disk, and once as the Score tab does, from the press to the last update, each made
-ready for the browser by Gradio and written as JSON. The app may take 5 % longer. What is drawn is
-timed by itself too, as the noise of a busy machine may be larger than that.
+the rewards on disk, and once as the server does while a page follows it, from the press to the
+last update, each made ready for the browser by Gradio and written as JSON. The app may take 5 %
+longer. What is drawn is timed by itself too, as the noise of a busy machine may be larger than
+that.
 
     python tests/bench/live.py                                         # demo model and pairs
     python tests/bench/live.py --pairs filtered.parquet                # all pairs of a file
@@ -17,12 +18,11 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -33,7 +33,8 @@ from explorer.selections import Selection, selected_by_filter
 from explorer.settings import Settings
 from explorer.stores import Stores, open_stores
 from explorer.ui.page import build_page
-from explorer.ui.runview import RunShown, drawn
+from explorer.ui.runview import RunShown, followed
+from explorer.ui.scoreview import LOOK_SECONDS
 from explorer.view import View
 from explorer.visitors import Visitor
 from scoring.pairs import as_pairs
@@ -75,19 +76,21 @@ def app(
     stores: Stores, order: ModelOrder, selection: Selection, send: Callable[[RunShown], int]
 ) -> tuple[float, Drawn]:
     """Seconds from the press to the last update, and what was drawn."""
-    counted = Drawn()
-
-    def watched() -> Iterator[Any]:
-        """The progress, with the time until the next is asked for counted as the drawing's."""
-        for progress in stores.runs.start(WHO, order, selection):
-            asked = time.perf_counter()
-            yield progress
-            counted.seconds += time.perf_counter() - asked
-
+    counted, due, has_ended = Drawn(), 0.0, False
     began = time.perf_counter()
-    for shown in drawn(watched()):
+    live = stores.runs.live.begin(
+        WHO, order.model, lambda stop: stores.runs.start(WHO, order, selection, stop=stop)
+    )
+    while not has_ended:
+        has_ended = live.ended.wait(LOOK_SECONDS)
+        if not has_ended and time.monotonic() < due:
+            continue
+        asked = time.perf_counter()
+        now = followed(live)
+        due = now.followed.due
         counted.updates += 1
-        counted.largest = max(counted.largest, send(shown))
+        counted.largest = max(counted.largest, send(now))
+        counted.seconds += time.perf_counter() - asked
     return time.perf_counter() - began, counted
 
 

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.conftest import DEMO_PAIRS
 from tests.e2e.conftest import (
@@ -133,18 +133,56 @@ def test_a_run_is_read_while_it_streams_in(long_app: str, page: Page) -> None:
     expect(pair(page)).to_have_attribute("data-key", key)
 
 
-def test_a_reload_amid_a_run_keeps_what_was_scored(long_app: str, browser: Browser) -> None:
-    page = browser.new_page()  # unwatched: Gradio says on the console that its stream was cut
+def scored(page: Page) -> str:
+    """How many pairs the report says are scored, which it must say that there are."""
+    title = page.locator("h2.report").first
+    expect(title).to_contain_text("of 1,880 pairs")
+    return title.inner_text().split(" of 1,880 pairs")[0].split()[-1]
+
+
+def opened_on_score(context: BrowserContext, address: str) -> Page:
+    page = context.new_page()
+    open_app(page, address)
+    open_tab(page, "Score")
+    return page
+
+
+def test_a_run_goes_on_without_its_page_and_any_page_stops_it(
+    long_app: str, browser: Browser
+) -> None:
+    # Unwatched: Gradio says on the console that its streams were cut.
+    context = browser.new_context(viewport={"width": 1400, "height": 950})
+    page = context.new_page()
     open_app(page, long_app)
     score_all(page)
-    expect(page.locator(".status.running")).to_be_visible()
+    scored(page)
     page.reload()
     wait_until_filled(page)
     open_tab(page, "Score")
-    expect(page.locator("h2.report").first).to_contain_text("of 1,880 pairs")
-    expect(page.locator(".status.left, .status.stopped")).to_be_visible()
-    expect(page.locator("#start")).to_be_enabled()
-    page.close()
+    expect(page.locator("#stop")).to_be_enabled()
+    expect(page.locator("#start")).to_be_disabled()
+    beside = opened_on_score(context, long_app)
+    expect(beside.locator("#stop")).to_be_enabled()
+    before = scored(beside)
+    picture(beside, "score-second-page")
+    for each in (page, beside):
+        each.close()
+    page, beside = (opened_on_score(context, long_app) for _ in range(2))
+    expect(page.locator("h2.report").first).not_to_contain_text(f" {before} of 1,880 pairs")
+    open_tab(beside, "Runs")
+    expect(beside.locator("#runs-list tbody tr").first).to_contain_text("running")
+    beside.locator("#runs-list .run-name").first.click()
+    beside.get_by_role("button", name="Watch it live").click()
+    beside.locator("#stop").click()
+    for each in (page, beside):
+        expect(each.locator(".status.stopped")).to_contain_text("They are kept")
+        expect(each.locator("#start")).to_be_enabled()
+    assert scored(page) == scored(beside) != before
+    open_tab(beside, "Runs")
+    row = beside.locator("#runs-list tbody tr").first
+    expect(row).to_contain_text(f"{scored(page)} / 1,880")
+    expect(row).to_contain_text("stopped")
+    context.close()
 
 
 def test_a_run_of_a_killed_server_goes_on_at_the_next(
@@ -178,20 +216,33 @@ def test_on_a_shared_server_people_wait_in_turn_and_see_their_own_runs(
 ) -> None:
     limits = {"EXPLORER_SECONDS_PER_HOUR": "none", "EXPLORER_MAX_PAIRS": "none"}
     address = serve(EXPLORER_PUBLIC="1", EXPLORER_PAIRS=long_pairs, **limits)
-    with watched_page(browser) as one, watched_page(browser) as other:
-        for page in (one, other):
+    reloading = browser.new_context()  # unwatched: Gradio says on the console that a stream was cut
+    other = reloading.new_page()
+    with watched_page(browser) as one, watched_page(browser) as third:
+        for page in (one, other, third):
             open_app(page, address)
         score_all(one)
-        expect(one.locator(".status.running")).to_be_visible()
+        expect(one.locator("#stop")).to_be_enabled()
         score_few(other, 1)
         expect(other.locator(".status.waiting")).to_contain_text("1 ahead of you")
+        score_few(third, 2)
+        expect(third.locator(".status.waiting")).to_contain_text("2 ahead of you")
+        other.reload()
+        wait_until_filled(other)
+        open_tab(other, "Score")
+        expect(other.locator(".status.waiting")).to_contain_text("1 ahead of you")
+        open_tab(other, "Runs")
+        expect(other.locator("#runs-list")).to_contain_text("waits for its turn")
         one.locator("#stop").click()
         expect(one.locator(".status.stopped")).to_be_visible()
-        expect(other.locator(".status.finished")).to_be_visible()
-        for page, n in ((one, "1,880"), (other, "23")):
+        open_tab(other, "Score")
+        for page in (other, third):
+            expect(page.locator(".status.finished")).to_be_visible()
+        for page, n in ((one, "1,880"), (other, "23"), (third, "46")):
             open_tab(page, "Runs")
             expect(page.locator("#runs-list tbody tr")).to_have_count(1)
             expect(page.locator("#runs-list tbody tr")).to_contain_text(f"/ {n}")
+    reloading.close()
 
 
 def test_a_run_stops_when_it_is_sure(long_app: str, page: Page) -> None:

@@ -1,5 +1,6 @@
 """Runs of the tests' own, begun as the page begins them."""
 
+import threading
 from collections.abc import Iterator
 
 from explorer.orders import ModelOrder
@@ -12,12 +13,21 @@ from scoring.record import Run
 
 
 def begun(
-    runs: Runs, who: str, model: object, table: PairTable, rows: Rows, words: str = ""
+    runs: Runs,
+    who: str,
+    model: object,
+    table: PairTable,
+    rows: Rows,
+    words: str = "",
+    stop: threading.Event | None = None,
 ) -> Iterator[Progress]:
-    """A run, as it is told. who: the page that begins it, and to whom it belongs."""
+    """A run, which goes on whenever its next progress is asked for.
+
+    who: the page that begins it, and to whom it belongs. stop: ends it after its present pack.
+    """
     order = ModelOrder.of({"model": model})
     visitor = Visitor(f"browser:{who}", session=who)
-    return runs.start(visitor, order, Selection(table, rows, words))
+    return runs.start(visitor, order, Selection(table, rows, words), stop=stop)
 
 
 def finished(runs: Runs, model: object, table: PairTable, rows: Rows, words: str = "") -> Run:

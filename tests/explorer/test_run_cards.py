@@ -14,9 +14,8 @@ from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts
+from tests.conftest import PATIENCE
 
-SECONDS = 60
-"""Longer than anything here takes; a wait that reaches it is a failure."""
 WRITES = 100
 ME = Visitor("browser:me")
 FACTS = RunFacts("demo", "r", "classifier", "cpu", "float32", 10, "left", "own:0", "demo@0", 1, 0)
@@ -49,7 +48,7 @@ def test_two_processes_that_write_a_card_lose_nothing_of_each_other(tmp_path: Pa
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join(SECONDS)
+        writer.join(PATIENCE)
     card = card_of(run)
     assert [writer.exitcode for writer in writers] == [0, 0]
     assert (card.owner, card.title) == (ME.owner, "a name")

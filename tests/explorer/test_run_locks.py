@@ -17,10 +17,9 @@ from explorer.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub import Hub
 from scoring.record import Run
+from tests.conftest import PATIENCE
 from tests.explorer.beginning import finished
 
-SECONDS = 60
-"""Longer than anything here takes; a wait that reaches it is a failure."""
 TRIES = 2_000
 
 processes = multiprocessing.get_context("spawn")
@@ -28,7 +27,7 @@ processes = multiprocessing.get_context("spawn")
 
 def looks(folder: Path, ready: Barrier) -> None:
     """Ask all the time, as pages do that list runs."""
-    ready.wait(SECONDS)
+    ready.wait(PATIENCE)
     for _ in range(TRIES):
         is_held(folder)
 
@@ -45,7 +44,7 @@ def test_who_looks_keeps_nobody_from_starting(tmp_path: Path) -> None:
     looking = [processes.Process(target=looks, args=(tmp_path, ready)) for _ in range(2)]
     for process in looking:
         process.start()
-    ready.wait(SECONDS)
+    ready.wait(PATIENCE)
     tried = refused = 0
     while tried < TRIES or any(process.is_alive() for process in looking):
         tried += 1
@@ -73,7 +72,7 @@ def test_a_run_is_used_by_one_thread_at_a_time_and_free_after_it(tmp_path: Path)
         with held(tmp_path):
             thread = threading.Thread(target=tries)
             thread.start()
-            thread.join(SECONDS)
+            thread.join(PATIENCE)
         tries()
     refusal = "This run is under way already. Follow it, or stop it first."
     assert told == [True, refusal, False, "taken"] * 2
@@ -83,12 +82,12 @@ def test_a_process_that_is_killed_lets_go_of_its_run(tmp_path: Path) -> None:
     ready = processes.Event()
     holder = processes.Process(target=holds, args=(tmp_path, ready))
     holder.start()
-    assert ready.wait(SECONDS)
+    assert ready.wait(PATIENCE)
     assert is_held(tmp_path)
     with pytest.raises(KnownError, match="under way already"), held(tmp_path):
         pass
     os.kill(holder.pid or 0, signal.SIGKILL)
-    holder.join(SECONDS)
+    holder.join(PATIENCE)
     assert not is_held(tmp_path)
     with held(tmp_path):
         assert is_held(tmp_path)

@@ -27,7 +27,6 @@ from scoring.pairs import as_pairs
 from scoring.record import Run, Status, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.sure import SureRule
-from tests.conftest import PATIENCE
 from tests.explorer.beginning import begun
 
 FACTS = RunFacts("demo", "r", "classifier", "cpu", "float32", 10, "left", "own:0", "demo@0", 3, 0)
@@ -172,9 +171,10 @@ def test_a_model_may_be_a_folder_of_this_machine(runs: Runs, demo: PairTable, ro
 def test_a_stopped_run_ends_after_its_pack_and_is_kept(
     runs: Runs, demo: PairTable, rows: Rows
 ) -> None:
-    stream = begun(runs, "me", "demo", demo, rows[:20])
+    stop = threading.Event()
+    stream = begun(runs, "me", "demo", demo, rows[:20], stop=stop)
     shown = first_pack(stream)
-    runs.stop(Visitor(session="me"))
+    stop.set()
     last = list(stream)[-1]
     assert (last.stage, last.scored) == ("stopped", shown.scored)
     run = runs.open(run_of(last).id, None)
@@ -183,56 +183,18 @@ def test_a_stopped_run_ends_after_its_pack_and_is_kept(
     assert run.n_scored == len(shown.scored)
 
 
-def test_a_run_is_stopped_from_another_thread(runs: Runs, demo: PairTable, rows: Rows) -> None:
-    seen: list[Progress] = []
-    first, stopped = threading.Event(), threading.Event()
-
-    def follow() -> None:
-        for progress in begun(runs, "me", "demo", demo, rows[:20]):
-            seen.append(progress)
-            if progress.stage == "running":
-                first.set()
-                stopped.wait(PATIENCE)
-
-    thread = threading.Thread(target=follow)
-    thread.start()
-    assert first.wait(PATIENCE)
-    runs.stop(Visitor(session="me"))
-    stopped.set()
-    thread.join(PATIENCE)
-    assert [each.stage for each in seen if each.run] == ["running", "stopped"]
-    run = run_of(seen[-1])
-    assert len(run.rows()) == sizes_of(run)[0] < 20
-
-
 def test_a_run_stopped_while_it_loads_scores_nothing(
     runs: Runs, demo: PairTable, rows: Rows
 ) -> None:
     before = len(runs.visible(None))
-    stream = begun(runs, "me", "demo", demo, rows[:20])
+    stop = threading.Event()
+    stream = begun(runs, "me", "demo", demo, rows[:20], stop=stop)
     assert next(stream).stage == "loading"
-    runs.stop(Visitor(session="me"))
+    stop.set()
     last = list(stream)[-1]
     assert (last.stage, last.scored, last.run) == ("refused", (), None)
     assert "stopped before the first pair" in last.message
     assert len(runs.visible(None)) == before
-
-
-@pytest.mark.parametrize("other", ["you", ""])
-def test_nobody_else_stops_a_run(runs: Runs, demo: PairTable, rows: Rows, other: str) -> None:
-    stream = begun(runs, "me", "demo", demo, rows[:20])
-    first_pack(stream)
-    runs.stop(Visitor(session=other))
-    assert list(stream)[-1].stage == "finished"
-
-
-def test_a_stop_does_not_reach_the_next_run(runs: Runs, demo: PairTable, rows: Rows) -> None:
-    stream = begun(runs, "me", "demo", demo, rows[:20])
-    first_pack(stream)
-    runs.stop(Visitor(session="me"))
-    assert list(stream)[-1].stage == "stopped"
-    runs.stop(Visitor(session="me"))
-    assert list(begun(runs, "me", "demo", demo, rows[:3]))[-1].stage == "finished"
 
 
 def test_a_closed_stream_is_a_stopped_run_and_frees_the_device(
@@ -243,17 +205,6 @@ def test_a_closed_stream_is_a_stopped_run_and_frees_the_device(
     stream.close()  # type: ignore[attr-defined]
     run = Run.open(run_of(shown).folder)
     assert (run.status, tuple(run.rows())) == ("stopped", shown.scored)
-    assert list(begun(runs, "you", "demo", demo, rows[:3]))[-1].stage == "finished"
-
-
-def test_a_stream_closed_while_it_loads_leaves_no_run_and_frees_the_device(
-    runs: Runs, demo: PairTable, rows: Rows
-) -> None:
-    before = len(runs.visible(None))
-    stream = begun(runs, "me", "demo", demo, rows[:20])
-    assert next(stream).stage == "loading"
-    stream.close()  # type: ignore[attr-defined]
-    assert len(runs.visible(None)) == before
     assert list(begun(runs, "you", "demo", demo, rows[:3]))[-1].stage == "finished"
 
 
@@ -277,9 +228,11 @@ def test_who_leaves_the_line_lets_the_next_come_sooner(
 ) -> None:
     first = begun(runs, "me", "demo", demo, rows[:20])
     first_pack(first)
-    second, third = (begun(runs, who, "demo", demo, rows[:3]) for who in ("you", "she"))
+    stop = threading.Event()
+    second = begun(runs, "you", "demo", demo, rows[:3], stop=stop)
+    third = begun(runs, "she", "demo", demo, rows[:3])
     assert [next(second).ahead, next(third).ahead] == [1, 2]
-    runs.stop(Visitor(session="you"))
+    stop.set()
     assert list(second)[-1].stage == "refused"
     assert next(third).ahead == 1
     first.close()  # type: ignore[attr-defined]
@@ -349,7 +302,7 @@ def test_a_few_pairs_that_are_stopped_or_not_wanted_load_nothing(
             runs.rewards(me, order, pairs, is_wanted=is_wanted)
         assert not runs.scorers.models.is_warm(me, order)
     with runs.scorers.brief(me) as (_, stop):
-        runs.stop(me, "run")
+        runs.stop(me, "probe")
         runs.stop(Visitor(session="you"))
         assert not stop.is_set()
         runs.stop(me, "try")
@@ -403,9 +356,10 @@ def test_a_run_ends_when_its_visitors_seconds_are_used_up(
 
 
 def stopped_run(runs: Runs, demo: PairTable, rows: Rows) -> Run:
-    stream = begun(runs, "me", "demo", demo, rows[:20], "20 of the shortest")
+    stop = threading.Event()
+    stream = begun(runs, "me", "demo", demo, rows[:20], "20 of the shortest", stop)
     first_pack(stream)
-    runs.stop(Visitor(session="me"))
+    stop.set()
     return run_of(list(stream)[-1])
 
 
@@ -441,6 +395,7 @@ def test_the_same_run_cannot_go_on_twice_at_once(runs: Runs, demo: PairTable, ro
     run = stopped_run(runs, demo, rows)
     one, other = (runs.resume(Visitor(session=s), run.id, lambda _: demo) for s in ("a", "b"))
     next(one)
+    assert runs.open(run.id, None).status == "running", "though it only waits or loads as yet"
     with pytest.raises(KnownError, match="under way already"):
         next(other)
     with pytest.raises(KnownError, match="under way already"):

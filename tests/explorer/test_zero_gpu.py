@@ -17,7 +17,7 @@ import explorer.zero_gpu
 import spaces
 before = sorted({"torch", "gradio", "transformers"} & spaces.BEFORE)
 
-import json, sys
+import json, sys, threading
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -57,14 +57,18 @@ found = {"before": before, "same": told(there, order) == told(here, order)}
 found["short"] = told(there, short) == told(here, short)
 found["warm"] = there.scorers.models.is_warm(who, order)
 found["few"] = there.rewards(who, order, pairs, only_warm=True) == here.rewards(who, order, pairs)
-stream = there.start(who, order, few)
+stop = threading.Event()
+stream = there.start(who, order, few, stop=stop)
 for progress in stream:
     if progress.stage == "running":
-        there.stop(who)
+        stop.set()
         break
 *_, stopped = stream
-*_, whole = there.resume(who, stopped.run.id, lambda _: table)
-found["stopped"] = [stopped.stage, len(stopped.scored), whole.stage, len(whole.scored)]
+rest = lambda stop: there.resume(who, stopped.run.id, lambda _: table, stop)
+live = there.live.begin(who, "demo", rest)
+live.ended.wait()
+whole = live.now
+found["stopped"] = [stopped.stage, len(stopped.scored), whole.stage, len(whole.run.rows())]
 found["calls"] = spaces.CALLS
 print(json.dumps(found))
 """

@@ -114,15 +114,6 @@ class Visitor:
         assert not message["success"], "the event succeeded"
         return str(message["output"]["error"])
 
-    def told(self, callback: Callable[..., Any], values: dict[str, Any]) -> str:
-        """Run an event that refuses by its first output, or fails; what the visitor is told."""
-        message = self.post(callback, values)
-        if not message["success"]:
-            return str(message["output"]["error"])
-        status = str(message["output"]["data"][0])
-        assert "refused" in status, "the event succeeded"
-        return status
-
     def upload(self, name: str, content: bytes) -> dict[str, Any]:
         """Send a file as a browser does; what is then posted in its element's place."""
         edge = secrets.token_hex(8)

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from explorer.fail_links import decode_fails
+from explorer.live_runs import LiveRun
 from explorer.margins import MarginHistogram, margin_histogram
 from explorer.own_results import own_name
 from explorer.progress import Progress
 from explorer.run_sections import score_interval, sections_now
 from explorer.ui.livebars import bar_html, bars_html, margins_html
 from explorer.ui.markup import percent
-from explorer.ui.runview import drawn, only_status, shown
+from explorer.ui.runview import followed, shown
 from explorer.ui.worsthtml import WORST, worst_html
 from scoring.benchmark import COUNTS, SUBSETS
 from scoring.interval import Interval
@@ -108,19 +109,19 @@ def test_hostile_names_are_shown_as_they_are() -> None:
         assert "<b>rm" not in html
 
 
-def test_of_many_packs_some_are_drawn_and_the_end_always_is() -> None:
+def test_of_packs_that_come_faster_than_they_are_drawn_the_end_is() -> None:
     rows = tuple(pairs(60))
-    stream = [Progress("loading", 60)]
-    stream += [Progress("running", 60, RUN, rows[: n + 1], n + 1, 1.0) for n in range(60)]
+    stream = [Progress("running", 60, RUN, rows[: n + 1], n + 1, 1.0) for n in range(60)]
     stream += [Progress("finished", 60, RUN, rows, 60, 1.0)]
-    found = list(drawn(stream, "m"))
-    assert 3 <= len(found) < len(stream)
-    assert "Loading" in found[0].status and "Finished" in found[-1].status
+    live = LiveRun("", "m")
+    live.drive(lambda _: iter(stream))
+    found = followed(live)
+    assert "Finished" in found.status and found.ended == live.id
 
 
 @pytest.mark.parametrize("run", [None, RUN])
 def test_a_word_leaves_the_report_where_it_is(run: Run | None) -> None:
-    told: Any = only_status(Progress("failed", 4, run, message="<b>no</b>"))
+    told: Any = shown(Progress("failed", 4, run, message="<b>no</b>"))
     assert "&lt;b&gt;no" in told.status
     assert told.cards == told.margins == told.rows == {"__type__": "update"}
     assert told.run_id == (run.id if run else {"__type__": "update"})

@@ -96,7 +96,7 @@ def test_uploads_and_exports_are_forgotten(page: gr.Blocks) -> None:
     assert page.delete_cache == KEPT and KEPT[1] <= 24 * 3600
 
 
-def test_a_run_of_a_page_that_was_closed_is_ended(page: gr.Blocks) -> None:
+def test_what_a_closed_page_tried_is_ended(page: gr.Blocks) -> None:
     left = [
         function_name(event.fn)
         for event in page.fns.values()

@@ -239,6 +239,27 @@ def test_a_source_that_is_not_here_is_asked_for_and_its_link_followed(visitor: V
 # Scoring
 
 
+ENDS = ("status finished", "status stopped", "status failed", "status refused")
+
+
+def scored(visitor: Visitor, values: dict[str, Any]) -> str:
+    """Press Score and follow the run; how it ended, or what the visitor is told instead."""
+    message = visitor.post(Score.start, values)
+    if not message["success"]:
+        return f"status refused {message['output']['error']}"
+    status = str(message["output"]["data"][0])
+    while not any(end in status for end in ENDS):
+        status = str(visitor.data(Score.follow)[0])
+    return status
+
+
+def refused(visitor: Visitor, values: dict[str, Any]) -> str:
+    """Press Score, which must come to nothing; what the visitor is told."""
+    told = scored(visitor, values)
+    assert "status refused" in told
+    return told
+
+
 @pytest.mark.parametrize(
     "model",
     [
@@ -254,20 +275,20 @@ def test_a_source_that_is_not_here_is_asked_for_and_its_link_followed(visitor: V
     ],
 )
 def test_a_model_that_is_not_allowed_is_refused(visitor: Visitor, home: Path, model: str) -> None:
-    told = visitor.told(Score.start, {**LITTLE, "model": model})
+    told = refused(visitor, {**LITTLE, "model": model})
     assert "Traceback" not in told and len(told) < 700
     assert not any((home / "runs").glob("*"))
 
 
 @pytest.mark.parametrize("model", [None, 5, ["demo"], {"a": 1}])
 def test_a_model_that_is_no_text_is_refused(visitor: Visitor, home: Path, model: object) -> None:
-    visitor.told(Score.start, {**LITTLE, "model": model})
+    refused(visitor, {**LITTLE, "model": model})
     assert not any((home / "runs").glob("*"))
 
 
 @pytest.mark.parametrize("number", [1001, 1000, 100])
 def test_more_pairs_than_allowed_are_refused(visitor: Visitor, home: Path, number: int) -> None:
-    told = visitor.told(Score.start, {"per-subset": number})
+    told = refused(visitor, {"per-subset": number})
     assert "1 to 1,000" in told or "may have 50 pairs" in told
     assert not any((home / "runs").glob("*"))
 
@@ -289,14 +310,14 @@ def test_more_pairs_than_allowed_are_refused(visitor: Visitor, home: Path, numbe
 def test_a_selection_that_is_none_is_refused(
     visitor: Visitor, home: Path, element: str, value: Any
 ) -> None:
-    told = visitor.told(Score.start, {element: value})
+    told = refused(visitor, {element: value})
     assert "Traceback" not in told
     assert not any((home / "runs").glob("*"))
 
 
 def test_what_the_browse_tab_filters_is_scored(visitor: Visitor) -> None:
     acted(visitor, "pick", facet="subset", names=["hep-go"])
-    status, *_ = visitor.data(Score.start, {"which": "filter", "model": "demo"})
+    status = scored(visitor, {"which": "filter", "model": "demo"})
     assert "status finished" in status and "8 pairs" in status
 
 
@@ -305,14 +326,13 @@ def test_who_comes_second_waits_for_their_turn(server: Visitor) -> None:
     for one in people:
         one.data(SignIn.identify)
     with ThreadPoolExecutor() as pool:
-        runs = [pool.submit(one.post, Score.start, LITTLE) for one in people]
-    states = [run.result()["output"]["data"][0] for run in runs]
-    assert ["status finished" in state for state in states] == [True] * 5
+        runs = [pool.submit(scored, one, LITTLE) for one in people]
+    assert ["status finished" in run.result() for run in runs] == [True] * 5
 
 
 def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
     visitor.data(SignIn.identify, {"BrowserState": "the secret of one"})
-    assert visitor.post(Score.start, LITTLE)["success"]
+    assert "status finished" in scored(visitor, LITTLE)
     run = max((home / "runs").iterdir(), key=lambda folder: folder.stat().st_mtime)
     name = next(model for model in _models(visitor) if "your run of" in model)
     assert visitor.post(Failures.act, {}, posted("model", value=name))["success"]

@@ -10,13 +10,16 @@ import gradio as gr
 import numpy as np
 import pytest
 
+from explorer.orders import ModelOrder
 from explorer.run_cards import RunCard, card_of, write_card
 from explorer.run_lines import PAGE, RunsView
+from explorer.selections import Selection
 from explorer.stores import Stores
 from explorer.table import PairTable
 from explorer.ui.runs_tab import RunsTab, RunsTabShown
 from explorer.visitors import Visitor
 from scoring.record import Run
+from tests.conftest import PATIENCE
 from tests.explorer.beginning import begun, finished
 from tests.ui.html_reading import HtmlReading
 
@@ -135,6 +138,27 @@ def test_a_stopped_run_can_be_gone_on_with(
     assert tab.asked(act("resume", id=run.id))[:2] == ("resume", run.id)
     assert not isinstance(tab.asked(act("open", id=run.id)), tuple)
     assert isinstance(tab.act(act("resume", id=run.id), shown.seen, *where), RunsTabShown)
+
+
+def test_runs_under_way_are_watched_from_here(
+    tab: RunsTab, stores: Stores, demo: PairTable, where: Any
+) -> None:
+    stream = begun(stores.runs, "me", "demo", demo, np.arange(40))
+    running = next(each.run for each in stream if each.stage == "running")
+    assert running is not None
+    order, few = ModelOrder("longer"), Selection(demo, np.arange(3), "few")
+    live = stores.runs.live.begin(
+        where[2], "longer", lambda stop: stores.runs.start(where[2], order, few, stop=stop)
+    )
+    shown = tab.act(act("open", id=running.id), RunsView(), *where)
+    assert "A run of longer waits for its turn" in shown.listed
+    for html, watched in ((shown.listed, live.id), (shown.opened, running.id)):
+        [before, _] = html.split("Watch it live")
+        assert watched in before.rpartition("<button")[2]
+    stream.close()  # type: ignore[attr-defined]
+    assert live.ended.wait(PATIENCE)
+    shown = tab.show(shown.seen, *where)
+    assert "waits for its turn" not in shown.listed and "Watch it live" not in shown.opened
 
 
 def test_a_broken_run_is_listed_all_the_same(

@@ -1,9 +1,12 @@
 """The Score tab: which pairs are chosen by what the Browse tab shows, and what is refused."""
 
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import gradio as gr
+import numpy as np
 import pytest
 
 from explorer.filters import Filters, LengthRange
@@ -16,12 +19,15 @@ from explorer.stores import Stores, open_stores
 from explorer.table import PairTable
 from explorer.text import text
 from explorer.ui.browse import Browse
+from explorer.ui.runview import Followed, RunShown
 from explorer.ui.score import Score
 from explorer.ui.scoreview import build_score
 from explorer.view import View
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.pairs import as_pairs
+from scoring.record import Run
+from tests.explorer.beginning import begun, finished
 from tests.explorer.tables import row, small_table
 from tests.ui.browsing import browse_on
 from tests.ui.html_reading import HtmlReading
@@ -38,6 +44,17 @@ ORDER = ("demo", "", "", "", "auto", None, "")
 def score(stores: Stores) -> Score:
     browse = Browse(stores.pairs, stores.counter, stores.settings)
     return Score(browse, stores.fields, stores.runs)
+
+
+def ended(score: Score, shown: RunShown, who: Visitor = WHERE[2]) -> RunShown:
+    """What a page shows at last that follows a run, from what it shows first."""
+    followed = shown.followed
+    while followed.live_id:
+        now = score.follow(followed, who)
+        if isinstance(now.followed, Followed):
+            shown, followed = now, now.followed
+        time.sleep(0.01)
+    return shown
 
 
 CHAT = Filters().picking("section", ["Chat"])
@@ -90,8 +107,8 @@ def test_rows_with_several_responses_are_refused_and_counted(stores: Stores) -> 
         assert seen.of_class["wrong"] == [sentence]
     single = View(filters=Filters().picking("subset", ["single"]))
     assert len(score.chosen(WHERE, single, "filter", None, None).rows) == 1
-    shown = list(score.start(*ORDER, *ALL, *WHERE, View(), "filter", None, None, "", ""))
-    assert len(shown) == 1 and sentence in HtmlReading(shown[0].status, {"div", "i"}).words
+    shown = ended(score, score.start(*ORDER, *ALL, *WHERE, View(), "filter", None, None, "", ""))
+    assert sentence in HtmlReading(shown.status, {"div", "i"}).words
 
 
 @pytest.mark.parametrize(
@@ -201,7 +218,7 @@ def test_a_pair_that_is_typed_is_scored_and_read_again(
     typed = ("[system]\nBe terse.\n[user]\nHi.", "Go.", "Hello there, you.")
     assert "1 pairs selected" in score.count(*WHERE, *TYPED, *typed)
     for model in ("longer", "shorter"):
-        last = list(score.start(model, *ORDER[1:], *ALL, *WHERE, *TYPED, *typed))[-1]
+        last = ended(score, score.start(model, *ORDER[1:], *ALL, *WHERE, *TYPED, *typed))
         assert "status finished" in last.status
     run = stores.runs.open(last.run_id, Visitor())
     assert [(row.key, row.outcome) for row in run.rows()] == [("typed:1", "win")]
@@ -223,7 +240,7 @@ def test_runs_of_typed_pairs_leave_the_other_runs_where_they_are(
     other = list(stores.runs.start(Visitor(), order, picked))[-1].run
     for n in range(10):
         texts = (f"Question {n}?", "yes", "no")
-        list(score.start("longer", *ORDER[1:], *ALL, *WHERE, *TYPED, *texts))
+        ended(score, score.start("longer", *ORDER[1:], *ALL, *WHERE, *TYPED, *texts))
     assert other is not None
     field = stores.fields.of(stores.fields.name_of(other.id, *WHERE), *WHERE)
     assert len(field.table) == 188
@@ -244,8 +261,7 @@ def test_runs_of_typed_pairs_leave_the_other_runs_where_they_are(
 def test_a_pair_that_cannot_be_is_refused(typed: Any, words: str, score: Score) -> None:
     choice = (*TYPED, *typed)
     assert words in score.count(*WHERE, *choice)
-    [told] = score.start(*ORDER, *ALL, *WHERE, *choice)
-    assert words in told.status
+    assert words in ended(score, score.start(*ORDER, *ALL, *WHERE, *choice)).status
 
 
 def test_a_way_that_is_none_is_refused(score: Score) -> None:
@@ -268,8 +284,8 @@ def test_an_order_that_is_none_is_refused_by_name(
     place: int, value: Any, words: str, score: Score
 ) -> None:
     order = [value if at == place else each for at, each in enumerate(ORDER)]
-    shown = list(score.start(*order, *ALL, *WHERE, View(), "subset", 1, 0, "", ""))
-    assert len(shown) == 1 and words in shown[0].status
+    shown = score.start(*order, *ALL, *WHERE, View(), "subset", 1, 0, "", "")
+    assert words in ended(score, shown).status
 
 
 def test_the_last_run_of_this_person_is_shown_again(score: Score, stores: Stores) -> None:
@@ -287,13 +303,94 @@ def test_the_last_run_of_this_person_is_shown_again(score: Score, stores: Stores
 def test_a_run_ends_when_it_is_sure(score: Score) -> None:
     sure = (True, "accuracy", 40)
     order = ("longer", *ORDER[1:])
-    *_, last = score.start(*order, *sure, *WHERE, View(), "filter", None, None, "", "")
-    words = HtmlReading(last.status, {"div", "i"}).words
+    shown = score.start(*order, *sure, *WHERE, View(), "filter", None, None, "", "")
+    words = HtmlReading(ended(score, shown).status, {"div", "i"}).words
     assert "Sure enough" in words and "of 188 pairs" in words
     assert "accuracy" in words.lower()
 
 
 @pytest.mark.parametrize("sure", [(True, "luck", 5), (True, "accuracy", 0), (True, "accuracy", "")])
 def test_a_rule_that_is_none_is_refused(sure: Any, score: Score) -> None:
-    shown = list(score.start(*ORDER, *sure, *WHERE, View(), "subset", 1, 0, "", ""))
-    assert len(shown) == 1 and "Not scored" in shown[0].status
+    shown = score.start(*ORDER, *sure, *WHERE, View(), "subset", 1, 0, "", "")
+    assert "Not scored" in ended(score, shown).status
+
+
+ONE, TWO = Visitor(session="one"), Visitor(session="two")
+"""Two pages of the one person of a server of one's own."""
+ALL_PAIRS = (View(), "filter", None, None, "", "")
+
+
+def pressed(score: Score, who: Visitor) -> RunShown:
+    """What a page shows when Score was pressed on it."""
+    return score.start("longer", *ORDER[1:], *ALL, None, None, who, *ALL_PAIRS)
+
+
+@pytest.fixture
+def other(stores: Stores, demo: PairTable) -> Run:
+    """A run that has ended."""
+    return finished(stores.runs, "longer", demo, np.arange(3))
+
+
+@pytest.fixture
+def busy(stores: Stores, demo: PairTable) -> Iterator[Callable[[], None]]:
+    """Somebody else scores, so that runs wait; until it is called."""
+    stream = begun(stores.runs, "she", "longer", demo, np.arange(3))
+    next(stream)
+    yield stream.close  # type: ignore[attr-defined]
+    stream.close()  # type: ignore[attr-defined]
+
+
+def test_a_page_that_is_opened_sees_the_run_under_way_and_stops_it(
+    score: Score, busy: object
+) -> None:
+    first = pressed(score, ONE)
+    second = score.reopen(TWO)
+    assert "1 ahead of you" in first.status and second.status == first.status
+    assert second.followed.live_id == first.followed.live_id
+    assert second.stop["interactive"] is True and second.start["interactive"] is False
+    score.stop(TWO, second.followed)
+    for page, who in ((first, ONE), (second, TWO)):
+        last = ended(score, page, who)
+        assert "stopped before the first pair" in last.status
+        assert last.start["interactive"] is True and last.stop["interactive"] is False
+
+
+def test_a_run_is_drawn_where_it_is_further_and_not_too_often(score: Score, busy: object) -> None:
+    live_id = pressed(score, ONE).followed.live_id
+    never = float("inf")
+    for seen, due, is_drawn in ((0, 0.0, True), (10**9, 0.0, False), (0, never, False)):
+        now = score.follow(Followed(live_id, seen, due), ONE)
+        assert isinstance(now.status, str) is is_drawn
+    score.stop(ONE, Followed(live_id))
+    ended(score, score.reopen(ONE), ONE)
+    for seen, due in ((10**9, 0.0), (0, never)):
+        assert "stopped before" in score.follow(Followed(live_id, seen, due), TWO).status, "its end"
+
+
+def test_a_page_that_is_left_does_not_end_its_run(
+    score: Score, stores: Stores, busy: Callable[[], None]
+) -> None:
+    pressed(score, ONE)
+    score.leave(gr.Request(session_hash=ONE.session))
+    back = score.reopen(TWO)
+    assert "1 ahead of you" in back.status
+    busy()
+    last = ended(score, back, TWO)
+    assert "Finished: 188 pairs" in last.status
+    assert stores.runs.open(last.run_id, TWO).status == "finished"
+    again = score.reopen(ONE)
+    assert (again.run_id, again.cards, again.rows) == (last.run_id, last.cards, last.rows)
+
+
+def test_a_page_shows_the_report_of_another_run_and_comes_back(
+    score: Score, other: Run, busy: object
+) -> None:
+    live_id = pressed(score, ONE).followed.live_id
+    report = score.resume(("report", other.id, 0), ONE)
+    assert report.run_id == other.id and "Finished: 3 pairs" in report.status
+    assert report.followed == Followed()
+    assert not isinstance(score.follow(report.followed, ONE).status, str)
+    back = score.resume(("report", live_id, 0), ONE)
+    assert "1 ahead of you" in back.status
+    score.stop(ONE, back.followed)
+    assert "stopped before" in ended(score, back, ONE).status
