@@ -1,21 +1,73 @@
 // What is pressed in HTML that the server wrote becomes an event of its part's relay, one at a time.
 (() => {
-  const WAIT = 60000;
+  const WAIT = 60000, AGAIN = 2000, TOGETHER = 100;
+  const REVIEW = "review", PRESSES = "rewardbench-explorer-presses";
   const kept = new Map([["facets", innerWidth > 900]]);
 
   const next = (part) => {
     clearTimeout(part.explorerWaits);
-    const act = part.explorerQueue.shift();
-    part.explorerBusy = Boolean(act);
-    if (!act) return;
-    part.explorerWaits = setTimeout(() => next(part), WAIT);
-    part.explorerAct = act.act;
-    part.explorerSend(act);
+    const act = part.explorerSent = part.explorerQueue.shift();
+    if (act) {
+      // A review's act is waited for, however long it takes.
+      if (part.id === REVIEW) act.sent.place ??= addresses.get(REVIEW);
+      else part.explorerWaits = setTimeout(() => next(part), WAIT);
+      part.explorerAct = act.act;
+      part.explorerSend(act);
+    }
+    if (part.id === REVIEW) keepPresses(part);
+  };
+
+  const pending = (part) => [part.explorerSent, ...(part.explorerQueue ||= [])].filter(Boolean);
+
+  // Presses in a review are faster than their answers: those that wait go together. Until they are
+  // answered the tab keeps them, for where the connection breaks Gradio loads the page anew; then
+  // they are sent again as they were, and the server counts them once.
+  const isPress = (act) => act.act === "press";
+  // What these open is not on screen yet, so nobody can mark it.
+  const opens = (act) => ["offer", "begin", "resume", "differ"].includes(act.act);
+  const press = (part, name) => {
+    const acts = pending(part);
+    if (acts.some(opens)) return;
+    const last = part.explorerQueue.at(-1);
+    if (acts.some(isPress)) {
+      if (last?.sent.presses?.length < TOGETHER) last.sent.presses.push([name, ""]);
+      else part.explorerQueue.push({ act: "press", sent: { presses: [[name, ""]] } });
+    } else {
+      const note = document.querySelector("#review-note textarea")?.value || "";
+      const sent = { presses: [[name, note]], place: addresses.get(REVIEW) };
+      part.explorerQueue.push({ act: "press", sent });
+    }
+    if (part.explorerSent) keepPresses(part);
+    else next(part);
+  };
+  const keepPresses = (part) => {
+    const acts = pending(part), pressed = acts.filter(isPress);
+    const n = pressed.flatMap((act) => act.sent.presses).length;
+    try {
+      if (n || part.explorerKeeps) sessionStorage.setItem(PRESSES, JSON.stringify(pressed));
+    } catch { /* no room, or none allowed */ }
+    part.explorerKeeps = n > 0;
+    for (const button of document.querySelectorAll(".review-marks button")) {
+      button.disabled = acts.some(opens);
+    }
+    for (const field of document.querySelectorAll("#review-note textarea")) field.readOnly = n > 0;
+    for (const waiting of document.querySelectorAll(".review-waiting")) {
+      waiting.textContent = n ? waiting.dataset.words.replace("{n}", n) : "";
+    }
+  };
+  const takeUpPresses = (part) => {
+    const source = (place) => new URLSearchParams(place).get("source");
+    let left = [];
+    try { left = JSON.parse(sessionStorage.getItem(PRESSES)) || []; } catch { /* as if none were left */ }
+    if (left.length && source(left[0].sent.place) === source(addresses.get(REVIEW))) {
+      part.explorerQueue.unshift(...left);
+    }
   };
 
   // Of acts that wait, steps are added up, and a later one that says all anew replaces an earlier.
   const send = (part, name, sent) => {
     if (!part?.explorerSend) return;
+    if (name === "press") { press(part, sent.press); return; }
     const waiting = part.explorerQueue ||= [];
     const last = waiting.at(-1);
     if (["step", "turn"].includes(name) && last?.act === name) {
@@ -27,7 +79,7 @@
       if (same >= 0) waiting.splice(same, 1);
       waiting.push({ act: name, sent });
     }
-    if (!part.explorerBusy) next(part);
+    if (!part.explorerSent) next(part);
   };
 
   const boxes = (facet) => [...facet.querySelectorAll("input[type=checkbox]")];
@@ -49,7 +101,7 @@
     }
     const facet = element.closest(".facet");
     if (act === "pick") sent.names = boxes(facet).filter((box) => box.checked).map((box) => box.value);
-    send(element.closest(".relayed"), act, sent);
+    send(document.getElementById(element.dataset.part) || element.closest(".relayed"), act, sent);
   };
 
   // A link to another part of this page is followed in place; any other way of opening it is a link's.
@@ -245,7 +297,10 @@
   const done = (id, query) => {
     wrote(id, query);
     const part = document.getElementById(id);
-    if (part) requestAnimationFrame(() => {
+    if (id === REVIEW) {
+      if (part.explorerAct === "offer") takeUpPresses(part);
+      next(part);
+    } else if (part) requestAnimationFrame(() => {
       for (const field of part.querySelectorAll(".once input")) field.value = "";
       follow(part);
       next(part);
@@ -256,6 +311,10 @@
   const refused = (id) => {
     const part = document.getElementById(id);
     if (!part) return [];
+    if (part.explorerSent && isPress(part.explorerSent)) {
+      setTimeout(() => part.explorerSend(part.explorerSent), AGAIN);
+      return [];
+    }
     for (const box of part.querySelectorAll(".facet input[type=checkbox]")) box.checked = box.hasAttribute("checked");
     next(part);
     return [];
@@ -284,8 +343,11 @@
     }
   });
 
-  // What goes on while one looks is shown in its turn, so that no act is undone by it.
-  const again = (id) => { send(document.getElementById(id), "again", {}); return []; };
+  const act = (id, name, sent) => { send(document.getElementById(id), name, sent); return []; };
+  const idle = async (id, inputs) => {
+    while (pending(document.getElementById(id)).length) await new Promise((go) => setTimeout(go, 50));
+    return inputs;
+  };
 
-  window.explorer = { again, fill, wrote, refused, done, turn };
+  window.explorer = { act, fill, wrote, refused, done, turn, idle };
 })

@@ -5,6 +5,7 @@ A `Review` is a value, each mark gives a new one. `explorer.review_json` is how 
 `explorer.review_files` are its files, and in `explorer.agreement` two people's decisions meet.
 """
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -116,6 +117,15 @@ class Review:
     def standing(self) -> dict[str, Decision]:
         """Key -> the decision that holds, in the order in which pairs were first marked."""
         return {decision.key: decision for decision in self.decisions}
+
+    @cached_property
+    def version(self) -> str:
+        """16 hex digits that tell these decisions from others.
+
+        >>> Review("demo", "s").version == Review("demo", "s", start=3).version
+        True
+        """
+        return hashlib.sha256(repr(self.decisions).encode()).hexdigest()[:16]
 
     @property
     def counts(self) -> dict[Verdict, int]:

@@ -23,7 +23,7 @@ from explorer.ui.markup import note
 from explorer.ui.pairspanel import open_pair_html, pairs_html
 from explorer.ui.progress import nothing_to_tell, telling
 from explorer.ui.relay import EVENT, Part, act_of, build_part, segments, unchanged, wire_part, wrote
-from explorer.ui.reviewview import ReviewView, build_review
+from explorer.ui.reviewview import Remembered, ReviewView, build_review
 from explorer.ui.searchbar import bar_html, search_html
 from explorer.view import PANELS, Scene, View, fitting, next_scene, scene
 from scoring.errors import KnownError
@@ -107,8 +107,8 @@ class Shown(NamedTuple):
         return unchanged(cls, columns=columns, lengths=unchanged(LengthsShown), **changed).values
 
 
-def build_browse(counter: TokenCounter, kept_reviews: gr.BrowserState) -> BrowseView:
-    """Lay the tab out where it is called. kept_reviews: from `remembered_review`."""
+def build_browse(counter: TokenCounter, reviews: Remembered) -> BrowseView:
+    """Lay the tab out where it is called. reviews: from `remembered_review`."""
     with build_part(PART) as part, gr.Row(equal_height=False):
         with gr.Column(scale=1, min_width=270, elem_classes="side"):
             facets = gr.HTML()
@@ -121,7 +121,7 @@ def build_browse(counter: TokenCounter, kept_reviews: gr.BrowserState) -> Browse
             with gr.Column(visible=False, elem_classes="panel") as lengths_column:
                 lengths = build_lengths(counter)
             with gr.Column(visible=False, elem_classes="panel") as review_column:
-                review = build_review(kept_reviews)
+                review = build_review(reviews)
             with gr.Column(visible=False, elem_classes="panel") as export_column:
                 exports = build_export()
     columns = {

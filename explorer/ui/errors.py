@@ -43,17 +43,22 @@ def guarded(callback: Callback) -> Callback:
     return wrapper  # type: ignore[return-value]
 
 
+def explained(error: Exception) -> str:
+    """An error as its cause is told; one that is not known is logged, and told as ours."""
+    if isinstance(error, KnownError):
+        return str(error)
+    logger.error("a callback failed", exc_info=error)
+    return text("error.bug")
+
+
 @contextmanager
 def _shown() -> Iterator[None]:
-    title = text("error.title")
     try:
         yield
-    except KnownError as error:
-        # A toast renders its message as HTML, images included; programs read it as it is.
-        message = escape(str(error), quote=False)
-        raise gr.Error(message, duration=12, title=title, print_exception=False) from error
     except gr.Error:
         raise
     except Exception as error:
-        logger.exception("a callback failed")
-        raise gr.Error(text("error.bug"), title=title, print_exception=False) from error
+        # A toast renders its message as HTML, images included; programs read it as it is.
+        message = escape(explained(error), quote=False)
+        title = text("error.title")
+        raise gr.Error(message, duration=12, title=title, print_exception=False) from error

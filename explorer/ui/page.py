@@ -164,12 +164,12 @@ def _lay_out(stores: Stores) -> PageView:
     bar = build_sourcebar(text("source.show_pairs"))
     signin = build_signin(stores.settings)
     chooser = build_chooser(stores.settings)
-    kept_reviews, notes = remembered_review(), remembered_notes()
+    reviews, notes = remembered_review(), remembered_notes()
     with build_part("go") as go:
         pass
     with gr.Tabs(elem_id="tabs") as tabs:
         with _tab("browse"):
-            browse = build_browse(stores.counter, kept_reviews)
+            browse = build_browse(stores.counter, reviews)
         with _tab("score") as score_tab:
             score = build_score(stores.settings, offered_models(stores.settings))
         with _tab("runs") as runs_tab:

@@ -95,9 +95,21 @@ def refused(part: Part) -> str:
     return f"() => window.explorer.refused({json.dumps(part.elem_id)})"
 
 
+def sending(part: Part, act: str, *names: str) -> str:
+    """Script of an event that sends an act, and with it the event's inputs by these names."""
+    values = ", ".join(names)
+    asked = f"{json.dumps(part.elem_id)}, {json.dumps(act)}, {{{values}}}"
+    return f"({values}) => window.explorer.act({asked})"
+
+
+def after_acts(part: Part) -> str:
+    """Script of an event that waits until all acts are answered, and passes its inputs on."""
+    return f"(...inputs) => window.explorer.idle({json.dumps(part.elem_id)}, inputs)"
+
+
 def again(part: Part) -> str:
-    """Script that sends the act "again": show what goes on, after the acts that wait."""
-    return f"() => window.explorer.again({json.dumps(part.elem_id)})"
+    """Script that sends the act "again": show what goes on, in its turn, lest it undo an act."""
+    return sending(part, "again")
 
 
 def wrote(part: Part) -> str:

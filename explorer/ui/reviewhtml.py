@@ -7,6 +7,7 @@ from explorer.agreement import Agreement
 from explorer.review import VERDICTS, Decision, Review, Verdict
 from explorer.text import text
 from explorer.ui.markup import chip, note, percent, tag
+from explorer.ui.relay import acting
 
 Theirs = tuple[Decision, ...]
 """A colleague's decisions."""
@@ -39,6 +40,33 @@ def _place(review: Review, keys: Sequence[str], key: str) -> str:
 
 def _word(verdict: Verdict) -> str:
     return text(f"review.{verdict}")
+
+
+def marks_html(part: str) -> str:
+    """The buttons of a review. Keys press them (assets/keys.js).
+
+    part: the id of the part whose presses they are.
+    """
+    buttons = [
+        tag(
+            "button",
+            escape(text(f"review.{words}")),
+            f"button review-{press} {css}".strip(),
+            type="button",
+            data_part=part,
+            **acting("press", {"press": press}),
+        )
+        for press, words, css in (
+            *((verdict, f"mark_{verdict}", "") for verdict in VERDICTS),
+            ("undo", "undo", ""),
+            ("skip", "skip", ""),
+            # The keys of every reader, j and k, press these too.
+            ("back", "back", "reader-previous"),
+            ("forward", "forward", "reader-next"),
+        )
+    ]
+    waiting = tag("span", "", "review-waiting", data_words=text("review.waiting"))
+    return tag("div", "".join(buttons) + waiting, css="review-marks")
 
 
 def told_html(words: Sequence[str]) -> str:

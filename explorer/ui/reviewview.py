@@ -1,7 +1,6 @@
 """The review panel's components, and how they are laid out."""
 
-import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import gradio as gr
@@ -9,49 +8,29 @@ import gradio as gr
 from explorer.review import LONGEST_NOTE, Review
 from explorer.review_files import ONLY_KEEP, STATES
 from explorer.text import text
-from explorer.ui.reviewhtml import Theirs
+from explorer.ui.relay import Part, build_part
+from explorer.ui.reviewhtml import Theirs, marks_html
 
+PART = "review"
+"""The part's element, as assets/acts.js knows it."""
 STORAGE = "rewardbench-explorer-review"
 """Where a browser keeps its reviews."""
-
-
-@dataclass
-class Stay:
-    """What a visitor's stay remembers.
-
-    review: the one under way; open_key: its open pair; theirs: a colleague's decisions.
-    turn: who holds it may read the others and change them.
-    """
-
-    review: Review | None = None
-    open_key: str | None = None
-    theirs: Theirs = ()
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    def state(
-        self, table_id: object, note: object, noted: object, kept: object
-    ) -> tuple[object, Review | None, str | None, object, Theirs, object]:
-        """What a callback is given.
-
-        note: what stands in its field, which was last filled for the pair `noted`: the open one,
-            unless that changed while the browser was not told yet.
-        """
-        typed = note if noted == self.open_key else ""
-        return table_id, self.review, self.open_key, typed, self.theirs, kept
 
 
 @dataclass(frozen=True)
 class ReviewView:
     """The panel's components, and what a visitor's stay remembers.
 
+    part: whose acts all that changes the panel is.
     told: what happened that a person should know.
     marking: the column that is seen while a review is under way.
-    noted: the pair for which `note` was last filled; nobody sees it.
     file: is filled with an export and then pressed by a script; nobody sees it.
-    stay: what the server remembers of a visitor's stay (`Stay`).
+    address: the open `Place`; before a review is begun, the source of the pairs that are offered.
+    review: the one under way. theirs: a colleague's decisions.
     kept: the reviews of this browser, as texts.
     """
 
+    part: Part
     subset: gr.Dropdown
     start: gr.Number
     begin: gr.Button
@@ -59,15 +38,7 @@ class ReviewView:
     told: gr.HTML
     marking: gr.Column
     progress: gr.HTML
-    keep: gr.Button
-    drop: gr.Button
-    unsure: gr.Button
-    undo: gr.Button
-    skip: gr.Button
-    back: gr.Button
-    forward: gr.Button
     note: gr.Textbox
-    noted: gr.Textbox
     pair: gr.HTML
     states: gr.CheckboxGroup
     export_decisions: gr.Button
@@ -76,76 +47,54 @@ class ReviewView:
     compare_file: gr.UploadButton
     compared: gr.HTML
     differing: gr.Dropdown
-    stay: gr.State
+    address: gr.Textbox
+    review: gr.State
+    theirs: gr.State
     kept: gr.BrowserState
 
     @property
-    def offered(self) -> list[gr.components.Component]:
-        """What an `Offered` fills, and what is remembered of it."""
-        return [self.subset, self.start, self.told, self.marking, self.noted, self.stay]
-
-    @property
-    def panel(self) -> list[gr.components.Component]:
-        """What a `Panel` fills, and what is remembered of it."""
+    def outputs(self) -> list[gr.components.Component]:
+        """What a `Panel` fills."""
         shown = [self.told, self.marking, self.progress, self.note, self.pair]
         compared = [self.compared, self.differing]
-        remembered = [self.noted, self.kept, self.stay]
+        remembered = [self.address, self.review, self.theirs, self.kept]
         return [self.subset, self.start, *shown, *compared, *remembered]
 
 
-class Offered(NamedTuple):
-    """What may be reviewed, in the order of `ReviewView.offered`; `review` is for the stay."""
-
-    subset: Any
-    start: Any
-    told: Any
-    marking: Any
-    open_key: Any
-    review: Any
-
-    @property
-    def filled(self) -> list[Any]:
-        """What is sent to the browser."""
-        return [*self[:-1]]
-
-
 class Panel(NamedTuple):
-    """A review under way, in the order of `ReviewView.panel`; the last two are for the stay."""
+    """What the panel shows and what is remembered of it, in the order of `ReviewView.outputs`."""
 
     subset: Any
     start: Any
     told: str
     marking: Any
     progress: str
-    note: str
+    note: Any
     pair: str
     compared: str
     differing: Any
-    open_key: str
-    kept: list[str]
-    review: Review
+    address: str
+    review: Review | None
     theirs: Theirs
-
-    @property
-    def filled(self) -> list[Any]:
-        """What is sent to the browser."""
-        return [*self[:-2]]
+    kept: list[str]
 
 
-class Chosen(NamedTuple):
-    """A subset that was chosen: where its review began, and how far it is."""
+class Remembered(NamedTuple):
+    """The parts of a review that stand outside the tabs, which are filled when opened."""
 
-    start: int
-    told: str
-
-
-def remembered_review() -> gr.BrowserState:
-    """The reviews of this browser. It must stand outside the tabs, which are filled when opened."""
-    return gr.BrowserState([], storage_key=STORAGE, secret=STORAGE)
+    part: Part
+    kept: gr.BrowserState
 
 
-def build_review(kept: gr.BrowserState) -> ReviewView:
-    """Lay the panel out where it is called. kept: from `remembered_review`."""
+def remembered_review() -> Remembered:
+    """Lay these parts out; nobody sees them."""
+    with build_part(PART) as part:
+        kept = gr.BrowserState([], storage_key=STORAGE, secret=STORAGE)
+    return Remembered(part, kept)
+
+
+def build_review(remembered: Remembered) -> ReviewView:
+    """Lay the panel out where it is called. remembered: from `remembered_review`."""
     with gr.Row(elem_classes="review-bar", equal_height=False):
         # Gradio's own check would repeat a value as HTML; custom values pass it, to ours.
         subset = gr.Dropdown(
@@ -169,19 +118,15 @@ def build_review(kept: gr.BrowserState) -> ReviewView:
     told = gr.HTML()
     with gr.Column(visible=False, elem_classes="review") as marking:
         progress = gr.HTML()
-        with gr.Row(elem_classes="review-marks"):
-            keep, drop, unsure = _button("mark_keep"), _button("mark_drop"), _button("mark_unsure")
-            undo, skip = _button("undo"), _button("skip")
-            # The keys of every reader, j and k, press these too.
-            back, forward = _button("back", "reader-previous"), _button("forward", "reader-next")
+        gr.HTML(marks_html(PART))
         words = gr.Textbox(
             label=text("review.note"),
             placeholder=text("review.note_placeholder"),
             max_length=LONGEST_NOTE,
             max_lines=4,
+            interactive=True,
             elem_id="review-note",
         )
-        noted = gr.Textbox(visible="hidden", elem_id="review-noted")
         pair = gr.HTML(elem_classes="reader")
         with gr.Accordion(text("review.files"), open=False, elem_classes="review-files"):
             states = gr.CheckboxGroup(
@@ -203,16 +148,16 @@ def build_review(kept: gr.BrowserState) -> ReviewView:
             elem_id="review-differing",
         )
     return ReviewView(
-        subset, start, begin, resume_file, told, marking, progress, keep, drop, unsure, undo, skip,
-        back, forward, words, noted, pair, states, export_decisions, export_kept, file,
-        compare_file, compared, differing, gr.State(Stay()), kept,
+        remembered.part, subset, start, begin, resume_file, told, marking, progress, words, pair,
+        states, export_decisions, export_kept, file, compare_file, compared, differing,
+        gr.Textbox(visible=False), gr.State(None), gr.State(()), remembered.kept,
     )  # fmt: skip
 
 
-def _button(name: str, css: str = "", variant: str = "secondary") -> gr.Button:
-    classes = [f"review-{name.removeprefix('mark_').replace('_', '-')}", *css.split()]
+def _button(name: str, variant: str = "secondary") -> gr.Button:
+    css = f"review-{name.replace('_', '-')}"
     words = text(f"review.{name}")
-    return gr.Button(words, variant=variant, size="md", min_width=100, elem_classes=classes)
+    return gr.Button(words, variant=variant, size="md", min_width=100, elem_classes=css)
 
 
 def _upload(name: str) -> gr.UploadButton:

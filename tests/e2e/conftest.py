@@ -38,6 +38,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @contextmanager
 def serving(home: Path, **environment: str) -> Iterator[str]:
     """`python app.py` on a free port, with these settings; gives its address."""
+    with started(home, **environment) as (address, _):
+        yield address
+
+
+@contextmanager
+def started(home: Path, **environment: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The same; gives the process, too."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -53,7 +60,7 @@ def serving(home: Path, **environment: str) -> Iterator[str]:
         try:
             address = f"http://127.0.0.1:{port}"
             _wait_for(address, server, home / "server.log")
-            yield address
+            yield address, server
             ended = server.poll()
             assert ended is None, f"the app ended ({ended}): {_end_of(home / 'server.log')}"
         finally:

@@ -1,11 +1,25 @@
 """Fast hands in the review panel, and the list by keyboard, in a real browser."""
 
 import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.e2e.conftest import open_app, open_panel, open_tab, pair, watched_page
+from tests.conftest import PATIENCE
+from tests.e2e.conftest import (
+    open_app,
+    open_panel,
+    open_tab,
+    pair,
+    started,
+    watched_page,
+)
 
 pytestmark = pytest.mark.e2e
 
@@ -28,13 +42,121 @@ def test_quick_presses_all_count_and_a_note_stays_with_its_pair(demo_app: str, p
     expect(progress).to_have_text("5 of 8 marked: 3 to keep, 1 to drop, 1 unsure")
     expect(page.locator("#review-note textarea")).to_have_value("")
 
-    page.get_by_text("Files: export, and compare").click()
-    with page.expect_download() as download:
-        page.locator(".review-export-decisions").click()
-    decisions = [json.loads(line) for line in download.value.path().read_text().splitlines()]
+    decisions = decisions_of(page)
     assert [row["verdict"] for row in decisions] == ["drop", "unsure", "keep", "keep", "keep"]
     assert [row["note"] for row in decisions] == ["of the first", "", "", "", ""]
     assert decisions[0]["key"] == first
+
+
+@dataclass
+class Server:
+    """An app with twelve pairs in one subset, and its process."""
+
+    address: str
+    process: subprocess.Popen[bytes]
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    home = tmp_path_factory.mktemp("twelve")
+    rows = [{"prompt": f"p{n}", "chosen": "c", "rejected": "r", "id": n} for n in range(12)]
+    pairs = home / "twelve.jsonl"
+    pairs.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with started(home, EXPLORER_PAIRS=str(pairs)) as (address, process):
+        yield Server(address, process)
+
+
+def begin(page: Page, address: str) -> Locator:
+    """Begin a review of the twelve; where its progress stands."""
+    open_app(page, address)
+    open_panel(page, "Review")
+    page.locator(".review-begin").click()
+    progress = page.locator(".review .status")
+    expect(progress).to_contain_text("0 of 12 marked")
+    return progress
+
+
+def press_at_once(page: Page, keys: str) -> None:
+    """Keys without any time between them."""
+    page.evaluate(
+        """keys => { for (const key of keys)
+            document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })); }""",
+        keys,
+    )
+
+
+def decisions_of(page: Page) -> list[dict[str, Any]]:
+    page.get_by_text("Files: export, and compare").click()
+    with page.expect_download() as download:
+        page.locator(".review-export-decisions").click()
+    return [json.loads(line) for line in download.value.path().read_text().splitlines()]
+
+
+def test_no_press_is_lost_while_the_server_hangs(server: Server, page: Page) -> None:
+    progress = begin(page, server.address)
+    note = page.locator("#review-note textarea")
+    note.fill("of the first")
+    note.blur()
+    with server.hanging():
+        page.keyboard.press("2")
+        press_at_once(page, "3112")
+        page.keyboard.press("u")
+        page.keyboard.press("3")
+        expect(page.locator(".review-waiting")).to_have_text("7 not saved yet")
+        expect(note).not_to_be_editable()
+        page.wait_for_timeout(2_000)
+    press_at_once(page, "11123")
+    expect(progress).to_have_text("10 of 12 marked: 5 to keep, 2 to drop, 3 unsure")
+    expect(page.locator(".review-waiting")).to_be_hidden()
+    note.fill("of the eleventh")
+    note.press("1")
+    page.locator(".review-keep").click()
+    expect(progress).to_contain_text("11 of 12 marked")
+
+    made = decisions_of(page)
+    letters = {"drop": "d", "unsure": "u", "keep": "k"}
+    assert "".join(letters[each["verdict"]] for each in made) == "dukkukkkduk"
+    assert [each["key"].partition(":")[2] for each in made] == [str(n) for n in range(11)]
+    assert [each["note"] for each in made] == ["of the first", *[""] * 9, "of the eleventh1"]
+
+
+@pytest.fixture
+def leaving(browser: Browser) -> Iterator[Page]:
+    """A page that may be left while it is being answered, of which Gradio logs an error."""
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.set_default_timeout(1000 * PATIENCE)
+        yield page
+
+
+def test_a_reload_keeps_marks_that_were_answered_and_those_that_were_not(
+    server: Server, leaving: Page
+) -> None:
+    progress = begin(leaving, server.address)
+    press_at_once(leaving, "123")
+    expect(progress).to_contain_text("3 of 12 marked")
+    leaving.reload()
+    expect(leaving.get_by_text("3 marked, last on")).to_be_visible()
+    leaving.locator(".review-begin").click()
+    expect(progress).to_contain_text("3 of 12 marked")
+
+    leaving.route("**/queue/join*", lambda _: None)  # nothing reaches the server
+    press_at_once(leaving, "nn12u1")
+    expect(leaving.locator(".review-waiting")).to_have_text("6 not saved yet")
+    leaving.reload()
+    leaving.unroute("**/queue/join*")
+    leaving.reload()
+    expect(progress).to_have_text("5 of 12 marked: 3 to keep, 1 to drop, 1 unsure")
+    keys = [each["key"].partition(":")[2] for each in decisions_of(leaving)]
+    assert keys == ["0", "1", "2", "5", "6"], "the pairs that were meant"
 
 
 def test_the_keyboard_opens_a_row_and_stays_on_it(demo_app: str, page: Page) -> None:
