@@ -14,6 +14,7 @@ from explorer.margins import calibration
 from explorer.pair_notes import PairNotes
 from explorer.run_facts import run_facts
 from explorer.sheets import pictured
+from explorer.slice_tests import LEAST_RIVALS
 from explorer.slices import worst_slices
 from explorer.strata import Floats
 from explorer.table import Rows
@@ -170,8 +171,12 @@ def _section_row(name: str, score: SectionScore) -> list[str]:
 def _slices(field: Field, model: str) -> Lines:
     found = worst_slices(field.outcomes(model), field.others(model), conditions(field.table))
     yield from _heading(text("fails.worst"))
+    rivals = f"{found.rivals:,}"
+    if not found.tested:
+        yield text("fails.few_rivals", least=str(LEAST_RIVALS), rivals=rivals)
+        return
     looked_at, n = f"{found.looked_at:,}", f"{found.significant:,}"
-    yield text("failreport.about_slices", looked_at=looked_at, n=n)
+    yield text("failreport.about_slices", rivals=rivals, looked_at=looked_at, n=n)
     yield ""
     if found.slices:
         rows = [
@@ -182,7 +187,7 @@ def _slices(field: Field, model: str) -> Lines:
             for each in found.slices[:MOST_SLICES]
         ]  # fmt: skip
         names = ("slice", "accuracy", "interval", "expected", "others", "n", "p")
-        yield from _table([text(f"fails.slice_{name}") for name in names], rows)
+        yield from _table([text(f"fails.slice_{name}", rivals=rivals) for name in names], rows)
 
 
 def _noted(now: FailScene, notes: PairNotes) -> Lines:

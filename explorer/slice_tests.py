@@ -1,194 +1,265 @@
-"""Whether a model wins surprisingly few or many of some pairs, given how hard these are.
+"""How many pairs of a slice a model should win, as hard as they are for others, and what if not.
 
-Pairs are sorted into levels by how many other models win them. What is tested is that within each
-level, winning has nothing to do with being in the slice. Nothing is supposed of how a model's
-chances go with difficulty: they are its own, level by level.
+How hard a pair is, is the share p of models that win it. A few of these models are known, its
+rivals, and they tell p with an error. Were that left out, a slice of hard pairs would look like a
+weakness: it tells what the rivals do not. So
+
+- the model's chance of a pair is a polynomial in p, found from pairs outside the slice. Of a pair
+  that w of r rivals win, C(w, k) / C(r, k) is p**k without bias; sums of these stand for those of
+  p**k in the normal equations, which are so free of the error;
+- a further degree is taken while its coefficient is beyond sqrt(2) standard errors;
+- how far the expectation may be off is told by both draws: of pairs, by the sandwich estimate, and
+  of rivals, by the jackknife that leaves them out in groups; and one win and one loss more are
+  taken to lie outside, as a model that has won all may lose one;
+- wins in the slice are binomial, with a chance that is off by as much, in t. Pairs are not all as
+  hard, which makes wins spread less than that, never more.
+
+Sources: normal equations of polynomials with errors, C.-L. Cheng and H. Schneeweiss, J. R. Stat.
+Soc. B 60 (1998); degrees, H. Akaike, IEEE Trans. Autom. Control 19 (1974); the sandwich, H. White,
+Econometrica 48 (1980); the jackknife by groups, P. Kott, J. Official Statistics 17 (2001); its
+degrees of freedom in a sum, F. Satterthwaite, Biometrics Bulletin 2 (1946); the spread of unequal
+chances, W. Hoeffding, Ann. Math. Stat. 27 (1956).
 """
 
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.patterns import difficulty
 from explorer.strata import Floats, Whole
 
-MOST_LEVELS = 20
-LEAST_IN_LEVEL = 50
-"""There is at most one level for so many pairs, as levels of few pairs tell nothing."""
+LEAST_RIVALS = 10
+"""Other models that have to be known; of fewer, nobody knows what is hard."""
+LEAST_OUTSIDE = 50
+"""Pairs outside a slice that have to be known."""
+MOST_DEGREE = 4
+MOST_GROUPS = 20
 FLOOR = 1e-12
 """Smaller p-values are given as this: below it they are rounding."""
-LARGEST_EXACT = 4_095
-"""Pairs of a slice up to which its p-value is exact."""
 
-_AT_ONCE = 2_000_000
-"""Numbers that are held at once."""
+_POWERS = 2 * MOST_DEGREE + 1
+_SINGULAR = 1e-12
+_NODES = 100
+_FARTHEST = 50.0
+"""Standard errors up to which an expectation may be off."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Levels:
-    """A model's pairs, sorted by how hard they are for others.
+class Compared:
+    """A model's pairs, and what its rivals made of them.
 
-    used: (pairs,), pairs that are known of the model, and of another one if there are others.
-    won: (used,), which of them it wins.
-    level: (used,) of each, from 0, the hardest; all 0 without others.
-    others: (used,), the share of the others that win it, 0 to 1; None without others.
+    used: (pairs,), pairs known of the model; where there are enough rivals, of enough of these too:
+        of `LEAST_RIVALS`, and of half of them.
+    won: (used,), whether the model wins.
+    rival_wins, rival_knows: (rivals, used), whether a rival wins, and whether its outcome is known.
+        Rivals are the models that know half of the pairs that the model knows, or more.
+    tested: whether there are enough of them.
     """
 
     used: NDArray[np.bool_]
     won: NDArray[np.bool_]
-    level: Whole
-    others: Floats | None
+    rival_wins: NDArray[np.bool_]
+    rival_knows: NDArray[np.bool_]
+    tested: bool
 
     @property
-    def pairs(self) -> Whole:
-        """(levels,), how many each has."""
-        return np.bincount(self.level, minlength=1)
+    def rivals(self) -> int:
+        """How many there are."""
+        return len(self.rival_wins)
 
     @property
-    def wins(self) -> Whole:
-        """(levels,), of them."""
-        return np.bincount(self.level, self.won, len(self.pairs)).astype(np.intp)
+    def others(self) -> Floats:
+        """(used,), the share of the rivals that win each pair, 0 to 1; NaN where none is known."""
+        known = self.rival_knows.sum(axis=0)
+        wins = self.rival_wins.sum(axis=0)
+        share: Floats = np.divide(wins, known, out=np.full(len(known), np.nan), where=known > 0)
+        return share
 
 
-def levels_of(outcome: NDArray[np.floating], field: NDArray[np.floating] | None) -> Levels:
-    """Sort the pairs of a model into levels of about as many pairs; equal shares stay together.
+@dataclass(frozen=True, slots=True, eq=False)
+class Expected:
+    """What is expected of a model in some slices.
+
+    n, won: (slices,), known pairs and the model's wins.
+    wins: (slices,), what it should win; NaN where the pairs outside do not tell.
+    error: (slices,), the standard error of `wins`. freedom: its degrees of freedom, 1 or more.
+    powers: (slices, degree + 1), sums of p**0, p**1 and so on. curve: likewise, the chance of a win
+        as coefficients of these, from the pairs outside.
+    """
+
+    n: Whole
+    won: Whole
+    wins: Floats
+    error: Floats
+    freedom: Floats
+    powers: Floats
+    curve: Floats
+
+    def at(self, rows: Whole) -> "Expected":
+        """The same of some of the slices."""
+        return Expected(*(getattr(self, each.name)[rows] for each in fields(self)))
+
+    def within(self, whole: "Expected") -> "Expected":
+        """The same, were the model as far off as it is in the rest of the slices that hold these.
+
+        Args:
+            whole: of (slices,), each with the pairs of the one here and others.
+        """
+        n = whole.n - self.n
+        wins = (self.curve * (whole.powers - self.powers)).sum(axis=1)
+        chance = np.clip(wins / n, 0, 1)
+        each = self.n / n
+        error = np.sqrt(self.error**2 + each**2 * n * chance * (1 - chance))
+        return replace(self, wins=self.wins + each * (whole.won - self.won - wins), error=error)
+
+
+def compared(outcome: NDArray[np.floating], field: NDArray[np.floating] | None) -> Compared:
+    """Put a model beside its rivals.
 
     Args:
         outcome: (pairs,) of the model, 0 to 1, a win is exactly 1, NaN is missing.
-        field: (models, pairs) of the others, without itself; None, or none that knows a pair that
-            the model knows, takes all pairs to be equally hard.
+        field: (models, pairs) of the others, without itself; None where there are none.
 
     Raises:
         ValueError: the shapes do not fit.
 
-    >>> found = levels_of(np.array([1.0, 0.0, np.nan]), np.array([[1.0, 0.0, 1.0]]))
-    >>> found.used, found.won, found.level, found.others
-    (array([ True,  True, False]), array([ True, False]), array([0, 0]), array([1., 0.]))
+    >>> found = compared(np.array([1.0, 0.5, np.nan]), np.array([[1.0, 0.0, 1.0]]))
+    >>> found.used, found.won, found.others, found.tested
+    (array([ True,  True, False]), array([ True, False]), array([1., 0.]), False)
     """
     if outcome.ndim != 1 or (field is not None and field.shape[1:] != outcome.shape):
         shape = None if field is None else field.shape
         raise ValueError(f"outcomes of shape {outcome.shape}, of the others {shape}")
-    known = ~np.isnan(outcome)
-    hard = difficulty(np.zeros((0, len(outcome))) if field is None else field)
-    used = known & (hard.known > 0)
-    if not used.any():
-        return Levels(known, outcome[known] == 1, np.zeros(known.sum(), np.intp), None)
-    share = 1 - hard.share[used]
-    n_levels = min(MOST_LEVELS, max(1, len(share) // LEAST_IN_LEVEL))
-    inner = np.quantile(share, np.arange(1, n_levels) / n_levels, method="higher")
-    _, level = np.unique(np.searchsorted(inner, share, side="right"), return_inverse=True)
-    return Levels(used, outcome[used] == 1, level, share)
+    used = ~np.isnan(outcome)
+    others = np.zeros((0, used.sum())) if field is None else field[:, used]
+    others = others[(~np.isnan(others)).mean(axis=1) >= 0.5] if others.size else others[:0]
+    knows = ~np.isnan(others)
+    enough = knows.sum(axis=0) >= max(LEAST_RIVALS, len(others) / 2)
+    if tested := bool(enough.any()):
+        used[used] = enough
+        others, knows = others[:, enough], knows[:, enough]
+    return Compared(used, outcome[used] == 1, others == 1, knows, tested)
 
 
-def expected_wins(n: Whole, pairs: Whole, wins: Whole) -> Floats:
-    """How many wins slices would have if in each level they had their part of them.
+class Expectation:
+    """What is expected of a model in any slice.
 
-    Args:
-        n: (..., levels), pairs of each slice.
-        pairs: likewise, or (levels,): of all.
-        wins: of these pairs.
-
-    >>> expected_wins(np.array([[2, 4]]), np.array([10, 20]), np.array([5, 15]))
-    array([4.])
+    degree: of the polynomial.
     """
-    total: Floats = (n * wins / np.maximum(pairs, 1)).sum(axis=-1)
-    return total
+
+    def __init__(self, model: Compared) -> None:
+        """Of a model that can be tested."""
+        groups = np.array_split(np.arange(model.rivals), min(MOST_GROUPS, model.rivals))
+        self._shares = np.array([len(group) / model.rivals for group in groups])
+        """Of the rivals, which each group is."""
+        wins, knows = model.rival_wins.sum(axis=0), model.rival_knows.sum(axis=0)
+        left = [(model.rival_wins[each].sum(0), model.rival_knows[each].sum(0)) for each in groups]
+        self._counts = [(wins, knows), *((wins - w, knows - k) for w, k in left)]
+        """Wins and known outcomes of each pair: of all rivals, and without each group."""
+        self._won = model.won
+        self._whole = self._sums(np.ones((1, len(model.won))))
+        self.degree = self._degree()
+
+    def of(self, members: Any) -> Expected:
+        """What is expected in slices.
+
+        Args:
+            members: (slices, used), 1 where a pair is in the slice, else 0, and one is at least;
+                an array, or one of scipy's sparse ones.
+        """
+        inside = self._sums(members)
+        outside = self._whole - inside
+        curves, inverse = _curve(outside, self.degree)
+        powers = inside[..., : self.degree + 1]
+        wins = (curves * powers).sum(axis=-1)
+        weights = (inverse[0] @ powers[0, ..., None])[..., 0]
+        of_rivals = self._jackknife(wins)
+        moments = outside[0][:, _square(self.degree)]
+        told = (moments @ weights[..., None])[..., 0]
+        n, rest = powers[0, :, 0], outside[0, :, 0]
+        is_told = (np.abs(told - powers[0]) <= 1e-6 * n[:, None]).all(axis=1)
+        is_told &= rest >= LEAST_OUTSIDE
+        share = (np.clip(wins[0] / n, 0, 1) * rest + 1) / (rest + 2)
+        variance = self._of_pairs(members, weights) + of_rivals + (n / (rest + 2)) ** 2
+        freedom = (len(self._shares) - 1) * variance**2 / np.maximum(of_rivals, 1e-12) ** 2
+        return Expected(
+            n=np.round(n).astype(np.intp),
+            won=np.round(inside[0, :, _POWERS]).astype(np.intp),
+            wins=np.where(is_told, share * n, np.nan),
+            error=np.sqrt(variance),
+            freedom=np.clip(freedom, 1.0, 1e9),
+            powers=powers[0],
+            curve=curves[0],
+        )
+
+    def _values(self, wins: Whole, known: Whole) -> Floats:
+        """(used, values): of each pair, p**k up to twice the degree; if it is won, up to it."""
+        powers = np.ones((len(wins), _POWERS))
+        for k in range(_POWERS - 1):
+            powers[:, k + 1] = powers[:, k] * (wins - k) / (known - k)
+        return np.hstack([powers, powers[:, : MOST_DEGREE + 1] * self._won[:, None]])
+
+    def _sums(self, members: Any) -> Floats:
+        """(1 + groups, slices, values), over the pairs of each slice."""
+        return np.stack([members @ self._values(*counts) for counts in self._counts])
+
+    def _degree(self) -> int:
+        nothing = np.zeros((1, len(self._won)))
+        for degree in range(2, MOST_DEGREE + 1):
+            curves, inverse = _curve(self._whole, degree)
+            of_pairs = self._of_pairs(nothing, inverse[0][:, -1], degree)
+            variance = of_pairs + self._jackknife(curves[..., -1])
+            if curves[0, 0, -1] ** 2 <= 2 * variance[0]:
+                return degree - 1
+        return MOST_DEGREE
+
+    def _jackknife(self, found: Floats) -> Floats:
+        """The variance, over rivals, of what was found with all (first) and without each group."""
+        squares: Floats = (1 - self._shares) @ (found[1:] - found[0]) ** 2
+        return squares
+
+    def _of_pairs(self, members: Any, weights: Floats, degree: int | None = None) -> Floats:
+        """The variance, over pairs outside each slice, of a sum of the curve's coefficients."""
+        degree = degree or self.degree
+        curve = _curve(self._whole, degree)[0][0, 0]
+        values = self._values(*self._counts[0])
+        of_pair = values[:, _POWERS : _POWERS + degree + 1] - values[:, _square(degree)] @ curve
+        squares = (of_pair[:, :, None] * of_pair[:, None, :]).reshape(len(of_pair), -1)
+        outside = (squares.sum(axis=0) - members @ squares).reshape(-1, degree + 1, degree + 1)
+        variance: Floats = np.einsum("si,sij,sj->s", weights, outside, weights)
+        return variance
 
 
-def tails(n: Whole, won: Whole, pairs: Whole, wins: Whole) -> Floats:
-    """How likely so few wins, and so many, are in slices that do not differ from the other pairs.
-
-    Within a level of N pairs and W wins, a slice that has n of the pairs has k wins with
-    probability C(W, k) C(N - W, n - k) / C(N, n); the levels add up. With one level this is
-    Fisher's exact test. The sum's distribution is computed exactly, by Fourier transforms; of
-    slices of more than `LARGEST_EXACT` pairs it is `normal_tail`.
-    Sources: N. Mantel and W. Haenszel, J. Natl. Cancer Inst. 22 (1959); of such levels, P. Holland
-    and D. Thayer in Test Validity (1988), chapter 9.
-
-    Pairs are taken to be independent, which those with the same prompt are not quite.
-
-    Args:
-        n: (slices, levels), pairs of each slice.
-        won: (slices,), of them.
-        pairs: (levels,), of all.
-        wins: (levels,), of these.
+def tails(expected: Expected) -> Floats:
+    """How likely so few wins, and so many, are in slices of which others are expected.
 
     Returns:
-        (2, slices): P(so many or fewer), P(so many or more); `FLOOR` to 1.
-
-    >>> sizes, won = np.array([[10]]), np.array([2])
-    >>> tails(sizes, won, np.array([30]), np.array([15])).round(6)
-    array([[0.025087],
-           [0.997401]])
+        (2, slices): P(so many or fewer), P(so many or more); `FLOOR` to 1, both 1 where nothing is
+        expected.
     """
-    found = np.ones((2, len(n)))
-    totals = n.sum(axis=1)
-    for at, length in _batches(totals):
-        chance = _distribution(n[at], pairs, wins, length)
-        few = np.arange(length) <= won[at, None]
-        exactly = chance[np.arange(len(at)), won[at]]
-        found[0, at] = (chance * few).sum(axis=1)
-        found[1, at] = (chance * ~few).sum(axis=1) + exactly
-    large = totals > LARGEST_EXACT
-    found[0, large] = normal_tail(n[large], won[large], pairs, wins)
-    found[1, large] = normal_tail(n[large], totals[large] - won[large], pairs, pairs - wins)
-    return np.clip(found, FLOOR, 1.0)
+    from scipy import special  # type: ignore[import-untyped]
+
+    n, won = expected.n[:, None], expected.won[:, None]
+    edges = np.sinh(np.linspace(-1, 1, _NODES + 1) * np.arcsinh(_FARTHEST))
+    middles = (edges[1:] + edges[:-1]) / 2
+    weights = np.diff(special.stdtr(expected.freedom[:, None], edges), axis=1)
+    weights /= weights.sum(axis=1, keepdims=True)
+    wins = np.nan_to_num(expected.wins)[:, None] + expected.error[:, None] * middles
+    chance = np.clip(wins / n, 0.0, 1.0)
+    few = (special.bdtr(won, n, chance) * weights).sum(axis=1)
+    many = (special.bdtr(n - won, n, 1 - chance) * weights).sum(axis=1)
+    found: Floats = np.where(np.isnan(expected.wins), 1.0, np.clip([few, many], FLOOR, 1.0))
+    return found
 
 
-def normal_tail(n: Whole, won: Whole, pairs: Whole, wins: Whole) -> Floats:
-    """P(so few wins), (slices,), by the normal distribution with a correction for continuity.
-
-    Args:
-        n: (slices, levels), pairs of each slice.
-        won: (slices,), of them.
-        pairs: (slices, levels) or (levels,), of all.
-        wins: likewise, of these.
-
-    >>> sizes = np.array([[100]])
-    >>> normal_tail(sizes, np.array([40]), np.array([300]), np.array([150])).round(4)
-    array([0.0101])
-    """
-    rate = wins / np.maximum(pairs, 1)
-    spread = n * rate * (1 - rate) * (pairs - n) / np.maximum(pairs - 1, 1)
-    error = np.sqrt(spread.sum(axis=-1))
-    above = won + 0.5 - expected_wins(n, pairs, wins)
-    z = np.divide(above, error, out=np.full(len(n), np.inf), where=error > 0)
-    return np.array([math.erfc(-each / math.sqrt(2)) / 2 for each in z.tolist()])
+def _curve(sums: Floats, degree: int) -> tuple[Floats, Floats]:
+    """(..., degree + 1) the coefficients, and the inverse of the matrix that they solve."""
+    inverse: Any = np.linalg.pinv(sums[..., _square(degree)], _SINGULAR, hermitian=True)
+    won = sums[..., _POWERS : _POWERS + degree + 1]
+    return (inverse @ won[..., None])[..., 0], inverse
 
 
-def _batches(totals: Whole) -> Iterator[tuple[Whole, int]]:
-    """Slices of about as many pairs, and a round number above these."""
-    lengths = 1 << np.maximum(4, np.ceil(np.log2(totals + 1))).astype(np.intp)
-    for length in np.unique(lengths[totals <= LARGEST_EXACT]).tolist():
-        at = np.flatnonzero((lengths == length) & (totals <= LARGEST_EXACT))
-        for start in range(0, len(at), size := max(1, _AT_ONCE // length)):
-            yield at[start : start + size], length
-
-
-def _distribution(n: Whole, pairs: Whole, wins: Whole, length: int) -> Floats:
-    """(slices, length): how likely each number of wins is; length is above every slice's pairs."""
-    product = np.ones((len(n), length // 2 + 1), dtype=np.complex128)
-    logs = np.append(0.0, np.cumsum(np.log(np.arange(1, pairs.max() + 1))))
-    for of_level, total, won in zip(n.T, pairs.tolist(), wins.tolist(), strict=True):
-        sizes, which = np.unique(of_level, return_inverse=True)
-        product *= np.fft.rfft(_hypergeometric(sizes, total, won, logs), length, axis=1)[which]
-    chance: Floats = np.clip(np.fft.irfft(product, length, axis=1), 0.0, None)
-    return chance
-
-
-def _hypergeometric(n: Whole, total: int, won: int, logs: Floats) -> Floats:
-    """(slices, wins): how likely each number of wins is among n of total pairs, won of them."""
-    k = np.arange(min(int(n.max()), won) + 1)
-    rest = n[:, None] - k
-    possible = (rest >= 0) & (rest <= total - won)
-
-    def choose(of: int, taken: Whole) -> Floats:
-        some = np.clip(taken, 0, of)
-        log_ways: Floats = logs[of] - logs[some] - logs[of - some]
-        return log_ways
-
-    log_chance = choose(won, k) + choose(total - won, rest) - choose(total, n)[:, None]
-    return np.where(possible, np.exp(np.where(possible, log_chance, 0.0)), 0.0)
+def _square(degree: int) -> Whole:
+    """Where the normal equations have which power: i + j."""
+    return np.add.outer(np.arange(degree + 1), np.arange(degree + 1))

@@ -1,11 +1,11 @@
 """Where a model is surprisingly bad: conditions, and two of them together.
 
-What is expected of a model in a slice is how often it wins pairs that are as hard for the other
-models; `explorer.slice_tests` says how that is tested.
+What is expected of a model in a slice is how often it wins other pairs that are as hard for the
+other models; `explorer.slice_tests` says how that is found and tested.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from explorer.conditions import Condition
 from explorer.paired_tests import holm
-from explorer.slice_tests import Levels, expected_wins, levels_of, normal_tail, tails
+from explorer.slice_tests import Compared, Expectation, Expected, compared, tails
 from explorer.strata import Floats, Whole
 from explorer.text import text
 from scoring.interval import Interval, wilson
@@ -34,15 +34,15 @@ class SliceResult:
     """What a model does in a slice.
 
     conditions: one, or two that both hold.
-    n: pairs there that are known of the model, and of another one if there are others; at least 1.
+    n: pairs there that are known of the model, and of enough others if there are; at least 1.
     wins: of them; a half is none.
     interval: Wilson's 95 %, of the accuracy.
     others: the mean over these pairs of the share of the other models that win them; None where
-        there are none.
+        none is known.
     expected: the accuracy that the model would have if it won as many of these pairs as it wins of
-        all pairs that are as hard; without others, its accuracy on all pairs.
+        pairs outside that are as hard; None where too few models or pairs are known to tell.
     p: how likely it is to be so far from that by chance: to both sides, of `by_condition`; to be so
-        far below, of `worst_slices`.
+        far below, of `worst_slices`; 1 where nothing is expected.
     p_adjusted: by Holm, for all slices looked at.
     """
 
@@ -51,7 +51,7 @@ class SliceResult:
     wins: int
     interval: Interval
     others: float | None
-    expected: float
+    expected: float | None
     p: float
     p_adjusted: float
 
@@ -73,24 +73,28 @@ class SliceResult:
         return self.wins / self.n
 
     @property
-    def difference(self) -> float:
+    def difference(self) -> float | None:
         """Accuracy minus what is expected, -1 to 1: below 0, it is worse than expected."""
-        return self.accuracy - self.expected
+        return None if self.expected is None else self.accuracy - self.expected
 
 
 @dataclass(frozen=True, slots=True)
 class WorstSlices:
     """The slices in which a model is worse than expected, the most surprising first.
 
+    rivals: other models that know half of its pairs, or more.
+    tested: whether these are enough; else no slice is looked at.
     looked_at: slices that were tested; those of the very same pairs count as one.
     significant: how many of them are worse after the correction, 5 % being allowed for all.
     slices: of these, those that neither of their two conditions explains, without those that are
         much like one before them (`ALIKE`).
     """
 
-    looked_at: int
-    significant: int
-    slices: tuple[SliceResult, ...]
+    rivals: int
+    tested: bool
+    looked_at: int = 0
+    significant: int = 0
+    slices: tuple[SliceResult, ...] = ()
 
 
 def by_condition(
@@ -101,12 +105,11 @@ def by_condition(
     """What a model does where each condition holds, the most surprising first.
 
     Good is good in comparison: a model that is bad in one half of the pairs is better than expected
-    in the other half.
+    in the other half. Where too few other models are known, the lowest accuracy comes first.
 
     Args:
         outcome: (pairs,) of the model, 0 to 1, a win is exactly 1, NaN is missing.
-        field: (models, pairs) of the others, without itself; None, or none that knows the same
-            pairs, compares the model with itself on all pairs.
+        field: (models, pairs) of the others, without itself; None where there are none.
         conditions: of the same pairs; those of which it knows no pair are left out.
 
     Raises:
@@ -115,14 +118,16 @@ def by_condition(
     >>> from explorer.conditions import Condition
     >>> odd = Condition("longer", "longer:odd", "odd", np.arange(40) % 2 == 1)
     >>> [found] = by_condition(np.arange(40) % 2 == 0, None, [odd])
-    >>> found.n, found.accuracy, found.expected, found.p < 0.001
-    (20, 0.0, 0.5, True)
+    >>> found.n, found.accuracy, found.expected
+    (20, 0.0, None)
     """
     model = _Sliced(np.asarray(outcome, dtype=np.float64), field, conditions)
-    n, wins = model.per_level(), model.wins_per_level().sum(axis=1)
-    both = tails(n, wins, model.levels.pairs, model.levels.wins)
-    p = np.minimum(2 * both.min(axis=0), 1.0)
-    return _ordered(model.results([(each,) for each in model.conditions], n, wins, p, holm(p)))
+    slices = [(each,) for each in model.conditions]
+    if not (model.compared.tested and slices):
+        return sorted(map(model.untested, slices), key=lambda each: each.accuracy)
+    found = Expectation(model.compared).of(model.members)
+    p = np.minimum(2 * tails(found).min(axis=0), 1.0)
+    return model.results(slices, found, p, holm(p))
 
 
 def worst_slices(
@@ -148,23 +153,28 @@ def worst_slices(
     Raises:
         ValueError: the shapes do not fit.
     """
+    from scipy import sparse  # type: ignore[import-untyped]
+
     model = _Sliced(np.asarray(outcome, dtype=np.float64), field, conditions)
+    nothing = WorstSlices(model.compared.rivals, model.compared.tested)
     one, other = model.conjunctions(max(1, least_pairs))
-    if not len(one):
-        return WorstSlices(0, 0, ())
-    n, wins = model.per_level(one, other), model.wins(one, other)
-    p = tails(n, wins, model.levels.pairs, model.levels.wins)[0]
+    if not (model.compared.tested and len(one)):
+        return nothing
+    expectation = Expectation(model.compared)
+    members = sparse.csr_array(model.members)
+    found = expectation.of(members[one].multiply(members[other]))
+    p = tails(found)[0]
     adjusted = holm(p)
     bad = np.flatnonzero(adjusted <= ALPHA)
-    all_n, all_wins = model.per_level(), model.wins_per_level()
+    single, of_bad = expectation.of(members), found.at(bad)
     unexplained = [
-        normal_tail(n[bad], wins[bad], all_n[parent[bad]], all_wins[parent[bad]]) <= ALPHA
-        for parent in (one, other)
+        tails(of_bad.within(single.at(parent[bad])))[0] <= ALPHA for parent in (one, other)
     ]
     kept = bad[unexplained[0] & unexplained[1]]
     pairs = [(model.conditions[one[at]], model.conditions[other[at]]) for at in kept.tolist()]
-    found = _ordered(model.results(pairs, n[kept], wins[kept], p[kept], adjusted[kept]))
-    return WorstSlices(len(p), len(bad), tuple(islice(_unlike(found), most)))
+    results = model.results(pairs, found.at(kept), p[kept], adjusted[kept])
+    slices = tuple(islice(_unlike(results), most))
+    return replace(nothing, looked_at=len(p), significant=len(bad), slices=slices)
 
 
 class _Sliced:
@@ -179,14 +189,15 @@ class _Sliced:
         field: NDArray[np.floating] | None,
         conditions: Sequence[Condition],
     ) -> None:
-        self.levels: Levels = levels_of(outcome, field)
+        self.compared: Compared = compared(outcome, field)
         if any(each.mask.shape != outcome.shape for each in conditions):
             raise ValueError(f"a condition is of other pairs than these {len(outcome):,}")
-        used = [each.mask[self.levels.used] for each in conditions]
+        used = [each.mask[self.compared.used] for each in conditions]
         self.conditions = [each for each, mask in zip(conditions, used, strict=True) if mask.any()]
         present = [mask for mask in used if mask.any()]
-        shape = (len(present), len(self.levels.won))
+        shape = (len(present), len(self.compared.won))
         self.members: Floats = np.array(present, dtype=np.float64).reshape(shape)
+        self.others: Floats = self.compared.others
 
     def conjunctions(self, least_pairs: int) -> tuple[Whole, Whole]:
         """The two conditions of each slice to look at, as places; no two have the same pairs."""
@@ -206,55 +217,38 @@ class _Sliced:
         first.sort()
         return one[first], other[first]
 
-    def per_level(self, one: Whole | None = None, other: Whole | None = None) -> Whole:
-        """(slices, levels): pairs of conjunctions; of single conditions where none are given."""
-        return self._count(self.members, one, other)
-
-    def wins_per_level(self) -> Whole:
-        """(conditions, levels), of single conditions."""
-        return self._count(self.members * self.levels.won, None, None)
-
-    def wins(self, one: Whole, other: Whole) -> Whole:
-        """(slices,), of conjunctions."""
-        won = (self.members * self.levels.won) @ self.members.T
-        return won[one, other].astype(np.intp)
-
-    def _count(self, members: Floats, one: Whole | None, other: Whole | None) -> Whole:
-        columns = []
-        for level in range(len(self.levels.pairs)):
-            at = members[:, self.levels.level == level]
-            columns.append(at.sum(axis=1) if one is None else (at @ at.T)[one, other])
-        return np.stack(columns, axis=1).astype(np.intp)
-
     def results(
-        self,
-        slices: Sequence[tuple[Condition, ...]],
-        n: Whole,
-        wins: Whole,
-        p: Floats,
-        adjusted: Floats,
+        self, slices: Sequence[tuple[Condition, ...]], found: Expected, p: Floats, adjusted: Floats
     ) -> list[SliceResult]:
-        """One for each slice, in plain numbers."""
-        expected = expected_wins(n, self.levels.pairs, self.levels.wins)
+        """One for each slice, by p-value; of equal ones the one farthest from its wins first."""
+        expected = found.wins / found.n
+        missed = np.nan_to_num(np.abs(found.won - found.wins))
         return [
-            SliceResult(
-                conditions=each,
-                n=(total := int(n[at].sum())),
-                wins=int(wins[at]),
-                interval=wilson(int(wins[at]), total) or Interval(0.0, 1.0),
-                others=self._others(each),
-                expected=float(expected[at]) / total,
+            replace(
+                self.untested(slices[at]),
+                expected=None if np.isnan(expected[at]) else float(expected[at]),
                 p=float(p[at]),
                 p_adjusted=float(adjusted[at]),
             )
-            for at, each in enumerate(slices)
+            for at in np.lexsort((-missed, p)).tolist()
         ]
 
-    def _others(self, slice_: tuple[Condition, ...]) -> float | None:
-        if self.levels.others is None:
-            return None
-        mask = np.logical_and.reduce([each.mask for each in slice_])
-        return float(self.levels.others[mask[self.levels.used]].mean())
+    def untested(self, slice_: tuple[Condition, ...]) -> SliceResult:
+        """What is known of a slice without expecting anything."""
+        mask = np.logical_and.reduce([each.mask for each in slice_])[self.compared.used]
+        n, wins = int(mask.sum()), int(self.compared.won[mask].sum())
+        others = self.others[mask]
+        known = others[~np.isnan(others)]
+        return SliceResult(
+            conditions=slice_,
+            n=n,
+            wins=wins,
+            interval=wilson(wins, n) or Interval(0.0, 1.0),
+            others=float(known.mean()) if len(known) else None,
+            expected=None,
+            p=1.0,
+            p_adjusted=1.0,
+        )
 
 
 def _unlike(results: Iterable[SliceResult]) -> Iterator[SliceResult]:
@@ -265,8 +259,3 @@ def _unlike(results: Iterable[SliceResult]) -> Iterator[SliceResult]:
         if all((mask & other).sum() < ALIKE * (mask | other).sum() for other in masks):
             masks.append(mask)
             yield each
-
-
-def _ordered(results: list[SliceResult]) -> list[SliceResult]:
-    """By p-value; of equal ones the one that misses more wins, or has more than expected, first."""
-    return sorted(results, key=lambda each: (each.p, -abs(each.difference * each.n)))

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats  # type: ignore[import-untyped]
 
 from explorer.conditions import Condition, Kind, conditions
-from explorer.slices import LEAST_PAIRS, by_condition, worst_slices
+from explorer.slice_tests import LEAST_RIVALS
+from explorer.slices import LEAST_PAIRS, WorstSlices, by_condition, worst_slices
 from explorer.table import PairTable
 from scoring.interval import wilson
 from tests.explorer.real_outcomes import read_real_outcomes
@@ -46,13 +46,15 @@ def test_each_condition_is_counted_over_the_pairs_known() -> None:
     model, field = outcomes[0], outcomes[1:]
     found = {each.conditions[0].id: each for each in by_condition(model, field, CONDITIONS)}
     assert len(found) == len(CONDITIONS)
+    enough = (~np.isnan(field)).sum(axis=0) >= len(field) / 2
     for condition in CONDITIONS:
-        rows = np.flatnonzero(condition.mask & ~np.isnan(model))
+        rows = np.flatnonzero(condition.mask & ~np.isnan(model) & enough)
         one = found[condition.id]
         assert (one.n, one.wins) == (len(rows), int((model[rows] == 1).sum()))
         assert one.interval == wilson(one.wins, one.n)
         shares = [np.mean(of[~np.isnan(of)] == 1) for of in field[:, rows].T]
         assert one.others == pytest.approx(np.mean(shares))
+        assert one.expected is not None
         assert one.difference == pytest.approx(one.accuracy - one.expected)
 
 
@@ -64,14 +66,29 @@ def test_expected_is_what_the_model_does_on_pairs_as_hard() -> None:
         assert each.p_adjusted > 0.05
 
 
-def test_without_others_it_is_fishers_test() -> None:
-    model = OUTCOMES[0]
-    for each in by_condition(model, None, CONDITIONS):
-        chance = stats.hypergeom(N, int(model.sum()), each.n)
-        p = 2 * min(chance.cdf(each.wins), chance.sf(each.wins - 1))
-        assert each.p == pytest.approx(min(1.0, p), rel=1e-6)
-        assert each.expected == pytest.approx(model.mean())
-        assert each.others is None
+def test_pairs_that_the_slice_holds_most_of_are_expected_of_the_others_as_hard() -> None:
+    """A model that wins no hard pair outside is not expected to win those inside."""
+    share = OUTCOMES[1:].mean(axis=0)
+    hard = share < 0.3
+    inside = hard & (np.arange(N) % 5 > 0)
+    slice_ = Condition("marker", "marker:x", "x", inside)
+    model = np.where(hard, inside, OUTCOMES[0])
+    [found] = by_condition(model, OUTCOMES[1:], [slice_])
+    assert found.accuracy == 1
+    assert found.expected == pytest.approx(0.0, abs=0.05)
+
+
+@pytest.mark.parametrize("others", [None, OUTCOMES[1:1], OUTCOMES[1:LEAST_RIVALS]])
+def test_of_fewer_than_ten_others_nothing_is_expected(others: Any) -> None:
+    found = by_condition(OUTCOMES[0], others, CONDITIONS)
+    assert {(each.expected, each.p_adjusted) for each in found} == {(None, 1)}
+    accuracies = [each.accuracy for each in found]
+    assert accuracies == sorted(accuracies)
+    n = 0 if others is None else len(others)
+    for each in found:
+        share = others[:, each.mask].mean() if others is not None and n else None
+        assert each.others == (None if share is None else pytest.approx(share))
+    assert worst_slices(OUTCOMES[0], others, CONDITIONS) == WorstSlices(n, tested=False)
 
 
 def test_the_most_surprising_comes_first_and_is_the_planted_one() -> None:
@@ -81,7 +98,7 @@ def test_the_most_surprising_comes_first_and_is_the_planted_one() -> None:
     assert found[0].difference < -0.1
     assert found[0].p_adjusted < 1e-6
     subsets = [each for each in found if each.conditions[0].kind == "subset"]
-    assert [each.difference > 0 for each in subsets] == [False, True, True, True]
+    assert [(each.difference or 0) > 0 for each in subsets] == [False, True, True, True]
     assert [each.p for each in found] == sorted(each.p for each in found)
 
 
@@ -145,8 +162,8 @@ def test_of_slices_that_are_much_alike_one_is_listed() -> None:
 
 def test_there_are_no_more_than_asked_for() -> None:
     model = np.where((SUBSET_1 & LONGER_2) | (CONDITIONS[3].mask & CONDITIONS[8].mask), 0, 1.0)
-    assert len(worst_slices(model, None, CONDITIONS, most=5).slices) >= 2
-    assert len(worst_slices(model, None, CONDITIONS, most=1).slices) == 1
+    assert len(worst_slices(model, OUTCOMES[1:], CONDITIONS, most=5).slices) >= 2
+    assert len(worst_slices(model, OUTCOMES[1:], CONDITIONS, most=1).slices) == 1
 
 
 def test_a_model_of_which_nothing_is_known_has_no_slices() -> None:
@@ -177,5 +194,5 @@ def test_a_real_model_that_likes_length_is_caught(real: PairTable, shared_data: 
     assert sum(each.n for each in first) == 1116 + 1501
     worst = worst_slices(outcomes.matrix[model], field, found)
     assert worst.looked_at > 500
-    assert all(each.n >= LEAST_PAIRS and each.difference < 0 for each in worst.slices)
+    assert all(each.n >= LEAST_PAIRS and (each.difference or 0) < 0 for each in worst.slices)
     assert any("rejected longer" in each.name for each in worst.slices[:3])

@@ -1,0 +1,47 @@
+"""What kind of pairs a model fails, beside few and many others."""
+
+import numpy as np
+import pytest
+
+from explorer.fail_report import report_lines
+from explorer.failview import FailScene, FailView, fail_scene
+from explorer.field import Field
+from explorer.outcome_matrix import OutcomeMatrix, order_of
+from explorer.pair_notes import PairNotes
+from explorer.table import PairTable
+from explorer.ui.failkinds import kinds_html
+
+
+def scene(table: PairTable, n_others: int) -> FailScene:
+    """A model that loses all pairs whose rejected response is longer, and others that do not."""
+    models = tuple(f"org/{at}" for at in range(1 + n_others))
+    shape = (len(models), len(table))
+    generator = np.random.default_rng(1)
+    wins = generator.random(shape) < generator.uniform(0.4, 0.9, len(table))
+    wins[0] &= table.lengths("difference", "chars") >= 0
+    unknown = np.full(shape, np.nan, np.float32)
+    everything = np.ones(shape, np.bool_)
+    matrix = OutcomeMatrix(
+        models, (None,) * len(models), models, order_of(table), wins.astype(np.float32),
+        everything, ~everything, unknown, unknown, ("position",) * len(models),
+    )  # fmt: skip
+    return fail_scene(FailView(models[0], panel="kinds"), Field(table, matrix, {}, ("key",)))
+
+
+def test_how_many_others_it_is_compared_with_is_said(demo: PairTable) -> None:
+    now = scene(demo, 12)
+    html = kinds_html(now)
+    assert "Compared with 12 other models" in html and "Other models (12)" in html
+    assert '<tr class="worse">' in html
+    assert "Compared with 12 other models" in "\n".join(report_lines(now, PairNotes(), []))
+
+
+@pytest.mark.parametrize("n_others", [0, 9])
+def test_of_few_others_nothing_is_expected_and_it_is_said(demo: PairTable, n_others: int) -> None:
+    now = scene(demo, n_others)
+    html = kinds_html(now)
+    said = f"at least 10 other models with results of the same pairs, and here are {n_others}"
+    assert said in html and f"Other models ({n_others})" in html
+    assert "rejected longer" in html
+    assert "Expected" not in html and "worse" not in html
+    assert said in "\n".join(report_lines(now, PairNotes(), []))
