@@ -169,7 +169,8 @@ def _section_row(name: str, score: SectionScore) -> list[str]:
 
 
 def _slices(field: Field, model: str) -> Lines:
-    found = worst_slices(field.outcomes(model), field.others(model), conditions(field.table))
+    outcome, others = field.outcomes(model), field.others(model)
+    found = worst_slices(outcome, others, conditions(field.table), clusters=field.clusters)
     yield from _heading(text("fails.worst"))
     rivals = f"{found.rivals:,}"
     if not found.tested:

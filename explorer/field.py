@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.clusters import clusters_of
 from explorer.duels import majority_of
 from explorer.hardest import HardPairs, Telling, failed_by_most, telling
 from explorer.once import once
@@ -141,6 +142,11 @@ class Field:
                 found = found[:0]
             self._difficulties[model] = difficulty(found)
         return self._difficulties[model]
+
+    @once
+    def clusters(self) -> NDArray[np.intp]:
+        """The cluster of each pair: those of one prompt."""
+        return clusters_of(self.matrix.pairs)
 
     @once
     def telling(self) -> Telling:

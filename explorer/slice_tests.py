@@ -12,13 +12,15 @@ weakness: it tells what the rivals do not. So
   of rivals, by the jackknife that leaves them out in groups; and one win and one loss more are
   taken to lie outside, as a model that has won all may lose one;
 - wins in the slice are binomial, with a chance that is off by as much, in t. Pairs are not all as
-  hard, which makes wins spread less than that, never more.
+  hard, which makes wins spread less than that, never more. Those of one prompt may go together: by
+  as much as they do, wins and what is expected spread more.
 
 Sources: normal equations of polynomials with errors, C.-L. Cheng and H. Schneeweiss, J. R. Stat.
 Soc. B 60 (1998); degrees, H. Akaike, IEEE Trans. Autom. Control 19 (1974); the sandwich, H. White,
 Econometrica 48 (1980); the jackknife by groups, P. Kott, J. Official Statistics 17 (2001); its
 degrees of freedom in a sum, F. Satterthwaite, Biometrics Bulletin 2 (1946); the spread of unequal
-chances, W. Hoeffding, Ann. Math. Stat. 27 (1956).
+chances, W. Hoeffding, Ann. Math. Stat. 27 (1956); pairs that go together, L. Kish, Survey Sampling
+(1965), chapter 5.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -54,13 +56,15 @@ class Compared:
     won: (used,), whether the model wins.
     rival_wins, rival_knows: (rivals, used), whether a rival wins, and whether its outcome is known.
         Rivals are the models that know half of the pairs that the model knows, or more.
-    tested: whether there are enough of them.
+    clusters: (used,), a number for the pairs of each prompt.
+    tested: whether there are enough rivals.
     """
 
     used: NDArray[np.bool_]
     won: NDArray[np.bool_]
     rival_wins: NDArray[np.bool_]
     rival_knows: NDArray[np.bool_]
+    clusters: Whole
     tested: bool
 
     @property
@@ -114,12 +118,17 @@ class Expected:
         return replace(self, wins=self.wins + each * (whole.won - self.won - wins), error=error)
 
 
-def compared(outcome: NDArray[np.floating], field: NDArray[np.floating] | None) -> Compared:
+def compared(
+    outcome: NDArray[np.floating],
+    field: NDArray[np.floating] | None,
+    clusters: Whole | None = None,
+) -> Compared:
     """Put a model beside its rivals.
 
     Args:
         outcome: (pairs,) of the model, 0 to 1, a win is exactly 1, NaN is missing.
         field: (models, pairs) of the others, without itself; None where there are none.
+        clusters: (pairs,), `explorer.clusters`; None where each pair has a prompt of its own.
 
     Raises:
         ValueError: the shapes do not fit.
@@ -139,7 +148,9 @@ def compared(outcome: NDArray[np.floating], field: NDArray[np.floating] | None) 
     if tested := bool(enough.any()):
         used[used] = enough
         others, knows = others[:, enough], knows[:, enough]
-    return Compared(used, outcome[used] == 1, others == 1, knows, tested)
+    numbers = np.arange(len(used)) if clusters is None else clusters
+    distinct = np.unique(numbers[used], return_inverse=True)[1]
+    return Compared(used, outcome[used] == 1, others == 1, knows, distinct, tested)
 
 
 class Expectation:
@@ -150,6 +161,8 @@ class Expectation:
 
     def __init__(self, model: Compared) -> None:
         """Of a model that can be tested."""
+        from scipy import sparse  # type: ignore[import-untyped]
+
         groups = np.array_split(np.arange(model.rivals), min(MOST_GROUPS, model.rivals))
         self._shares = np.array([len(group) / model.rivals for group in groups])
         """Of the rivals, which each group is."""
@@ -158,15 +171,21 @@ class Expectation:
         self._counts = [(wins, knows), *((wins - w, knows - k) for w, k in left)]
         """Wins and known outcomes of each pair: of all rivals, and without each group."""
         self._won = model.won
-        self._whole = self._sums(np.ones((1, len(model.won))))
+        n = len(model.won)
+        of_cluster = (np.ones(n), (np.arange(n), model.clusters))
+        self._clusters = sparse.csr_array(of_cluster)
+        self._whole = self._sums(np.ones((1, n)))
         self.degree = self._degree()
+        apart, together = self._spread(sparse.csr_array(np.ones((1, n))))
+        self._kish = together / np.maximum(apart, FLOOR)
+        """How much more all wins vary, as pairs of a cluster go together."""
 
     def of(self, members: Any) -> Expected:
         """What is expected in slices.
 
         Args:
-            members: (slices, used), 1 where a pair is in the slice, else 0, and one is at least;
-                an array, or one of scipy's sparse ones.
+            members: (slices, used), a sparse array of scipy: 1 where a pair is in the slice, of
+                which each slice has one at least.
         """
         inside = self._sums(members)
         outside = self._whole - inside
@@ -181,7 +200,9 @@ class Expectation:
         is_told = (np.abs(told - powers[0]) <= 1e-6 * n[:, None]).all(axis=1)
         is_told &= rest >= LEAST_OUTSIDE
         share = (np.clip(wins[0] / n, 0, 1) * rest + 1) / (rest + 2)
-        variance = self._of_pairs(members, weights) + of_rivals + (n / (rest + 2)) ** 2
+        apart, together = self._spread(members)
+        of_pairs = self._kish * self._of_pairs(members, weights) + together - apart
+        variance = of_pairs + of_rivals + (n / (rest + 2)) ** 2
         freedom = (len(self._shares) - 1) * variance**2 / np.maximum(of_rivals, 1e-12) ** 2
         return Expected(
             n=np.round(n).astype(np.intp),
@@ -192,6 +213,23 @@ class Expectation:
             powers=powers[0],
             curve=curves[0],
         )
+
+    def _spread(self, members: Any) -> tuple[Floats, Floats]:
+        """The variance of the wins in each slice as if pairs were independent, and as they are.
+
+        It is no smaller.
+        """
+        values = self._values(*self._counts[0])
+        curve = _curve(self._whole, self.degree)[0][0, 0]
+        off = self._won - values[:, : self.degree + 1] @ curve
+        n, total = members.sum(axis=1), members @ off
+        mean = total / n
+        pairs, sums = members @ self._clusters, members.multiply(off) @ self._clusters
+        apart = members @ off**2 - mean * total
+        crossed = sums.multiply(pairs).sum(axis=1)
+        squares = sums.power(2).sum(axis=1), pairs.power(2).sum(axis=1)
+        together = squares[0] - 2 * mean * crossed + mean**2 * squares[1]
+        return apart, np.maximum(apart, together)
 
     def _values(self, wins: Whole, known: Whole) -> Floats:
         """(used, values): of each pair, p**k up to twice the degree; if it is won, up to it."""
@@ -238,7 +276,7 @@ def tails(expected: Expected) -> Floats:
         (2, slices): P(so many or fewer), P(so many or more); `FLOOR` to 1, both 1 where nothing is
         expected.
     """
-    from scipy import special  # type: ignore[import-untyped]
+    from scipy import special
 
     n, won = expected.n[:, None], expected.won[:, None]
     edges = np.sinh(np.linspace(-1, 1, _NODES + 1) * np.arcsinh(_FARTHEST))

@@ -7,6 +7,7 @@ other models; `explorer.slice_tests` says how that is found and tested.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,6 +102,8 @@ def by_condition(
     outcome: NDArray[np.floating],
     field: NDArray[np.floating] | None,
     conditions: Sequence[Condition],
+    *,
+    clusters: Whole | None = None,
 ) -> list[SliceResult]:
     """What a model does where each condition holds, the most surprising first.
 
@@ -111,6 +114,7 @@ def by_condition(
         outcome: (pairs,) of the model, 0 to 1, a win is exactly 1, NaN is missing.
         field: (models, pairs) of the others, without itself; None where there are none.
         conditions: of the same pairs; those of which it knows no pair are left out.
+        clusters: (pairs,), `explorer.clusters`; None where each pair has a prompt of its own.
 
     Raises:
         ValueError: the shapes do not fit.
@@ -121,11 +125,11 @@ def by_condition(
     >>> found.n, found.accuracy, found.expected
     (20, 0.0, None)
     """
-    model = _Sliced(np.asarray(outcome, dtype=np.float64), field, conditions)
+    model = _Sliced(np.asarray(outcome, dtype=np.float64), field, conditions, clusters)
     slices = [(each,) for each in model.conditions]
     if not (model.compared.tested and slices):
         return sorted(map(model.untested, slices), key=lambda each: each.accuracy)
-    found = Expectation(model.compared).of(model.members)
+    found = Expectation(model.compared).of(model.sparse())
     p = np.minimum(2 * tails(found).min(axis=0), 1.0)
     return model.results(slices, found, p, holm(p))
 
@@ -134,6 +138,8 @@ def worst_slices(
     outcome: NDArray[np.floating],
     field: NDArray[np.floating] | None,
     conditions: Sequence[Condition],
+    *,
+    clusters: Whole | None = None,
     least_pairs: int = LEAST_PAIRS,
     most: int = MOST_SLICES,
 ) -> WorstSlices:
@@ -147,21 +153,19 @@ def worst_slices(
         outcome: as of `by_condition`.
         field: likewise.
         conditions: likewise.
+        clusters: likewise.
         least_pairs: known pairs of a slice; at least 1.
         most: slices that are listed.
 
     Raises:
         ValueError: the shapes do not fit.
     """
-    from scipy import sparse  # type: ignore[import-untyped]
-
-    model = _Sliced(np.asarray(outcome, dtype=np.float64), field, conditions)
+    model = _Sliced(np.asarray(outcome, dtype=np.float64), field, conditions, clusters)
     nothing = WorstSlices(model.compared.rivals, model.compared.tested)
     one, other = model.conjunctions(max(1, least_pairs))
     if not (model.compared.tested and len(one)):
         return nothing
-    expectation = Expectation(model.compared)
-    members = sparse.csr_array(model.members)
+    expectation, members = Expectation(model.compared), model.sparse()
     found = expectation.of(members[one].multiply(members[other]))
     p = tails(found)[0]
     adjusted = holm(p)
@@ -188,8 +192,9 @@ class _Sliced:
         outcome: Floats,
         field: NDArray[np.floating] | None,
         conditions: Sequence[Condition],
+        clusters: Whole | None,
     ) -> None:
-        self.compared: Compared = compared(outcome, field)
+        self.compared: Compared = compared(outcome, field, clusters)
         if any(each.mask.shape != outcome.shape for each in conditions):
             raise ValueError(f"a condition is of other pairs than these {len(outcome):,}")
         used = [each.mask[self.compared.used] for each in conditions]
@@ -198,6 +203,12 @@ class _Sliced:
         shape = (len(present), len(self.compared.won))
         self.members: Floats = np.array(present, dtype=np.float64).reshape(shape)
         self.others: Floats = self.compared.others
+
+    def sparse(self) -> Any:
+        """The members as a sparse array of scipy."""
+        from scipy import sparse  # type: ignore[import-untyped]
+
+        return sparse.csr_array(self.members)
 
     def conjunctions(self, least_pairs: int) -> tuple[Whole, Whole]:
         """The two conditions of each slice to look at, as places; no two have the same pairs."""

@@ -26,10 +26,10 @@ def kinds_html(now: FailScene) -> str:
     if not field.has_texts:
         known = tuple(each for each in known if each.kind in ("section", "subset"))
     outcome, others = field.outcomes(view.model), field.others(view.model)
-    worst = worst_slices(outcome, others, known)
+    worst = worst_slices(outcome, others, known, clusters=field.clusters)
     html = tag("h2", escape(text("fails.worst"))) + note(_said(worst))
     html += _table(worst.slices, text("fails.worst"), worst) if worst.slices else ""
-    results = by_condition(outcome, others, known)
+    results = by_condition(outcome, others, known, clusters=field.clusters)
     html += tag("h2", escape(text("fails.each")))
     html += note(text("fails.each_about")) if worst.tested else ""
     for kind in KINDS:

@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats  # type: ignore[import-untyped]
+from scipy import sparse, stats  # type: ignore[import-untyped]
 
 from explorer.conditions import condition_of, conditions
 from explorer.slice_tests import (
@@ -39,7 +39,8 @@ def drawn(seed: int, rivals: int = 20, hard: float = 0.0) -> tuple[Any, Any, Any
 
 
 def expected_of(outcomes: Any, inside: Any) -> Expected:
-    return Expectation(compared(outcomes[0], outcomes[1:])).of(inside[None].astype(float))
+    members = sparse.csr_array(inside[None].astype(float))
+    return Expectation(compared(outcomes[0], outcomes[1:])).of(members)
 
 
 def made(n: int, won: int, wins: float, error: float = 0.0, freedom: float = 1e9) -> Expected:
@@ -97,6 +98,21 @@ def test_a_model_that_has_won_all_may_lose_one() -> None:
         few.append(tails(expected_of(outcomes, inside))[0, 0])
     assert few[0] > 0.5 and few[1] > 0.1
     assert few[3] == pytest.approx((inside.sum() / N) ** 3, rel=1)  # all in the slice by chance
+
+
+def test_pairs_of_one_prompt_are_not_taken_for_many() -> None:
+    """Of a model that wins all pairs of a prompt or none, slices of prompts differ by chance."""
+    generator = np.random.default_rng(8)
+    prompts = np.repeat(np.arange(300), 5)
+    outcomes, _, _ = drawn(8)
+    outcomes[0] = (generator.random(300) < 0.7)[prompts]
+    slices = sparse.csr_array((generator.random((400, 300)) < 0.2)[:, prompts].astype(float))
+    small = []
+    for clusters in (None, prompts):
+        expectation = Expectation(compared(outcomes[0], outcomes[1:], clusters))
+        small.append(np.mean(tails(expectation.of(slices)).min(axis=0) < 0.025))
+    assert small[0] > 0.2
+    assert small[1] < 0.08
 
 
 def test_too_few_pairs_outside_tell_nothing() -> None:

@@ -95,7 +95,7 @@ def test_the_most_surprising_comes_first_and_is_the_planted_one() -> None:
     model = np.where(SUBSET_1 & (np.arange(N) % 2 == 0), 0.0, OUTCOMES[0])
     found = by_condition(model, OUTCOMES[1:], CONDITIONS)
     assert found[0].conditions == (CONDITIONS[1],)
-    assert found[0].difference < -0.1
+    assert (found[0].difference or 0) < -0.1
     assert found[0].p_adjusted < 1e-6
     subsets = [each for each in found if each.conditions[0].kind == "subset"]
     assert [(each.difference or 0) > 0 for each in subsets] == [False, True, True, True]
@@ -146,7 +146,7 @@ def test_all_slices_are_looked_at_once(least_pairs: int) -> None:
     several = [*CONDITIONS, *again, *everything]
     model = OUTCOMES[0].copy()
     model[::3] = np.nan
-    found = worst_slices(model, OUTCOMES[1:], several, least_pairs)
+    found = worst_slices(model, OUTCOMES[1:], several, least_pairs=least_pairs)
     assert found.looked_at == len(looked_at(model, several, least_pairs))
 
 

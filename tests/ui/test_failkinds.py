@@ -10,6 +10,7 @@ from explorer.outcome_matrix import OutcomeMatrix, order_of
 from explorer.pair_notes import PairNotes
 from explorer.table import PairTable
 from explorer.ui.failkinds import kinds_html
+from scoring.pair_order import How
 
 
 def scene(table: PairTable, n_others: int) -> FailScene:
@@ -21,9 +22,10 @@ def scene(table: PairTable, n_others: int) -> FailScene:
     wins[0] &= table.lengths("difference", "chars") >= 0
     unknown = np.full(shape, np.nan, np.float32)
     everything = np.ones(shape, np.bool_)
+    how: list[How] = ["position"] * len(models)
     matrix = OutcomeMatrix(
         models, (None,) * len(models), models, order_of(table), wins.astype(np.float32),
-        everything, ~everything, unknown, unknown, ("position",) * len(models),
+        everything, ~everything, unknown, unknown, tuple(how),
     )  # fmt: skip
     return fail_scene(FailView(models[0], panel="kinds"), Field(table, matrix, {}, ("key",)))
 
