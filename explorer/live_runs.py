@@ -105,8 +105,12 @@ class LiveRuns:
         return [each for each in self._known(visitor) if not each.ended.is_set()]
 
     def get(self, visitor: Visitor, live_id: object) -> LiveRun | None:
-        """A run of the visitor's, ended or not; None where there is none, or not any more."""
-        return next((each for each in self._known(visitor) if each.id == live_id), None)
+        """A run of the visitor's, ended or not; None where there is none, or not any more.
+
+        live_id: of the run, or the `run_id` of which it is the last.
+        """
+        known = [each for each in self._known(visitor) if live_id in (each.id, each.run_id)]
+        return known[-1] if known and live_id else None
 
     def _known(self, visitor: Visitor) -> list[LiveRun]:
         with self._lock:

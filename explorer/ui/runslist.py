@@ -21,7 +21,7 @@ def runs_html(now: RunsScene, waiting: Sequence[LiveRun], *, kept: bool) -> str:
     about += "" if kept else note(text("runs.not_kept"), "wrong")
     about += "".join(map(_waiting, waiting))
     if not now.total:
-        return about + note(text("runs.none"))
+        return about + ("" if waiting else note(text("runs.none")))
     heads = "".join(
         tag("th", escape(text(f"runs.{name}")), "number" if name == "accuracy" else "", scope="col")
         for name in _COLUMNS

@@ -30,6 +30,7 @@ from explorer.ui.searchbar import filter_words
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.errors import shown as shown_value
+from scoring.record import Run
 from scoring.sure import SureRule
 
 PARTS = {"subset": (0, 1), "keys": (2,), "failed": (3,), "typed": (4,)}
@@ -112,17 +113,18 @@ class Score:
     def resume(self, asked: Any, who: Visitor) -> RunShown:
         """Go on with a run, follow it, or show what it came to, as the Runs tab asks."""
         act, run_id = asked[:2] if asked else ("", "")
-        live = self.runs.live
-        for each in live.of(who):
-            if run_id in (each.id, each.run_id):
-                return followed(each)
+        live = self.runs.live.get(who, run_id)
+        if live is not None and not live.ended.is_set():
+            return followed(live)
         if act == "report":
-            return shown(reopened(self.runs.open(run_id, who)))
+            return self._stored(self.runs.open(run_id, who), who)
         if act != "resume":
             return unchanged(RunShown)
         table_of = self.browse.library.of_run
         return _begun(
-            live.begin(who, "", lambda stop: self.runs.resume(who, run_id, table_of, stop))
+            self.runs.live.begin(
+                who, "", lambda stop: self.runs.resume(who, run_id, table_of, stop)
+            )
         )
 
     @guarded
@@ -143,8 +145,15 @@ class Score:
             return followed(live)
         for run in self.runs.shelf.own(who):
             if card_of(run).owner == who.owner:
-                return shown(reopened(run))
+                return self._stored(run, who)
         return unchanged(RunShown, followed=Followed(), timer=gr.update(active=False))
+
+    def _stored(self, run: Run, who: Visitor) -> RunShown:
+        """A stored run, with why it ended where this server saw it end."""
+        live = self.runs.live.get(who, run.id)
+        if live is not None and live.ended.is_set() and live.now.stage == run.status:
+            return followed(live)
+        return shown(reopened(run))
 
     def stop(self, who: Visitor, seen: Followed) -> None:
         """End the run that the page follows after its present pack, wherever it was begun."""

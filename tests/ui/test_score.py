@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -378,8 +379,7 @@ def test_a_page_that_is_left_does_not_end_its_run(
     last = ended(score, back, TWO)
     assert "Finished: 188 pairs" in last.status
     assert stores.runs.open(last.run_id, TWO).status == "finished"
-    again = score.reopen(ONE)
-    assert (again.run_id, again.cards, again.rows) == (last.run_id, last.cards, last.rows)
+    assert score.reopen(ONE) == last
 
 
 def test_a_page_shows_the_report_of_another_run_and_comes_back(
@@ -394,3 +394,14 @@ def test_a_page_shows_the_report_of_another_run_and_comes_back(
     assert "1 ahead of you" in back.status
     score.stop(ONE, back.followed)
     assert "stopped before" in ended(score, back, ONE).status
+
+
+def test_who_comes_back_is_told_why_their_run_ended(tmp_path: Path) -> None:
+    stores = open_stores(Settings(tmp_path, public=True, offline=True, seconds_per_hour=1e-6))
+    score = Score(Browse(stores.pairs, stores.counter, stores.settings), stores.fields, stores.runs)
+    me = Visitor("browser:me", "one")
+    shown = score.start(*ORDER, *ALL, None, None, me, *ALL_PAIRS)
+    assert "used up" in ended(score, shown, me).status
+    back = Visitor(me.owner, "two")
+    for seen in (score.reopen(back), score.resume(("report", score.reopen(back).run_id, 0), back)):
+        assert "status stopped" in seen.status and "used up" in seen.status
