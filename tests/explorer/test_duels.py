@@ -92,6 +92,7 @@ def test_a_duel_is_what_counting_says(seed: int) -> None:
     check(a, b, order_of(EACH_TEN))
 
 
+@pytest.mark.slow
 def test_twenty_real_models_against_each_other(shared_data: Path) -> None:
     real = read_real_outcomes(shared_data)
     order = order_of(real.subsets)
@@ -177,6 +178,7 @@ def test_who_has_the_higher_section_score_is_never_significantly_worse() -> None
     assert found.better == "a"
 
 
+@pytest.mark.slow
 def test_every_real_section_is_tested_in_the_direction_of_its_score(shared_data: Path) -> None:
     real = read_real_outcomes(shared_data)
     order = order_of(real.subsets)
