@@ -67,6 +67,7 @@ def _run(
         os.dup2(os.open(Path(said, name), os.O_WRONLY | os.O_CREAT), descriptor)
     os.environ.clear()
     os.environ.update(environ)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it
     torch.set_num_threads(1)
     raise SystemExit(function(*given))
 

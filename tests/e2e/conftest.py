@@ -14,7 +14,15 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Locator,
+    Page,
+    TimeoutError,
+    expect,
+    sync_playwright,
+)
 
 from tests.conftest import PATIENCE
 from tests.e2e.browser import ARGUMENTS, find
@@ -36,14 +44,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @contextmanager
-def serving(home: Path, **environment: str) -> Iterator[str]:
-    """`python app.py` on a free port, with these settings; gives its address."""
-    with started(home, **environment) as (address, _):
+def serving(home: Path, *, is_slow: bool = False, **environment: str) -> Iterator[str]:
+    """`python app.py` on a free port, with these settings; gives its address.
+
+    is_slow: its models take long for each pack (`slow_app`).
+    """
+    with started(home, is_slow=is_slow, **environment) as (address, _):
         yield address
 
 
 @contextmanager
-def started(home: Path, **environment: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+def started(
+    home: Path, *, is_slow: bool = False, **environment: str
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """The same; gives the process, too."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -56,7 +69,8 @@ def started(home: Path, **environment: str) -> Iterator[tuple[str, subprocess.Po
     settings |= {"EXPLORER_OFFLINE": "1", "EXPLORER_HOME": str(home), "HF_HOME": str(home / "hf")}
     settings |= {"EXPLORER_DEVICE": "cpu", "GRADIO_SERVER_PORT": str(port), **environment}
     with (home / "server.log").open("w") as log:
-        server = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=settings, stderr=log)
+        app = ["-m", "tests.e2e.slow_app"] if is_slow else ["app.py"]
+        server = subprocess.Popen([sys.executable, *app], cwd=ROOT, env=settings, stderr=log)
         try:
             address = f"http://127.0.0.1:{port}"
             _wait_for(address, server, home / "server.log")
@@ -90,9 +104,9 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
     """Start the app with given settings; it is stopped after the module."""
     with ExitStack() as stack:
 
-        def start(**environment: str) -> str:
+        def start(*, is_slow: bool = False, **environment: str) -> str:
             home = tmp_path_factory.mktemp("home")
-            return stack.enter_context(serving(home, **environment))
+            return stack.enter_context(serving(home, is_slow=is_slow, **environment))
 
         yield start
 
@@ -115,8 +129,9 @@ def real_app(tmp_path_factory: pytest.TempPathFactory, shared_data: Path) -> Ite
         yield address
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
+    """While it is there, an event loop runs in this thread, which other tests cannot do with."""
     path = find()
     if path is None:
         pytest.skip("no Chromium or Chrome: see tests/e2e/browser.py")
@@ -127,10 +142,25 @@ def browser() -> Iterator[Browser]:
 
 
 @contextmanager
+def profile(browser: Browser, width: int = 1500) -> Iterator[BrowserContext]:
+    """A fresh profile, whose pages may have errors."""
+    with browser.new_context(viewport={"width": width, "height": 950}) as context:
+        context.set_default_timeout(1000 * PATIENCE)
+        yield context
+
+
+@contextmanager
 def watched_page(browser: Browser, width: int = 1500) -> Iterator[Page]:
     """A page in a fresh profile; at the end, any error it had fails the test."""
-    context = browser.new_context(viewport={"width": width, "height": 950})
-    page = context.new_page()
+    with profile(browser, width) as context:
+        page = context.new_page()
+        troubles = troubles_of(page)
+        yield page
+    assert troubles == []
+
+
+def troubles_of(page: Page) -> list[str]:
+    """The errors of a page, and what it asks of others, as they come."""
     troubles: list[str] = []
     page.on("pageerror", lambda error: troubles.append(f"page error: {error}"))
     page.on(
@@ -142,16 +172,20 @@ def watched_page(browser: Browser, width: int = 1500) -> Iterator[Page]:
         "request",
         lambda request: None if own.match(request.url) else troubles.append(request.url),
     )
-    page.set_default_timeout(1000 * PATIENCE)
-    yield page
-    context.close()
-    assert troubles == []
+    return troubles
 
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     with watched_page(browser) as watched:
         yield watched
+
+
+@pytest.fixture
+def leaving(browser: Browser) -> Iterator[Page]:
+    """A page that may be left while it is being answered, of which Gradio logs an error."""
+    with profile(browser) as context:
+        yield context.new_page()
 
 
 def open_app(page: Page, address: str) -> None:

@@ -86,10 +86,10 @@ def _go_on_with_a_stopped_run(page: Page) -> None:
 
 def _wait_on_a_shared_server(browser: Browser) -> None:
     """What the second of two strangers sees where the owner allows two models and few seconds."""
-    limits = {"EXPLORER_MODELS": "Skywork/Skywork-Reward-V2-Qwen3-0.6B"}
+    models = "Skywork/Skywork-Reward-V2-Qwen3-0.6B"
     with (
         tempfile.TemporaryDirectory() as home,
-        serving(Path(home), EXPLORER_PUBLIC="1", **limits) as address,
+        serving(Path(home), EXPLORER_PUBLIC="1", EXPLORER_MODELS=models) as address,
     ):
         people = [browser.new_page(viewport={"width": 1400, "height": 1000}) for _ in range(2)]
         for page in people:

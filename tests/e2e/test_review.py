@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.conftest import PATIENCE
 from tests.e2e.conftest import (
     open_app,
     open_panel,
@@ -126,15 +125,6 @@ def test_no_press_is_lost_while_the_server_hangs(server: Server, page: Page) -> 
     assert "".join(letters[each["verdict"]] for each in made) == "dukkukkkduk"
     assert [each["key"].partition(":")[2] for each in made] == [str(n) for n in range(11)]
     assert [each["note"] for each in made] == ["of the first", *[""] * 9, "of the eleventh1"]
-
-
-@pytest.fixture
-def leaving(browser: Browser) -> Iterator[Page]:
-    """A page that may be left while it is being answered, of which Gradio logs an error."""
-    with browser.new_context() as context:
-        page = context.new_page()
-        page.set_default_timeout(1000 * PATIENCE)
-        yield page
 
 
 def test_a_reload_keeps_marks_that_were_answered_and_those_that_were_not(

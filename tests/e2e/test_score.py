@@ -28,7 +28,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 @pytest.fixture(scope="module")
 def long_pairs(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Ten times the demo pairs, so that a run is still under way when one looks."""
+    """Ten times the demo pairs: many packs."""
     rows = [json.loads(line) for line in DEMO_PAIRS.read_text(encoding="utf-8").splitlines()]
     copies = [{**row, "id": f"{copy}-{row['id']}"} for copy in range(10) for row in rows]
     return str(write_jsonl(tmp_path_factory.mktemp("pairs") / "long.jsonl", copies))
@@ -36,7 +36,7 @@ def long_pairs(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def long_app(serve: Serve, long_pairs: str) -> str:
-    return serve(EXPLORER_PAIRS=long_pairs)
+    return serve(is_slow=True, EXPLORER_PAIRS=long_pairs)
 
 
 def score_all(page: Page) -> None:
@@ -96,9 +96,8 @@ def test_a_stopped_run_is_kept_shown_again_and_goes_on(long_app: str, page: Page
     expect(page.locator("#start")).to_be_enabled()
     expect(page.locator("#stop")).to_be_disabled()
     expect(page.locator("#published-check")).to_contain_text("published")
-    page.wait_for_timeout(1000)  # Gradio says on the console where a stream was cut
-    page.reload()
-    wait_until_filled(page)
+    page = page.context.new_page()
+    open_app(page, long_app)
     open_tab(page, "Score")
     expect(page.locator(".status.stopped")).to_contain_text("They are kept")
     open_tab(page, "Runs")
@@ -147,12 +146,8 @@ def opened_on_score(context: BrowserContext, address: str) -> Page:
     return page
 
 
-def test_a_run_goes_on_without_its_page_and_any_page_stops_it(
-    long_app: str, browser: Browser
-) -> None:
-    # Unwatched: Gradio says on the console that its streams were cut.
-    context = browser.new_context(viewport={"width": 1400, "height": 950})
-    page = context.new_page()
+def test_a_run_goes_on_without_its_page_and_any_page_stops_it(long_app: str, leaving: Page) -> None:
+    page, context = leaving, leaving.context
     open_app(page, long_app)
     score_all(page)
     scored(page)
@@ -182,15 +177,13 @@ def test_a_run_goes_on_without_its_page_and_any_page_stops_it(
     row = beside.locator("#runs-list tbody tr").first
     expect(row).to_contain_text(f"{scored(page)} / 1,880")
     expect(row).to_contain_text("stopped")
-    context.close()
 
 
 def test_a_run_of_a_killed_server_goes_on_at_the_next(
-    long_pairs: str, tmp_path: Path, browser: Browser
+    long_pairs: str, tmp_path: Path, leaving: Page
 ) -> None:
-    context = browser.new_context(viewport={"width": 1400, "height": 950})
-    page = context.new_page()
-    with serving(tmp_path, EXPLORER_PAIRS=long_pairs) as address:
+    page = leaving
+    with serving(tmp_path, is_slow=True, EXPLORER_PAIRS=long_pairs) as address:
         open_app(page, address)
         score_all(page)
         expect(page.locator(".status.running")).to_be_visible()
@@ -198,7 +191,7 @@ def test_a_run_of_a_killed_server_goes_on_at_the_next(
     values = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps({**values, "status": "running"}))
     scored = len((folder / "rewards.jsonl").read_text().splitlines())
-    with serving(tmp_path, EXPLORER_PAIRS=long_pairs) as address:
+    with serving(tmp_path, is_slow=True, EXPLORER_PAIRS=long_pairs) as address:
         open_app(page, address)
         open_tab(page, "Runs")
         expect(page.locator("#runs-list tbody tr")).to_contain_text("stopped")
@@ -208,16 +201,14 @@ def test_a_run_of_a_killed_server_goes_on_at_the_next(
         page.locator("#stop").click()
         expect(page.locator(".status.stopped")).to_be_visible()
     assert len((folder / "rewards.jsonl").read_text().splitlines()) > scored > 0
-    context.close()
 
 
 def test_on_a_shared_server_people_wait_in_turn_and_see_their_own_runs(
-    serve: Serve, long_pairs: str, browser: Browser
+    serve: Serve, long_pairs: str, browser: Browser, leaving: Page
 ) -> None:
     limits = {"EXPLORER_SECONDS_PER_HOUR": "none", "EXPLORER_MAX_PAIRS": "none"}
-    address = serve(EXPLORER_PUBLIC="1", EXPLORER_PAIRS=long_pairs, **limits)
-    reloading = browser.new_context()  # unwatched: Gradio says on the console that a stream was cut
-    other = reloading.new_page()
+    address = serve(is_slow=True, EXPLORER_PUBLIC="1", EXPLORER_PAIRS=long_pairs, **limits)
+    other = leaving
     with watched_page(browser) as one, watched_page(browser) as third:
         for page in (one, other, third):
             open_app(page, address)
@@ -242,7 +233,6 @@ def test_on_a_shared_server_people_wait_in_turn_and_see_their_own_runs(
             open_tab(page, "Runs")
             expect(page.locator("#runs-list tbody tr")).to_have_count(1)
             expect(page.locator("#runs-list tbody tr")).to_contain_text(f"/ {n}")
-    reloading.close()
 
 
 def test_a_run_stops_when_it_is_sure(long_app: str, page: Page) -> None:
