@@ -65,7 +65,7 @@ def marks_html(part: str) -> str:
             ("forward", "forward", "reader-next"),
         )
     ]
-    waiting = tag("span", "", "review-waiting", data_words=text("review.waiting"))
+    waiting = tag("span", "", "review-waiting", data_words=text("review.waiting", n="{n}"))
     return tag("div", "".join(buttons) + waiting, css="review-marks")
 
 

@@ -203,7 +203,7 @@ def test_a_run_killed_twice_ends_as_if_it_had_not_been(whole: Ended, tmp_path: P
     rewards = folder / "rewards.jsonl"
     resume: Sequence[str] = ()
     for round_ in range(2):
-        process = command_line(*DEMO, "--out", folder, *resume, packs=20)
+        process = command_line(*DEMO, "--out", folder, *resume, packs=30)
         resume = ("--resume",)
         wait_for_lines(process, rewards, lines_in(rewards) + random.randrange(10, 40))
         time.sleep(random.uniform(0, 0.05))
