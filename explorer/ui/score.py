@@ -197,7 +197,13 @@ def wire_score(
 ) -> None:
     """Connect the components. where: as of `Score`."""
     choice, report = [browse.seen, *view.choice.inputs], view.report
-    counted = {"fn": score.count, "inputs": [*where, *choice], "outputs": view.choice.selected}
+    counted: dict[str, Any] = {
+        "fn": score.count,
+        "inputs": [*where, *choice],
+        "outputs": view.choice.selected,
+        "concurrency_id": "count",
+        "concurrency_limit": 1,  # in turn: an older count never comes after a newer one
+    }
     looked = {
         "fn": score.look,
         "inputs": [*view.order.inputs, *where, *choice],
