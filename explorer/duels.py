@@ -26,6 +26,7 @@ class DuelPart:
 
     name: of the section or subset; "" for all pairs.
     both, only_a, only_b, neither: pairs that so wins; each counts once, whatever it weighs.
+    n_differing: pairs whose outcomes differ, those that one ties and the other loses among them.
     a, b: the score of each over these pairs, 0 to 1; None without pairs.
     test: of a minus b, by the same weights.
     p_adjusted: by Holm, over the sections or over the subsets that have pairs; of all pairs, p.
@@ -36,6 +37,7 @@ class DuelPart:
     only_a: int
     only_b: int
     neither: int
+    n_differing: int
     a: float | None
     b: float | None
     test: PairedTest
@@ -165,5 +167,6 @@ def _part(name: str, two: Floats, groups: Strata) -> DuelPart:
     both, only_a, only_b, neither = (int((cells == at).sum()) for at in range(len(CELLS)))
     scores = score_models(values, counted).overall.tolist()
     a, b = (None if np.isnan(score) else score for score in scores)
+    n_differing = int(((cells >= 0) & (values[0] != values[1])).sum())
     test = paired_test(values[0], values[1], counted)
-    return DuelPart(name, both, only_a, only_b, neither, a, b, test, test.p)
+    return DuelPart(name, both, only_a, only_b, neither, n_differing, a, b, test, test.p)

@@ -18,7 +18,6 @@ from explorer.strata import (
     checked_outcomes,
     cluster_sums,
     effective_pairs,
-    error_parts,
     score_weights,
 )
 from scoring.interval import Z_95
@@ -35,14 +34,12 @@ class PairedTest:
 
     n: pairs that are known of both and count.
     difference: of the scores over those pairs, -1 to 1; NaN where n is 0.
-    standard_error: of the difference; NaN where n is 0.
     p: two-sided, 0 to 1; 1 where n is 0.
     interval: of the difference, 95 %, within -1 and 1; None where n is 0.
     """
 
     n: int
     difference: float
-    standard_error: float
     p: float
     interval: tuple[float, float] | None
 
@@ -109,8 +106,8 @@ def paired_test(a: ArrayLike, b: ArrayLike, groups: Strata) -> PairedTest:
     With w_i the weights of the pairs known of both (`score_weights`) and t_c = sum_i w_i d_i over
     the pairs of cluster c, D = sum_c t_c. If neither is better, each t_c could as well have the
     other sign. Where at most `MOST_EXACT` of them are not 0, or all of those are of one size, p is
-    the share of all signs that give a sum as far from 0 as D. Else, with the standard error SE of
-    `error_parts`, z = D / SE and p = erfc(|z| / sqrt(2)).
+    the share of all signs that give a sum as far from 0 as D. Else, with SE**2 = sum_c t_c**2, the
+    variance of those sums, z = D / SE and p = erfc(|z| / sqrt(2)).
     Where pairs weigh alike, are won or lost, and each is its own cluster, the exact p is McNemar's.
     Source: R. A. Fisher, The Design of Experiments (1935), 21, for the signs.
 
@@ -124,8 +121,8 @@ def paired_test(a: ArrayLike, b: ArrayLike, groups: Strata) -> PairedTest:
 
     >>> from explorer.strata import plain
     >>> found = paired_test([1, 1, 1, 0], [0, 0, 0, 0], plain(4))
-    >>> found.difference, round(found.standard_error, 4), found.p
-    (0.75, 0.25, 0.25)
+    >>> found.difference, found.p
+    (0.75, 0.25)
     >>> paired_test([1, 1, 1, 0], [0, 0, 0, 0], plain(4, [0, 0, 0, 1])).p
     1.0
     """
@@ -135,7 +132,6 @@ def paired_test(a: ArrayLike, b: ArrayLike, groups: Strata) -> PairedTest:
     return PairedTest(
         n,
         float(found.difference[0]) if n else math.nan,
-        float(found.standard_error[0]) if n else math.nan,
         float(found.p_values()[0]),
         found.interval() if n else None,
     )
@@ -157,8 +153,6 @@ class _Differences:
         self.n: Whole = (self._weights > 0).sum(axis=1)
         self.totals = cluster_sums(self._weights * self._differences, groups)
         self.difference = _rounded(self.totals.sum(axis=1))
-        parts = error_parts(differences, groups, 0.0)
-        self.standard_error = _rounded(np.sqrt((parts**2).sum(axis=1)))
 
     def p_values(self) -> Floats:
         sizes = np.abs(self.totals)
@@ -175,16 +169,15 @@ class _Differences:
             elif n_differing[at] <= MOST_EXACT:
                 p[at] = _by_signs(totals)
             else:
-                z = abs(self.difference[at]) / self.standard_error[at]
-                p[at] = math.erfc(z / math.sqrt(2))
+                p[at] = math.erfc(abs(self.difference[at]) / math.sqrt(2 * (totals**2).sum()))
         return p
 
     def interval(self) -> tuple[float, float]:
         """Of the first difference."""
         middle = float(self.difference[0])
         square = float((self._weights[0] * self._differences[0] ** 2).sum())
-        variance_of_one = np.array([max(0.0, square - middle**2)])
-        n = effective_pairs(self._weights, self._groups, self.standard_error**2, variance_of_one)
+        variance = (self.totals[:1] ** 2).sum(axis=1)
+        n = effective_pairs(self._weights, self._groups, variance, np.array([square]))
         return _difference_interval(middle, square, float(n[0]))
 
 

@@ -93,8 +93,9 @@ class PublishedCheck:
     basis: "pairs" where results of each pair are published: both numbers are of the same pairs.
         "sections" where only scores are: sections that the run has whole are compared.
     parts: the score, then the sections, of which both sides are known or the run has pairs.
-    won, lost: keys of pairs that are won here and not there, and the other way round, in the
-        table's order; () where single pairs are not known.
+    won, lost, tied: keys of pairs that are won here and not there, the other way round, and tied
+        on one side alone and lost on the other, in the table's order; () where single pairs are
+        not known.
     n: pairs that are compared; 0 where only scores are.
     settings: those of which both sides may matter.
     near: of the changed pairs, the share whose margin is among the run's narrowest (`NARROWEST`);
@@ -108,6 +109,7 @@ class PublishedCheck:
     verdict: Verdict
     won: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    tied: tuple[str, ...] = ()
     n: int = 0
     settings: tuple[Setting, ...] = ()
     near: float | None = None
@@ -152,9 +154,9 @@ def check_pairs(
         for part in (of_all, *found.sections)
         if part.n or part is of_all
     ]
-    known = ~np.isnan(here) & ~np.isnan(there)
-    won = np.flatnonzero(known & (here == 1) & (there != 1))
-    lost = np.flatnonzero(known & (here != 1) & (there == 1))
+    changed = np.flatnonzero(~np.isnan(here - there) & (here != there))
+    won, lost = changed[here[changed] == 1], changed[there[changed] == 1]
+    tied = changed[(here[changed] < 1) & (there[changed] < 1)]
     return PublishedCheck(
         model=model,
         basis="pairs",
@@ -162,9 +164,10 @@ def check_pairs(
         verdict=_verdict(parts, settings),
         won=_keys(field, won),
         lost=_keys(field, lost),
+        tied=_keys(field, tied),
         n=found.overall.n,
         settings=settings,
-        near=_near(field.margins(own), np.concatenate([won, lost])),
+        near=_near(field.margins(own), changed),
         query=encode_compare(CompareView(own, model)),
     )
 
@@ -226,7 +229,7 @@ def _verdict(parts: Sequence[Compared], settings: Sequence[Setting]) -> Verdict:
     differing = [part for part in parts if part.difference is not None]
     if not differing:
         return "nothing"
-    if all(part.pairs and not part.pairs.only_a + part.pairs.only_b for part in differing):
+    if all(part.pairs and not part.pairs.n_differing for part in differing):
         return "same"
     if not any(map(_is_beyond, differing)):
         return "small"
@@ -251,17 +254,17 @@ def _is_beyond(part: Compared) -> bool:
     """Whether more changed than number type and the like are known to change; one pair may."""
     if part.pairs is None:
         return abs(part.difference or 0.0) > SMALL
-    won, lost = part.pairs.only_a, part.pairs.only_b
-    if won + lost <= 1:
+    changed = part.pairs.n_differing
+    if changed <= 1:
         return False
-    return abs(part.difference or 0.0) > SMALL or won + lost > FEW_CHANGED * part.pairs.n
+    return abs(part.difference or 0.0) > SMALL or changed > FEW_CHANGED * part.pairs.n
 
 
 def _is_surely_beyond(part: Compared) -> bool:
     """Whether it would be so of all pairs of the part, too."""
     if not _is_beyond(part) or part.pairs is None or _is_whole(part):
         return _is_beyond(part)
-    changed = wilson(part.pairs.only_a + part.pairs.only_b, part.pairs.n)
+    changed = wilson(part.pairs.n_differing, part.pairs.n)
     return _differs_surely(part, SMALL) or (changed is not None and changed.low > FEW_CHANGED)
 
 

@@ -23,7 +23,7 @@ from scoring.hub import first_line
 
 logger = logging.getLogger(__name__)
 
-_FORMAT = "2"
+_FORMAT = "3"
 """Changes when the same outcomes and rule give other numbers."""
 PATIENCE_SECONDS = 60.0
 """Without a step, after which a measurement is taken as given up."""

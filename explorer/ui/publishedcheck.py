@@ -14,7 +14,7 @@ from explorer.ui.scrolltable import scroll_table, table_row
 from scoring.summary import tie_worth
 
 _CSS = {"same": "good", "small": "good", "unexplained": "bad"}
-_SIDES: tuple[tuple[str, Cell], ...] = (("won", "only_a"), ("lost", "only_b"))
+_SIDES: tuple[Cell, ...] = ("only_a", "only_b")
 
 
 def published_html(found: RunCheck) -> str:
@@ -75,7 +75,7 @@ def _row(own: str, model: str, part: Compared) -> str:
     if part.pairs is not None:
         ends = part.pairs.test.interval
         cells.append(escape(points(None) if ends is None else _ends(*ends)))
-        for each, (_, cell) in zip((part.pairs.only_a, part.pairs.only_b), _SIDES, strict=True):
+        for each, cell in zip((part.pairs.only_a, part.pairs.only_b), _SIDES, strict=True):
             query = changed_query(own, model, cell, part.section)
             cells.append(go_link(f"{each:,}", "failures", query) if each else "0")
         cells.append(escape(p_words(part.pairs.p_adjusted)))
@@ -96,16 +96,16 @@ def _changed(check: PublishedCheck) -> str:
     """Which pairs changed, and where to see them."""
     if check.basis != "pairs":
         return ""
-    won, lost = check.won, check.lost
-    n = len(won) + len(lost)
-    words = text("check.changed", n=f"{n:,}", of=f"{check.n:,}", won=f"{len(won):,}",
-                 lost=f"{len(lost):,}")  # fmt: skip
+    changed = {"won": check.won, "lost": check.lost} | ({"tied": check.tied} if check.tied else {})
+    n = sum(map(len, changed.values()))
+    counts = ", ".join(text(f"check.n_{how}", n=f"{len(keys):,}") for how, keys in changed.items())
+    words = text("check.changed", n=f"{n:,}", of=f"{check.n:,}", counts=counts)
     if check.near is not None:
         words += " " + text("check.near", share=percent(check.near, 0))
     link = go_link(escape(text("check.compare")), "compare", check.query, "button")
     html = tag("div", note(words) + link, "line")
-    for (side, _), keys in zip(_SIDES, (won, lost), strict=True):
-        html += listing(text(f"check.{side}_keys", n=f"{len(keys):,}"), keys)
+    for how, keys in changed.items():
+        html += listing(text(f"check.{how}_keys", n=f"{len(keys):,}"), keys)
     return html
 
 

@@ -33,7 +33,11 @@ Scored = Callable[[Mapping[str, bool]], Run]
 
 
 def run_of(
-    home: Path, won: Mapping[str, bool], facts: RunFacts = FACTS, narrow: Collection[str] = ()
+    home: Path,
+    won: Mapping[str, bool],
+    facts: RunFacts = FACTS,
+    narrow: Collection[str] = (),
+    tied: Collection[str] = (),
 ) -> Run:
     """A finished run that wins these pairs; margins are 1 to 2, those of `narrow` under 0.1."""
     keys = list(won)
@@ -43,7 +47,7 @@ def run_of(
     rows = []
     for place, key in enumerate(keys):
         margin = 0.05 + place * 1e-5 if key in narrow else 1 + place * 37 % len(keys) / len(keys)
-        sides = (margin, 0.0) if won[key] else (0.0, margin)
+        sides = (margin, 0.0) if won[key] else (0.0, 0.0 if key in tied else margin)
         rows.append(ScoredPair(key, key.rpartition(":")[0], "", *sides, 100, 90))
     list(run.record([ScoredPack(0, tuple(rows), 1)]))
     return run.ended("finished")
@@ -98,6 +102,17 @@ def test_exactly_the_flipped_pairs_are_found(
     assert (compare.a, compare.b) == (name, MODEL)
     scene = fail_scene(decode_fails(changed_query(name, MODEL, "only_b")).view, field)
     assert {field.table.key_of(int(row)) for row in scene.selection.rows} == set(found.lost)
+
+
+def test_a_judges_tie_where_the_published_loses_is_a_change(
+    tmp_path: Path, real: PairTable, shared_data: Path, published: dict[str, bool]
+) -> None:
+    tied = [key for key, won in published.items() if not won][:200]
+    run = run_of(tmp_path, published, replace(FACTS, family="judge"), tied=tied)
+    found = checked(run, real, shared_data, SAME)
+    assert found.verdict == "unexplained"
+    assert found.parts[0].difference is not None and found.parts[0].difference > 0.01
+    assert (found.won, found.lost, found.tied) == ((), (), tuple(tied))
 
 
 def test_what_settings_explain_depends_on_which_are_known(

@@ -141,11 +141,13 @@ def test_many_failures_in_a_row_end_the_run(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_an_end_does_not_wait_for_what_is_under_way() -> None:
-    over, waited_for = threading.Event(), []
+    asked, over, waited_for = threading.Event(), threading.Event(), []
 
     def answer(path: str, body: dict[str, Any]) -> Answer:
         if body["n"]:
+            assert asked.wait(PATIENCE)
             return error(404)
+        asked.set()
         waited_for.append(not over.wait(PATIENCE))
         return Answer(body)
 
