@@ -62,14 +62,15 @@ class Likeness:
 
     n: pairs that are known of both. correlation: Pearson's r of their outcomes; None where one of
     them has the same on all. same: the share of pairs that both win or neither does; None without
-    pairs. difference: accuracy of the first minus that of this one; None without pairs.
+    pairs. won: the share of pairs that the first wins minus that of this one, -1 to 1; None without
+    pairs. A tie is no win, not even a judge's.
     """
 
     model: str
     n: int
     correlation: float | None
     same: float | None
-    difference: float | None
+    won: float | None
 
 
 def change_of(part: DuelPart) -> Change:

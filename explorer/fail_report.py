@@ -177,17 +177,18 @@ def _slices(field: Field, model: str) -> Lines:
         yield text("fails.few_rivals", least=str(LEAST_RIVALS), rivals=rivals)
         return
     looked_at, n = f"{found.looked_at:,}", f"{found.significant:,}"
-    yield text("failreport.about_slices", rivals=rivals, looked_at=looked_at, n=n)
+    about = text("failreport.about_slices", rivals=rivals, looked_at=looked_at, n=n)
+    yield f"{about} {text('fails.kinds_about')}"
     yield ""
     if found.slices:
         rows = [
             [
-                each.name, _percent(each.accuracy), _range(each.interval), _percent(each.expected),
+                each.name, _percent(each.won), _range(each.interval), _percent(each.expected),
                 _percent(each.others), f"{each.n:,}", f"{each.p_adjusted:.2g}",
             ]
             for each in found.slices[:MOST_SLICES]
         ]  # fmt: skip
-        names = ("slice", "accuracy", "interval", "expected", "others", "n", "p")
+        names = ("slice", "won", "interval", "expected", "others", "n", "p")
         yield from _table([text(f"fails.slice_{name}", rivals=rivals) for name in names], rows)
 
 

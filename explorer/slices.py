@@ -37,10 +37,10 @@ class SliceResult:
     conditions: one, or two that both hold.
     n: pairs there that are known of the model, and of enough others if there are; at least 1.
     wins: of them; a half is none.
-    interval: Wilson's 95 %, of the accuracy.
+    interval: Wilson's 95 %, of the share won.
     others: the mean over these pairs of the share of the other models that win them; None where
         none is known.
-    expected: the accuracy that the model would have if it won as many of these pairs as it wins of
+    expected: the share that the model would win if it won as many of these pairs as it wins of
         pairs outside that are as hard; None where too few models or pairs are known to tell.
     p: how likely it is to be so far from that by chance: to both sides, of `by_condition`; to be so
         far below, of `worst_slices`; 1 where nothing is expected.
@@ -69,14 +69,14 @@ class SliceResult:
         return found
 
     @property
-    def accuracy(self) -> float:
-        """The share of pairs won, 0 to 1."""
+    def won(self) -> float:
+        """The share of pairs won, 0 to 1; a tie is no win, not even a judge's."""
         return self.wins / self.n
 
     @property
     def difference(self) -> float | None:
-        """Accuracy minus what is expected, -1 to 1: below 0, it is worse than expected."""
-        return None if self.expected is None else self.accuracy - self.expected
+        """The share won minus what is expected, -1 to 1: below 0, it is worse than expected."""
+        return None if self.expected is None else self.won - self.expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def by_condition(
     """What a model does where each condition holds, the most surprising first.
 
     Good is good in comparison: a model that is bad in one half of the pairs is better than expected
-    in the other half. Where too few other models are known, the lowest accuracy comes first.
+    in the other half. Where too few other models are known, the smallest share won comes first.
 
     Args:
         outcome: (pairs,) of the model, 0 to 1, a win is exactly 1, NaN is missing.
@@ -122,13 +122,13 @@ def by_condition(
     >>> from explorer.conditions import Condition
     >>> odd = Condition("longer", "longer:odd", "odd", np.arange(40) % 2 == 1)
     >>> [found] = by_condition(np.arange(40) % 2 == 0, None, [odd])
-    >>> found.n, found.accuracy, found.expected
+    >>> found.n, found.won, found.expected
     (20, 0.0, None)
     """
     model = _Sliced(np.asarray(outcome, dtype=np.float64), field, conditions, clusters)
     slices = [(each,) for each in model.conditions]
     if not (model.compared.tested and slices):
-        return sorted(map(model.untested, slices), key=lambda each: each.accuracy)
+        return sorted(map(model.untested, slices), key=lambda each: each.won)
     found = Expectation(model.compared).of(model.sparse())
     p = np.minimum(2 * tails(found).min(axis=0), 1.0)
     return model.results(slices, found, p, holm(p))

@@ -15,7 +15,7 @@ def likeness_html(now: CompareScene) -> str:
     found = likenesses(now)
     if not found:
         return note(text("compare.alone"))
-    names = ("model", "correlation", "same", "difference", "pairs")
+    names = ("model", "correlation", "same", "won", "pairs")
     heads = [text(f"compare.head_{name}") for name in names]
     rows = "".join(_row(now, each) for each in found[:MOST_LISTED])
     label = text("compare.panel_agreement")
@@ -29,5 +29,5 @@ def _row(now: CompareScene, each: Likeness) -> str:
     current = {"aria_current": "true"} if each.model == now.view.b else {}
     return table_row(
         button(each.model, "b", {"value": each.model}, "link"),
-        r, percent(each.same), points(each.difference), f"{each.n:,}", **current,
+        r, percent(each.same), points(each.won), f"{each.n:,}", **current,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What kind of pairs a model fails: its worst slices, and its accuracy under each condition."""
+"""What kind of pairs a model fails: its worst slices, and what it wins under each condition."""
 
 from collections.abc import Sequence
 from html import escape
@@ -27,7 +27,8 @@ def kinds_html(now: FailScene) -> str:
         known = tuple(each for each in known if each.kind in ("section", "subset"))
     outcome, others = field.outcomes(view.model), field.others(view.model)
     worst = worst_slices(outcome, others, known, clusters=field.clusters)
-    html = tag("h2", escape(text("fails.worst"))) + note(_said(worst))
+    html = note(text("fails.kinds_about"))
+    html += tag("h2", escape(text("fails.worst"))) + note(_said(worst))
     html += _table(worst.slices, text("fails.worst"), worst) if worst.slices else ""
     results = by_condition(outcome, others, known, clusters=field.clusters)
     html += tag("h2", escape(text("fails.each")))
@@ -51,7 +52,7 @@ def _said(worst: WorstSlices) -> str:
 
 
 def _table(results: Sequence[SliceResult], label: str, worst: WorstSlices) -> str:
-    names = ["slice", "accuracy", "interval", "others", "expected", "difference", "n", "p"]
+    names = ["slice", "won", "interval", "others", "expected", "difference", "n", "p"]
     shown = [name for name in names if worst.tested or name not in _OF_TESTS]
     heads = "".join(
         tag("th", escape(text(f"fails.slice_{name}", rivals=f"{worst.rivals:,}")),
@@ -69,7 +70,7 @@ def _row(result: SliceResult, shown: Sequence[str]) -> str:
     low, high = percent(result.interval.low, 0), percent(result.interval.high, 0)
     difference = result.difference
     cells = {
-        "accuracy": percent(result.accuracy),
+        "won": percent(result.won),
         "interval": f"{low} – {high}",
         "others": percent(result.others),
         "expected": percent(result.expected),

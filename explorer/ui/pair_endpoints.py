@@ -52,8 +52,10 @@ class PairEndpoints:
             {"both", "only_a", "only_b", "neither": how many pairs both win, only one, or neither,
             each counted once, "score_a", "score_b": by RewardBench's weights over these pairs,
             0 to 1, "p_value": of the two scores being equal, a paired test by the same weights,
-            two-sided and not corrected for several tests, "sections": {name: the same seven}}. A
-            tie is no win. Where no pair counts in RewardBench's score, all weigh alike.
+            two-sided and not corrected for several tests, "sections": {name: the same seven}}. In
+            the four counts a tie is no win; in the scores and their test it counts half a win for
+            judges and nothing for others. Where no pair counts in RewardBench's score, all weigh
+            alike.
         """
         return compare_json(self._read(), model_a, model_b)
 

@@ -102,7 +102,7 @@ def test_of_too_many_points_those_that_differ_are_kept(monkeypatch: pytest.Monke
 def test_likeness_by_hand() -> None:
     found = {each.model: each for each in likenesses(scene(CompareView("org/a")))}
     alike = found["org/b"]
-    assert (alike.n, alike.same, alike.difference) == (7, 3 / 7, 0.0)
+    assert (alike.n, alike.same, alike.won) == (7, 3 / 7, 0.0)
     assert alike.correlation == pytest.approx(np.corrcoef(
         [1, 1, 0, 1, 0, 1, 0], [1, 0, 1, 1, 0, 0, 1])[0, 1])  # fmt: skip
     assert (found["half"].n, found["half"].same) == (4, 0.75)

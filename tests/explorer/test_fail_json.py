@@ -17,6 +17,7 @@ from explorer.fail_json import (
 )
 from explorer.field import Field
 from explorer.table import PairTable
+from explorer.ui.pair_endpoints import PairEndpoints
 from scoring.benchmark import SECTIONS
 from scoring.errors import KnownError
 from tests.explorer.board_data import real_results
@@ -65,6 +66,14 @@ def test_two_models_are_compared_on_what_they_share() -> None:
     half = plain(compare_json([small_field()], MODEL, "half"))
     assert half["both"] + half["only_a"] + half["only_b"] + half["neither"] == 4
     assert compare_json([small_field()], "b", "b")["p_value"] == 1.0
+
+
+def test_a_judges_tie_is_no_win_in_the_counts_and_half_a_win_in_the_scores() -> None:
+    safety = compare_json([small_field()], "b", MODEL)["sections"]["Safety"]
+    assert (safety["both"], safety["only_a"], safety["only_b"]) == (1, 1, 1)
+    assert safety["score_a"] == pytest.approx(2.5 / 3)
+    described = " ".join(str(PairEndpoints.compare.__doc__).split())
+    assert "counts a tie is no win; in the scores and their test it counts half" in described
 
 
 def test_models_of_different_pairs_cannot_be_compared() -> None:

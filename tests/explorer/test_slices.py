@@ -55,14 +55,14 @@ def test_each_condition_is_counted_over_the_pairs_known() -> None:
         shares = [np.mean(of[~np.isnan(of)] == 1) for of in field[:, rows].T]
         assert one.others == pytest.approx(np.mean(shares))
         assert one.expected is not None
-        assert one.difference == pytest.approx(one.accuracy - one.expected)
+        assert one.difference == pytest.approx(one.won - one.expected)
 
 
 def test_expected_is_what_the_model_does_on_pairs_as_hard() -> None:
     """A model that wins what half of the others win is expected to do so in every slice."""
     model = (OUTCOMES[1:].mean(axis=0) > 0.5).astype(float)
     for each in by_condition(model, OUTCOMES[1:], CONDITIONS):
-        assert each.expected == pytest.approx(each.accuracy, abs=0.03)
+        assert each.expected == pytest.approx(each.won, abs=0.03)
         assert each.p_adjusted > 0.05
 
 
@@ -74,7 +74,7 @@ def test_pairs_that_the_slice_holds_most_of_are_expected_of_the_others_as_hard()
     slice_ = Condition("marker", "marker:x", "x", inside)
     model = np.where(hard, inside, OUTCOMES[0])
     [found] = by_condition(model, OUTCOMES[1:], [slice_])
-    assert found.accuracy == 1
+    assert found.won == 1
     assert found.expected == pytest.approx(0.0, abs=0.05)
 
 
@@ -82,7 +82,7 @@ def test_pairs_that_the_slice_holds_most_of_are_expected_of_the_others_as_hard()
 def test_of_fewer_than_ten_others_nothing_is_expected(others: Any) -> None:
     found = by_condition(OUTCOMES[0], others, CONDITIONS)
     assert {(each.expected, each.p_adjusted) for each in found} == {(None, 1)}
-    accuracies = [each.accuracy for each in found]
+    accuracies = [each.won for each in found]
     assert accuracies == sorted(accuracies)
     n = 0 if others is None else len(others)
     for each in found:

@@ -99,7 +99,7 @@ def test_two_models_are_compared_in_numbers(tab: Compare, on_results: Stores) ->
     assert "Compared on 188 pairs" in shown.bar
     assert f"1 of {cells[1] + cells[2]}" in shown.reader_bar
     assert shown.address.startswith(f"a={A}&b={B}&source=demo")
-    for name in ("Chat Hard", "hep-go", "95 %"):
+    for name in ("Chat Hard", "hep-go", "95 %", "in the counts a tie is no win"):
         assert name in shown.body
 
 
@@ -151,6 +151,7 @@ def test_agreement_lists_all_others_and_leads_to_them(tab: Compare) -> None:
     read = HtmlReading(shown.body, TAGS)
     sent = [json.loads(each)["value"] for each in read.attributes["button", "data-sent"]]
     assert sorted(sent) == sorted([B, HOSTILE, PLAIN, HALF])
+    assert "Won, A − it, points" in read.words and "a tie is no win" in read.words
     assert shown.pair == shown.reader_bar == ""
     assert acted(tab, shown.seen, "b", value=sent[0]).seen.b == sent[0]
 
