@@ -29,7 +29,7 @@ _WAIT_SECONDS = 0.5
 """Between two looks whether somebody else has read a file."""
 _KEPT_ON_DISK = 12
 _KEPT_IN_MEMORY = 6
-_FORMAT = "3"
+_FORMAT = "4"
 """Changes when what is kept of the same file does."""
 
 

@@ -61,11 +61,12 @@ class PairResults:
     """What one model did on each pair, in the order of the file.
 
     results: 0 to 1, NaN where missing; a judge's undecided pair is 0.5. Where a file has rewards
-        and a pair lacks one, its result is missing, whatever is stored: upstream compares with NaN
-        and stores 0.
+        and a pair lacks one, or has an infinite one, its result is missing, whatever is stored:
+        upstream compares with NaN and stores 0.
     equal: whether both scores are known and equal, compared as precisely as the file has them, and
         the result is no win.
-    scores_chosen, scores_rejected: rewards, NaN where missing or infinite; None without them.
+    scores_chosen, scores_rejected: rewards, NaN where missing or infinite; None without them,
+        or where all are null.
     scores, num_correct: RewardBench 2's rewards of all responses, the right ones first, and how
         many are right; else None.
     notes: what was taken as missing, or contradicts itself, in words.
@@ -121,8 +122,9 @@ def read_pair_results(path: Path, name: str | None = None) -> PairResults:
     reference_free = kind == "DPO" and model.endswith(REFERENCE_FREE)
     order = _order(values, n_rows, hashes)
     notes: list[str] = []
-    chosen, rejected = _scores(values, "scores_chosen"), _scores(values, "scores_rejected")
     equal = np.zeros(n_rows, dtype=np.bool_)
+    chosen = _scores(values, "scores_chosen", notes)
+    rejected = _scores(values, "scores_rejected", notes)
     if chosen is not None and rejected is not None:
         equal = _compared(results, chosen, rejected, notes)
     return PairResults(
@@ -131,8 +133,8 @@ def read_pair_results(path: Path, name: str | None = None) -> PairResults:
         order=order,
         results=results.astype(np.float32),
         equal=equal,
-        scores_chosen=_single(chosen, "scores_chosen", notes),
-        scores_rejected=_single(rejected, "scores_rejected", notes),
+        scores_chosen=None if chosen is None else chosen.astype(np.float32),
+        scores_rejected=None if rejected is None else rejected.astype(np.float32),
         scores=_ragged(values, notes),
         num_correct=_counts(values),
         notes=tuple(notes),
@@ -249,13 +251,12 @@ def _finite(numbers: NDArray[np.float64], name: str, notes: list[str]) -> NDArra
     return numbers
 
 
-def _scores(values: Mapping[str, Any], name: str) -> NDArray[np.float64] | None:
+def _scores(values: Mapping[str, Any], name: str, notes: list[str]) -> NDArray[np.float64] | None:
+    """Rewards; None where the file has none, and nulls in their place."""
     column = _column(values, name)
-    return None if column is None else _numbers(column, name)
-
-
-def _single(scores: NDArray[np.float64] | None, name: str, notes: list[str]) -> Floats | None:
-    return None if scores is None else _finite(scores, name, notes).astype(np.float32)
+    if column is None or all(each in (None, [None]) for each in column):
+        return None
+    return _finite(_numbers(column, name), name, notes)
 
 
 def _compared(
@@ -266,8 +267,6 @@ def _compared(
 ) -> NDArray[np.bool_]:
     """Which rewards are equal; makes the results of pairs that lack one missing."""
     lacking = np.isnan(chosen) | np.isnan(rejected)
-    if lacking.all():
-        return np.zeros(len(results), np.bool_)  # no rewards at all: the results stand alone
     unearned = int((lacking & ~np.isnan(results)).sum())
     if unearned:
         notes.append(f"{unearned:,} of its pairs lack a reward: missing, whatever is stored")

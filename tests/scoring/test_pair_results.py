@@ -101,8 +101,19 @@ def test_a_pair_without_a_reward_is_missing_though_stored_as_lost(
     found = read(results=[1, 0, 0], scores_chosen=[2, missing, 1], scores_rejected=[1, 1, missing])
     assert np.isnan(found.results).tolist() == [False, True, True]
     assert found.notes == ("2 of its pairs lack a reward: missing, whatever is stored",)
-    alone = read(results=[1, 0, 0], scores_chosen=[missing] * 3, scores_rejected=[missing] * 3)
-    assert (alone.results.tolist(), alone.notes) == ([1, 0, 0], ())  # no rewards at all
+
+
+def test_where_every_reward_is_null_there_are_none_and_where_it_is_no_number_all_is_missing(
+    read: Read,
+) -> None:
+    for null in (None, [None]):
+        alone = read(scores_chosen=[null] * 3, scores_rejected=[null] * 3)
+        assert (alone.results.tolist(), alone.notes) == ([1, 0, 0], ())
+        assert alone.scores_chosen is alone.scores_rejected is None
+    for broken in ([math.nan] * 3, [math.inf, -math.inf, None]):
+        found = read(results=[0, 0, 0], scores_chosen=broken)
+        assert np.isnan(found.results).all() and not found.equal.any()
+        assert found.notes[-1] == "3 of its pairs lack a reward: missing, whatever is stored"
 
 
 def test_results_that_contradict_their_own_rewards_are_believed_and_said(read: Read) -> None:
@@ -133,10 +144,11 @@ def test_an_infinite_score_is_missing_and_said(read: Read) -> None:
     assert found.notes == (
         "1 of scores_chosen are infinite and taken as missing",
         "1 of scores_rejected are infinite and taken as missing",
+        "2 of its pairs lack a reward: missing, whatever is stored",
     )
     assert found.scores_chosen is not None
     assert np.isnan(found.scores_chosen).tolist() == [True, False, False]
-    assert found.results.tolist() == [1.0, 0.0, 0.0]
+    assert np.isnan(found.results).tolist() == [True, False, True]
 
 
 def test_one_side_without_scores_has_no_ties(read: Read) -> None:
