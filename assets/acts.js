@@ -30,10 +30,10 @@
     if (acts.some(opens)) return;
     const last = part.explorerQueue.at(-1);
     if (acts.some(isPress)) {
-      if (last?.sent.presses?.length < TOGETHER) last.sent.presses.push([name, ""]);
-      else part.explorerQueue.push({ act: "press", sent: { presses: [[name, ""]] } });
+      if (last?.sent.presses?.length < TOGETHER) last.sent.presses.push([name, null]);
+      else part.explorerQueue.push({ act: "press", sent: { presses: [[name, null]] } });
     } else {
-      const note = document.querySelector("#review-note textarea")?.value || "";
+      const note = document.querySelector("#review-note textarea")?.value ?? null;
       const sent = { presses: [[name, note]], place: addresses.get(REVIEW) };
       part.explorerQueue.push({ act: "press", sent });
     }

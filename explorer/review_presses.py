@@ -31,6 +31,7 @@ class Place:
     source, subset, start: the review's.
     key: of the open pair.
     version: of the review's decisions.
+    is_over: whether a mark or a skip found no further pair to open.
     """
 
     source: str
@@ -38,11 +39,7 @@ class Place:
     start: int
     key: str
     version: str
-
-    @classmethod
-    def of(cls, review: Review, key: str) -> Self:
-        """The place in a review where this pair is open."""
-        return cls(review.source, review.subset, review.start, key, review.version)
+    is_over: bool = False
 
     @classmethod
     def read(cls, query_string: object) -> Self:
@@ -55,14 +52,16 @@ class Place:
         start = parts.get("start", "")
         if not parts.keys() >= {*cls.__slots__} or not start.isdecimal() or len(start) > 9:
             raise KnownError(text("review.none"))
-        return cls(parts["source"], parts["subset"], int(start), parts["key"], parts["version"])
+        is_over = parts["is_over"] == "True"
+        names = (parts[name] for name in ("key", "version"))
+        return cls(parts["source"], parts["subset"], int(start), *names, is_over)
 
     def written(self) -> str:
         """As a query string.
 
         >>> place = Place("demo", "hep-go", 0, "hep-go:3", "0123456789abcdef")
         >>> place.written()
-        'source=demo&subset=hep-go&start=0&key=hep-go:3&version=0123456789abcdef'
+        'source=demo&subset=hep-go&start=0&key=hep-go:3&version=0123456789abcdef&is_over=False'
         >>> Place.read(place.written()) == place
         True
         """
@@ -70,11 +69,22 @@ class Place:
 
 
 class Opened(NamedTuple):
-    """A review with one of its pairs open. told: what a person should know."""
+    """A review with one of its pairs open.
+
+    told: what a person should know. is_over: as of `Place`.
+    """
 
     review: Review
     key: str
     told: tuple[str, ...] = ()
+    is_over: bool = False
+
+    @property
+    def place(self) -> Place:
+        """Where the next press is made."""
+        review = self.review
+        where = (review.source, review.subset, review.start)
+        return Place(*where, self.key, review.version, self.is_over)
 
 
 def review_at(place: Place, table: PairTable, known: Sequence[Review]) -> Review:
@@ -114,19 +124,19 @@ def onward(
     following = review.next_unmarked(keys, after)
     if following is not None:
         return Opened(review, following, (*told,))
-    return Opened(review, after or keys[0], (*told, text("review.all_marked")))
+    return Opened(review, after or keys[0], (*told, text("review.all_marked")), is_over=True)
 
 
 def pressed(table: PairTable, review: Review, place: Place, presses: object, at: float) -> Opened:
     """A review after presses that were made at a place in it, each on the pair that follows.
 
-    Where its decisions are others than they were there, the presses were counted before. A mark
-    that comes when no pair is left counts for none, rather than for the last pair once more. One
-    that is refused ends them: those after it would count for other pairs than were meant.
+    Where its decisions are others than they were there, the presses were counted before. A quick
+    mark that comes when no pair is left counts for none, rather than for the last pair once more.
+    One that is refused ends them: those after it would count for other pairs than were meant.
 
     review: of `review_at`.
-    presses: up to `MOST_PRESSES` lists of a `Press` and the note on its pair; anybody may have
-        sent them.
+    presses: up to `MOST_PRESSES` lists of a `Press` and the note on its pair, None for a quick one
+        whose pair was not on screen yet: its note stands; anybody may have sent them.
     at: seconds since 1970.
 
     Raises:
@@ -136,17 +146,16 @@ def pressed(table: PairTable, review: Review, place: Place, presses: object, at:
     if review.version != place.version:
         last = review.decisions[-1].key if review.decisions else None
         return onward(review, keys, last, [text("review.counted_before")])
-    now, is_over, surplus = Opened(review, place.key), False, 0
+    now, surplus = Opened(review, place.key, is_over=place.is_over), 0
     for number, each in enumerate(asked):
-        if is_over and each[0] in VERDICTS:
+        press, note = each
+        if now.is_over and note is None and press in VERDICTS:
             surplus += 1
             continue
         try:
             now = _after(table, keys, now, each, at)
         except KnownError as error:
             return now._replace(told=(str(error), not_counted(len(asked) - number)))
-        is_marked = now.review.verdict_of(now.key) is not None
-        is_over = is_marked and each[0] in (*VERDICTS, "skip")
     more = [text("review.surplus", n=f"{surplus:,}")] if surplus else []
     return now._replace(told=(*now.told, *more))
 
@@ -154,7 +163,7 @@ def pressed(table: PairTable, review: Review, place: Place, presses: object, at:
 def _after(
     table: PairTable, keys: list[str], now: Opened, asked: tuple[Press, object], at: float
 ) -> Opened:
-    (review, key, _), (press, note) = now, asked
+    (review, key, *_), (press, note) = now, asked
     if press == "undo":
         if not review.decisions:
             return Opened(review, key, (text("review.nothing_to_undo"),))
@@ -164,6 +173,8 @@ def _after(
         place = keys.index(key) + step if key in keys else 0
         return Opened(review, keys[place % len(keys)])
     if press != "skip":
+        if note is None and key in review.standing:
+            note = review.standing[key].note
         review = review.mark(key, _hash_of(table, key), press, note, at=at)
     return onward(review, keys, key)
 

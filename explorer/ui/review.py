@@ -154,7 +154,8 @@ class ReviewTab:
         """See where the decisions in a colleague's file differ."""
         table, review, place = self._here(sent, stay)
         stay = stay._replace(theirs=read_upload(_path(sent)))
-        return _panel(table, Opened(review, place.key), stay)._replace(note=gr.skip())
+        opened = Opened(review, place.key, is_over=place.is_over)
+        return _panel(table, opened, stay)._replace(note=gr.skip())
 
     @guarded
     def export_decisions(self, review: Review | None) -> Iterator[str]:
@@ -214,7 +215,7 @@ def _under_way(review: Review | None) -> Review:
 
 def _panel(table: PairTable, opened: Opened, stay: Stay) -> Panel:
     """The panel with that pair open; the review is kept in the browser."""
-    review, key, told = opened
+    review, key, told, _ = opened
     kept, lost = stay.kept, stay.kept.left_out
     if review.decisions or kept.of(review.source, review.subset):
         kept = kept.put(review)
@@ -239,7 +240,7 @@ def _panel(table: PairTable, opened: Opened, stay: Stay) -> Panel:
         pair_html(table.find(key), key, Look(), source=table.source),
         agreement_html(found, stay.theirs),
         differing,
-        Place.of(review, key).written(),
+        opened.place.written(),
         review,
         stay.theirs,
         kept.texts(),

@@ -127,6 +127,25 @@ def test_no_press_is_lost_while_the_server_hangs(server: Server, page: Page) -> 
     assert [each["note"] for each in made] == ["of the first", *[""] * 9, "of the eleventh1"]
 
 
+def test_quick_keys_leave_a_note_and_mark_nothing_after_the_last_pair(
+    server: Server, page: Page
+) -> None:
+    progress = begin(page, server.address)
+    page.locator("#review-note textarea").fill("of the first")
+    page.locator("#review-note textarea").press("Escape")
+    page.locator(".review-keep").click()
+    expect(progress).to_contain_text("1 of 12 marked")
+    with server.hanging():
+        press_at_once(page, "k2" + 10 * "1")
+    expect(progress).to_contain_text("11 of 12 marked")
+    with server.hanging():
+        press_at_once(page, "133")
+    expect(page.get_by_text("after the last pair and were not counted: 2.")).to_be_visible()
+    expect(progress).to_have_text("12 of 12 marked: 11 to keep, 1 to drop, 0 unsure")
+    made = decisions_of(page)
+    assert [each["note"] for each in made] == ["of the first", *[""] * 11]
+
+
 def test_a_reload_keeps_marks_that_were_answered_and_those_that_were_not(
     server: Server, leaving: Page
 ) -> None:

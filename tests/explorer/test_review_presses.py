@@ -35,11 +35,13 @@ def first(table: PairTable = TABLE) -> Opened:
     return onward(review, keys_under(table, review), None)
 
 
-def after(now: Opened, *names: Press, note: str = "", at: float = 0) -> Opened:
-    """Presses made where a person is; the note is on the first of their pairs."""
-    notes = [note, *[""] * len(names)]
-    asked = [list(each) for each in zip(names, notes, strict=False)]
-    return pressed(TABLE, now.review, Place.of(now.review, now.key), asked, at)
+def after(now: Opened, *names: Press, note: str | None = "", at: float = 0) -> Opened:
+    """Presses made where a person is, the later ones before they see the next pair.
+
+    note: on the first of their pairs; None where that one is not seen yet, either.
+    """
+    asked = [[name, None if place else note] for place, name in enumerate(names)]
+    return pressed(TABLE, now.review, now.place, asked, at)
 
 
 def marks(now: Opened) -> list[tuple[int, str, str]]:
@@ -49,7 +51,7 @@ def marks(now: Opened) -> list[tuple[int, str, str]]:
 def test_each_press_is_on_the_pair_that_the_one_before_it_opened() -> None:
     now = after(first(), "drop", "skip", "keep", "back", "back", "unsure", note="odd")
     assert marks(now) == [(0, "drop", "odd"), (2, "keep", ""), (1, "unsure", "")]
-    assert now == (now.review, KEYS[3], ())
+    assert (now.key, now.told) == (KEYS[3], ())
 
 
 def test_undo_amid_quick_marks_takes_back_the_one_before_it() -> None:
@@ -70,10 +72,25 @@ def test_a_mark_after_the_last_pair_leaves_those_that_were_made() -> None:
     assert marks(after(first(), *ALL, "back", "drop"))[-1] == (3, "drop", "")
 
 
+def test_quick_marks_after_the_last_pair_count_for_none_in_whatever_parts_they_are_sent() -> None:
+    now = after(after(first(), *ALL), "drop", "drop", note=None)
+    assert marks(now) == [(place, "keep", "") for place in range(5)]
+    assert now.told[0].endswith("not counted: 2.")
+    now = after(after(now, "back", note=None), "drop", note=None)
+    assert marks(now)[5:] == [(3, "drop", "")], "a pair that was gone back to is marked anew"
+
+
+def test_a_note_stands_until_another_one_is_typed() -> None:
+    noted = after(first(), "keep", note="odd")
+    assert marks(after(noted, "back", "drop"))[-1] == (0, "drop", "odd")
+    assert marks(after(after(noted, "back"), "unsure", note=None))[-1] == (0, "unsure", "odd")
+    assert marks(after(after(noted, "back"), "drop", note=""))[-1] == (0, "drop", "")
+
+
 def test_a_press_that_is_refused_ends_them_lest_others_count_for_its_pair() -> None:
     now = first()
     asked = [["keep", ""], ["drop", "x" * (LONGEST_NOTE + 1)], ["unsure", ""], ["keep", ""]]
-    now = pressed(TABLE, now.review, Place.of(now.review, now.key), asked, 0)
+    now = pressed(TABLE, now.review, now.place, asked, 0)
     assert marks(now) == [(0, "keep", "")] and now.key == KEYS[1]
     assert "2,000 characters" in now.told[0] and now.told[1].endswith("not counted: 3.")
 
@@ -81,7 +98,7 @@ def test_a_press_that_is_refused_ends_them_lest_others_count_for_its_pair() -> N
 def test_a_pair_that_is_not_here_is_not_marked_and_is_left_by_any_step() -> None:
     for name, expected in (("skip", 0), ("back", 0), ("forward", 0), ("keep", None)):
         review = Review.begin(TABLE, "mine")
-        place = replace(Place.of(review, KEYS[0]), key="elsewhere:1")
+        place = replace(first().place, key="elsewhere:1")
         now = pressed(TABLE, review, place, [[name, ""]], 0)
         if expected is None:
             assert "not under review" in now.told[0] and now.review == review
@@ -93,7 +110,7 @@ def run(cuts: Sequence[Sequence[Press]]) -> Opened:
     """Presses sent in these parts, each of which is sent again until it is answered."""
     now = first()
     for at, part in enumerate(cuts):
-        place, asked = Place.of(now.review, now.key), [[name, ""] for name in part]
+        place, asked = now.place, [[name, None] for name in part]
         now = pressed(TABLE, now.review, place, asked, at)
         again = pressed(TABLE, now.review, place, asked, at)
         assert again.review == now.review, "they were counted twice"
@@ -115,7 +132,7 @@ def test_presses_count_the_same_sent_together_or_one_by_one(cuts: list[list[Pres
 
 def test_a_place_outlives_the_server_that_told_it() -> None:
     now = after(first(), "keep", "drop", note="é \ud800 ${1}")
-    place = Place.read(Place.of(now.review, now.key).written())
+    place = Place.read(now.place.written())
     stored = from_json(to_json(now.review))
     assert review_at(place, TABLE, [Review("other", "mine"), stored]) == now.review
     asked = [["unsure", ""]]
@@ -164,6 +181,6 @@ def test_a_place_that_the_table_has_not_is_refused(changed: dict[str, Any], told
      [["keep", ""]] * (MOST_PRESSES + 1)],
 )  # fmt: skip
 def test_what_are_no_presses_is_refused(presses: object) -> None:
-    review, key, _ = first()
+    now = first()
     with pytest.raises(KnownError, match=r"[Pp]ress"):
-        pressed(TABLE, review, Place.of(review, key), presses, 0)
+        pressed(TABLE, now.review, now.place, presses, 0)

@@ -169,7 +169,7 @@ class Reviewer(Visitor):
     def presses(self, *names: str, note: Any = "") -> dict[str, Any]:
         """Presses of which the later ones were made before the first was answered."""
         return self.does(
-            "press", presses=[[name, "" if at else note] for at, name in enumerate(names)]
+            "press", presses=[[name, None if at else note] for at, name in enumerate(names)]
         )
 
     def exports(self, callback: Callable[..., Any], **values: Any) -> Path:
