@@ -23,6 +23,8 @@ PRESSES: tuple[Press, ...] = (*VERDICTS, *get_args(get_args(Press)[-1]))
 MOST_PRESSES = 1_000
 """That are sent together."""
 
+_NAMES = ("source", "subset", "key", "version")
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -52,9 +54,8 @@ class Place:
         start = parts.get("start", "")
         if not parts.keys() >= {*cls.__slots__} or not start.isdecimal() or len(start) > 9:
             raise KnownError(text("review.none"))
-        is_over = parts["is_over"] == "True"
-        names = (parts[name] for name in ("key", "version"))
-        return cls(parts["source"], parts["subset"], int(start), *names, is_over)
+        source, subset, key, version = (parts[name] for name in _NAMES)
+        return cls(source, subset, int(start), key, version, parts["is_over"] == "True")
 
     def written(self) -> str:
         """As a query string.
