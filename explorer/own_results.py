@@ -28,7 +28,7 @@ from scoring.pair_order import PairOrder
 from scoring.pair_results import PairResults
 from scoring.record import Run
 from scoring.result_files import LeftOut, printable
-from scoring.spec import ScoredPair
+from scoring.spec import RunFacts, ScoredPair
 from scoring.summary import tie_worth
 
 KEPT_ROWS = 2048
@@ -132,11 +132,16 @@ def results_of(run: Run) -> PairResults:
     rows = _in_order(run)
     if not rows:
         raise KnownError("it has no outcomes yet")
+    return results_of_rows(rows, run.facts)
+
+
+def results_of_rows(rows: Sequence[ScoredPair], facts: RunFacts) -> PairResults:
+    """The same of pairs in any order."""
     subsets = tuple(dict.fromkeys(row.subset for row in rows))
     place = {subset: at for at, subset in enumerate(subsets)}
-    counts = {"win": 1.0, "tie": tie_worth(run.facts.family), "loss": 0.0, "missing": np.nan}
+    counts = {"win": 1.0, "tie": tie_worth(facts.family), "loss": 0.0, "missing": np.nan}
     return PairResults(
-        model=run.facts.model,
+        model=facts.model,
         model_type=None,
         order=PairOrder(
             subsets,

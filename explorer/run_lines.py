@@ -7,8 +7,10 @@ from typing import Any
 from explorer.kept import Kept
 from explorer.posted import whole_number
 from explorer.run_cards import RunCard, card_of
+from explorer.run_sections import run_intervals
 from explorer.run_shelf import RunShelf
 from scoring.errors import KnownError, shown
+from scoring.interval import Interval
 from scoring.record import Run
 from scoring.summary import Summary, summarise
 
@@ -28,12 +30,17 @@ class RunsView:
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """A run in the list. own: whether who looks may change it. summary: None if unreadable."""
+    """A run in the list.
+
+    own: whether who looks may change it. summary: None if unreadable. interval: of its accuracy, as
+        `explorer.run_sections` says; None without one.
+    """
 
     run: Run
     card: RunCard
     own: bool
     summary: Summary | None
+    interval: Interval | None
 
     @property
     def name(self) -> str:
@@ -114,16 +121,21 @@ def move_runs(
 
 def _line(run: Run, shelf: RunShelf, visitor: object) -> RunLine:
     card = card_of(run)
-    return RunLine(run, card, shelf.is_own(card, visitor), summary_of(run))
+    return RunLine(run, card, shelf.is_own(card, visitor), *_result(run))
 
 
 def summary_of(run: Run) -> Summary | None:
     """What a run's pairs come to, as far as it is; None where they cannot be read."""
-    return _KEPT.once((run.folder, run.n_bytes()), lambda: _summary(run))
+    return _result(run)[0]
 
 
-def _summary(run: Run) -> Summary | None:
+def _result(run: Run) -> tuple[Summary | None, Interval | None]:
+    return _KEPT.once((run.folder, run.n_bytes()), lambda: _read(run))
+
+
+def _read(run: Run) -> tuple[Summary | None, Interval | None]:
     try:
-        return summarise(run.rows(), run.facts.family)
+        rows = run.rows()
     except KnownError:
-        return None
+        return None, None
+    return summarise(rows, run.facts.family), run_intervals(rows, run.facts).total

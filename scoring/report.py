@@ -1,14 +1,14 @@
 """A finished run in words: a table for people, an object for programs."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from scoring.benchmark import SECTIONS, section_of
+from scoring.interval import Interval
 from scoring.record import Run
-from scoring.summary import Summary, Tally, summarise
+from scoring.summary import Summary, summarise
 
 
 def as_table(run: Run, files: Sequence[Path], sent: Sequence[str], *, dry_run: bool) -> str:
@@ -18,21 +18,23 @@ def as_table(run: Run, files: Sequence[Path], sent: Sequence[str], *, dry_run: b
     for section in SECTIONS:
         tally = summary.section_tallies.get(section)
         if tally is not None:
-            lines.append(_row(section, tally, summary.sections[section]))
+            interval = summary.section_interval(section)
+            lines.append(_row(section, tally.n, summary.sections[section], interval))
             lines += [
-                _row(f"  {subset}", each, each.accuracy)
+                _row(f"  {subset}", each.n, each.accuracy, each.interval)
                 for subset, each in summary.subsets.items()
                 if section_of(subset) == section
             ]
     lines += [
-        _row(subset, tally, tally.accuracy)
+        _row(subset, tally.n, tally.accuracy, tally.interval)
         for subset, tally in summary.subsets.items()
         if section_of(subset) is None
     ]
-    lines.append(_row("all pairs, unweighted", summary.total, summary.total.accuracy))
+    total = summary.total
+    lines.append(_row("all pairs, unweighted", total.n, total.accuracy, total.interval))
     if summary.score is not None:
         name = "RewardBench score" if summary.whole else "mean of the sections present"
-        lines.append(f"{name:34} {'':6} {summary.score:8.1%}")
+        lines.append(_row(name, None, summary.score, summary.interval))
     lines += ["", *_remarks(run, summary), *(f"wrote {path}" for path in files)]
     return "\n".join([*lines, *(f"{'would send' if dry_run else 'sent'} {line}" for line in sent)])
 
@@ -44,6 +46,7 @@ def as_json(
     summary = summarise(run.rows(), run.facts.family)
     return {
         "score": summary.score,
+        "interval": summary.interval,
         "tie_counts": summary.total.tie,
         "whole_benchmark": summary.whole,
         "sections": summary.sections,
@@ -63,13 +66,12 @@ def as_json(
     }
 
 
-def _row(name: str, tally: Tally, share: float | None) -> str:
-    """A line of the table, with an interval where the share is not weighted."""
-    weighted = share is not None and not math.isclose(share, tally.accuracy or 0.0)
-    interval = None if weighted else tally.interval
+def _row(name: str, n: int | None, share: float | None, interval: Interval | None) -> str:
+    """A line of the table. n: pairs; None where they are told above it."""
     spread = "" if interval is None else f"{interval.low:6.1%} to {interval.high:.1%}"
     accuracy = "none" if share is None else f"{share:.1%}"
-    return f"{name:34} {tally.n:6,} {accuracy:>8}  {spread}"
+    pairs = "" if n is None else f"{n:,}"
+    return f"{name:34} {pairs:>6} {accuracy:>8}  {spread}"
 
 
 def _remarks(run: Run, summary: Summary) -> list[str]:
@@ -88,7 +90,10 @@ def _remarks(run: Run, summary: Summary) -> list[str]:
         )
         remarks[2] += f", {run.tokens:,} tokens computed"
     if summary.score is not None:
-        remarks.append("sections weigh their subsets as the benchmark does")
+        remarks.append(
+            "sections weigh their subsets as the benchmark does; intervals take each pair alone, "
+            "the app's take pairs of one prompt together"
+        )
     if counts["tie"]:
         worth = "half a win each, the rule for judges" if summary.total.tie else "as not won"
         remarks.append(f"{counts['tie']:,} ties count {worth}, here and in the result files")

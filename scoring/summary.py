@@ -3,10 +3,18 @@
 Stored outcomes are win, loss, tie and missing. What a tie is worth is said when they are counted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from scoring.benchmark import COUNTS, in_order, overall_score, section_of, section_scores
+from scoring.benchmark import (
+    COUNTS,
+    SECTIONS,
+    WEIGHTS,
+    in_order,
+    overall_score,
+    section_of,
+    section_scores,
+)
 from scoring.interval import Interval, wilson
 from scoring.spec import Outcome, ScoredPair
 
@@ -92,6 +100,44 @@ class Summary:
     def whole(self) -> bool:
         """Whether these are the benchmark's own pairs, all of them, as far as counts can tell."""
         return {name: sum(tally.counts.values()) for name, tally in self.subsets.items()} == COUNTS
+
+    def section_interval(self, section: str) -> Interval | None:
+        """Wilson's 95 % interval of a section score, as `_weighted` says; None without pairs."""
+        return _weighted(self._parts(section))
+
+    @property
+    def interval(self) -> Interval | None:
+        """The same of the score; None where there is none."""
+        sections = list(filter(None, map(self._parts, SECTIONS)))
+        whole = [sum(weight for weight, _ in parts) for parts in sections]
+        return _weighted(
+            [
+                (weight / all_weights, tally)
+                for parts, all_weights in zip(sections, whole, strict=True)
+                for weight, tally in parts
+            ]
+        )
+
+    def _parts(self, section: str) -> list[tuple[float, Tally]]:
+        """The subsets of a section that have pairs that count, with their official weights."""
+        known = ((name, self.subsets.get(name)) for name in SECTIONS[section])
+        return [(WEIGHTS[name], tally) for name, tally in known if tally is not None and tally.n]
+
+
+def _weighted(parts: Sequence[tuple[float, Tally]]) -> Interval | None:
+    """Wilson's interval of a weighted mean of accuracies at the effective number of pairs.
+
+    With u_s the weight of subset s and n_s its pairs that count, that is
+    (sum u_s)^2 / sum u_s^2 / n_s, rounded down. It takes all pairs to be equally hard and drawn one
+    by one: that those of one prompt go together is left out.
+    Source: L. Kish, Survey Sampling (1965), 11.7, for the effective number.
+    """
+    if not parts:
+        return None
+    weight = sum(u for u, _ in parts)
+    mean = sum(u * (tally.accuracy or 0.0) for u, tally in parts) / weight
+    n = int(weight**2 / sum(u * u / tally.n for u, tally in parts) + 1e-9)
+    return wilson(mean * n, n)
 
 
 def summarise(scored: Iterable[ScoredPair], family: str) -> Summary:

@@ -5,7 +5,7 @@ from html import escape
 from statistics import median
 
 from explorer.run_facts import run_facts, tie_words
-from explorer.run_sections import score_interval, section_interval
+from explorer.run_sections import RunIntervals
 from explorer.text import text
 from explorer.ui.markup import note, percent, signed, tag
 from scoring.benchmark import SECTIONS, section_of
@@ -15,8 +15,13 @@ from scoring.spec import ScoredPair
 from scoring.summary import Summary, Tally
 
 
-def report_html(run: Run, summary: Summary, scored: Sequence[ScoredPair]) -> str:
-    """What was scored with what, and the numbers that matter most. summary: of `scored`."""
+def report_html(
+    run: Run, summary: Summary, intervals: RunIntervals, scored: Sequence[ScoredPair]
+) -> str:
+    """What was scored with what, and the numbers that matter most.
+
+    summary, intervals: of `scored`.
+    """
     facts = run.facts
     title = text(
         "score.report",
@@ -28,12 +33,14 @@ def report_html(run: Run, summary: Summary, scored: Sequence[ScoredPair]) -> str
     )
     how = text("score.computed", family=facts.family, dtype=facts.dtype, device=facts.device)
     computed = note(f"{how}: {facts.path}" if facts.path else how)
-    return tag("h2", escape(title), css="report") + computed + cards_html(summary, scored)
+    return (
+        tag("h2", escape(title), css="report") + computed + cards_html(summary, intervals, scored)
+    )
 
 
-def cards_html(summary: Summary, scored: Sequence[ScoredPair]) -> str:
+def cards_html(summary: Summary, intervals: RunIntervals, scored: Sequence[ScoredPair]) -> str:
     """The numbers that matter most, a card each."""
-    total, interval = summary.total, summary.total.interval
+    total, interval = summary.total, intervals.total
     margins = [margin for margin in (pair.margin for pair in scored) if margin is not None]
     accuracy = text("score.accuracy_none")
     if interval:
@@ -43,7 +50,7 @@ def cards_html(summary: Summary, scored: Sequence[ScoredPair]) -> str:
     missing, truncated = total.counts["missing"], summary.truncated
     cards = [
         _card(text("score.accuracy"), percent(total.accuracy), accuracy),
-        _score_card(summary),
+        _score_card(summary, intervals.score),
         _card(
             text("score.losses"),
             f"{losses + ties:,}",
@@ -63,10 +70,9 @@ def cards_html(summary: Summary, scored: Sequence[ScoredPair]) -> str:
     return tag("div", "".join(cards), css="cards")
 
 
-def _score_card(summary: Summary) -> str:
+def _score_card(summary: Summary, interval: Interval | None) -> str:
     """The benchmark's score where all of its pairs were scored; else a mean that says it is not."""
     known = sum(score is not None for score in summary.sections.values())
-    interval = score_interval(summary.subsets)
     if known < len(SECTIONS) or interval is None:
         return _card(text("score.mean"), percent(None), text("score.mean_part", n=known))
     low, high = percent(interval.low), percent(interval.high)
@@ -85,7 +91,7 @@ def _card(label: str, value: str, detail: str) -> str:
     )
 
 
-def sections_html(summary: Summary) -> str:
+def sections_html(summary: Summary, intervals: RunIntervals) -> str:
     """Accuracy of each section and, below it, of its subsets."""
     headings = [
         text("score.by_section"),
@@ -98,17 +104,19 @@ def sections_html(summary: Summary) -> str:
     for section in (*SECTIONS, None):
         subsets = [name for name in summary.subsets if section_of(name) == section]
         if subsets:
-            body += _section_row(summary, section)
+            interval = (
+                intervals.sections[section] if section else summary.section_tallies[""].interval
+            )
+            body += _section_row(summary, section, interval)
             body += "".join(_subset_row(name, summary.subsets[name]) for name in subsets)
     table = tag("table", tag("thead", head) + tag("tbody", body), css="sections")
     return table + note(text("score.rule", ties=tie_words(summary.total.tie)))
 
 
-def _section_row(summary: Summary, section: str | None) -> str:
+def _section_row(summary: Summary, section: str | None, interval: Interval | None) -> str:
     tally = summary.section_tallies[section or ""]
     score = summary.sections[section] if section else tally.accuracy
     name = section or text("score.other")
-    interval = section_interval(section, summary.subsets) if section else tally.interval
     cells = [
         tag("td", escape(percent(score))),
         tag("td", escape(_ends(interval))),

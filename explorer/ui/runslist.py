@@ -78,7 +78,7 @@ def _row(line: RunLine, is_open: bool) -> str:
     marks += chip(text("runs.unreadable")) if line.card.wrong else ""
     small = tag("small", escape(run.facts.model)) if line.card.title else ""
     total = summary.total if summary else None
-    interval = total.interval if total else None
+    interval = line.interval
     sure = f"{percent(interval.low)} – {percent(interval.high)}" if interval else ""
     cells = [
         tag("th", name + marks + small, "model", scope="row"),

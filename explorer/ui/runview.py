@@ -14,7 +14,7 @@ from explorer.margins import margin_histogram
 from explorer.progress import Progress
 from explorer.reading import PAGE_ROWS
 from explorer.run_cards import card_of
-from explorer.run_sections import sections_now
+from explorer.run_sections import run_intervals, sections_now
 from explorer.text import text
 from explorer.ui.grids import Column, Grid, grid
 from explorer.ui.livebars import bars_html, margins_html
@@ -93,14 +93,15 @@ def shown(progress: Progress, model: str = "", *, is_stopping: bool = False) -> 
     if not progress.scored or progress.run is None:
         return _only_status(progress, model, is_stopping=is_stopping)
     summary = summarise(progress.scored, progress.run.facts.family)
+    intervals = run_intervals(progress.scored, progress.run.facts)
     lost = summary.total.lost
     chosen = np.array([pair.chosen_reward for pair in progress.scored], np.float64)
     rejected = np.array([pair.rejected_reward for pair in progress.scored], np.float64)
     return RunShown(
         _status(progress, model, is_stopping=is_stopping),
         *_buttons(progress),
-        report_html(progress.run, summary, progress.scored),
-        bars_html(sections_now(summary)) + sections_html(summary),
+        report_html(progress.run, summary, intervals, progress.scored),
+        bars_html(sections_now(summary, intervals)) + sections_html(summary, intervals),
         margins_html(margin_histogram(chosen, rejected)) + _worst(progress),
         gr.update(value=_newest(progress), visible=True),
         facts_html(progress.run),

@@ -108,13 +108,13 @@ class ScoreEndpoints:
             One message after the other: {"stage": "waiting", "loading", "running", and at last
             "finished" or "stopped", "ahead": people who are served first, "total": pairs,
             "scored": how many so far, "accuracy", "tie_counts": what a tie adds to it, half a win
-            for judges and else 0, "interval": [low, high] at 95 %, "score": RewardBench's of what
-            is scored, "sections": {name: score}, "rows": the pairs that are
-            new, in the last message all of them, each {"key", "subset", "chosen_reward",
-            "rejected_reward", "margin", "outcome", "chosen_tokens", "rejected_tokens",
-            "truncated"}, "settings": what the numbers rest on}. The last one has a
-            "message" besides: why pairs are left, "" where none are. Shares are 0 to 1; what is
-            not known is null.
+            for judges and else 0, "interval": of it, [low, high] at 95 %, each pair taken alone
+            though those of one prompt go together, "score": RewardBench's of what is scored,
+            "sections": {name: score}, "rows": the pairs that are new, in the last message all of
+            them, each {"key", "subset", "chosen_reward", "rejected_reward", "margin", "outcome",
+            "chosen_tokens", "rejected_tokens", "truncated"}, "settings": what the numbers
+            rest on}. The last one has a "message" besides: why pairs are left, "" where none are.
+            Shares are 0 to 1; what is not known is null.
         """
         order = asked_order(model, family, reference)
         table = self.tables.here(_table_id(pairs))
@@ -156,7 +156,7 @@ class ScoreEndpoints:
             {"runs": a list of {"id", "title", "own": whether it is the caller's, "public",
             "status": "running", "finished", "stopped" or "failed", "started": UTC, "pairs": their
             source, "selection": in words, "total": pairs, "scored", "accuracy", "interval",
-            "score", "sections", "settings": what the numbers rest on}}.
+            "score", "sections", "settings": what the numbers rest on, as of /score_selection}}.
         """
         return runs_json(self.runs.shelf, self._visitor(request, profile, token), limit)
 

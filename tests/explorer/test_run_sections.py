@@ -1,16 +1,30 @@
-"""Sections of a run with intervals, against the board's way to make them."""
+"""Sections of a run with intervals, against what the board and Failures say of the same pairs."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from explorer.facets import Coded
-from explorer.run_sections import score_interval, section_interval, sections_now
-from explorer.statistics import unpaired_interval
-from explorer.strata import benchmark_strata
-from scoring.benchmark import COUNTS, SECTIONS, WEIGHTS
-from scoring.interval import wilson
-from scoring.spec import ScoredPair
-from scoring.summary import Tally, summarise
+from explorer.clusters import FIRST_IDS, clusters_of
+from explorer.fail_sections import section_scores
+from explorer.field import Field
+from explorer.outcome_matrix import Outcomes, order_of, outcome_matrix
+from explorer.own_results import with_runs
+from explorer.rules import V1
+from explorer.run_lines import RunsView, runs_scene
+from explorer.run_sections import SectionNow, run_intervals, sections_now
+from explorer.run_shelf import RunShelf
+from explorer.settings import Settings
+from explorer.table import PairTable
+from explorer.uncertainty import measure
+from scoring.record import Run, new_folder
+from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from scoring.summary import summarise
+from tests.explorer.board_data import finished
+
+FACTS = RunFacts("org/m", "", "classifier", "cpu", "float32", 9, "left", "own", "x", 9, 0)
 
 
 def scored(subset: str, wins: int, losses: int, missing: int = 0) -> list[ScoredPair]:
@@ -20,65 +34,81 @@ def scored(subset: str, wins: int, losses: int, missing: int = 0) -> list[Scored
     ]
 
 
-@pytest.mark.parametrize("section", SECTIONS)
-def test_a_section_is_as_sure_as_on_the_board(section: str) -> None:
-    rows = [row for each in SECTIONS[section] for row in scored(each, COUNTS[each] // 2, 9, 3)]
-    found = {now.name: now for now in sections_now(summarise(rows, "classifier"))}[section]
-    weights = {section: {each: float(WEIGHTS[each]) for each in SECTIONS[section]}}
-    names = list(SECTIONS[section])
-    groups = benchmark_strata(Coded(names, np.zeros(0, np.int32)), weights, {section: 1})
-    counts = [COUNTS[each] // 2 + 9 for each in names]
-    assert found.accuracy is not None
-    assert found.interval == unpaired_interval(found.accuracy, groups, counts)
-    assert found.n == sum(counts) and found.wins == sum(COUNTS[each] // 2 for each in names)
+def now(rows: Sequence[ScoredPair]) -> tuple[SectionNow, ...]:
+    return sections_now(summarise(rows, FACTS.family), run_intervals(rows, FACTS))
 
 
-@pytest.mark.parametrize("left_out", [(), ("math-prm", "mt-bench-easy", "xstest-should-refuse")])
-def test_the_score_is_as_sure_as_on_the_board(left_out: tuple[str, ...]) -> None:
-    counts = {subset: 0 if subset in left_out else n for subset, n in COUNTS.items()}
-    summary = summarise(
-        (row for each, n in counts.items() for row in scored(each, n // 2, n - n // 2)),
-        "classifier",
+def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
+    real: PairTable, tmp_path: Path
+) -> None:
+    """Pairs of one prompt are won or lost together, which makes every interval wider."""
+    wins = np.random.default_rng(0).random(len(real)) < 0.8
+    names = real.subsets.names
+    rows = tuple(
+        ScoredPair(key, names[code], "", 1.0 if wins[cluster] else -1.0, 0.0, 1, 1)
+        for key, code, cluster in zip(
+            real.keys, real.subsets.codes.tolist(), clusters_of(order_of(real)), strict=True
+        )
     )
-    weights = {
-        section: {each: float(WEIGHTS[each]) for each in subsets}
-        for section, subsets in SECTIONS.items()
+    settings = Settings(home=tmp_path)
+    run = Run.create(new_folder(settings.runs), FACTS, Plan((tuple(range(len(rows))),)), real.keys)
+    list(run.record([ScoredPack(0, rows, 1)]))
+    outcomes, own = with_runs(Outcomes(), [run])
+    field = Field(real, outcome_matrix(outcomes, order_of(real)), own, ("run",))
+    [name] = own
+    found = run_intervals(rows, FACTS)
+
+    board = finished(measure(field.matrix, V1, replicates=1)).by_model()[name]
+    failures = section_scores(field, name)
+    assert failures.overall is not None and failures.overall.interval == board.interval
+    assert found.score == pytest.approx(board.interval)
+    [line] = runs_scene(RunShelf(settings), None, RunsView()).lines
+    assert line.interval == found.total != summarise(rows, FACTS.family).total.interval
+    assert found.sections == {
+        section: pytest.approx(each) for section, each in board.section_intervals.items()
     }
-    groups = benchmark_strata(Coded([], np.zeros(0, np.int32)), weights, dict.fromkeys(SECTIONS, 1))
-    assert summary.score is not None
-    by_the_board = unpaired_interval(
-        summary.score, groups, [counts[each] for of in SECTIONS.values() for each in of]
-    )
-    assert score_interval(summary.subsets) == pytest.approx(by_the_board)
+    reasoning, alone = found.sections["Reasoning"], summarise(rows, FACTS.family)
+    unclustered = alone.section_interval("Reasoning")
+    assert reasoning and unclustered
+    assert reasoning.high - reasoning.low > 1.2 * (unclustered.high - unclustered.low)
 
 
-def test_without_a_section_there_is_no_score_to_be_sure_of() -> None:
-    rows = [row for of in list(SECTIONS.values())[1:] for row in scored(of[0], 3, 1)]
-    assert score_interval(summarise(rows, "classifier").subsets) is None
+def test_of_a_few_pairs_problems_in_several_languages_are_one_prompt() -> None:
+    languages = ("hep-go", "hep-js", "hep-rust")
+    first = [FIRST_IDS[each] for each in languages]
+    rows = [
+        ScoredPair(f"{subset}:{start + at}", subset, "", float(at % 2), 0.5, 1, 1)
+        for subset, start in zip(languages, first, strict=True)
+        for at in range(20)
+    ]
+    together = run_intervals(rows, FACTS)
+    apart = run_intervals([replace(each, key=f"{each.subset}:x{each.key}") for each in rows], FACTS)
+    for one, other in (
+        (together.total, apart.total), (together.sections["Reasoning"], apart.sections["Reasoning"])
+    ):  # fmt: skip
+        assert one and other and one.high - one.low > 1.2 * (other.high - other.low)
+    assert together.sections["Chat"] is None
 
 
 def test_only_sections_with_pairs_are_told_after_all_pairs() -> None:
-    rows = [*scored("hep-go", 3, 1), *scored("own", 0, 4)]
-    found = sections_now(summarise(rows, "classifier"))
-    assert [(now.name, now.n, now.accuracy) for now in found] == [
+    found = now([*scored("hep-go", 3, 1), *scored("own", 0, 4)])
+    assert [(each.name, each.n, each.accuracy) for each in found] == [
         ("", 8, 3 / 8), ("Reasoning", 4, 0.75),
     ]  # fmt: skip
-    assert [now.interval for now in found] == [wilson(3, 8), wilson(3, 4)]
+    for each in found:
+        assert each.interval and each.interval.low < (each.accuracy or 0) < each.interval.high
 
 
 def test_without_rewards_nothing_is_known() -> None:
-    [total, chat] = sections_now(summarise(scored("mt-bench-easy", 0, 0, 3), "classifier"))
+    [total, chat] = now(scored("mt-bench-easy", 0, 0, 3))
     assert (total.accuracy, total.interval, chat.accuracy, chat.interval) == (None,) * 4
 
 
 def test_intervals_shrink_as_pairs_come() -> None:
     widths = []
     for n in (5, 20, 80):
-        tallies = {
-            each: Tally({"win": 2 * n, "loss": n, "tie": 0, "missing": 0})
-            for each in ("hep-go", "math-prm")
-        }
-        interval = section_interval("Reasoning", tallies)
+        rows = [*scored("hep-go", 2 * n, n), *scored("math-prm", 2 * n, n)]
+        interval = run_intervals(rows, FACTS).sections["Reasoning"]
         assert interval
         widths.append(interval.high - interval.low)
     assert widths == sorted(widths, reverse=True)

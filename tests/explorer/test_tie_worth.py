@@ -16,7 +16,7 @@ from explorer.published_check import check_pairs
 from explorer.run_check import check_run
 from explorer.run_facts import run_facts, tie_words
 from explorer.run_lines import summary_of
-from explorer.run_sections import sections_now
+from explorer.run_sections import run_intervals, sections_now
 from explorer.runs import Rewarded
 from explorer.score_json import selection_score_json
 from explorer.ui.publishedcheck import published_html
@@ -72,7 +72,8 @@ def test_a_run_has_the_same_score_everywhere(family: str, score: float, tmp_path
     summary = summary_of(run)
     assert summary is not None
     told |= {"Runs": summary.total.accuracy, "section": summary.sections["Reasoning"]}
-    told |= {f"live {now.name}": now.accuracy for now in sections_now(summary)}
+    live = sections_now(summary, run_intervals(rows, run.facts))
+    told |= {f"live {now.name}": now.accuracy for now in live}
     *_, last = selection_score_json([Rewarded(tuple(rows), run.facts)], 4)
     told |= {"endpoint": last["accuracy"], "its score": last["score"]}
     command = as_json(run, [], [])
@@ -114,7 +115,7 @@ def test_beside_a_score_stands_what_a_tie_counts(family: str, score: float, tmp_
     words = tie_words(score - 0.5)
     assert ("half a win" in words) == (score > 0.5)
     summary = summarise(run.rows(), family)
-    assert words in sections_html(summary)
+    assert words in sections_html(summary, run_intervals(run.rows(), run.facts))
     assert run_facts(run)["ties"] == words
     assert as_json(run, [], [])["tie_counts"] == 2 * score - 1
     said = "half a win each" if score > 0.5 else "as not won"

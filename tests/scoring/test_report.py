@@ -82,10 +82,16 @@ def test_the_table_has_sections_their_subsets_and_the_others(tmp_path: Path) -> 
     low, high = wilson(1, 2) or (0.0, 0.0)
     assert cells(lines, "hep-js") == ["2", "50.0%", f"{low:.1%}", "to", f"{high:.1%}"]
     assert cells(lines, "own") == ["2", "50.0%", f"{low:.1%}", "to", f"{high:.1%}"]
-    assert cells(lines, "Reasoning") == ["4", f"{0.5 * 164 / (984 + 164):.1%}"]
+    reasoning = 0.5 * 164 / (984 + 164)
+    low, high = wilson(reasoning * 2, 2) or (0.0, 0.0)  # (984 + 164)² / (984² / 2 + 164² / 2) = 2.6
+    sure = [f"{low:.1%}", "to", f"{high:.1%}"]
+    assert cells(lines, "Reasoning") == ["4", f"{reasoning:.1%}", *sure]
     assert cells(lines, "all pairs, unweighted")[:2] == ["8", "50.0%"]
     mean = (1 + 0.5 * 164 / (984 + 164)) / 2
-    assert cells(lines, "mean of the sections present") == [f"{mean:.1%}"]
+    low, high = wilson(mean * 2, 2) or (0.0, 0.0)  # 2² / (1 + 1 / 2.6) = 2.9
+    sure = [f"{low:.1%}", "to", f"{high:.1%}"]
+    assert cells(lines, "mean of the sections present") == [f"{mean:.1%}", *sure]
+    assert any("intervals take each pair alone" in line for line in lines)
 
 
 def test_subsets_stand_under_their_section_indented(tmp_path: Path) -> None:
@@ -147,7 +153,9 @@ def test_packs_computed_in_parts_are_said(tmp_path: Path) -> None:
 def test_the_whole_benchmark_has_the_score_by_name(tmp_path: Path) -> None:
     scored = [row for subset, n in COUNTS.items() for row in rows(subset, *[WIN] * n)]
     lines = table(run_of(tmp_path, scored))
-    assert cells(lines, "RewardBench score") == ["100.0%"]
+    low, high = summarise(scored, "classifier").interval or (0.0, 0.0)
+    assert 0.99 < low < high == 1.0
+    assert cells(lines, "RewardBench score") == ["100.0%", f"{low:.1%}", "to", "100.0%"]
     assert cells(lines, "all pairs, unweighted")[0] == "2,985"
     short = run_of(tmp_path / "short", scored[1:])
     assert not any("RewardBench score" in line for line in table(short))
@@ -165,6 +173,7 @@ def test_the_object_says_the_same_in_plain_values(tmp_path: Path) -> None:
     run = run_of(tmp_path, scored)
     said = json.loads(json.dumps(as_json(run, [Path("a.json")], ["a.json -> org/r"])))
     assert said["score"] == summarise(scored, "classifier").score == 0.5
+    assert said["interval"] == list(wilson(1, 2) or ())
     assert said["whole_benchmark"] is False
     assert said["sections"] == {**dict.fromkeys(SECTIONS), "Reasoning": 0.5}
     assert list(said["subsets"]) == ["hep-js", "own"]
@@ -181,5 +190,5 @@ def test_the_object_says_the_same_in_plain_values(tmp_path: Path) -> None:
 
 def test_the_object_has_null_where_nothing_counts(tmp_path: Path) -> None:
     said = as_json(run_of(tmp_path, rows("own", MISSING)), [], [])
-    assert (said["score"], said["total"]["accuracy"]) == (None, None)
+    assert (said["score"], said["interval"], said["total"]["accuracy"]) == (None,) * 3
     assert said["subsets"]["own"]["interval"] is None

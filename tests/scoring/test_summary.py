@@ -63,6 +63,24 @@ def test_subsets_weigh_as_officially_and_sections_equally() -> None:
     assert summary.section_tallies["Safety"].counts == {"win": 2, "loss": 0, "tie": 1, "missing": 0}
 
 
+def test_a_weighted_mean_is_as_sure_as_that_many_pairs_that_weigh_alike() -> None:
+    half = [WIN, LOSS] * 41
+    alike = summarise(
+        (pair(subset, *each) for subset in ("hep-go", "hep-js") for each in half), "classifier"
+    )
+    assert alike.section_interval("Reasoning") == alike.interval == wilson(82, 164)
+    assert alike.section_interval("Chat") is None
+    firsts = [next(iter(subsets)) for subsets in SECTIONS.values()]
+    four = summarise((pair(subset, *each) for subset in firsts for each in half), "classifier")
+    assert four.interval == wilson(164, 328)
+    heavy = summarise(
+        (pair(subset, *each) for subset in ("hep-go", "math-prm") for each in half), "classifier"
+    )
+    n = int(1148**2 / ((164**2 + 984**2) / 82))
+    assert heavy.section_interval("Reasoning") == wilson(n / 2, n)
+    assert summarise([], "classifier").interval is None
+
+
 def test_subsets_stand_in_the_benchmarks_order_and_unknown_ones_after_them() -> None:
     seen = ["zebra", "hep-rust", "own", "alpacaeval-easy", "hep-rust"]
     summary = summarise((pair(subset, *WIN) for subset in seen), "classifier")

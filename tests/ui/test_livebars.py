@@ -13,7 +13,7 @@ from explorer.live_runs import LiveRun
 from explorer.margins import MarginHistogram, margin_histogram
 from explorer.own_results import own_name
 from explorer.progress import Progress
-from explorer.run_sections import score_interval, sections_now
+from explorer.run_sections import run_intervals, sections_now
 from explorer.ui.livebars import bar_html, bars_html, margins_html
 from explorer.ui.markup import percent
 from explorer.ui.runview import followed, shown
@@ -51,7 +51,9 @@ def test_a_bar_has_its_whisker_where_it_belongs() -> None:
 
 
 def test_each_section_has_a_line() -> None:
-    html = bars_html(sections_now(summarise(everything(), "classifier")))
+    html = bars_html(
+        sections_now(summarise(everything(), "classifier"), run_intervals(everything(), FACTS))
+    )
     read = HtmlReading(html, {"table", "tbody", "tr", "th", "td", "span", "i", "b"})
     for words in ("All pairs", "Chat", "Chat Hard", "Safety", "Reasoning", "2,985 pairs"):
         assert words in read.words
@@ -97,7 +99,7 @@ def test_every_headline_score_has_its_interval(each_of: dict[str, int]) -> None:
     rows = tuple(pair for subset, n in each_of.items() for pair in pairs(n, subset))
     now = shown(Progress("finished", len(rows), RUN, rows, len(rows), 1.0))
     score = HtmlReading(now.cards, {"h2", "div", "p", "span"}).of_class["card"][1]
-    interval = score_interval(summarise(rows, "classifier").subsets)
+    interval = run_intervals(rows, FACTS).score
     assert interval is not None
     assert ("not the RewardBench score" in score) == (each_of is not COUNTS)
     assert f"95 % interval {percent(interval.low)} to {percent(interval.high)}" in score
