@@ -211,6 +211,7 @@ def load_ten_models() -> None:
     print(json.dumps([left, loaded]))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not resident_bytes(), reason="this system does not tell what a process holds")
 def test_ten_models_in_a_row_leave_nothing_behind() -> None:
     process = Fork(load_ten_models)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import re
+import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -249,6 +250,7 @@ def scored(visitor: Visitor, values: dict[str, Any]) -> str:
         return f"status refused {message['output']['error']}"
     status = str(message["output"]["data"][0])
     while not any(end in status for end in ENDS):
+        time.sleep(0.3)
         status = str(visitor.data(Score.follow)[0])
     return status
 
@@ -322,12 +324,12 @@ def test_what_the_browse_tab_filters_is_scored(visitor: Visitor) -> None:
 
 
 def test_who_comes_second_waits_for_their_turn(server: Visitor) -> None:
-    people = [Visitor(server.page) for _ in range(5)]
+    people = [Visitor(server.page) for _ in range(2)]
     for one in people:
         one.data(SignIn.identify)
     with ThreadPoolExecutor() as pool:
         runs = [pool.submit(scored, one, LITTLE) for one in people]
-    assert ["status finished" in run.result() for run in runs] == [True] * 5
+    assert ["status finished" in run.result() for run in runs] == [True] * 2
 
 
 def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
