@@ -27,7 +27,7 @@ class Endpoints:
         self,
         benchmark: Literal["v1", "v2"] = "v1",
         prior_sets: bool = False,
-        ties: Literal["official", "half"] = "official",
+        ties: Literal["official", "half", "loss"] = "official",
     ) -> dict[str, Any]:
         """The leaderboard of reward models, best first.
 
@@ -40,7 +40,7 @@ class Endpoints:
             prior_sets: whether prior test sets count half in RewardBench's score.
             ties: "official" counts equal scores of a pair as half a win for judges and as nothing
                 for others, "half" as half a win for all; which are equal is known where results
-                have rewards.
+                have rewards. "loss" is the former name of "official", and is answered as that.
 
         Returns:
             {"source": where the results are from, "remarks": what is to be known of the numbers,
@@ -52,7 +52,8 @@ class Endpoints:
             best}}. Scores are 0 to 1, unrounded; what is not known is null.
         """
         view = replace(BoardView(), own=False)
-        asked = {"benchmark": benchmark, "prior_sets": prior_sets, "ties": ties}
+        counted = "official" if ties == "loss" else ties
+        asked = {"benchmark": benchmark, "prior_sets": prior_sets, "ties": counted}
         for act, value in asked.items():
             view = move_board(view, act, {"value": value})
         left = self.measuring.measured(view)

@@ -84,6 +84,11 @@ def test_what_is_asked_for_is_told_back(client: Client) -> None:
     assert found["source"]["kind"] == "folder"
 
 
+def test_the_former_name_of_the_official_rule_is_answered_as_that(client: Client) -> None:
+    found = asked(client, ties="loss")
+    assert found["source"]["ties"] == "official" and found == asked(client)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
