@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.compareview import CompareScene, subsets_in
-from explorer.duels import Cell, Duel, DuelPart, cells_of, duel
+from explorer.duels import Cell, Duel, DuelPart, cells_of, duel, headline
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
 from explorer.field import Doubles
@@ -94,12 +94,12 @@ def first_duel(now: CompareScene) -> Duel:
     return duel(now.outcomes[0], now.outcomes[1], now.field.matrix.pairs, V1)
 
 
-def each_duel(now: CompareScene) -> list[tuple[str, str, Duel]]:
+def each_headline(now: CompareScene) -> list[tuple[str, str, DuelPart]]:
     """Every two of the models against each other, each on the pairs that both have."""
     names = now.view.named
     pairs = now.field.matrix.pairs
     return [
-        (names[one], names[other], duel(now.outcomes[one], now.outcomes[other], pairs, V1))
+        (names[one], names[other], headline(now.outcomes[one], now.outcomes[other], pairs, V1))
         for one, other in combinations(range(len(names)), 2)
     ]
 

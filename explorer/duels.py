@@ -65,13 +65,13 @@ class DuelPart:
 class Duel:
     """Model a against model b.
 
-    overall: all pairs known of both, whether the rule counts them or not; they weigh alike.
+    all_pairs: those known of both, whether the rule counts them or not; they weigh alike.
     score: those that count, weighing as in the rule's score.
     sections: of the rule, in its order; pairs weigh as in the section's score.
     subsets: of the pairs, in their order, whether the rule has them or not; pairs weigh alike.
     """
 
-    overall: DuelPart
+    all_pairs: DuelPart
     score: DuelPart
     sections: tuple[DuelPart, ...]
     subsets: tuple[DuelPart, ...]
@@ -79,7 +79,7 @@ class Duel:
     @property
     def headline(self) -> DuelPart:
         """What the two are compared by: the score, and the accuracy where no pair counts in it."""
-        return self.score if self.score.n else self.overall
+        return self.score if self.score.n else self.all_pairs
 
     def subsets_better(self, who: Literal["a", "b"] | None) -> tuple[str, ...]:
         """Subsets in which that model is significantly better; None for those in which none is."""
@@ -106,14 +106,13 @@ def duel(a: ArrayLike, b: ArrayLike, pairs: PairOrder, rule: Rule) -> Duel:
     >>> from explorer.rules import RULES
     >>> pairs = PairOrder(("hep-go", "own"), np.array([0, 0, 0, 1], np.int32))
     >>> found = duel([1, 1, 0, 1], [0, 0, 0, np.nan], pairs, RULES["v1"])
-    >>> found.overall.only_a, found.overall.n, found.overall.test.p
+    >>> found.all_pairs.only_a, found.all_pairs.n, found.all_pairs.test.p
     (2, 3, 0.5)
     >>> found.subsets_ahead(1), found.subsets_better("a"), [each.n for each in found.sections]
     (('hep-go',), (), [0, 0, 0, 3])
     """
-    groups, subsets = strata_by(rule, pairs), subsets_by(rule, pairs)
-    two = checked_outcomes(np.stack([np.asarray(a, float), np.asarray(b, float)]), groups)
-    two = np.where(np.isnan(two).any(axis=0), np.nan, two)
+    two, groups = _of_both(a, b, pairs, rule)
+    subsets = subsets_by(rule, pairs)
     of_subsets = [
         strata(np.where(subsets.codes == code, 0, -1), [1.0], [0], [1.0], groups.clusters)
         for code in range(len(subsets.names))
@@ -125,6 +124,17 @@ def duel(a: ArrayLike, b: ArrayLike, pairs: PairOrder, rule: Rule) -> Duel:
         _parts(list(rule.sections), two, of_sections),
         _parts(subsets.names, two, of_subsets),
     )
+
+
+def headline(a: ArrayLike, b: ArrayLike, pairs: PairOrder, rule: Rule) -> DuelPart:
+    """The `Duel.headline` of the same two models alone.
+
+    Raises:
+        ValueError: as of `duel`.
+    """
+    two, groups = _of_both(a, b, pairs, rule)
+    score = _part("", two, groups)
+    return score if score.n else _part("", two, plain(len(pairs), groups.clusters))
 
 
 def cells_of(a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np.int8]:
@@ -152,6 +162,13 @@ def majority_of(models: NDArray[np.floating]) -> Floats:
     """
     share = 1 - difficulty(models).share
     return np.where(np.isnan(share) | (share == 0.5), np.nan, share > 0.5)
+
+
+def _of_both(a: ArrayLike, b: ArrayLike, pairs: PairOrder, rule: Rule) -> tuple[Floats, Strata]:
+    """(2, pairs), NaN where either is missing; and the rule's strata."""
+    groups = strata_by(rule, pairs)
+    two = checked_outcomes(np.stack([np.asarray(a, float), np.asarray(b, float)]), groups)
+    return np.where(np.isnan(two).any(axis=0), np.nan, two), groups
 
 
 def _parts(names: Sequence[str], two: Floats, groups: Sequence[Strata]) -> tuple[DuelPart, ...]:

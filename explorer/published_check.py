@@ -165,7 +165,7 @@ def check_pairs(
         won=_keys(field, won),
         lost=_keys(field, lost),
         tied=_keys(field, tied),
-        n=found.overall.n,
+        n=found.all_pairs.n,
         settings=settings,
         near=_near(field.margins(own), changed),
         query=encode_compare(CompareView(own, model)),

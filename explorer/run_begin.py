@@ -33,7 +33,7 @@ class Begun:
 def begin(folder: Path, said: RunFacts, job: "Job", card: RunCard) -> Begun:
     """A new run, which nobody sees before its card says whose it is.
 
-    folder: its own, held by the caller.
+    folder: its own, locked by the caller.
 
     Raises:
         KnownError: the disk does not take it; nothing of it is left then.

@@ -23,7 +23,7 @@ _SEEN = "lock.seen"
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """A run's folder is used, by nobody else; it is made where it is not there.
 
     On a disk without locks it is used all the same.
@@ -46,7 +46,7 @@ def held(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def is_held(folder: Path) -> bool:
+def is_locked(folder: Path) -> bool:
     """Whether a run's folder is used, by this process or another."""
     if fcntl is None:
         return False

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from explorer.run_cards import RunCard, card_of, change_card
-from explorer.run_locks import held, is_held
+from explorer.run_locks import is_locked, locked
 from explorer.settings import Settings
 from explorer.visitors import EVERYBODY, Visitor
 from scoring.errors import KnownError
@@ -71,7 +71,7 @@ class RunShelf:
             KnownError: it is not theirs, it is under way, or the disk refuses.
         """
         run = self.opened_own(run_id, visitor)
-        with held(run.folder):
+        with locked(run.folder):
             try:
                 shutil.rmtree(run.folder)
             except OSError as error:
@@ -110,7 +110,7 @@ class RunShelf:
         """
         if run.status == "finished":
             return run
-        if is_held(run.folder):
+        if is_locked(run.folder):
             return replace(run, status="running")
         if run.status != "running":
             return run

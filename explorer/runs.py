@@ -13,7 +13,7 @@ from explorer.progress import Progress
 from explorer.recording import recorded, watched
 from explorer.run_begin import begin, go_on, tell_sure
 from explorer.run_cards import RunCard, card_of
-from explorer.run_locks import held
+from explorer.run_locks import locked
 from explorer.run_shelf import RunShelf
 from explorer.scorers import Scorers, What
 from explorer.selections import Selection, selected_by_keys
@@ -130,7 +130,7 @@ class Runs:
         selection = replace(selected_by_keys(table, keys), words=run.facts.selection)
         self.check_pairs(len(keys))
         pairs = as_pairs(table.arrow, selection.rows.tolist())
-        with held(run.folder):
+        with locked(run.folder):
             yield from self._turn(visitor, order, pairs, selection, stop, former=run)
 
     def rewards(
@@ -251,7 +251,7 @@ class Runs:
             job = make_job(pairs, scorer, seed)
             said = facts(scorer, order.settings, selection.table.id, len(pairs), selection.words)
             folder = former.folder if former else new_folder(self.shelf.folder)
-            with nullcontext() if former else held(folder):
+            with nullcontext() if former else locked(folder):
                 if former is None:
                     card = RunCard(visitor.owner, order=order, typed=selection.typed)
                     begun = begin(folder, said, job, card)

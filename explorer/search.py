@@ -220,8 +220,8 @@ def _marks(marked: str, before: str, after: str) -> Iterator[tuple[int, int]]:
 
 def _absent(words: str) -> tuple[str, str] | None:
     """Two characters for private use that a text does not have; None where it has them all."""
-    held = set(words)
-    free = (chr(code) for code in _PRIVATE if chr(code) not in held)
+    taken = set(words)
+    free = (chr(code) for code in _PRIVATE if chr(code) not in taken)
     before, after = next(free, ""), next(free, "")
     return (before, after) if after else None
 

@@ -48,7 +48,7 @@ _FARTHEST = 50.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compared:
+class AmongRivals:
     """A model's pairs, and what its rivals made of them.
 
     used: (pairs,), pairs known of the model; where there are enough rivals, of enough of these too:
@@ -118,11 +118,11 @@ class Expected:
         return replace(self, wins=self.wins + each * (whole.won - self.won - wins), error=error)
 
 
-def compared(
+def among_rivals(
     outcome: NDArray[np.floating],
     field: NDArray[np.floating] | None,
     clusters: Whole | None = None,
-) -> Compared:
+) -> AmongRivals:
     """Put a model beside its rivals.
 
     Args:
@@ -133,7 +133,7 @@ def compared(
     Raises:
         ValueError: the shapes do not fit.
 
-    >>> found = compared(np.array([1.0, 0.5, np.nan]), np.array([[1.0, 0.0, 1.0]]))
+    >>> found = among_rivals(np.array([1.0, 0.5, np.nan]), np.array([[1.0, 0.0, 1.0]]))
     >>> found.used, found.won, found.others, found.tested
     (array([ True,  True, False]), array([ True, False]), array([1., 0.]), False)
     """
@@ -150,7 +150,7 @@ def compared(
         others, knows = others[:, enough], knows[:, enough]
     numbers = np.arange(len(used)) if clusters is None else clusters
     distinct = np.unique(numbers[used], return_inverse=True)[1]
-    return Compared(used, outcome[used] == 1, others == 1, knows, distinct, tested)
+    return AmongRivals(used, outcome[used] == 1, others == 1, knows, distinct, tested)
 
 
 class Expectation:
@@ -159,7 +159,7 @@ class Expectation:
     degree: of the polynomial.
     """
 
-    def __init__(self, model: Compared) -> None:
+    def __init__(self, model: AmongRivals) -> None:
         """Of a model that can be tested."""
         from scipy import sparse  # type: ignore[import-untyped]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from explorer.conditions import Condition
 from explorer.paired_tests import holm
-from explorer.slice_tests import Compared, Expectation, Expected, compared, tails
+from explorer.slice_tests import AmongRivals, Expectation, Expected, among_rivals, tails
 from explorer.strata import Floats, Whole
 from explorer.text import text
 from scoring.interval import Interval, wilson
@@ -127,9 +127,9 @@ def by_condition(
     """
     model = _Sliced(np.asarray(outcome, dtype=np.float64), field, conditions, clusters)
     slices = [(each,) for each in model.conditions]
-    if not (model.compared.tested and slices):
+    if not (model.among.tested and slices):
         return sorted(map(model.untested, slices), key=lambda each: each.won)
-    found = Expectation(model.compared).of(model.sparse())
+    found = Expectation(model.among).of(model.sparse())
     p = np.minimum(2 * tails(found).min(axis=0), 1.0)
     return model.results(slices, found, p, holm(p))
 
@@ -161,11 +161,11 @@ def worst_slices(
         ValueError: the shapes do not fit.
     """
     model = _Sliced(np.asarray(outcome, dtype=np.float64), field, conditions, clusters)
-    nothing = WorstSlices(model.compared.rivals, model.compared.tested)
+    nothing = WorstSlices(model.among.rivals, model.among.tested)
     one, other = model.conjunctions(max(1, least_pairs))
-    if not (model.compared.tested and len(one)):
+    if not (model.among.tested and len(one)):
         return nothing
-    expectation, members = Expectation(model.compared), model.sparse()
+    expectation, members = Expectation(model.among), model.sparse()
     found = expectation.of(members[one].multiply(members[other]))
     p = tails(found)[0]
     adjusted = holm(p)
@@ -194,15 +194,15 @@ class _Sliced:
         conditions: Sequence[Condition],
         clusters: Whole | None,
     ) -> None:
-        self.compared: Compared = compared(outcome, field, clusters)
+        self.among: AmongRivals = among_rivals(outcome, field, clusters)
         if any(each.mask.shape != outcome.shape for each in conditions):
             raise ValueError(f"a condition is of other pairs than these {len(outcome):,}")
-        used = [each.mask[self.compared.used] for each in conditions]
+        used = [each.mask[self.among.used] for each in conditions]
         self.conditions = [each for each, mask in zip(conditions, used, strict=True) if mask.any()]
         present = [mask for mask in used if mask.any()]
-        shape = (len(present), len(self.compared.won))
+        shape = (len(present), len(self.among.won))
         self.members: Floats = np.array(present, dtype=np.float64).reshape(shape)
-        self.others: Floats = self.compared.others
+        self.others: Floats = self.among.others
 
     def sparse(self) -> Any:
         """The members as a sparse array of scipy."""
@@ -246,8 +246,8 @@ class _Sliced:
 
     def untested(self, slice_: tuple[Condition, ...]) -> SliceResult:
         """What is known of a slice without expecting anything."""
-        mask = np.logical_and.reduce([each.mask for each in slice_])[self.compared.used]
-        n, wins = int(mask.sum()), int(self.compared.won[mask].sum())
+        mask = np.logical_and.reduce([each.mask for each in slice_])[self.among.used]
+        n, wins = int(mask.sum()), int(self.among.won[mask].sum())
         others = self.others[mask]
         known = others[~np.isnan(others)]
         return SliceResult(

@@ -6,7 +6,7 @@ from explorer.compared import (
     CHANGES,
     cell_query,
     change_of,
-    each_duel,
+    each_headline,
     first_duel,
     is_whole,
     scores,
@@ -29,11 +29,11 @@ _ALONE: tuple[Cell, ...] = ("only_a", "only_b")
 def table_html(now: CompareScene) -> str:
     """The comparison in numbers."""
     found = first_duel(now)
-    if not found.overall.n:
+    if not found.all_pairs.n:
         return note(text("compare.no_pairs"), "wrong")
     html = cards_html(now, found)
     html += several_html(now) if now.view.more else ""
-    squares = [_square(now, found.overall)]
+    squares = [_square(now, found.all_pairs)]
     squares += [_square(now, part, part.name) for part in found.sections if part.n]
     html += tag("h2", escape(text("compare.squares"))) + note(text("compare.squares_about"))
     html += tag("div", "".join(squares), "squares") + _subsets(now, found)
@@ -48,7 +48,7 @@ def cards_html(now: CompareScene, found: Duel) -> str:
         cards += _difference(text("compare.score_difference"), found.score, more)
     else:
         cards += _card(text("compare.score_difference"), points(None), text("compare.no_rule"))
-    cards += _difference(text("compare.accuracy"), found.overall)
+    cards += _difference(text("compare.accuracy"), found.all_pairs)
     return tag("div", cards, "cards") + note(_meaning(found.headline))
 
 
@@ -62,7 +62,7 @@ def _difference(label: str, part: DuelPart, more: str = "") -> str:
 
 def several_html(now: CompareScene) -> str:
     """Accuracies of three or four models side by side, and each two of them."""
-    names, found = now.view.named, each_duel(now)
+    names, found = now.view.named, each_headline(now)
     named = [f"{letter}: {name}" for letter, name in zip(LETTERS, names, strict=False)]
     counted = [each for each in standings(now) if each.n]
     heads = [text("compare.head_model")]
@@ -82,10 +82,10 @@ def several_html(now: CompareScene) -> str:
     )
     title = text("compare.several")
     html = tag("h2", escape(title)) + scroll_table(title, heads, rows)
-    adjusted = holm([each.headline.test.p for _, _, each in found]).tolist()
+    adjusted = holm([each.test.p for _, _, each in found]).tolist()
     letter = dict(zip(names, LETTERS, strict=False))
     rows = "".join(
-        _pairwise(f"{letter[a]} − {letter[b]}", each.headline, p)
+        _pairwise(f"{letter[a]} − {letter[b]}", each, p)
         for (a, b, each), p in zip(found, adjusted, strict=True)
     )
     title = text("compare.pairwise")

@@ -33,7 +33,7 @@ from explorer.boardview import CHARTS, BoardView
 from explorer.compareview import PANELS as COMPARE_PANELS
 from explorer.compareview import CompareView
 from explorer.failview import KINDS, PANELS, FailView
-from explorer.run_locks import held
+from explorer.run_locks import locked
 from explorer.settings import Settings
 from explorer.stores import Stores, open_stores
 from explorer.table import PairTable
@@ -151,7 +151,7 @@ def beside_runs(settings: Settings) -> dict[str, float]:
     tab = Failures(stores.fields, stores.settings)
     run = _run_of(folder, table, N_RUNS, n=PACK)
     seconds = []
-    with held(run.folder):
+    with locked(run.folder):
         name = stores.fields.name_of(run.id, *where[:3])
         seen = FailView(name)
         took = {"runs: first view of a run": timed(lambda: tab.show(seen, *where), 1)}

@@ -7,7 +7,7 @@ from explorer.compared import (
     MOST_POINTS,
     cell_query,
     change_of,
-    each_duel,
+    each_headline,
     first_duel,
     is_whole,
     likenesses,
@@ -20,7 +20,9 @@ from explorer.duels import CELLS, DuelPart, duel
 from explorer.fail_links import decode_fails
 from explorer.failview import fail_scene
 from explorer.field import MAJORITY, Field
+from explorer.paired_tests import PairedTest, paired_test
 from explorer.rules import V1
+from explorer.strata import Floats, Strata
 from explorer.table import PairTable
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
 from scoring.pair_order import PairOrder
@@ -55,16 +57,27 @@ def test_a_change_is_told_from_chance() -> None:
 
 
 def test_two_models_are_compared_on_the_pairs_that_both_have() -> None:
-    found = first_duel(scene(CompareView("org/a", "org/b"))).overall
+    found = first_duel(scene(CompareView("org/a", "org/b"))).all_pairs
     assert [getattr(found, cell) for cell in CELLS] == [2, 2, 2, 1]
 
 
-def test_each_two_of_several_keep_the_pairs_that_they_share() -> None:
-    found = each_duel(scene(ALL))
+def test_each_two_of_several_are_tested_once_on_the_pairs_that_they_share(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tested: list[int] = []
+
+    def counted(a: Floats, b: Floats, groups: Strata) -> PairedTest:
+        tested.append(len(a))
+        return paired_test(a, b, groups)
+
+    monkeypatch.setattr("explorer.duels.paired_test", counted)
+    found = each_headline(scene(ALL))
+    assert len(tested) == 6
     assert [(a, b) for a, b, _ in found][:3] == [
         ("org/a", "org/b"), ("org/a", HOSTILE), ("org/a", "half"),
     ]  # fmt: skip
-    assert [each.overall.n for _, _, each in found] == [7, 8, 4, 7, 4, 4]
+    assert [each.n for _, _, each in found] == [7, 7, 4, 7, 4, 4]
+    assert found[0][2] == first_duel(scene(ALL)).headline
 
 
 def test_standings_are_on_the_pairs_that_all_have() -> None:
@@ -114,7 +127,7 @@ def test_a_cell_leads_to_as_many_pairs_of_the_failures_tab() -> None:
     now = scene(CompareView("org/a", "org/b"))
     found = first_duel(now)
     for cell in CELLS:
-        for section, of in [("", found.overall), *((each.name, each) for each in found.sections)]:
+        for section, of in [("", found.all_pairs), *((each.name, each) for each in found.sections)]:
             view = decode_fails(cell_query(now, cell, section)).view
             assert len(fail_scene(view, rivals()).listed) == getattr(of, cell)
         for each in found.subsets:
@@ -144,7 +157,7 @@ def test_real_models_by_hand(whole: Field) -> None:
         assert np.flatnonzero(now.shared).tolist() == known
         cells = [(outcomes[one, at] == 1, outcomes[one + 3, at] == 1) for at in known]
         counts = [cells.count(each) for each in ((1, 1), (1, 0), (0, 1), (0, 0))]
-        assert [getattr(first_duel(now).overall, cell) for cell in CELLS] == counts
+        assert [getattr(first_duel(now).all_pairs, cell) for cell in CELLS] == counts
         for each in standings(now):
             among = [
                 at for at in known if not each.section or subsets[at] in SECTIONS[each.section]

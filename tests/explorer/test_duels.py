@@ -47,7 +47,7 @@ def check(a: Any, b: Any, order: PairOrder) -> None:
     subsets = np.array(order.names)[order.codes]
     section_of = {subset: name for name, of in SECTIONS.items() for subset in of}
     sections = np.array([section_of.get(subset) for subset in subsets])
-    assert cells_in(found.overall) == counted("", a, b, slice(None))
+    assert cells_in(found.all_pairs) == counted("", a, b, slice(None))
     assert [cells_in(each) for each in found.sections] == [
         counted(name, a, b, sections == name) for name in SECTIONS
     ]
@@ -79,7 +79,7 @@ def check(a: Any, b: Any, order: PairOrder) -> None:
         pytest.approx(list(scores.values())) for scores in both
     ]
     assert [found.score.a, found.score.b] == pytest.approx([overall_score(each) for each in both])
-    for part in (found.overall, found.score, *found.sections, *found.subsets):
+    for part in (found.all_pairs, found.score, *found.sections, *found.subsets):
         if part.a is not None and part.b is not None:
             low, high = part.test.interval or (1, -1)
             assert low <= (part.difference or 0.0) <= high
@@ -100,8 +100,8 @@ def test_twenty_real_models_against_each_other(shared_data: Path) -> None:
     for one, other in combinations(range(0, 60, 3), 2):
         a, b = real.matrix[one], real.matrix[other]
         found = duel(a, b, order, V1)
-        assert found.overall.only_a == int(((a == 1) & (b == 0)).sum())
-        assert found.overall.difference == pytest.approx(float(a.mean() - b.mean()), abs=1e-6)
+        assert found.all_pairs.only_a == int(((a == 1) & (b == 0)).sum())
+        assert found.all_pairs.difference == pytest.approx(float(a.mean() - b.mean()), abs=1e-6)
         assert found.headline is found.score
         groups = real.groups
         for at, part in enumerate(found.sections):
@@ -130,8 +130,8 @@ def test_turned_round_it_is_the_same_duel() -> None:
     a, b = drawn(7)
     order = order_of(EACH_TEN)
     one, other = duel(a, b, order, V1), duel(b, a, order, V1)
-    assert one.overall.test.p == other.overall.test.p
-    assert (one.overall.a, one.overall.b) == (other.overall.b, other.overall.a)
+    assert one.all_pairs.test.p == other.all_pairs.test.p
+    assert (one.all_pairs.a, one.all_pairs.b) == (other.all_pairs.b, other.all_pairs.a)
     assert one.subsets_ahead(1) == other.subsets_ahead(-1)
     assert one.subsets_ahead(0) == other.subsets_ahead(0)
 
@@ -150,17 +150,17 @@ def test_a_subset_is_better_only_where_it_is_significant() -> None:
 
 def test_without_a_common_pair_there_is_nothing_to_say() -> None:
     found = duel([1, np.nan], [np.nan, 0], order_of(["hep-go", "own"]), V1)
-    part = found.overall
+    part = found.all_pairs
     assert (part.n, part.test.p, part.p_adjusted) == (0, 1.0, 1.0)
     assert (part.a, part.b, part.difference, part.test.interval) == (None,) * 4
     assert part.better is None
     assert found.subsets_ahead(0) == found.subsets_better(None) == ()
-    assert found.headline is found.overall
+    assert found.headline is found.all_pairs
 
 
 def test_without_a_discordant_pair_p_is_1_and_little_is_sure() -> None:
     found = duel([1, 0, 1], [1, 0, 1], order_of(["hep-go"] * 3), V1)
-    assert (found.overall.test.p, found.score.test.p) == (1.0, 1.0)
+    assert (found.all_pairs.test.p, found.score.test.p) == (1.0, 1.0)
     low, high = found.score.test.interval or (0, 0)
     assert low < -0.3 < 0.3 < high
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.run_locks import held, is_held
+from explorer.run_locks import is_locked, locked
 from explorer.runs import Runs
 from explorer.settings import Settings
 from explorer.table import PairTable
@@ -29,12 +29,12 @@ def looks(folder: Path, ready: Barrier) -> None:
     """Ask all the time, as pages do that list runs."""
     ready.wait(PATIENCE)
     for _ in range(TRIES):
-        is_held(folder)
+        is_locked(folder)
 
 
 def holds(folder: Path, ready: Event) -> None:
     """Use a run until the process is killed."""
-    with held(folder):
+    with locked(folder):
         ready.set()
         signal.pause()
 
@@ -49,27 +49,27 @@ def test_who_looks_keeps_nobody_from_starting(tmp_path: Path) -> None:
     while tried < TRIES or any(process.is_alive() for process in looking):
         tried += 1
         try:
-            with held(tmp_path):
-                assert is_held(tmp_path)
+            with locked(tmp_path):
+                assert is_locked(tmp_path)
         except KnownError:
             refused += 1
     assert refused == 0
-    assert not is_held(tmp_path)
+    assert not is_locked(tmp_path)
 
 
 def test_a_run_is_used_by_one_thread_at_a_time_and_free_after_it(tmp_path: Path) -> None:
     told: list[object] = []
 
     def tries() -> None:
-        told.append(is_held(tmp_path))
+        told.append(is_locked(tmp_path))
         try:
-            with held(tmp_path):
+            with locked(tmp_path):
                 told.append("taken")
         except KnownError as error:
             told.append(str(error))
 
     for _ in range(2):
-        with held(tmp_path):
+        with locked(tmp_path):
             thread = threading.Thread(target=tries)
             thread.start()
             thread.join(PATIENCE)
@@ -83,19 +83,19 @@ def test_a_process_that_is_killed_lets_go_of_its_run(tmp_path: Path) -> None:
     holder = processes.Process(target=holds, args=(tmp_path, ready))
     holder.start()
     assert ready.wait(PATIENCE)
-    assert is_held(tmp_path)
-    with pytest.raises(KnownError, match="under way already"), held(tmp_path):
+    assert is_locked(tmp_path)
+    with pytest.raises(KnownError, match="under way already"), locked(tmp_path):
         pass
     os.kill(holder.pid or 0, signal.SIGKILL)
     holder.join(PATIENCE)
-    assert not is_held(tmp_path)
-    with held(tmp_path):
-        assert is_held(tmp_path)
+    assert not is_locked(tmp_path)
+    with locked(tmp_path):
+        assert is_locked(tmp_path)
 
 
 def test_who_looks_at_a_run_leaves_nothing_in_its_folder(tmp_path: Path) -> None:
-    assert not is_held(tmp_path) and list(tmp_path.iterdir()) == []
-    assert not is_held(tmp_path / "gone")
+    assert not is_locked(tmp_path) and list(tmp_path.iterdir()) == []
+    assert not is_locked(tmp_path / "gone")
 
 
 def test_a_run_is_locked_and_has_an_owner_before_it_says_that_it_runs(
@@ -104,7 +104,7 @@ def test_a_run_is_locked_and_has_an_owner_before_it_says_that_it_runs(
     genuine, told = Run._write_facts, []
 
     def watched(run: Run) -> None:
-        told.append((run.status, is_held(run.folder), (run.folder / "card.json").exists()))
+        told.append((run.status, is_locked(run.folder), (run.folder / "card.json").exists()))
         genuine(run)
 
     monkeypatch.setattr(Run, "_write_facts", watched)

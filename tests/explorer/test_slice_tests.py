@@ -12,7 +12,7 @@ from explorer.slice_tests import (
     LEAST_RIVALS,
     Expectation,
     Expected,
-    compared,
+    among_rivals,
     tails,
 )
 from explorer.slices import by_condition, worst_slices
@@ -40,7 +40,7 @@ def drawn(seed: int, rivals: int = 20, hard: float = 0.0) -> tuple[Any, Any, Any
 
 def expected_of(outcomes: Any, inside: Any) -> Expected:
     members = sparse.csr_array(inside[None].astype(float))
-    return Expectation(compared(outcomes[0], outcomes[1:])).of(members)
+    return Expectation(among_rivals(outcomes[0], outcomes[1:])).of(members)
 
 
 def made(n: int, won: int, wins: float, error: float = 0.0, freedom: float = 1e9) -> Expected:
@@ -109,7 +109,7 @@ def test_pairs_of_one_prompt_are_not_taken_for_many() -> None:
     slices = sparse.csr_array((generator.random((400, 300)) < 0.2)[:, prompts].astype(float))
     small = []
     for clusters in (None, prompts):
-        expectation = Expectation(compared(outcomes[0], outcomes[1:], clusters))
+        expectation = Expectation(among_rivals(outcomes[0], outcomes[1:], clusters))
         small.append(np.mean(tails(expectation.of(slices)).min(axis=0) < 0.025))
     assert small[0] > 0.2
     assert small[1] < 0.08
@@ -132,11 +132,11 @@ def test_pairs_outside_that_are_all_as_hard_tell_nothing_of_others() -> None:
 
 def test_ten_rivals_are_needed() -> None:
     outcomes, _, _ = drawn(6)
-    assert compared(outcomes[0], outcomes[1 : LEAST_RIVALS + 1]).tested
-    few = compared(outcomes[0], outcomes[1:LEAST_RIVALS])
+    assert among_rivals(outcomes[0], outcomes[1 : LEAST_RIVALS + 1]).tested
+    few = among_rivals(outcomes[0], outcomes[1:LEAST_RIVALS])
     assert (few.tested, few.rivals, few.used.sum()) == (False, LEAST_RIVALS - 1, N)
     for nobody in (None, np.zeros((0, N)), np.full((30, N), np.nan)):
-        alone = compared(outcomes[0], nobody)
+        alone = among_rivals(outcomes[0], nobody)
         assert (alone.tested, alone.rivals) == (False, 0)
         assert np.isnan(alone.others).all()
 
@@ -146,20 +146,20 @@ def test_rivals_know_half_of_the_pairs_and_pairs_are_known_of_half_of_them() -> 
     outcomes[0, -100:] = np.nan
     outcomes[1:3, : N // 2] = np.nan  # two that know less than half of the others
     outcomes[5:18, :50] = np.nan  # fifty pairs that nine know
-    found = compared(outcomes[0], outcomes[1:])
+    found = among_rivals(outcomes[0], outcomes[1:])
     assert (found.tested, found.rivals) == (True, 22)
     assert np.flatnonzero(~found.used).tolist() == [*range(50), *range(N - 100, N)]
     assert found.others == pytest.approx((outcomes[3:, 50:-100] == 1).mean(axis=0))
 
 
 def test_a_half_is_no_win() -> None:
-    found = compared(np.array([1.0, 0.5]), np.array([[0.5, 1.0]]))
+    found = among_rivals(np.array([1.0, 0.5]), np.array([[0.5, 1.0]]))
     assert (found.won.tolist(), found.others.tolist()) == ([True, False], [0, 1])
 
 
 def test_shapes_must_fit() -> None:
     with pytest.raises(ValueError, match="shape"):
-        compared(np.zeros(3), np.zeros((2, 4)))
+        among_rivals(np.zeros(3), np.zeros((2, 4)))
 
 
 def chances(outcome: Any, share: Any) -> Any:

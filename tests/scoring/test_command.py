@@ -124,8 +124,8 @@ def test_the_table_agrees_with_the_rows(whole: Ended) -> None:
         ]
     assert summary.score is not None and summary.interval is not None
     low, high = summary.interval
-    score = [f"{summary.score:.1%}", f"{low:.1%}", "to", f"{high:.1%}"]
-    assert shown["mean of the sections present"] == score
+    shown_score = [f"{summary.score:.1%}", f"{low:.1%}", "to", f"{high:.1%}"]
+    assert shown["mean of the sections present"] == shown_score
     assert len(shown) == 23 + 4 + 2
     for name in EXPORTED:
         assert f"\nwrote {whole.folder / name}\n" in f"{whole.out}\n"

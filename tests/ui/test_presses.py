@@ -11,7 +11,7 @@ import pytest
 from explorer.boardview import BoardView
 from explorer.compareview import CompareView
 from explorer.failview import FailView
-from explorer.run_locks import held
+from explorer.run_locks import locked
 from explorer.settings import Settings
 from explorer.stores import Stores, open_stores
 from explorer.ui.boardsource import BoardSource
@@ -136,7 +136,7 @@ def test_a_pack_of_a_run_makes_nothing_anew_but_that_run(
     for number in range(N_RUNS):
         run_of(stores, number, 2).ended("finished")
     running = run_of(stores, N_RUNS, 3)
-    with held(running.folder):
+    with locked(running.folder):
         name = stores.fields.name_of(running.id, *ME)
         stores.room.board(None, BoardView(), Visitor())
         for pack in range(3, 9):
