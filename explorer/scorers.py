@@ -17,8 +17,9 @@ from explorer.text import text
 from explorer.visitors import Visitor
 from scoring.errors import KnownError, Stopped, shown
 from scoring.hub import Hub
-from scoring.limits import Step, tell_nobody
+from scoring.limits import Step, Tell, tell_nobody
 from scoring.scorer import Scorer
+from scoring.stopping import check_stop
 
 What = Literal["probe", "try"]
 """What a page may have under way, which ends with it."""
@@ -96,7 +97,7 @@ class Scorers:
             yield replace(told, stage="waiting", ahead=ahead.people, wait_seconds=ahead.seconds)
         self.quotas.check(visitor)
         yield replace(told, stage="loading")
-        steps = stepping(lambda tell: self.models.load(visitor, order, tell, stop))
+        steps = stepping(lambda tell: self._load(visitor, order, turn, stop, tell))
         try:
             scorer = yield from _telling(steps, told)
         except Stopped:
@@ -146,14 +147,32 @@ class Scorers:
             KnownError: others score, there is no such model, it cannot be loaded, it is not warm
                 where nothing may be loaded, or the visitor has no seconds left.
         """
-        with self.brief(visitor, is_wanted) as (_, stop):
+        with self.brief(visitor, is_wanted) as (turn, stop):
             if not only_warm:
-                yield self.models.load(visitor, order, tell_nobody, stop)
+                yield self._load(visitor, order, turn, stop, tell_nobody)
                 return
             warm = self.models.warm(visitor, order)
             if warm is None:
                 raise KnownError(text("trial.press", model=shown(order.model)))
             yield warm
+
+    def _load(
+        self, visitor: Visitor, order: ModelOrder, turn: Turn, stop: threading.Event, tell: Tell
+    ) -> Scorer:
+        """The model, unless the visitor's seconds are used up while it is fetched and loaded."""
+
+        def bounded(step: Step) -> None:
+            self.bound(visitor, turn, stop)
+            tell(step)
+
+        try:
+            scorer = self.models.load(visitor, order, bounded, stop)
+            check_stop(stop)
+        except Stopped:
+            if self.bound(visitor, turn, stop):
+                raise KnownError(text("score.used_up")) from None
+            raise
+        return scorer
 
     def bound(self, visitor: Visitor, turn: Turn, stop: threading.Event) -> bool:
         """Stop, after its present pack, what has used up its visitor's seconds of this hour.

@@ -9,6 +9,7 @@ from explorer.runs import Runs
 from explorer.selections import Selection
 from explorer.table import PairTable, Rows
 from explorer.visitors import Visitor
+from scoring.limits import tell_nobody
 from scoring.record import Run
 
 
@@ -35,3 +36,8 @@ def finished(runs: Runs, model: object, table: PairTable, rows: Rows, words: str
     *_, last = begun(runs, "me", model, table, rows, words)
     assert last.run is not None and last.stage == "finished"
     return last.run
+
+
+def loaded(runs: Runs, order: ModelOrder, visitor: Visitor) -> None:
+    """A model is warm, as after a visitor's run."""
+    runs.scorers.models.load(visitor, order, tell_nobody, threading.Event())

@@ -25,7 +25,7 @@ from scoring.errors import KnownError
 from scoring.hub import Hub
 from scoring.spec import ScoredPair
 from tests.conftest import PATIENCE
-from tests.explorer.beginning import begun
+from tests.explorer.beginning import begun, loaded
 
 ME, YOU = Visitor("browser:me", "page"), Visitor("browser:you", "page")
 
@@ -174,6 +174,7 @@ def test_a_run_ends_with_its_visitors_seconds_though_nobody_looks(
 ) -> None:
     runs = Runs(Settings(home=tmp_path, public=True, seconds_per_hour=1e-6), hub)
     order, many = ModelOrder.of({"model": "demo"}), Selection(demo, np.arange(60), "many")
+    loaded(runs, order, ME)
     run = runs.live.begin(ME, "demo", lambda stop: runs.start(ME, order, many, stop=stop))
     last = last_of(run)
     [stored] = runs.visible(ME)

@@ -19,6 +19,7 @@ from explorer.visitors import Visitor, owner_of
 from scoring.errors import KnownError
 from scoring.hub import Hub
 from scoring.pairs import as_pairs
+from tests.explorer.beginning import loaded
 
 PUBLIC = Settings(home=Path("unused"), public=True, seconds_per_hour=100.0)
 ANA = Visitor("user:ana", "s1", "hf_ana", "8.8.8.8")
@@ -180,7 +181,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture
 def runs(home: Path, hub: Hub) -> Runs:
     """Where a visitor has so few seconds that whatever is scored uses them up."""
-    return Runs(Settings(home=home, public=True, seconds_per_hour=1e-6), hub)
+    runs = Runs(Settings(home=home, public=True, seconds_per_hour=1e-6), hub)
+    loaded(runs, ORDER, ANA)
+    return runs
 
 
 @pytest.fixture
@@ -228,10 +231,30 @@ def test_whatever_scores_spends_seconds(
         scoring_of(runs, Visitor(owner_of(None, "new"), address="8.8.8.8"), pairs)
 
 
-def test_what_fails_spends_seconds_all_the_same(runs: Runs, few: Selection) -> None:
+def test_what_fails_spends_seconds_all_the_same(home: Path, hub: Hub, few: Selection) -> None:
+    runs = Runs(replace(PUBLIC, home=home), hub)
     with pytest.raises(KnownError, match="not on this machine"):
         list(runs.start(ANA, ModelOrder("org/missing"), few))
-    assert runs.scorers.quotas.left(ANA) == 0
+    left = runs.scorers.quotas.left(ANA)
+    assert left is not None and left < 100
+
+
+@pytest.mark.parametrize(
+    "scoring_of",
+    [
+        lambda runs, pairs, few: list(runs.start(ANA, ORDER, few)),
+        lambda runs, pairs, few: list(runs.rewarding(ANA, ORDER, pairs)),
+        lambda runs, pairs, few: list(runs.loading_rewards(ANA, ORDER, pairs)),
+        lambda runs, pairs, few: runs.rewards(ANA, ORDER, pairs),
+    ],
+)
+def test_a_loading_ends_when_the_seconds_of_its_visitor_are_used_up(
+    scoring_of: Callable[[Runs, Any, Selection], Any], runs: Runs, few: Selection
+) -> None:
+    runs.scorers.models.release()
+    with pytest.raises(KnownError, match="seconds of scoring in this hour are used up"):
+        scoring_of(runs, as_pairs(few.table.arrow, few.rows.tolist()), few)
+    assert not runs.scorers.models.is_warm(ANA, ORDER)
 
 
 def test_where_signing_in_is_required_nobody_else_scores(

@@ -27,7 +27,7 @@ from scoring.pairs import as_pairs
 from scoring.record import Run, Status, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.sure import SureRule
-from tests.explorer.beginning import begun
+from tests.explorer.beginning import begun, loaded
 
 FACTS = RunFacts("demo", "r", "classifier", "cpu", "float32", 10, "left", "own:0", "demo@0", 3, 0)
 
@@ -345,6 +345,7 @@ def test_a_run_ends_when_its_visitors_seconds_are_used_up(
     tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows
 ) -> None:
     runs = Runs(Settings(home=tmp_path, seconds_per_hour=1e-6), hub)
+    loaded(runs, ModelOrder.of({"model": "demo"}), Visitor())
     *_, last = begun(runs, "me", "demo", demo, rows[:20])
     assert (last.stage, len(last.scored)) == ("stopped", sizes_of(run_of(last))[0])
     assert "used up" in last.message

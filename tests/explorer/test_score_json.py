@@ -27,6 +27,7 @@ from scoring.errors import KnownError
 from scoring.hub import Hub
 from scoring.pairs import as_pairs
 from scoring.spec import Pair
+from tests.explorer.beginning import loaded
 from tests.explorer.test_publishing import scored
 
 WHO = Visitor()
@@ -128,6 +129,7 @@ def test_whose_seconds_are_used_up_is_told_so(demo: PairTable, tmp_path: Path, h
     runs = Runs(Settings(home=tmp_path, public=True, seconds_per_hour=1e-9), hub)
     pairs = as_pairs(demo.arrow, range(100))
     who, order = Visitor(address="8.8.8.8"), ModelOrder("longer")
+    loaded(runs, order, who)
     *before, last = selection_score_json(runs.rewarding(who, order, pairs), len(pairs))
     assert (last["stage"], last["message"]) == ("stopped", text("score.used_up"))
     assert 0 < last["scored"] < 100 and not any("message" in each for each in before)
