@@ -1,6 +1,7 @@
 """What is known of a stored run beside its numbers: whose it is, what it is called, who sees it."""
 
 import json
+import logging
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -25,6 +26,10 @@ LOCK_SECONDS = 10.0
 """How long a change waits for another one."""
 _FILE = "card.json"
 _LOCK = "card.lock"
+_OWNER = "owner"
+"""Written once, so that a run whose card is torn is found by whom it belongs to."""
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,9 @@ def write_card(folder: Path, card: RunCard) -> None:
     values = {**asdict(card), "order": card.order and card.order.stored()}
     del values["wrong"]
     try:
+        if not (folder / _OWNER).exists():
+            part.write_text(card.owner, encoding="utf-8")
+            part.replace(folder / _OWNER)
         part.write_text(json.dumps(values), encoding="utf-8")
         part.replace(folder / _FILE)
     finally:
@@ -112,27 +120,34 @@ def change_card(run: Run, change: Callable[[RunCard], RunCard]) -> None:
 @lru_cache(maxsize=4096)
 def _kept(path: Path, version: tuple[int, int, int]) -> RunCard:
     """The card in a file. version: its time, number and size, one of which a change changes."""
-    return _parsed(path.read_text(encoding="utf-8", errors="surrogateescape"))
+    return _parsed(path)
 
 
 def _read(path: Path) -> RunCard:
     try:
-        return _parsed(path.read_text(encoding="utf-8", errors="surrogateescape"))
+        return _parsed(path)
     except FileNotFoundError:
         return RunCard()
     except OSError as error:
-        return RunCard(wrong=_wrong(error.strerror or first_line(error)))
+        return _wrong(path, error.strerror or first_line(error))
 
 
-def _parsed(content: str) -> RunCard:
-    owner = EVERYBODY
+def _parsed(path: Path) -> RunCard:
+    content = path.read_text(encoding="utf-8", errors="surrogateescape")
     try:
-        values = json.loads(content)
-        if isinstance(values["owner"], str):
-            owner = values["owner"]  # who is told what is wrong with the rest
-        return _card(values)
+        return _card(json.loads(content))
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        return RunCard(owner, wrong=_wrong(first_line(error)))
+        return _wrong(path, first_line(error))
+
+
+def _wrong(path: Path, why: str) -> RunCard:
+    """What is known of a run whose card cannot be read."""
+    logger.warning("card.json of run %s cannot be read: %s", path.parent.name[:15], why)
+    try:
+        owner = (path.parent / _OWNER).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        owner = EVERYBODY
+    return RunCard(owner, wrong=text("runs.card_wrong", why=why))
 
 
 def _card(values: Mapping[str, Any]) -> RunCard:
@@ -156,7 +171,3 @@ def _card(values: Mapping[str, Any]) -> RunCard:
 
 def _sure(rule: Mapping[str, Any], **told: Any) -> SureInterval:
     return SureInterval(rule=SureRule(**rule), **told)
-
-
-def _wrong(why: str) -> str:
-    return text("runs.card_wrong", why=why)
