@@ -3,6 +3,7 @@
 import logging
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -112,6 +113,8 @@ class RunShelf:
             return run
         if is_locked(run.folder):
             return replace(run, status="running")
+        with suppress(KnownError):
+            run = Run.open(run.folder)  # it may have ended since: how is written before it is free
         if run.status != "running":
             return run
         stamp = run.id, run.n_bytes()

@@ -771,6 +771,21 @@ def test_the_run_under_way_is_shown_as_running(runs: Runs, demo: PairTable, rows
     assert runs.open(run_id, []).status == "finished"
 
 
+def test_a_run_that_ends_while_one_looks_is_shown_as_it_ended(
+    tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = made(Settings(home=tmp_path).runs)
+
+    def ends(_: Path) -> bool:
+        run.ended("finished")
+        return False
+
+    monkeypatch.setattr("explorer.run_shelf.is_held", ends)
+    assert [each.status for each in Runs(Settings(home=tmp_path), hub).visible(None)] == [
+        "finished"
+    ]
+
+
 def test_runs_are_listed_newest_first(tmp_path: Path, hub: Hub) -> None:
     kept = [run for _ in range(8) for run in stored(tmp_path, "finished")]
     assert Runs(Settings(home=tmp_path), hub).visible(None) == kept[::-1]
