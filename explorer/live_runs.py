@@ -6,8 +6,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from dataclasses import replace
+from functools import partial
 
-from explorer.line import MOST_WAITING
+from explorer.line import MOST_OF_ONE, MOST_WAITING
 from explorer.progress import Progress
 from explorer.run_shelf import RunShelf
 from explorer.text import text
@@ -82,18 +83,20 @@ class LiveRuns:
     def begin(self, visitor: Visitor, model: str, steps: Steps) -> LiveRun:
         """Let a run begin in a thread of its own; what is wrong with it is told by the run.
 
+        It is refused where the visitor has `MOST_OF_ONE` under way, or all have too many.
+
         model: what was typed; "" for a stored run.
         """
         live = LiveRun(visitor.owner, model)
         with self._lock:
             ended = [each.id for each in self._runs.values() if each.ended.is_set()]
-            has_room = len(self._runs) - len(ended) <= MOST_WAITING
             for each in ended[:-MOST_ENDED]:
                 del self._runs[each]
-            if has_room:
+            refusal = self._refusal(live.owner)
+            if not refusal:
                 self._runs[live.id] = live
-        if not has_room:
-            live.drive(_refusing)
+        if refusal:
+            live.drive(partial(_refusing, refusal))
             return live
         # Whose request this is goes with it: on ZeroGPU it pays for the GPU.
         work = copy_context()
@@ -112,11 +115,18 @@ class LiveRuns:
         known = [each for each in self._known(visitor) if live_id in (each.id, each.run_id)]
         return known[-1] if known and live_id else None
 
+    def _refusal(self, owner: str) -> str:
+        """Why an owner's run may not begin now; "" where it may."""
+        owners = [each.owner for each in self._runs.values() if not each.ended.is_set()]
+        if owner and owners.count(owner) >= MOST_OF_ONE:
+            return text("line.yours", n=MOST_OF_ONE)
+        return text("line.full", n=MOST_WAITING) if len(owners) > MOST_WAITING else ""
+
     def _known(self, visitor: Visitor) -> list[LiveRun]:
         with self._lock:
             known = list(self._runs.values())
         return [each for each in known if self._shelf.is_owners(each.owner, visitor)]
 
 
-def _refusing(_: threading.Event) -> Iterator[Progress]:
-    raise KnownError(text("line.full", n=MOST_WAITING))
+def _refusing(message: str, _: threading.Event) -> Iterator[Progress]:
+    raise KnownError(message)

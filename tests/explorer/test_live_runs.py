@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.line import MOST_WAITING
+from explorer.line import MOST_OF_ONE, MOST_WAITING
 from explorer.live_runs import MOST_ENDED, LiveRun, LiveRuns
 from explorer.orders import ModelOrder
 from explorer.progress import Progress, Stage
@@ -142,7 +142,8 @@ def test_a_server_remembers_how_a_few_runs_ended(live: LiveRuns) -> None:
 
 def test_a_server_refuses_more_runs_than_may_wait(live: LiveRuns) -> None:
     gated = Gated()
-    runs = [live.begin(ME, "demo", gated) for _ in range(MOST_WAITING + 1)]
+    people = [Visitor(f"browser:{number}") for number in range(MOST_WAITING + 1)]
+    runs = [live.begin(each, "demo", gated) for each in people]
     refused = last_of(live.begin(YOU, "demo", gated))
     assert refused.stage == "refused" and "wait already" in refused.message
     assert live.of(YOU) == []
@@ -150,6 +151,18 @@ def test_a_server_refuses_more_runs_than_may_wait(live: LiveRuns) -> None:
         run.stop.set()
         gated.let(1)
     assert {last_of(run).stage for run in runs} == {"stopped"}
+
+
+def test_one_visitors_runs_leave_room_for_others(live: LiveRuns) -> None:
+    gated = Gated()
+    mine = [live.begin(ME, "demo", gated) for _ in range(MOST_OF_ONE)]
+    refused = last_of(live.begin(Visitor(ME.owner, "another page"), "demo", gated))
+    assert refused.stage == "refused" and "Stop one, or wait for it" in refused.message
+    mine[0].stop.set()
+    yours = live.begin(YOU, "demo", gated)
+    gated.let(len(mine) * 9 + 9)
+    assert [last_of(run).stage for run in (*mine, yours)] == ["stopped", "finished", "finished"]
+    assert last_of(live.begin(ME, "demo", gated)).stage == "finished"
 
 
 def test_a_run_that_waits_keeps_its_place(tmp_path: Path, hub: Hub, demo: PairTable) -> None:
