@@ -22,13 +22,13 @@ from explorer.text import text
 from explorer.ui.browse import Browse
 from explorer.ui.runview import Followed, RunShown
 from explorer.ui.score import Score
-from explorer.ui.scoreview import build_score
+from explorer.ui.scoreview import build_score, order_of
 from explorer.view import View
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.pairs import as_pairs
 from scoring.record import Run
-from tests.explorer.beginning import begun, finished
+from tests.explorer.beginning import begun, finished, loaded
 from tests.explorer.tables import row, small_table
 from tests.ui.browsing import browse_on
 from tests.ui.html_reading import HtmlReading
@@ -400,6 +400,7 @@ def test_who_comes_back_is_told_why_their_run_ended(tmp_path: Path) -> None:
     stores = open_stores(Settings(tmp_path, public=True, offline=True, seconds_per_hour=1e-6))
     score = Score(Browse(stores.pairs, stores.counter, stores.settings), stores.fields, stores.runs)
     me = Visitor("browser:me", "one")
+    loaded(stores.runs, order_of(*ORDER), me)
     shown = score.start(*ORDER, *ALL, None, None, me, *ALL_PAIRS)
     assert "used up" in ended(score, shown, me).status
     back = Visitor(me.owner, "two")
