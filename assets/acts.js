@@ -2,6 +2,7 @@
 (() => {
   const WAIT = 60000, AGAIN = 2000, TOGETHER = 100;
   const REVIEW = "review", PRESSES = "rewardbench-explorer-presses";
+  const REVIEWS = "rewardbench-explorer-reviews";
   const kept = new Map([["facets", innerWidth > 900]]);
 
   const next = (part) => {
@@ -62,6 +63,18 @@
     if (left.length && source(left[0].sent.place) === source(addresses.get(REVIEW))) {
       part.explorerQueue.unshift(...left);
     }
+  };
+
+  // All tabs of a browser keep their reviews in one place: an act takes along what stands there, and
+  // the server joins it with what it makes of this tab's.
+  const reviews = (known) => {
+    try { return JSON.parse(localStorage.getItem(REVIEWS)) ?? known; } catch { return known; }
+  };
+  const keepReviews = (part, made) => {
+    const words = JSON.stringify(made);
+    if (!made || words === part.explorerKept) return;
+    part.explorerKept = words;
+    try { localStorage.setItem(REVIEWS, words); } catch { /* no room, or none allowed */ }
   };
 
   // Of acts that wait, steps are added up, and a later one that says all anew replaces an earlier.
@@ -294,10 +307,11 @@
       scrollBy({ top: reader.top - 8, behavior: "smooth" });
     }
   };
-  const done = (id, query) => {
+  const done = (id, query, made) => {
     wrote(id, query);
     const part = document.getElementById(id);
     if (id === REVIEW) {
+      keepReviews(part, made);
       if (part.explorerAct === "offer") takeUpPresses(part);
       next(part);
     } else if (part) requestAnimationFrame(() => {
@@ -349,5 +363,5 @@
     return inputs;
   };
 
-  window.explorer = { act, fill, wrote, refused, done, turn, idle };
+  window.explorer = { act, fill, wrote, refused, done, turn, idle, reviews };
 })

@@ -75,19 +75,22 @@ def wire_part(
     inputs: Any,
     outputs: Any,
     address: gr.Textbox | None = None,
+    *told: gr.components.Component,
+    js: str | None = None,
 ) -> None:
     """Let every act of a part call `callback(event, *inputs)`.
 
     address: holds the query string of what is shown then; None where the part has none.
+    told: what the page is told besides. js: script that the inputs pass through.
     """
-    acted = part.relay.act(callback, inputs, outputs, trigger_mode="multiple", **EVENT)
-    acted.success(None, address, None, js=done(part))
+    acted = part.relay.act(callback, inputs, outputs, trigger_mode="multiple", js=js, **EVENT)
+    acted.success(None, [address, *told] if address else None, None, js=done(part))
     acted.failure(None, None, None, js=refused(part))
 
 
 def done(part: Part) -> str:
     """Script that says that an act was answered, and writes the address where there is one."""
-    return f"(query) => window.explorer.done({json.dumps(part.elem_id)}, query)"
+    return f"(...told) => window.explorer.done({json.dumps(part.elem_id)}, ...told)"
 
 
 def refused(part: Part) -> str:

@@ -50,6 +50,8 @@ FETCH = """() => new Promise((done) => setTimeout(() => {
   done([]);
 }, 200))"""
 """Fetch the file that was just made, once the page has its address."""
+STORED = "(...inputs) => [...inputs.slice(0, -1), window.explorer.reviews(inputs.at(-1))]"
+"""The last input is what the browser keeps by now, in whichever of its tabs it was made."""
 
 
 class Stay(NamedTuple):
@@ -214,7 +216,8 @@ def _under_way(review: Review | None) -> Review:
 
 
 def _panel(table: PairTable, opened: Opened, stay: Stay) -> Panel:
-    """The panel with that pair open; the review is kept in the browser."""
+    """The panel with that pair open; the review is kept in the browser, with what it kept since."""
+    opened = opened._replace(review=_joined(opened.review, stay))
     review, key, told, _ = opened
     kept, lost = stay.kept, stay.kept.left_out
     if review.decisions or kept.of(review.source, review.subset):
@@ -247,6 +250,18 @@ def _panel(table: PairTable, opened: Opened, stay: Stay) -> Panel:
     )
 
 
+def _joined(review: Review, stay: Stay) -> Review:
+    """A review with the marks that another tab of this browser made since this one looked."""
+    known, kept = stay.review, stay.kept.of(review.source, review.subset)
+    if known is None or kept is None:
+        return review
+    if (known.source, known.subset) != (review.source, review.subset):
+        return review
+    here = {*known.decisions}
+    since = tuple(each for each in kept.decisions if each not in here)
+    return merged(replace(review, decisions=since), review) if since else review
+
+
 def _counted(table: PairTable) -> list[tuple[str, str]]:
     counts = table.subset_counts
     names = list(counts)
@@ -271,7 +286,7 @@ def _so_far(review: Review | None) -> list[str]:
 def wire_review(view: ReviewView, tab: ReviewTab, table_id: gr.State) -> None:
     """Connect the components. `table_id` offers its subsets whenever it changes."""
     remembered = [table_id, view.review, view.theirs, view.kept]
-    wire_part(view.part, tab.act, remembered, view.outputs, view.address)
+    wire_part(view.part, tab.act, remembered, view.outputs, view.address, view.kept, js=STORED)
     for listened, act, values in (
         (table_id.change, "offer", {}),
         (view.subset.input, "choose", {"subset": view.subset}),

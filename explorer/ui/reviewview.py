@@ -13,8 +13,6 @@ from explorer.ui.reviewhtml import Theirs, marks_html
 
 PART = "review"
 """The part's element, as assets/acts.js knows it."""
-STORAGE = "rewardbench-explorer-review"
-"""Where a browser keeps its reviews."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,7 @@ class ReviewView:
     file: is filled with an export and then pressed by a script; nobody sees it.
     address: the open `Place`; before a review is begun, the source of the pairs that are offered.
     review: the one under way. theirs: a colleague's decisions.
-    kept: the reviews of this browser, as texts.
+    kept: the reviews of this browser, as texts; assets/acts.js stores them, for all its tabs.
     """
 
     part: Part
@@ -50,7 +48,7 @@ class ReviewView:
     address: gr.Textbox
     review: gr.State
     theirs: gr.State
-    kept: gr.BrowserState
+    kept: gr.JSON
 
     @property
     def outputs(self) -> list[gr.components.Component]:
@@ -83,13 +81,13 @@ class Remembered(NamedTuple):
     """The parts of a review that stand outside the tabs, which are filled when opened."""
 
     part: Part
-    kept: gr.BrowserState
+    kept: gr.JSON
 
 
 def remembered_review() -> Remembered:
     """Lay these parts out; nobody sees them."""
     with build_part(PART) as part:
-        kept = gr.BrowserState([], storage_key=STORAGE, secret=STORAGE)
+        kept = gr.JSON(visible=False)
     return Remembered(part, kept)
 
 

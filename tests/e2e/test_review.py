@@ -168,6 +168,21 @@ def test_a_reload_keeps_marks_that_were_answered_and_those_that_were_not(
     assert keys == ["0", "1", "2", "5", "6"], "the pairs that were meant"
 
 
+def test_two_tabs_of_one_browser_keep_each_others_marks(server: Server, page: Page) -> None:
+    progress = begin(page, server.address)
+    other = page.context.new_page()
+    in_other = begin(other, server.address)
+    press_at_once(page, "11")
+    expect(progress).to_contain_text("2 of 12 marked")
+    press_at_once(other, "nn33")
+    expect(in_other).to_have_text("4 of 12 marked: 2 to keep, 0 to drop, 2 unsure")
+    press_at_once(page, "2")
+    expect(progress).to_have_text("4 of 12 marked: 2 to keep, 1 to drop, 1 unsure")
+    other.reload()
+    expect(other.get_by_text("4 marked, last on")).to_be_visible()
+    other.close()
+
+
 def test_the_keyboard_opens_a_row_and_stays_on_it(demo_app: str, page: Page) -> None:
     open_app(page, demo_app)
     button = page.locator(".list tbody tr").nth(2).locator("button")

@@ -147,7 +147,7 @@ class Reviewer(Visitor):
     def sends(self, act: str, **sent: Any) -> dict[str, Any]:
         """Post an act as a browser does; the last message."""
         event = {"act": act, "sent": {"place": self.place, **sent}}
-        return self.post(ReviewTab.act, {"BrowserState": self.kept}, event)
+        return self.post(ReviewTab.act, {"JSON": self.kept}, event)
 
     def does(self, act: str, **sent: Any) -> dict[str, Any]:
         """An act that must succeed; what it shows, by the outputs' ids or type names."""
@@ -162,7 +162,7 @@ class Reviewer(Visitor):
                 shown[part.elem_id or type(part).__name__] = value
             if isinstance(part, gr.HTML):
                 shown["html"] += str(value)
-        self.kept = shown.get("BrowserState", self.kept)
+        self.kept = shown.get("JSON", self.kept)
         self.place = shown.get("Textbox", self.place)
         return shown
 
@@ -217,7 +217,7 @@ def test_marking_goes_on_to_the_next_pair_and_is_kept_in_the_browser(
     assert f'data-key="{keys(panel)[0]}"' in begun and is_told_as_our_own(begun)
     shown = reviewer.presses("drop", note="too short")
     assert f'data-key="{keys(panel)[1]}"' in shown["html"] and "1 to drop" in shown["html"]
-    stored = json.loads(shown["BrowserState"][0])
+    stored = json.loads(shown["JSON"][0])
     assert stored["subset"] == panel.subset
     assert stored["decisions"][0][:1] + stored["decisions"][0][2:4] == [
         keys(panel)[0],
@@ -257,6 +257,16 @@ def test_another_visit_goes_on_where_the_browser_was_left(reviewer: Reviewer, pa
     again.kept = reviewer.kept
     assert "1 marked" in again.does("offer")["html"]
     assert f'data-key="{keys(panel)[1]}"' in begin(again, panel)["html"]
+
+
+def test_another_tab_joins_what_the_browser_keeps_by_now(reviewer: Reviewer, panel: Panel) -> None:
+    other = Reviewer(panel.page)
+    for each in (reviewer, other):
+        begin(each, panel)
+    reviewer.presses("keep")
+    other.kept = reviewer.kept
+    assert "2 of 8 marked: 1 to keep, 1 to drop" in other.presses("skip", "drop")["html"]
+    assert "1 of 8 marked: 1 to keep" in other.presses("undo")["html"], "its own is the last"
 
 
 def test_presses_that_were_not_answered_count_once_when_they_are_sent_again(
@@ -385,7 +395,7 @@ def test_a_storage_full_of_nonsense_does_no_harm(
     for act in ("offer", "choose", "begin", "press"):
         reviewer.kept = kept
         shown = reviewer.does(act, subset=panel.subset, start=0, presses=[["keep", ""]])
-    assert len(shown["BrowserState"]) == 1
+    assert len(shown["JSON"]) == 1
 
 
 def test_a_stored_review_of_pairs_that_are_not_there_can_be_gone_on_with(
