@@ -35,8 +35,7 @@
       else part.explorerQueue.push({ act: "press", sent: { presses: [[name, null]] } });
     } else {
       const note = document.querySelector("#review-note textarea")?.value ?? null;
-      const sent = { presses: [[name, note]], place: addresses.get(REVIEW) };
-      part.explorerQueue.push({ act: "press", sent });
+      part.explorerQueue.push({ act: "press", sent: { presses: [[name, note]] } });
     }
     if (part.explorerSent) keepPresses(part);
     else next(part);
@@ -66,13 +65,19 @@
   };
 
   // All tabs of a browser keep their reviews in one place: an act takes along what stands there, and
-  // the server joins it with what it makes of this tab's.
+  // the server joins it with what it makes of this tab's; once more where another tab was quicker.
+  const stored = () => { try { return localStorage.getItem(REVIEWS); } catch { return null; } };
   const reviews = (known) => {
-    try { return JSON.parse(localStorage.getItem(REVIEWS)) ?? known; } catch { return known; }
+    const words = document.getElementById(REVIEW).explorerRead = stored();
+    try { return JSON.parse(words) ?? known; } catch { return known; }
   };
   const keepReviews = (part, made) => {
     const words = JSON.stringify(made);
     if (!made || words === part.explorerKept) return;
+    if (stored() !== part.explorerRead) {
+      part.explorerQueue.unshift({ act: "join", sent: {} });
+      return;
+    }
     part.explorerKept = words;
     try { localStorage.setItem(REVIEWS, words); } catch { /* no room, or none allowed */ }
   };

@@ -154,8 +154,11 @@ class ReviewTab:
 
     def compare(self, sent: Sent, stay: Stay) -> Panel:
         """See where the decisions in a colleague's file differ."""
+        return self.join(sent, stay._replace(theirs=read_upload(_path(sent))))
+
+    def join(self, sent: Sent, stay: Stay) -> Panel:
+        """Stay where one is, with what another tab of this browser made meanwhile."""
         table, review, place = self._here(sent, stay)
-        stay = stay._replace(theirs=read_upload(_path(sent)))
         opened = Opened(review, place.key, is_over=place.is_over)
         return _panel(table, opened, stay)._replace(note=gr.skip())
 
@@ -200,6 +203,7 @@ _ACTS: dict[str, Callable[[ReviewTab, Sent, Stay], Panel]] = {
     "differ": ReviewTab.differ,
     "resume": ReviewTab.resume,
     "compare": ReviewTab.compare,
+    "join": ReviewTab.join,
 }
 
 
