@@ -154,6 +154,7 @@ class ReviewTab:
 
     def compare(self, sent: Sent, stay: Stay) -> Panel:
         """See where the decisions in a colleague's file differ."""
+        self._here(sent, stay)  # where no review is under way, that is what is said
         return self.join(sent, stay._replace(theirs=read_upload(_path(sent))))
 
     def join(self, sent: Sent, stay: Stay) -> Panel:
