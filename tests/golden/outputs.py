@@ -1,0 +1,203 @@
+"""Every output of the app, by name, as its visitors get them: answers, links, files, commands."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from tests.conftest import DEMO_MODEL, DEMO_PAIRS, REAL_DATA, ROOT
+from tests.golden.visit import Page, Server, environment, served
+
+Set = Literal["demo", "real"]
+Output = tuple[str, Any]
+"""A name, and an answer, what a page shows, or a file's name and content."""
+
+MODELS: dict[Set, tuple[str, ...]] = {
+    "demo": ("baseline/longer", "baseline/shorter", "baseline/random", "golden/demo"),
+    "real": (
+        "RLHFlow/RewardModel-Mistral-7B-for-DPA-v1",
+        "openbmb/UltraRM-13b",
+        "baseline/longer",
+        "baseline/shorter",
+    ),
+}
+KEYS: dict[Set, tuple[str, str]] = {
+    "demo": ("hep-go:900149", "llmbar-natural:900050"),
+    "real": ("hep-go:3856", "llmbar-natural:2534"),
+}
+LINKS = Path(__file__).with_name("links.txt").read_text().split()
+"""{a} to {d} stand for models, {key} and {other} for pairs."""
+EXPORTS = [
+    ("?section=Reasoning&sort=-chosen&panel=export", "exported",
+     ("export-csv", "export-parquet", "export-jsonl")),
+    ("?tab=failures&model={a}", "fail-file",
+     ("fail-export-csv", "fail-export-jsonl", "fail-export-md")),
+    ("?tab=leaderboard", "board-file", ("CSV", "Parquet", "Markdown", "LaTeX")),
+    ("?tab=leaderboard&board=v2&table=subsets", "board-file", ("CSV", "LaTeX")),
+]  # fmt: skip
+"""A link, the element that offers the file, and the buttons that write one."""
+BUNDLED = [link for link in LINKS if "tab=leaderboard" in link]
+TEXTS = {"prompt": "Say hello.", "chosen": "Hello, and welcome!", "rejected": "No."}
+
+
+def outputs(which: Set, home: Path) -> Iterator[Output]:
+    """Every output of a set, one after the other. home: an empty folder."""
+    pairs = DEMO_PAIRS if which == "demo" else REAL_DATA / "reward-bench" / "filtered.parquet"
+    results = home / "results"
+    yield from _commands(which, pairs, home, results)
+    if which == "demo":
+        (home / "bundled").mkdir()
+        with served(home / "bundled", PAIRS="demo") as server:
+            yield from _links(server, BUNDLED, "bundled", {"a": "RLHFlow/ArmoRM-Llama3-8B-v0.1"})
+            for benchmark in ("v1", "v2"):
+                yield f"bundled /leaderboard {benchmark}", _board(server, benchmark=benchmark)
+    else:
+        published = REAL_DATA / "reward-bench-results"
+        for file in published.rglob("*.json"):
+            copied = results / file.relative_to(published)
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            copied.write_bytes(file.read_bytes())
+    for file in results.rglob("*.json"):
+        os.utime(file, (1.7e9, 1.7e9))  # the date of results is that of the newest file
+    names = dict(zip("abcd", MODELS[which], strict=True))
+    names |= dict(zip(("key", "other"), KEYS[which], strict=True))
+    shown = "demo" if which == "demo" else str(pairs)
+    with served(home, PAIRS=shown, RESULTS=str(results)) as server:
+        yield from _answers(server, names)
+        yield from _links(server, LINKS, "link", names)
+        yield from _files(server, names)
+        yield from _review(server)
+        yield from _probe(server)
+        yield from _runs(server)
+
+
+def _commands(which: Set, pairs: Path, home: Path, results: Path) -> Iterator[Output]:
+    """What `python -m scoring` says and writes, which the app then shows as results."""
+    models: Sequence[str] = ("longer", "shorter", "random", str(DEMO_MODEL))
+    for model in models if which == "demo" else models[:2]:
+        name, out = Path(model).name, home / "scored" / Path(model).name
+        asked = ["--model", model, "--pairs", str(pairs), "--out", str(out), "--json", "--offline"]
+        asked += ["--name", "golden/demo"] if name == DEMO_MODEL.name else ["--seed", "7"]
+        done = subprocess.run(
+            [sys.executable, "-m", "scoring", *asked, "--device", "cpu", "--dtype", "float32"],
+            cwd=ROOT, env=environment(home), capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        yield f"scoring {name}", ("said.json", done.stdout.encode())
+        for file in sorted(each for each in out.rglob("*") if each.is_file()):
+            yield f"scoring {name} {file.relative_to(out)}", (file.name, file.read_bytes())
+        for folder in ("eval-set", "eval-set-scores"):
+            shutil.copytree(out / folder, results / folder, dirs_exist_ok=True)
+
+
+def _board(server: Server, **arguments: Any) -> Any:
+    """The leaderboard, once it is measured."""
+    while True:
+        found = server.ask("leaderboard", **arguments)
+        wait = found["complete"][0]["retry_after_seconds"] if "complete" in found else None
+        if wait is None:
+            return found
+        time.sleep(wait)
+
+
+def _answers(server: Server, names: dict[str, str]) -> Iterator[Output]:
+    """What the public endpoints answer."""
+    a, b, c, key = (names[each] for each in ("a", "b", "c", "key"))
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("hardest", {}),
+        ("hardest", {"limit": 3}),
+        ("hardest", {"limit": 0}),
+        *(("failures", {"model": model, "limit": 3000}) for model in (a, b, c)),
+        ("failures", {"model": a, "subset": "hep-go"}),
+        ("failures", {"model": a, "subset": "gone"}),
+        ("failures", {"model": "gone", "limit": 3}),
+        ("compare", {"model_a": a, "model_b": b}),
+        ("compare", {"model_a": b, "model_b": c}),
+        ("compare", {"model_a": a, "model_b": a}),
+        ("pair", {"key": key}),
+        ("pair", {"key": "gone:1"}),
+        *(("score_pair", {"model": model, **TEXTS}) for model in ("longer", "demo", "gone/gone")),
+        ("score_selection", {"model": "longer", "per_subset": 2, "seed": 3}),
+        ("score_selection", {"model": "demo", "per_subset": 1}),
+        ("score_selection", {"model": "shorter", "keys": [key, names["other"]]}),
+        ("runs", {}),
+        ("models", {}),
+    ]
+    for name, arguments in asked:
+        yield f"/{name} {arguments}", server.ask(name, **arguments)
+    for benchmark in ("v1", "v2", "v3"):
+        for prior in (False, True):
+            for ties in ("official", "half"):
+                rule = {"benchmark": benchmark, "prior_sets": prior, "ties": ties}
+                yield f"/leaderboard {rule}", _board(server, **rule)
+    described = server.http.get("gradio_api/info").json()["named_endpoints"]
+    for name, told in described.items():
+        yield f"description of {name}", {**told, "code_snippets": None}
+
+
+def _links(
+    server: Server, links: Sequence[str], kind: str, names: dict[str, str]
+) -> Iterator[Output]:
+    """What links open."""
+    for link in links:
+        yield f"{kind} {link}", Page(server, _filled(link, names)).shown()
+
+
+def _filled(link: str, names: dict[str, str]) -> str:
+    return link.format_map({**dict.fromkeys("abcd", ""), **names})
+
+
+def _files(server: Server, names: dict[str, str]) -> Iterator[Output]:
+    """The files that the buttons write."""
+    for link, element, buttons in EXPORTS:
+        page = Page(server, _filled(link, names))
+        for button in buttons:
+            yield f"file of {button} at {link}", page.written(button, element)
+
+
+def _review(server: Server) -> Iterator[Output]:
+    """A review of a few pairs: what it shows, and its files."""
+    page = Page(server, "?panel=review")
+    page.act("review", "offer")
+    page.act("review", "begin", subset="hep-go", start=1)
+    yield "review begun", page.shown()
+    place = page.address("review")
+    presses = [["keep", "fine"], ["drop", ""], ["unsure", "why?"], ["skip", None], ["keep", None]]
+    page.act("review", "press", presses=[*presses, ["undo", None]], place=place)
+    yield "review pressed", page.shown()
+    for words in ("Export decisions (JSONL)", "Export pairs (Parquet)"):
+        yield f"review {words}", page.written(words, "review-file")
+
+
+def _probe(server: Server) -> Iterator[Output]:
+    """The bias probe of a baseline, whose rewards are whole numbers."""
+    page = Page(server, "?tab=try")
+    for element, value in (("try-model", "longer"), ("probe-per-subset", 1)):
+        page.fill(element, value)
+    page.press("probe-start")
+    yield "probe", page.shown()
+    for form in ("summary", "pairs"):
+        yield f"probe {form}", page.written(f"probe-csv-{form}", "probe-file")
+
+
+def _runs(server: Server) -> Iterator[Output]:
+    """A run that is made on the page: its report, its place in each tab, its files."""
+    page = Page(server, "?tab=score")
+    for element, value in (("model", "longer"), ("per-subset", 5), ("seed", 1)):
+        page.fill(element, value)
+    page.press("start")
+    while not (runs := server.ask("runs")["complete"][0]["runs"]) or runs[0]["status"] == "running":
+        time.sleep(0.2)
+    yield "/runs after one", runs
+    yield "report of a run", Page(server, "?tab=score").shown()
+    page = Page(server, "?tab=runs")
+    page.act("runs", "open", id=runs[0]["id"])
+    yield "open run", page.shown()
+    for form in ("csv", "jsonl", "json"):
+        yield f"run as {form}", page.written(f"run-export-{form}", "run-file")
+    for link in page.links("?tab="):
+        yield f"link of a run to {link.partition('&')[0]}", Page(server, link).shown()

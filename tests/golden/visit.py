@@ -1,0 +1,259 @@
+"""The app as its visitors have it: a server of its own, reached over HTTP alone.
+
+Nothing of the app is imported. A page is filled as a browser fills it: by the events that its
+config lists, those that follow from them, and the query string of its address.
+"""
+
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import httpx
+
+from tests.conftest import PATIENCE, ROOT
+
+PLACE = "window.location.search"
+OF_THE_MACHINE = ("model-card",)
+"""Says how much memory is free, and how long a model takes here."""
+
+
+def environment(home: Path, **settings: str) -> dict[str, str]:
+    """What the app and the command line run in: no network, one thread, these settings."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("EXPLORER_")}
+    kept = {"EXPLORER_HOME": str(home), "EXPLORER_OFFLINE": "1", "EXPLORER_DEVICE": "cpu"}
+    machine = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "TZ": "UTC"}
+    return own | kept | machine | {f"EXPLORER_{name}": each for name, each in settings.items()}
+
+
+@contextmanager
+def served(home: Path, **settings: str) -> Iterator["Server"]:
+    """The app on a free port. settings: variables of the README, without EXPLORER_."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    own = {"GRADIO_SERVER_PORT": str(port), "GRADIO_TEMP_DIR": str(home / "files")}
+    log = home / "log.txt"
+    with log.open("w") as out:
+        app = subprocess.Popen(
+            [sys.executable, "app.py"],
+            cwd=ROOT,
+            env=environment(home, **settings) | own,
+            stdout=out,
+            stderr=out,
+        )
+    try:
+        yield Server(f"http://127.0.0.1:{port}/", app, log)
+    finally:
+        app.terminate()
+        app.wait(PATIENCE)
+
+
+class Server:
+    """A running app, and the config of its page."""
+
+    def __init__(self, url: str, app: "subprocess.Popen[bytes]", log: Path) -> None:
+        self.http = httpx.Client(base_url=url, timeout=5 * PATIENCE)
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self.config = self.http.get("config").raise_for_status().json()
+                return
+            except httpx.HTTPError:
+                if app.poll() is not None or time.monotonic() > until:
+                    raise AssertionError(f"the app did not start: {log.read_text()}") from None
+                time.sleep(0.2)
+
+    def ask(self, name: str, **arguments: Any) -> Any:
+        """The last answer of a public endpoint; what is told where it refuses."""
+        asked = self.http.post(f"gradio_api/call/v2/{name}", json=arguments).json()["event_id"]
+        answer = self.http.get(f"gradio_api/call/{name}/{asked}").text
+        kind, data = answer.strip().rpartition("event: ")[2].split("\ndata: ")
+        return {kind: json.loads(data)}
+
+
+class Page:
+    """The page in one browser, opened by a link; it is as its events left it.
+
+    parts: id -> what a component is and shows; `told` is what refused events said.
+    """
+
+    def __init__(self, server: Server, link: str) -> None:
+        self.server, self.link, self.session = server, link, secrets.token_hex(5)
+        self.parts = {each["id"]: deepcopy(each) for each in server.config["components"]}
+        self.events = server.config["dependencies"]
+        self.told: list[str] = []
+        self.fire(None, "load")
+        tab = parse_qs(link.removeprefix("?")).get("tab", ["browse"])[0]
+        self.tab = next(
+            each["id"]
+            for each in self.parts.values()
+            if each["type"] == "tabitem" and each["props"]["id"] == tab
+        )
+        self.fire(self.tab, "select")
+
+    def fire(self, part: int | None, name: str, said: Any = None) -> None:
+        """What happens when something is done to a component, or to the page."""
+        for event in self.events:
+            if any(kind == name and part in (None, where) for where, kind in event["targets"]):
+                self._run(event, said)
+
+    def act(self, part: str, name: str, **sent: Any) -> None:
+        """Press what the server wrote into a part of the page."""
+        column = self._node(self.server.config["layout"], self.named(part))
+        relay = column["children"][0]["id"]
+        self.fire(relay, "act", {"act": name, "sent": sent})
+
+    def press(self, button: str) -> None:
+        """Press a button by its id, or by its words on the tab that is open."""
+        self.fire(self.named(button), "click")
+
+    def fill(self, element: str, value: Any) -> None:
+        self.parts[self.named(element)]["props"]["value"] = value
+
+    def named(self, name: str) -> int:
+        """The component of that elem_id, else the open tab's button of those words."""
+        for number, part in self.parts.items():
+            if part["props"].get("elem_id") == name:
+                return int(number)
+        words = [
+            each
+            for each in self._below(self._node(self.server.config["layout"], self.tab))
+            if self.parts[each]["props"].get("value") == name
+        ]
+        assert words, f"nothing is called {name!r}"
+        return words[0]
+
+    def written(self, button: str, element: str) -> tuple[str, bytes] | list[str]:
+        """The name and content of the file that a button writes; what is told where it does not.
+
+        element: the one that offers it.
+        """
+        self.fill(element, None)
+        self.press(button)
+        file = self.parts[self.named(element)]["props"]["value"]
+        if not file:
+            return self.told[-1:]
+        found = self.server.http.get(f"gradio_api/file={file['path']}").raise_for_status()
+        return str(file["orig_name"] or Path(file["path"]).name), found.content
+
+    def shown(self) -> list[Any]:
+        """What can be read on the open tab, from top to bottom, and the addresses it links to."""
+        tab = self._node(self.server.config["layout"], self.tab)
+        read = [_read(self.parts[each]) for each in self._below(tab)]
+        return [each for each in read if each] + self.told
+
+    def address(self, part: str) -> Any:
+        """The query string of what a part shows: what its script writes after an act."""
+        done = f'explorer.done("{part}"'
+        [event] = [each for each in self.events if done in str(each["js"]) and each["inputs"]]
+        return self.parts[event["inputs"][0]]["props"]["value"]
+
+    def links(self, start: str) -> list[str]:
+        """The addresses that the open tab links to and that start so."""
+        read = [each for each in self.shown() if isinstance(each, list)]
+        return [str(link) for each in read for link in each if str(link).startswith(start)]
+
+    def _run(self, event: dict[str, Any], said: Any) -> None:
+        succeeded = not event["backend_fn"] or self._post(event, said)
+        for other in self.events:
+            if other["trigger_after"] == event["id"] and succeeded != bool(
+                other["trigger_only_on_failure"]
+            ):
+                self._run(other, None)
+
+    def _post(self, event: dict[str, Any], said: Any) -> bool:
+        here = PLACE in str(event["js"] or "")
+        data = [self._sent(self.parts[each], here) for each in event["inputs"]]
+        body = {"data": data, "fn_index": event["id"], "session_hash": self.session}
+        body |= {} if said is None else {"event_data": said}
+        self.server.http.post("gradio_api/queue/join", json=body).raise_for_status()
+        asked = {"session_hash": self.session}
+        with self.server.http.stream("GET", "gradio_api/queue/data", params=asked) as stream:
+            for line in stream.iter_lines():
+                message = json.loads(line[6:]) if line.startswith("data: ") else {}
+                if message.get("msg") == "process_completed":
+                    break
+        if not message["success"]:
+            self.told.append(str(message["output"].get("error")))
+            return False
+        for number, value in zip(event["outputs"], message["output"]["data"], strict=False):
+            props = self.parts[number]["props"]
+            if isinstance(value, dict) and value.get("__type__") == "update":
+                props |= {name: each for name, each in value.items() if name != "__type__"}
+            else:
+                props["value"] = value
+        return True
+
+    def _sent(self, part: dict[str, Any], here: bool) -> Any:
+        if here and part["type"] == "textbox":
+            return self.link
+        return None if part["type"] == "state" else part["props"].get("value")
+
+    def _node(self, node: dict[str, Any], number: int) -> dict[str, Any]:
+        waiting = [node]
+        while waiting:
+            node = waiting.pop()
+            if node["id"] == number:
+                return node
+            waiting += node.get("children", [])
+        raise AssertionError(f"the page has no part {number}")
+
+    def _below(self, node: dict[str, Any]) -> Iterator[int]:
+        """The visible components of a part of the page, in their order."""
+        if self.parts.get(node["id"], {"props": {}})["props"].get("visible", True) is True:
+            yield node["id"]
+            for child in node.get("children", []):
+                yield from self._below(child)
+
+
+def _read(part: dict[str, Any]) -> Any:
+    """What can be read of a component; None for nothing."""
+    kind, props = part["type"], part["props"]
+    if kind in ("html", "markdown"):
+        if props.get("elem_id") in OF_THE_MACHINE:
+            return None
+        return Words(str(props.get("value") or "")).read()
+    if kind == "plot":
+        plot = props.get("value")
+        return json.loads(plot["plot"]) if plot else None
+    if kind in ("column", "row", "tabitem", "form", "state", "timer", "browserstate", "file"):
+        return None
+    if kind in ("downloadbutton", "uploadbutton"):
+        return props.get("label")
+    return [props.get("label"), props.get("value"), props.get("choices"), props.get("interactive")]
+
+
+class Words(HTMLParser):
+    """The text of some HTML, white space collapsed, and what it links to."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.text: list[str] = []
+        self.links: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def read(self) -> list[str]:
+        words = " ".join("".join(self.text).split())
+        return [each for each in (words, *self.links) if each]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.text.append(" ")
+        self.links += [str(value) for name, value in attrs if name == "href"]
+
+    def handle_endtag(self, tag: str) -> None:
+        self.text.append(" ")
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
