@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from explorer.boardroom import BoardRoom
 from explorer.boardview import BoardView
 from scoring.errors import KnownError
-from scoring.hub import first_line
+from scoring.hub.access import first_line
 from scoring.limits import Step
 
 logger = logging.getLogger(__name__)

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from explorer.sheets import cell
 from explorer.table import PairTable, Rows
 from scoring.errors import KnownError, shown
-from scoring.hub import first_line
+from scoring.hub.access import first_line
 from scoring.pairs import take_rows
 
 Format = Literal["csv", "parquet", "jsonl"]

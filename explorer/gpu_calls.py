@@ -16,7 +16,7 @@ from explorer.settings import Settings
 from explorer.zero_gpu import on_gpu
 from scoring.errors import KnownError, shown
 from scoring.formatting import Prepared
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.models import locate
 from scoring.policy import DEMO
 from scoring.scorer import Scorer, Traits

@@ -16,7 +16,7 @@ from explorer.facets import Coded
 from explorer.outcome_matrix import is_reward_bench, order_of
 from explorer.table import PairTable
 from scoring.errors import KnownError
-from scoring.hub import DEFAULT_DATASET
+from scoring.hub.access import DEFAULT_DATASET
 from scoring.interval import Interval, wilson
 from scoring.pair_order import PairOrder, align
 

@@ -20,7 +20,7 @@ from explorer.sources import DEMO, Shelf, read_demo
 from explorer.table import PairTable
 from explorer.typed_pairs import longest_text, typed_pair, typed_table
 from scoring.errors import KnownError, shown
-from scoring.hub import DEFAULT_DATASET, Hub, HubId, parse_hub_id
+from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, parse_hub_id
 from scoring.limits import MEGABYTE, Step, Tell, tell_nobody
 from scoring.pairs import Pairs, fetch_pairs, read_pairs
 from scoring.paths import is_file, typed_path

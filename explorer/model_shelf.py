@@ -12,7 +12,7 @@ from explorer.visitors import Visitor
 from scoring.devices import Device, FitsOn, placed, present_device
 from scoring.families import WarmScorer
 from scoring.finding import Asked, Found
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.limits import Tell
 from scoring.models import locate
 from scoring.preview import Preview, preview, previewed

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from explorer.posted import repaired
 from explorer.search import LONGEST_QUERY
 from scoring.errors import KnownError
-from scoring.hub import first_line
+from scoring.hub.access import first_line
 
 
 def matching_names(names: Sequence[str], search: str) -> list[bool]:

@@ -16,7 +16,7 @@ from explorer.outcome_rows import Read
 from explorer.outcome_shelf import OutcomeShelf, changed
 from explorer.outcome_sources import Entry, Folder, Source
 from scoring.errors import KnownError
-from scoring.hub import first_line
+from scoring.hub.access import first_line
 from scoring.limits import Step
 from scoring.pair_results import read_pair_results
 from scoring.result_files import LeftOut, printable

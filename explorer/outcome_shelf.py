@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from explorer.outcome_rows import SCHEMA, Read, orders_as_json, read_rows, rows_of
 from explorer.outcome_sources import Entry
-from scoring.hub import first_line
+from scoring.hub.access import first_line
 from scoring.pair_order import PairOrder
 
 logger = logging.getLogger(__name__)

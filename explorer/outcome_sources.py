@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from scoring.errors import KnownError
-from scoring.hub import Hub, Listing
+from scoring.hub.access import Hub, Listing
 from scoring.limits import MEGABYTE
 from scoring.pair_results import MOST_BYTES
 from scoring.result_files import OUTPUTS, Found, LeftOut, files_below, files_of_command

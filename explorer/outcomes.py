@@ -16,7 +16,7 @@ from explorer.text import text
 from explorer.uploaded_results import Uploaded
 from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
-from scoring.hub import Hub, HubId, Listing
+from scoring.hub.access import Hub, HubId, Listing
 from scoring.limits import MEGABYTE, Tell, tell_nobody
 from scoring.paths import is_folder
 from scoring.result_files import REFERENCE_FREE, Found, LeftOut, printable

@@ -22,7 +22,7 @@ from scoring.exports import (
     why_refused,
     write_results,
 )
-from scoring.hub import Hub, first_line, parse_hub_id
+from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.pairs import as_pairs
 from scoring.record import Run
 from scoring.summary import summarise

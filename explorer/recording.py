@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from explorer.gpu_calls import packs_of
 from explorer.progress import Progress
 from scoring.errors import KnownError
-from scoring.hub import first_line
+from scoring.hub.access import first_line
 from scoring.record import Run, Status
 from scoring.scorer import Scorer
 from scoring.spec import ScoredPair

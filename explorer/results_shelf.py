@@ -7,7 +7,7 @@ from explorer.settings import Settings
 from explorer.sources import Candidate, Shelf
 from explorer.text import text
 from scoring.errors import KnownError
-from scoring.hub import Hub, HubId, parse_hub_id
+from scoring.hub.access import Hub, HubId, parse_hub_id
 from scoring.limits import Tell, tell_nobody
 from scoring.paths import is_folder, typed_path
 from scoring.result_files import LeftOut

@@ -12,7 +12,7 @@ from explorer.exports import export, unwritable
 from explorer.review import MOST_DECISIONS, Decision, Review, checked_name, subset_rows
 from explorer.table import PairTable, Rows
 from scoring.errors import KnownError
-from scoring.hub import first_line
+from scoring.hub.access import first_line
 from scoring.pairs import as_pairs
 from scoring.paths import is_file
 from scoring.spec import text_hash

@@ -4,7 +4,7 @@ import json
 
 from explorer.review import Decision, Review, check_number, checked_name
 from scoring.errors import KnownError, shown
-from scoring.hub import first_line
+from scoring.hub.access import first_line
 
 LONGEST_JSON = 5_000_000
 """Characters that a stored review may have."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from explorer.run_cards import RunCard, change_card, write_card
 from scoring.errors import KnownError
-from scoring.hub import first_line
+from scoring.hub.access import first_line
 from scoring.record import Run
 from scoring.resuming import resume
 from scoring.spec import RunFacts

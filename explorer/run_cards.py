@@ -17,7 +17,7 @@ from explorer.text import text
 from explorer.typed_pairs import Texts
 from explorer.visitors import EVERYBODY
 from scoring.errors import KnownError, shown
-from scoring.hub import first_line
+from scoring.hub.access import first_line
 from scoring.record import Run
 from scoring.sure import SureInterval, SureRule
 

@@ -12,7 +12,7 @@ from explorer.run_locks import is_locked, locked
 from explorer.settings import Settings
 from explorer.visitors import EVERYBODY, Visitor
 from scoring.errors import KnownError
-from scoring.hub import first_line
+from scoring.hub.access import first_line
 from scoring.record import Run, stored_runs
 
 logger = logging.getLogger(__name__)

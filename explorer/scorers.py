@@ -16,7 +16,7 @@ from explorer.steps import stepping
 from explorer.text import text
 from explorer.visitors import Visitor
 from scoring.errors import KnownError, Stopped, shown
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.limits import Step, Tell, tell_nobody
 from scoring.scorer import Scorer
 from scoring.stopping import check_stop

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from explorer.posted import repaired
 from scoring.errors import KnownError, shown
-from scoring.hub import first_line
+from scoring.hub.access import first_line
 
 Where = Literal["all", "prompt", "chosen", "rejected"]
 PLACES: tuple[Where, ...] = get_args(Where)

@@ -8,7 +8,7 @@ from typing import Literal
 from explorer.variables import OFF, ON, addresses, folder, models, number, switch
 from explorer.zero_gpu import is_zero_gpu
 from scoring.errors import KnownError
-from scoring.hub import parse_hub_id
+from scoring.hub.access import parse_hub_id
 from scoring.limits import MEGABYTE, Limits
 from scoring.policy import ModelPolicy
 from scoring.spec import DEVICE_NAMES

@@ -16,7 +16,7 @@ from typing import Generic, Protocol, TypeVar
 from explorer.settings import DEMO_PAIRS, Settings
 from explorer.table import PairTable
 from scoring.errors import KnownError
-from scoring.hub import DEFAULT_DATASET, Hub, HubId, first_line, parse_hub_id
+from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, first_line, parse_hub_id
 from scoring.pairs import fetch_pairs, read_pairs
 from scoring.paths import is_file, typed_path
 from scoring.rows import SUFFIXES

@@ -14,8 +14,8 @@ from explorer.settings import Settings
 from explorer.sources import pair_shelf
 from explorer.tokens import TokenCounter
 from explorer.uncertainty_cache import Uncertainties
-from scoring.hub import Hub
-from scoring.hub_room import Room
+from scoring.hub.access import Hub
+from scoring.hub.quota import Room
 
 
 @dataclass(frozen=True)

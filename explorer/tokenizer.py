@@ -9,7 +9,7 @@ from pathlib import Path
 
 from explorer.tokenizer_growth import check_growth, check_spelling, read_tokenizer
 from scoring.errors import KnownError
-from scoring.hub import Hub, first_line, parse_hub_id
+from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.limits import Step
 from scoring.paths import is_folder, typed_path
 from scoring.policy import DEMO, DEMO_NAMES, ModelPolicy

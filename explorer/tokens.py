@@ -29,7 +29,7 @@ from explorer.tokenizer import (
     refusing,
 )
 from scoring.errors import KnownError
-from scoring.hub import Hub, first_line
+from scoring.hub.access import Hub, first_line
 from scoring.limits import Step
 from scoring.pairs import TEXT_COLUMNS
 from scoring.policy import DEMO, ModelPolicy

@@ -19,7 +19,7 @@ from explorer.outcome_matrix import OutcomeMatrix
 from explorer.rules import Rule
 from explorer.statistics import REPLICATES
 from explorer.uncertainty import SEED, Measuring, Uncertainty, blank, measure
-from scoring.hub import first_line
+from scoring.hub.access import first_line
 
 logger = logging.getLogger(__name__)
 

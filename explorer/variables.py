@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from scoring.errors import KnownError
-from scoring.hub import parse_hub_id
+from scoring.hub.access import parse_hub_id
 from scoring.policy import DEMO
 from scoring.spec import BASELINES
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from scoring.hub import parse_hub_id
+from scoring.hub.access import parse_hub_id
 from scoring.spec import FAMILIES, Dtype, Family, Reading, RunSettings
 
 EPILOG = """\

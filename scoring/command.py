@@ -13,7 +13,7 @@ from scoring.arguments import Arguments
 from scoring.errors import KnownError
 from scoring.exports import ALL_PAIRS, check_upload, result_name, upload, write_results
 from scoring.families import open_scorer
-from scoring.hub import Hub, first_line, parse_hub_id
+from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.models import locate
 from scoring.packing import share_out
 from scoring.pairs import Pairs, as_pairs, fetch_pairs, n_several, read_pairs

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.errors import KnownError
-from scoring.hub import first_line, parse_hub_id
+from scoring.hub.access import first_line, parse_hub_id
 from scoring.results import PRIOR_SETS, kind_of
 from scoring.spec import Pair, RunFacts, ScoredPair
 from scoring.summary import tie_worth

@@ -8,8 +8,8 @@ from typing import Literal, TypedDict
 
 from scoring.catalogue import CATALOGUE
 from scoring.errors import KnownError
-from scoring.hub import Hub, HubId, Listing, NotThere, parse_hub_id
-from scoring.hub_urls import without_address
+from scoring.hub.access import Hub, HubId, Listing, NotThere, parse_hub_id
+from scoring.hub.search import without_address
 from scoring.limits import MEGABYTE
 from scoring.model_config import Config, read_config
 from scoring.model_files import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scoring.errors import KnownError
-from scoring.hub import first_line
+from scoring.hub.access import first_line
 from scoring.spec import Message, Pair, RunSettings
 
 LONGEST = 16_384

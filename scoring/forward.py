@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import pad_sequence
 from scoring import attention
 from scoring.errors import KnownError
 from scoring.formatting import Prepared
-from scoring.hub import first_line
+from scoring.hub.access import first_line
 from scoring.packing import padded_batches, split
 
 logger = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Literal, Unpack
 
 from scoring.finding import Asked, Found, find
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.limits import Step, Tell, tell_nobody
 from scoring.policy import ModelPolicy
 from scoring.spec import ModelSpec

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from scoring.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, Checker
 from scoring.errors import KnownError
-from scoring.hub import Hub, HubId, Listing, first_line
+from scoring.hub.access import Hub, HubId, Listing, first_line
 from scoring.limits import MEGABYTE, NO_LIMITS, Limits, Step, Tell, tell_nobody
 from scoring.paths import is_file
 from scoring.rows import SUFFIXES, announced, read_batches, unpacked_bytes

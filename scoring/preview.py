@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from scoring.finding import Asked, Found, find
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.model_files import weight_files
 from scoring.policy import ModelPolicy
 from scoring.spec import Family

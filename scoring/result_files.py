@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.errors import KnownError
-from scoring.hub import first_line
+from scoring.hub.access import first_line
 from scoring.limits import MEGABYTE
 
 REFERENCE_FREE = "_ref_free"

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from scoring.errors import KnownError
-from scoring.hub import first_line
+from scoring.hub.access import first_line
 
 SUFFIXES = (".parquet", ".jsonl", ".json", ".csv")
 BATCH_ROWS = 8192

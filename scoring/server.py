@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import httpx
 
 from scoring.errors import KnownError
-from scoring.hub import first_line
+from scoring.hub.access import first_line
 
 logger = logging.getLogger(__name__)
 

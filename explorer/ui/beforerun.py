@@ -20,8 +20,8 @@ from explorer.ui.relay import EVENT
 from explorer.ui.scoreview import FindView, OrderView, order_of
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
-from scoring.hub import Hub
-from scoring.hub_search import HubModel, search_models
+from scoring.hub.access import Hub
+from scoring.hub.search import HubModel, search_models
 from scoring.policy import DEMO
 from scoring.spec import BASELINES
 

@@ -27,7 +27,7 @@ from explorer.ui.reviewview import Remembered, ReviewView, build_review
 from explorer.ui.searchbar import bar_html, search_html
 from explorer.view import PANELS, Scene, View, fitting, next_scene, scene
 from scoring.errors import KnownError
-from scoring.hub import parse_hub_id
+from scoring.hub.access import parse_hub_id
 
 PART = "browse"
 

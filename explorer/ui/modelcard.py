@@ -9,7 +9,7 @@ from explorer.text import text
 from explorer.ui.amounts import bytes_words, count_words, time_words
 from explorer.ui.markup import chip, note, tag
 from scoring.devices import Device
-from scoring.hub import parse_hub_id
+from scoring.hub.access import parse_hub_id
 from scoring.policy import DEMO
 from scoring.preview import Preview
 

@@ -19,7 +19,7 @@ from explorer.ui.markup import note, tag
 from explorer.ui.relay import EVENT
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.record import Run
 
 

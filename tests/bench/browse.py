@@ -50,7 +50,7 @@ from explorer.table import PairTable
 from explorer.tokens import TokenCounter
 from explorer.ui.browse import Browse
 from explorer.view import PANELS, View
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.pairs import TEXT_COLUMNS, read_pairs
 from tests.bench.acts import Act, Visitor
 

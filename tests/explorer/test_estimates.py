@@ -11,7 +11,7 @@ from explorer.estimates import BYTES_A_TOKEN, Work, computed_tokens, estimate, w
 from explorer.table import PairTable
 from explorer.tokens import TokenCounter
 from scoring.devices import Device, present_device
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.pairs import as_pairs
 from scoring.policy import ModelPolicy
 from scoring.preview import Preview, preview

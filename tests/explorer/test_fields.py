@@ -21,7 +21,7 @@ from explorer.text import text
 from explorer.ui.faillist import who_html
 from explorer.uploaded_results import model_of_uploaded
 from scoring.errors import KnownError
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.limits import Limits
 from tests.explorer.beginning import begun, finished
 from tests.explorer.small_fields import small_field

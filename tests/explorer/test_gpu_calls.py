@@ -18,7 +18,7 @@ from explorer.settings import Settings
 from explorer.table import PairTable
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.pairs import as_pairs
 from scoring.record import Run
 from scoring.run import make_job

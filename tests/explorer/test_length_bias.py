@@ -23,7 +23,7 @@ from explorer.outcome_matrix import order_of
 from explorer.rules import V1
 from explorer.table import PairTable
 from scoring.benchmark import SUBSETS
-from scoring.hub import DEFAULT_DATASET
+from scoring.hub.access import DEFAULT_DATASET
 from scoring.pair_order import PairOrder
 from scoring.pairs import PairSource
 from tests.explorer.tables import benchmark_table, row, small_table

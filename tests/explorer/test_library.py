@@ -16,7 +16,7 @@ from explorer.library import LONGEST_WANTED, Library, file_name, offers
 from explorer.settings import DEMO_PAIRS, Settings
 from explorer.sources import pair_shelf
 from scoring.errors import KnownError
-from scoring.hub import Hub, parse_hub_id
+from scoring.hub.access import Hub, parse_hub_id
 from scoring.limits import Step
 from tests.conftest import PATIENCE
 from tests.hub_server import HubServer, Repo

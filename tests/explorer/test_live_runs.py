@@ -22,7 +22,7 @@ from explorer.settings import Settings
 from explorer.table import PairTable
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.spec import ScoredPair
 from tests.conftest import PATIENCE
 from tests.explorer.beginning import begun, loaded

@@ -12,7 +12,7 @@ from explorer.model_names import size_of
 from explorer.settings import ASSETS
 from scoring.catalogue import CATALOGUE
 from scoring.errors import KnownError
-from scoring.hub import parse_hub_id
+from scoring.hub.access import parse_hub_id
 from scoring.spec import FAMILIES
 
 LEFT_OUT = {"allenai/open_instruct_dev"}

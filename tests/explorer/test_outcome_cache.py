@@ -22,7 +22,7 @@ from explorer.outcome_matrix import (
 )
 from explorer.outcome_sources import Folder, FolderSource, HubSource, Source
 from explorer.table import PairTable
-from scoring.hub import Hub, HubId
+from scoring.hub.access import Hub, HubId
 from scoring.limits import Step
 from scoring.pair_results import PairResults, read_pair_results
 from tests.conftest import PATIENCE

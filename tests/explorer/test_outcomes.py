@@ -20,7 +20,7 @@ from explorer.rules import PRIOR_PAIRS
 from explorer.settings import SNAPSHOT
 from scoring.benchmark import SECTIONS, WEIGHTS
 from scoring.errors import KnownError
-from scoring.hub import Hub, HubId
+from scoring.hub.access import Hub, HubId
 from scoring.results import MOST_BYTES, Aggregate
 from tests.hub_server import Repo
 

@@ -17,7 +17,7 @@ from explorer.settings import Settings
 from explorer.table import PairTable
 from explorer.visitors import Visitor, owner_of
 from scoring.errors import KnownError
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.pairs import as_pairs
 from tests.explorer.beginning import loaded
 

@@ -8,7 +8,7 @@ from explorer.outcomes import Results, ResultsSource
 from explorer.results_library import ResultsLibrary
 from explorer.sources import Candidate, Shelf
 from scoring.errors import KnownError
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.limits import Limits
 from scoring.results import Aggregate
 from tests.conftest import PATIENCE

@@ -10,7 +10,7 @@ from explorer.outcomes import Results, ResultsSource
 from explorer.results_shelf import Upstream, joined, results_shelf
 from explorer.settings import Settings
 from explorer.sources import Shelf
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.results import Aggregate
 from tests.conftest import PATIENCE
 from tests.explorer.conftest import COMMIT, PutInCache

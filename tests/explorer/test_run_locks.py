@@ -15,7 +15,7 @@ from explorer.runs import Runs
 from explorer.settings import Settings
 from explorer.table import PairTable
 from scoring.errors import KnownError
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.record import Run
 from tests.conftest import PATIENCE
 from tests.explorer.beginning import finished

@@ -22,7 +22,7 @@ from explorer.settings import DEMO_MODEL, Settings
 from explorer.table import PairTable, Rows
 from explorer.visitors import Visitor
 from scoring.errors import KnownError, Stopped
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.pairs import as_pairs
 from scoring.record import Run, Status, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair

@@ -24,7 +24,7 @@ from explorer.table import PairTable
 from explorer.text import text
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.pairs import as_pairs
 from scoring.spec import Pair
 from tests.explorer.beginning import loaded

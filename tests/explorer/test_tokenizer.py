@@ -9,7 +9,7 @@ from huggingface_hub import close_session, constants
 
 from explorer.tokenizer import MOST_MEGABYTES, encoder, locate_tokenizer, refusing
 from scoring.errors import KnownError
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.limits import Step
 from scoring.policy import ModelPolicy
 from tests.conftest import DEMO_MODEL

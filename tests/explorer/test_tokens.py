@@ -18,7 +18,7 @@ from explorer.table import PairTable
 from explorer.tokenizer import SUGGESTED, Encode, LocatedTokenizer, encoder
 from explorer.tokens import MOST_CHARS, TokenCounter, cut_texts
 from scoring.errors import KnownError
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.limits import Step
 from scoring.pairs import SCHEMA, Pairs, PairSource, read_pairs
 from scoring.policy import ModelPolicy

@@ -15,7 +15,7 @@ from explorer.settings import DEMO_MODEL, Settings
 from explorer.table import PairTable
 from explorer.visitors import EVERYBODY, LONGEST_SECRET, Visitor, owner_of
 from scoring.errors import KnownError
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from tests.hub_server import HubServer, Repo
 
 TOKEN = "hf_ofTheVisitor"

@@ -30,7 +30,7 @@ from explorer.selections import Selection
 from explorer.settings import Settings
 from explorer.sources import read_demo
 from explorer.visitors import Visitor
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.pairs import as_pairs
 from scoring.spec import RunSettings
 import numpy as np

@@ -7,7 +7,7 @@ import torch
 from scoring.devices import Device, FitsOn, check_fits, chosen_dtype, placed, present_device
 from scoring.errors import KnownError
 from scoring.finding import find
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.loading import load
 from scoring.models import locate
 from scoring.policy import ModelPolicy

@@ -10,7 +10,7 @@ import pytest
 
 from scoring.catalogue import CATALOGUE
 from scoring.errors import KnownError
-from scoring.hub import Hub, HubId, Listing, RepoType, parse_hub_id
+from scoring.hub.access import Hub, HubId, Listing, RepoType, parse_hub_id
 from scoring.limits import Tell, tell_nobody
 from scoring.models import locate
 from scoring.policy import ModelPolicy

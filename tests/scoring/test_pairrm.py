@@ -11,7 +11,7 @@ from transformers import AutoTokenizer, DebertaV2Config, DebertaV2Model, PreTrai
 
 from scoring.errors import KnownError
 from scoring.families import open_scorer
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.models import locate
 from scoring.policy import ModelPolicy
 from scoring.scorer import Scorer

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from scoring.benchmark import COUNTS
 from scoring.errors import KnownError
-from scoring.hub import HubId, parse_hub_id
+from scoring.hub.access import HubId, parse_hub_id
 from scoring.limits import Limits, Step
 from scoring.pairs import SCHEMA, Pairs, PairSource, as_pairs, read_pairs
 from scoring.spec import Message, Pair

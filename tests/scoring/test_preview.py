@@ -8,7 +8,7 @@ import pytest
 from huggingface_hub import close_session
 
 from scoring.errors import KnownError
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.models import locate
 from scoring.policy import ModelPolicy
 from scoring.preview import Preview, preview

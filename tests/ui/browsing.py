@@ -13,7 +13,7 @@ from explorer.table import PairTable
 from explorer.tokens import TokenCounter
 from explorer.ui.browse import Browse
 from explorer.view import PANELS
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 
 OUTPUTS = (
     "seen", "table_id", "address", "facets", "bar", "panels",

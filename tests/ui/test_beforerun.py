@@ -1,7 +1,7 @@
 """What is said before a run; tests/ui/test_score.py has the rest of the tab."""
 
 from explorer.ui.beforerun import found_words
-from scoring.hub_search import HubModel
+from scoring.hub.search import HubModel
 
 
 def test_a_gated_model_is_found_as_one() -> None:

@@ -12,7 +12,7 @@ from explorer.forecasts import Forecast
 from explorer.model_list import entry_of
 from explorer.ui.modelcard import model_card_html
 from scoring.devices import Device
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.policy import ModelPolicy
 from scoring.preview import Preview, preview
 from scoring.spec import RunSettings

@@ -17,7 +17,7 @@ from explorer.ui.failures import Failures
 from explorer.ui.page import KEPT, LOOK_SECONDS, Page, build_page, queued
 from explorer.ui.score import Score
 from scoring.errors import KnownError
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from tests.conftest import PATIENCE
 from tests.explorer.tables import row, small_table
 from tests.ui.browsing import stays

@@ -27,7 +27,7 @@ from explorer.ui.publishpanel import (
     wire_publish,
 )
 from explorer.visitors import Visitor
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from scoring.pairs import read_pairs
 from scoring.record import Run
 from tests.explorer.tables import benchmark_table

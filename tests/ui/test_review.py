@@ -30,7 +30,7 @@ from explorer.ui.reviewhtml import (
 )
 from explorer.ui.reviewview import ReviewView, build_review, remembered_review
 from scoring.errors import KnownError
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from tests.explorer.tables import row, small_table
 from tests.ui.html_reading import HtmlReading, is_told_as_our_own
 from tests.ui.posting import Visitor, function_name

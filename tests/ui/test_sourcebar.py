@@ -9,7 +9,7 @@ from explorer.sources import Candidate, Shelf
 from explorer.ui.markup import MOST_LINES
 from explorer.ui.sourcebar import SourceBar, sourcebar
 from scoring.errors import KnownError
-from scoring.hub import Hub
+from scoring.hub.access import Hub
 from tests.conftest import PATIENCE
 from tests.ui.browsing import stays
 from tests.ui.html_reading import HtmlReading

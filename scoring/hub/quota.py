@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from scoring.errors import KnownError
-from scoring.hub_cache import FETCHED, cache_folder, remove_cached
+from scoring.hub.cache import FETCHED, cache_folder, remove_cached
 
 RECENT_SECONDS = 60.0
 """For how long what was asked for is taken to be in use."""

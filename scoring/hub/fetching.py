@@ -18,7 +18,7 @@ from typing import Literal
 from scoring.errors import KnownError
 from scoring.stopping import STOP_SECONDS, check_stop
 
-_HERE = Path(__file__).resolve().parent.parent
+_HERE = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def fetched_apart(errand: Errand, stop: threading.Event) -> Path:
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
     }
     with subprocess.Popen(
-        [sys.executable, "-m", "scoring.fetching"],
+        [sys.executable, "-m", "scoring.hub.fetching"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=environ,
@@ -113,7 +113,7 @@ def _end_with_parent() -> None:
 
 def main() -> None:
     """Fetch what the first line of the input asks for, and say where it lies or what is wrong."""
-    from scoring.hub import Hub, HubId, Listing
+    from scoring.hub.access import Hub, HubId, Listing
 
     asked = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -11,9 +11,9 @@ from huggingface_hub import close_session
 
 from scoring.errors import KnownError
 from scoring.finding import MOST_CONFIG_BYTES
-from scoring.hub import Hub, HubId
-from scoring.hub_cache import FETCHED
-from scoring.hub_room import Room
+from scoring.hub.access import Hub, HubId
+from scoring.hub.cache import FETCHED
+from scoring.hub.quota import Room
 from scoring.models import locate
 from scoring.policy import ModelPolicy
 from scoring.spec import ModelSpec

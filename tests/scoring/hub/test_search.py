@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from huggingface_hub import close_session
 
-from scoring import hub_search
 from scoring.errors import KnownError
-from scoring.hub import Hub
-from scoring.hub_search import HubModel, HubSearch, search_models
+from scoring.hub.access import Hub
+from scoring.hub import search as hub_search
+from scoring.hub.search import HubModel, HubSearch, search_models
 from tests.hub_server import HubServer, Repo, use_hub
 
 

@@ -16,8 +16,8 @@ import pytest
 
 from scoring.errors import KnownError
 from scoring.families import open_scorer
-from scoring.hub import Hub, HubId, first_line, parse_hub_id
-from scoring.hub_cache import watched
+from scoring.hub.access import Hub, HubId, first_line, parse_hub_id
+from scoring.hub.cache import watched
 from scoring.limits import Step
 from scoring.pairs import fetch_pairs
 from scoring.scorer import facts
@@ -130,7 +130,7 @@ import json, sys, time
 time.sleep = lambda seconds: None
 from pathlib import Path
 from scoring.errors import KnownError
-from scoring.hub import Hub, parse_hub_id
+from scoring.hub.access import Hub, parse_hub_id
 from scoring.models import locate
 from scoring.policy import ModelPolicy
 from scoring.limits import Limits
@@ -366,7 +366,7 @@ def test_how_far_a_fetch_is_is_told(server: HubServer, tmp_path: Path) -> None:
 def test_what_has_come_so_far_is_told_while_it_comes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scoring.hub_cache._EVERY_SECONDS", 0.001)
+    monkeypatch.setattr("scoring.hub.cache._EVERY_SECONDS", 0.001)
     (tmp_path / "blobs").mkdir()
     (tmp_path / "blobs" / "before").write_bytes(b"x" * 50)
     told: queue.Queue[Step] = queue.Queue()

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from scoring.errors import KnownError
-from scoring.fetching import Errand, fetched_apart, remove_unfinished
-from scoring.hub_cache import (
+from scoring.hub.cache import (
     cache_folder,
     downloaded,
     is_restricted,
@@ -18,7 +17,8 @@ from scoring.hub_cache import (
     restrict,
     watched,
 )
-from scoring.hub_room import Room
+from scoring.hub.fetching import Errand, fetched_apart, remove_unfinished
+from scoring.hub.quota import Room
 from scoring.limits import Tell, tell_nobody
 
 DEFAULT_DATASET = "allenai/reward-bench"

@@ -9,7 +9,7 @@ import pytest
 from huggingface_hub import close_session
 
 from scoring.errors import KnownError, Stopped
-from scoring.hub import Hub, HubId
+from scoring.hub.access import Hub, HubId
 from scoring.limits import Step
 from scoring.models import locate
 from scoring.policy import ModelPolicy
