@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from explorer.settings import ASSETS
 from explorer.table import PairTable, Rows
-from scoring.devices import Device, chosen_dtype
-from scoring.pairs import TEXT_COLUMNS
-from scoring.preview import Preview
+from scoring.models.devices import Device, chosen_dtype
+from scoring.models.preview import Preview
+from scoring.pairs.opening import TEXT_COLUMNS
 from scoring.record import Run
 from scoring.spec import RunSettings
 

@@ -30,7 +30,7 @@ from explorer.sheets import cell
 from explorer.table import PairTable, Rows
 from scoring.errors import KnownError, shown
 from scoring.hub.access import first_line
-from scoring.pairs import take_rows
+from scoring.pairs.opening import take_rows
 
 Format = Literal["csv", "parquet", "jsonl"]
 FORMATS: tuple[Format, ...] = get_args(Format)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from explorer.counting import Counts
 from explorer.datacard import length_category, subset_card
 from scoring.benchmark import SECTIONS, section_of
-from scoring.pairs import TEXT_COLUMNS
+from scoring.pairs.opening import TEXT_COLUMNS
 
 Facet = Literal[
     "section",

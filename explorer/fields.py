@@ -37,7 +37,7 @@ from explorer.uploaded_results import model_of_uploaded, with_uploaded
 from scoring.errors import KnownError, shown
 from scoring.limits import Step
 from scoring.pair_order import PairOrder
-from scoring.pairs import SCHEMA, Pairs, PairSource
+from scoring.pairs.opening import SCHEMA, Pairs, PairSource
 from scoring.record import Run
 from scoring.result_files import LeftOut
 

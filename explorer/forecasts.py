@@ -8,9 +8,9 @@ from explorer.orders import ModelOrder
 from explorer.runs import Runs
 from explorer.selections import Selection
 from explorer.visitors import Visitor
-from scoring.devices import Device, check_fits
 from scoring.errors import KnownError
-from scoring.preview import Preview
+from scoring.models.devices import Device, check_fits
+from scoring.models.preview import Preview
 
 
 @dataclass(frozen=True, slots=True)

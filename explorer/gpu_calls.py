@@ -17,13 +17,13 @@ from explorer.zero_gpu import on_gpu
 from scoring.errors import KnownError, shown
 from scoring.formatting import Prepared
 from scoring.hub.access import Hub
-from scoring.models import locate
-from scoring.policy import DEMO
+from scoring.models.locating import locate
+from scoring.models.policy import DEMO
 from scoring.scorer import Scorer, Traits
 from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings, ScoredPack
 
 if TYPE_CHECKING:
-    from scoring.loading import Loaded
+    from scoring.models.loading import Loaded
     from scoring.run import Job
 
 START_SECONDS = 20
@@ -56,7 +56,7 @@ def place(settings: Settings, hub: Hub) -> None:
     Raises:
         KnownError: one cannot be had or loaded, or is no sequence classifier.
     """
-    from scoring.loading import load
+    from scoring.models.loading import load
 
     how = RunSettings(device=settings.device)
     for name in dict.fromkeys((DEMO, *settings.models)):

@@ -22,10 +22,10 @@ from explorer.typed_pairs import longest_text, typed_pair, typed_table
 from scoring.errors import KnownError, shown
 from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, parse_hub_id
 from scoring.limits import MEGABYTE, Step, Tell, tell_nobody
-from scoring.pairs import Pairs, fetch_pairs, read_pairs
+from scoring.pairs.opening import Pairs, fetch_pairs, read_pairs
+from scoring.pairs.rows import SUFFIXES
 from scoring.paths import is_file, typed_path
 from scoring.record import Run
-from scoring.rows import SUFFIXES
 
 LOADS_AT_ONCE = 2
 LONGEST_WANTED = 4096

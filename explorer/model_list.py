@@ -8,9 +8,9 @@ from typing import Any
 from explorer.name_search import checked_search, matching_names
 from explorer.settings import ASSETS
 from explorer.text import text
-from scoring.catalogue import CATALOGUE
+from scoring.models.catalogue import CATALOGUE
+from scoring.models.weights import BYTES
 from scoring.spec import Family
-from scoring.weights import BYTES
 
 
 @dataclass(frozen=True, slots=True)

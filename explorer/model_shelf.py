@@ -9,16 +9,16 @@ from explorer.kept import Kept
 from explorer.orders import ModelOrder
 from explorer.settings import Settings
 from explorer.visitors import Visitor
-from scoring.devices import Device, FitsOn, placed, present_device
 from scoring.families import WarmScorer
-from scoring.finding import Asked, Found
 from scoring.hub.access import Hub
 from scoring.limits import Tell
-from scoring.models import locate
-from scoring.preview import Preview, preview, previewed
+from scoring.models.devices import Device, FitsOn, placed, present_device
+from scoring.models.finding import Asked, Found
+from scoring.models.locating import locate
+from scoring.models.preview import Preview, preview, previewed
+from scoring.models.threads import wait_briefly
 from scoring.scorer import Scorer
 from scoring.spec import BASELINES, ModelSpec, RunSettings
-from scoring.threads import wait_briefly
 
 SAME_SECONDS = 600.0
 """For how long what a name meant is taken for what it means."""

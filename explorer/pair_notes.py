@@ -8,7 +8,7 @@ from typing import Self
 from explorer.field import Field
 from explorer.posted import repaired
 from scoring.errors import KnownError, shown
-from scoring.pairs import TEXT_COLUMNS
+from scoring.pairs.opening import TEXT_COLUMNS
 from scoring.spec import text_hash
 
 LONGEST_NOTE = 300

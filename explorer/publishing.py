@@ -23,7 +23,7 @@ from scoring.exports import (
     write_results,
 )
 from scoring.hub.access import Hub, first_line, parse_hub_id
-from scoring.pairs import as_pairs
+from scoring.pairs.opening import as_pairs
 from scoring.record import Run
 from scoring.summary import summarise
 

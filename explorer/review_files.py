@@ -13,7 +13,7 @@ from explorer.review import MOST_DECISIONS, Decision, Review, checked_name, subs
 from explorer.table import PairTable, Rows
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
-from scoring.pairs import as_pairs
+from scoring.pairs.opening import as_pairs
 from scoring.paths import is_file
 from scoring.spec import text_hash
 

@@ -15,7 +15,7 @@ from explorer.review import VERDICTS, Review, Verdict, subset_rows
 from explorer.table import PairTable
 from explorer.text import text
 from scoring.errors import KnownError, shown
-from scoring.pairs import TEXT_COLUMNS
+from scoring.pairs.opening import TEXT_COLUMNS
 from scoring.spec import text_hash
 
 Press = Verdict | Literal["undo", "skip", "back", "forward"]

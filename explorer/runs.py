@@ -23,7 +23,7 @@ from explorer.text import text
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.pairs import as_pairs
+from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
 from scoring.scorer import Scorer, facts
 from scoring.side_rewards import TokenRewards

@@ -26,7 +26,7 @@ from explorer.settings import Settings
 from explorer.table import PairTable
 from explorer.visitors import Visitor
 from scoring.errors import KnownError, shown
-from scoring.policy import DEMO
+from scoring.models.policy import DEMO
 from scoring.record import Run
 from scoring.spec import ASKED, BASELINES, RunFacts, ScoredPair
 from scoring.summary import Summary, Tally, summarise

@@ -14,7 +14,7 @@ from explorer.table import PairTable, Rows
 from explorer.text import text
 from explorer.typed_pairs import Texts
 from scoring.errors import KnownError, shown
-from scoring.pairs import n_several
+from scoring.pairs.opening import n_several
 
 LONGEST_KEYS = 2_000_000
 """Characters of pasted keys."""

@@ -10,7 +10,7 @@ from explorer.zero_gpu import is_zero_gpu
 from scoring.errors import KnownError
 from scoring.hub.access import parse_hub_id
 from scoring.limits import MEGABYTE, Limits
-from scoring.policy import ModelPolicy
+from scoring.models.policy import ModelPolicy
 from scoring.spec import DEVICE_NAMES
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -17,9 +17,9 @@ from explorer.settings import DEMO_PAIRS, Settings
 from explorer.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, first_line, parse_hub_id
-from scoring.pairs import fetch_pairs, read_pairs
+from scoring.pairs.opening import fetch_pairs, read_pairs
+from scoring.pairs.rows import SUFFIXES
 from scoring.paths import is_file, typed_path
-from scoring.rows import SUFFIXES
 
 logger = logging.getLogger(__name__)
 

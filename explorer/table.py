@@ -22,7 +22,7 @@ from explorer.once import once
 from explorer.search import Query, matching
 from explorer.text import text
 from scoring.benchmark import SECTIONS, in_order, section_of
-from scoring.pairs import TEXT_COLUMNS, Pairs, PairSource
+from scoring.pairs.opening import TEXT_COLUMNS, Pairs, PairSource
 from scoring.spec import text_hash
 
 Rows = NDArray[np.int64]
@@ -78,7 +78,7 @@ class PairTable:
 
     @property
     def arrow(self) -> pa.Table:
-        """Columns of `scoring.pairs.SCHEMA`, in the chunks in which they were read."""
+        """Columns of `scoring.pairs.opening.SCHEMA`, in the chunks in which they were read."""
         return self.pairs.table
 
     @once

@@ -11,8 +11,8 @@ from explorer.tokenizer_growth import check_growth, check_spelling, read_tokeniz
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.limits import Step
+from scoring.models.policy import DEMO, DEMO_NAMES, ModelPolicy
 from scoring.paths import is_folder, typed_path
-from scoring.policy import DEMO, DEMO_NAMES, ModelPolicy
 
 SUGGESTED = "oobabooga/llama-tokenizer"
 """The tokenizer by which the benchmark's card counts."""

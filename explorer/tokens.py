@@ -31,8 +31,8 @@ from explorer.tokenizer import (
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, first_line
 from scoring.limits import Step
-from scoring.pairs import TEXT_COLUMNS
-from scoring.policy import DEMO, ModelPolicy
+from scoring.models.policy import DEMO, ModelPolicy
+from scoring.pairs.opening import TEXT_COLUMNS
 
 logger = logging.getLogger(__name__)
 

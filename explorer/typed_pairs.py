@@ -22,10 +22,10 @@ from explorer.posted import repaired
 from explorer.settings import Settings
 from explorer.table import PairTable
 from explorer.text import text
-from scoring.checking import Checker
 from scoring.errors import KnownError, shown
-from scoring.pairs import Pairs, PairSource
-from scoring.shapes import transcript
+from scoring.pairs.checking import Checker
+from scoring.pairs.opening import Pairs, PairSource
+from scoring.pairs.shapes import transcript
 from scoring.spec import Message, Pair
 
 KEY = "typed"

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from scoring.errors import KnownError
 from scoring.hub.access import parse_hub_id
-from scoring.policy import DEMO
+from scoring.models.policy import DEMO
 from scoring.spec import BASELINES
 
 OFF = ("", "0", "false", "no")

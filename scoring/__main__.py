@@ -8,9 +8,9 @@ from typing import NoReturn
 
 from scoring.arguments import parse
 from scoring.errors import KnownError
+from scoring.models.threads import wait_briefly
 from scoring.record import has_run
 from scoring.report import as_json, as_table
-from scoring.threads import wait_briefly
 
 
 def _interrupt(*_: object) -> NoReturn:

@@ -14,11 +14,11 @@ from scoring.errors import KnownError
 from scoring.exports import ALL_PAIRS, check_upload, result_name, upload, write_results
 from scoring.families import open_scorer
 from scoring.hub.access import Hub, first_line, parse_hub_id
-from scoring.models import locate
+from scoring.models.locating import locate
+from scoring.models.policy import ModelPolicy
 from scoring.packing import share_out
-from scoring.pairs import Pairs, as_pairs, fetch_pairs, n_several, read_pairs
+from scoring.pairs.opening import Pairs, as_pairs, fetch_pairs, n_several, read_pairs
 from scoring.paths import is_file, typed_path
-from scoring.policy import ModelPolicy
 from scoring.processes import Processes
 from scoring.record import Run, Status, has_run
 from scoring.resuming import resume

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from scoring.families import open_scorer
-from scoring.pairs import as_pairs, read_pairs
+from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.scorer import Scorer
 from scoring.spec import ModelSpec, Pair, RunSettings
 

@@ -22,7 +22,7 @@ from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.hub.search import HubModel, search_models
-from scoring.policy import DEMO
+from scoring.models.policy import DEMO
 from scoring.spec import BASELINES
 
 

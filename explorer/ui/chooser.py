@@ -18,7 +18,7 @@ from explorer.ui.progress import telling
 from explorer.ui.relay import EVENT
 from explorer.ui.uploads import uploaded_file
 from scoring.limits import Tell
-from scoring.rows import SUFFIXES
+from scoring.pairs.rows import SUFFIXES
 
 START = "start"
 """Chooses what everybody sees first."""

@@ -8,10 +8,10 @@ from explorer.model_list import ModelEntry, licence_note
 from explorer.text import text
 from explorer.ui.amounts import bytes_words, count_words, time_words
 from explorer.ui.markup import chip, note, tag
-from scoring.devices import Device
 from scoring.hub.access import parse_hub_id
-from scoring.policy import DEMO
-from scoring.preview import Preview
+from scoring.models.devices import Device
+from scoring.models.policy import DEMO
+from scoring.models.preview import Preview
 
 
 def model_card_html(seen: Forecast) -> str:

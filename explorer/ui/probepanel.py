@@ -31,7 +31,7 @@ from explorer.ui.theme import painted
 from explorer.view import View
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
-from scoring.pairs import as_pairs
+from scoring.pairs.opening import as_pairs
 
 WAYS = ("subset", "filter")
 EVERY_SECONDS = 0.4

@@ -19,7 +19,7 @@ from explorer.ui.bodies import beginning, body_html, fitting, prompt_html
 from explorer.ui.markup import chip, note, signed, tag
 from explorer.ui.verdicts import verdict_chip, verdicts_html
 from scoring.benchmark import section_of
-from scoring.pairs import PairSource
+from scoring.pairs.opening import PairSource
 
 MOST_SAME = 12
 """Other pairs with the same prompt that are named; the rest are counted."""

@@ -22,7 +22,7 @@ from explorer.ui.errors import guarded
 from explorer.ui.signin import visitor_of
 from explorer.visitors import Visitor
 from scoring.errors import KnownError, shown
-from scoring.pairs import as_pairs
+from scoring.pairs.opening import as_pairs
 
 FamilyName = Literal[
     "classifier", "dpo", "logprob-sum", "logprob-mean", "judge", "rater", "pairrm", "random",

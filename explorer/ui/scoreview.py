@@ -13,7 +13,7 @@ from explorer.ui.grids import build_grid
 from explorer.ui.markup import note
 from explorer.ui.runview import Followed
 from explorer.ui.typedfields import TypedFields, build_typed
-from scoring.policy import DEMO
+from scoring.models.policy import DEMO
 from scoring.spec import FAMILIES
 
 LOOK_SECONDS = 1.0

@@ -46,7 +46,7 @@ from explorer.ui.trialview import TrialShown, TrialView
 from explorer.view import View
 from explorer.visitors import Visitor
 from scoring.errors import KnownError, shown
-from scoring.pairs import as_pairs
+from scoring.pairs.opening import as_pairs
 
 Shown = tuple[Any, ...]
 

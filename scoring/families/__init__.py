@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from scoring.errors import KnownError
 from scoring.limits import Step, Tell, tell_nobody
-from scoring.load_steps import loading_told
-from scoring.memory import give_back, resident_bytes
+from scoring.models.load_steps import loading_told
+from scoring.models.memory import give_back, resident_bytes
 from scoring.scorer import Scorer
 from scoring.spec import BASELINES, ModelSpec, RunSettings
 from scoring.stopping import check_stop

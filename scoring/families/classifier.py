@@ -9,7 +9,7 @@ from scoring.errors import KnownError
 from scoring.families.local import LocalModel
 from scoring.formatting import Prepared
 from scoring.forward import Rewards
-from scoring.loading import Loaded, load
+from scoring.models.loading import Loaded, load
 from scoring.reading import label_weights
 from scoring.scorer import Traits
 from scoring.spec import ModelSpec, Pair, RunSettings

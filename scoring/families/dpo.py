@@ -13,7 +13,7 @@ from scoring.errors import KnownError
 from scoring.families.local import CHECK_PAIRS, LocalModel
 from scoring.formatting import Conversation, Prepared, conversations, joined
 from scoring.forward import Rewards
-from scoring.loading import Loaded, load
+from scoring.models.loading import Loaded, load
 from scoring.scorer import Traits
 from scoring.spec import ModelSpec, Pair, RunSettings
 from scoring.vocabulary import Vocabulary, check_vocabulary

@@ -10,7 +10,7 @@ from scoring.families.local import CHECK_PAIRS, LocalModel
 from scoring.families.prompts import LABELS, RATINGS, digest, rating_prompt, verdict_prompt
 from scoring.formatting import Conversation, Prepared, Tokenizer, joined
 from scoring.forward import Rewards
-from scoring.loading import load
+from scoring.models.loading import load
 from scoring.scorer import Traits
 from scoring.spec import ModelSpec, Pair, RunSettings
 from scoring.vocabulary import Vocabulary, check_vocabulary

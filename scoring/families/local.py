@@ -7,7 +7,7 @@ import torch
 
 from scoring.formatting import Formatter, Prepared
 from scoring.forward import Packed, Rewards, choose
-from scoring.loading import Loaded
+from scoring.models.loading import Loaded
 from scoring.scorer import Traits
 from scoring.spec import Pair, RunSettings
 

@@ -20,7 +20,7 @@ from transformers.models.deberta_v2.modeling_deberta_v2 import (
 from scoring.errors import KnownError
 from scoring.formatting import Prepared
 from scoring.forward import Rewards
-from scoring.loading import Loaded, load
+from scoring.models.loading import Loaded, load
 from scoring.packing import padded_batches
 from scoring.scorer import Traits
 from scoring.spec import ModelSpec, Pair, RunSettings

@@ -51,7 +51,7 @@ from explorer.tokens import TokenCounter
 from explorer.ui.browse import Browse
 from explorer.view import PANELS, View
 from scoring.hub.access import Hub
-from scoring.pairs import TEXT_COLUMNS, read_pairs
+from scoring.pairs.opening import TEXT_COLUMNS, read_pairs
 from tests.bench.acts import Act, Visitor
 
 pc: Any = pyarrow.compute  # its stubs know few of the types that it takes

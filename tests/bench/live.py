@@ -37,7 +37,7 @@ from explorer.ui.runview import RunShown, followed
 from explorer.ui.scoreview import LOOK_SECONDS
 from explorer.view import View
 from explorer.visitors import Visitor
-from scoring.pairs import as_pairs
+from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
 from scoring.scorer import facts
 

@@ -27,7 +27,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scoring.threads import wait_briefly  # noqa: E402
+from scoring.models.threads import wait_briefly  # noqa: E402
 
 wait_briefly()
 
@@ -35,8 +35,8 @@ import torch  # noqa: E402
 import transformers  # noqa: E402
 
 from scoring.families.classifier import Classifier  # noqa: E402
-from scoring.loading import Loaded, load  # noqa: E402
-from scoring.pairs import as_pairs, read_pairs  # noqa: E402
+from scoring.models.loading import Loaded, load  # noqa: E402
+from scoring.pairs.opening import as_pairs, read_pairs  # noqa: E402
 from scoring.run import make_job, score  # noqa: E402
 from scoring.spec import ModelSpec, Pair, RunSettings  # noqa: E402
 

@@ -9,7 +9,7 @@ from huggingface_hub import close_session, constants
 from explorer.settings import DEMO_PAIRS
 from explorer.table import PairTable
 from scoring.hub.access import Hub
-from scoring.pairs import read_pairs
+from scoring.pairs.opening import read_pairs
 from tests.hub_server import HubServer, Repo
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

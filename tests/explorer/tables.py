@@ -6,8 +6,8 @@ import pyarrow as pa
 
 from explorer.table import PairTable
 from scoring.benchmark import COUNTS, SUBSETS
-from scoring.checking import Checker
-from scoring.pairs import Pairs, PairSource
+from scoring.pairs.checking import Checker
+from scoring.pairs.opening import Pairs, PairSource
 
 NAME = "small.jsonl"
 

@@ -11,7 +11,7 @@ from explorer.outcome_matrix import order_of
 from explorer.table import PairTable
 from scoring.benchmark import COUNTS
 from scoring.pair_order import PairOrder
-from scoring.pairs import read_pairs
+from scoring.pairs.opening import read_pairs
 
 
 def partition(numbers: NDArray[np.intp]) -> set[frozenset[int]]:

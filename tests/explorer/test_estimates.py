@@ -10,11 +10,11 @@ import pytest
 from explorer.estimates import BYTES_A_TOKEN, Work, computed_tokens, estimate, work_of
 from explorer.table import PairTable
 from explorer.tokens import TokenCounter
-from scoring.devices import Device, present_device
 from scoring.hub.access import Hub
-from scoring.pairs import as_pairs
-from scoring.policy import ModelPolicy
-from scoring.preview import Preview, preview
+from scoring.models.devices import Device, present_device
+from scoring.models.policy import ModelPolicy
+from scoring.models.preview import Preview, preview
+from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
 from scoring.run import make_job, score
 from scoring.scorer import Scorer, facts
@@ -144,7 +144,7 @@ def test_a_rule_or_a_server_is_not_guessed(tmp_path: Path) -> None:
 
 def test_tokens_are_counted_where_somebody_counted_them(tmp_path: Path, hub: Hub) -> None:
     from explorer.settings import DEMO_PAIRS
-    from scoring.pairs import read_pairs
+    from scoring.pairs.opening import read_pairs
 
     table = PairTable(read_pairs(DEMO_PAIRS, kind="demo"))
     rows = np.arange(0, len(table), 2, dtype=np.int64)

@@ -24,8 +24,8 @@ from explorer.exports import (
 )
 from explorer.table import PairTable, Rows
 from scoring.errors import KnownError
-from scoring.pairs import SCHEMA, TEXT_COLUMNS, Pairs, PairSource, read_pairs
-from scoring.shapes import transcript
+from scoring.pairs.opening import SCHEMA, TEXT_COLUMNS, Pairs, PairSource, read_pairs
+from scoring.pairs.shapes import transcript
 from scoring.spec import Message
 
 TURNS = [Message("system", "Be brief."), Message("user", "Hi."), Message("assistant", "=Yes?")]

@@ -25,7 +25,7 @@ from explorer.settings import DEMO_PAIRS
 from explorer.table import MEASURES, UNITS, Measure, PairTable, Unit
 from scoring.benchmark import SUBSETS, section_of
 from scoring.errors import KnownError, shown
-from scoring.pairs import TEXT_COLUMNS, read_pairs
+from scoring.pairs.opening import TEXT_COLUMNS, read_pairs
 from tests.explorer.tables import keys, row, small_table
 
 DEMO = PairTable(read_pairs(DEMO_PAIRS, kind="demo"))

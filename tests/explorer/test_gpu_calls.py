@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import scoring.loading
+import scoring.models.loading
 from explorer import gpu_calls
 from explorer.gpu_calls import MOST_SECONDS, START_SECONDS, Placed, packs_seconds, place
 from explorer.orders import ModelOrder
@@ -19,7 +19,7 @@ from explorer.table import PairTable
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.pairs import as_pairs
+from scoring.pairs.opening import as_pairs
 from scoring.record import Run
 from scoring.run import make_job
 from scoring.spec import RunSettings
@@ -32,7 +32,7 @@ DEMO = ModelOrder("demo")
 def placed(hub: Hub) -> Iterator[None]:
     """The demo model, as a ZeroGPU Space places it; packs hold few pairs."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scoring.loading, "_MOST", dict.fromkeys(("cpu", "cuda", "mps"), 1024))
+        patch.setattr(scoring.models.loading, "_MOST", dict.fromkeys(("cpu", "cuda", "mps"), 1024))
         for name in ("_MODELS", "_TRAITS", "_OPENED"):
             patch.setattr(gpu_calls, name, {})
         place(Settings(home=Path("unused"), zero_gpu=True, models=("longer",)), hub)

@@ -25,7 +25,7 @@ from explorer.table import PairTable
 from scoring.benchmark import SUBSETS
 from scoring.hub.access import DEFAULT_DATASET
 from scoring.pair_order import PairOrder
-from scoring.pairs import PairSource
+from scoring.pairs.opening import PairSource
 from tests.explorer.tables import benchmark_table, row, small_table
 
 NAN = float("nan")

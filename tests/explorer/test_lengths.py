@@ -27,7 +27,7 @@ from explorer.lengths import (
     round_width,
 )
 from explorer.table import Measure, PairTable, Rows
-from scoring.pairs import SCHEMA, Pairs, PairSource
+from scoring.pairs.opening import SCHEMA, Pairs, PairSource
 
 
 class Texts(NamedTuple):

@@ -10,9 +10,9 @@ import pytest
 from explorer.model_list import entry_of, licence_note, matching, model_list
 from explorer.model_names import size_of
 from explorer.settings import ASSETS
-from scoring.catalogue import CATALOGUE
 from scoring.errors import KnownError
 from scoring.hub.access import parse_hub_id
+from scoring.models.catalogue import CATALOGUE
 from scoring.spec import FAMILIES
 
 LEFT_OUT = {"allenai/open_instruct_dev"}

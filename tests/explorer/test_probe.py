@@ -22,7 +22,7 @@ from explorer.visitors import Visitor
 from scoring.edits import EDITS, FILLER
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.pairs import as_pairs
+from scoring.pairs.opening import as_pairs
 from scoring.spec import Pair
 from tests.explorer.rewarding import FACTS, JUDGE, by_length, first_is_better, in_packs
 

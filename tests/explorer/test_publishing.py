@@ -23,7 +23,7 @@ from explorer.table import PairTable
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.hub.access import Hub
-from scoring.pairs import as_pairs
+from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
 from scoring.results import read_eval_set
 from scoring.run import make_job, score

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import scoring.loading
+import scoring.models.loading
 from explorer.orders import ModelOrder
 from explorer.progress import Progress
 from explorer.quotas import HOUSEHOLD, Quotas
@@ -18,7 +18,7 @@ from explorer.table import PairTable
 from explorer.visitors import Visitor, owner_of
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.pairs import as_pairs
+from scoring.pairs.opening import as_pairs
 from tests.explorer.beginning import loaded
 
 PUBLIC = Settings(home=Path("unused"), public=True, seconds_per_hour=100.0)
@@ -174,7 +174,7 @@ def test_a_visitor_is_described_without_their_token() -> None:
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scoring.loading, "_MOST", dict.fromkeys(("cpu", "cuda", "mps"), 1024))
+        patch.setattr(scoring.models.loading, "_MOST", dict.fromkeys(("cpu", "cuda", "mps"), 1024))
         yield tmp_path_factory.mktemp("home")
 
 

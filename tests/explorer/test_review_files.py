@@ -19,7 +19,7 @@ from explorer.review_files import (
 )
 from explorer.table import PairTable
 from scoring.errors import KnownError
-from scoring.pairs import TEXT_COLUMNS, as_pairs, read_pairs
+from scoring.pairs.opening import TEXT_COLUMNS, as_pairs, read_pairs
 from scoring.spec import text_hash
 from tests.explorer.test_review_json import reviews
 

@@ -6,7 +6,7 @@ from explorer.review import Decision, Review
 from explorer.review_resume import merged, resumed
 from explorer.table import PairTable
 from scoring.errors import KnownError
-from scoring.pairs import TEXT_COLUMNS
+from scoring.pairs.opening import TEXT_COLUMNS
 from scoring.spec import text_hash
 
 

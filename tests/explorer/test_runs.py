@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import scoring.loading
+import scoring.models.loading
 import scoring.run
 from explorer.line import MOST_OF_ONE
 from explorer.orders import ModelOrder
@@ -23,7 +23,7 @@ from explorer.table import PairTable, Rows
 from explorer.visitors import Visitor
 from scoring.errors import KnownError, Stopped
 from scoring.hub.access import Hub
-from scoring.pairs import as_pairs
+from scoring.pairs.opening import as_pairs
 from scoring.record import Run, Status, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.sure import SureRule
@@ -39,7 +39,7 @@ PACK = 1024
 @pytest.fixture(scope="module", autouse=True)
 def small_packs() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scoring.loading, "_MOST", {"cpu": PACK, "cuda": PACK, "mps": PACK})
+        patch.setattr(scoring.models.loading, "_MOST", {"cpu": PACK, "cuda": PACK, "mps": PACK})
         yield
 
 

@@ -25,7 +25,7 @@ from explorer.text import text
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.pairs import as_pairs
+from scoring.pairs.opening import as_pairs
 from scoring.spec import Pair
 from tests.explorer.beginning import loaded
 from tests.explorer.test_publishing import scored

@@ -16,7 +16,7 @@ from explorer.exports import export, file_name
 from explorer.settings import ROOT
 from explorer.snippet import MOST_RUNS, WIDTH, snippet
 from explorer.table import PairTable
-from scoring.pairs import SCHEMA, TEXT_COLUMNS, Pairs, PairSource, read_pairs
+from scoring.pairs.opening import SCHEMA, TEXT_COLUMNS, Pairs, PairSource, read_pairs
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 HUB = PairSource("hub", "allenai/reward-bench", "filtered", COMMIT)

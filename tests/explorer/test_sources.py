@@ -15,7 +15,7 @@ from explorer.sources import KEPT, Candidate, Shelf, pair_shelf
 from explorer.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.pairs import read_pairs
+from scoring.pairs.opening import read_pairs
 from tests.conftest import PATIENCE
 from tests.explorer.conftest import COMMIT, PutInCache
 

@@ -11,7 +11,7 @@ from explorer.search import Query
 from explorer.settings import DEMO_PAIRS
 from explorer.table import PairTable
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
-from scoring.pairs import TEXT_COLUMNS, read_pairs
+from scoring.pairs.opening import TEXT_COLUMNS, read_pairs
 from scoring.spec import text_hash
 from tests.conftest import PATIENCE
 from tests.explorer.tables import row as small_row

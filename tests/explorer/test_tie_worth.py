@@ -23,7 +23,7 @@ from explorer.ui.publishedcheck import published_html
 from explorer.ui.report import sections_html
 from scoring.exports import write_results
 from scoring.pair_results import PairResults, read_pair_results
-from scoring.pairs import as_pairs
+from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
 from scoring.report import as_json, as_table
 from scoring.results import read_aggregates

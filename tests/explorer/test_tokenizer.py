@@ -11,7 +11,7 @@ from explorer.tokenizer import MOST_MEGABYTES, encoder, locate_tokenizer, refusi
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Step
-from scoring.policy import ModelPolicy
+from scoring.models.policy import ModelPolicy
 from tests.conftest import DEMO_MODEL
 from tests.hub_server import HubServer, Repo
 

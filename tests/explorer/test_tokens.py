@@ -20,8 +20,8 @@ from explorer.tokens import MOST_CHARS, TokenCounter, cut_texts
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Step
-from scoring.pairs import SCHEMA, Pairs, PairSource, read_pairs
-from scoring.policy import ModelPolicy
+from scoring.models.policy import ModelPolicy
+from scoring.pairs.opening import SCHEMA, Pairs, PairSource, read_pairs
 from tests.conftest import DEMO_MODEL
 
 COLUMNS = ("prompt", "chosen", "rejected")

@@ -22,7 +22,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
-import scoring.loading
+import scoring.models.loading
 from explorer.gpu_calls import place
 from explorer.orders import ModelOrder
 from explorer.runs import Runs
@@ -31,12 +31,12 @@ from explorer.settings import Settings
 from explorer.sources import read_demo
 from explorer.visitors import Visitor
 from scoring.hub.access import Hub
-from scoring.pairs import as_pairs
+from scoring.pairs.opening import as_pairs
 from scoring.spec import RunSettings
 import numpy as np
 
 torch.set_num_threads(1)  # a fork has none of its parent's threads
-scoring.loading._MOST = dict.fromkeys(("cpu", "cuda", "mps"), 1024)
+scoring.models.loading._MOST = dict.fromkeys(("cpu", "cuda", "mps"), 1024)
 home, hub, who = Path(sys.argv[1]), Hub(offline=True), Visitor()
 lent = Settings(home=home / "there", zero_gpu=True, models=("demo",))
 place(lent, hub)

@@ -8,7 +8,7 @@ import pytest
 
 from scoring.errors import KnownError
 from scoring.families import WarmScorer, open_scorer
-from scoring.pairs import as_pairs, read_pairs
+from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.run import make_job, score
 from scoring.scorer import TEXTS_A_PACK, facts
 from scoring.spec import BASELINES, Family, ModelSpec, Pair, RunSettings, ScoredPair

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scoring.edits import EDITS, FILLER, POLITE, REFUSAL, edited, swapped
 from scoring.errors import KnownError
-from scoring.pairs import as_pairs, read_pairs
+from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.prose import blocks, is_bare_code, parts
 from scoring.spec import Pair
 from scoring.unmarked import without_markdown

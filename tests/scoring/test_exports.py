@@ -14,7 +14,7 @@ import pytest
 from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.exports import result_name, upload, write_results
-from scoring.pairs import as_pairs, read_pairs
+from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.results import SubsetResults, read_aggregates, read_eval_set
 from scoring.spec import Family, Message, Pair, RunFacts, ScoredPair, text_hash
 

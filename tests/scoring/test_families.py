@@ -12,8 +12,8 @@ from scoring import families
 from scoring.errors import KnownError, Stopped
 from scoring.families import WarmScorer, open_scorer
 from scoring.limits import Step
-from scoring.load_steps import loading_told
-from scoring.memory import resident_bytes
+from scoring.models.load_steps import loading_told
+from scoring.models.memory import resident_bytes
 from scoring.scorer import Scorer
 from scoring.spec import BASELINES, FAMILIES, Family, ModelSpec, RunSettings
 from tests.conftest import DEMO_MODEL

@@ -12,8 +12,8 @@ from transformers import AutoTokenizer, DebertaV2Config, DebertaV2Model, PreTrai
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.hub.access import Hub
-from scoring.models import locate
-from scoring.policy import ModelPolicy
+from scoring.models.locating import locate
+from scoring.models.policy import ModelPolicy
 from scoring.scorer import Scorer
 from scoring.spec import Message, ModelSpec, Pair, RunSettings
 from tests.scoring.rounding import near

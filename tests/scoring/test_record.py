@@ -14,7 +14,7 @@ import torch
 import scoring.record
 from scoring.errors import KnownError
 from scoring.families import open_scorer
-from scoring.pairs import as_pairs, read_pairs
+from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.record import Run, Status, new_folder, stored_runs
 from scoring.run import make_job, score
 from scoring.scorer import Scorer, facts

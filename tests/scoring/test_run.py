@@ -17,7 +17,7 @@ from scoring.benchmark import SECTIONS, section_of
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.formatting import Prepared
-from scoring.pairs import as_pairs, read_pairs
+from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.run import make_job, score
 from scoring.scorer import Scorer, Traits
 from scoring.spec import ModelSpec, Pair, RunSettings, ScoredPack, ScoredPair, text_hash

@@ -5,7 +5,7 @@ import pytest
 
 from scoring.benchmark import COUNTS, SECTIONS
 from scoring.interval import wilson
-from scoring.pairs import as_pairs, read_pairs
+from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.spec import ScoredPair
 from scoring.summary import Tally, summarise
 

@@ -11,10 +11,10 @@ from explorer.estimates import Work, estimate
 from explorer.forecasts import Forecast
 from explorer.model_list import entry_of
 from explorer.ui.modelcard import model_card_html
-from scoring.devices import Device
 from scoring.hub.access import Hub
-from scoring.policy import ModelPolicy
-from scoring.preview import Preview, preview
+from scoring.models.devices import Device
+from scoring.models.policy import ModelPolicy
+from scoring.models.preview import Preview, preview
 from scoring.spec import RunSettings
 from tests.conftest import DEMO_MODEL
 

@@ -19,7 +19,7 @@ from explorer.settings import DEMO_MODEL
 from explorer.ui.browse import Browse
 from explorer.ui.chooser import Chooser
 from explorer.ui.page import Page
-from scoring.policy import DEMO
+from scoring.models.policy import DEMO
 from tests.ui.browsing import by_name, posted, stays
 from tests.ui.conftest import Serve
 from tests.ui.posting import Visitor, sent_file

@@ -24,7 +24,7 @@ from explorer.ui.probeview import ProbeShown
 from explorer.view import View
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
-from scoring.pairs import as_pairs
+from scoring.pairs.opening import as_pairs
 from scoring.spec import Pair
 from tests.conftest import PATIENCE
 from tests.explorer.rewarding import FACTS, by_length, in_packs

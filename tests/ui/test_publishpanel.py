@@ -28,7 +28,7 @@ from explorer.ui.publishpanel import (
 )
 from explorer.visitors import Visitor
 from scoring.hub.access import Hub
-from scoring.pairs import read_pairs
+from scoring.pairs.opening import read_pairs
 from scoring.record import Run
 from tests.explorer.tables import benchmark_table
 from tests.explorer.test_publishing import scored

@@ -18,7 +18,7 @@ from explorer.text import text
 from explorer.ui.bodies import LONGEST_BODY
 from explorer.ui.reader import MOST_FURTHER, MOST_SAME, pair_html
 from scoring.benchmark import SUBSETS
-from scoring.pairs import PairSource
+from scoring.pairs.opening import PairSource
 from tests.ui.html_reading import HtmlReading, is_told_as_our_own
 
 TAGS = {"div", "section", "header", "b", "span", "ins", "del", "mark", "i", "button", "a"}

@@ -26,7 +26,7 @@ from explorer.ui.scoreview import build_score, order_of
 from explorer.view import View
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
-from scoring.pairs import as_pairs
+from scoring.pairs.opening import as_pairs
 from scoring.record import Run
 from tests.explorer.beginning import begun, finished, loaded
 from tests.explorer.tables import row, small_table

@@ -19,7 +19,7 @@ from scoring.families import open_scorer
 from scoring.hub.access import Hub, HubId, first_line, parse_hub_id
 from scoring.hub.cache import watched
 from scoring.limits import Step
-from scoring.pairs import fetch_pairs
+from scoring.pairs.opening import fetch_pairs
 from scoring.scorer import facts
 from scoring.spec import ModelSpec, RunSettings
 from tests.conftest import DEMO_MODEL, PATIENCE, ROOT
@@ -131,10 +131,10 @@ time.sleep = lambda seconds: None
 from pathlib import Path
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, parse_hub_id
-from scoring.models import locate
-from scoring.policy import ModelPolicy
+from scoring.models.locating import locate
+from scoring.models.policy import ModelPolicy
 from scoring.limits import Limits
-from scoring.pairs import fetch_pairs
+from scoring.pairs.opening import fetch_pairs
 
 hub, asked = Hub(), json.loads(sys.argv[1])
 

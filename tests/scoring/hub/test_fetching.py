@@ -11,8 +11,8 @@ from huggingface_hub import close_session
 from scoring.errors import KnownError, Stopped
 from scoring.hub.access import Hub, HubId
 from scoring.limits import Step
-from scoring.models import locate
-from scoring.policy import ModelPolicy
+from scoring.models.locating import locate
+from scoring.models.policy import ModelPolicy
 from tests.conftest import DEMO_MODEL
 from tests.hub_server import HubServer, Repo, use_hub
 

@@ -7,8 +7,8 @@ import pytest
 from huggingface_hub import close_session
 
 from scoring.errors import KnownError
-from scoring.hub.access import Hub
 from scoring.hub import search as hub_search
+from scoring.hub.access import Hub
 from scoring.hub.search import HubModel, HubSearch, search_models
 from tests.hub_server import HubServer, Repo, use_hub
 

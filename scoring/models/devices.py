@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from scoring.errors import KnownError
-from scoring.finding import Found
-from scoring.memory import system_memory
-from scoring.preview import Preview, previewed
+from scoring.models.finding import Found
+from scoring.models.memory import system_memory
+from scoring.models.preview import Preview, previewed
 from scoring.spec import Dtype, Family, RunSettings
 
 Kind = Literal["cuda", "mps", "cpu"]

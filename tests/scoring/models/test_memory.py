@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.memory import give_back, resident_bytes, system_memory
+from scoring.models.memory import give_back, resident_bytes, system_memory
 
 KILO = 1024
 

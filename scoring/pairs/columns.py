@@ -5,8 +5,8 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from scoring.rows import Batch, Row
-from scoring.shapes import WANTED
+from scoring.pairs.rows import Batch, Row
+from scoring.pairs.shapes import WANTED
 
 Columns: TypeAlias = Mapping[str, "pa.Array[Any]"]
 """Column -> its texts or nulls, of type `large_string`."""

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
-from scoring.finding import Asked, Found, find
 from scoring.hub.access import Hub
-from scoring.model_files import weight_files
-from scoring.policy import ModelPolicy
+from scoring.models.files import weight_files
+from scoring.models.finding import Asked, Found, find
+from scoring.models.policy import ModelPolicy
+from scoring.models.weights import BYTES, counted_weights, main_dtype
 from scoring.spec import Family
-from scoring.weights import BYTES, counted_weights, main_dtype
 
 _GUESSED_BYTES = 2
 """Of a weight, where neither files nor config say."""

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from scoring.errors import KnownError
-from scoring.rows import Announced, announced, read_batches, rows_of, unpacked_bytes
+from scoring.pairs.rows import Announced, announced, read_batches, rows_of, unpacked_bytes
 
 COLUMNS = ("prompt", "chosen")
 

@@ -6,21 +6,21 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, TypedDict
 
-from scoring.catalogue import CATALOGUE
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, Listing, NotThere, parse_hub_id
 from scoring.hub.search import without_address
 from scoring.limits import MEGABYTE
-from scoring.model_config import Config, read_config
-from scoring.model_files import (
+from scoring.models.catalogue import CATALOGUE
+from scoring.models.config import Config, read_config
+from scoring.models.files import (
     WEIGHTS,
     check_tokenizer,
     folder_digest,
     wanted_files,
     weight_files,
 )
+from scoring.models.policy import DEMO, DEMO_NAMES, ModelPolicy
 from scoring.paths import is_folder, typed_path
-from scoring.policy import DEMO, DEMO_NAMES, ModelPolicy
 from scoring.spec import ASKED, BASELINES, Family, ModelSpec, Reading
 from scoring.stopping import leaving
 

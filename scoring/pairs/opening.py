@@ -20,15 +20,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from scoring.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, Checker
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, Listing, first_line
 from scoring.limits import MEGABYTE, NO_LIMITS, Limits, Step, Tell, tell_nobody
+from scoring.pairs.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, Checker
+from scoring.pairs.rows import SUFFIXES, announced, read_batches, unpacked_bytes
+from scoring.pairs.shapes import WANTED
+from scoring.pairs.splits import check_shards, split_files
 from scoring.paths import is_file
-from scoring.rows import SUFFIXES, announced, read_batches, unpacked_bytes
-from scoring.shapes import WANTED
 from scoring.spec import Message, Pair
-from scoring.splits import check_shards, split_files
 
 __all__ = [
     "SCHEMA",

@@ -7,10 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from scoring.errors import KnownError
-from scoring.pairs import SCHEMA, as_pairs, read_pairs
-from scoring.rows import BATCH_ROWS
+from scoring.pairs.opening import SCHEMA, as_pairs, read_pairs
+from scoring.pairs.rows import BATCH_ROWS
 from scoring.spec import Message, Pair
-from tests.scoring.test_pairs import write_rows
+from tests.scoring.pairs.test_opening import write_rows
 
 ASK = {"role": "user", "content": "Name a colour."}
 SYSTEM = {"role": "system", "content": "Be brief."}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from scoring.errors import KnownError
-from scoring.splits import check_shards, split_files
+from scoring.pairs.splits import check_shards, split_files
 
 REAL_NAMES = [
     "README.md",

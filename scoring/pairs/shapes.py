@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from scoring.errors import KnownError
-from scoring.rows import Row, type_name
+from scoring.pairs.rows import Row, type_name
 from scoring.spec import Message
 
 PROMPT_COLUMNS = ("prompt", "question", "input")

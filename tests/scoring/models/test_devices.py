@@ -4,14 +4,14 @@ from typing import Any
 import pytest
 import torch
 
-from scoring.devices import Device, FitsOn, check_fits, chosen_dtype, placed, present_device
 from scoring.errors import KnownError
-from scoring.finding import find
 from scoring.hub.access import Hub
-from scoring.loading import load
-from scoring.models import locate
-from scoring.policy import ModelPolicy
-from scoring.preview import Preview
+from scoring.models.devices import Device, FitsOn, check_fits, chosen_dtype, placed, present_device
+from scoring.models.finding import find
+from scoring.models.loading import load
+from scoring.models.locating import locate
+from scoring.models.policy import ModelPolicy
+from scoring.models.preview import Preview
 from scoring.spec import ModelSpec, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.hub_server import HubServer, Repo, use_hub

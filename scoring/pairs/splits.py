@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scoring.errors import KnownError
-from scoring.rows import SUFFIXES
+from scoring.pairs.rows import SUFFIXES
 
 LONGEST_CARD = 200_000
 """Characters at a card's beginning that are looked at; those of a large dataset are a tenth."""

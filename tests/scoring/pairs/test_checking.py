@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.checking import CHUNK_ROWS, SCHEMA
 from scoring.errors import KnownError
-from scoring.pairs import read_pairs
-from tests.scoring.test_pairs import FORMATS, TEXTS, read_jsonl, write_rows
+from scoring.pairs.checking import CHUNK_ROWS, SCHEMA
+from scoring.pairs.opening import read_pairs
+from tests.scoring.pairs.test_opening import FORMATS, TEXTS, read_jsonl, write_rows
 
 ODD_TEXTS = {
     "empty": "",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.threads import SPINS, wait_briefly
+from scoring.models.threads import SPINS, wait_briefly
 from tests.conftest import PATIENCE, ROOT
 from tests.forks import environment
 

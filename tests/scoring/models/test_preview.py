@@ -9,13 +9,13 @@ from huggingface_hub import close_session
 
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.models import locate
-from scoring.policy import ModelPolicy
-from scoring.preview import Preview, preview
+from scoring.models.locating import locate
+from scoring.models.policy import ModelPolicy
+from scoring.models.preview import Preview, preview
 from scoring.spec import BASELINES
 from tests.conftest import DEMO_MODEL
 from tests.hub_server import HubServer, Repo, use_hub
-from tests.scoring.test_models import edit_config, folder
+from tests.scoring.models.test_locating import edit_config, folder
 
 __all__ = ["folder"]
 FILES = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}

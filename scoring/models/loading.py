@@ -12,11 +12,11 @@ from typing import Any
 import torch
 import transformers
 
-from scoring.devices import chosen_dtype
 from scoring.errors import KnownError
 from scoring.formatting import Formatter
 from scoring.hub.access import first_line
-from scoring.model_files import WEIGHTS, check_tokenizer
+from scoring.models.devices import chosen_dtype
+from scoring.models.files import WEIGHTS, check_tokenizer
 from scoring.spec import DEVICE_NAMES, ModelSpec, RunSettings
 from scoring.upstream import UpstreamFormatter
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, Unpack
 
-from scoring.finding import Asked, Found, find
 from scoring.hub.access import Hub
 from scoring.limits import Step, Tell, tell_nobody
-from scoring.policy import ModelPolicy
+from scoring.models.finding import Asked, Found, find
+from scoring.models.policy import ModelPolicy
 from scoring.spec import ModelSpec
 from scoring.stopping import check_stop
 

@@ -16,7 +16,7 @@ from scoring.benchmark import COUNTS
 from scoring.errors import KnownError
 from scoring.hub.access import HubId, parse_hub_id
 from scoring.limits import Limits, Step
-from scoring.pairs import SCHEMA, Pairs, PairSource, as_pairs, read_pairs
+from scoring.pairs.opening import SCHEMA, Pairs, PairSource, as_pairs, read_pairs
 from scoring.spec import Message, Pair
 from tests.conftest import DEMO_PAIRS
 
