@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from explorer.orders import ModelOrder
 from explorer.settings import Settings
 from explorer.zero_gpu import on_gpu
+from scoring.engine.formatting import Prepared
+from scoring.engine.scorer import Scorer, Traits
 from scoring.errors import KnownError, shown
-from scoring.formatting import Prepared
 from scoring.hub.access import Hub
 from scoring.models.locating import locate
 from scoring.models.policy import DEMO
-from scoring.scorer import Scorer, Traits
 from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings, ScoredPack
 
 if TYPE_CHECKING:

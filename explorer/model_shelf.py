@@ -9,6 +9,7 @@ from explorer.kept import Kept
 from explorer.orders import ModelOrder
 from explorer.settings import Settings
 from explorer.visitors import Visitor
+from scoring.engine.scorer import Scorer
 from scoring.families import WarmScorer
 from scoring.hub.access import Hub
 from scoring.limits import Tell
@@ -17,7 +18,6 @@ from scoring.models.finding import Asked, Found
 from scoring.models.locating import locate
 from scoring.models.preview import Preview, preview, previewed
 from scoring.models.threads import wait_briefly
-from scoring.scorer import Scorer
 from scoring.spec import BASELINES, ModelSpec, RunSettings
 
 SAME_SECONDS = 600.0

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from explorer.gpu_calls import packs_of
 from explorer.progress import Progress
+from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.record import Run, Status
-from scoring.scorer import Scorer
 from scoring.spec import ScoredPair
 from scoring.sure import Watch
 

@@ -21,11 +21,11 @@ from explorer.settings import Settings
 from explorer.table import PairTable
 from explorer.text import text
 from explorer.visitors import Visitor
+from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
-from scoring.scorer import Scorer, facts
 from scoring.side_rewards import TokenRewards
 from scoring.spec import Pair, RunFacts, ScoredPair
 from scoring.summary import tie_worth

@@ -15,10 +15,10 @@ from explorer.settings import Settings
 from explorer.steps import stepping
 from explorer.text import text
 from explorer.visitors import Visitor
+from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError, Stopped, shown
 from scoring.hub.access import Hub
 from scoring.limits import Step, Tell, tell_nobody
-from scoring.scorer import Scorer
 from scoring.stopping import check_stop
 
 What = Literal["probe", "try"]

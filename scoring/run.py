@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import torch
 
+from scoring.engine.formatting import Prepared
+from scoring.engine.packing import plan_packs, split
+from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
-from scoring.formatting import Prepared
-from scoring.packing import plan_packs, split
-from scoring.scorer import Scorer
 from scoring.spec import Pair, Plan, ScoredPack, ScoredPair, text_hash
 
 logger = logging.getLogger(__name__)

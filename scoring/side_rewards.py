@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from scoring.engine.scorer import Traits
 from scoring.errors import KnownError, shown
-from scoring.scorer import Traits
 from scoring.spec import ModelSpec, Pair
 
 

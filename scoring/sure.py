@@ -8,7 +8,7 @@ least 95 %, all of them hold the true number at once, and so does the one at whi
 of *this selection*, as it will be when every pair of it is scored: then, the interval has no width.
 
 The packs of a plan are not that order: within a pack, pairs are sorted by cost, and the costliest
-pack comes first (`scoring.packing`). So a look takes exactly the first n pairs of the order itself,
+pack comes first (`scoring.engine.packing`). So a look takes exactly the first n pairs of the order itself,
 as soon as the last of them is scored, and leaves out what came before its turn. Neither the longest
 pack nor the order in which several processes finish can bias it.
 
@@ -33,9 +33,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from scoring.benchmark import section_of
+from scoring.engine.packing import random_order
 from scoring.errors import KnownError, shown
 from scoring.finite import finite_interval, most_marked
-from scoring.packing import random_order
 from scoring.spec import Outcome, ScoredPair
 from scoring.sure_bounds import NUMBERS, Number, Seen, bounds
 

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 import torch
 
+from scoring.engine.formatting import Prepared
+from scoring.engine.forward import NOISE
+from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.families.classifier import Classifier
-from scoring.formatting import Prepared
-from scoring.forward import NOISE
 from scoring.run import is_out_of_memory
-from scoring.scorer import Scorer
 from scoring.side_rewards import Jump, SideRewards, TokenReward, TokenRewards, largest_jumps
 from scoring.spec import Pair
 from scoring.token_spans import Placed, placed_sides

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scoring.engine.formatting import Formatter, Prepared, Tokenizer, TokenSequence
+from scoring.engine.upstream import UpstreamFormatter
 from scoring.errors import KnownError
-from scoring.formatting import Formatter, Prepared, Tokenizer, TokenSequence
 from scoring.spec import text_hash
-from scoring.upstream import UpstreamFormatter
 
 _UNTOLD = "The model's tokenizer does not say where in a text its tokens stand."
 _SPACE = re.compile(r"\s*")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from scoring.engine.scorer import Scorer
 from scoring.families import open_scorer
 from scoring.pairs.opening import as_pairs, read_pairs
-from scoring.scorer import Scorer
 from scoring.spec import ModelSpec, Pair, RunSettings
 
 # Servers and commands that the tests start keep what was compiled, else each compiles all anew.

@@ -50,13 +50,13 @@ def is_in(module: str, *packages: str) -> bool:
 
 
 WITH_TORCH = {
-    "scoring.attention",
+    "scoring.engine.attention",
     "scoring.command",
-    "scoring.forward",
+    "scoring.engine.forward",
     "scoring.models.loading",
     "scoring.run",
     "scoring.token_rewards",
-    "scoring.vocabulary",
+    "scoring.engine.vocabulary",
     "scoring.families.classifier",
     "scoring.families.dpo",
     "scoring.families.judge",

@@ -4,11 +4,11 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
+from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.limits import Step, Tell, tell_nobody
 from scoring.models.load_steps import loading_told
 from scoring.models.memory import give_back, resident_bytes
-from scoring.scorer import Scorer
 from scoring.spec import BASELINES, ModelSpec, RunSettings
 from scoring.stopping import check_stop
 

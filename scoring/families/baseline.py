@@ -3,8 +3,8 @@
 import random
 from collections.abc import Sequence
 
-from scoring.formatting import Prepared
-from scoring.scorer import TextScorer, Traits
+from scoring.engine.formatting import Prepared
+from scoring.engine.scorer import TextScorer, Traits
 from scoring.spec import ModelSpec, Pair, RunSettings, text_hash
 
 _READINGS = {

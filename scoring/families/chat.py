@@ -5,6 +5,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from scoring.engine.formatting import Prepared
+from scoring.engine.scorer import TEXTS_A_PACK, TextScorer, Traits
 from scoring.families.prompts import (
     LABELS,
     digest,
@@ -13,8 +15,6 @@ from scoring.families.prompts import (
     said_verdict,
     verdict_prompt,
 )
-from scoring.formatting import Prepared
-from scoring.scorer import TEXTS_A_PACK, TextScorer, Traits
 from scoring.server import PATIENCE, Patience, RequestFailed, Server
 from scoring.spec import Message, ModelSpec, Pair, RunSettings
 

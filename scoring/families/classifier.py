@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import torch
 
+from scoring.engine.formatting import Prepared
+from scoring.engine.forward import Rewards
+from scoring.engine.scorer import Traits
 from scoring.errors import KnownError
 from scoring.families.local import LocalModel
-from scoring.formatting import Prepared
-from scoring.forward import Rewards
 from scoring.models.loading import Loaded, load
 from scoring.reading import label_weights
-from scoring.scorer import Traits
 from scoring.spec import ModelSpec, Pair, RunSettings
 
 

@@ -9,14 +9,14 @@ from dataclasses import replace
 
 import torch
 
+from scoring.engine.formatting import Conversation, Prepared, conversations, joined
+from scoring.engine.forward import Rewards
+from scoring.engine.scorer import Traits
+from scoring.engine.vocabulary import Vocabulary, check_vocabulary
 from scoring.errors import KnownError
 from scoring.families.local import CHECK_PAIRS, LocalModel
-from scoring.formatting import Conversation, Prepared, conversations, joined
-from scoring.forward import Rewards
 from scoring.models.loading import Loaded, load
-from scoring.scorer import Traits
 from scoring.spec import ModelSpec, Pair, RunSettings
-from scoring.vocabulary import Vocabulary, check_vocabulary
 
 _RENAMED = 0.01
 """Share of tokens that a policy may call otherwise: its training may have named reserved ones."""

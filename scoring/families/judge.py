@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import torch
 
+from scoring.engine.formatting import Conversation, Prepared, Tokenizer, joined
+from scoring.engine.forward import Rewards
+from scoring.engine.scorer import Traits
+from scoring.engine.vocabulary import Vocabulary, check_vocabulary
 from scoring.errors import KnownError
 from scoring.families.local import CHECK_PAIRS, LocalModel
 from scoring.families.prompts import LABELS, RATINGS, digest, rating_prompt, verdict_prompt
-from scoring.formatting import Conversation, Prepared, Tokenizer, joined
-from scoring.forward import Rewards
 from scoring.models.loading import load
-from scoring.scorer import Traits
 from scoring.spec import ModelSpec, Pair, RunSettings
-from scoring.vocabulary import Vocabulary, check_vocabulary
 
 SHORTEST = 64
 """Tokens below which a question cannot be asked."""

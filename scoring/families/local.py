@@ -5,10 +5,10 @@ from typing import Protocol
 
 import torch
 
-from scoring.formatting import Formatter, Prepared
-from scoring.forward import Packed, Rewards, choose
+from scoring.engine.formatting import Formatter, Prepared
+from scoring.engine.forward import Packed, Rewards, choose
+from scoring.engine.scorer import Traits
 from scoring.models.loading import Loaded
-from scoring.scorer import Traits
 from scoring.spec import Pair, RunSettings
 
 CHECK_PAIRS = (

@@ -17,12 +17,12 @@ from transformers.models.deberta_v2.modeling_deberta_v2 import (
     DebertaV2PreTrainedModel,
 )
 
+from scoring.engine.formatting import Prepared
+from scoring.engine.forward import Rewards
+from scoring.engine.packing import padded_batches
+from scoring.engine.scorer import Traits
 from scoring.errors import KnownError
-from scoring.formatting import Prepared
-from scoring.forward import Rewards
 from scoring.models.loading import Loaded, load
-from scoring.packing import padded_batches
-from scoring.scorer import Traits
 from scoring.spec import ModelSpec, Pair, RunSettings
 
 MARKERS = ("<|source|>", "<|candidate1|>", "<|candidate2|>")

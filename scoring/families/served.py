@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from scoring.engine.formatting import Conversation, Prepared, conversations
+from scoring.engine.scorer import TEXTS_A_PACK, TextScorer, Traits
 from scoring.errors import KnownError
-from scoring.formatting import Conversation, Prepared, conversations
 from scoring.reading import label_weights
-from scoring.scorer import TEXTS_A_PACK, TextScorer, Traits
 from scoring.server import PATIENCE, Patience, RequestFailed, Server
 from scoring.spec import Message, ModelSpec, RunSettings
 

@@ -12,13 +12,13 @@ from typing import Any
 import torch
 import transformers
 
+from scoring.engine.formatting import Formatter
+from scoring.engine.upstream import UpstreamFormatter
 from scoring.errors import KnownError
-from scoring.formatting import Formatter
 from scoring.hub.access import first_line
 from scoring.models.devices import chosen_dtype
 from scoring.models.files import WEIGHTS, check_tokenizer
 from scoring.spec import DEVICE_NAMES, ModelSpec, RunSettings
-from scoring.upstream import UpstreamFormatter
 
 logger = logging.getLogger(__name__)
 

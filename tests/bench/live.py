@@ -37,9 +37,9 @@ from explorer.ui.runview import RunShown, followed
 from explorer.ui.scoreview import LOOK_SECONDS
 from explorer.view import View
 from explorer.visitors import Visitor
+from scoring.engine.scorer import facts
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
-from scoring.scorer import facts
 
 MOST = 0.05
 """Of the engine's time."""

@@ -10,6 +10,7 @@ import pytest
 from explorer.estimates import BYTES_A_TOKEN, Work, computed_tokens, estimate, work_of
 from explorer.table import PairTable
 from explorer.tokens import TokenCounter
+from scoring.engine.scorer import Scorer, facts
 from scoring.hub.access import Hub
 from scoring.models.devices import Device, present_device
 from scoring.models.policy import ModelPolicy
@@ -17,7 +18,6 @@ from scoring.models.preview import Preview, preview
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
 from scoring.run import make_job, score
-from scoring.scorer import Scorer, facts
 from scoring.spec import Plan, RunFacts, RunSettings
 from tests.conftest import DEMO_MODEL
 

@@ -20,6 +20,7 @@ from explorer.publishing import (
     publish,
 )
 from explorer.table import PairTable
+from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.hub.access import Hub
@@ -27,7 +28,6 @@ from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
 from scoring.results import read_eval_set
 from scoring.run import make_job, score
-from scoring.scorer import facts
 from scoring.spec import ModelSpec, RunSettings
 from tests import hub_server
 from tests.explorer.tables import benchmark_table, row, small_table

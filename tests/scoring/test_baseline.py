@@ -6,11 +6,11 @@ from statistics import fmean
 
 import pytest
 
+from scoring.engine.scorer import TEXTS_A_PACK, facts
 from scoring.errors import KnownError
 from scoring.families import WarmScorer, open_scorer
 from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.run import make_job, score
-from scoring.scorer import TEXTS_A_PACK, facts
 from scoring.spec import BASELINES, Family, ModelSpec, Pair, RunSettings, ScoredPair
 from scoring.summary import summarise
 

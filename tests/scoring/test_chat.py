@@ -3,13 +3,13 @@ from typing import Any
 
 import pytest
 
+from scoring.engine.formatting import Prepared
+from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.families.chat import ChatJudge, Reply, verdict
 from scoring.families.prompts import digest
-from scoring.formatting import Prepared
 from scoring.run import make_job, score
-from scoring.scorer import Scorer, facts
 from scoring.server import KEY
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.chat_server import QUICK, Answer, ChatServer, InTurn, error, nowhere, said, shown

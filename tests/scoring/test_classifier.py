@@ -29,12 +29,12 @@ from transformers import (
     RobertaConfig,
 )
 
+from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.families.classifier import Classifier
 from scoring.families.local import TOKENS_TO_REPAY
 from scoring.run import make_job, score
-from scoring.scorer import Scorer
 from scoring.spec import Message, ModelSpec, Pair, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.scoring.rounding import DEMO, assert_near, near
@@ -647,7 +647,7 @@ class Compiled:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.times = 0
-        monkeypatch.setattr("scoring.forward.Packed.compile", self.count)
+        monkeypatch.setattr("scoring.engine.forward.Packed.compile", self.count)
 
     def count(self) -> None:
         self.times += 1

@@ -15,11 +15,11 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from scoring import vocabulary
+from scoring.engine import vocabulary
+from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.run import make_job, score
-from scoring.scorer import Scorer, facts
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.conftest import DEMO_MODEL
 from tests.scoring.rounding import near, rounding

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from scoring import families
+from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError, Stopped
 from scoring.families import WarmScorer, open_scorer
 from scoring.limits import Step
 from scoring.models.load_steps import loading_told
 from scoring.models.memory import resident_bytes
-from scoring.scorer import Scorer
 from scoring.spec import BASELINES, FAMILIES, Family, ModelSpec, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.forks import Fork

@@ -9,12 +9,12 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoTokenizer, DebertaV2Config, DebertaV2Model, PreTrainedTokenizerFast
 
+from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.hub.access import Hub
 from scoring.models.locating import locate
 from scoring.models.policy import ModelPolicy
-from scoring.scorer import Scorer
 from scoring.spec import Message, ModelSpec, Pair, RunSettings
 from tests.scoring.rounding import near
 

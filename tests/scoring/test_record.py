@@ -12,12 +12,12 @@ import pytest
 import torch
 
 import scoring.record
+from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.record import Run, Status, new_folder, stored_runs
 from scoring.run import make_job, score
-from scoring.scorer import Scorer, facts
 from scoring.spec import ModelSpec, Pair, Plan, RunFacts, RunSettings, ScoredPack, ScoredPair
 from tests.conftest import DEMO_MODEL, DEMO_PAIRS, PATIENCE
 from tests.forks import Fork

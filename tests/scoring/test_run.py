@@ -14,16 +14,16 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
 from scoring.benchmark import SECTIONS, section_of
+from scoring.engine.formatting import Prepared
+from scoring.engine.scorer import Scorer, Traits
 from scoring.errors import KnownError
 from scoring.families import open_scorer
-from scoring.formatting import Prepared
 from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.run import make_job, score
-from scoring.scorer import Scorer, Traits
 from scoring.spec import ModelSpec, Pair, RunSettings, ScoredPack, ScoredPair, text_hash
 from tests.conftest import DEMO_MODEL
+from tests.scoring.engine.test_formatting import WITH_BOS, words_tokenizer
 from tests.scoring.rounding import DEMO, near
-from tests.scoring.test_formatting import WITH_BOS, words_tokenizer
 
 CPU = RunSettings(device="cpu", dtype="float32")
 

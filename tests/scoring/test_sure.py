@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from scoring.benchmark import COUNTS, SUBSETS, overall_score, section_of, section_scores
+from scoring.engine.packing import plan_packs, random_order
 from scoring.errors import KnownError
 from scoring.interval import wilson
-from scoring.packing import plan_packs, random_order
 from scoring.spec import ScoredPair
 from scoring.summary import summarise
 from scoring.sure import ALPHA, SureRule, Watch, look_sizes

@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 import torch
 
+from scoring.engine.forward import NOISE
+from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.families import WarmScorer
 from scoring.families.baseline import Baseline
 from scoring.families.classifier import Classifier
-from scoring.forward import NOISE
-from scoring.scorer import Scorer
 from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings
 from scoring.token_rewards import SideRewards, TokenRewards, largest_jumps, token_rewards
 from tests.conftest import DEMO_MODEL
+from tests.scoring.engine.test_forward import bloom
 from tests.scoring.rounding import DEMO, near
 from tests.scoring.test_classifier import (
     CPU,
@@ -34,7 +35,6 @@ from tests.scoring.test_classifier import (
     save,
     tokenizer,
 )
-from tests.scoring.test_forward import bloom
 
 MIXED = Pair(
     *("s:mixed", "s", "Translate: water 🤔", "Das ist 青い水 🤔🤔, naïve.\n\n", "青い水 is über 🤔")

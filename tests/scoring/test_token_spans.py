@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoTokenizer, ByT5Tokenizer, PreTrainedTokenizerFast
 
+from scoring.engine.formatting import Formatter
+from scoring.engine.formatting import Tokenizer as AnyTokenizer
 from scoring.errors import KnownError
-from scoring.formatting import Formatter
-from scoring.formatting import Tokenizer as AnyTokenizer
 from scoring.spec import Pair, RunSettings
 from scoring.token_spans import Placed, locate_tokens, piece_ends, placed_sides, response_span
 from tests.conftest import DEMO_MODEL
-from tests.scoring.test_formatting import WITH_BOS, words_tokenizer
+from tests.scoring.engine.test_formatting import WITH_BOS, words_tokenizer
 
 MIXED = "Red, 青い水 🤔🤔 über…\n\n  naïve\tend "
 TRIMMED = WITH_BOS.replace("message['content']", "message['content'] | trim")

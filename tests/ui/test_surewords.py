@@ -3,7 +3,7 @@
 import pytest
 
 from explorer.ui.surewords import sure_words
-from scoring.packing import random_order
+from scoring.engine.packing import random_order
 from scoring.spec import ScoredPair
 from scoring.sure import SureInterval, SureRule, Watch
 

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.hub.access import Hub, HubId, first_line, parse_hub_id
 from scoring.hub.cache import watched
 from scoring.limits import Step
 from scoring.pairs.opening import fetch_pairs
-from scoring.scorer import facts
 from scoring.spec import ModelSpec, RunSettings
 from tests.conftest import DEMO_MODEL, PATIENCE, ROOT
 from tests.hub_server import HubServer, Repo

@@ -11,11 +11,11 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification, BloomConfig, GPTNeoXConfig
 
-from scoring import attention
+from scoring.engine import attention
+from scoring.engine.formatting import Prepared, shared_prefix
+from scoring.engine.forward import NOISE, Forward, Packed, Padded, Rewards, choose
 from scoring.errors import KnownError
 from scoring.families.local import CHECK_PAIRS
-from scoring.formatting import Prepared, shared_prefix
-from scoring.forward import NOISE, Forward, Packed, Padded, Rewards, choose
 from scoring.spec import Pair, RunSettings
 from tests.scoring.rounding import assert_near
 from tests.scoring.test_classifier import (
@@ -273,7 +273,7 @@ def test_equal_sequences_are_computed_once_and_batches_are_full() -> None:
 
 
 def test_a_long_pack_is_computed_in_rows_that_a_cpu_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scoring.forward._CPU_ROW", 150)
+    monkeypatch.setattr("scoring.engine.forward._CPU_ROW", 150)
     model = random_model(llama)
     expected = one_at_a_time(model)
     forward = chosen_for(model)

@@ -13,11 +13,11 @@ from typing import Any, Protocol
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from scoring import attention
+from scoring.engine import attention
+from scoring.engine.formatting import Prepared
+from scoring.engine.packing import padded_batches, split
 from scoring.errors import KnownError
-from scoring.formatting import Prepared
 from scoring.hub.access import first_line
-from scoring.packing import padded_batches, split
 
 logger = logging.getLogger(__name__)
 

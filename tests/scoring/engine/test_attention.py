@@ -7,9 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring import attention
-from scoring.attention import Pack, Segment, write_pack
-from scoring.formatting import Prepared, shared_prefix
+from scoring.engine import attention
+from scoring.engine.attention import Pack, Segment, write_pack
+from scoring.engine.formatting import Prepared, shared_prefix
 from scoring.spec import Pair
 from tests.scoring.rounding import assert_near
 

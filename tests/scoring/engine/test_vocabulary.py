@@ -6,11 +6,11 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from scoring import vocabulary
+from scoring.engine import vocabulary
+from scoring.engine.vocabulary import Vocabulary, check_vocabulary
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.spec import ModelSpec, RunSettings
-from scoring.vocabulary import Vocabulary, check_vocabulary
 from tests.scoring.rounding import assert_near
 from tests.scoring.test_dpo import ARCHITECTURES, save_tiny
 

@@ -6,8 +6,8 @@ Source: `scripts/run_rm.py` and `rewardbench/models/pipeline.py` of allenai/rewa
 from collections.abc import Sequence
 from typing import Any
 
+from scoring.engine.formatting import Conversation, Formatter, Tokenizer, TokenSequence
 from scoring.errors import KnownError
-from scoring.formatting import Conversation, Formatter, Tokenizer, TokenSequence
 from scoring.spec import RunSettings
 
 LONGEST = 2048

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import torch
 from transformers import AttentionInterface
 
-from scoring.formatting import Prepared
+from scoring.engine.formatting import Prepared
 
 NAME = "shared_prefix_packs"
 """Under which transformers knows this attention."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from scoring.formatting import Prepared
+from scoring.engine.formatting import Prepared
 from scoring.spec import ModelSpec, Pair, RunFacts, RunSettings
 
 TEXTS_A_PACK = 16

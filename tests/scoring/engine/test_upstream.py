@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from tokenizers import processors
 
+from scoring.engine.formatting import Formatter, Prepared
+from scoring.engine.upstream import LONGEST, UpstreamFormatter
 from scoring.errors import KnownError
-from scoring.formatting import Formatter, Prepared
 from scoring.spec import Message, Pair, RunSettings
-from scoring.upstream import LONGEST, UpstreamFormatter
-from tests.scoring.test_formatting import BOS, EOS, WITH_BOS, words_tokenizer
+from tests.scoring.engine.test_formatting import BOS, EOS, WITH_BOS, words_tokenizer
 
 WITHOUT_BOS = WITH_BOS.replace("{{ bos_token }}", "")
 COMPATIBLE = RunSettings(upstream_compatible=True)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.packing import padded_batches, plan_packs, share_out, split
+from scoring.engine.packing import padded_batches, plan_packs, share_out, split
 
 COSTS = st.lists(st.integers(1, 50), min_size=1, max_size=40)
 BUDGETS = st.integers(1, 200)

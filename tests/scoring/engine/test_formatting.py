@@ -4,8 +4,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from scoring.errors import KnownError
-from scoring.formatting import (
+from scoring.engine.formatting import (
     FALLBACK_TEMPLATE,
     LONGEST,
     Formatter,
@@ -15,7 +14,8 @@ from scoring.formatting import (
     joined,
     shared_prefix,
 )
-from scoring.scorer import Scorer
+from scoring.engine.scorer import Scorer
+from scoring.errors import KnownError
 from scoring.spec import Message, Pair, RunSettings
 from tests.conftest import DEMO_MODEL
 
