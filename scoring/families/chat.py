@@ -15,7 +15,7 @@ from scoring.families.prompts import (
     said_verdict,
     verdict_prompt,
 )
-from scoring.server import PATIENCE, Patience, RequestFailed, Server
+from scoring.families.server import PATIENCE, Patience, RequestFailed, Server
 from scoring.spec import Message, ModelSpec, Pair, RunSettings
 
 logger = logging.getLogger(__name__)

@@ -9,9 +9,9 @@ from scoring.engine.formatting import Prepared
 from scoring.engine.forward import Rewards
 from scoring.engine.scorer import Traits
 from scoring.errors import KnownError
+from scoring.families.labels import label_weights
 from scoring.families.local import LocalModel
 from scoring.models.loading import Loaded, load
-from scoring.reading import label_weights
 from scoring.spec import ModelSpec, Pair, RunSettings
 
 

@@ -13,8 +13,8 @@ from typing import Any
 from scoring.engine.formatting import Conversation, Prepared, conversations
 from scoring.engine.scorer import TEXTS_A_PACK, TextScorer, Traits
 from scoring.errors import KnownError
-from scoring.reading import label_weights
-from scoring.server import PATIENCE, Patience, RequestFailed, Server
+from scoring.families.labels import label_weights
+from scoring.families.server import PATIENCE, Patience, RequestFailed, Server
 from scoring.spec import Message, ModelSpec, RunSettings
 
 logger = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scoring.server import KEY
+from scoring.families.server import KEY
 from scoring.spec import BASELINES, FAMILIES
 from tests.chat_server import Answer, ChatServer, said
 from tests.conftest import DEMO_MODEL, ROOT

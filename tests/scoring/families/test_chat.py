@@ -9,8 +9,8 @@ from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.families.chat import ChatJudge, Reply, verdict
 from scoring.families.prompts import digest
+from scoring.families.server import KEY
 from scoring.run import make_job, score
-from scoring.server import KEY
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.chat_server import QUICK, Answer, ChatServer, InTurn, error, nowhere, said, shown
 

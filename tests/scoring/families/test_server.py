@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from scoring import server as server_module
 from scoring.errors import KnownError
-from scoring.server import KEY, Patience, RequestFailed, Server
+from scoring.families import server as server_module
+from scoring.families.server import KEY, Patience, RequestFailed, Server
 from tests.chat_server import QUICK, Answer, ChatServer, InTurn, error, nowhere
 from tests.conftest import PATIENCE
 
@@ -91,7 +91,7 @@ def test_what_never_passes_is_missing_and_told_once(caplog: pytest.LogCaptureFix
         server = Server(model.url, 2, QUICK)
         assert ask_all(server, 2) == [None, None]
         assert (len(model.asked), server.failed) == (2 * QUICK.tries, 2)
-    assert [record.name for record in caplog.records] == ["scoring.server"] * 2
+    assert [record.name for record in caplog.records] == ["scoring.families.server"] * 2
     assert "it answered 500, out of luck" in caplog.records[0].getMessage()
 
 

@@ -10,8 +10,8 @@ import pytest
 from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families.served import PROBE, Served
+from scoring.families.server import KEY
 from scoring.run import make_job, score
-from scoring.server import KEY
 from scoring.spec import Message, ModelSpec, Pair, Reading, RunSettings
 from tests.chat_server import QUICK, Answer, ChatServer, error, nowhere
 from tests.conftest import PATIENCE
