@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from scoring.edits import EDITS, EditName, edited, swapped
+from scoring.probing.edits import EDITS, EditName, edited, swapped
 from scoring.spec import Family, Pair, ScoredPair, margin_of
 
 Side = Literal["chosen", "rejected"]

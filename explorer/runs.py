@@ -25,8 +25,8 @@ from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
+from scoring.probing.side_rewards import TokenRewards
 from scoring.record import Run, new_folder
-from scoring.side_rewards import TokenRewards
 from scoring.spec import Pair, RunFacts, ScoredPair
 from scoring.summary import tie_worth
 from scoring.sure import SureRule, Watch
@@ -199,7 +199,7 @@ class Runs:
             KnownError: others score, the model cannot be had, or it has none.
         """
         with self.scorers.now(visitor, order) as scorer:
-            from scoring.token_rewards import token_rewards
+            from scoring.probing.token_rewards import token_rewards
 
             return token_rewards(scorer, pair)
 

@@ -4,7 +4,7 @@ from html import escape
 
 from explorer.figures import Figure
 from explorer.text import text
-from scoring.side_rewards import TokenRewards
+from scoring.probing.side_rewards import TokenRewards
 
 LONGEST_PIECE = 40
 

@@ -22,8 +22,8 @@ from explorer.runs import Rewarded, Runs
 from explorer.text import text
 from explorer.typed_pairs import Texts
 from explorer.visitors import Visitor
-from scoring.edits import edited
 from scoring.errors import KnownError, Stopped
+from scoring.probing.edits import edited
 from scoring.spec import Pair, RunFacts, ScoredPair, margin_of
 
 EDITS_SECONDS = 6.0

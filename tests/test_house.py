@@ -55,7 +55,7 @@ WITH_TORCH = {
     "scoring.engine.forward",
     "scoring.models.loading",
     "scoring.run",
-    "scoring.token_rewards",
+    "scoring.probing.token_rewards",
     "scoring.engine.vocabulary",
     "scoring.families.classifier",
     "scoring.families.dpo",

@@ -22,7 +22,7 @@ from explorer.ui.relay import EVENT
 from explorer.ui.theme import painted
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
-from scoring.side_rewards import SideRewards, TokenRewards, largest_jumps
+from scoring.probing.side_rewards import SideRewards, TokenRewards, largest_jumps
 from scoring.spec import Pair
 
 N_JUMPS = 5

@@ -19,10 +19,10 @@ from explorer.runs import Rewarded, Runs
 from explorer.settings import Settings
 from explorer.table import PairTable
 from explorer.visitors import Visitor
-from scoring.edits import EDITS, FILLER
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
+from scoring.probing.edits import EDITS, FILLER
 from scoring.spec import Pair
 from tests.explorer.rewarding import FACTS, JUDGE, by_length, first_is_better, in_packs
 

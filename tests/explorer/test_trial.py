@@ -18,8 +18,8 @@ from explorer.trial import (
     trying,
     with_edit,
 )
-from scoring.edits import FILLER
 from scoring.errors import KnownError, Stopped
+from scoring.probing.edits import FILLER
 from scoring.spec import Pair, RunFacts
 from tests.explorer.rewarding import FACTS, JUDGE, Reward, by_length, first_is_better, scored
 

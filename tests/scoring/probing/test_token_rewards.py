@@ -14,8 +14,8 @@ from scoring.errors import KnownError
 from scoring.families import WarmScorer
 from scoring.families.baseline import Baseline
 from scoring.families.classifier import Classifier
+from scoring.probing.token_rewards import SideRewards, TokenRewards, largest_jumps, token_rewards
 from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings
-from scoring.token_rewards import SideRewards, TokenRewards, largest_jumps, token_rewards
 from tests.conftest import DEMO_MODEL
 from tests.scoring.engine.test_forward import bloom
 from tests.scoring.rounding import DEMO, near

@@ -9,8 +9,14 @@ from transformers import AutoTokenizer, ByT5Tokenizer, PreTrainedTokenizerFast
 from scoring.engine.formatting import Formatter
 from scoring.engine.formatting import Tokenizer as AnyTokenizer
 from scoring.errors import KnownError
+from scoring.probing.token_spans import (
+    Placed,
+    locate_tokens,
+    piece_ends,
+    placed_sides,
+    response_span,
+)
 from scoring.spec import Pair, RunSettings
-from scoring.token_spans import Placed, locate_tokens, piece_ends, placed_sides, response_span
 from tests.conftest import DEMO_MODEL
 from tests.scoring.engine.test_formatting import WITH_BOS, words_tokenizer
 

@@ -17,10 +17,10 @@ from scoring.engine.forward import NOISE
 from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.families.classifier import Classifier
+from scoring.probing.side_rewards import Jump, SideRewards, TokenReward, TokenRewards, largest_jumps
+from scoring.probing.token_spans import Placed, placed_sides
 from scoring.run import is_out_of_memory
-from scoring.side_rewards import Jump, SideRewards, TokenReward, TokenRewards, largest_jumps
 from scoring.spec import Pair
-from scoring.token_spans import Placed, placed_sides
 
 __all__ = ["Jump", "SideRewards", "TokenReward", "TokenRewards", "largest_jumps", "token_rewards"]
 

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from scoring.errors import KnownError
-from scoring.side_rewards import SideRewards, TokenReward, largest_jumps
+from scoring.probing.side_rewards import SideRewards, TokenReward, largest_jumps
 
 
 def side(*rewards: float, before: float | None = 0.0) -> SideRewards:

@@ -18,9 +18,9 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from scoring.errors import KnownError, shown
-from scoring.prose import blocks, is_bare_code, is_open_fence, parts
+from scoring.probing.prose import blocks, is_bare_code, is_open_fence, parts
+from scoring.probing.unmarked import without_markdown
 from scoring.spec import Pair
-from scoring.unmarked import without_markdown
 
 EditName = Literal["cut", "plain", "polite", "refusal", "longer", "upper"]
 EDITS: tuple[EditName, ...] = get_args(EditName)

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.edits import EDITS, FILLER, POLITE, REFUSAL, edited, swapped
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs, read_pairs
-from scoring.prose import blocks, is_bare_code, parts
+from scoring.probing.edits import EDITS, FILLER, POLITE, REFUSAL, edited, swapped
+from scoring.probing.prose import blocks, is_bare_code, parts
+from scoring.probing.unmarked import without_markdown
 from scoring.spec import Pair
-from scoring.unmarked import without_markdown
 
 CODE = "    total = 0\n    for x in xs:\n        total += x\n    return total\n"
 TEXTS = st.text(alphabet="aB.!? \n`*_#->[]()$\\|~1。你\ud7ff", max_size=60)

@@ -2,7 +2,7 @@
 
 import re
 
-from scoring.prose import Part, blocks, parts
+from scoring.probing.prose import Part, blocks, parts
 
 _RULE = re.compile(r"[ ]{0,3}(?:(?:[*][ \t]*){3,}|(?:_[ \t]*){3,}|(?:-[ \t]*){2,}|=+[ \t]*)$")
 _HEADING = re.compile(r"[ ]{0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
