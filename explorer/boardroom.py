@@ -30,8 +30,8 @@ from explorer.uncertainty_cache import Uncertainties
 from explorer.uploaded_results import with_uploaded
 from scoring.limits import Step
 from scoring.record import Run
-from scoring.result_files import LeftOut
-from scoring.results import Benchmark
+from scoring.results.accuracies import Benchmark
+from scoring.results.files import LeftOut
 
 KEPT = 16
 """Boards and matrices that stay in memory, of each."""

@@ -13,7 +13,7 @@ from explorer.rules import PRIOR_PAIRS, RULES, Rule, RuleName
 from explorer.text import text
 from explorer.uncertainty import COMPOSITES, Uncertainty
 from scoring.interval import Interval, wilson
-from scoring.results import Aggregate, Benchmark
+from scoring.results.accuracies import Aggregate, Benchmark
 
 _DECIMALS = 12
 """Scores that differ by less are equal: what is left is rounding."""

@@ -11,7 +11,7 @@ from explorer.posted import one_of, repaired, some_of
 from explorer.rules import PRIOR, PRIOR_PAIRS, V2_PAIRS, RuleName
 from scoring.benchmark import SECTIONS, SUBSETS
 from scoring.errors import KnownError, shown
-from scoring.result_files import LONGEST_NAME
+from scoring.results.files import LONGEST_NAME
 
 Benchmark = Literal["v1", "v2"]
 BENCHMARKS: tuple[Benchmark, ...] = get_args(Benchmark)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from explorer.outcome_matrix import is_reward_bench
 from explorer.settings import ASSETS
-from scoring.pair_order import PairOrder
+from scoring.results.order import PairOrder
 
 FIRST_IDS: dict[str, int] = {
     "hep-python": 3692,

@@ -76,7 +76,7 @@ class Likeness:
 def change_of(part: DuelPart) -> Change:
     """What became of some pairs from b to a.
 
-    >>> from scoring.pair_order import PairOrder
+    >>> from scoring.results.order import PairOrder
     >>> pairs = PairOrder(("own",), np.zeros(3, np.int32))
     >>> [in_subset] = duel([1, 1, 0], [1, 0, 0], pairs, V1).subsets
     >>> change_of(in_subset)

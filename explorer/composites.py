@@ -5,8 +5,8 @@ import numpy as np
 from explorer.aggregate import Counted, Missing
 from explorer.outcome_matrix import Outcomes
 from explorer.ties_subset import TiesRow, ties_score
-from scoring.pair_results import PairResults
-from scoring.results import plain_subset
+from scoring.results.accuracies import plain_subset
+from scoring.results.pairs import PairResults
 
 TIES = "Ties"
 

@@ -12,7 +12,7 @@ from explorer.patterns import difficulty
 from explorer.rules import Rule
 from explorer.strata import Floats, Strata, checked_outcomes, plain, score_models, strata
 from explorer.uncertainty import strata_by, subsets_by
-from scoring.pair_order import PairOrder
+from scoring.results.order import PairOrder
 
 Cell = Literal["both", "only_a", "only_b", "neither"]
 """Who wins a pair: the outcome is exactly 1. A half, as judges give, is no win."""

@@ -36,10 +36,10 @@ from explorer.table import PairTable
 from explorer.uploaded_results import model_of_uploaded, with_uploaded
 from scoring.errors import KnownError, shown
 from scoring.limits import Step
-from scoring.pair_order import PairOrder
 from scoring.pairs.opening import SCHEMA, Pairs, PairSource
 from scoring.record import Run
-from scoring.result_files import LeftOut
+from scoring.results.files import LeftOut
+from scoring.results.order import PairOrder
 
 KEPT = 8
 """Sets of fields that stay in memory."""

@@ -18,7 +18,7 @@ from explorer.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import DEFAULT_DATASET
 from scoring.interval import Interval, wilson
-from scoring.pair_order import PairOrder, align
+from scoring.results.order import PairOrder, align
 
 Floats = NDArray[np.float64]
 

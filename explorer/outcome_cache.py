@@ -18,8 +18,8 @@ from explorer.outcome_sources import Entry, Folder, Source
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.limits import Step
-from scoring.pair_results import read_pair_results
-from scoring.result_files import LeftOut, printable
+from scoring.results.files import LeftOut, printable
+from scoring.results.pairs import read_pair_results
 
 SAVED_EVERY_SECONDS = 10.0
 """Between two writes of what was read, in case the server is stopped."""

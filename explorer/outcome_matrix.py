@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from explorer.table import PairTable
 from scoring.benchmark import COUNTS
 from scoring.errors import KnownError
-from scoring.pair_order import Alignment, Floats, How, PairOrder, align
-from scoring.pair_results import PairResults
-from scoring.result_files import LeftOut, twice
-from scoring.results import Benchmark, is_v2
+from scoring.results.accuracies import Benchmark, is_v2
+from scoring.results.files import LeftOut, twice
+from scoring.results.order import Alignment, Floats, How, PairOrder, align
+from scoring.results.pairs import PairResults
 
 Bools = NDArray[np.bool_]
 Hashes = Callable[[], Sequence[str]] | None

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from scoring.pair_order import PairOrder
-from scoring.pair_results import PairResults, Ragged
+from scoring.results.order import PairOrder
+from scoring.results.pairs import PairResults, Ragged
 
 _FLOATS = pa.large_list(pa.float32())
 _WHOLE = pa.large_list(pa.int32())

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from explorer.outcome_rows import SCHEMA, Read, orders_as_json, read_rows, rows_of
 from explorer.outcome_sources import Entry
 from scoring.hub.access import first_line
-from scoring.pair_order import PairOrder
+from scoring.results.order import PairOrder
 
 logger = logging.getLogger(__name__)
 _VERSIONS = count()

@@ -10,8 +10,8 @@ from typing import Literal, Protocol
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, Listing
 from scoring.limits import MEGABYTE
-from scoring.pair_results import MOST_BYTES
-from scoring.result_files import OUTPUTS, Found, LeftOut, files_below, files_of_command
+from scoring.results.files import OUTPUTS, Found, LeftOut, files_below, files_of_command
+from scoring.results.pairs import MOST_BYTES
 
 Folder = Literal["eval-set-scores", "pref-sets-scores"]
 

@@ -19,8 +19,7 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, Listing
 from scoring.limits import MEGABYTE, Tell, tell_nobody
 from scoring.paths import is_folder
-from scoring.result_files import REFERENCE_FREE, Found, LeftOut, printable
-from scoring.results import (
+from scoring.results.accuracies import (
     KINDS,
     MOST_BYTES,
     PRIOR_SETS,
@@ -30,6 +29,7 @@ from scoring.results import (
     collect_aggregates,
     read_aggregates,
 )
+from scoring.results.files import REFERENCE_FREE, Found, LeftOut, printable
 
 NOT_ON_THE_HUB = ("openai/", "anthropic/", "google/", "cohere/", "poll/", "ai2/", "my_model/")
 BENCHMARKS: tuple[Benchmark, ...] = get_args(Benchmark)

@@ -24,10 +24,10 @@ from explorer.outcome_matrix import (
 from explorer.run_cards import card_of
 from explorer.text import text
 from scoring.errors import KnownError
-from scoring.pair_order import PairOrder
-from scoring.pair_results import PairResults
 from scoring.record import Run
-from scoring.result_files import LeftOut, printable
+from scoring.results.files import LeftOut, printable
+from scoring.results.order import PairOrder
+from scoring.results.pairs import PairResults
 from scoring.spec import RunFacts, ScoredPair
 from scoring.summary import tie_worth
 

@@ -14,7 +14,10 @@ from typing import Any
 from explorer.table import PairTable
 from scoring.benchmark import COUNTS
 from scoring.errors import KnownError, shown
-from scoring.exports import (
+from scoring.hub.access import Hub, first_line, parse_hub_id
+from scoring.pairs.opening import as_pairs
+from scoring.record import Run
+from scoring.results.exports import (
     ALL_PAIRS,
     checked_token,
     result_name,
@@ -22,9 +25,6 @@ from scoring.exports import (
     why_refused,
     write_results,
 )
-from scoring.hub.access import Hub, first_line, parse_hub_id
-from scoring.pairs.opening import as_pairs
-from scoring.record import Run
 from scoring.summary import summarise
 
 HEAD_LINES = 40

@@ -10,7 +10,7 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, parse_hub_id
 from scoring.limits import Tell, tell_nobody
 from scoring.paths import is_folder, typed_path
-from scoring.result_files import LeftOut
+from scoring.results.files import LeftOut
 
 DEFAULT_RESULTS = HubId("allenai/reward-bench-results")
 DEFAULT_SECOND = HubId("allenai/reward-bench-2-results")

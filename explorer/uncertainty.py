@@ -21,8 +21,8 @@ from explorer.strata import Floats, Strata, Whole, benchmark_strata, score_model
 from explorer.tie_groups import group_numbers, tie_groups
 from scoring.errors import KnownError
 from scoring.interval import Interval
-from scoring.pair_order import PairOrder
-from scoring.results import plain_subset
+from scoring.results.accuracies import plain_subset
+from scoring.results.order import PairOrder
 
 COMPOSITES = frozenset({"Ties"})
 """Subsets whose accuracy is no mean over pairs; of them, outcomes say nothing."""

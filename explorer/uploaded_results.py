@@ -10,9 +10,9 @@ from explorer.outcome_matrix import Outcomes
 from explorer.text import text
 from scoring.errors import KnownError
 from scoring.limits import NO_LIMITS, Limits, Step, Tell, tell_nobody
-from scoring.pair_results import MOST_BYTES, PairResults, read_pair_results
-from scoring.result_files import Found, LeftOut, printable, read_object
-from scoring.results import KINDS, Aggregate, Kind, collect_aggregates, is_v2, kind_of
+from scoring.results.accuracies import KINDS, Aggregate, Kind, collect_aggregates, is_v2, kind_of
+from scoring.results.files import Found, LeftOut, printable, read_object
+from scoring.results.pairs import MOST_BYTES, PairResults, read_pair_results
 
 MOST_FILES = 200
 """Of one visitor, all uploads together; likewise the next."""

@@ -13,7 +13,6 @@ from scoring.arguments import Arguments
 from scoring.engine.packing import share_out
 from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
-from scoring.exports import ALL_PAIRS, check_upload, result_name, upload, write_results
 from scoring.families import open_scorer
 from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.models.locating import locate
@@ -22,6 +21,7 @@ from scoring.pairs.opening import Pairs, as_pairs, fetch_pairs, n_several, read_
 from scoring.paths import is_file, typed_path
 from scoring.processes import Processes
 from scoring.record import Run, Status, has_run
+from scoring.results.exports import ALL_PAIRS, check_upload, result_name, upload, write_results
 from scoring.resuming import resume
 from scoring.run import Job, make_job, score
 from scoring.spec import ModelSpec, Pair, RunFacts, ScoredPack

@@ -24,7 +24,7 @@ from explorer.ui.boardtable import column_words
 from explorer.ui.golink import go_link
 from explorer.ui.markup import listing, note, tag
 from explorer.ui.relay import acting, button, segments, ticked
-from scoring.result_files import LeftOut
+from scoring.results.files import LeftOut
 
 
 def search_html() -> str:

@@ -9,7 +9,7 @@ import gradio as gr
 from explorer.text import text
 from explorer.ui.markup import note, tag
 from scoring.limits import MEGABYTE, Step
-from scoring.result_files import LeftOut
+from scoring.results.files import LeftOut
 
 
 def progress_html(share: float, label: str) -> str:

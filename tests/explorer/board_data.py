@@ -14,8 +14,8 @@ from explorer.outcome_cache import OutcomeCache
 from explorer.outcome_matrix import OutcomeMatrix, Outcomes, outcome_matrix
 from explorer.outcomes import Results, ResultsSource, read_results_folder
 from scoring.benchmark import SUBSETS
-from scoring.pair_order import PairOrder
-from scoring.results import Aggregate, Benchmark
+from scoring.results.accuracies import Aggregate, Benchmark
+from scoring.results.order import PairOrder
 
 T = TypeVar("T")
 FOUR = ("mt-bench-easy", "mt-bench-hard", "donotanswer", "hep-go")

@@ -14,7 +14,7 @@ from explorer.clusters import clusters_of
 from explorer.facets import Coded
 from explorer.strata import Strata, benchmark_strata
 from scoring.benchmark import SECTIONS, WEIGHTS
-from scoring.pair_order import PairOrder
+from scoring.results.order import PairOrder
 
 
 @dataclass(frozen=True)

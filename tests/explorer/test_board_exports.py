@@ -21,7 +21,7 @@ from explorer.outcomes import Results, read_snapshot
 from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.interval import wilson
-from scoring.results import Aggregate
+from scoring.results.accuracies import Aggregate
 from tests.explorer.board_data import SOURCE
 
 HOSTILE = ["=1+1", "a|b", "<script>", "x_y & 50%", "a\n| b", "日本/語", "\\end{tabular}", 'a,"b"']

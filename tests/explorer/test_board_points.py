@@ -9,7 +9,7 @@ from explorer.boardview import NUMBERS, BoardView
 from explorer.outcomes import Results, read_snapshot
 from explorer.rules import RULE_NAMES, RuleName
 from scoring.benchmark import SUBSETS
-from scoring.results import Aggregate
+from scoring.results.accuracies import Aggregate
 from tests.explorer.board_data import FOUR, SOURCE, matrix_of, results_of
 
 

@@ -23,7 +23,7 @@ from explorer.facets import FACETS
 from explorer.name_search import checked_search
 from explorer.query_strings import LONGEST_LINK
 from scoring.errors import KnownError, shown
-from scoring.result_files import LONGEST_NAME
+from scoring.results.files import LONGEST_NAME
 
 LETTERS = st.characters(exclude_categories=["Cs"])
 NAMES = st.text(LETTERS, min_size=1, max_size=12) | st.text(

@@ -19,9 +19,9 @@ from explorer.uncertainty import measure
 from explorer.uploaded_results import Uploaded
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.interval import wilson
-from scoring.pair_order import PairOrder
-from scoring.pair_results import PairResults
-from scoring.results import Aggregate
+from scoring.results.accuracies import Aggregate
+from scoring.results.order import PairOrder
+from scoring.results.pairs import PairResults
 from tests.explorer.board_data import (
     EVERY,
     FOUR,

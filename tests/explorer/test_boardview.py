@@ -28,8 +28,8 @@ from explorer.rules import PRIOR_PAIRS, V2_PAIRS
 from explorer.search import LONGEST_QUERY
 from scoring.benchmark import SECTIONS, SUBSETS
 from scoring.errors import KnownError
-from scoring.result_files import LONGEST_NAME
-from scoring.results import Aggregate
+from scoring.results.accuracies import Aggregate
+from scoring.results.files import LONGEST_NAME
 from tests.explorer.board_data import FOUR, SOURCE, matrix_of
 
 MODELS = {

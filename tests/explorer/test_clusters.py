@@ -10,8 +10,8 @@ from explorer.clusters import clusters_of
 from explorer.outcome_matrix import order_of
 from explorer.table import PairTable
 from scoring.benchmark import COUNTS
-from scoring.pair_order import PairOrder
 from scoring.pairs.opening import read_pairs
+from scoring.results.order import PairOrder
 
 
 def partition(numbers: NDArray[np.intp]) -> set[frozenset[int]]:

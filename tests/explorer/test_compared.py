@@ -25,7 +25,7 @@ from explorer.rules import V1
 from explorer.strata import Floats, Strata
 from explorer.table import PairTable
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
-from scoring.pair_order import PairOrder
+from scoring.results.order import PairOrder
 from tests.explorer.board_data import matrix_of, real_results
 from tests.explorer.rival_fields import HOSTILE, rivals
 from tests.explorer.tables import benchmark_table

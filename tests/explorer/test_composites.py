@@ -7,8 +7,8 @@ from explorer.composites import composites
 from explorer.outcome_cache import OutcomeCache
 from explorer.outcome_matrix import Outcomes
 from explorer.outcome_sources import FolderSource
-from scoring.pair_order import PairOrder
-from scoring.pair_results import PairResults, Ragged
+from scoring.results.order import PairOrder
+from scoring.results.pairs import PairResults, Ragged
 from tests.explorer.board_data import finished
 
 ROWS = [("ref:1", 1, [2, 0.5, 0.1]), ("tied:1", 3, [2, 1.8, 1.9, 0.5, 0.1])]

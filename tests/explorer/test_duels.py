@@ -12,7 +12,7 @@ from explorer.duels import CELLS, DuelPart, cells_of, duel, majority_of
 from explorer.paired_tests import paired_test
 from explorer.rules import RULES
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
-from scoring.pair_order import PairOrder
+from scoring.results.order import PairOrder
 from tests.explorer.board_data import order_of
 from tests.explorer.real_outcomes import read_real_outcomes
 

@@ -24,8 +24,8 @@ from explorer.rules import V1
 from explorer.table import PairTable
 from scoring.benchmark import SUBSETS
 from scoring.hub.access import DEFAULT_DATASET
-from scoring.pair_order import PairOrder
 from scoring.pairs.opening import PairSource
+from scoring.results.order import PairOrder
 from tests.explorer.tables import benchmark_table, row, small_table
 
 NAN = float("nan")

@@ -24,7 +24,7 @@ from explorer.outcome_sources import Folder, FolderSource, HubSource, Source
 from explorer.table import PairTable
 from scoring.hub.access import Hub, HubId
 from scoring.limits import Step
-from scoring.pair_results import PairResults, read_pair_results
+from scoring.results.pairs import PairResults, read_pair_results
 from tests.conftest import PATIENCE
 from tests.hub_server import Repo
 

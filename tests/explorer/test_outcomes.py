@@ -21,7 +21,7 @@ from explorer.settings import SNAPSHOT
 from scoring.benchmark import SECTIONS, WEIGHTS
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId
-from scoring.results import MOST_BYTES, Aggregate
+from scoring.results.accuracies import MOST_BYTES, Aggregate
 from tests.hub_server import Repo
 
 PRINTED = 0.0011

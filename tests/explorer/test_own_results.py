@@ -8,8 +8,8 @@ from explorer.boards import build_board
 from explorer.outcome_matrix import OutcomeMatrix, Outcomes, outcome_matrix
 from explorer.own_results import OwnRows, own_names, results_of, with_runs
 from scoring.errors import KnownError
-from scoring.pair_results import PairResults
 from scoring.record import Run, new_folder
+from scoring.results.pairs import PairResults
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from tests.explorer.board_data import NOTHING, matrix_of, real_results
 

@@ -26,7 +26,7 @@ from scoring.families import open_scorer
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
-from scoring.results import read_eval_set
+from scoring.results.accuracies import read_eval_set
 from scoring.run import make_job, score
 from scoring.spec import ModelSpec, RunSettings
 from tests import hub_server

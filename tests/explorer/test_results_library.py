@@ -10,7 +10,7 @@ from explorer.sources import Candidate, Shelf
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Limits
-from scoring.results import Aggregate
+from scoring.results.accuracies import Aggregate
 from tests.conftest import PATIENCE
 
 

@@ -11,7 +11,7 @@ from explorer.results_shelf import Upstream, joined, results_shelf
 from explorer.settings import Settings
 from explorer.sources import Shelf
 from scoring.hub.access import Hub
-from scoring.results import Aggregate
+from scoring.results.accuracies import Aggregate
 from tests.conftest import PATIENCE
 from tests.explorer.conftest import COMMIT, PutInCache
 from tests.hub_server import Repo

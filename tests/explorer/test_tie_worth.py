@@ -21,12 +21,12 @@ from explorer.runs import Rewarded
 from explorer.score_json import selection_score_json
 from explorer.ui.publishedcheck import published_html
 from explorer.ui.report import sections_html
-from scoring.exports import write_results
-from scoring.pair_results import PairResults, read_pair_results
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
 from scoring.report import as_json, as_table
-from scoring.results import read_aggregates
+from scoring.results.accuracies import read_aggregates
+from scoring.results.exports import write_results
+from scoring.results.pairs import PairResults, read_pair_results
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise
 from scoring.sure import SureRule, Watch

@@ -19,7 +19,7 @@ from scoring import command
 from scoring.__main__ import main
 from scoring.benchmark import section_of
 from scoring.record import Run
-from scoring.results import read_eval_set
+from scoring.results.accuracies import read_eval_set
 from scoring.spec import Pair
 from scoring.summary import Summary, summarise
 from tests.conftest import DEMO_MODEL, PATIENCE, ROOT

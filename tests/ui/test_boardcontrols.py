@@ -14,8 +14,8 @@ from explorer.text import text
 from explorer.ui.boardcontrols import controls_html, counts_html, rule_html, search_html
 from explorer.ui.endpoints import Endpoints
 from scoring.benchmark import SUBSETS
-from scoring.result_files import LeftOut
-from scoring.results import V2_SUBSETS, Aggregate
+from scoring.results.accuracies import V2_SUBSETS, Aggregate
+from scoring.results.files import LeftOut
 from tests.explorer.board_data import NOTHING, matrix_of, results_of
 from tests.ui.boards import HOSTILE, hostile_board, reading, sent
 from tests.ui.html_reading import HtmlReading

@@ -13,7 +13,7 @@ from explorer.rules import RULES
 from explorer.ui.boardtable import MOST_ROWS, board_html
 from explorer.uncertainty import measure
 from scoring.benchmark import SUBSETS
-from scoring.results import Aggregate
+from scoring.results.accuracies import Aggregate
 from tests.explorer.board_data import (
     EVERY,
     NOTHING,

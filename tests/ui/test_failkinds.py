@@ -10,7 +10,7 @@ from explorer.outcome_matrix import OutcomeMatrix, order_of
 from explorer.pair_notes import PairNotes
 from explorer.table import PairTable
 from explorer.ui.failkinds import kinds_html
-from scoring.pair_order import How
+from scoring.results.order import How
 
 
 def scene(table: PairTable, n_others: int) -> FailScene:

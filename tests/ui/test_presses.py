@@ -19,8 +19,8 @@ from explorer.ui.compare import Compare
 from explorer.ui.failures import Failures
 from explorer.ui.leaderboard import LeaderboardTab
 from explorer.visitors import Visitor
-from scoring import pair_order
 from scoring.record import Run, new_folder
+from scoring.results import order as pair_order
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from tests.explorer.board_data import coin_flips, write_results
 from tests.ui.browsing import act

@@ -7,7 +7,7 @@ import pytest
 from explorer.ui.progress import refused_html, step_html, telling
 from scoring.errors import KnownError
 from scoring.limits import Step
-from scoring.result_files import LeftOut
+from scoring.results.files import LeftOut
 from tests.ui.browsing import stays
 from tests.ui.html_reading import HtmlReading
 

@@ -13,9 +13,9 @@ import pytest
 
 from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
-from scoring.exports import result_name, upload, write_results
 from scoring.pairs.opening import as_pairs, read_pairs
-from scoring.results import SubsetResults, read_aggregates, read_eval_set
+from scoring.results.accuracies import SubsetResults, read_aggregates, read_eval_set
+from scoring.results.exports import result_name, upload, write_results
 from scoring.spec import Family, Message, Pair, RunFacts, ScoredPair, text_hash
 
 FACTS = RunFacts(

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.limits import MEGABYTE
-from scoring.result_files import (
+from scoring.results.files import (
     BY_COMMAND,
     Found,
     LeftOut,

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from scoring.errors import KnownError
 from scoring.limits import MEGABYTE
-from scoring.pair_order import Floats, PairOrder
 from scoring.pairs.rows import type_name
 from scoring.pairs.shapes import pair_texts
-from scoring.result_files import (
+from scoring.results.files import (
     REFERENCE_FREE,
     model_of,
     printable,
@@ -26,6 +25,7 @@ from scoring.result_files import (
     read_object,
     word_of,
 )
+from scoring.results.order import Floats, PairOrder
 from scoring.spec import text_hash
 
 MOST_BYTES = 400 * MEGABYTE

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.errors import KnownError
-from scoring.pair_order import PairOrder, align
-from scoring.pair_results import PairResults, read_pair_results
+from scoring.results.order import PairOrder, align
+from scoring.results.pairs import PairResults, read_pair_results
 from scoring.spec import text_hash
 from tests.conftest import ROOT
 from tests.upstream_files import leave

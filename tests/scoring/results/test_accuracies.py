@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.benchmark import COUNTS, SUBSETS, WEIGHTS
-from scoring.result_files import LeftOut
-from scoring.results import (
+from scoring.results.accuracies import (
     PRIOR_SETS,
     V2_SUBSETS,
     Aggregate,
@@ -19,6 +18,7 @@ from scoring.results import (
     read_aggregates,
     read_eval_set,
 )
+from scoring.results.files import LeftOut
 from tests.conftest import ROOT
 from tests.upstream_files import leave
 

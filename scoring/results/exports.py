@@ -13,7 +13,7 @@ from typing import Any
 
 from scoring.errors import KnownError
 from scoring.hub.access import first_line, parse_hub_id
-from scoring.results import PRIOR_SETS, kind_of
+from scoring.results.accuracies import PRIOR_SETS, kind_of
 from scoring.spec import Pair, RunFacts, ScoredPair
 from scoring.summary import tie_worth
 
