@@ -8,9 +8,9 @@ least 95 %, all of them hold the true number at once, and so does the one at whi
 of *this selection*, as it will be when every pair of it is scored: then, the interval has no width.
 
 The packs of a plan are not that order: within a pack, pairs are sorted by cost, and the costliest
-pack comes first (`scoring.engine.packing`). So a look takes exactly the first n pairs of the order itself,
-as soon as the last of them is scored, and leaves out what came before its turn. Neither the longest
-pack nor the order in which several processes finish can bias it.
+pack comes first (`scoring.engine.packing`). So a look takes exactly the first n pairs of the order
+itself, as soon as the last of them is scored, and leaves out what came before its turn. Neither the
+longest pack nor the order in which several processes finish can bias it.
 
 Why looks and no confidence sequence: what is valid at fewer moments is narrower. With ten looks the
 interval of an accuracy is 1.4 times as wide as if there were but one; by the prior-posterior ratio

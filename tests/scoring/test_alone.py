@@ -15,8 +15,8 @@ from tests.chat_server import Answer, ChatServer, said
 from tests.conftest import DEMO_MODEL, ROOT
 from tests.forks import environment
 from tests.scoring import test_pairrm
-from tests.scoring.test_dpo import save_tiny
-from tests.scoring.test_served import labels
+from tests.scoring.families.test_dpo import save_tiny
+from tests.scoring.families.test_served import labels
 
 PATIENCE = 600.0
 

@@ -18,7 +18,7 @@ from scoring.errors import KnownError
 from scoring.families.local import CHECK_PAIRS
 from scoring.spec import Pair, RunSettings
 from tests.scoring.rounding import assert_near
-from tests.scoring.test_classifier import (
+from tests.scoring.families.test_classifier import (
     PACKED,
     PAIRS,
     SMALL,

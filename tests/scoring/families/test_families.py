@@ -18,7 +18,7 @@ from scoring.models.memory import resident_bytes
 from scoring.spec import BASELINES, FAMILIES, Family, ModelSpec, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.forks import Fork
-from tests.scoring.test_classifier import CPU, PAIRS, llama, save
+from tests.scoring.families.test_classifier import CPU, PAIRS, llama, save
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from scoring.run import make_job, score
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.conftest import DEMO_MODEL
 from tests.scoring.rounding import rounding
-from tests.scoring.test_dpo import CPU, PAIRS, save_tiny
+from tests.scoring.families.test_dpo import CPU, PAIRS, save_tiny
 
 CHAT = (
     "{% for m in messages %}{{ '<' + m['role'] + '> ' + m['content'] + ' ' }}{% endfor %}"

@@ -19,7 +19,7 @@ from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.scoring.engine.test_forward import bloom
 from tests.scoring.rounding import DEMO, near
-from tests.scoring.test_classifier import (
+from tests.scoring.families.test_classifier import (
     CPU,
     DOUBLED,
     PACKED,
