@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, hypergeom  # type: ignore[import-untyped]
 
-from scoring.finite import finite_interval, most_marked
+from scoring.sure import finite_interval, most_marked
 
 
 @st.composite

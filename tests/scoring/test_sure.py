@@ -15,8 +15,7 @@ from scoring.errors import KnownError
 from scoring.interval import wilson
 from scoring.spec import ScoredPair
 from scoring.summary import summarise
-from scoring.sure import ALPHA, SureRule, Watch, look_sizes
-from scoring.sure_bounds import NUMBERS, Number, Seen, bounds
+from scoring.sure import ALPHA, NUMBERS, Number, Seen, SureRule, Watch, bounds, look_sizes
 
 RUNS = 250
 WHOLE: Mapping[str, int] = COUNTS

@@ -17,7 +17,6 @@ from scoring.engine.forward import NOISE, Forward, Packed, Padded, Rewards, choo
 from scoring.errors import KnownError
 from scoring.families.local import CHECK_PAIRS
 from scoring.spec import Pair, RunSettings
-from tests.scoring.rounding import assert_near
 from tests.scoring.families.test_classifier import (
     PACKED,
     PAIRS,
@@ -34,6 +33,7 @@ from tests.scoring.families.test_classifier import (
     save,
     token_ids,
 )
+from tests.scoring.rounding import assert_near
 
 Config = Callable[[], Any]
 

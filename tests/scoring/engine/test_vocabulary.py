@@ -11,8 +11,8 @@ from scoring.engine.vocabulary import Vocabulary, check_vocabulary
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.spec import ModelSpec, RunSettings
-from tests.scoring.rounding import assert_near
 from tests.scoring.families.test_dpo import ARCHITECTURES, save_tiny
+from tests.scoring.rounding import assert_near
 
 IDS = [5, 77, 8000, 2, 5, 5, 1023, 41, 3, 900, 17]
 

@@ -17,8 +17,8 @@ from scoring.families.prompts import rating_prompt, verdict_prompt
 from scoring.run import make_job, score
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.conftest import DEMO_MODEL
-from tests.scoring.rounding import rounding
 from tests.scoring.families.test_dpo import CPU, PAIRS, save_tiny
+from tests.scoring.rounding import rounding
 
 CHAT = (
     "{% for m in messages %}{{ '<' + m['role'] + '> ' + m['content'] + ' ' }}{% endfor %}"

@@ -15,8 +15,8 @@ from scoring.models.loading import Loaded, load
 from scoring.models.locating import locate
 from scoring.spec import ModelSpec, RunSettings
 from tests.conftest import DEMO_MODEL
-from tests.scoring.models.test_locating import OFFLINE, OPEN, edit_config, folder
 from tests.scoring.families.test_classifier import CPU, gpt2, llama, roberta, save, tokenizer
+from tests.scoring.models.test_locating import OFFLINE, OPEN, edit_config, folder
 
 __all__ = ["folder"]
 KIND = "AutoModelForSequenceClassification"

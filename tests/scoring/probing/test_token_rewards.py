@@ -18,7 +18,6 @@ from scoring.probing.token_rewards import SideRewards, TokenRewards, largest_jum
 from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.scoring.engine.test_forward import bloom
-from tests.scoring.rounding import DEMO, near
 from tests.scoring.families.test_classifier import (
     CPU,
     DOUBLED,
@@ -35,6 +34,7 @@ from tests.scoring.families.test_classifier import (
     save,
     tokenizer,
 )
+from tests.scoring.rounding import DEMO, near
 
 MIXED = Pair(
     *("s:mixed", "s", "Translate: water 🤔", "Das ist 青い水 🤔🤔, naïve.\n\n", "青い水 is über 🤔")
