@@ -306,7 +306,6 @@ def _listed(names: set[str]) -> str:
     return without_surrogates(listed)
 
 
-pc: Any = pyarrow.compute  # its stubs know few of the types that it takes
 Texts: TypeAlias = "pa.Array[Any]"
 """Of type `large_string`, without nulls."""
 

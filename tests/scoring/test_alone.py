@@ -14,7 +14,7 @@ from scoring.spec import BASELINES, FAMILIES
 from tests.chat_server import Answer, ChatServer, said
 from tests.conftest import DEMO_MODEL, ROOT
 from tests.forks import environment
-from tests.scoring import test_pairrm
+from tests.scoring.families import test_pairrm
 from tests.scoring.families.test_dpo import save_tiny
 from tests.scoring.families.test_served import labels
 
