@@ -18,17 +18,20 @@ def known() -> dict[str, dict[str, str]]:
     return read
 
 
-def differing(which: Set, home: Path) -> list[str]:
-    """The outputs of a set that are not what they were, and those that are gone or new."""
+def differing(which: Set, home: Path) -> str:
+    """The outputs of a set that are not what they were, are gone, or are new; "" for none."""
     before = known()[which]
     now = {name: digest(content) for name, content in contents(which, home).items()}
-    return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+    names = sorted(before.keys() | now.keys())
+    return "\n".join(name for name in names if before.get(name) != now.get(name))
 
 
 def test_what_the_demo_shows_is_what_it_showed(tmp_path: Path) -> None:
-    assert differing("demo", tmp_path) == [], ADVICE
+    names = differing("demo", tmp_path)
+    assert not names, f"These differ ({ADVICE}):\n{names}"
 
 
 @pytest.mark.slow
 def test_what_the_real_data_shows_is_what_it_showed(tmp_path: Path, shared_data: Path) -> None:
-    assert differing("real", tmp_path) == [], ADVICE
+    names = differing("real", tmp_path)
+    assert not names, f"These differ ({ADVICE}):\n{names}"
