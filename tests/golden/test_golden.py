@@ -26,6 +26,7 @@ def differing(which: Set, home: Path) -> str:
     return "\n".join(name for name in names if before.get(name) != now.get(name))
 
 
+@pytest.mark.slow
 def test_what_the_demo_shows_is_what_it_showed(tmp_path: Path) -> None:
     names = differing("demo", tmp_path)
     assert not names, f"These differ ({ADVICE}):\n{names}"
