@@ -5,15 +5,15 @@ import os
 import sys
 from importlib.util import find_spec
 
-import explorer.zero_gpu  # noqa: F401 - before anything that knows CUDA
+import explorer.core.zero_gpu  # noqa: F401 - before anything that knows CUDA
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
-from explorer.settings import read_settings
+from explorer.core.settings import read_settings
+from explorer.core.text import text
+from explorer.core.theme import STYLES, script, theme
 from explorer.stores import open_stores
-from explorer.text import text
 from explorer.ui.page import build_page, queued
-from explorer.ui.theme import STYLES, script, theme
 from scoring.errors import KnownError
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from explorer.aggregate import Aggregated, Counted, Missing, Ties, accuracies_of
+from explorer.core.text import text
 from explorer.outcome_matrix import OutcomeMatrix
 from explorer.rules import Rule
-from explorer.text import text
 from explorer.uncertainty import COMPOSITES, subsets_by
 
 ENOUGH = 0.9

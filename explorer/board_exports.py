@@ -20,9 +20,9 @@ import pyarrow.parquet as pq
 
 from explorer.boards import Board, BoardRow
 from explorer.boardview import BoardView, rule_of, shown_columns, value_of
+from explorer.core.files import cell
+from explorer.core.text import text
 from explorer.exports import METADATA, whole
-from explorer.sheets import cell
-from explorer.text import text
 from scoring.errors import KnownError, shown
 
 BoardFormat = Literal["csv", "parquet", "md", "tex"]

@@ -16,17 +16,18 @@ from explorer.board_alike import Alike
 from explorer.board_points import OWN, Point
 from explorer.board_spreads import SubsetSpread
 from explorer.boardview import MODEL_TYPES
-from explorer.figure_names import different_names, plotly_name, short_names
-from explorer.figures import Figure
-from explorer.text import text
+from explorer.core.figures import (
+    CORRELATION,
+    MARK,
+    SERIES,
+    Figure,
+    different_names,
+    plotly_name,
+    short_names,
+)
+from explorer.core.text import text
 from scoring.interval import Interval
 
-SERIES = "series"
-"""What the `meta` of traces that stand side by side begins with; a number follows."""
-CORRELATION = "correlation"
-"""The `meta` of a heat map from -r to r."""
-MARK = "mark"
-"""The `meta` of points that are no models."""
 _SYMBOLS = dict(
     zip(
         (*MODEL_TYPES, OWN),

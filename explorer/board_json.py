@@ -3,8 +3,8 @@
 from typing import Any
 
 from explorer.boards import Board, BoardRow
-from explorer.json_numbers import plain
-from explorer.text import text
+from explorer.core.files import plain
+from explorer.core.text import text
 
 
 def leaderboard_json(

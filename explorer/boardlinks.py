@@ -3,7 +3,7 @@
     board=v2&models=llama,8b&type=DPO&by=-Chat&pin=org/name&digits=2
 
 A value that is the default is not written. `decode_board(encode_board(view)).view == view` for any
-view whose link is no longer than `explorer.query_strings.LONGEST_LINK`. No name is one of a link of
+view whose link is no longer than `explorer.core.links.LONGEST_LINK`. No name is one of a link of
 the Browse tab, so that one address can hold both.
 """
 
@@ -26,9 +26,9 @@ from explorer.boardview import (
     checked_pins,
     in_order,
 )
+from explorer.core.links import IGNORED, as_dropped, one_of, parts_of, told, written, yes
+from explorer.core.validation import some_of
 from explorer.name_search import checked_search
-from explorer.posted import some_of
-from explorer.query_strings import IGNORED, as_dropped, one_of, parts_of, told, written, yes
 from scoring.errors import KnownError, shown
 
 

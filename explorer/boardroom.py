@@ -8,7 +8,7 @@ from typing import TypeVar
 from explorer.boards import Board, benchmark_of, build_board
 from explorer.boardview import BoardView, rule_of
 from explorer.composites import composites
-from explorer.kept import Kept
+from explorer.core.caches import Kept
 from explorer.outcome_cache import OutcomeCache
 from explorer.outcome_matrix import (
     OutcomeMatrix,

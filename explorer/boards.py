@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from explorer.aggregate import Aggregated, Counted, Missing, Ties, aggregate
 from explorer.board_certainty import certainties
 from explorer.board_counts import Noticed, counts_of, covers, taken
+from explorer.core.text import text
 from explorer.model_names import marks_of, size_of
 from explorer.outcome_matrix import OutcomeMatrix, of_benchmark
 from explorer.outcomes import Results, ResultsSource, model_url
 from explorer.rules import PRIOR_PAIRS, RULES, Rule, RuleName
-from explorer.text import text
 from explorer.uncertainty import COMPOSITES, Uncertainty
 from scoring.interval import Interval, wilson
 from scoring.results.accuracies import Aggregate, Benchmark

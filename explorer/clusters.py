@@ -6,8 +6,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.core.settings import ASSETS
 from explorer.outcome_matrix import is_reward_bench
-from explorer.settings import ASSETS
 from scoring.results.order import PairOrder
 
 FIRST_IDS: dict[str, int] = {

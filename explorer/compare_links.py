@@ -4,18 +4,18 @@
 
 A value that is the default is not written. The pairs and the open one are written as in links of
 the Browse tab. `decode_compare(encode_compare(view)).view == view` for any view whose link is no
-longer than `explorer.query_strings.LONGEST_LINK`.
+longer than `explorer.core.links.LONGEST_LINK`.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from explorer.compareview import PANELS, SECTIONS, CompareView, checked_members, distinct
+from explorer.core.links import IGNORED, as_dropped, one_of, parts_of, told, written
 from explorer.ensembles import WAYS
 from explorer.failview import checked_model
 from explorer.field import MAJORITY
 from explorer.links import decode, parts
-from explorer.query_strings import IGNORED, as_dropped, one_of, parts_of, told, written
 from explorer.view import View
 from scoring.errors import KnownError, shown
 

@@ -6,11 +6,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from explorer.core.links import as_dropped
+from explorer.core.validation import one_of
 from explorer.ensembles import WAYS, Way
 from explorer.failview import checked_model
 from explorer.field import MAJORITY, Doubles, Field, Mask
-from explorer.posted import one_of
-from explorer.query_strings import as_dropped
 from explorer.reading import ACTS, FIRST, ListedRows, Reading, read_on
 from explorer.rules import V1
 from explorer.uncertainty import subsets_by

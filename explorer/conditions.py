@@ -12,10 +12,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.core.text import text
 from explorer.facets import NONE
 from explorer.markers import Marked
 from explorer.table import PairTable
-from explorer.text import text
 from scoring.errors import KnownError, shown
 
 Kind = Literal[

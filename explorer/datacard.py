@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-from explorer.settings import ASSETS
+from explorer.core.settings import ASSETS
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS, WEIGHTS
 
 LengthCategory = Literal["chosen", "rejected", "neutral"]

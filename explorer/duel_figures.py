@@ -4,12 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from explorer.board_figures import SERIES
 from explorer.compared import MarginPoints
+from explorer.core.figures import SERIES, Figure, plotly_name
+from explorer.core.text import text
 from explorer.duels import CELLS, Cell
-from explorer.figure_names import plotly_name
-from explorer.figures import Figure
-from explorer.text import text
 
 _SERIES_OF: dict[Cell, int] = {"both": 5, "only_a": 0, "only_b": 1, "neither": 3}
 

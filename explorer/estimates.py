@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import pyarrow.compute as pc
 
-from explorer.settings import ASSETS
+from explorer.core.settings import ASSETS
 from explorer.table import PairTable, Rows
 from scoring.models.devices import Device, chosen_dtype
 from scoring.models.preview import Preview

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from explorer.sheets import cell
+from explorer.core.files import cell
 from explorer.table import PairTable, Rows
 from scoring.errors import KnownError, shown
 from scoring.hub.access import first_line

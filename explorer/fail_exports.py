@@ -1,7 +1,7 @@
 """What the Failures tab lists as a file, whole or not at all, in the order of the list.
 
 - CSV is for spreadsheets: a line for each pair, a conversation as its transcript, and cells as
-  `explorer.sheets` makes them. Further responses of a pair are left out.
+  `explorer.core.files` makes them. Further responses of a pair are left out.
 - JSONL is TRL's preference format with an explicit prompt, conversational, as `explorer.exports`
   writes it. TRL's trainers drop the other columns. The margin is called `model_margin`, as a column
   `margin` is none of these: `RewardTrainer` takes it off the difference of rewards in its loss.
@@ -15,13 +15,12 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from explorer.core.files import cell, plain
+from explorer.core.text import text
 from explorer.exports import batches, preferences, whole
 from explorer.fail_report import report_lines
 from explorer.failview import FailScene
-from explorer.json_numbers import plain
 from explorer.pair_notes import PairNotes
-from explorer.sheets import cell
-from explorer.text import text
 from scoring.benchmark import section_of
 from scoring.errors import KnownError, shown
 

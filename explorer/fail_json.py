@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from explorer.core.files import plain
 from explorer.duels import DuelPart, duel
 from explorer.failview import FailView, kind_masks, ordered
 from explorer.field import Field, Verdict
 from explorer.filters import LONGEST_NAME
 from explorer.hardest import LEAST_MODELS, failed_by_most
-from explorer.json_numbers import plain
 from explorer.rules import V1
 from explorer.table import PairTable
 from scoring.benchmark import section_of

@@ -4,12 +4,13 @@
 
 A value that is the default is not written. Filters and the open pair are written as in links of
 the Browse tab. `decode_fails(encode_fails(view)).view == view` for any view whose link is no longer
-than `explorer.query_strings.LONGEST_LINK`.
+than `explorer.core.links.LONGEST_LINK`.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from explorer.core.links import as_dropped, one_of, parts_of, told, written
 from explorer.duels import CELLS
 from explorer.failview import (
     FIELD_KINDS,
@@ -21,7 +22,6 @@ from explorer.failview import (
     checked_slices,
 )
 from explorer.links import decode, parts
-from explorer.query_strings import as_dropped, one_of, parts_of, told, written
 from scoring.errors import KnownError, shown
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.clusters import clusters_of
+from explorer.core.caches import once
 from explorer.duels import majority_of
 from explorer.hardest import HardPairs, Telling, failed_by_most, telling
-from explorer.once import once
 from explorer.outcome_matrix import OutcomeMatrix
 from explorer.patterns import Difficulty, difficulty
 from explorer.table import PairTable

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from explorer.core.caches import Kept
 from explorer.ensemble_field import members_of, with_ensemble
 from explorer.field import Field
-from explorer.kept import Kept
 from explorer.library import Library
 from explorer.outcome_cache import OutcomeCache
 from explorer.outcome_matrix import (

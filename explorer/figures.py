@@ -9,15 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from explorer.core.figures import SELECTED, Figure
+from explorer.core.text import text
 from explorer.lengths import Histogram, Measured, Range, SubsetHistograms
 from explorer.table import Measure, Unit
-from explorer.text import text
-
-Figure = Any
-"""A plotly Figure; plotly is imported when the first one is drawn."""
-
-SELECTED = "selected"
-"""What the name of a shape that shows selected lengths begins with; the measure follows."""
 
 _MOST_COLUMNS = 4
 _ROW_HEIGHT = 130

@@ -7,8 +7,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.core.validation import repaired
 from explorer.facets import FACETS, Facet
-from explorer.posted import repaired
 from explorer.search import EVERYTHING, Query
 from explorer.table import MEASURES, UNITS, Measure, PairTable, Rows, Unit
 from scoring.errors import KnownError, shown

@@ -11,9 +11,9 @@ from math import ceil
 from threading import Event
 from typing import TYPE_CHECKING
 
+from explorer.core.settings import Settings
+from explorer.core.zero_gpu import on_gpu
 from explorer.orders import ModelOrder
-from explorer.settings import Settings
-from explorer.zero_gpu import on_gpu
 from scoring.engine.formatting import Prepared
 from scoring.engine.scorer import Scorer, Traits
 from scoring.errors import KnownError, shown

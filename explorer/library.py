@@ -13,9 +13,9 @@ from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 from weakref import WeakValueDictionary
 
-from explorer.kept import Kept
+from explorer.core.caches import Kept
+from explorer.core.settings import ASSETS, MAX_DATASET_MB, Settings
 from explorer.run_cards import card_of
-from explorer.settings import ASSETS, MAX_DATASET_MB, Settings
 from explorer.sources import DEMO, Shelf, read_demo
 from explorer.table import PairTable
 from explorer.typed_pairs import longest_text, typed_pair, typed_table

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from explorer.text import text
+from explorer.core.text import text
 from scoring.errors import KnownError
 
 MOST_WAITING = 24

@@ -11,11 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl
 
-from explorer.diffs import DIFFS
-from explorer.facets import FACETS
-from explorer.filters import LONGEST_NAME, LengthRange
-from explorer.lengths import MEASURED
-from explorer.query_strings import (
+from explorer.core.links import (
     IGNORED,
     LONGEST_LINK,
     as_dropped,
@@ -25,6 +21,10 @@ from explorer.query_strings import (
     written,
     yes,
 )
+from explorer.diffs import DIFFS
+from explorer.facets import FACETS
+from explorer.filters import LONGEST_NAME, LengthRange
+from explorer.lengths import MEASURED
 from explorer.search import PLACES, checked_query
 from explorer.table import UNITS
 from explorer.view import PANELS, SORTS, View

@@ -8,10 +8,10 @@ from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 
+from explorer.core.text import text
 from explorer.line import MOST_OF_ONE, MOST_WAITING
 from explorer.progress import Progress
 from explorer.run_shelf import RunShelf
-from explorer.text import text
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from explorer.core.settings import ASSETS
+from explorer.core.text import text
 from explorer.name_search import checked_search, matching_names
-from explorer.settings import ASSETS
-from explorer.text import text
 from scoring.models.catalogue import CATALOGUE
 from scoring.models.weights import BYTES
 from scoring.spec import Family

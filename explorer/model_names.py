@@ -4,7 +4,7 @@ import re
 import tomllib
 from functools import cache
 
-from explorer.settings import ASSETS
+from explorer.core.settings import ASSETS
 
 MODELS = ASSETS / "models.toml"
 

@@ -4,10 +4,10 @@ import threading
 import time
 from dataclasses import dataclass, replace
 
+from explorer.core.caches import Kept
+from explorer.core.settings import Settings
 from explorer.gpu_calls import Placed
-from explorer.kept import Kept
 from explorer.orders import ModelOrder
-from explorer.settings import Settings
 from explorer.visitors import Visitor
 from scoring.engine.scorer import Scorer
 from scoring.families import WarmScorer

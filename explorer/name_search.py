@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.posted import repaired
+from explorer.core.validation import repaired
 from explorer.search import LONGEST_QUERY
 from scoring.errors import KnownError
 from scoring.hub.access import first_line

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, get_args
 
-from explorer.posted import whole_number
+from explorer.core.validation import whole_number
 from scoring.errors import KnownError, shown
 from scoring.spec import FAMILIES, Dtype, Family, Reading, RunSettings
 

@@ -10,9 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, get_args
 
+from explorer.core.settings import SNAPSHOT
+from explorer.core.text import text
 from explorer.outcome_sources import FolderSource, HubSource, Source
-from explorer.settings import SNAPSHOT
-from explorer.text import text
 from explorer.uploaded_results import Uploaded
 from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError

@@ -11,7 +11,8 @@ from functools import partial
 
 import numpy as np
 
-from explorer.kept import Kept
+from explorer.core.caches import Kept
+from explorer.core.text import text
 from explorer.outcome_matrix import (
     Hashes,
     OutcomeMatrix,
@@ -22,7 +23,6 @@ from explorer.outcome_matrix import (
     outcome_row,
 )
 from explorer.run_cards import card_of
-from explorer.text import text
 from scoring.errors import KnownError
 from scoring.record import Run
 from scoring.results.files import LeftOut, printable

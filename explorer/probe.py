@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from explorer.core.text import text
+from explorer.core.validation import some_of
 from explorer.counterfactuals import (
     CHANGES,
     SIDES,
@@ -16,12 +18,10 @@ from explorer.counterfactuals import (
     is_pairwise,
     variants,
 )
-from explorer.posted import some_of
 from explorer.probe_statistics import ProbeScores
 from explorer.progress import Progress
 from explorer.runs import Rewarded
 from explorer.strata import Floats
-from explorer.text import text
 from scoring.errors import KnownError
 from scoring.spec import Pair, RunFacts, ScoredPair
 

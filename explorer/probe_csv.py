@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, get_args
 
+from explorer.core.files import cell
+from explorer.core.text import text
+from explorer.core.validation import one_of
 from explorer.exports import whole
-from explorer.posted import one_of
 from explorer.probe import Probe
 from explorer.probe_statistics import bought
-from explorer.sheets import cell
-from explorer.text import text
 from scoring.errors import KnownError
 from scoring.spec import outcome_of
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from explorer.core.figures import Figure
+from explorer.core.text import text
 from explorer.counterfactuals import SIDES
-from explorer.figures import Figure
 from explorer.probe_statistics import Bought
-from explorer.text import text
 from scoring.spec import margin_of
 
 _APART = 0.16

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from math import ceil
 
-from explorer.settings import Settings
+from explorer.core.settings import Settings
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
 

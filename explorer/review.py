@@ -14,7 +14,7 @@ from typing import Literal, Self, get_args
 
 import numpy as np
 
-from explorer.posted import repaired
+from explorer.core.validation import repaired
 from explorer.table import PairTable, Rows
 from scoring.errors import KnownError, shown
 

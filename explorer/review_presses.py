@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Self, get_args
 
-from explorer.posted import one_of
-from explorer.query_strings import parts_of, written
+from explorer.core.links import parts_of, written
+from explorer.core.text import text
+from explorer.core.validation import one_of
 from explorer.review import VERDICTS, Review, Verdict, subset_rows
 from explorer.table import PairTable
-from explorer.text import text
 from scoring.errors import KnownError, shown
 from scoring.pairs.opening import TEXT_COLUMNS
 from scoring.spec import text_hash

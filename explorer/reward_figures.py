@@ -2,10 +2,9 @@
 
 from itertools import pairwise
 
-from explorer.board_figures import MARK
-from explorer.figures import Figure
+from explorer.core.figures import MARK, Figure
+from explorer.core.text import text
 from explorer.margins import Calibration, MarginHistogram, RewardHistogram
-from explorer.text import text
 
 
 def margins_figure(histogram: MarginHistogram) -> Figure:

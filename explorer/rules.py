@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from explorer.text import text
+from explorer.core.text import text
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS, WEIGHTS
 
 RuleName = Literal[

@@ -11,9 +11,9 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from explorer.core.text import text
+from explorer.core.validation import repaired
 from explorer.orders import ModelOrder
-from explorer.posted import repaired
-from explorer.text import text
 from explorer.typed_pairs import Texts
 from explorer.visitors import EVERYBODY
 from scoring.errors import KnownError, shown

@@ -7,10 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from explorer.core.files import cell
 from explorer.exports import unwritable, whole
 from explorer.run_cards import card_of
 from explorer.run_facts import run_facts
-from explorer.sheets import cell
 from scoring.benchmark import section_of
 from scoring.errors import KnownError, shown
 from scoring.record import Run

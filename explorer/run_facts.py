@@ -2,8 +2,8 @@
 
 import time
 
+from explorer.core.text import text
 from explorer.run_cards import card_of
-from explorer.text import text
 from scoring.record import Run
 from scoring.summary import tie_worth
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from explorer.kept import Kept
-from explorer.posted import whole_number
+from explorer.core.caches import Kept
+from explorer.core.validation import whole_number
 from explorer.run_cards import RunCard, card_of
 from explorer.run_sections import run_intervals
 from explorer.run_shelf import RunShelf

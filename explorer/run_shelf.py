@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from explorer.core.settings import Settings
 from explorer.run_cards import RunCard, card_of, change_card
 from explorer.run_locks import is_locked, locked
-from explorer.settings import Settings
 from explorer.visitors import EVERYBODY, Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import first_line

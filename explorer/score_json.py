@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from explorer.json_numbers import plain
+from explorer.core.files import plain
+from explorer.core.settings import Settings
+from explorer.core.validation import whole_number
 from explorer.model_list import ModelEntry, entry_of, licence_note, model_list
 from explorer.orders import MOST_SEED, ModelOrder
-from explorer.posted import whole_number
 from explorer.progress import Progress
 from explorer.run_cards import card_of
 from explorer.run_lines import summary_of
@@ -22,7 +23,6 @@ from explorer.selections import (
     selected_by_typed_keys,
     selected_per_subset,
 )
-from explorer.settings import Settings
 from explorer.table import PairTable
 from explorer.visitors import Visitor
 from scoring.errors import KnownError, shown

@@ -6,14 +6,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Literal
 
+from explorer.core.settings import Settings
+from explorer.core.text import text
+from explorer.core.work import stepping
 from explorer.line import Line, Turn
 from explorer.model_shelf import ModelShelf
 from explorer.orders import ModelOrder
 from explorer.progress import Progress
 from explorer.quotas import Quotas
-from explorer.settings import Settings
-from explorer.steps import stepping
-from explorer.text import text
 from explorer.visitors import Visitor
 from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError, Stopped, shown

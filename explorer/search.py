@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from explorer.posted import repaired
+from explorer.core.validation import repaired
 from scoring.errors import KnownError, shown
 from scoring.hub.access import first_line
 

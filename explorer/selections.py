@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from explorer.core.text import text
+from explorer.core.validation import one_of, whole_number
 from explorer.field import Field
 from explorer.filters import Filters, matching_rows, rows_per_subset
 from explorer.orders import MOST_SEED
-from explorer.posted import one_of, whole_number
 from explorer.table import PairTable, Rows
-from explorer.text import text
 from explorer.typed_pairs import Texts
 from scoring.errors import KnownError, shown
 from scoring.pairs.opening import n_several

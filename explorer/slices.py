@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.conditions import Condition
+from explorer.core.text import text
 from explorer.paired_tests import holm
 from explorer.slice_tests import AmongRivals, Expectation, Expected, among_rivals, tails
 from explorer.strata import Floats, Whole
-from explorer.text import text
 from scoring.interval import Interval, wilson
 
 LEAST_PAIRS = 20

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from explorer.core.settings import DEMO_PAIRS, ROOT
+from explorer.core.text import text
 from explorer.exports import file_name
-from explorer.settings import DEMO_PAIRS, ROOT
 from explorer.table import PairTable, Rows
-from explorer.text import text
 
 MOST_RUNS = 2_000
 """Runs of successive rows that a snippet lists; a selection of more is loaded from its export."""

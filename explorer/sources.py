@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from explorer.settings import DEMO_PAIRS, Settings
+from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, first_line, parse_hub_id

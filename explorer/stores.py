@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from explorer.boardroom import BoardRoom
+from explorer.core.settings import Settings
 from explorer.fields import Fields
 from explorer.gpu_calls import place
 from explorer.library import Library
@@ -10,7 +11,6 @@ from explorer.outcome_cache import OutcomeCache
 from explorer.results_library import ResultsLibrary
 from explorer.results_shelf import results_shelf
 from explorer.runs import Runs
-from explorer.settings import Settings
 from explorer.sources import pair_shelf
 from explorer.tokens import TokenCounter
 from explorer.uncertainty_cache import Uncertainties

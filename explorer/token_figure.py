@@ -2,8 +2,8 @@
 
 from html import escape
 
-from explorer.figures import Figure
-from explorer.text import text
+from explorer.core.figures import Figure
+from explorer.core.text import text
 from scoring.probing.side_rewards import TokenRewards
 
 LONGEST_PIECE = 40

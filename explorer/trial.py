@@ -4,6 +4,9 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from explorer.core.text import text
+from explorer.core.validation import one_of
+from explorer.core.work import Latest
 from explorer.counterfactuals import (
     CHANGES,
     SIDES,
@@ -14,12 +17,9 @@ from explorer.counterfactuals import (
     is_pairwise,
     variants,
 )
-from explorer.latest import Latest
 from explorer.orders import ModelOrder
-from explorer.posted import one_of
 from explorer.progress import Progress
 from explorer.runs import Rewarded, Runs
-from explorer.text import text
 from explorer.typed_pairs import Texts
 from explorer.visitors import Visitor
 from scoring.errors import KnownError, Stopped

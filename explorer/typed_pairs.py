@@ -18,10 +18,10 @@ import json
 import re
 from collections.abc import Sequence
 
-from explorer.posted import repaired
-from explorer.settings import Settings
+from explorer.core.settings import Settings
+from explorer.core.text import text
+from explorer.core.validation import repaired
 from explorer.table import PairTable
-from explorer.text import text
 from scoring.errors import KnownError, shown
 from scoring.pairs.checking import Checker
 from scoring.pairs.opening import Pairs, PairSource

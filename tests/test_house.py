@@ -66,8 +66,11 @@ WITH_TORCH = {
 SCORING = list(modules_below(ROOT / "scoring", "scoring"))
 EXPLORER = list(modules_below(ROOT / "explorer", "explorer"))
 TORCH_FREE = [name for name in SCORING if name not in WITH_TORCH]
-UI = [name for name in EXPLORER if is_in(name, "explorer.ui")]
-PURE = [name for name in EXPLORER if not is_in(name, "explorer.ui")]
+WITH_GRADIO = ("explorer.ui", "explorer.core.parts", "explorer.core.theme")
+UI = [name for name in EXPLORER if is_in(name, *WITH_GRADIO)]
+PURE = [name for name in EXPLORER if not is_in(name, *WITH_GRADIO)]
+ROOMS = ("scoring", "core")
+"""From the ground up: a module imports from its own room and from those before it."""
 
 
 def import_afresh(names: list[str]) -> tuple[list[str], set[str]]:
@@ -114,7 +117,7 @@ def test_the_walk_finds_the_modules_that_are_there() -> None:
     )
     assert set(SCORING) - set(TORCH_FREE) == WITH_TORCH
     assert {"explorer.table", "explorer.view", "explorer.stores"} <= set(PURE)
-    assert {"explorer.ui", "explorer.ui.browse", "explorer.ui.theme"} <= set(UI)
+    assert {"explorer.ui.browse", "explorer.core.theme"} <= set(UI)
 
 
 def test_importing_all_but_the_ui_asks_no_network_and_loads_nothing_heavy() -> None:
@@ -151,12 +154,33 @@ def test_what_may_load_torch_has_use_for_it() -> None:
     assert [name for name in sorted(WITH_TORCH) if not imports_of(name) & used] == []
 
 
-def test_the_scorer_imports_nothing_of_the_explorer() -> None:
-    assert imported(SCORING, "explorer", "gradio", "datasets", "pandas", "app") == []
+def room_of(module: str) -> str:
+    """The room that a module of the project stands in.
+
+    >>> room_of("scoring.hub.access"), room_of("explorer.core.text")
+    ('scoring', 'core')
+    """
+    return module.removeprefix("explorer.").split(".")[0]
+
+
+def test_rooms_import_downwards_alone() -> None:
+    found = []
+    for module in SCORING + EXPLORER:
+        if room_of(module) in ROOMS:
+            above = set(EXPLORER) - {
+                name for name in EXPLORER
+                if room_of(name) in ROOMS[: ROOMS.index(room_of(module)) + 1]
+            }  # fmt: skip
+            found += imported([module], "app", *above - {"explorer"})
+    assert found == []
+
+
+def test_the_scorer_imports_nothing_of_the_app() -> None:
+    assert imported(SCORING, "gradio", "datasets", "pandas") == []
 
 
 def test_the_pure_half_imports_neither_gradio_nor_the_ui() -> None:
-    assert imported(PURE, "gradio", "explorer.ui", "app") == []
+    assert imported(PURE, "gradio", "app", *WITH_GRADIO) == []
 
 
 def test_the_ui_does_not_import_the_app() -> None:

@@ -5,9 +5,9 @@ from html import escape
 
 import gradio as gr
 
+from explorer.core.html import chip, note, tag
+from explorer.core.text import text
 from explorer.datacard import DataCard, Remark, SubsetCard, data_card
-from explorer.text import text
-from explorer.ui.markup import chip, note, tag
 from scoring.benchmark import SECTIONS
 
 COLUMNS = ("subset", "description", "pairs", "raw", "collected", "weight", "length", "origin")

@@ -5,18 +5,16 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.core.html import bytes_words, count_words, note
+from explorer.core.parts import EVENT, guarded
+from explorer.core.settings import Settings
+from explorer.core.text import text
 from explorer.estimates import work_of
 from explorer.forecasts import forecast
 from explorer.model_list import ModelEntry, entry_of, model_list
 from explorer.runs import Runs
 from explorer.selections import Selection
-from explorer.settings import Settings
-from explorer.text import text
-from explorer.ui.amounts import bytes_words, count_words
-from explorer.ui.errors import guarded
-from explorer.ui.markup import note
 from explorer.ui.modelcard import model_card_html
-from explorer.ui.relay import EVENT
 from explorer.ui.scoreview import FindView, OrderView, order_of
 from explorer.visitors import Visitor
 from scoring.errors import KnownError

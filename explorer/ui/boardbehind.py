@@ -8,12 +8,11 @@ from explorer.aggregate import Counted, Part
 from explorer.boards import Board, BoardRow, benchmark_of
 from explorer.compare_links import encode_compare
 from explorer.compareview import CompareView
+from explorer.core.html import go_link, tag
+from explorer.core.parts import button
+from explorer.core.text import text
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
-from explorer.text import text
-from explorer.ui.golink import go_link
-from explorer.ui.markup import tag
-from explorer.ui.relay import button
 from scoring.errors import KnownError, shown
 
 

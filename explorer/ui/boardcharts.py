@@ -12,14 +12,14 @@ from explorer.board_figures import Axis, alike_figure, models_figure, spread_fig
 from explorer.board_points import Point, axes_of, number_columns, points_of
 from explorer.board_spreads import subset_spreads
 from explorer.boardview import CHARTS, Chart
-from explorer.text import text
+from explorer.core.html import note, tag
+from explorer.core.parts import acting, segments
+from explorer.core.text import text
+from explorer.core.theme import painted
 from explorer.ui.boardtable import MOST_ROWS, column_words
 from explorer.ui.chart_tables import spreads_html
 from explorer.ui.chartscene import ChartScene, Drawn, percent_axis
 from explorer.ui.lengthchart import draw_length
-from explorer.ui.markup import note, tag
-from explorer.ui.relay import acting, segments
-from explorer.ui.theme import painted
 
 MOST_ALIKE = 200
 """Models of a heat map."""

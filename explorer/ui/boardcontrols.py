@@ -18,12 +18,11 @@ from explorer.boardview import (
 )
 from explorer.compare_links import encode_compare
 from explorer.compareview import MOST_MODELS, CompareView
+from explorer.core.html import go_link, listing, note, tag
+from explorer.core.parts import acting, button, segments, ticked
+from explorer.core.text import text
 from explorer.rules import PRIOR
-from explorer.text import text
 from explorer.ui.boardtable import column_words
-from explorer.ui.golink import go_link
-from explorer.ui.markup import listing, note, tag
-from explorer.ui.relay import acting, button, segments, ticked
 from scoring.results.files import LeftOut
 
 

@@ -8,16 +8,13 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.core.html import note
+from explorer.core.parts import EVENT, guarded, telling, uploaded_file
+from explorer.core.text import text
+from explorer.core.work import stepping
 from explorer.library import file_name
 from explorer.outcomes import Results
 from explorer.results_library import ResultsLibrary
-from explorer.steps import stepping
-from explorer.text import text
-from explorer.ui.errors import guarded
-from explorer.ui.markup import note
-from explorer.ui.progress import telling
-from explorer.ui.relay import EVENT
-from explorer.ui.uploads import uploaded_file
 from scoring.limits import Tell
 
 REFRESH_SECONDS = 600

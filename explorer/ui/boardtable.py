@@ -9,9 +9,9 @@ from html import escape
 
 from explorer.boards import Board, BoardRow
 from explorer.boardview import FACTS, BoardView, shown_columns, value_of
-from explorer.text import text
-from explorer.ui.markup import chip, note, tag
-from explorer.ui.relay import acting, button
+from explorer.core.html import chip, note, tag
+from explorer.core.parts import acting, button
+from explorer.core.text import text
 from scoring.interval import Interval
 
 MOST_ROWS = 300

@@ -10,13 +10,13 @@ from html import escape
 from itertools import islice
 from typing import Any, Literal
 
+from explorer.core.html import note, tag
+from explorer.core.text import text
 from explorer.diffs import Span
 from explorer.look import Look
 from explorer.markdown import rendered
 from explorer.passages import Piece, pieces, visible
 from explorer.search import hits
-from explorer.text import text
-from explorer.ui.markup import note, tag
 
 Side = Literal["prompt", "chosen", "rejected"]
 

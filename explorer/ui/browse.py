@@ -7,22 +7,31 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
+from explorer.core.html import note, nothing_to_tell
+from explorer.core.parts import (
+    EVENT,
+    Part,
+    act_of,
+    build_part,
+    guarded,
+    segments,
+    telling,
+    unchanged,
+    wire_part,
+    wrote,
+)
+from explorer.core.settings import Settings
+from explorer.core.text import text
 from explorer.library import Library
 from explorer.links import decode_for_browse, encode
-from explorer.settings import Settings
 from explorer.sources import DEMO
 from explorer.table import PairTable
-from explorer.text import text
 from explorer.tokens import TokenCounter
-from explorer.ui.errors import guarded
 from explorer.ui.exportpanel import ExportPanelView, build_export, exporting, snippet_html
 from explorer.ui.facetpanel import facets_html
 from explorer.ui.lengthpanel import LengthPanelView, LengthsShown, build_lengths, lengths_shown
 from explorer.ui.listing import reader_bar
-from explorer.ui.markup import note
 from explorer.ui.pairspanel import open_pair_html, pairs_html
-from explorer.ui.progress import nothing_to_tell, telling
-from explorer.ui.relay import EVENT, Part, act_of, build_part, segments, unchanged, wire_part, wrote
 from explorer.ui.reviewview import Remembered, ReviewView, build_review
 from explorer.ui.searchbar import bar_html, search_html
 from explorer.view import PANELS, Scene, View, fitting, next_scene, scene

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from html import escape
 
 from explorer.board_spreads import SubsetSpread
+from explorer.core.html import note, tag
+from explorer.core.text import text
 from explorer.length_bias import CATEGORIES, LengthBias, Share
-from explorer.text import text
-from explorer.ui.markup import note, tag
 
 
 @dataclass(frozen=True, slots=True)

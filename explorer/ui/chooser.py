@@ -7,16 +7,13 @@ from pathlib import Path
 
 import gradio as gr
 
+from explorer.core.html import note
+from explorer.core.parts import EVENT, guarded, telling, uploaded_file
+from explorer.core.settings import Settings
+from explorer.core.text import text
+from explorer.core.work import stepping
 from explorer.library import Library, Offer, offers
-from explorer.settings import Settings
-from explorer.steps import stepping
 from explorer.table import PairTable
-from explorer.text import text
-from explorer.ui.errors import guarded
-from explorer.ui.markup import note
-from explorer.ui.progress import telling
-from explorer.ui.relay import EVENT
-from explorer.ui.uploads import uploaded_file
 from scoring.limits import Tell
 from scoring.pairs.rows import SUFFIXES
 

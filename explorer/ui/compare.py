@@ -15,29 +15,29 @@ from explorer.compareview import (
     fitting_compare,
     next_compare_scene,
 )
-from explorer.field import Field
-from explorer.fields import Fields
-from explorer.links import tab_of
-from explorer.reading import FIRST
-from explorer.settings import Settings
-from explorer.ui.compareensembles import ensembles_html
-from explorer.ui.comparehead import choices_html, compare_bar_html, compare_head_html
-from explorer.ui.comparelike import likeness_html
-from explorer.ui.comparemargins import margins_shown
-from explorer.ui.comparepair import differing_html, differing_pair_html
-from explorer.ui.comparetable import table_html
-from explorer.ui.errors import guarded
-from explorer.ui.relay import (
+from explorer.core.parts import (
     EVENT,
     Linked,
     Part,
     act_of,
     again,
     build_part,
+    guarded,
     unchanged,
     wire_part,
     wrote,
 )
+from explorer.core.settings import Settings
+from explorer.field import Field
+from explorer.fields import Fields
+from explorer.links import tab_of
+from explorer.reading import FIRST
+from explorer.ui.compareensembles import ensembles_html
+from explorer.ui.comparehead import choices_html, compare_bar_html, compare_head_html
+from explorer.ui.comparelike import likeness_html
+from explorer.ui.comparemargins import margins_shown
+from explorer.ui.comparepair import differing_html, differing_pair_html
+from explorer.ui.comparetable import table_html
 
 PART = "compare"
 REFRESH_SECONDS = 2.0

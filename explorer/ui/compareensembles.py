@@ -4,17 +4,15 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from explorer.compareview import MOST_MEMBERS, CompareScene
+from explorer.core.html import go_link, note, p_words, percent, points, scroll_table, table_row, tag
+from explorer.core.parts import acting, segments
+from explorer.core.text import text
 from explorer.ensemble_field import ensemble_name
 from explorer.ensemble_scores import Ensembles, EnsembleScore, ensembles_of, with_rewards
 from explorer.ensembles import LEAST_MEMBERS, WAYS
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
 from explorer.filters import LONGEST_NAME
-from explorer.text import text
-from explorer.ui.golink import go_link
-from explorer.ui.markup import note, p_words, percent, points, tag
-from explorer.ui.relay import acting, segments
-from explorer.ui.scrolltable import scroll_table, table_row
 from scoring.errors import KnownError
 
 MOST_OFFERED = 60

@@ -6,11 +6,11 @@ from html import escape
 import numpy as np
 
 from explorer.compareview import MOST_MODELS, PANELS, SECTIONS, CompareScene, in_section
+from explorer.core.html import chip, note, tag
+from explorer.core.parts import button, copy_button, segments
+from explorer.core.text import text
 from explorer.field import MAJORITY, Field
-from explorer.text import text
 from explorer.ui.failbar import models_html
-from explorer.ui.markup import chip, note, tag
-from explorer.ui.relay import button, copy_button, segments
 
 LETTERS = "ABCD"
 """What the compared models are called in tables, in their order."""
@@ -47,7 +47,7 @@ def compare_head_html(now: CompareScene, fields: Sequence[Field]) -> str:
 def compare_bar_html(now: CompareScene, notes: Iterable[str], link_base: str) -> str:
     """On how many pairs they are compared, a link, and what to know.
 
-    notes: what was left out of a link. link_base: as of `explorer.ui.relay.copy_button`.
+    notes: what was left out of a link. link_base: as of `explorer.core.parts.copy_button`.
     """
     html = "".join(note(text("filter.dropped", what=what)) for what in notes)
     if not now.view.a:

@@ -2,10 +2,9 @@
 
 from explorer.compared import Likeness, likenesses
 from explorer.compareview import CompareScene
-from explorer.text import text
-from explorer.ui.markup import note, percent, points
-from explorer.ui.relay import button
-from explorer.ui.scrolltable import scroll_table, table_row
+from explorer.core.html import note, percent, points, scroll_table, table_row
+from explorer.core.parts import button
+from explorer.core.text import text
 
 MOST_LISTED = 400
 

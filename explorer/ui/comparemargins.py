@@ -6,11 +6,11 @@ import gradio as gr
 
 from explorer.compared import MarginPoints, margin_points
 from explorer.compareview import CompareScene
+from explorer.core.html import note
+from explorer.core.text import text
+from explorer.core.theme import painted
 from explorer.duel_figures import margins_figure
 from explorer.field import MAJORITY
-from explorer.text import text
-from explorer.ui.markup import note
-from explorer.ui.theme import painted
 
 
 def margins_words(now: CompareScene, found: MarginPoints | None) -> str:

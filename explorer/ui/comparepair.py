@@ -3,10 +3,10 @@
 from html import escape
 
 from explorer.compareview import CompareScene
+from explorer.core.html import note, tag
+from explorer.core.text import text
 from explorer.search import EVERYTHING
-from explorer.text import text
 from explorer.ui.listing import reader_bar
-from explorer.ui.markup import note, tag
 from explorer.ui.reader import pair_html
 
 

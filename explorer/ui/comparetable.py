@@ -13,13 +13,21 @@ from explorer.compared import (
     standings,
 )
 from explorer.compareview import CompareScene, subsets_in
+from explorer.core.html import (
+    chip,
+    go_link,
+    note,
+    p_words,
+    percent,
+    points,
+    scroll_table,
+    table_row,
+    tag,
+)
+from explorer.core.text import text
 from explorer.duels import Cell, Duel, DuelPart
 from explorer.paired_tests import holm
-from explorer.text import text
 from explorer.ui.comparehead import LETTERS
-from explorer.ui.golink import go_link
-from explorer.ui.markup import chip, note, p_words, percent, points, tag
-from explorer.ui.scrolltable import scroll_table, table_row
 
 _CSS = {"improved": "good", "regressed": "bad"}
 _SQUARE: tuple[tuple[Cell, Cell], ...] = (("both", "only_a"), ("only_b", "neither"))

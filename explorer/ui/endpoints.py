@@ -9,7 +9,7 @@ from explorer.board_json import leaderboard_json
 from explorer.board_measuring import BoardMeasuring
 from explorer.boardroom import BoardRoom
 from explorer.boardview import BoardView, move_board
-from explorer.ui.errors import guarded
+from explorer.core.parts import guarded
 
 
 @dataclass(frozen=True)

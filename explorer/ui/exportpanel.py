@@ -7,13 +7,12 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.core.files import passing_folder
+from explorer.core.html import note, step_html, tag
+from explorer.core.parts import copy_button
+from explorer.core.text import text
 from explorer.exports import FORMATS, Format, export, file_name
 from explorer.snippet import snippet
-from explorer.text import text
-from explorer.ui.downloads import passing_folder
-from explorer.ui.markup import note, tag
-from explorer.ui.progress import step_html
-from explorer.ui.relay import copy_button
 from explorer.ui.searchbar import filter_words
 from explorer.view import Scene
 from scoring.limits import Step

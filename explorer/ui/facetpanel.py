@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from explorer.core.html import note, tag
+from explorer.core.parts import acting
+from explorer.core.text import text
 from explorer.facets import FACETS, NONE, Facet
 from explorer.filters import Filters, Selection
 from explorer.table import PairTable
-from explorer.text import text
-from explorer.ui.markup import note, tag
-from explorer.ui.relay import acting
 from scoring.benchmark import SECTIONS, section_of
 
 MOST_SHOWN = 60

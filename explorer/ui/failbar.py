@@ -6,12 +6,11 @@ from html import escape
 from explorer.compare_links import encode_compare
 from explorer.compareview import CompareView
 from explorer.conditions import condition_of
+from explorer.core.html import chip, go_link, note, tag
+from explorer.core.parts import acting, button, copy_button
+from explorer.core.text import text
 from explorer.failview import FIELD_KINDS, KINDS, FailScene
 from explorer.field import MAJORITY, Field
-from explorer.text import text
-from explorer.ui.golink import go_link
-from explorer.ui.markup import chip, note, tag
-from explorer.ui.relay import acting, button, copy_button
 from explorer.ui.searchbar import filter_chips, removable
 
 MOST_NAMES = 2_000

@@ -6,13 +6,12 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.core.files import passing_folder
+from explorer.core.html import note, step_html
+from explorer.core.text import text
 from explorer.fail_exports import FAIL_FORMATS, FailFormat, export_fails, fail_file_name
 from explorer.failview import FailScene
 from explorer.pair_notes import PairNotes
-from explorer.text import text
-from explorer.ui.downloads import passing_folder
-from explorer.ui.markup import note
-from explorer.ui.progress import step_html
 from explorer.ui.searchbar import filter_words
 from scoring.limits import Step
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from html import escape
 
 from explorer.conditions import KINDS, conditions
+from explorer.core.html import note, p_words, percent, points, tag
+from explorer.core.parts import button
+from explorer.core.text import text
 from explorer.failview import FailScene
 from explorer.slice_tests import LEAST_RIVALS
 from explorer.slices import SliceResult, WorstSlices, by_condition, worst_slices
-from explorer.text import text
-from explorer.ui.markup import note, p_words, percent, points, tag
-from explorer.ui.relay import button
 
 SURPRISING = 0.05
 

@@ -5,16 +5,16 @@ from html import escape
 
 import numpy as np
 
+from explorer.core.html import note, percent, signed, tag
+from explorer.core.parts import button
+from explorer.core.text import text
 from explorer.failview import FailScene, measures, order_of
 from explorer.field import MAJORITY, Doubles, Field, Verdict
 from explorer.model_names import size_of
 from explorer.pair_notes import PairNotes
 from explorer.search import EVERYTHING
-from explorer.text import text
 from explorer.ui.listing import Column, excerpt, harm_css, list_html
-from explorer.ui.markup import note, percent, signed, tag
 from explorer.ui.reader import pair_html
-from explorer.ui.relay import button
 
 REWARDS = ("chosen_reward", "rejected_reward")
 MOST_FAILING = 400

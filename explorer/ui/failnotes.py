@@ -4,11 +4,11 @@ from html import escape
 
 import gradio as gr
 
+from explorer.core.html import tag
+from explorer.core.parts import acting
+from explorer.core.text import text
 from explorer.failview import FailScene
 from explorer.pair_notes import LONGEST_NOTE, PairNotes
-from explorer.text import text
-from explorer.ui.markup import tag
-from explorer.ui.relay import acting
 
 STORAGE = "rewardbench-explorer-notes"
 """Where a browser keeps its notes on pairs."""

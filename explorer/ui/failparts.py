@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
+from explorer.core.parts import Part, build_part, unchanged
+from explorer.core.text import text
 from explorer.failview import PANELS, FailView, Panel
-from explorer.text import text
 from explorer.ui.failexport import FailExportView, build_fail_export
 from explorer.ui.failrewards import RewardsView, build_rewards
-from explorer.ui.relay import Part, build_part, unchanged
 from explorer.ui.searchbar import search_html
 from explorer.ui.tokenrewards import TokensView, build_tokens
 

@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 
 import gradio as gr
 
+from explorer.core.html import note
+from explorer.core.text import text
+from explorer.core.theme import painted
 from explorer.failview import FailScene
 from explorer.margins import calibration, margin_histogram, reward_histogram
 from explorer.reward_figures import calibration_figure, margins_figure, rewards_figure
-from explorer.text import text
-from explorer.ui.markup import note
-from explorer.ui.theme import painted
 
 
 @dataclass(frozen=True)

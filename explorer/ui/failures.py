@@ -7,6 +7,10 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.core.html import note, nothing_to_tell, refused_html, step_html
+from explorer.core.parts import EVENT, Linked, act_of, again, guarded, segments, wire_part, wrote
+from explorer.core.settings import Settings
+from explorer.core.text import text
 from explorer.fail_exports import FailFormat
 from explorer.fail_links import decode_fails, encode_fails
 from explorer.failview import (
@@ -22,9 +26,6 @@ from explorer.fields import Fields
 from explorer.links import tab_of
 from explorer.pair_notes import PairNotes, mark_of
 from explorer.reading import FIRST
-from explorer.settings import Settings
-from explorer.text import text
-from explorer.ui.errors import guarded
 from explorer.ui.facetpanel import facets_html
 from explorer.ui.failbar import fail_bar_html, head_html
 from explorer.ui.failexport import fail_exporting
@@ -34,9 +35,6 @@ from explorer.ui.failnotes import note_html
 from explorer.ui.failparts import PART, UNOPENED, FailsShown, FailuresView
 from explorer.ui.failrewards import RewardsView, rewards_shown
 from explorer.ui.listing import reader_bar
-from explorer.ui.markup import note
-from explorer.ui.progress import nothing_to_tell, refused_html, step_html
-from explorer.ui.relay import EVENT, Linked, act_of, again, segments, wire_part, wrote
 from explorer.ui.report import facts_html
 from explorer.ui.tokenrewards import Tokens, has_tokens, wire_tokens
 from scoring.errors import KnownError

@@ -11,20 +11,27 @@ from explorer.board_exports import BOARD_FORMATS, BoardFormat, board_file_name, 
 from explorer.boardlinks import decode_board, encode_board
 from explorer.boardroom import BoardRoom
 from explorer.boardview import BoardView, move_board, shown_rows
+from explorer.core.files import passing_folder
+from explorer.core.html import note, refused_html, step_html
+from explorer.core.parts import (
+    EVENT,
+    Part,
+    act_of,
+    build_part,
+    copy_button,
+    guarded,
+    unchanged,
+    wire_part,
+)
+from explorer.core.text import text
 from explorer.links import tab_of
 from explorer.table import PairTable
-from explorer.text import text
 from explorer.ui.boardbehind import behind_html
 from explorer.ui.boardcharts import BoardChartView, build_chart, chart_shown
 from explorer.ui.boardcontrols import controls_html, counts_html, rule_html, search_html
 from explorer.ui.boardsource import BoardSourceView, build_boardsource
 from explorer.ui.boardtable import board_html
 from explorer.ui.chartscene import ChartScene
-from explorer.ui.downloads import passing_folder
-from explorer.ui.errors import guarded
-from explorer.ui.markup import note
-from explorer.ui.progress import refused_html, step_html
-from explorer.ui.relay import EVENT, Part, act_of, build_part, copy_button, unchanged, wire_part
 from explorer.ui.sourcebar import SourceBarView, build_sourcebar
 from explorer.uncertainty import Measuring
 from scoring.errors import KnownError

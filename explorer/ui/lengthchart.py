@@ -4,10 +4,10 @@ from explorer.aggregate import accuracies_of, aggregate_counted, settled
 from explorer.board_figures import models_figure
 from explorer.board_points import Point, kind
 from explorer.boards import benchmark_of
+from explorer.core.text import text
 from explorer.length_bias import LengthBias, PairLengths, length_alone, length_bias, lengths_of
 from explorer.outcome_matrix import OutcomeMatrix
 from explorer.rules import V1, Rule
-from explorer.text import text
 from explorer.ui.chart_tables import LengthLine, length_html
 from explorer.ui.chartscene import ChartScene, Drawn, percent_axis
 from explorer.uncertainty import subsets_by

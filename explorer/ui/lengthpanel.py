@@ -5,6 +5,10 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
+from explorer.core.html import note, tag
+from explorer.core.parts import segments, ticked, unchanged
+from explorer.core.text import text
+from explorer.core.theme import painted
 from explorer.figures import length_figure, small_multiples
 from explorer.filters import Filters, LengthRange, matching_rows
 from explorer.lengths import (
@@ -16,12 +20,8 @@ from explorer.lengths import (
     measures_of,
 )
 from explorer.table import UNITS, Measure, PairTable
-from explorer.text import text
 from explorer.tokens import MOST_CHARS, TokenCounter, cut_texts
 from explorer.ui.lengthview import stats_html
-from explorer.ui.markup import note, tag
-from explorer.ui.relay import segments, ticked, unchanged
-from explorer.ui.theme import painted
 from explorer.view import Chart, Scene
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from explorer.core.html import note, tag
+from explorer.core.text import text
 from explorer.lengths import LengthStats, Spread
 from explorer.table import Measure, Unit
-from explorer.text import text
-from explorer.ui.markup import note, tag
 
 
 def stats_html(stats: Sequence[LengthStats], unit: Unit) -> str:

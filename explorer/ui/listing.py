@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from html import escape
 from itertools import accumulate
 
+from explorer.core.html import note, tag
+from explorer.core.parts import acting, button, segments, ticked
+from explorer.core.text import text
 from explorer.datacard import subset_card
 from explorer.diffs import DIFFS
 from explorer.reading import PAGE_ROWS, Listed, Reading, n_pages
 from explorer.search import Query, first_hits
-from explorer.text import text
-from explorer.ui.markup import note, tag
-from explorer.ui.relay import acting, button, segments, ticked
 
 CELL_CHARS = 140
 CELL_BYTES = 480

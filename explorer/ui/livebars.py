@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from html import escape
 
+from explorer.core.html import percent, signed, tag
+from explorer.core.text import text
 from explorer.margins import MarginHistogram
 from explorer.run_sections import SectionNow
-from explorer.text import text
-from explorer.ui.markup import percent, signed, tag
 from scoring.interval import Interval
 
 HEIGHT = 90

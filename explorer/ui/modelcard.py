@@ -2,12 +2,11 @@
 
 from html import escape
 
+from explorer.core.html import bytes_words, chip, count_words, note, tag, time_words
+from explorer.core.text import text
 from explorer.estimates import Estimate
 from explorer.forecasts import Forecast
 from explorer.model_list import ModelEntry, licence_note
-from explorer.text import text
-from explorer.ui.amounts import bytes_words, count_words, time_words
-from explorer.ui.markup import chip, note, tag
 from scoring.hub.access import parse_hub_id
 from scoring.models.devices import Device
 from scoring.models.policy import DEMO

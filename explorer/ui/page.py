@@ -10,11 +10,23 @@ from typing import Any
 import gradio as gr
 
 from explorer.board_measuring import BoardMeasuring
-from explorer.latest import Latest
+from explorer.core.html import help_html, tag
+from explorer.core.parts import (
+    EVENT,
+    Linked,
+    Part,
+    act_of,
+    build_part,
+    done,
+    filling,
+    guarded,
+    wrote,
+)
+from explorer.core.settings import ASSETS
+from explorer.core.text import text
+from explorer.core.work import Latest
 from explorer.links import tab_of
-from explorer.settings import ASSETS
 from explorer.stores import Stores
-from explorer.text import text
 from explorer.ui.about import build_about
 from explorer.ui.beforerun import Find, offered_models, wire_find
 from explorer.ui.boardsource import BoardSource, wire_boardsource
@@ -28,11 +40,9 @@ from explorer.ui.compare import (
     wire_compare,
 )
 from explorer.ui.endpoints import Endpoints, publish
-from explorer.ui.errors import guarded
 from explorer.ui.failnotes import remembered_notes
 from explorer.ui.failparts import FailuresView, build_failures
 from explorer.ui.failures import Failures, linked_failures, wire_failures
-from explorer.ui.helps import help_html
 from explorer.ui.leaderboard import (
     LeaderboardTab,
     LeaderboardView,
@@ -40,10 +50,8 @@ from explorer.ui.leaderboard import (
     showing,
     wire_leaderboard,
 )
-from explorer.ui.markup import tag
 from explorer.ui.pair_endpoints import PairEndpoints, publish_pairs
 from explorer.ui.publishpanel import Publish, wire_publish
-from explorer.ui.relay import EVENT, Linked, Part, act_of, build_part, done, filling, wrote
 from explorer.ui.review import ReviewTab, wire_review
 from explorer.ui.reviewview import remembered_review
 from explorer.ui.runchecked import RunChecked

@@ -6,10 +6,10 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.core.parts import guarded
 from explorer.fail_json import compare_json, failures_json, hardest_json, pair_json
 from explorer.field import Field
 from explorer.fields import Fields
-from explorer.ui.errors import guarded
 
 
 @dataclass(frozen=True)

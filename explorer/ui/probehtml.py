@@ -4,12 +4,20 @@ from collections.abc import Sequence
 from html import escape
 from typing import Literal
 
+from explorer.core.html import (
+    note,
+    p_words,
+    percent,
+    progress_html,
+    scroll_table,
+    signed,
+    step_html,
+    table_row,
+    tag,
+)
+from explorer.core.text import text
 from explorer.probe import Probe
 from explorer.probe_statistics import Bought
-from explorer.text import text
-from explorer.ui.markup import note, p_words, percent, signed, tag
-from explorer.ui.progress import progress_html, step_html
-from explorer.ui.scrolltable import scroll_table, table_row
 
 ALPHA = 0.05
 Stage = Literal["running", "finished", "stopped"]

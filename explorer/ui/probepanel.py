@@ -8,26 +8,25 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.latest import Latest
+from explorer.core.files import passing_folder
+from explorer.core.html import note
+from explorer.core.parts import EVENT, guarded, saying, unchanged
+from explorer.core.settings import Settings
+from explorer.core.text import text
+from explorer.core.theme import painted
+from explorer.core.validation import one_of
+from explorer.core.work import Latest
 from explorer.orders import ModelOrder
-from explorer.posted import one_of
 from explorer.probe import Probe, probed_changes, probing
 from explorer.probe_csv import ProbeForm, write_probe
 from explorer.probe_figure import probe_figure
 from explorer.probe_statistics import bought
 from explorer.runs import Runs
 from explorer.selections import Choice, Selection
-from explorer.settings import Settings
-from explorer.text import text
 from explorer.ui.browse import Browse
-from explorer.ui.downloads import passing_folder
-from explorer.ui.errors import guarded
-from explorer.ui.markup import note
 from explorer.ui.probehtml import Stage, probe_html, probe_status_html
 from explorer.ui.probeview import ProbeShown, ProbeView
-from explorer.ui.relay import EVENT, saying, unchanged
 from explorer.ui.searchbar import filter_words
-from explorer.ui.theme import painted
 from explorer.view import View
 from explorer.visitors import Visitor
 from scoring.errors import KnownError

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
+from explorer.core.html import note
+from explorer.core.text import text
 from explorer.counterfactuals import CHANGES
 from explorer.probe_csv import PROBE_FORMS, ProbeForm
-from explorer.text import text
-from explorer.ui.markup import note
 
 
 class ProbeShown(NamedTuple):

@@ -2,15 +2,24 @@
 
 from html import escape
 
+from explorer.core.html import (
+    chip,
+    go_link,
+    listing,
+    note,
+    p_words,
+    percent,
+    points,
+    scroll_table,
+    table_row,
+    tag,
+)
+from explorer.core.text import text
 from explorer.duels import Cell
 from explorer.published_check import Compared, PublishedCheck, changed_query
 from explorer.published_settings import Setting
 from explorer.run_check import RunCheck
 from explorer.run_facts import tie_words
-from explorer.text import text
-from explorer.ui.golink import go_link
-from explorer.ui.markup import chip, listing, note, p_words, percent, points, tag
-from explorer.ui.scrolltable import scroll_table, table_row
 from scoring.summary import tie_worth
 
 _CSS = {"same": "good", "small": "good", "unexplained": "bad"}

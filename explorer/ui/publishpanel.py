@@ -7,16 +7,15 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.core.html import note, tag
+from explorer.core.parts import EVENT, guarded
+from explorer.core.settings import Settings
+from explorer.core.text import text
 from explorer.library import Library
 from explorer.publishing import FilePreview, Published, Sending, preview, publish
 from explorer.run_lines import RunsView
 from explorer.runs import Runs
-from explorer.settings import Settings
 from explorer.table import PairTable
-from explorer.text import text
-from explorer.ui.errors import guarded
-from explorer.ui.markup import note, tag
-from explorer.ui.relay import EVENT
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub

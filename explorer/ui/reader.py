@@ -8,15 +8,15 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from explorer.core.html import chip, note, signed, tag
+from explorer.core.text import text
 from explorer.counting import count_words
 from explorer.datacard import SubsetCard, data_card, subset_card
 from explorer.diffs import diff_spans
 from explorer.field import Verdict
 from explorer.look import Look
 from explorer.markdown import LONGEST
-from explorer.text import text
 from explorer.ui.bodies import beginning, body_html, fitting, prompt_html
-from explorer.ui.markup import chip, note, signed, tag
 from explorer.ui.verdicts import verdict_chip, verdicts_html
 from scoring.benchmark import section_of
 from scoring.pairs.opening import PairSource

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from html import escape
 from statistics import median
 
+from explorer.core.html import note, percent, signed, tag
+from explorer.core.text import text
 from explorer.run_facts import run_facts, tie_words
 from explorer.run_sections import RunIntervals
-from explorer.text import text
-from explorer.ui.markup import note, percent, signed, tag
 from scoring.benchmark import SECTIONS, section_of
 from scoring.interval import Interval
 from scoring.record import Run

@@ -9,9 +9,21 @@ from typing import Any, NamedTuple
 import gradio as gr
 
 from explorer.agreement import agreement
+from explorer.core.files import passing_folder
+from explorer.core.links import written
+from explorer.core.parts import (
+    EVENT,
+    act_of,
+    after_acts,
+    explained,
+    guarded,
+    sending,
+    unchanged,
+    wire_part,
+)
+from explorer.core.text import text
 from explorer.library import Library
 from explorer.look import Look
-from explorer.query_strings import written
 from explorer.review import Review
 from explorer.review_files import write_decisions, write_kept
 from explorer.review_presses import (
@@ -26,11 +38,7 @@ from explorer.review_presses import (
 from explorer.review_resume import merged, resumed
 from explorer.review_shelf import KeptReviews
 from explorer.table import PairTable
-from explorer.text import text
-from explorer.ui.downloads import passing_folder
-from explorer.ui.errors import explained, guarded
 from explorer.ui.reader import pair_html
-from explorer.ui.relay import EVENT, act_of, after_acts, sending, unchanged, wire_part
 from explorer.ui.reviewfiles import export_name, read_upload
 from explorer.ui.reviewhtml import (
     Theirs,

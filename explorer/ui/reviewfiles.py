@@ -2,10 +2,10 @@
 
 import re
 
+from explorer.core.parts import uploaded_file
+from explorer.core.text import text
 from explorer.review import Decision, Review
 from explorer.review_files import read_decisions
-from explorer.text import text
-from explorer.ui.uploads import uploaded_file
 from scoring.errors import KnownError
 
 LARGEST_UPLOAD = 20_000_000

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from explorer.agreement import Agreement
+from explorer.core.html import chip, note, percent, tag
+from explorer.core.parts import acting
+from explorer.core.text import text
 from explorer.review import VERDICTS, Decision, Review, Verdict
-from explorer.text import text
-from explorer.ui.markup import chip, note, percent, tag
-from explorer.ui.relay import acting
 
 Theirs = tuple[Decision, ...]
 """A colleague's decisions."""

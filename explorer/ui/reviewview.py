@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
+from explorer.core.parts import Part, build_part
+from explorer.core.text import text
 from explorer.review import LONGEST_NOTE, Review
 from explorer.review_files import ONLY_KEEP, STATES
-from explorer.text import text
-from explorer.ui.relay import Part, build_part
 from explorer.ui.reviewhtml import Theirs, marks_html
 
 PART = "review"

@@ -5,10 +5,10 @@ from typing import Any
 
 from explorer.boardroom import BoardRoom
 from explorer.boardview import BoardView
+from explorer.core.parts import guarded
 from explorer.fields import Fields
 from explorer.run_check import check_run
 from explorer.runs import Runs
-from explorer.ui.errors import guarded
 from explorer.ui.publishedcheck import published_html
 
 

@@ -10,18 +10,17 @@ import gradio as gr
 
 from explorer.compare_links import encode_compare
 from explorer.compareview import CompareView
+from explorer.core.files import passing_folder
+from explorer.core.parts import EVENT, Part, act_of, build_part, guarded, wire_part
+from explorer.core.settings import Settings
+from explorer.core.text import text
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
 from explorer.fields import Fields
 from explorer.run_exports import RUN_FORMATS, RunFormat, export_run
 from explorer.run_lines import RunsScene, RunsView, move_runs, runs_scene
 from explorer.runs import Runs
-from explorer.settings import Settings
-from explorer.text import text
-from explorer.ui.downloads import passing_folder
-from explorer.ui.errors import guarded
 from explorer.ui.publishpanel import PublishView, build_publish
-from explorer.ui.relay import EVENT, Part, act_of, build_part, wire_part
 from explorer.ui.runslist import run_html, runs_html
 from explorer.visitors import Visitor
 

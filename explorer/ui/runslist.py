@@ -4,13 +4,12 @@ import time
 from collections.abc import Sequence
 from html import escape
 
+from explorer.core.html import chip, go_link, note, percent, tag
+from explorer.core.parts import acting, button, ticked
+from explorer.core.text import text
 from explorer.live_runs import LiveRun
 from explorer.run_facts import run_facts
 from explorer.run_lines import RunLine, RunsScene
-from explorer.text import text
-from explorer.ui.golink import go_link
-from explorer.ui.markup import chip, note, percent, tag
-from explorer.ui.relay import acting, button, ticked
 
 _COLUMNS = ("name", "pairs", "accuracy", "status", "when")
 

@@ -9,6 +9,9 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.core.html import note
+from explorer.core.parts import EVENT, guarded, saying, unchanged
+from explorer.core.text import text
 from explorer.field import Field
 from explorer.fields import Fields
 from explorer.live_runs import LiveRun
@@ -17,12 +20,8 @@ from explorer.progress import Progress
 from explorer.run_cards import card_of
 from explorer.runs import Runs
 from explorer.selections import WAYS, Choice, Selection
-from explorer.text import text
 from explorer.ui.beforerun import card_html, selected_html
 from explorer.ui.browse import Browse, BrowseView
-from explorer.ui.errors import guarded
-from explorer.ui.markup import note
-from explorer.ui.relay import EVENT, saying, unchanged
 from explorer.ui.runchecked import RunChecked
 from explorer.ui.runview import Followed, RunShown, followed, reopened, shown
 from explorer.ui.scoreview import ScoreView, order_of

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import gradio as gr
 
+from explorer.core.parts import guarded
+from explorer.core.settings import Settings
 from explorer.library import Library
 from explorer.runs import Runs
 from explorer.score_json import (
@@ -16,9 +18,7 @@ from explorer.score_json import (
     runs_json,
     selection_score_json,
 )
-from explorer.settings import Settings
 from explorer.typed_pairs import longest_text, typed_pair
-from explorer.ui.errors import guarded
 from explorer.ui.signin import visitor_of
 from explorer.visitors import Visitor
 from scoring.errors import KnownError, shown

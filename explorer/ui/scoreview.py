@@ -6,11 +6,11 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.core.html import note
+from explorer.core.parts import build_grid
+from explorer.core.settings import Settings
+from explorer.core.text import text
 from explorer.orders import ModelOrder
-from explorer.settings import Settings
-from explorer.text import text
-from explorer.ui.grids import build_grid
-from explorer.ui.markup import note
 from explorer.ui.runview import Followed
 from explorer.ui.typedfields import TypedFields, build_typed
 from scoring.models.policy import DEMO

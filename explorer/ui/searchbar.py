@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from explorer.core.html import note, tag
+from explorer.core.parts import acting, button, copy_button
+from explorer.core.text import text
 from explorer.filters import Filters, LengthRange
 from explorer.search import LONGEST_QUERY, PLACES
-from explorer.text import text
 from explorer.ui.facetpanel import name_words
-from explorer.ui.markup import note, tag
-from explorer.ui.relay import acting, button, copy_button
 from explorer.view import Scene
 
 

@@ -7,10 +7,10 @@ from secrets import token_urlsafe
 import gradio as gr
 
 from explorer.addresses import client_address
-from explorer.settings import Settings
-from explorer.text import text
-from explorer.ui.errors import guarded
-from explorer.ui.markup import note
+from explorer.core.html import note
+from explorer.core.parts import guarded
+from explorer.core.settings import Settings
+from explorer.core.text import text
 from explorer.visitors import Visitor, is_secret, owner_of
 from scoring.errors import KnownError
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
+from explorer.core.html import listing, note, tag
+from explorer.core.parts import unchanged
+from explorer.core.text import text
 from explorer.sources import Shelf, Shown
-from explorer.text import text
-from explorer.ui.markup import listing, note, tag
-from explorer.ui.relay import unchanged
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """How sure a run is of what it is to be sure of, in words."""
 
-from explorer.text import text
-from explorer.ui.markup import percent
+from explorer.core.html import percent
+from explorer.core.text import text
 from scoring.sure import SureInterval
 
 

@@ -7,19 +7,18 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.core.html import note, signed, tag
+from explorer.core.parts import EVENT, guarded
+from explorer.core.text import text
+from explorer.core.theme import painted
 from explorer.failview import FailView
 from explorer.field import Field
 from explorer.fields import Fields
 from explorer.orders import ModelOrder
 from explorer.run_cards import card_of
 from explorer.runs import Runs
-from explorer.text import text
 from explorer.token_figure import token_figure
-from explorer.ui.errors import guarded
 from explorer.ui.listing import harm_css
-from explorer.ui.markup import note, signed, tag
-from explorer.ui.relay import EVENT
-from explorer.ui.theme import painted
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.probing.side_rewards import SideRewards, TokenRewards, largest_jumps

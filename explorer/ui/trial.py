@@ -6,15 +6,18 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.core.html import note
+from explorer.core.parts import EVENT, act_of, done, guarded, refused, unchanged
+from explorer.core.settings import Settings
+from explorer.core.text import text
+from explorer.core.theme import painted
+from explorer.core.work import Latest
 from explorer.failview import FailView
 from explorer.fields import Fields
-from explorer.latest import Latest
 from explorer.orders import ModelOrder
 from explorer.progress import Progress
 from explorer.runs import Runs
-from explorer.settings import Settings
 from explorer.table import PairTable
-from explorer.text import text
 from explorer.token_figure import token_figure
 from explorer.trial import (
     EDITS_SECONDS,
@@ -35,11 +38,7 @@ from explorer.typed_pairs import (
     written_conversation,
 )
 from explorer.ui.browse import Browse
-from explorer.ui.errors import guarded
-from explorer.ui.markup import note
 from explorer.ui.probepanel import ProbePanel, wire_probe
-from explorer.ui.relay import EVENT, act_of, done, refused, unchanged
-from explorer.ui.theme import painted
 from explorer.ui.tokenrewards import tokens_html
 from explorer.ui.trialhtml import edits_html, loading_html, numbers_html, status_html
 from explorer.ui.trialview import TrialShown, TrialView

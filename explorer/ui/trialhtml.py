@@ -2,13 +2,12 @@
 
 from html import escape
 
+from explorer.core.html import chip, note, signed, step_html, tag
+from explorer.core.parts import button
+from explorer.core.text import text
 from explorer.counterfactuals import CHANGES, SIDES, Change, Side
 from explorer.progress import Progress
-from explorer.text import text
 from explorer.trial import Trial
-from explorer.ui.markup import chip, note, signed, tag
-from explorer.ui.progress import step_html
-from explorer.ui.relay import button
 
 UNKNOWN = "–"
 _OUTCOME_CSS = {"win": "good", "loss": "bad"}

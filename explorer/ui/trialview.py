@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
-from explorer.settings import Settings
-from explorer.text import text
-from explorer.ui.markup import note, tag
+from explorer.core.html import note, tag
+from explorer.core.parts import Part, build_part
+from explorer.core.settings import Settings
+from explorer.core.text import text
 from explorer.ui.probeview import ProbeView, build_probe
-from explorer.ui.relay import Part, build_part
 from explorer.ui.scoreview import build_model
 from explorer.ui.tokenrewards import TokensView
 from explorer.ui.typedfields import build_typed

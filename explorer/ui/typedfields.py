@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import gradio as gr
 
-from explorer.settings import Settings
-from explorer.text import text
+from explorer.core.settings import Settings
+from explorer.core.text import text
 from explorer.typed_pairs import longest_text
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from html import escape
 
+from explorer.core.html import chip, signed, tag
+from explorer.core.text import text
 from explorer.field import Verdict
-from explorer.text import text
-from explorer.ui.markup import chip, signed, tag
 
 
 def verdict_chip(verdict: Verdict) -> str:

@@ -4,13 +4,12 @@ import heapq
 from collections.abc import Sequence
 from html import escape
 
+from explorer.core.html import go_link, signed, tag
+from explorer.core.text import text
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
 from explorer.own_results import own_name
 from explorer.reading import Reading
-from explorer.text import text
-from explorer.ui.golink import go_link
-from explorer.ui.markup import signed, tag
 from explorer.view import View
 from scoring.record import Run
 from scoring.spec import ScoredPair

@@ -42,9 +42,9 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet as pq
 
+from explorer.core.settings import Settings
 from explorer.library import Library
 from explorer.links import encode
-from explorer.settings import Settings
 from explorer.sources import DEMO, Candidate, Shelf, pair_shelf, read_demo
 from explorer.table import PairTable
 from explorer.tokens import TokenCounter

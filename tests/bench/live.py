@@ -28,9 +28,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from gradio.state_holder import SessionState
 
+from explorer.core.settings import Settings
 from explorer.orders import ModelOrder
 from explorer.selections import Selection, selected_by_filter
-from explorer.settings import Settings
 from explorer.stores import Stores, open_stores
 from explorer.ui.page import build_page
 from explorer.ui.runview import RunShown, followed

@@ -19,7 +19,7 @@ IMPORT = "import gradio, os; os._exit(0)"
 APP = """
 import os, urllib.request
 import app
-from explorer.settings import read_settings
+from explorer.core.settings import read_settings
 page = app.build_page(app.open_stores(read_settings(os.environ))).queue()
 address = page.launch(prevent_thread_lock=True, quiet=True)[1]
 urllib.request.urlopen(address).read()

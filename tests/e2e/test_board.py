@@ -17,7 +17,7 @@ from tests.e2e.conftest import (
     watched_page,
 )
 from tests.explorer.board_data import coin_flips, write_results
-from tests.ui.boards import HOSTILE
+from tests.explorer.boards import HOSTILE
 
 pytestmark = pytest.mark.e2e
 

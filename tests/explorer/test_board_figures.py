@@ -9,20 +9,13 @@ import numpy as np
 import pytest
 
 from explorer.board_alike import Alike
-from explorer.board_figures import (
-    CORRELATION,
-    MARK,
-    Axis,
-    alike_figure,
-    models_figure,
-    spread_figure,
-)
+from explorer.board_figures import Axis, alike_figure, models_figure, spread_figure
 from explorer.board_points import OWN, Point
 from explorer.board_spreads import SubsetSpread
 from explorer.boardview import MODEL_TYPES
-from explorer.figures import Figure
+from explorer.core.figures import CORRELATION, MARK, Figure
 from scoring.interval import Interval
-from tests.ui.boards import HOSTILE
+from tests.explorer.boards import HOSTILE
 
 X, Y, SIZE = Axis("Chat, percent"), Axis("Safety, percent"), Axis("Size", log=True)
 TWO = [Point("org/a", 10.0, 30.0, "DPO"), Point("org/b", 90.0, 70.0, "Generative", pinned=True)]

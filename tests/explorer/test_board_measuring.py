@@ -15,7 +15,7 @@ from explorer.board_json import leaderboard_json
 from explorer.board_measuring import BoardMeasuring
 from explorer.boardroom import BoardRoom
 from explorer.boardview import TIES, BoardView
-from explorer.settings import Settings
+from explorer.core.settings import Settings
 from explorer.stores import open_stores
 from explorer.uncertainty import Measuring
 from scoring.limits import Step

@@ -19,9 +19,9 @@ from explorer.boardview import (
     BoardView,
     in_order,
 )
+from explorer.core.links import LONGEST_LINK
 from explorer.facets import FACETS
 from explorer.name_search import checked_search
-from explorer.query_strings import LONGEST_LINK
 from scoring.errors import KnownError, shown
 from scoring.results.files import LONGEST_NAME
 

@@ -9,9 +9,9 @@ import pytest
 from explorer.boardroom import KEPT, BoardRoom
 from explorer.boards import Board
 from explorer.boardview import MISSING, RULE_OPTIONS, TIES, BoardView
+from explorer.core.settings import Settings
 from explorer.rules import V2_PAIRS
 from explorer.run_cards import RunCard, write_card
-from explorer.settings import Settings
 from explorer.stores import open_stores
 from explorer.uncertainty import Measuring
 from explorer.visitors import Visitor

@@ -4,10 +4,10 @@ from hypothesis import strategies as st
 
 from explorer.compare_links import decode_compare, encode_compare
 from explorer.compareview import MOST_MEMBERS, PANELS, SECTIONS, CompareView
+from explorer.core.links import LONGEST_LINK
 from explorer.diffs import DIFFS
 from explorer.ensembles import WAYS
 from explorer.field import MAJORITY
-from explorer.query_strings import LONGEST_LINK
 from explorer.reading import Reading
 
 LETTERS = st.characters(exclude_categories=["Cs"])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest  # type: ignore[import-untyped]
 
+from explorer.core.settings import ASSETS
 from explorer.datacard import (
     LengthCategory,
     Origin,
@@ -20,7 +21,6 @@ from explorer.datacard import (
     subset_card,
 )
 from explorer.library import offers
-from explorer.settings import ASSETS
 from explorer.table import PairTable
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS, WEIGHTS, section_of
 

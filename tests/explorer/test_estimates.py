@@ -143,7 +143,7 @@ def test_a_rule_or_a_server_is_not_guessed(tmp_path: Path) -> None:
 
 
 def test_tokens_are_counted_where_somebody_counted_them(tmp_path: Path, hub: Hub) -> None:
-    from explorer.settings import DEMO_PAIRS
+    from explorer.core.settings import DEMO_PAIRS
     from scoring.pairs.opening import read_pairs
 
     table = PairTable(read_pairs(DEMO_PAIRS, kind="demo"))

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.figures import Figure, length_figure, small_multiples
+from explorer.core.figures import Figure
+from explorer.figures import length_figure, small_multiples
 from explorer.lengths import (
     MEASURED,
     MOST_CHARTS,

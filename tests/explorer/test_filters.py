@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from explorer.core.settings import DEMO_PAIRS
 from explorer.datacard import length_category, subset_card
 from explorer.facets import FACETS, NONE, Facet
 from explorer.filters import (
@@ -21,7 +22,6 @@ from explorer.filters import (
     select,
 )
 from explorer.search import PLACES, Query, checked_query
-from explorer.settings import DEMO_PAIRS
 from explorer.table import MEASURES, UNITS, Measure, PairTable, Unit
 from scoring.benchmark import SUBSETS, section_of
 from scoring.errors import KnownError, shown

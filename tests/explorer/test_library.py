@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import close_session, constants
 
+from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.library import LONGEST_WANTED, Library, file_name, offers
-from explorer.settings import DEMO_PAIRS, Settings
 from explorer.sources import pair_shelf
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, parse_hub_id

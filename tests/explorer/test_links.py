@@ -4,12 +4,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from explorer.core.links import LONGEST_LINK, MOST_DROPPED
 from explorer.diffs import DIFFS
 from explorer.facets import FACETS
 from explorer.filters import LONGEST_NAME, NO_FILTERS, Filters, LengthRange, in_order
 from explorer.lengths import MEASURED
 from explorer.links import MOST_PAGES, decode, encode
-from explorer.query_strings import LONGEST_LINK, MOST_DROPPED
 from explorer.reading import Reading
 from explorer.search import PLACES, Query, checked_query
 from explorer.table import MEASURES, UNITS

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from explorer.core.settings import Settings
 from explorer.line import MOST_OF_ONE, MOST_WAITING
 from explorer.live_runs import MOST_ENDED, LiveRun, LiveRuns
 from explorer.orders import ModelOrder
@@ -18,7 +19,6 @@ from explorer.progress import Progress, Stage
 from explorer.run_shelf import RunShelf
 from explorer.runs import Runs
 from explorer.selections import Selection
-from explorer.settings import Settings
 from explorer.table import PairTable
 from explorer.visitors import Visitor
 from scoring.errors import KnownError

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from explorer.core.settings import ASSETS
 from explorer.model_list import entry_of, licence_note, matching, model_list
 from explorer.model_names import size_of
-from explorer.settings import ASSETS
 from scoring.errors import KnownError
 from scoring.hub.access import parse_hub_id
 from scoring.models.catalogue import CATALOGUE

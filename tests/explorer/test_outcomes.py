@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from explorer.boards import Board, BoardRow, build_board
+from explorer.core.settings import SNAPSHOT
 from explorer.outcomes import (
     Results,
     ResultsSource,
@@ -17,7 +18,6 @@ from explorer.outcomes import (
     read_snapshot,
 )
 from explorer.rules import PRIOR_PAIRS
-from explorer.settings import SNAPSHOT
 from scoring.benchmark import SECTIONS, WEIGHTS
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from explorer.core.settings import Settings
 from explorer.counterfactuals import CHANGES, SIDES
 from explorer.orders import ModelOrder
 from explorer.probe import AT_ONCE, FIRST, Probe, probed_changes, probing
@@ -16,7 +17,6 @@ from explorer.probe_figure import probe_figure
 from explorer.probe_statistics import Bought, bought
 from explorer.progress import Progress
 from explorer.runs import Rewarded, Runs
-from explorer.settings import Settings
 from explorer.table import PairTable
 from explorer.visitors import Visitor
 from scoring.errors import KnownError

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from explorer.figures import Figure
+from explorer.core.figures import Figure
 from explorer.margins import calibration, margin_histogram, reward_histogram
 from explorer.reward_figures import calibration_figure, margins_figure, rewards_figure
 

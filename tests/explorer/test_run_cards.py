@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from explorer.core.settings import Settings
 from explorer.run_cards import RunCard, card_of, write_card
 from explorer.run_shelf import RunShelf
-from explorer.settings import Settings
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.record import Run, new_folder

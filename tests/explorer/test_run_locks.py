@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from explorer.core.settings import Settings
 from explorer.run_locks import is_locked, locked
 from explorer.runs import Runs
-from explorer.settings import Settings
 from explorer.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import Hub

@@ -11,6 +11,7 @@ import pytest
 
 import scoring.models.loading
 import scoring.run
+from explorer.core.settings import DEMO_MODEL, Settings
 from explorer.line import MOST_OF_ONE
 from explorer.orders import ModelOrder
 from explorer.progress import Progress
@@ -18,7 +19,6 @@ from explorer.run_cards import RunCard, card_of, write_card
 from explorer.run_facts import run_facts
 from explorer.runs import Rewarded, Runs
 from explorer.selections import Selection
-from explorer.settings import DEMO_MODEL, Settings
 from explorer.table import PairTable, Rows
 from explorer.visitors import Visitor
 from scoring.errors import KnownError, Stopped
@@ -780,7 +780,7 @@ def test_a_run_that_ends_while_one_looks_is_shown_as_it_ended(
         run.ended("finished")
         return False
 
-    monkeypatch.setattr("explorer.run_shelf.is_held", ends)
+    monkeypatch.setattr("explorer.run_shelf.is_locked", ends)
     assert [each.status for each in Runs(Settings(home=tmp_path), hub).visible(None)] == [
         "finished"
     ]

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from explorer.core.settings import Settings
+from explorer.core.text import text
 from explorer.orders import ModelOrder
 from explorer.run_cards import RunCard, write_card
 from explorer.run_shelf import RunShelf
@@ -19,9 +21,7 @@ from explorer.score_json import (
     runs_json,
     selection_score_json,
 )
-from explorer.settings import Settings
 from explorer.table import PairTable
-from explorer.text import text
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from explorer.core.settings import ROOT
 from explorer.exports import export, file_name
-from explorer.settings import ROOT
 from explorer.snippet import MOST_RUNS, WIDTH, snippet
 from explorer.table import PairTable
 from scoring.pairs.opening import SCHEMA, TEXT_COLUMNS, Pairs, PairSource, read_pairs

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.settings import DEMO_PAIRS, Settings
+from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.sources import KEPT, Candidate, Shelf, pair_shelf
 from explorer.table import PairTable
 from scoring.errors import KnownError

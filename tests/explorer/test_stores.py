@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.settings import Settings
+from explorer.core.settings import Settings
 from explorer.sources import Shelf
 from explorer.stores import open_stores
 

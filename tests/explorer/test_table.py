@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from explorer.core.settings import DEMO_PAIRS
 from explorer.search import Query
-from explorer.settings import DEMO_PAIRS
 from explorer.table import PairTable
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.pairs.opening import TEXT_COLUMNS, read_pairs

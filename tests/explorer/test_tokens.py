@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from explorer import tokens
-from explorer.settings import DEMO_PAIRS
+from explorer.core.settings import DEMO_PAIRS
 from explorer.table import PairTable
 from explorer.tokenizer import SUGGESTED, Encode, LocatedTokenizer, encoder
 from explorer.tokens import MOST_CHARS, TokenCounter, cut_texts

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.settings import Settings
+from explorer.core.settings import Settings
 from explorer.typed_pairs import (
     LONGEST,
     MOST_TURNS,

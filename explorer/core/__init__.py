@@ -1,0 +1,1 @@
+"""What every room uses and which knows none: settings, words, links, files, HTML, parts, theme."""

@@ -1,0 +1,240 @@
+"""The small pieces of HTML that views are made of. Every text that goes in is escaped here.
+
+Tags, wide tables, links between tabs, amounts in a reader's units, how far long work is.
+"""
+
+from collections.abc import Sequence
+from html import escape
+
+from explorer.core.text import text
+from scoring.limits import MEGABYTE, Step
+from scoring.results.files import LeftOut
+
+MOST_LINES = 100
+"""Of a list that opens."""
+
+
+def tag(name: str, content: str = "", css: str = "", **attributes: str) -> str:
+    """An element around content that is HTML already.
+
+    >>> tag("b", escape("<x>"), css="warn", aria_label='"quoted"')
+    '<b class="warn" aria-label="&quot;quoted&quot;">&lt;x&gt;</b>'
+    """
+    if css:
+        attributes = {"class": css, **attributes}
+    written = "".join(
+        f' {key.replace("_", "-")}="{escape(value)}"' for key, value in attributes.items()
+    )
+    return f"<{name}{written}>{content}</{name}>"
+
+
+def chip(words: str, css: str = "") -> str:
+    """A small rounded label."""
+    return tag("span", escape(words), css=f"chip {css}".strip())
+
+
+def note(words: str, css: str = "") -> str:
+    """A line of quiet text."""
+    return tag("div", escape(words), css=f"note {css}".strip())
+
+
+def listing(title: str, lines: Sequence[str], most: int = MOST_LINES) -> str:
+    """A title that opens a list; nothing where there are no lines.
+
+    most: lines that are written; the others are counted.
+    """
+    more = len(lines) - most
+    cut = [text("list.more_lines", n=f"{more:,}")] if more > 0 else []
+    items = "".join(tag("li", escape(line)) for line in [*lines[:most], *cut])
+    return tag("details", tag("summary", escape(title)) + tag("ul", items)) if items else ""
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share of 0 to 1 in percent; an en dash where it is unknown.
+
+    >>> percent(0.46), percent(None)
+    ('46.0 %', '–')
+    """
+    return "–" if share is None else f"{100 * share:.{digits}f} %"
+
+
+def signed(value: float | None) -> str:
+    """A reward or margin with its sign; an en dash where it is missing.
+
+    >>> signed(-0.25), signed(0.0), signed(-0.00002), signed(None)
+    ('−0.250', '0.000', '−2e−05', '–')
+    """
+    if value is None:
+        return "–"
+    if value == 0:
+        return "0.000"
+    written = f"{value:+.3f}" if abs(value) >= 0.0005 else f"{value:+.0e}"
+    return written.replace("-", "−")
+
+
+def points(difference: float | None) -> str:
+    """A difference of shares in points of a percent, with its sign; an en dash where it is unknown.
+
+    >>> points(-0.012), points(0.25), points(None)
+    ('−1.2', '+25.0', '–')
+    """
+    return "–" if difference is None else f"{100 * difference:+.1f}".replace("-", "−")
+
+
+def p_words(p: float) -> str:
+    """A p-value for a reader.
+
+    >>> p_words(0.2), p_words(0.00001)
+    ('0.20', '< 0.001')
+    """
+    return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def scroll_table(label: str, heads: Sequence[str], rows: str, keep: str = "") -> str:
+    """A table whose first column is words and whose others are numbers.
+
+    Args:
+        label: what it is called.
+        heads: words above each column.
+        rows: HTML.
+        keep: a name, under which the browser remembers how far it was scrolled.
+    """
+    cells = "".join(
+        tag("th", escape(words), css="number" if place else "", scope="col")
+        for place, words in enumerate(heads)
+    )
+    table = tag("table", tag("thead", tag("tr", cells)) + tag("tbody", rows))
+    kept = {"data_keep_scroll": keep} if keep else {}
+    return tag("div", table, "slices", tabindex="0", role="region", aria_label=label, **kept)
+
+
+def table_row(name: str, *cells: str, **attributes: str) -> str:
+    """A row of such a table. name: HTML of its first cell. cells: plain text."""
+    written = "".join(tag("td", escape(cell), "number") for cell in cells)
+    return tag("tr", tag("th", name, scope="row") + written, **attributes)
+
+
+def go_link(inside: str, tab: str, query: str, css: str = "") -> str:
+    """A link to what a tab shows. inside: HTML. query: without "?" and without the tab.
+
+    >>> go_link("all", "failures", "model=m")
+    '<a href="?tab=failures&amp;model=m" data-go="">all</a>'
+    """
+    return tag("a", inside, css, href=f"?tab={tab}&{query}", data_go="")
+
+
+def bytes_words(n_bytes: int) -> str:
+    """Bytes in 10^6 or 10^9, with three digits at most.
+
+    >>> [bytes_words(n) for n in (7_581_480, 850, 16_060_000_000, 141_107_412_992)]
+    ['7.6 MB', '0.0008 MB', '16.1 GB', '141 GB']
+    """
+    if n_bytes < 1e9:
+        size = n_bytes / 1e6
+        return (
+            f"{size:.0f} MB" if size >= 100 else f"{size:.1f} MB" if size >= 1 else f"{size:.1g} MB"
+        )
+    size = n_bytes / 1e9
+    return f"{size:,.0f} GB" if size >= 100 else f"{size:.1f} GB"
+
+
+def count_words(number: int) -> str:
+    """A number of weights in 10^6 or 10^9.
+
+    >>> [count_words(n) for n in (3_787_648, 8_030_261_248, 70_553_706_496, 0)]
+    ['3.8 million', '8.0 billion', '70.6 billion', '0']
+    """
+    if number >= 1e9:
+        return f"{number / 1e9:.1f} billion"
+    return f"{number / 1e6:.1f} million" if number >= 1e5 else f"{number:,}"
+
+
+def time_words(seconds: float) -> str:
+    """A time in a reader's units.
+
+    >>> [time_words(s) for s in (0.03, 0.34, 8.2, 59.7, 95, 1234, 7500, 200_000)]
+    ['under 0.1 s', '0.3 s', '8 s', '1 min', '1 min 35 s', '21 min', '2 h 5 min', '56 h']
+    """
+    if seconds < 9.5:
+        short = f"{seconds:.1f}" if seconds < 2 else f"{seconds:.0f}"
+        return "under 0.1 s" if seconds < 0.1 else f"{short} s"
+    whole = round(seconds)
+    if whole >= 36_000:
+        return f"{round(whole / 3600):,} h"
+    if whole >= 3600:
+        hours, minutes = divmod(round(whole / 60), 60)
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    if whole >= 60:
+        minutes, rest = divmod(whole, 60) if whole < 600 else (round(whole / 60), 0)
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    return f"{whole} s"
+
+
+def progress_html(share: float, label: str) -> str:
+    """A bar that a reader of screens is told of. share: 0 to 1 of all there is to do."""
+    return tag(
+        "div",
+        tag("i", style=f"width:{100 * share:.1f}%"),
+        css="progress",
+        role="progressbar",
+        aria_valuenow=f"{100 * share:.0f}",
+        aria_valuemin="0",
+        aria_valuemax="100",
+        aria_label=label,
+    )
+
+
+def step_html(step: Step, what: str = "") -> str:
+    """One step in words, with a bar where its end is known.
+
+    what: what is being done, where that is no reading of rows.
+
+    >>> "1,024 rows" in step_html(Step("reading", 1024))
+    True
+    """
+    done, total = step.done, step.total
+    if what:
+        words = f"{what} {done:,} / {total:,}"
+    elif step.doing == "fetching":
+        words = text(
+            "step.fetching",
+            done=f"{done / MEGABYTE:,.1f}",
+            total="?" if total is None else f"{total / MEGABYTE:,.1f}",
+        )
+    elif total is None:
+        words = text(f"step.{step.doing}", done=f"{done:,}")
+    else:
+        words = text(f"step.{step.doing}_of", done=f"{done:,}", total=f"{total:,}")
+    share = 100 * done / total if total else 0
+    bar = tag("div", tag("i", style=f"width: {min(100, share):.0f}%"), "progress") if total else ""
+    return tag("div", escape(words) + bar, css="note step", role="status")
+
+
+def refused_html(refused: Sequence[LeftOut]) -> str:
+    """What could not be had of what was asked for, why, and what to do; nothing where all was."""
+    if not refused:
+        return ""
+    why = str(refused[0]).rstrip(".")
+    return note(text("step.refused", n=f"{len(refused):,}", why=why), "refused")
+
+
+def nothing_to_tell() -> str:
+    """What stands in place of a step when the work failed."""
+    return ""
+
+
+KEYS = ("j", "k", "r", "/", "?", "1", "2", "3", "u", "n")
+
+
+def help_html() -> str:
+    """A dialog that lists the keys; closed until it is asked for."""
+    rows = "".join(
+        tag("dt", tag("kbd", escape(key))) + tag("dd", escape(text(f"help.key_{name}")))
+        for key, name in zip(
+            KEYS, ("j", "k", "r", "slash", "help", "1", "2", "3", "u", "n"), strict=True
+        )
+    )
+    hide = tag("button", escape(text("help.hide_harm")), css="button hide-harm", type="button")
+    close = tag("button", escape(text("help.close")), css="button", type="button")
+    inside = tag("h2", escape(text("help.title"))) + tag("dl", rows) + hide + " " + close
+    return tag("dialog", inside, id="help", aria_label=text("help.title"))

@@ -1,0 +1,354 @@
+"""HTML that the server writes and people press: how a press becomes an event.
+
+An element with `data-act` (and `data-sent`, its values as JSON) inside a part built by
+`build_part` is sent by assets/acts.js to the part's relay, one act at a time. A part can hold far
+more than Gradio's components offer (facets with counts, a list that reads well on a phone), and
+every act is one event with one callback. Anybody may post any act: callbacks check what they get.
+
+Here are also Gradio's tables, uploads, long work told on the page, and `guarded`, by which known
+errors become one clear message and unknown ones are logged and shown as ours.
+"""
+
+import functools
+import inspect
+import json
+import logging
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import gradio as gr
+from gradio.utils import get_upload_folder
+
+from explorer.core.html import step_html, tag
+from explorer.core.text import text
+from scoring.errors import KnownError
+from scoring.limits import Step
+from scoring.paths import is_file
+
+logger = logging.getLogger(__name__)
+
+Callback = TypeVar("Callback", bound=Callable[..., Any])
+
+
+def guarded(callback: Callback) -> Callback:
+    """Wrap a callback so that its errors are shown to the person who caused them.
+
+    Outputs keep what they show when a callback raises, so bad input loses nothing.
+    """
+    wrapper: Callable[..., Any]
+    if inspect.isgeneratorfunction(callback):
+
+        @functools.wraps(callback)
+        def stream(*args: Any, **kwargs: Any) -> Iterator[Any]:
+            with _shown():
+                yield from callback(*args, **kwargs)
+
+        wrapper = stream
+    else:
+
+        @functools.wraps(callback)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with _shown():
+                return callback(*args, **kwargs)
+
+        wrapper = call
+    return wrapper  # type: ignore[return-value]
+
+
+def explained(error: Exception) -> str:
+    """An error as its cause is told; one that is not known is logged, and told as ours."""
+    if isinstance(error, KnownError):
+        return str(error)
+    logger.error("a callback failed", exc_info=error)
+    return text("error.bug")
+
+
+@contextmanager
+def _shown() -> Iterator[None]:
+    try:
+        yield
+    except gr.Error:
+        raise
+    except Exception as error:
+        # A toast renders its message as HTML, images included; programs read it as it is.
+        message = escape(explained(error), quote=False)
+        title = text("error.title")
+        raise gr.Error(message, duration=12, title=title, print_exception=False) from error
+
+
+EVENT: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+"""How every event of the page is wired: no public endpoint, no overlay."""
+
+T = TypeVar("T", bound=NamedTuple)
+V = TypeVar("V", str, int)
+
+_LISTEN = """
+const part = element.closest(".relayed");
+part.explorerSend = (act) => trigger("act", act);
+"""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the page whose HTML is listened to. relay: has the event `act`."""
+
+    elem_id: str
+    relay: gr.HTML
+
+
+@dataclass(frozen=True)
+class Linked:
+    """A tab that a link can open.
+
+    open: called with the link's query string and the values of `inputs`; fills `outputs`, and
+        leaves them as they are where the link is of another tab.
+    address: holds the query string of what is shown then.
+    """
+
+    part: Part
+    open: Callable[..., Any]
+    inputs: Sequence[gr.components.Component]
+    outputs: Sequence[gr.components.Component]
+    address: gr.Textbox
+
+
+def unchanged(shown: type[T], **changed: Any) -> T:
+    """Values for the components that a named tuple fills: all but `changed` stay as they are."""
+    skips: Any = shown(*[gr.skip()] * len(shown._fields))
+    replaced: T = skips._replace(**changed)
+    return replaced
+
+
+@contextmanager
+def build_part(elem_id: str) -> Iterator[Part]:
+    """Lay a part out; what is built inside belongs to it."""
+    with gr.Column(elem_id=elem_id, elem_classes="relayed"):
+        relay = gr.HTML("", visible="hidden", js_on_load=_LISTEN)
+        yield Part(elem_id, relay)
+
+
+def wire_part(
+    part: Part,
+    callback: Callable[..., Any],
+    inputs: Any,
+    outputs: Any,
+    address: gr.Textbox | None = None,
+    *told: gr.components.Component,
+    js: str | None = None,
+) -> None:
+    """Let every act of a part call `callback(event, *inputs)`.
+
+    address: holds the query string of what is shown then; None where the part has none.
+    told: what the page is told besides. js: script that the inputs pass through.
+    """
+    acted = part.relay.act(callback, inputs, outputs, trigger_mode="multiple", js=js, **EVENT)
+    acted.success(None, [address, *told] if address else None, None, js=done(part))
+    acted.failure(None, None, None, js=refused(part))
+
+
+def done(part: Part) -> str:
+    """Script that says that an act was answered, and writes the address where there is one."""
+    return f"(...told) => window.explorer.done({json.dumps(part.elem_id)}, ...told)"
+
+
+def refused(part: Part) -> str:
+    """Script that says that an act was refused: what is shown stays, and so do its boxes."""
+    return f"() => window.explorer.refused({json.dumps(part.elem_id)})"
+
+
+def sending(part: Part, act: str, *names: str) -> str:
+    """Script of an event that sends an act, and with it the event's inputs by these names."""
+    values = ", ".join(names)
+    asked = f"{json.dumps(part.elem_id)}, {json.dumps(act)}, {{{values}}}"
+    return f"({values}) => window.explorer.act({asked})"
+
+
+def after_acts(part: Part) -> str:
+    """Script of an event that waits until all acts are answered, and passes its inputs on."""
+    return f"(...inputs) => window.explorer.idle({json.dumps(part.elem_id)}, inputs)"
+
+
+def again(part: Part) -> str:
+    """Script that sends the act "again": show what goes on, in its turn, lest it undo an act."""
+    return sending(part, "again")
+
+
+def wrote(part: Part) -> str:
+    """Script that writes the address of what is shown, where no act was answered."""
+    return f"(query) => window.explorer.wrote({json.dumps(part.elem_id)}, query)"
+
+
+def filling(part: Part) -> str:
+    """Script that writes what an address says into the search fields of a part."""
+    return f"(query) => window.explorer.fill({json.dumps(part.elem_id)}, query)"
+
+
+def saying(selector: str, words: str) -> str:
+    """Script of an event that says something at once, and passes its inputs on.
+
+    For words that the server would say too late: after the last word of what it is about.
+    """
+    return f"""(...inputs) => {{
+        const said = document.querySelector({json.dumps(selector)});
+        if (said) said.textContent = {json.dumps(words)};
+        return inputs;
+    }}"""
+
+
+def act_of(event: gr.EventData) -> tuple[str, Mapping[str, Any]]:
+    """The name of an act and what was sent with it, whatever was posted.
+
+    >>> act_of(gr.EventData(None, {"act": "step", "sent": {"value": 1}}))
+    ('step', {'value': 1})
+    """
+    data = event._data if isinstance(event._data, dict) else {}
+    sent = data.get("sent")
+    act = data.get("act")
+    return act if isinstance(act, str) else "", sent if isinstance(sent, dict) else {}
+
+
+def acting(act: str, sent: Mapping[str, object] | None = None) -> dict[str, str]:
+    """The attributes that make an element send an act, and what goes with it."""
+    attributes = {"data_act": act}
+    return attributes | ({"data_sent": json.dumps(sent)} if sent else {})
+
+
+def button(
+    words: str,
+    act: str,
+    sent: Mapping[str, object] | None = None,
+    css: str = "",
+    label: str = "",
+) -> str:
+    """A button that sends an act. label: what it is called where its words are but a sign."""
+    attributes = {"aria_label": label, "title": label} if label else {}
+    return tag("button", escape(words), css, type="button", **acting(act, sent), **attributes)
+
+
+def copy_button(words: str, what: str, base: str = "") -> str:
+    """A button that copies.
+
+    what: "link" for the address of what is shown, else the CSS selector of a text.
+    base: where a link begins; "" for the page's own address.
+    """
+    return tag(
+        "button",
+        escape(words),
+        css="button copy-link" if what == "link" else "button",
+        type="button",
+        data_copy=what,
+        data_base=base,
+        data_said=text("filter.copied"),
+    )
+
+
+def ticked(
+    words: str,
+    act: str,
+    on: bool,
+    field: str = "value",
+    sent: Mapping[str, object] | None = None,
+) -> str:
+    """A checkbox with its label that sends an act; whether it is ticked goes by `field`."""
+    checked = {"checked": "checked"} if on else {}
+    box = tag("input", type="checkbox", data_field=field, **acting(act, sent), **checked)
+    return tag("label", box + escape(words), css="tick")
+
+
+def segments(
+    legend: str, act: str, options: Mapping[V, str], chosen: V, *, field: str = "value"
+) -> str:
+    """A row of buttons of which one is pressed.
+
+    options: value -> words. field: by which the value is sent.
+    """
+    buttons = [
+        tag(
+            "button",
+            escape(words),
+            type="button",
+            aria_pressed="true" if value == chosen else "false",
+            **acting(act, {field: value}),
+        )
+        for value, words in options.items()
+    ]
+    return tag("div", "".join(buttons), css="segments", role="group", aria_label=legend)
+
+
+Grid = dict[str, Any]
+"""The value of a gr.Dataframe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its heading, how a value is written, and how its cell is styled."""
+
+    heading: str
+    write: Callable[[Any], str] = str
+    style: Callable[[Any], str] = lambda _: ""
+
+
+def build_grid(elem_id: str, widths: list[str], visible: bool = True) -> gr.Dataframe:
+    """A read-only table of a few rows."""
+    return gr.Dataframe(
+        show_label=False,
+        label=text("list.label"),
+        interactive=False,
+        max_height=396,
+        column_widths=widths,
+        elem_id=elem_id,
+        elem_classes="grid paged",
+        visible=visible,
+        buttons=[],
+    )
+
+
+def grid(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> Grid:
+    """The value of a gr.Dataframe."""
+    styling = [
+        [column.style(value) for column, value in zip(columns, row, strict=True)] for row in rows
+    ]
+    written = [
+        [column.write(value) for column, value in zip(columns, row, strict=True)] for row in rows
+    ]
+    return {
+        "headers": [column.heading for column in columns],
+        "data": [list(row) for row in rows],
+        "metadata": {"display_value": written, "styling": styling},
+    }
+
+
+def link(words: str, url: str | None) -> str:
+    """Inert HTML for a cell of type "html": the words, leading to the url where there is one."""
+    if url is None:
+        return escape(words)
+    return f'<a href="{escape(url)}" target="_blank" rel="noopener">{escape(words)}</a>'
+
+
+def uploaded_file(sent: object) -> Path:
+    """An uploaded file, wherever anybody said that it lies.
+
+    Raises:
+        KnownError: it is not in the folder of uploads.
+    """
+    try:
+        path = Path(sent if isinstance(sent, str) else "").resolve()
+    except (OSError, ValueError):  # no file can have such a name
+        path = Path()
+    if not path.is_relative_to(Path(get_upload_folder()).resolve()) or not is_file(path):
+        raise KnownError(text("chooser.no_upload"))
+    return path
+
+
+def telling(steps: Generator[Step, None, str]) -> Iterator[tuple[str, Any]]:
+    """Each step as HTML, and at last nothing beside the result."""
+    while True:
+        try:
+            yield step_html(next(steps)), gr.skip()
+        except StopIteration as ended:
+            yield "", ended.value
+            return

@@ -1,0 +1,70 @@
+"""Boards whose models' names attack the page, what HTML may be made of, and visits."""
+
+import json
+from typing import Any
+
+from explorer.boards import Board, build_board
+from explorer.boardview import BoardView, rule_of
+from explorer.ui.leaderboard import BoardShown, LeaderboardTab
+from tests.explorer.board_data import results_of
+from tests.explorer.browsing import posted
+from tests.explorer.html_reading import HtmlReading
+from tests.explorer.posting import Visitor
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "\"'><img src=x onerror=alert(1)>",
+    'org/model" onmouseover="alert(1)',
+    "javascript:alert(1)//",
+    "&lt;b&gt; &amp;amp; <!-- -->",
+    "${x} {{y}} `z` \\",
+    "\u202edlrow olleh مرحبا שלום",
+    "two\nlines\tand a tab",
+    "org/" + "x" * 500,
+)
+TAGS = {
+    "div", "table", "caption", "thead", "tbody", "tr", "th", "td", "button", "small", "bdi", "a",
+    "span", "p", "h2", "details", "summary", "ul", "li", "input", "label", "fieldset", "legend",
+}  # fmt: skip
+
+
+def hostile_board(view: BoardView | None = None) -> Board:
+    """Of models with hostile names, the first the best."""
+    shares = {name: 0.9 - 0.05 * place for place, name in enumerate(HOSTILE)}
+    return build_board(results_of(shares), rule_of(view or BoardView()))
+
+
+def reading(html: str) -> HtmlReading:
+    """HTML that is made of harmless elements alone."""
+    return HtmlReading(html, TAGS)
+
+
+def sent(seen: HtmlReading, act: str) -> list[dict[str, object]]:
+    """What the buttons of an act send."""
+    acts = [json.loads(each) for each in seen.attributes["button", "data-sent"]]
+    alone = ("reset", "behind")  # nothing is written beside these
+    names = [each for each in seen.attributes["button", "data-act"] if each not in alone]
+    return [values for name, values in zip(names, acts, strict=True) if name == act]
+
+
+# Visits.
+
+
+def filled(values: list[Any]) -> dict[str, Any]:
+    """What an event fills the tab's components with, by name."""
+    return dict(zip(BoardShown._fields, values, strict=False))
+
+
+def opened(visitor: Visitor, link: object) -> dict[str, Any]:
+    return filled(visitor.data(LeaderboardTab.open, {"Textbox": link}))
+
+
+def acted(visitor: Visitor, name: object, /, **sent: Any) -> dict[str, Any]:
+    """An act that must succeed; what it changes."""
+    return filled(visitor.data(LeaderboardTab.act, event_data=posted(name, **sent)))
+
+
+def models(shown: dict[str, Any]) -> list[str]:
+    """The models of the table, in its order."""
+    _, *names = reading(shown["table"]).of_class["model"]
+    return [name[1:] for name in names]

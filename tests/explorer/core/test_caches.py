@@ -1,0 +1,84 @@
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+
+import pytest
+
+from explorer.core.caches import once
+from tests.conftest import PATIENCE
+
+
+class Slow:
+    """Counts how often its words are computed, and computes them when it may."""
+
+    def __init__(self) -> None:
+        self.may = threading.Event()
+        self.computed = 0
+
+    @once
+    def words(self) -> list[str]:
+        """What it says."""
+        self.computed += 1
+        assert self.may.wait(PATIENCE)
+        return ["a", "b"]
+
+    @once
+    def first(self) -> str:
+        return self.words[0]
+
+    @once
+    def quick(self) -> int:
+        return 1
+
+    @once
+    def broken(self) -> int:
+        self.computed += 1
+        raise ValueError("no")
+
+
+def after_all_wait(slow: Slow, pool: ThreadPoolExecutor, ask: Callable[[], object]) -> list[object]:
+    asked = [pool.submit(ask) for _ in range(4)]
+    wait(asked, timeout=0.2)
+    slow.may.set()
+    return [each.result(PATIENCE) for each in asked]
+
+
+def test_threads_that_ask_at_once_get_one_value() -> None:
+    slow = Slow()
+    with ThreadPoolExecutor(4) as pool:
+        found = after_all_wait(slow, pool, lambda: slow.words)
+    assert slow.computed == 1
+    assert all(each is slow.words for each in found)
+
+
+def test_what_needs_another_is_computed_once_too() -> None:
+    slow = Slow()
+    with ThreadPoolExecutor(4) as pool:
+        assert after_all_wait(slow, pool, lambda: slow.first) == ["a"] * 4
+    assert slow.computed == 1
+
+
+def test_nobody_waits_for_another_object_or_another_value() -> None:
+    slow, ready = Slow(), Slow()
+    ready.may.set()
+    with ThreadPoolExecutor(3) as pool:
+        computing = pool.submit(lambda: slow.words)
+        while not slow.computed:
+            time.sleep(0.01)
+        assert pool.submit(lambda: ready.words).result(PATIENCE) == ["a", "b"]
+        assert pool.submit(lambda: slow.quick).result(PATIENCE) == 1
+        assert not computing.done()
+        slow.may.set()
+
+
+def test_what_fails_is_tried_again() -> None:
+    slow = Slow()
+    for tries in (1, 2):
+        with pytest.raises(ValueError, match="no"):
+            _ = slow.broken
+        assert slow.computed == tries
+
+
+def test_it_is_documented_as_the_method_is() -> None:
+    assert Slow.words.__doc__ == "What it says."

@@ -1,0 +1,48 @@
+"""Known errors reach the person as they are; unknown ones are ours and are logged."""
+
+import logging
+from collections.abc import Iterator
+
+import gradio as gr
+import pytest
+
+from explorer.core.parts import guarded
+from explorer.core.text import text
+from scoring.errors import KnownError
+
+
+@guarded
+def _known() -> None:
+    raise KnownError("Give a number, not <b>.")
+
+
+@guarded
+def _unknown() -> None:
+    raise ZeroDivisionError("secret detail")
+
+
+@guarded
+def _stream() -> Iterator[int]:
+    yield 1
+    raise KnownError("Stopped short.")
+
+
+def test_a_known_error_is_shown_as_inert_text() -> None:
+    with pytest.raises(gr.Error, match="Give a number, not &lt;b&gt;"):
+        _known()
+
+
+def test_an_unknown_error_is_logged_with_its_traceback_and_not_shown(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.ERROR), pytest.raises(gr.Error) as shown:
+        _unknown()
+    assert shown.value.message == text("error.bug")
+    assert "secret detail" in caplog.text and "Traceback" in caplog.text
+
+
+def test_a_stream_keeps_what_it_gave_before_it_failed() -> None:
+    stream = _stream()
+    assert next(stream) == 1
+    with pytest.raises(gr.Error, match="Stopped short"):
+        next(stream)

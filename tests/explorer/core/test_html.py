@@ -1,0 +1,61 @@
+"""How far long work is: in words, with a bar where its end is known."""
+
+from collections.abc import Generator
+
+import pytest
+
+from explorer.core.html import refused_html, step_html
+from explorer.core.parts import telling
+from scoring.errors import KnownError
+from scoring.limits import Step
+from scoring.results.files import LeftOut
+from tests.explorer.browsing import stays
+from tests.explorer.html_reading import HtmlReading
+
+
+@pytest.mark.parametrize(
+    ("step", "words", "bar"),
+    [
+        (Step("fetching", 1_500_000, 3_000_000), ["1.5", "3.0"], ["width: 50%"]),
+        (Step("fetching", 1_500_000), ["1.5", "?"], []),
+        (Step("reading", 1024), ["1,024 rows"], []),
+        (Step("reading", 1024, 4096), ["1,024", "4,096"], ["width: 25%"]),
+        (Step("reading", 5000, 4096), ["5,000"], ["width: 100%"]),
+        (Step("reading", 0, 0), ["0"], []),
+        (Step("asking"), ["Hub"], []),
+    ],
+)
+def test_a_step_is_told(step: Step, words: list[str], bar: list[str]) -> None:
+    seen = HtmlReading(step_html(step), {"div", "i"})
+    assert [each for each in words if each not in seen.words] == []
+    assert seen.attributes["i", "style"] == bar
+
+
+def test_steps_come_one_by_one_and_the_result_at_last() -> None:
+    def work() -> Generator[Step, None, str]:
+        yield Step("asking")
+        yield Step("reading", 5)
+        return "table"
+
+    *steps, last = telling(work())
+    assert all(stays(result) for _, result in steps)
+    assert all('role="status"' in html for html, _ in steps)
+    assert last == ("", "table")
+
+
+def test_what_goes_wrong_is_not_swallowed() -> None:
+    def work() -> Generator[Step, None, str]:
+        yield Step("asking")
+        raise KnownError("No.")
+
+    told = telling(work())
+    next(told)
+    with pytest.raises(KnownError, match="No"):
+        next(told)
+
+
+def test_what_could_not_be_had_is_counted_with_the_first_reason_as_text() -> None:
+    refused = [LeftOut("<b>.json", "nobody answers."), LeftOut("c.json", "not asked for")]
+    words = HtmlReading(refused_html(refused), {"div"}).words
+    assert "could not be had: 2. The first, <b>.json: nobody answers. What was read stays" in words
+    assert refused_html([]) == ""

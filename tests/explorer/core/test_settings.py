@@ -1,0 +1,286 @@
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import pytest
+
+from explorer.core.settings import DEMO_MODEL, Settings, read_settings
+from scoring.errors import KnownError
+from scoring.limits import NO_LIMITS, Limits
+
+SPACE = {"SPACE_ID": "me/space"}
+
+
+def test_defaults_on_ones_own_machine() -> None:
+    assert read_settings({}) == Settings(
+        home=Path.home() / ".cache" / "rewardbench-explorer",
+        pairs=None,
+        results=None,
+        offline=False,
+        public=False,
+        max_pairs=None,
+        max_model_gigabytes=None,
+        models_gigabytes=None,
+        proxied=False,
+        max_rows=1_000_000,
+        max_dataset_megabytes=2000.0,
+        zero_gpu=False,
+        models=(),
+        own_code=(),
+        servers=(),
+        seconds_per_hour=None,
+        sign_in="no",
+        device="auto",
+        server_name="127.0.0.1",
+        server_port=7860,
+    )
+
+
+def test_defaults_on_a_space_limit_runs_and_models_and_refuse_local_folders() -> None:
+    settings = read_settings(SPACE)
+    assert settings.public
+    assert settings.max_pairs == 300
+    assert settings.max_model_gigabytes == 4.0
+    assert settings.models_gigabytes == 40.0
+    assert settings.proxied
+    assert not settings.model_policy.local_folders
+    assert settings.model_policy.max_gigabytes == 4.0
+    assert settings.seconds_per_hour == 300.0
+    assert settings.model_policy.own_code == settings.model_policy.servers == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("environ", "limits"),
+    [
+        ({}, Limits(1_000_000, 2000.0)),
+        (SPACE, Limits(300_000, 100.0)),
+        ({"EXPLORER_PUBLIC": "1"}, Limits(300_000, 100.0)),
+        ({**SPACE, "EXPLORER_MAX_ROWS": "10", "EXPLORER_MAX_DATASET_MB": "0.5"}, Limits(10, 0.5)),
+        ({"EXPLORER_MAX_ROWS": "none", "EXPLORER_MAX_DATASET_MB": "none"}, NO_LIMITS),
+    ],
+)
+def test_the_limits_of_a_dataset(environ: dict[str, str], limits: Limits) -> None:
+    assert read_settings(environ).limits == limits
+
+
+def test_an_upload_may_be_as_large_as_a_dataset() -> None:
+    assert read_settings({"EXPLORER_MAX_DATASET_MB": "1.5"}).max_upload_bytes == 1_500_000
+    assert read_settings({"EXPLORER_MAX_DATASET_MB": "none"}).max_upload_bytes is None
+
+
+def test_the_model_policy_of_ones_own_machine_allows_folders_of_any_size() -> None:
+    policy = read_settings({}).model_policy
+    assert policy.local_folders
+    assert policy.max_gigabytes is None
+    assert policy.demo == DEMO_MODEL
+    assert policy.models is None
+
+
+def test_what_the_owner_lists_is_the_policy() -> None:
+    policy = read_settings(
+        {
+            **SPACE,
+            "EXPLORER_MODELS": "org/a, org/b@v1,",
+            "EXPLORER_OWN_CODE": "org/c",
+            "EXPLORER_SERVERS": "https://host/v1/,http://gpu:8000",
+        }
+    ).model_policy
+    assert policy.models == frozenset({"org/a", "org/b@v1"})
+    assert policy.own_code == frozenset({"org/c"})
+    assert policy.servers == frozenset({"https://host/v1", "http://gpu:8000"})
+
+
+@pytest.mark.parametrize("environ", [{}, SPACE])
+def test_no_server_is_asked_that_nobody_listed(environ: dict[str, str]) -> None:
+    assert read_settings(environ).model_policy.servers == frozenset()
+
+
+def test_each_variable_sets_its_field(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[dict[str, str], str, object]] = [
+        ({"EXPLORER_HOME": "/data/home"}, "home", Path("/data/home")),
+        ({"EXPLORER_HOME": "~/x"}, "home", Path.home() / "x"),
+        ({"EXPLORER_HOME": ""}, "home", Path.home() / ".cache" / "rewardbench-explorer"),
+        ({"EXPLORER_PAIRS": " org/name:test "}, "pairs", "org/name:test"),
+        ({"EXPLORER_PAIRS": "  "}, "pairs", None),
+        ({"EXPLORER_RESULTS": "results"}, "results", "results"),
+        ({"EXPLORER_RESULTS": ""}, "results", None),
+        ({"EXPLORER_OFFLINE": "1"}, "offline", True),
+        ({"EXPLORER_OFFLINE": " TRUE "}, "offline", True),
+        ({"EXPLORER_OFFLINE": "yes"}, "offline", True),
+        ({"EXPLORER_OFFLINE": "0"}, "offline", False),
+        ({"EXPLORER_OFFLINE": "no"}, "offline", False),
+        ({"EXPLORER_OFFLINE": "false"}, "offline", False),
+        ({"EXPLORER_OFFLINE": ""}, "offline", False),
+        ({"SPACE_ID": ""}, "public", False),
+        (SPACE, "space", "me/space"),
+        ({}, "space", ""),
+        ({"EXPLORER_MAX_PAIRS": "50"}, "max_pairs", 50),
+        ({**SPACE, "EXPLORER_MAX_PAIRS": "none"}, "max_pairs", None),
+        ({**SPACE, "EXPLORER_MAX_PAIRS": " 5 "}, "max_pairs", 5),
+        ({"EXPLORER_MAX_MODEL_GB": "0.5"}, "max_model_gigabytes", 0.5),
+        ({**SPACE, "EXPLORER_MAX_MODEL_GB": "None"}, "max_model_gigabytes", None),
+        ({**SPACE, "EXPLORER_MODELS_GB": "0.5"}, "models_gigabytes", 0.5),
+        ({**SPACE, "EXPLORER_MODELS_GB": "none"}, "models_gigabytes", None),
+        ({"EXPLORER_PROXIES": "1"}, "proxied", True),
+        ({"EXPLORER_PUBLIC": "1"}, "proxied", False),
+        (
+            {"EXPLORER_MODELS": "demo,org/a@v1", "EXPLORER_OWN_CODE": "org/b"},
+            "own_models",
+            ["org/a", "org/b"],
+        ),
+        ({"EXPLORER_MODELS": "./checkpoint, demo"}, "models", ("./checkpoint", "demo")),
+        ({**SPACE, "EXPLORER_MODELS": "demo,longer"}, "models", ("demo", "longer")),
+        ({"EXPLORER_MODELS": " , "}, "models", ()),
+        ({"EXPLORER_SECONDS_PER_HOUR": "60"}, "seconds_per_hour", 60.0),
+        ({**SPACE, "EXPLORER_SECONDS_PER_HOUR": "none"}, "seconds_per_hour", None),
+        ({"EXPLORER_SIGN_IN": "no"}, "sign_in", "no"),
+        ({"EXPLORER_SIGN_IN": "offered"}, "sign_in", "offered"),
+        ({"EXPLORER_DEVICE": "cuda:1"}, "device", "cuda:1"),
+        ({"EXPLORER_DEVICE": " CPU "}, "device", "cpu"),
+        ({"SPACES_ZERO_GPU": "true", "EXPLORER_MODELS": "a/b"}, "zero_gpu", True),
+        ({"SPACES_ZERO_GPU": "false"}, "zero_gpu", False),
+        ({"GRADIO_SERVER_NAME": "0.0.0.0"}, "server_name", "0.0.0.0"),
+        ({"GRADIO_SERVER_NAME": ""}, "server_name", "127.0.0.1"),
+        ({"GRADIO_SERVER_PORT": "8000"}, "server_port", 8000),
+        ({"GRADIO_SERVER_PORT": ""}, "server_port", 7860),
+    ]
+    for environ, name, value in cases:
+        with subtests.test(environ=environ, name=name, value=value):
+            assert getattr(read_settings(environ), name) == value
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "EXPLORER_MAX_PAIRS",
+        "EXPLORER_MAX_MODEL_GB",
+        "EXPLORER_MODELS_GB",
+        "EXPLORER_MAX_ROWS",
+        "EXPLORER_MAX_DATASET_MB",
+        "EXPLORER_SECONDS_PER_HOUR",
+    ],
+)
+def test_a_bad_number_is_refused_by_name_and_value(
+    variable: str, subtests: pytest.Subtests
+) -> None:
+    for value in ("many", "0", "-1", "nan", "inf", "1e12", "3 pairs", "0x10"):
+        with subtests.test(value):
+            with pytest.raises(KnownError) as error:
+                read_settings({variable: value})
+            assert variable in str(error.value)
+            assert repr(value) in str(error.value)
+
+
+@pytest.mark.parametrize("value", ["on", "2", "maybe", "y"])
+def test_a_bad_switch_is_refused_by_name_and_value(value: str) -> None:
+    with pytest.raises(KnownError, match="EXPLORER_OFFLINE") as error:
+        read_settings({"EXPLORER_OFFLINE": value})
+    assert repr(value) in str(error.value)
+
+
+@pytest.mark.parametrize("variable", ["EXPLORER_MAX_PAIRS", "EXPLORER_MAX_ROWS"])
+def test_a_limit_of_pairs_is_a_whole_number(variable: str) -> None:
+    with pytest.raises(KnownError, match=variable):
+        read_settings({variable: "0.5"})
+
+
+@pytest.mark.parametrize("value", ["0.5", "8000.7", "70000"])
+def test_a_port_that_cannot_be_is_refused(value: str) -> None:
+    with pytest.raises(KnownError, match="GRADIO_SERVER_PORT"):
+        read_settings({"GRADIO_SERVER_PORT": value})
+
+
+def test_a_home_of_a_user_that_is_not_there_is_refused_by_name() -> None:
+    with pytest.raises(KnownError, match="EXPLORER_HOME"):
+        read_settings({"EXPLORER_HOME": "~nobody-of-that-name/x"})
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        read_settings({}).offline = True  # type: ignore[misc]
+
+
+def test_runs_lie_below_home() -> None:
+    assert read_settings({"EXPLORER_HOME": "/data"}).runs == Path("/data/runs")
+
+
+@pytest.mark.parametrize("name", ["EXPLORER_MODELS", "EXPLORER_OWN_CODE"])
+@pytest.mark.parametrize("value", ["/etc", "../x", "org/a b", "org/a:split", "https://x/y", "name"])
+def test_on_a_space_only_ids_of_the_hub_are_listed(name: str, value: str) -> None:
+    with pytest.raises(KnownError, match=name) as error:
+        read_settings({**SPACE, name: f"org/good,{value}"})
+    assert repr(value) in str(error.value)
+
+
+@pytest.mark.parametrize("value", ["gpu:8000", "ftp://gpu/v1", "http://", "/v1", "http://[::1"])
+def test_what_is_no_address_is_refused(value: str) -> None:
+    with pytest.raises(KnownError, match="EXPLORER_SERVERS") as error:
+        read_settings({"EXPLORER_SERVERS": value})
+    assert repr(value) in str(error.value)
+
+
+def test_a_password_in_an_address_is_refused_and_not_repeated() -> None:
+    with pytest.raises(KnownError, match="EXPLORER_SERVERS") as error:
+        read_settings({"EXPLORER_SERVERS": "http://me:hush@host/v1"})
+    assert "hush" not in str(error.value)
+
+
+@pytest.mark.parametrize("value", ["gpu", "cuda:", "cuda:x", "cpu; rm", "meta", "cuda:1234"])
+def test_a_device_that_cannot_be_is_refused(value: str) -> None:
+    with pytest.raises(KnownError, match="EXPLORER_DEVICE") as error:
+        read_settings({"EXPLORER_DEVICE": value})
+    assert repr(value) in str(error.value)
+
+
+OAUTH = {
+    "SYSTEM": "spaces",
+    "OAUTH_CLIENT_ID": "id",
+    "OAUTH_CLIENT_SECRET": "hush",
+    "OAUTH_SCOPES": "openid profile",
+    "OPENID_PROVIDER_URL": "https://huggingface.co",
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"), [("required", "required"), ("1", "required"), ("offered", "offered")]
+)
+def test_people_sign_in_on_a_space_that_is_set_up_for_it(value: str, wanted: str) -> None:
+    settings = read_settings({**SPACE, **OAUTH, "EXPLORER_SIGN_IN": value})
+    assert (settings.sign_in, settings.has_sign_in) == (wanted, True)
+    assert not read_settings({**SPACE, **OAUTH}).has_sign_in
+    assert not read_settings({"EXPLORER_SIGN_IN": "offered"}).has_sign_in
+
+
+@pytest.mark.parametrize("missing", OAUTH)
+def test_a_space_that_cannot_sign_people_in_says_what_it_lacks(missing: str) -> None:
+    environ = {**SPACE, **OAUTH, "EXPLORER_SIGN_IN": "offered"}
+    del environ[missing]
+    with pytest.raises(KnownError, match=missing) as error:
+        read_settings(environ)
+    assert "hf_oauth: true" in str(error.value) and "hush" not in str(error.value)
+
+
+@pytest.mark.parametrize("value", ["required", "1", "yes"])
+def test_off_a_space_nobody_can_be_required_to_sign_in(value: str) -> None:
+    with pytest.raises(KnownError, match=r"EXPLORER_SIGN_IN.* on a Space alone"):
+        read_settings({**OAUTH, "EXPLORER_SIGN_IN": value})
+
+
+@pytest.mark.parametrize("value", ["on", "maybe", "2"])
+def test_a_way_to_sign_in_that_is_none_is_refused(value: str) -> None:
+    with pytest.raises(KnownError, match="must be 0, offered or required") as error:
+        read_settings({**SPACE, **OAUTH, "EXPLORER_SIGN_IN": value})
+    assert repr(value) in str(error.value)
+
+
+def test_on_zero_gpu_the_models_must_be_named() -> None:
+    with pytest.raises(KnownError, match="EXPLORER_MODELS is empty; on ZeroGPU"):
+        read_settings({**SPACE, "SPACES_ZERO_GPU": "true"})
+
+
+def test_runs_end_with_a_spaces_container_unless_home_is_mounted(tmp_path: Path) -> None:
+    assert read_settings({"EXPLORER_HOME": "/nowhere/home"}).runs_last
+    assert not read_settings({**SPACE, "EXPLORER_HOME": "/nowhere/home"}).runs_last
+    mounts = [path for path in (Path("/dev/shm"), Path("/proc")) if path.is_mount()]
+    if not mounts:
+        pytest.skip("nothing is mounted here")
+    assert read_settings({**SPACE, "EXPLORER_HOME": f"{mounts[0]}/a/b"}).runs_last

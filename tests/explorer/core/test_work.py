@@ -1,0 +1,102 @@
+import threading
+import time
+
+import pytest
+
+import explorer.core.work
+from explorer.core.work import stepping
+from scoring.errors import KnownError
+from scoring.limits import Step, Tell
+from tests.conftest import PATIENCE
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explorer.core.work, "EVERY_SECONDS", 0.01)
+
+
+def test_the_latest_step_is_told_and_the_result_returned() -> None:
+    heard = threading.Event()
+
+    def work(tell: Tell) -> str:
+        for done in range(5):
+            tell(Step("fetching", done, 5))
+        assert heard.wait(PATIENCE)
+        return "done"
+
+    stream = stepping(work)
+    assert next(stream) == Step("fetching", 4, 5)
+    heard.set()
+    with pytest.raises(StopIteration) as ended:
+        next(stream)
+    assert ended.value.value == "done"
+
+
+def test_every_step_that_is_waited_for_is_told_once() -> None:
+    heard = [threading.Event() for _ in range(4)]
+
+    def work(tell: Tell) -> None:
+        for done, each in enumerate(heard):
+            tell(Step("reading", done))
+            assert each.wait(PATIENCE)
+
+    told = []
+    for step in stepping(work):
+        told.append(step.done)
+        heard[step.done].set()
+    assert told == [0, 1, 2, 3]
+
+
+def test_work_that_ends_while_it_is_waited_for_tells_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(explorer.core.work, "EVERY_SECONDS", PATIENCE)
+
+    def work(tell: Tell) -> None:
+        tell(Step("asking"))
+        time.sleep(0.05)  # so that somebody waits already
+
+    assert list(stepping(work)) == []
+
+
+def test_it_works_in_a_thread_of_its_own() -> None:
+    stream = stepping(lambda tell: threading.get_ident())
+    with pytest.raises(StopIteration) as ended:
+        next(stream)
+    assert ended.value.value != threading.get_ident()
+
+
+@pytest.mark.parametrize("error", [KnownError("No such set."), OSError("disk"), SystemExit(3)])
+def test_what_the_work_raises_is_raised(error: BaseException) -> None:
+    def work(tell: Tell) -> None:
+        tell(Step("asking"))
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        list(stepping(work))
+    assert caught.value is error
+
+
+def test_who_stops_listening_leaves_the_work_running() -> None:
+    go_on, done = threading.Event(), threading.Event()
+
+    def work(tell: Tell) -> None:
+        tell(Step("asking"))
+        assert go_on.wait(PATIENCE)
+        tell(Step("reading"))
+        done.set()
+
+    stream = stepping(work)
+    assert next(stream) == Step("asking")
+    stream.close()
+    assert not done.is_set()
+    go_on.set()
+    assert done.wait(PATIENCE)
+
+
+def test_nothing_begins_before_somebody_listens() -> None:
+    begun = threading.Event()
+    stream = stepping(lambda tell: begun.set())
+    assert not begun.wait(0.05)
+    list(stream)
+    assert begun.is_set()

@@ -1,0 +1,190 @@
+"""The facets: names that stay text and are sent as they are, with their counts."""
+
+import json
+import re
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.facets import FACETS
+from explorer.filters import Filters, select
+from explorer.table import PairTable
+from explorer.ui.facetpanel import MOST_SHOWN, facets_html, name_words
+from tests.explorer.html_reading import HtmlReading
+from tests.explorer.tables import row, small_table
+
+TAGS = {"details", "summary", "div", "label", "input", "span", "b", "button"}
+
+
+@dataclass(frozen=True)
+class Box:
+    """One name of a facet on screen."""
+
+    facet: str
+    name: str
+    words: str
+    count: str
+    on: bool
+
+
+class Panel(HtmlReading):
+    """The panel as it is read, with its boxes in their order."""
+
+    def __init__(self, html: str) -> None:
+        self.boxes: list[Box] = []
+        self._inputs: list[dict[str, str | None]] = []
+        super().__init__(html, TAGS)
+        words, counts = self.of_class["name"], self.of_class["n"]
+        for one, said, count in zip(self._inputs, words, counts, strict=True):
+            assert one["data-act"] == "pick"
+            facet = json.loads(one["data-sent"] or "")["facet"]
+            self.boxes.append(Box(facet, one["value"] or "", said, count, "checked" in one))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "input":
+            self._inputs.append(dict(attrs))
+        super().handle_starttag(tag, attrs)
+
+    def of(self, facet: str) -> dict[str, str]:
+        """Name -> count, as they are shown."""
+        return {box.name: box.count for box in self.boxes if box.facet == facet}
+
+    @property
+    def ticked(self) -> list[str]:
+        return [box.name for box in self.boxes if box.on]
+
+
+def panel(table: PairTable, filters: Filters | None = None) -> Panel:
+    chosen = filters or Filters()
+    return Panel(facets_html(table, chosen, select(table, chosen)))
+
+
+def by_model(*models: str) -> PairTable:
+    return small_table(*(row(chosen_model=model) for model in models))
+
+
+def test_each_name_has_the_count_that_picking_it_would_give(demo: PairTable) -> None:
+    filters = Filters().picking("section", ["Chat"])
+    shown = panel(demo, filters)
+    assert shown.of("section")["Reasoning"] == "57"
+    assert shown.of("subset")["alpacaeval-easy"] == "8"
+    assert shown.of("subset")["hep-go"] == "0"
+    assert shown.ticked == ["Chat"]
+
+
+def test_thousands_are_written_so() -> None:
+    assert panel(by_model(*["a"] * 1234, "b")).of("chosen_model") == {"a": "1,234", "b": "1"}
+
+
+def test_a_facet_that_tells_nothing_apart_is_not_there(demo: PairTable) -> None:
+    shown = panel(demo)
+    assert {box.facet for box in shown.boxes} <= set(FACETS)
+    assert shown.of("chosen_model") == {}
+    assert "none" not in shown.of("section")
+
+
+def test_but_it_is_where_something_of_it_is_picked(demo: PairTable) -> None:
+    shown = panel(demo, Filters().picking("chosen_model", ["demo-author"]))
+    assert shown.of("chosen_model") == {"demo-author": "188"}
+    assert shown.ticked == ["demo-author"]
+    assert "1 picked" in shown.words
+
+
+def test_picked_names_that_the_table_lacks_are_there_to_be_unpicked(demo: PairTable) -> None:
+    gone = "<no such subset>"
+    shown = panel(demo, Filters().picking("subset", [gone, "hep-go"]))
+    assert shown.of("subset")[gone] == "0"
+    assert sorted(shown.ticked) == [gone, "hep-go"]
+    assert "2 picked" in shown.words
+
+
+def test_the_most_frequent_of_many_names_are_shown_and_the_rest_counted() -> None:
+    names = [f"m{number}" for number in range(MOST_SHOWN + 40)]
+    table = by_model(*names, "m95", "m95", "m7")
+    shown = panel(table)
+    assert len(shown.of("chosen_model")) == MOST_SHOWN
+    assert list(shown.of("chosen_model").items())[:2] == [("m95", "3"), ("m7", "2")]
+    assert "+ 40 more with fewer pairs" in shown.words
+
+
+def test_a_picked_name_is_shown_however_rare_it_is() -> None:
+    names = [f"m{number}" for number in range(MOST_SHOWN + 40)]
+    shown = panel(by_model(*names), Filters().picking("chosen_model", ["m99"]))
+    assert len(shown.of("chosen_model")) == MOST_SHOWN + 1
+    assert shown.ticked == ["m99"]
+    assert "+ 39 more with fewer pairs" in shown.words
+
+
+def test_many_subsets_keep_the_benchmarks_order_and_their_sections(demo: PairTable) -> None:
+    assert list(panel(demo).of("subset")) == list(demo.subset_counts)
+
+
+def test_subsets_stand_by_section_and_all_or_none_of_one_can_be_ticked(demo: PairTable) -> None:
+    html = facets_html(demo, Filters(), select(demo, Filters()))
+    shown = Panel(html)
+    assert [words.removesuffix("allnone") for words in shown.of_class["group-title"]] == [
+        "Chat", "Chat Hard", "Safety", "Reasoning",
+    ]  # fmt: skip
+    assert shown.attributes["button", "data-all"] == ["1", "0"] * 4
+    assert shown.attributes["button", "data-act"] == ["pick"] * 8
+    sent = [json.loads(each) for each in shown.attributes["button", "data-sent"]]
+    assert sent == [{"facet": "subset"}] * 8
+    assert "Pick all of Chat Hard" in shown.attributes["button", "aria-label"]
+    groups = re.split('class="group"', html)
+    chat = next(group for group in groups if 'aria-label="Chat"' in group)
+    assert 'value="mt-bench-med"' in chat and "hep-go" not in chat
+
+
+def test_subsets_that_the_benchmark_lacks_are_a_group_of_their_own() -> None:
+    table = small_table(row(subset="hep-go"), row(subset="mine"))
+    shown = panel(table)
+    assert [words.removesuffix("allnone") for words in shown.of_class["group-title"]] == [
+        "Reasoning", "none",
+    ]  # fmt: skip
+
+
+def test_bars_are_shares_of_the_most_frequent() -> None:
+    shown = panel(by_model("a", "a", "a", "a", "b"))
+    assert shown.attributes["label", "style"] == ["--share: 100%", "--share: 25%"]
+
+
+def test_facets_that_are_of_use_at_first_are_open(demo: PairTable) -> None:
+    html = facets_html(demo, Filters(), select(demo, Filters()))
+    opened = re.findall(r'data-keep="facet-(\w+)" open="open"', html)
+    assert opened == ["section", "subset", "longer", "code"]
+    filters = Filters().picking("language", ["Go"])
+    html = facets_html(demo, filters, select(demo, filters))
+    assert 'data-keep="facet-language" open="open"' in html
+
+
+hostile = st.one_of(
+    st.text(alphabet="<>&\"'`${}=/\\ onclik", min_size=1, max_size=30), st.text(min_size=1)
+).filter(lambda name: name.isprintable() and name.strip() == name)
+
+
+@given(one=hostile, other=hostile)
+def test_names_stay_text_and_are_sent_as_they_are(one: str, other: str) -> None:
+    table = small_table(
+        row(subset=one, chosen_model=other), row(subset=f"{one}2", chosen_model=f"{other}2")
+    )
+    shown = panel(table, Filters().picking("rejected_model", [one]))
+    assert set(shown.of("subset")) == {one, f"{one}2"}
+    assert set(shown.of("chosen_model")) == {other, f"{other}2"}
+    assert one in shown.of("rejected_model")
+    assert {box.words for box in shown.boxes if box.facet == "subset"} == {one, f"{one}2"}
+
+
+@pytest.mark.parametrize(
+    ("facet", "name", "words"),
+    [
+        ("shared", "yes", "yes"),
+        ("length", "none", "not known"),
+        ("language", "none", "none"),
+        ("chosen_model", "longer", "longer"),
+    ],
+)
+def test_names_of_ours_are_put_in_words(facet: str, name: str, words: str) -> None:
+    known = next(each for each in FACETS if each == facet)
+    assert name_words(known, name) == words

@@ -1,0 +1,129 @@
+"""What a run shows while it goes on: bars, margins, the clearest failures, and how much that is."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from explorer.core.html import percent
+from explorer.fail_links import decode_fails
+from explorer.live_runs import LiveRun
+from explorer.margins import MarginHistogram, margin_histogram
+from explorer.own_results import own_name
+from explorer.progress import Progress
+from explorer.run_sections import run_intervals, sections_now
+from explorer.ui.livebars import bar_html, bars_html, margins_html
+from explorer.ui.runview import followed, shown
+from explorer.ui.worsthtml import WORST, worst_html
+from scoring.benchmark import COUNTS, SUBSETS
+from scoring.interval import Interval
+from scoring.record import Run
+from scoring.spec import RunFacts, ScoredPair
+from scoring.summary import summarise
+from tests.explorer.html_reading import HtmlReading
+
+FACTS = RunFacts(
+    "org/<b>rm</b>", "r", "classifier", "cpu", "float32", 10, "left", "own:0", "x", 9, 0
+)
+RUN = Run(Path("/nowhere/run"), FACTS, "running", 1.7e9)
+
+
+def pairs(n: int, subset: str = "hep-go") -> list[ScoredPair]:
+    """Margins of 1, -2, 3, -4 and so on."""
+    return [
+        ScoredPair(f"{subset}:{at}", subset, "", float((-1) ** at * (at + 1)), 0.0, 5, 5)
+        for at in range(n)
+    ]
+
+
+def everything() -> list[ScoredPair]:
+    """As many pairs as RewardBench has."""
+    return [pair for each in SUBSETS for pair in pairs(COUNTS[each], each)]
+
+
+def test_a_bar_has_its_whisker_where_it_belongs() -> None:
+    html = bar_html(0.5, Interval(0.25, 0.75))
+    assert "width:50.0%" in html and "left:25.0%;width:50.0%" in html
+    assert "<b" not in bar_html(0.5, None) and "<i" not in bar_html(None, None)
+
+
+def test_each_section_has_a_line() -> None:
+    html = bars_html(
+        sections_now(summarise(everything(), "classifier"), run_intervals(everything(), FACTS))
+    )
+    read = HtmlReading(html, {"table", "tbody", "tr", "th", "td", "span", "i", "b"})
+    for words in ("All pairs", "Chat", "Chat Hard", "Safety", "Reasoning", "2,985 pairs"):
+        assert words in read.words
+    assert html.count('live-bar"') == 5
+
+
+def test_margins_stand_left_and_right_of_the_line() -> None:
+    chosen = np.array([3.0, 1.0, -2.0, 0.0, np.nan])
+    html = margins_html(margin_histogram(chosen, np.zeros(5), bins=3))
+    assert html.count('class="won"') == 2 and html.count('class="lost"') == 2
+    assert "2 above 0, 2 not" in html
+    assert margins_html(MarginHistogram((), (), 0, 0, 0, 0.0, 0.0)) == ""
+
+
+def test_the_clearest_failures_lead_to_their_pairs() -> None:
+    hostile = replace(pairs(1)[0], key="<i>&pair=x", chosen_reward=-99.0)
+    html = worst_html(RUN, [*pairs(40), hostile])
+    read = HtmlReading(html, {"div", "b", "ul", "li", "a", "bdi", "small"})
+    assert html.count("<li>") == WORST and "hep-go:39" in read.words
+    assert html.index("&lt;i&gt;") < html.index("hep-go:39")
+    query = html.split('href="?tab=failures&amp;')[1].split('"')[0].replace("&amp;", "&")
+    view = decode_fails(query).view
+    assert (view.model, view.view.reading.key) == (own_name(RUN), hostile.key)
+    assert worst_html(RUN, pairs(1)) == ""
+
+
+def test_an_update_is_small_whatever_the_run_has() -> None:
+    for n in (1, 50, 2985):
+        now = shown(Progress("running", 2985, RUN, tuple(everything()[:n]), n, 10.0))
+        assert len(json.dumps(now)) < 40_000
+
+
+def test_failures_are_listed_and_counted() -> None:
+    for stage in ("running", "finished"):
+        now = shown(Progress(stage, 4, RUN, tuple(pairs(4)), 4, 1.0))
+        assert "Clearest failures" in now.margins
+        assert now.inspect["visible"] and "2" in now.inspect["value"]
+
+
+@pytest.mark.parametrize("each_of", [COUNTS, dict.fromkeys(SUBSETS, 3)])
+def test_every_headline_score_has_its_interval(each_of: dict[str, int]) -> None:
+    """The RewardBench score of a whole run, and the mean of sections of some pairs of each."""
+    rows = tuple(pair for subset, n in each_of.items() for pair in pairs(n, subset))
+    now = shown(Progress("finished", len(rows), RUN, rows, len(rows), 1.0))
+    score = HtmlReading(now.cards, {"h2", "div", "p", "span"}).of_class["card"][1]
+    interval = run_intervals(rows, FACTS).score
+    assert interval is not None
+    assert ("not the RewardBench score" in score) == (each_of is not COUNTS)
+    assert f"95 % interval {percent(interval.low)} to {percent(interval.high)}" in score
+
+
+def test_hostile_names_are_shown_as_they_are() -> None:
+    now = shown(Progress("running", 4, RUN, tuple(pairs(4)), 4, 1.0))
+    for html in (now.cards, now.sections, now.margins, now.facts):
+        assert "<b>rm" not in html
+
+
+def test_of_packs_that_come_faster_than_they_are_drawn_the_end_is() -> None:
+    rows = tuple(pairs(60))
+    stream = [Progress("running", 60, RUN, rows[: n + 1], n + 1, 1.0) for n in range(60)]
+    stream += [Progress("finished", 60, RUN, rows, 60, 1.0)]
+    live = LiveRun("", "m")
+    live.drive(lambda _: iter(stream))
+    found = followed(live)
+    assert "Finished" in found.status and found.ended == live.id
+
+
+@pytest.mark.parametrize("run", [None, RUN])
+def test_a_word_leaves_the_report_where_it_is(run: Run | None) -> None:
+    told: Any = shown(Progress("failed", 4, run, message="<b>no</b>"))
+    assert "&lt;b&gt;no" in told.status
+    assert told.cards == told.margins == told.rows == {"__type__": "update"}
+    assert told.run_id == (run.id if run else {"__type__": "update"})

@@ -1,0 +1,187 @@
+"""The page as a whole: how it is wired, and what joins its tabs."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import gradio as gr
+import pytest
+
+from explorer.core.settings import Settings
+from explorer.sources import Candidate, Shelf
+from explorer.stores import Stores, open_stores
+from explorer.table import PairTable
+from explorer.ui.browse import Browse
+from explorer.ui.chooser import Chooser
+from explorer.ui.failures import Failures
+from explorer.ui.page import KEPT, LOOK_SECONDS, Page, build_page, queued
+from explorer.ui.score import Score
+from scoring.errors import KnownError
+from scoring.hub.access import Hub
+from tests.conftest import PATIENCE
+from tests.explorer.browsing import stays
+from tests.explorer.posting import function_name
+from tests.explorer.tables import row, small_table
+
+
+@pytest.fixture(scope="module")
+def page(stores: Stores) -> gr.Blocks:
+    return build_page(stores)
+
+
+@pytest.fixture
+def joined(stores: Stores) -> Page:
+    return Page(stores)
+
+
+def test_no_event_is_a_public_endpoint_but_those_designed(page: gr.Blocks) -> None:
+    public = [event.api_name for event in page.fns.values() if event.api_visibility != "private"]
+    pairs, scoring = ["failures", "compare", "pair", "hardest"], ["score_pair", "score_selection"]
+    assert public == ["leaderboard", *pairs, *scoring, "models", "runs"]
+    assert list(page.get_api_info()["named_endpoints"]) == [f"/{name}" for name in public]
+
+
+def test_the_page_itself_holds_no_pairs(page: gr.Blocks, stores: Stores) -> None:
+    """They come when it is opened: what is laid out goes to everybody, and is inlined."""
+    html = "".join(str(part.value) for part in page.blocks.values() if isinstance(part, gr.HTML))
+    assert stores.pairs.get(None).keys[0] not in html and len(html) < 100_000
+
+
+def test_it_is_filled_when_it_is_opened(page: gr.Blocks) -> None:
+    loads = [
+        function_name(event.fn)
+        for event in page.fns.values()
+        if any(kind == "load" for _, kind in event.targets)
+    ]
+    assert "Browse.open" in loads
+    after = [callback for callback, _ in chain(page, Browse.open)]
+    assert {"SignIn.identify", "Score.reopen", "LeaderboardTab.open"} <= set(after)
+
+
+def test_a_missing_source_is_asked_for_and_then_followed(page: gr.Blocks) -> None:
+    steps = [callback for callback, _ in chain(page, Browse.open)]
+    names = ["Browse.open", "Browse.missing", "Chooser.open", "Browse.follow"]
+    assert [name for name in steps if name in names] == names
+
+
+def test_every_way_of_choosing_pairs_shows_them(page: gr.Blocks) -> None:
+    turning = [
+        event.trigger_after
+        for event in page.fns.values()
+        if function_name(event.fn) == "Browse.turn_to"
+    ]
+    assert all(page.fns[number].fn is not None for number in turning)
+    shown = sorted(function_name(page.fns[number].fn) for number in turning)
+    assert shown == [*["Chooser.open"] * 3, "Chooser.upload", "Page.best_pairs"]
+
+
+def chain(page: gr.Blocks, first: object) -> Iterator[tuple[str, int]]:
+    """The callbacks that run one after another, each with its number."""
+    numbers = [
+        n for n, event in page.fns.items() if function_name(event.fn) == function_name(first)
+    ]
+    for number, event in page.fns.items():
+        if number in numbers or event.trigger_after in numbers:
+            numbers.append(number)
+            yield function_name(event.fn), number
+
+
+def test_a_failed_load_turns_to_nothing(page: gr.Blocks) -> None:
+    for event in page.fns.values():
+        if function_name(event.fn) in ("Browse.turn_to", "Browse.follow", "Browse.count_in"):
+            assert event.trigger_only_on_success
+
+
+def test_uploads_and_exports_are_forgotten(page: gr.Blocks) -> None:
+    assert page.delete_cache == KEPT and KEPT[1] <= 24 * 3600
+
+
+def test_what_a_closed_page_tried_is_ended(page: gr.Blocks) -> None:
+    left = [
+        function_name(event.fn)
+        for event in page.fns.values()
+        if any(kind == "unload" for _, kind in event.targets)
+    ]
+    assert left == ["Score.leave"]
+
+
+def test_failures_are_a_press_away(joined: Page) -> None:
+    assert joined.to_failures().selected == "failures"
+
+
+@pytest.mark.parametrize(
+    ("link", "tab"),
+    [
+        ("?tab=score", "score"),
+        ("?tab=<b>", "browse"),
+        ("", "browse"),
+        (None, "browse"),
+        (5, "browse"),
+    ],
+)
+def test_a_link_opens_its_tab(link: object, tab: str, joined: Page, page: gr.Blocks) -> None:
+    assert joined.tab(link).selected == tab
+    assert tab in [part.id for part in page.blocks.values() if isinstance(part, gr.Tab)]
+
+
+def test_while_nothing_is_asked_the_timer_rests(joined: Page, stores: Stores) -> None:
+    *bars, timer = joined.bars(stores.pairs.best, None)
+    assert timer.active is False
+    words, show, retry, board, *_ = bars
+    assert "188 pairs" in words and "models" in board
+    assert show["visible"] is retry["visible"] is False
+
+
+@pytest.mark.parametrize("posted", [None, "gone", 5, ["x"], {}])
+def test_the_bar_of_what_is_not_here_any_more_stays_as_it_is(posted: object, joined: Page) -> None:
+    words, show, retry, board, *_, timer = joined.bars(posted, posted)
+    assert stays(words) and stays(show) and stays(retry)
+    assert "models" in board and timer.active is False
+
+
+def test_what_arrives_is_offered_and_then_shown(home: Path) -> None:
+    stores = open_stores(Settings(home=home, pairs="demo", offline=True))
+    arrived = small_table(row(), row())
+
+    def absent() -> PairTable:
+        raise KnownError("not here")
+
+    candidates = [
+        Candidate("first", absent, lambda: arrived),
+        Candidate("demo", lambda: stores.pairs.shelf.get(None)),
+    ]
+    shelf = Shelf(candidates, Hub(offline=True))
+    stores.pairs.shelf = shelf
+    joined = Page(replace(stores, settings=replace(stores.settings, offline=False)))
+    before = shelf.best
+    words, show, retry, *_ = joined.bars(before, None)
+    assert show["visible"] is False and retry["visible"] is True
+    joined.retry()
+    shelf.wait(PATIENCE)
+    words, show, retry, *_ = joined.bars(before, None)
+    assert "arrived" in words and show["visible"] is True and retry["visible"] is False
+    assert joined.best_pairs() == arrived.id
+
+
+def test_a_page_can_be_built_twice(stores: Stores) -> None:
+    first, second = build_page(stores), build_page(stores)
+    assert len(first.fns) == len(second.fns) > 50
+
+
+def test_callbacks_of_all_tabs_are_there(page: gr.Blocks) -> None:
+    wired = {function_name(event.fn) for event in page.fns.values()}
+    for tab in (Browse, Chooser, Score, Failures, Page):
+        methods = {f"{tab.__name__}.{name}" for name in vars(tab) if not name.startswith("_")} - {
+            "Browse.table",
+            "Browse.shown",
+            "Failures.shown",
+            "Score.chosen",
+        }
+        assert {name for name in methods if callable(vars(tab)[name.split(".")[1]])} <= wired
+
+
+def test_an_idle_queue_looks_for_events_less_often() -> None:
+    page = gr.Blocks()
+    page.queue()
+    assert page._queue.sleep_when_free < LOOK_SECONDS
+    assert queued(page)._queue.sleep_when_free == LOOK_SECONDS

@@ -1,0 +1,370 @@
+"""What a public Space answers to anyone who posts to its events directly."""
+
+import asyncio
+import json
+import logging
+import re
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from explorer.ui.browse import Browse
+from explorer.ui.chooser import Chooser
+from explorer.ui.failures import Failures
+from explorer.ui.runs_tab import RunsTab
+from explorer.ui.score import Score
+from explorer.ui.signin import SignIn
+from tests.conftest import ROOT
+from tests.explorer.browsing import by_name, posted, stays
+from tests.explorer.conftest import Serve
+from tests.explorer.posting import Visitor, function_name
+
+LITTLE = {"per-subset": 2, "model": "demo"}
+HOSTILE = "<img src=x onerror=alert(1)>"
+NONSENSE: dict[str, Any] = {
+    "nothing": None,
+    "a number": -1,
+    "a large number": 1e300,
+    "nested lists": [[["nested"]], [None]],
+    "a megabyte": "x" * 10**6,
+    "a lone surrogate": "\ud800",
+    "a mapping": {"a": {"b": 1}},
+    "a file": {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}},
+}
+
+
+@pytest.fixture(scope="module")
+def server(serve: Serve) -> Visitor:
+    return serve(public=True, max_pairs=50)
+
+
+@pytest.fixture
+def visitor(server: Visitor) -> Visitor:
+    """Somebody new, whose page was opened."""
+    new = Visitor(server.page)
+    new.data(Browse.open)
+    new.data(SignIn.identify)
+    return new
+
+
+def acted(visitor: Visitor, name: str, /, **sent: Any) -> dict[str, Any]:
+    """An act in the Browse tab that must succeed; what it changes."""
+    return by_name(visitor.data(Browse.act, event_data=posted(name, **sent)))
+
+
+# Nonsense
+
+
+def events(page: gr.Blocks) -> list[int]:
+    """The number of each event with a callback; of those with the same inputs one."""
+    distinct = {
+        (function_name(event.fn), tuple(part.elem_id for part in event.inputs)): number
+        for number, event in page.fns.items()
+        if event.fn is not None
+    }
+    return sorted(distinct.values())
+
+
+def sendings(page: gr.Blocks, number: int, kind: str) -> list[list[Any]]:
+    """What to post to an event: nonsense in every place, or in every third place alone.
+
+    Which it is goes round with the kind, and so do the places: an event gets half of all kinds in
+    every place, and each place at least one of the eight alone.
+    """
+    nonsense, first = NONSENSE[kind], [*NONSENSE].index(kind)
+    inputs = page.fns[number].inputs
+    own = [None if isinstance(part, gr.State) else part.value for part in inputs]
+    # Gradio repeats a choice that there is not, and cannot write half a character.
+    free = [place for place, part in enumerate(inputs) if not _refuses(part, nonsense)]
+    every = [nonsense if place in free else value for place, value in enumerate(own)]
+    alone = [
+        [*own[:place], nonsense, *own[place + 1 :]]
+        for place in free
+        if not isinstance(inputs[place], gr.State) and (place + (first + number) // 2) % 3 == 0
+    ]
+    return alone if alone and (first + number) % 2 else [every]
+
+
+def _refuses(part: Any, nonsense: Any) -> bool:
+    return nonsense == "\ud800" and isinstance(part, gr.Dropdown | gr.Radio | gr.CheckboxGroup)
+
+
+def clear(told: str | None) -> bool:
+    """Whether a visitor is told nothing, or by Gradio of their value, or in few words by us."""
+    return told is None or told.startswith("Value: ") or len(told) < 1000
+
+
+def is_clear(error: Exception) -> bool:
+    """The same of an error, which may be Gradio's own, before any code of ours."""
+    if isinstance(error, gr.Error):
+        return clear(error.message)
+    ours = str(ROOT / "explorer")
+    return not any(ours in frame.filename for frame in traceback.extract_tb(error.__traceback__))
+
+
+def test_nonsense_is_refused_clearly_and_the_page_goes_on(
+    visitor: Visitor,
+    home: Path,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Each event once, with one kind of nonsense in every place."""
+    acted(visitor, "pick", facet="section", names=["Chat"])
+    for number in events(visitor.page):
+        kind = [*NONSENSE][number % len(NONSENSE)]
+        (data, *_) = sendings(visitor.page, number, kind)
+        assert clear(visitor.post_to(number, data, NONSENSE[kind])["output"].get("error"))
+    failed = [each for each in caplog.records if each.levelno >= logging.ERROR]
+    assert [(each.getMessage(), each.exc_text) for each in failed] == []
+    assert f"{Path.cwd()}/explorer/ui/" not in capfd.readouterr().err
+    assert not any((home / "runs").glob("*"))
+    shown = by_name(visitor.data(Browse.act, event_data=posted("step", value=1)))
+    assert "of 188 pairs" in shown["bar"] and 'class="pair' in shown["pair"]
+
+
+@pytest.mark.parametrize("kind", NONSENSE)
+def test_every_callback_refuses_nonsense_clearly(
+    kind: str, server: Visitor, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What a server calls, called here, with nonsense in all places, or in each alone."""
+    visitor, unclear = Visitor(server.page), []
+
+    async def send_all() -> None:
+        for opening in (Browse.open, SignIn.identify):
+            await asyncio.create_task(visitor.answer_here(*visitor.event(opening, {})))
+        for number in events(visitor.page):
+            for data in sendings(visitor.page, number, kind):
+                try:
+                    await asyncio.create_task(visitor.answer_here(number, data, NONSENSE[kind]))
+                except Exception as error:
+                    if not is_clear(error):
+                        unclear.append(f"{function_name(visitor.page.fns[number].fn)}: {error!r}")
+
+    asyncio.run(send_all())
+    assert unclear == []
+    failed = [each for each in caplog.records if each.levelno >= logging.ERROR]
+    assert [(each.getMessage(), each.exc_text) for each in failed] == []
+    assert not any((home / "runs").glob("*"))
+
+
+@pytest.mark.parametrize("kind", NONSENSE)
+def test_an_act_of_nonsense_leaves_what_is_seen(kind: str, visitor: Visitor) -> None:
+    before = acted(visitor, "pick", facet="section", names=["Chat"])
+    nonsense = NONSENSE[kind]
+    for event_data in (
+        nonsense,
+        {"act": nonsense},
+        {"act": "pick", "sent": nonsense},
+        {"act": "pick", "sent": {"facet": nonsense, "names": nonsense}},
+        {"act": "open", "sent": {"value": nonsense}},
+        {"act": "panel", "sent": {"value": nonsense}},
+    ):
+        assert visitor.refused(Browse.act, event_data=event_data) not in ("", "None")
+    after = acted(visitor, "step", value=0)
+    assert after["address"] == before["address"] and "40 of 188" in after["bar"]
+
+
+@pytest.mark.parametrize("name", ["search", "unpick"])
+def test_a_lone_surrogate_in_a_filter_can_be_shown(name: str, visitor: Visitor) -> None:
+    acted(visitor, "pick", facet="subset", names=["\ud800", HOSTILE])
+    shown = acted(visitor, name, words="\udfff", facet="subset", name="\ud800")
+    assert "0 of 188" in shown["bar"]
+    json.dumps(shown, ensure_ascii=False).encode()
+
+
+# What a session has seen is the server's to say
+
+
+def test_a_posted_state_is_not_accepted(visitor: Visitor) -> None:
+    acted(visitor, "pick", facet="section", names=["Chat"])
+    for forged in (
+        None,
+        {"source": "x", "filters": {}, "reading": {}},
+        "View(source='/etc/passwd')",
+        [1, 2],
+        {"__type__": "update", "value": {"source": "x"}},
+    ):
+        message = visitor.post(Browse.act, {"State": forged}, posted("step", value=0))
+        assert message["success"]
+        shown = by_name(message["output"]["data"])
+        assert "40 of 188" in shown["bar"]
+        assert "source=demo" in shown["address"] and "section=Chat" in shown["address"]
+
+
+def test_a_posted_state_is_not_scored(visitor: Visitor) -> None:
+    acted(visitor, "pick", facet="subset", names=["hep-go"])
+    forged = {"State": {"source": "x"}, "which": "filter"}
+    assert "8 pairs selected" in visitor.data(Score.count, forged)[0]
+
+
+def test_a_state_is_never_sent_out(visitor: Visitor) -> None:
+    shown = acted(visitor, "step", value=1)
+    assert shown["seen"] is None and shown["table_id"] is None
+
+
+def test_sessions_do_not_see_each_other(visitor: Visitor) -> None:
+    acted(visitor, "pick", facet="section", names=["Chat"])
+    other = Visitor(visitor.page)
+    assert "188 of 188" in acted(other, "step", value=0)["bar"]
+    assert "40 of 188" in acted(visitor, "step", value=0)["bar"]
+
+
+def test_what_did_not_change_is_not_sent(visitor: Visitor) -> None:
+    shown = acted(visitor, "step", value=1)
+    assert stays(shown["facets"]) and stays(shown["plot"]) and not stays(shown["pair"])
+
+
+# Opening
+
+
+def test_a_link_is_opened_as_posted(visitor: Visitor) -> None:
+    shown = by_name(visitor.data(Browse.open, {"Textbox": "?subset=hep-go&panel=export"}))
+    assert "8 of 188" in shown["bar"] and "load_dataset" in shown["snippet"]
+    assert shown["column_export"]["visible"] and not shown["column_pairs"]["visible"]
+
+
+def test_a_source_that_is_not_here_is_asked_for_and_its_link_followed(visitor: Visitor) -> None:
+    link = {"Textbox": "?source=demo&subset=hep-go"}
+    assert "not here yet" in by_name(visitor.data(Browse.open, link))["bar"]
+    assert visitor.data(Browse.missing, link) == [None]
+    visitor.data(Chooser.open, {"State": "/etc/passwd"})
+    shown = by_name(visitor.data(Browse.follow, link))
+    assert "8 of 188" in shown["bar"] and "not here" not in shown["bar"]
+
+
+# Scoring
+
+
+ENDS = ("status finished", "status stopped", "status failed", "status refused")
+
+
+def scored(visitor: Visitor, values: dict[str, Any]) -> str:
+    """Press Score and follow the run; how it ended, or what the visitor is told instead."""
+    message = visitor.post(Score.start, values)
+    if not message["success"]:
+        return f"status refused {message['output']['error']}"
+    status = str(message["output"]["data"][0])
+    while not any(end in status for end in ENDS):
+        time.sleep(0.3)
+        status = str(visitor.data(Score.follow)[0])
+    return status
+
+
+def refused(visitor: Visitor, values: dict[str, Any]) -> str:
+    """Press Score, which must come to nothing; what the visitor is told."""
+    told = scored(visitor, values)
+    assert "status refused" in told
+    return told
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "/etc",
+        "../shared/demo-model",
+        "~",
+        ".",
+        "explorer/ui",
+        "assets/demo",
+        "C:\\models",
+        "",
+        "x" * 501,
+    ],
+)
+def test_a_model_that_is_not_allowed_is_refused(visitor: Visitor, home: Path, model: str) -> None:
+    told = refused(visitor, {**LITTLE, "model": model})
+    assert "Traceback" not in told and len(told) < 700
+    assert not any((home / "runs").glob("*"))
+
+
+@pytest.mark.parametrize("model", [None, 5, ["demo"], {"a": 1}])
+def test_a_model_that_is_no_text_is_refused(visitor: Visitor, home: Path, model: object) -> None:
+    refused(visitor, {**LITTLE, "model": model})
+    assert not any((home / "runs").glob("*"))
+
+
+@pytest.mark.parametrize("number", [1001, 1000, 100])
+def test_more_pairs_than_allowed_are_refused(visitor: Visitor, home: Path, number: int) -> None:
+    told = refused(visitor, {"per-subset": number})
+    assert "1 to 1,000" in told or "may have 50 pairs" in told
+    assert not any((home / "runs").glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("element", "value"),
+    [
+        ("per-subset", -1),
+        ("per-subset", 0),
+        ("per-subset", 1e300),
+        ("per-subset", "many"),
+        ("per-subset", None),
+        ("seed", -5),
+        ("seed", {}),
+        ("which", "no such way"),
+        ("which", ["filter"]),
+    ],
+)
+def test_a_selection_that_is_none_is_refused(
+    visitor: Visitor, home: Path, element: str, value: Any
+) -> None:
+    told = refused(visitor, {element: value})
+    assert "Traceback" not in told
+    assert not any((home / "runs").glob("*"))
+
+
+def test_what_the_browse_tab_filters_is_scored(visitor: Visitor) -> None:
+    acted(visitor, "pick", facet="subset", names=["hep-go"])
+    status = scored(visitor, {"which": "filter", "model": "demo"})
+    assert "status finished" in status and "8 pairs" in status
+
+
+def test_who_comes_second_waits_for_their_turn(server: Visitor) -> None:
+    people = [Visitor(server.page) for _ in range(2)]
+    for one in people:
+        one.data(SignIn.identify)
+    with ThreadPoolExecutor() as pool:
+        runs = [pool.submit(scored, one, LITTLE) for one in people]
+    assert ["status finished" in run.result() for run in runs] == [True] * 2
+
+
+def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
+    visitor.data(SignIn.identify, {"BrowserState": "the secret of one"})
+    assert "status finished" in scored(visitor, LITTLE)
+    run = max((home / "runs").iterdir(), key=lambda folder: folder.stat().st_mtime)
+    name = next(model for model in _models(visitor) if "your run of" in model)
+    assert visitor.post(Failures.act, {}, posted("model", value=name))["success"]
+    assert run.name in str(visitor.data(RunsTab.show))
+
+    for secret in ("another", "", None, run.name, {"owner": "x"}, ["the secret of one"]):
+        stranger = Visitor(visitor.page)
+        stranger.data(SignIn.identify, {"BrowserState": secret})
+        assert not [model for model in _models(stranger) if "your run of" in model]
+        told = str(stranger.data(Failures.act, {}, posted("model", value=name)))
+        assert "There are no results of each pair of a model" in told
+        assert run.name not in str(stranger.data(RunsTab.show))
+        for act in ("open", "title", "share", "delete", "remove"):
+            sent = posted(act, id=run.name, value=True)
+            if act != "delete":
+                assert "no such run" in stranger.refused(RunsTab.act, {}, sent)
+    same = Visitor(visitor.page)
+    same.data(SignIn.identify, {"BrowserState": "the secret of one"})
+    assert run.name in str(same.data(RunsTab.show))
+    same.data(RunsTab.act, {}, posted("share", id=run.name, value=True))
+    assert run.name in str(Visitor(visitor.page).data(RunsTab.show))
+    same.data(RunsTab.act, {}, posted("remove", id=run.name))
+    assert not (home / "runs" / run.name).exists()
+
+
+def test_who_one_is_cannot_be_posted(visitor: Visitor) -> None:
+    told = visitor.data(SignIn.identify, {"BrowserState": "mine", "State": {"owner": "user:ana"}})
+    assert told[0] == "mine" and "user:ana" not in str(told)
+
+
+def _models(visitor: Visitor) -> list[str]:
+    shown = str(visitor.data(Failures.show))
+    return re.findall(r'<option value="([^"]*)"', shown)

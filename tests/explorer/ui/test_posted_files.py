@@ -1,0 +1,318 @@
+"""Files and counts through the page's own events: uploads, exports, tokens."""
+
+import csv
+import json
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from explorer.core.settings import DEMO_MODEL
+from explorer.exports import FORMATS
+from explorer.ui.browse import Browse
+from explorer.ui.chooser import Chooser
+from explorer.ui.page import Page
+from scoring.models.policy import DEMO
+from tests.explorer.browsing import by_name, posted, stays
+from tests.explorer.conftest import Serve
+from tests.explorer.posting import Visitor, sent_file
+
+ROWS = [{"prompt": f"p{n}", "chosen": "yes", "rejected": "no", "subset": "mine"} for n in range(3)]
+MEGABYTE = 1_000_000
+
+
+def jsonl(rows: list[dict[str, Any]] = ROWS) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def parquet() -> bytes:
+    file = BytesIO()
+    pq.write_table(pa.Table.from_pylist(ROWS), file)
+    return file.getvalue()
+
+
+def comma_separated() -> bytes:
+    file = StringIO()
+    writer = csv.DictWriter(file, list(ROWS[0]))
+    writer.writeheader()
+    writer.writerows(ROWS)
+    return file.getvalue().encode()
+
+
+FILES = {"mine.jsonl": jsonl(), "mine.parquet": parquet(), "mine.csv": comma_separated()}
+
+
+@pytest.fixture(scope="module")
+def server(serve: Serve) -> Visitor:
+    return serve(public=True, max_rows=1000, max_dataset_megabytes=0.2)
+
+
+@pytest.fixture
+def visitor(server: Visitor) -> Visitor:
+    """Somebody new, whose page was opened."""
+    new = Visitor(server.page)
+    new.data(Browse.open)
+    return new
+
+
+def turned(visitor: Visitor) -> dict[str, Any]:
+    """The tab after what was opened was turned to, as the page does by itself."""
+    return by_name(visitor.data(Browse.turn_to))
+
+
+def still_there(visitor: Visitor) -> bool:
+    """Whether the demo pairs are still what is on screen, filtered as before."""
+    shown = by_name(visitor.data(Browse.act, event_data=posted("step", value=1)))
+    return "of 188 pairs" in shown["bar"] and bool(shown["pairs"])
+
+
+# Uploads
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_an_uploaded_file_is_opened_and_deleted(name: str, visitor: Visitor) -> None:
+    file = visitor.upload(name, FILES[name])
+    assert Path(file["path"]).is_file()
+    told, _ = visitor.data(Chooser.upload, {"upload": file})
+    assert told == ""
+    shown = turned(visitor)
+    assert "3 of 3 pairs" in shown["bar"] and 'data-key="mine:1"' in shown["pair"]
+    assert f"source={name}@" in shown["address"]
+    assert not Path(file["path"]).exists()
+
+
+def test_the_source_bar_speaks_of_what_is_on_screen(visitor: Visitor) -> None:
+    assert "Demo pairs: 188 pairs" in visitor.data(Page.bars)[0]
+    visitor.data(Chooser.upload, {"upload": visitor.upload("mine.jsonl", jsonl())})
+    turned(visitor)
+    assert "Your file mine.jsonl: 3 pairs" in visitor.data(Page.bars)[0]
+
+
+def test_a_file_is_opened_once_more_though_it_was_deleted(visitor: Visitor) -> None:
+    for _ in range(2):
+        visitor.data(Chooser.upload, {"upload": visitor.upload("again.jsonl", jsonl())})
+        assert "3 of 3 pairs" in turned(visitor)["bar"]
+
+
+def test_somebody_elses_upload_is_not_shown_to_who_does_not_know_its_name(visitor: Visitor) -> None:
+    secret = jsonl([{**ROWS[0], "prompt": "secret"}])
+    visitor.data(Chooser.upload, {"upload": visitor.upload("secret.jsonl", secret)})
+    other = Visitor(visitor.page)
+    shown = by_name(other.data(Browse.open, {"Textbox": "?source=secret.jsonl"}))
+    assert "not here yet" in shown["bar"] and "secret" not in shown["pair"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("mine.csv", b"question,answer\nq,a\n", "prompt"),
+        ("mine.jsonl", b'{"prompt": "p",\n', "mine.jsonl"),
+        ("mine.parquet", b"PAR1 no", "mine.parquet"),
+        ("mine.jsonl", b"", "mine.jsonl"),
+        ("long.jsonl", jsonl([ROWS[0]] * 1001), "at most 1,000 are read here"),
+    ],
+)
+def test_a_file_that_is_none_is_refused_deleted_and_the_present_pairs_stay(
+    name: str, content: bytes, told: str, visitor: Visitor
+) -> None:
+    file = visitor.upload(name, content)
+    refused = visitor.refused(Chooser.upload, {"upload": file})
+    assert told in refused
+    assert still_there(visitor)
+    assert not Path(file["path"]).exists()
+
+
+@pytest.mark.parametrize("name", ["mine.txt", "mine", "mine.csv.exe", "mine.JSONL.html"])
+def test_a_file_of_another_kind_is_refused(name: str, visitor: Visitor) -> None:
+    file = visitor.upload(name, jsonl())
+    assert "Invalid file type" in visitor.refused(Chooser.upload, {"upload": file})
+    assert still_there(visitor)
+
+
+def test_a_file_that_is_too_large_is_not_taken(visitor: Visitor) -> None:
+    with pytest.raises(HTTPError) as refused:
+        visitor.upload("large.jsonl", b" " * MEGABYTE)
+    assert refused.value.code == 413
+    assert still_there(visitor)
+
+
+def test_a_file_whose_texts_are_too_large_is_refused(visitor: Visitor) -> None:
+    file = BytesIO()
+    row = {"prompt": "p" * MEGABYTE, "chosen": "y" * MEGABYTE, "rejected": "n" * MEGABYTE}
+    pq.write_table(pa.Table.from_pylist([row]), file, compression="zstd")
+    sent = visitor.upload("bomb.parquet", file.getvalue())
+    assert "unpacks to more than 1.6 MB" in visitor.refused(Chooser.upload, {"upload": sent})
+    assert still_there(visitor) and not Path(sent["path"]).exists()
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "../../etc/passwd", "assets/demo/pairs.jsonl", "x"]
+)
+def test_a_path_outside_of_the_uploads_is_refused(path: str, visitor: Visitor) -> None:
+    message = visitor.post(Chooser.upload, {"upload": sent_file(path)})
+    assert not message["success"]
+    assert "root:" not in str(message["output"])
+    assert Path("/etc/passwd").is_file() and Path("assets/demo/pairs.jsonl").is_file()
+    assert still_there(visitor)
+
+
+def test_no_file_at_all_is_refused(visitor: Visitor) -> None:
+    assert "uploaded" in visitor.refused(Chooser.upload, {"upload": None})
+
+
+# Asked for by name
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("local") / "pairs.jsonl"
+    path.write_bytes(jsonl())
+    return path
+
+
+def test_a_public_server_refuses_a_path(visitor: Visitor, local: Path) -> None:
+    for wanted in (str(local), "/etc/passwd", f"{local.parent}/../{local.parent.name}/pairs.jsonl"):
+        refused = visitor.refused(Chooser.open, {"wanted": wanted})
+        assert "is not here" in refused and "Type a Hub dataset" in refused
+        assert still_there(visitor)
+
+
+def test_ones_own_machine_opens_a_path(serve: Serve, local: Path) -> None:
+    visitor = serve()
+    visitor.data(Browse.open)
+    assert visitor.data(Chooser.open, {"wanted": str(local)})[0] == ""
+    assert "3 of 3 pairs" in turned(visitor)["bar"]
+
+
+def test_the_demo_is_opened_by_name_after_another_set(visitor: Visitor) -> None:
+    visitor.data(Chooser.upload, {"upload": visitor.upload("mine.jsonl", jsonl())})
+    assert "3 of 3" in turned(visitor)["bar"]
+    visitor.data(Chooser.open, {"offer": DEMO})
+    assert "188 of 188" in turned(visitor)["bar"]
+
+
+def test_a_set_that_the_network_would_have_to_bring_says_what_to_do(visitor: Visitor) -> None:
+    assert "Upload a file" in visitor.refused(Chooser.open, {"wanted": "nobody/nothing"})
+    assert still_there(visitor)
+
+
+def test_an_offer_is_described(visitor: Visitor) -> None:
+    (about,) = visitor.data(Chooser.about, {"offer": DEMO})
+    assert "note" in about
+
+
+def test_opening_nothing_leaves_everything_as_it_is(visitor: Visitor) -> None:
+    visitor.data(Chooser.upload, {"upload": visitor.upload("mine.jsonl", jsonl())})
+    turned(visitor)
+    assert visitor.data(Chooser.open, {"wanted": ""}) == ["", None]
+    assert all(stays(value) or value is None for value in turned(visitor).values())
+    shown = by_name(visitor.data(Browse.act, event_data=posted("step", value=0)))
+    assert "3 of 3 pairs" in shown["bar"]
+
+
+# Exports
+
+
+@pytest.fixture
+def left_behind() -> Iterator[None]:
+    """Nothing of an export may stay in the folder for temporary files."""
+    before = set(Path(tempfile.gettempdir()).glob("explorer-export-*"))
+    yield
+    assert set(Path(tempfile.gettempdir()).glob("explorer-export-*")) <= before
+
+
+def export(form: str) -> Any:
+    """The callback of the button that exports in that form."""
+    return partial(Browse.export, form)  # type: ignore[arg-type]
+
+
+def number_of_rows(name: str, content: bytes) -> int:
+    if name.endswith(".parquet"):
+        return int(pq.read_table(BytesIO(content)).num_rows)
+    if name.endswith(".csv"):
+        return len(list(csv.DictReader(StringIO(content.decode("utf-8-sig")))))
+    return len(content.splitlines())
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_is_filtered_is_exported_and_can_be_fetched(
+    form: str, visitor: Visitor, left_behind: None
+) -> None:
+    visitor.data(Browse.act, event_data=posted("pick", facet="section", names=["Chat"]))
+    told, file = visitor.data(export(form))
+    assert "40" in told and file["visible"] is True
+    value = file["value"]
+    assert value["orig_name"] == f"demo-pairs-40-pairs.{form}"
+    with visitor.open(f"file={value['path']}") as answer:
+        content = answer.read()
+    assert number_of_rows(value["orig_name"], content) == 40
+
+
+def test_an_export_without_pairs_is_refused(visitor: Visitor, left_behind: None) -> None:
+    visitor.data(Browse.act, event_data=posted("search", words="no such words"))
+    assert "no pair to export" in visitor.refused(export("csv"))
+
+
+# Tokens
+
+
+def test_tokens_are_counted_drawn_and_filtered_by(visitor: Visitor) -> None:
+    act = partial(visitor.data, Browse.act)
+    act(event_data=posted("panel", value="lengths"))
+    shown = by_name(act(event_data=posted("chart", unit="tokens")))
+    assert "visible" in shown["tokenizing"] and shown["tokenizing"]["visible"]
+    assert not shown["plot"]["visible"] and "not counted" in shown["status"]
+
+    told, counted = visitor.data(Browse.count, {"tokenizer": DEMO})
+    assert (told, counted) == ("", None)
+    shown = by_name(visitor.data(Browse.count_in))
+    assert f"Counted by {DEMO}@" in shown["status"]
+    assert shown["plot"]["visible"] and shown["plot"]["value"]["type"] == "plotly"
+    assert "188" in shown["stats"] and "in tokens" in shown["stats"]
+    assert "unit=tokens" in shown["address"] and "tokenizer=demo@" in shown["address"]
+
+    ranged = by_name(act(event_data=posted("range", measure="chosen", low=1, high=20)))
+    assert "chosen 1 to 20 tokens" in ranged["bar"]
+    again = Visitor(visitor.page)
+    opened = by_name(again.data(Browse.open, {"Textbox": ranged["address"]}))
+    assert opened["bar"] == ranged["bar"]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        None,
+        "",
+        " ",
+        "/etc",
+        ".",
+        "assets/demo",
+        "x" * 10**5,
+        "a b",
+        "nobody/nothing",
+        "\ud800",
+    ],
+)
+def test_a_tokenizer_that_is_not_allowed_is_refused(wanted: object, visitor: Visitor) -> None:
+    refused = visitor.refused(Browse.count, {"tokenizer": wanted})
+    assert 20 < len(refused) < 700 and "ours" not in refused
+    assert still_there(visitor)
+
+
+def test_a_folder_counts_on_ones_own_machine_alone(
+    serve: Serve, visitor: Visitor, tmp_path: Path
+) -> None:
+    (tmp_path / "tokenizer.json").write_bytes((DEMO_MODEL / "tokenizer.json").read_bytes())
+    assert "not a tokenizer" in visitor.refused(Browse.count, {"tokenizer": str(tmp_path)})
+    owner = serve()
+    owner.data(Browse.open)
+    owner.data(Browse.count, {"tokenizer": str(tmp_path)})
+    shown = by_name(owner.data(Browse.count_in))
+    assert f"tokenizer={tmp_path}@" in shown["address"]

@@ -1,0 +1,165 @@
+"""What a press need not do: list the results again, or read and order what did not change."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from explorer.boardview import BoardView
+from explorer.compareview import CompareView
+from explorer.core.settings import Settings
+from explorer.failview import FailView
+from explorer.run_locks import locked
+from explorer.stores import Stores, open_stores
+from explorer.ui.boardsource import BoardSource
+from explorer.ui.compare import Compare
+from explorer.ui.failures import Failures
+from explorer.ui.leaderboard import LeaderboardTab
+from explorer.visitors import Visitor
+from scoring.record import Run, new_folder
+from scoring.results import order as pair_order
+from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from tests.explorer.board_data import coin_flips, write_results
+from tests.explorer.browsing import act
+
+ME: tuple[Any, ...] = (None, None, Visitor())
+N_RUNS, PACK = 70, 4
+"""More runs than any cache of whole ones would hold."""
+LISTS = ("os.scandir", "os.listdir")
+_heard: list[tuple[str, str]] = []
+"""(event, path) of what is listed or opened. A hook that listens is never taken away again."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def listening() -> Iterator[None]:
+    on = [True]
+
+    def hear(event: str, arguments: tuple[object, ...]) -> None:
+        if on and event in (*LISTS, "open"):
+            _heard.append((event, str(arguments[0])))
+
+    sys.addaudithook(hear)
+    yield
+    on.clear()
+
+
+def heard(folder: Path, *events: str) -> list[Path]:
+    """What was listed or opened below a folder since `_heard` was cleared."""
+    return [Path(path) for event, path in _heard if event in events and str(folder) in path]
+
+
+@pytest.fixture
+def ordered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many outcomes were put in the order of a table or a board, each time that some were."""
+    lengths: list[int] = []
+    align = pair_order.align
+
+    def counting(found: pair_order.PairOrder, *others: Any) -> pair_order.Alignment:
+        lengths.append(len(found))
+        return align(found, *others)
+
+    monkeypatch.setattr("explorer.outcome_matrix.align", counting)
+    return lengths
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    outcomes = {f"org/m{number}": coin_flips(number / 10) for number in range(1, 9)}
+    return write_results(tmp_path_factory.mktemp("results"), outcomes)
+
+
+@pytest.fixture
+def stores(folder: Path, tmp_path: Path) -> Stores:
+    """All is read; nothing was looked at yet."""
+    stores = open_stores(Settings(tmp_path, pairs="demo", results=str(folder), offline=True))
+    list(stores.room.measuring(None, BoardView()))
+    return stores
+
+
+def presses(stores: Stores) -> dict[str, Callable[[], object]]:
+    """Tab -> a press on it."""
+    board = LeaderboardTab(stores.room, stores.pairs.all)
+    failures, compare = (
+        Failures(stores.fields, stores.settings),
+        Compare(stores.fields, stores.settings),
+    )
+    return {
+        "leaderboard": lambda: board.act(act("sort", value="Chat"), None, BoardView(), Visitor()),
+        "failures": lambda: failures.act(act("kind", value="all"), FailView("org/m3"), *ME, {}),
+        "compare": lambda: compare.act(act("panel", value="agreement"), CompareView("org/m3"), *ME),
+    }
+
+
+def test_a_press_lists_no_results_until_newer_ones_are_looked_for(
+    stores: Stores, folder: Path
+) -> None:
+    for press in presses(stores).values():
+        press()
+    for tab, press in presses(stores).items():
+        _heard.clear()
+        press()
+        assert heard(folder, *LISTS) == [], tab
+    list(BoardSource(stores.boards).refresh(None))
+    assert heard(folder, *LISTS) != []
+
+
+def run_of(stores: Stores, number: int, n_packs: int) -> Run:
+    """A run of all demo pairs, of which so many packs are scored."""
+    table = stores.pairs.get(None)
+    packs = tuple(tuple(range(at, at + PACK)) for at in range(0, len(table), PACK))
+    facts = RunFacts(
+        f"org/mine-{number}", "", "classifier", "cpu", "float32", 99, "left", table.id, "", 188, 0
+    )
+    run = Run.create(new_folder(stores.runs.shelf.folder), facts, Plan(packs), table.keys)
+    for pack in range(n_packs):
+        record(stores, run, pack)
+    return run
+
+
+def record(stores: Stores, run: Run, pack: int) -> None:
+    table = stores.pairs.get(None)
+    rows = range(pack * PACK, (pack + 1) * PACK)
+    scored = [
+        ScoredPair(table.keys[at], table.subset_of(at), table.hashes[at], at % 3, 1.0, 1, 1)
+        for at in rows
+    ]
+    list(run.record([ScoredPack(pack, tuple(scored), 1)]))
+
+
+def test_a_pack_of_a_run_makes_nothing_anew_but_that_run(
+    stores: Stores, ordered: list[int]
+) -> None:
+    """Neither are published results put in order again, nor are other runs read."""
+    for number in range(N_RUNS):
+        run_of(stores, number, 2).ended("finished")
+    running = run_of(stores, N_RUNS, 3)
+    with locked(running.folder):
+        name = stores.fields.name_of(running.id, *ME)
+        stores.room.board(None, BoardView(), Visitor())
+        for pack in range(3, 9):
+            record(stores, running, pack)
+            ordered.clear()
+            _heard.clear()
+            field = stores.fields.of(name, *ME)
+            stores.room.board(None, BoardView(), Visitor())
+            n_scored = (pack + 1) * PACK
+            assert int(field.known(name).sum()) == n_scored and set(ordered) == {n_scored}
+            files = heard(stores.runs.shelf.folder, "open")
+            assert {path.parent for path in files if path.name == "rewards.jsonl"} == {
+                running.folder
+            }
+    np.testing.assert_array_equal(field.margins(name)[:PACK], [at % 3 - 1 for at in range(PACK)])
+
+
+def test_a_run_that_ends_is_all_that_is_put_in_order_on_the_board(
+    stores: Stores, ordered: list[int]
+) -> None:
+    assert len(stores.room.board(None, BoardView(), Visitor()).rows) == 8
+    for number in range(3):
+        run_of(stores, number, 2).ended("finished")
+        ordered.clear()
+        stores.room.board(None, BoardView(), Visitor())
+        assert ordered == [2 * PACK]

@@ -1,0 +1,213 @@
+"""The bias probe: run, stopped, refused, taken away; hostile names."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from explorer.core.work import Latest
+from explorer.filters import Filters
+from explorer.probe import Probe, probing
+from explorer.probe_statistics import bought
+from explorer.progress import Progress
+from explorer.runs import Rewarded
+from explorer.stores import Stores
+from explorer.table import PairTable
+from explorer.ui.browse import Browse
+from explorer.ui.probehtml import probe_html, probe_status_html
+from explorer.ui.probepanel import ProbePanel, probe_followed, probe_shown
+from explorer.ui.probeview import ProbeShown
+from explorer.view import View
+from explorer.visitors import Visitor
+from scoring.errors import KnownError
+from scoring.pairs.opening import as_pairs
+from scoring.spec import Pair
+from tests.conftest import PATIENCE
+from tests.explorer.browsing import library_of, stays
+from tests.explorer.html_reading import HtmlReading
+from tests.explorer.rewarding import FACTS, by_length, in_packs
+from tests.explorer.tables import row, small_table
+
+ME = Visitor(session="me")
+TAGS = {"div", "h2", "table", "thead", "tbody", "tr", "th", "td", "b", "i"}
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def panel(stores: Stores) -> ProbePanel:
+    browse = Browse(stores.pairs, stores.counter, stores.settings)
+    return ProbePanel(browse, stores.runs, stores.settings, Latest())
+
+
+def run(
+    panel: ProbePanel, *choice: Any, model: Any = "longer", seen: View | None = None
+) -> list[ProbeShown]:
+    return list(panel.start(ME, model, seen or View(), *choice))
+
+
+def refused(panel: ProbePanel, *choice: Any, model: Any = "longer") -> str:
+    *_, last = run(panel, *choice, model=model)
+    assert stays(last.table) and stays(last.probe) and last.start["interactive"] is True
+    said = HtmlReading(last.status, TAGS)
+    assert len(said.of_class["wrong"]) == 1
+    return said.words
+
+
+def test_it_runs_to_its_end(panel: ProbePanel) -> None:
+    first, *_, last = run(panel, "subset", 1, 0, ["longer", "upper"])
+    assert first.start["interactive"] is False and first.stop["interactive"] is True
+    assert last.start["interactive"] is True and last.stop["interactive"] is False
+    assert isinstance(last.probe, Probe) and last.probe.is_whole and len(last.probe.pairs) == 23
+    assert "Finished: 23 pairs" in HtmlReading(last.status, TAGS).words
+    assert last.plot["visible"] is True and last.files.visible is True
+    said = HtmlReading(last.table, TAGS).words
+    assert "Longer with filler" in said and "Polite" not in said
+
+
+def test_what_the_browse_tab_filters_is_probed(panel: ProbePanel) -> None:
+    seen = View(filters=Filters().picking("subset", ["donotanswer"]))
+    *_, last = run(panel, "filter", None, None, ["upper"], seen=seen)
+    assert {pair.subset for pair in last.probe.pairs} == {"donotanswer"}
+
+
+def test_stopped_it_keeps_what_is_known(panel: ProbePanel) -> None:
+    steps = panel.start(ME, "longer", View(), "subset", 8, 0, ["longer"])
+    shown = [next(steps), next(steps)]
+    panel.stop(ME)
+    shown += list(steps)
+    assert "Stopped: " in shown[-1].status and shown[-1].start["interactive"] is True
+    assert not shown[-1].probe.is_whole and len(shown[-1].probe.before) < 184
+
+
+def test_what_ends_in_an_error_keeps_what_is_known(panel: ProbePanel) -> None:
+    pairs = as_pairs(panel.browse.library.here("").arrow, range(60))
+
+    def failing(packs: int) -> Iterator[Probe]:
+        left = packs
+
+        def rewarding(some: Sequence[Pair]) -> Iterator[Progress | Rewarded]:
+            nonlocal left
+            for step in in_packs(by_length)(some):
+                if not left:
+                    raise KnownError("Your seconds are <used> up.")
+                left -= isinstance(step, Rewarded)
+                yield step
+
+        return probing(pairs, ["longer"], rewarding)
+
+    *_, last = probe_followed(failing(9))
+    assert "Your seconds are &lt;used&gt; up." in last.status and "wrong" in last.status
+    assert last.start["interactive"] is True and last.stop["interactive"] is False
+    assert not last.probe.is_whole and last.files.visible is True
+    assert "Longer with filler" in last.table and last.plot["visible"] is True
+    *_, (words, file) = panel.export("summary", last.probe)
+    assert "written" in words and file["visible"] is True
+    *_, nothing = probe_followed(failing(1))
+    assert stays(nothing.table) and stays(nothing.files) and stays(nothing.probe)
+    assert "Your seconds" in nothing.status
+
+
+def test_a_stop_reaches_it_between_two_packs_too(panel: ProbePanel) -> None:
+    pairs = as_pairs(panel.browse.library.here("").arrow, range(60))
+    number = panel.latest.ask(ME.session)
+    steps = probing(
+        pairs,
+        ["upper"],
+        in_packs(by_length),
+        is_wanted=lambda: panel.latest.is_last(ME.session, number),
+    )
+    next(probe for probe in steps if probe.share > 0)
+    panel.stop(ME)
+    assert len(list(steps)[-1].before) < len(pairs)
+
+
+@pytest.mark.parametrize(
+    ("choice", "why"),
+    [
+        (("subset", 0, 0, ["upper"]), "Pairs per subset is 0; it must be a whole number, 1"),
+        (("subset", None, 0, ["upper"]), "Pairs per subset is empty"),
+        (("subset", 1, "x", ["upper"]), "Seed of the sample is 'x'"),
+        (("keys", 1, 0, ["upper"]), "A way to choose pairs is one of subset, filter"),
+        (("failed", 1, 0, ["upper"]), "A way to choose pairs is one of"),
+        ((None, 1, 0, ["upper"]), "A way to choose pairs is one of"),
+        (("subset", 1, 0, []), "No change is chosen"),
+        (("subset", 1, 0, "upper"), "a list is wanted"),
+        (("subset", 1, 0, ["gone"]), "Changes is one of"),
+        (("subset", 1, 0, [[]]), "Changes is one of"),
+    ],
+)
+def test_a_choice_that_cannot_be_is_refused(
+    choice: tuple[Any, ...], why: str, panel: ProbePanel
+) -> None:
+    assert why in refused(panel, *choice)
+
+
+@pytest.mark.parametrize("model", [None, 5, "", "a b", "../x", HOSTILE])
+def test_a_model_that_cannot_be_is_refused(model: Any, panel: ProbePanel) -> None:
+    assert refused(panel, "subset", 1, 0, ["upper"], model=model)
+
+
+def test_no_pairs_and_too_many_are_refused(panel: ProbePanel) -> None:
+    gone = View(filters=Filters().picking("subset", ["gone"]))
+    *_, last = run(panel, "filter", None, None, ["upper"], seen=gone)
+    assert "No pairs" in last.status
+    few = replace(panel, settings=replace(panel.settings, max_pairs=30))
+    assert "may score 30 pairs here" in refused(few, "subset", 1, 0, ["upper"])
+    assert "may score 30 pairs here" in refused(few, "subset", 2, 0, ["swap"])
+
+
+def test_rows_with_further_responses_are_refused(stores: Stores) -> None:
+    table = small_table(row(chosen=["one", "two"]), row())
+    browse = Browse(library_of(table), stores.counter, stores.settings)
+    panel = ProbePanel(browse, stores.runs, stores.settings, Latest())
+    assert "several chosen or several rejected" in refused(panel, "filter", None, None, ["upper"])
+
+
+def test_it_waits_for_its_turn_and_says_so(panel: ProbePanel) -> None:
+    seen: list[str] = []
+    waits = threading.Event()
+
+    def probe() -> None:
+        for shown in panel.start(ME, "longer", View(), "subset", 1, 0, ["upper"]):
+            seen.append(shown.status)
+            if "ahead of you" in shown.status:
+                waits.set()
+
+    thread = threading.Thread(target=probe)
+    with panel.runs.scorers.turn(Visitor(session="other")):
+        thread.start()
+        assert waits.wait(PATIENCE)
+    thread.join(PATIENCE)
+    assert "1 ahead of you" in " ".join(seen) and "Finished" in seen[-1]
+
+
+def test_files_are_of_what_is_shown(panel: ProbePanel) -> None:
+    *_, last = run(panel, "subset", 1, 0, ["upper"])
+    for form in ("summary", "pairs"):
+        for words, file in panel.export(form, last.probe):
+            lines = Path(file["value"]).read_text("utf-8-sig").splitlines()
+            assert len(lines) > 2 and "written" in words and file["visible"] is True
+    with pytest.raises(gr.Error, match="Nothing was probed yet"):
+        list(panel.export("summary", None))
+
+
+def test_hostile_names_do_nothing(demo: PairTable) -> None:
+    pairs = [replace(pair, key=HOSTILE + pair.key) for pair in as_pairs(demo.arrow, range(9))]
+    rewarding = in_packs(by_length, replace(FACTS, model=HOSTILE))
+    *_, probe = probing(pairs, ["upper", "longer"], rewarding)
+    html = probe_html(probe, bought(probe.scores))
+    assert HOSTILE in HtmlReading(html, TAGS).words
+    HtmlReading(probe_status_html(probe, "finished"), TAGS)
+    assert "<img" not in probe_shown(probe, "finished").plot["value"].to_json()
+
+
+def test_what_is_sure_is_marked(demo: PairTable) -> None:
+    pairs = as_pairs(demo.arrow, range(60))
+    *_, probe = probing(pairs, ["upper", "longer", "cut"], in_packs(by_length))
+    reading = HtmlReading(probe_html(probe, bought(probe.scores)), TAGS)
+    assert len(reading.of_class["up"]) == 2 and len(reading.of_class["down"]) == 2
+    assert all("Longer with filler" in line for line in reading.of_class["up"])

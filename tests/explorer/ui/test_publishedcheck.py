@@ -1,0 +1,118 @@
+"""A run beside what is published of its model, as it is shown."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from explorer.fail_links import decode_fails
+from explorer.field import Field
+from explorer.published_check import check_pairs, check_sections
+from explorer.published_names import Match
+from explorer.published_settings import NOT_KNOWN, BoardSettings
+from explorer.run_check import RunCheck
+from explorer.ui.publishedcheck import published_html
+from scoring.benchmark import COUNTS, SECTIONS
+from scoring.record import Run, new_folder
+from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from tests.explorer.board_data import matrix_of
+from tests.explorer.html_reading import HtmlReading
+from tests.explorer.tables import benchmark_table
+
+TAGS = {"section", "h2", "p", "span", "div", "table", "thead", "tbody", "tr", "th", "td", "a",
+        "details", "summary", "ul", "li"}  # fmt: skip
+HOSTILE = "org/<script>rm</script>"
+FACTS = RunFacts(HOSTILE, "0f0f0f0f0f0f0f0f", "classifier", "cpu", "float32", 4096, "left",
+                 "own:1", "", 4, 0)  # fmt: skip
+SUBSETS = ["hep-go", "hep-go", "mt-bench-hard", "mt-bench-hard", "donotanswer"]
+
+
+def run_of(home: Path, margins: list[float], facts: RunFacts = FACTS) -> Run:
+    keys = [f"{subset}:{at}" for at, subset in enumerate(SUBSETS)]
+    run = Run.create(new_folder(home), facts, Plan((tuple(range(len(keys))),)), keys)
+    rows = tuple(
+        ScoredPair(key, key.partition(":")[0], "", margin, 0.0, 5, 5)
+        for key, margin in zip(keys, margins, strict=True)
+    )
+    list(run.record([ScoredPack(0, rows, 1)]))
+    return run.ended("finished")
+
+
+def checked(home: Path, mine: list[float], theirs: list[float], board: BoardSettings) -> RunCheck:
+    run = run_of(home, [2 * each - 1 for each in mine])
+    matrix = matrix_of({"mine": mine, HOSTILE: theirs}, SUBSETS)
+    field = Field(benchmark_table(), matrix, {"mine": run}, ("x",), own=frozenset(["mine"]))
+    return RunCheck(run, "mine", Match(HOSTILE, ()), check_pairs(field, "mine", HOSTILE, board))
+
+
+def read(html: str) -> str:
+    assert "<script" not in html
+    return HtmlReading(html, TAGS).words
+
+
+def test_both_numbers_their_difference_and_what_changed_are_shown(tmp_path: Path) -> None:
+    html = published_html(checked(tmp_path, [1, 0, 1, 1, 0], [1, 1, 1, 0, 1], NOT_KNOWN))
+    words = read(html)
+    said = ("3 of 5 pairs changed: 1 won here only, 2 won there only", "Won there only (2)")
+    for each in (
+        *said,
+        "this run",
+        "published",
+        "p, corrected",
+        "the same 5 pairs",
+        "0f0f0f0f0f0f",
+    ):
+        assert each in words
+    links = re.findall(r'href="\?tab=failures&amp;([^"]*)"', html)
+    views = [decode_fails(each.replace("&amp;", "&")).view for each in links]
+    assert {(view.model, view.against) for view in views} == {("mine", HOSTILE)}
+    assert {view.cell for view in views} == {"only_a", "only_b"}
+    assert html.count("?tab=compare&amp;a=mine&amp;b=") == 1
+
+
+@pytest.mark.parametrize(
+    ("mine", "board", "words"),
+    [
+        ([1, 1, 1, 0, 1], NOT_KNOWN, "No pair changed"),
+        ([0, 1, 1, 0, 1], NOT_KNOWN, "at most 1 point"),
+        (
+            [0, 0, 0, 1, 0],
+            NOT_KNOWN,
+            "is not known: chat template, pairs in a batch, 8-bit weights.",
+        ),
+        (
+            [0, 0, 0, 1, 0],
+            BoardSettings("", 512, "float32", "", quantized=False, batch=1),
+            "Not explained",
+        ),
+    ],
+)
+def test_the_verdict_is_one_sentence(
+    tmp_path: Path, mine: list[float], board: BoardSettings, words: str
+) -> None:
+    html = published_html(checked(tmp_path, mine, [1, 1, 1, 0, 1], board))
+    [verdict] = re.findall(r'<p class="verdict">(.*?)</p>', html)
+    assert words in HtmlReading(verdict, TAGS).words
+
+
+def test_settings_that_differ_are_named(tmp_path: Path) -> None:
+    found = checked(tmp_path, [0, 0, 0, 1, 0], [1, 1, 1, 0, 1], NOT_KNOWN)
+    assert found.check
+    board = BoardSettings("tulu", 2048, "float16", "", quantized=True)
+    facts = replace(FACTS, template="basic:1")
+    rows = [ScoredPair(f"{each}:{at}", each, "", 1.0, 0.0, 9, 9)
+            for each in SECTIONS["Chat"] for at in range(COUNTS[each])]  # fmt: skip
+    check = check_sections(facts, rows, HOSTILE, {"Chat": 0.9}, board)
+    words = read(published_html(replace(found, check=check)))
+    assert "settings differ that may: chat template, 8-bit weights." in words
+    for each in ("basic", "tulu", "float16", "differs", "only section scores are published"):
+        assert each in words
+
+
+def test_where_nothing_is_published_it_is_said_and_nothing_is_guessed(tmp_path: Path) -> None:
+    run = run_of(tmp_path, [1.0] * 5)
+    words = read(published_html(RunCheck(run, "", Match("", ("other/<i>rm",)), None)))
+    assert "Nothing is published of org/<script>rm" in words
+    assert "Perhaps of the same model, perhaps not: other/<i>rm." in words
+    assert "Perhaps" not in read(published_html(RunCheck(run, "", Match("", ()), None)))

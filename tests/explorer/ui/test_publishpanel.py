@@ -1,0 +1,259 @@
+"""Publishing as a browser asks for it, and as anybody may."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from huggingface_hub import close_session, constants
+
+from explorer.core.settings import Settings
+from explorer.library import Library
+from explorer.publishing import Published
+from explorer.run_cards import RunCard, write_card
+from explorer.run_lines import RunsView
+from explorer.runs import Runs
+from explorer.sources import pair_shelf
+from explorer.table import PairTable
+from explorer.ui.publishpanel import (
+    Publish,
+    build_publish,
+    can_publish,
+    published_html,
+    wire_publish,
+)
+from explorer.visitors import Visitor
+from scoring.hub.access import Hub
+from scoring.pairs.opening import read_pairs
+from scoring.record import Run
+from tests.explorer.posting import Visitor as Stranger
+from tests.explorer.tables import benchmark_table
+from tests.explorer.test_publishing import scored
+from tests.hub_server import Account, HubServer, Repo
+
+TOKEN = "hf_ofTheVisitor"
+ANA = Visitor("user:ana", "s1", TOKEN)
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with as many pairs of each subset as RewardBench has."""
+    path = tmp_path_factory.mktemp("pairs") / "bench.parquet"
+    columns = ["prompt", "chosen", "rejected", "subset", "id"]
+    rows = benchmark_table().arrow.to_pylist()
+    kept = [{**{name: each[name] for name in columns[:-1]}, "id": n} for n, each in enumerate(rows)]
+    pq.write_table(pa.Table.from_pylist(kept), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def bench(pairs: Path) -> PairTable:
+    return PairTable(read_pairs(pairs))
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    repos = {"datasets/ana/results": Repo(), "datasets/other/results": Repo()}
+    repos["datasets/allenai/reward-bench"] = Repo()
+    with HubServer(repos, {TOKEN: Account("ana")}) as hub:
+        monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+        monkeypatch.setenv("HF_TOKEN", "hf_ofTheServer")
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        close_session()
+        yield hub
+        assert "Bearer hf_ofTheServer" not in {each.authorization for each in hub.requests}
+    close_session()
+
+
+@dataclass
+class Panel:
+    """The panel alone on a page, with a run of all pairs and one of a few."""
+
+    stranger: Stranger
+    whole: Run
+    part: Run
+
+    def look(self, run: Run, repo: str = "ana/results", name: str = "") -> list[Any]:
+        values = {"opened": run.id, "publish-repo": repo, "publish-name": name}
+        return self.stranger.data(Publish.look, values)
+
+    def send(self, run: Run, **values: Any) -> dict[str, Any]:
+        sent = {"opened": run.id, "publish-token": TOKEN, "publish-pull-request": False, **values}
+        return self.stranger.post(Publish.send, sent)
+
+
+def build(settings: Settings, who: Visitor) -> tuple[gr.Blocks, Publish]:
+    hub = Hub()
+    offline = Hub(offline=True)
+    runs = Runs(settings, offline)
+    tables = Library(pair_shelf(settings, offline), offline, settings)
+    panel = Publish(runs, tables, hub, settings)
+    with gr.Blocks() as page:
+        opened = gr.Textbox(elem_id="opened")
+        wire_publish(build_publish(settings), panel, opened, gr.State(who))
+    return page, panel
+
+
+@pytest.fixture
+def panel(tmp_path: Path, bench: PairTable, pairs: Path, server: HubServer) -> Iterator[Panel]:
+    settings = Settings(home=tmp_path, pairs=str(pairs))
+    whole, part = (scored(settings.runs, bench, n) for n in (len(bench), 5))
+    page, _ = build(settings, Visitor())
+    page.launch(_frontend=False, prevent_thread_lock=True, quiet=True)
+    yield Panel(Stranger(page), whole, part)
+    page.close()
+
+
+def test_first_the_files_are_seen_then_they_are_sent(panel: Panel, server: HubServer) -> None:
+    shown, seen, button, status = panel.look(panel.whole)
+    assert "2 files would be sent to ana/results" in shown
+    assert "eval-set-scores/baseline/longer.json" in shown and "<pre" in shown
+    assert (seen, button["interactive"], status) == (None, True, "")
+    assert server.commits == []
+    message = panel.send(panel.whole)
+    status, token, button = message["output"]["data"]
+    assert "Sent. As ana: " in status and "/datasets/ana/results/commit/" in status
+    assert (token, button["interactive"]) == ("", False)
+    [commit] = server.commits
+    assert (commit.account, commit.is_pull_request, len(commit.files)) == ("ana", False, 2)
+
+
+def test_the_dataset_of_others_gets_a_pull_request(panel: Panel, server: HubServer) -> None:
+    panel.look(panel.whole, "other/results")
+    status = panel.send(panel.whole)["output"]["data"][0]
+    assert "Sent as a pull request. As ana: " in status
+    assert [commit.is_pull_request for commit in server.commits] == [True]
+
+
+def test_what_was_not_seen_is_not_sent(panel: Panel, server: HubServer) -> None:
+    assert "press Preview" in panel.send(panel.whole)["output"]["error"]
+    panel.look(panel.whole)
+    assert "press Preview" in panel.send(panel.part)["output"]["error"]
+    posted = panel.send(panel.part, State={"run_id": panel.part.id})
+    assert "press Preview" in posted["output"]["error"]
+    assert server.commits == []
+
+
+@pytest.mark.parametrize("token", ["", None, 7, ["hf_x"], "hf_a\nb", "hf_wrong"])
+def test_a_token_that_is_none_sends_nothing(token: object, panel: Panel, server: HubServer) -> None:
+    panel.look(panel.whole)
+    message = panel.send(panel.whole, **{"publish-token": token})
+    assert not message["success"] and "token" in message["output"]["error"]
+    assert "hf_" not in message["output"]["error"].replace("such as hf_…", "")
+    assert server.commits == []
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"publish-repo": "results"}, "is no dataset of the Hub"),
+        ({"publish-repo": None}, "nothing is no dataset"),
+        ({"publish-repo": ["a/b"]}, "is no dataset"),
+        ({"publish-name": "../x"}, "is no name of a model"),
+        ({"opened": ""}, "No run is open"),
+        ({"opened": None}, "No run is open"),
+        ({"opened": "../../etc"}, "There is no such run"),
+        ({"opened": 7}, "There is no such run"),
+        ({"opened": "20260101-000000-0000000000000000"}, "There is no such run"),
+    ],
+)
+def test_whatever_is_posted_is_one_clear_message(
+    values: dict[str, Any], said: str, panel: Panel
+) -> None:
+    right = {"opened": panel.whole.id, "publish-repo": "ana/results", "publish-name": ""}
+    assert said in panel.stranger.refused(Publish.look, right | values)
+
+
+def test_a_part_is_not_published(panel: Panel) -> None:
+    values = {"opened": panel.part.id, "publish-repo": "ana/results", "publish-name": ""}
+    assert "only runs of all pairs" in panel.stranger.refused(Publish.look, values)
+
+
+def test_a_hostile_model_is_shown_as_text(tmp_path: Path, bench: PairTable, pairs: Path) -> None:
+    settings = Settings(home=tmp_path, pairs=str(pairs))
+    run = scored(settings.runs, bench, len(bench), "baseline/longer")
+    hostile = replace(run.facts, template="<img src=x onerror=alert(1)>")
+    replace(run, facts=hostile)._write_facts()
+    _, panel = build(settings, Visitor())
+    shown = panel.look(RunsView(run.id), Visitor(), "ana/results", "")[0]
+    assert "<img" not in shown and "&lt;img" in shown
+
+
+@pytest.fixture
+def space(tmp_path: Path, pairs: Path) -> Settings:
+    return Settings(
+        home=tmp_path, pairs=str(pairs), public=True, space="me/space", sign_in="offered"
+    )
+
+
+def test_on_a_space_a_run_is_sent_as_its_owner_and_by_nobody_else(
+    space: Settings, bench: PairTable, server: HubServer
+) -> None:
+    run = scored(space.runs, bench, len(bench))
+    write_card(run.folder, RunCard(ANA.owner, public=True))
+    _, panel = build(replace(space, sign_in="no"), ANA)
+    panel = replace(panel, settings=space)
+    seen = panel.look(run.id, ANA, "ana/results", "")[1]
+    *_, (status, _, _) = panel.send(run.id, ANA, seen, "hf_typed", False)
+    assert "Sent as a pull request. As ana" in status
+    assert [commit.is_pull_request for commit in server.commits] == [True]
+    for other in (Visitor("user:ben", "s2", "hf_ben"), Visitor("browser:1", "s3"), Visitor(), None):
+        with pytest.raises(gr.Error, match="There is no such run"):
+            panel.look(run.id, other, "ben/results", "")
+        with pytest.raises(gr.Error):
+            list(panel.send(run.id, other, seen, TOKEN, False))
+    assert len(server.commits) == 1
+
+
+def test_on_a_space_a_typed_token_is_not_taken(space: Settings, bench: PairTable) -> None:
+    run = scored(space.runs, bench, len(bench))
+    write_card(run.folder, RunCard("browser:1"))
+    _, panel = build(replace(space, sign_in="no"), ANA)
+    who = Visitor("browser:1", "s3")
+    with pytest.raises(gr.Error, match="which this server does not offer"):
+        list(panel.send(run.id, who, None, TOKEN, False))
+    panel = replace(panel, settings=space)
+    with pytest.raises(gr.Error, match="Sign in with Hugging Face first"):
+        list(panel.send(run.id, who, None, TOKEN, False))
+
+
+@pytest.mark.parametrize(
+    ("changes", "may"),
+    [
+        ({}, True),
+        ({"public": True}, False),
+        ({"public": True, "space": "a/b"}, False),
+        ({"public": True, "space": "a/b", "sign_in": "offered"}, True),
+        ({"public": True, "sign_in": "offered"}, False),
+    ],
+)
+def test_where_no_token_can_be_had_the_panel_says_so(changes: dict[str, Any], may: bool) -> None:
+    settings = Settings(home=Path("unused"), **changes)
+    assert can_publish(settings) is may
+    with gr.Blocks():
+        view = build_publish(settings)
+    assert view.token.visible is not settings.public
+    assert view.token.type == "password"
+    assert view.send.interactive is False
+
+
+def test_where_people_sign_in_the_panel_says_that_it_asks(space: Settings, tmp_path: Path) -> None:
+    for settings, asks in ((space, True), (Settings(home=tmp_path), False)):
+        with gr.Blocks() as page:
+            view = build_publish(settings)
+        said = "".join(
+            str(each.value) for each in page.blocks.values() if isinstance(each, gr.HTML)
+        )
+        assert ("always as a pull request" in said) is asks
+        assert view.as_pull_request.visible is not asks
+
+
+def test_only_a_secure_address_becomes_a_link() -> None:
+    link = published_html(Published("https://huggingface.co/x?a=1&b=<", True, "<b>"))
+    assert 'href="https://huggingface.co/x?a=1&amp;b=&lt;"' in link and "<b>" not in link
+    for url in ("javascript:alert(1)", "http://127.0.0.1/x"):
+        assert "href" not in published_html(Published(url, False, "ana"))

@@ -1,0 +1,220 @@
+"""Scoring as a program asks for it: plain numbers, a stream, one clear message for nonsense."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pytest
+from gradio.utils import get_function_description
+from gradio_client import Client  # type: ignore[import-untyped]
+from gradio_client.exceptions import AppError  # type: ignore[import-untyped]
+
+from explorer.core.settings import Settings
+from explorer.run_cards import RunCard, write_card
+from explorer.stores import open_stores
+from explorer.table import PairTable
+from explorer.ui.score_endpoints import ScoreEndpoints, publish_scoring
+from tests.explorer.test_publishing import scored
+
+PARAMETERS = {
+    "/score_pair": ["model", "prompt", "chosen", "rejected", "family", "reference"],
+    "/score_selection": [
+        "model", "per_subset", "seed", "keys", "pairs", "family", "reference",
+    ],
+    "/models": [],
+    "/runs": ["limit"],
+}  # fmt: skip
+TEXTS = {"prompt": "Say hi.", "chosen": "Hello there!", "rejected": "No."}
+HOSTILE = "<script>alert(1)</script>"
+
+Open = Callable[..., Client]
+
+
+@pytest.fixture(scope="module")
+def open_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
+    """Serves the endpoints alone, with given settings; gives a program's view of them."""
+    pages = []
+
+    def start(**changes: Any) -> Client:
+        home = changes.pop("home", None) or tmp_path_factory.mktemp("home")
+        stores = open_stores(replace(Settings(home=home, pairs="demo", offline=True), **changes))
+        with gr.Blocks() as page:
+            publish_scoring(ScoreEndpoints(stores.runs, stores.pairs, stores.settings))
+        page.queue(default_concurrency_limit=8).launch(
+            _frontend=False, prevent_thread_lock=True, quiet=True
+        )
+        pages.append(page)
+        return Client(page.local_url, verbose=False)
+
+    yield start
+    for page in pages:
+        page.close()
+
+
+@pytest.fixture(scope="module")
+def client(open_client: Open) -> Client:
+    return open_client(public=True, max_pairs=100)
+
+
+def refused(client: Client, name: str, **arguments: Any) -> str:
+    with pytest.raises(AppError) as caught:
+        client.predict(api_name=name, **arguments)
+    assert "<script>" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_each_is_documented_with_its_parameters(client: Client) -> None:
+    endpoints = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
+    assert list(endpoints) == list(PARAMETERS)
+    for name, parameters in PARAMETERS.items():
+        assert [each["parameter_name"] for each in endpoints[name]["parameters"]] == parameters
+        assert len(endpoints[name]["description"]) > 40
+
+
+@pytest.mark.parametrize(
+    ("name", "n"), [("score_pair", 6), ("score_selection", 7), ("models", 0), ("stored_runs", 1)]
+)
+def test_agents_are_told_whole_sentences(name: str, n: int) -> None:
+    """Gradio reads one line of what is said of an argument."""
+    about, arguments, _ = get_function_description(getattr(ScoreEndpoints, name))
+    assert len(about) > 40
+    told = [words for words in arguments.values() if words]
+    assert len(told) == n and all(words.endswith(".") for words in told)
+
+
+def test_a_pair_is_scored(client: Client) -> None:
+    found = client.predict(api_name="/score_pair", model="demo", **TEXTS)
+    assert found["margin"] == pytest.approx(found["chosen_reward"] - found["rejected_reward"])
+    assert found["outcome"] == ("win" if found["margin"] > 0 else "loss")
+    assert all(type(found[f"{side}_reward"]) is float for side in ("chosen", "rejected"))
+    assert all(type(found[f"{side}_tokens"]) is int for side in ("chosen", "rejected"))
+    assert found["settings"]["family"] == "classifier" and found["settings"]["model"] == "demo"
+    again = client.predict(api_name="/score_pair", model="demo", **TEXTS)
+    assert again == found
+
+
+def test_several_turns_are_one_prompt(client: Client) -> None:
+    prompt = "[system]\nBe terse.\n[user]\nHi.\n[assistant]\nHello.\n[user]\nSay hi."
+    found = client.predict(api_name="/score_pair", model="demo", **(TEXTS | {"prompt": prompt}))
+    single = client.predict(api_name="/score_pair", model="demo", **TEXTS)
+    assert found["chosen_tokens"] > single["chosen_tokens"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"model": ""}, "No model was given"),
+        ({"model": None}, "A model is named by"),
+        ({"model": ["demo"]}, "A model is named by"),
+        ({"model": HOSTILE}, "is not a model that can be used here"),
+        ({"model": "/etc"}, "is not a model that can be used here"),
+        ({"model": "../x"}, "is not a model that can be used here"),
+        ({"model": "org/none"}, "is not on this machine"),
+        ({"model": "x" * 10**6}, "A model is named by at most"),
+        ({"prompt": None}, "The prompt must be text"),
+        ({"prompt": 7}, "The prompt must be text"),
+        ({"chosen": ""}, "The chosen response is empty"),
+        ({"rejected": {"a": 1}}, "The rejected response must be text"),
+        ({"chosen": "x" * 20_001}, "has 20,001 characters"),
+        ({"prompt": "[user]\nHi.\n[assistant]\nHello."}, "The last message is of the assistant"),
+        ({"family": "guess"}, "The family is 'guess'"),
+        ({"family": 7}, "The family is 7"),
+        ({"family": "served"}, "is not among the servers"),
+        ({"reference": 7}, "A reference model is named by"),
+        ({"reference": "demo"}, ""),
+    ],
+)
+def test_nonsense_is_one_clear_message(changes: dict[str, Any], said: str, client: Client) -> None:
+    given = {"model": "demo", **TEXTS} | changes
+    message = refused(client, "/score_pair", **given)
+    assert said in message and len(message) < 400
+
+
+def test_a_selection_streams(client: Client) -> None:
+    job = client.submit(api_name="/score_selection", model="demo", per_subset=1, seed=3)
+    told = list(job)
+    assert len(told) > 2 and told[0]["stage"] in ("waiting", "loading")
+    last = told[-1]
+    rows = [row for each in told[:-1] for row in each["rows"]]
+    assert last["rows"] == rows
+    assert last["stage"] == "finished" and last["scored"] == last["total"] == len(rows) == 23
+    assert len({row["key"] for row in rows}) == 23
+    assert last["accuracy"] == sum(row["outcome"] == "win" for row in rows) / 23
+    assert last["settings"]["model"] == "demo"
+
+
+def test_named_pairs_are_scored(client: Client) -> None:
+    drawn = client.predict(api_name="/score_selection", model="longer", per_subset=1)
+    assert (drawn["stage"], len(drawn["rows"])) == ("finished", 23)
+    keys = [row["key"] for row in drawn["rows"][:2]]
+    again = client.predict(api_name="/score_selection", model="longer", keys=keys)
+    assert {row["key"] for row in again["rows"]} == set(keys)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"per_subset": 0}, "Pairs per subset is 0"),
+        ({"per_subset": "many"}, "Pairs per subset is 'many'"),
+        ({"per_subset": 1000}, "A run may have 100 pairs here"),
+        ({"seed": -1}, "The seed is -1"),
+        ({"keys": "a"}, "Keys are a list of texts"),
+        ({"keys": [HOSTILE]}, "has no pair"),
+        ({"keys": []}, "No pair"),
+        ({"pairs": "../../etc"}, "is not in memory any more"),
+        ({"pairs": 7}, "Pairs are named by the text of their id"),
+        ({"model": "/etc"}, "is not a model that can be used here"),
+    ],
+)
+def test_a_selection_that_is_none_is_one_clear_message(
+    changes: dict[str, Any], said: str, client: Client
+) -> None:
+    message = refused(client, "/score_selection", **({"model": "longer"} | changes))
+    assert said in message and len(message) < 400
+
+
+def test_nothing_is_kept_of_what_a_program_scores(open_client: Open, tmp_path: Path) -> None:
+    client = open_client(home=tmp_path, public=True)
+    client.predict(api_name="/score_selection", model="longer", per_subset=1)
+    client.predict(api_name="/score_pair", model="longer", **TEXTS)
+    assert not (tmp_path / "runs").exists() or list((tmp_path / "runs").iterdir()) == []
+
+
+def test_a_program_sees_public_runs_alone(
+    open_client: Open, tmp_path: Path, demo: PairTable
+) -> None:
+    for card in (RunCard("user:ana", "private"), RunCard("user:ben", "shared", public=True)):
+        write_card(scored(tmp_path / "runs", demo, 3).folder, card)
+    seen = open_client(home=tmp_path, public=True).predict(api_name="/runs")
+    assert [(run["title"], run["own"]) for run in seen["runs"]] == [("shared", False)]
+    at_home = open_client(home=tmp_path).predict(api_name="/runs", limit=1)
+    assert len(at_home["runs"]) == 1 and at_home["runs"][0]["own"]
+    assert "The limit is 0" in refused(client := open_client(home=tmp_path), "/runs", limit=0)
+    assert "The limit is" in refused(client, "/runs", limit="all")
+
+
+def test_the_seconds_of_a_program_are_counted_by_its_address(open_client: Open) -> None:
+    client = open_client(public=True, seconds_per_hour=1e-9)
+    assert "are used up" in refused(client, "/score_pair", model="longer", **TEXTS)
+    another = Client(client.src, verbose=False)
+    assert "Try again in" in refused(another, "/score_pair", model="longer", **TEXTS)
+    assert "Try again in" in refused(another, "/score_selection", model="longer")
+
+
+def test_where_signing_in_is_required_a_program_does_not_score(open_client: Open) -> None:
+    client = open_client(public=True, sign_in="required")
+    assert "people who signed in" in refused(client, "/score_pair", model="longer", **TEXTS)
+    assert client.predict(api_name="/models")["sign_in"] is True
+
+
+def test_only_listed_models_are_scored_with(open_client: Open) -> None:
+    client = open_client(public=True, models=("org/listed",))
+    told = client.predict(api_name="/models")
+    assert told["models"] == ["demo", "org/listed", "random", "longer", "shorter"]
+    assert told["any"] is False
+    message = refused(client, "/score_pair", model="org/other", **TEXTS)
+    assert "is not among the models" in message
+    assert json.dumps(told, allow_nan=False)
