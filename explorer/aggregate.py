@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.facets import Coded
+from explorer.data.facets import Coded
 from explorer.rules import Rule
 
 Outcomes = NDArray[np.floating[Any]]

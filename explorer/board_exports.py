@@ -22,7 +22,7 @@ from explorer.boards import Board, BoardRow
 from explorer.boardview import BoardView, rule_of, shown_columns, value_of
 from explorer.core.files import cell
 from explorer.core.text import text
-from explorer.exports import METADATA, whole
+from explorer.data.export import METADATA, whole
 from scoring.errors import KnownError, shown
 
 BoardFormat = Literal["csv", "parquet", "md", "tex"]

@@ -28,7 +28,7 @@ from explorer.boardview import (
 )
 from explorer.core.links import IGNORED, as_dropped, one_of, parts_of, told, written, yes
 from explorer.core.validation import some_of
-from explorer.name_search import checked_search
+from explorer.data.name_search import checked_search
 from scoring.errors import KnownError, shown
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar, get_args
 from explorer.aggregate import Missing, Ties
 from explorer.boards import Board, BoardRow
 from explorer.core.validation import one_of, repaired, some_of
-from explorer.name_search import checked_search, matching_names
+from explorer.data.name_search import checked_search, matching_names
 from explorer.rules import PRIOR, PRIOR_PAIRS, V2_PAIRS, RuleName
 from scoring.benchmark import SECTIONS, SUBSETS
 from scoring.errors import KnownError, shown

@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.compareview import CompareScene, subsets_in
+from explorer.data.filters import NO_FILTERS
+from explorer.data.table import Rows
 from explorer.duels import Cell, Duel, DuelPart, cells_of, duel, headline
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
 from explorer.field import Doubles
-from explorer.filters import NO_FILTERS
 from explorer.outcome_matrix import is_reward_bench
 from explorer.patterns import correlations
 from explorer.rules import V1
 from explorer.strata import plain, score_models
-from explorer.table import Rows
 from explorer.uncertainty import strata_by
 from explorer.view import View
 from scoring.benchmark import section_of

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from rapidfuzz.distance import Indel
 
-from explorer.datacard import subset_card
+from explorer.data.datacard import subset_card
 
 Diff = Literal["auto", "off", "words", "characters"]
 DIFFS: tuple[Diff, ...] = get_args(Diff)

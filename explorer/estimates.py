@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from explorer.core.settings import ASSETS
-from explorer.table import PairTable, Rows
+from explorer.data.table import PairTable, Rows
 from scoring.models.devices import Device, chosen_dtype
 from scoring.models.preview import Preview
 from scoring.pairs.opening import TEXT_COLUMNS

@@ -2,9 +2,10 @@
 
 - CSV is for spreadsheets: a line for each pair, a conversation as its transcript, and cells as
   `explorer.core.files` makes them. Further responses of a pair are left out.
-- JSONL is TRL's preference format with an explicit prompt, conversational, as `explorer.exports`
-  writes it. TRL's trainers drop the other columns. The margin is called `model_margin`, as a column
-  `margin` is none of these: `RewardTrainer` takes it off the difference of rewards in its loss.
+- JSONL is TRL's preference format with an explicit prompt, conversational, as
+  `explorer.data.export` writes it. TRL's trainers drop the other columns. The margin is called
+  `model_margin`, as a column `margin` is none of these: `RewardTrainer` takes it off the difference
+  of rewards in its loss.
 - Markdown is a report to read and to send on: see `explorer.fail_report`.
 """
 
@@ -17,7 +18,7 @@ from typing import Any, Literal, get_args
 
 from explorer.core.files import cell, plain
 from explorer.core.text import text
-from explorer.exports import batches, preferences, whole
+from explorer.data.export import batches, preferences, whole
 from explorer.fail_report import report_lines
 from explorer.failview import FailScene
 from explorer.pair_notes import PairNotes

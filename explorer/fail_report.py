@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from explorer.board_exports import markdown_cell
-from explorer.conditions import condition_of, conditions
 from explorer.core.files import pictured
 from explorer.core.text import text
+from explorer.data.conditions import condition_of, conditions
+from explorer.data.table import Rows
 from explorer.fail_sections import SectionScore, section_scores
 from explorer.failview import FailScene, FailView, order_of, ordered
 from explorer.field import MAJORITY, OUTCOMES, Field
@@ -18,7 +19,6 @@ from explorer.run_facts import run_facts
 from explorer.slice_tests import LEAST_RIVALS
 from explorer.slices import worst_slices
 from explorer.strata import Floats
-from explorer.table import Rows
 from scoring.benchmark import section_of
 from scoring.interval import Interval, wilson
 

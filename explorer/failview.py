@@ -7,15 +7,15 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.conditions import condition_of
 from explorer.core.links import as_dropped
 from explorer.core.validation import one_of, repaired
+from explorer.data.conditions import condition_of
+from explorer.data.filters import LONGEST_NAME, Selection, matching_rows, select
+from explorer.data.table import Rows
 from explorer.duels import CELLS, Cell, cells_of
 from explorer.field import MAJORITY, OUTCOMES, Doubles, Field, Mask
-from explorer.filters import LONGEST_NAME, Selection, matching_rows, select
 from explorer.margins import confident_losses, near_misses
 from explorer.reading import ACTS, ListedRows, read_on
-from explorer.table import Rows
 from explorer.view import View, filters_after, fitting
 from scoring.errors import KnownError, shown
 

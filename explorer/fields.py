@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.core.caches import Kept
+from explorer.data.library import Library
+from explorer.data.table import PairTable
 from explorer.ensemble_field import members_of, with_ensemble
 from explorer.field import Field
-from explorer.library import Library
 from explorer.outcome_cache import OutcomeCache
 from explorer.outcome_matrix import (
     OutcomeMatrix,
@@ -30,9 +31,8 @@ from explorer.outcomes import Results
 from explorer.own_results import OwnRows, own_name, own_names, with_runs
 from explorer.published_names import published_as
 from explorer.results_library import ResultsLibrary
-from explorer.run_cards import card_of
+from explorer.run_cards import card_of, pairs_of
 from explorer.runs import Runs
-from explorer.table import PairTable
 from explorer.uploaded_results import model_of_uploaded, with_uploaded
 from scoring.errors import KnownError, shown
 from scoring.limits import Step
@@ -187,7 +187,7 @@ class Fields:
     def _table_of(self, run: Run) -> PairTable | None:
         """The pairs that a run scored; None where they are not here any more."""
         try:
-            return self.tables.of_run(run)
+            return pairs_of(run, self.tables)
         except KnownError:
             return None
 

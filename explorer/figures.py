@@ -11,8 +11,8 @@ from typing import Any
 
 from explorer.core.figures import SELECTED, Figure
 from explorer.core.text import text
-from explorer.lengths import Histogram, Measured, Range, SubsetHistograms
-from explorer.table import Measure, Unit
+from explorer.data.lengths import Histogram, Measured, Range, SubsetHistograms
+from explorer.data.table import Measure, Unit
 
 _MOST_COLUMNS = 4
 _ROW_HEIGHT = 130

@@ -11,10 +11,10 @@ from math import hypot
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.datacard import LengthCategory, length_category
-from explorer.facets import Coded
+from explorer.data.datacard import LengthCategory, length_category
+from explorer.data.facets import Coded
+from explorer.data.table import PairTable
 from explorer.outcome_matrix import is_reward_bench, order_of
-from explorer.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import DEFAULT_DATASET
 from scoring.interval import Interval, wilson

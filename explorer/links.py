@@ -21,12 +21,12 @@ from explorer.core.links import (
     written,
     yes,
 )
+from explorer.data.facets import FACETS
+from explorer.data.filters import LONGEST_NAME, LengthRange
+from explorer.data.lengths import MEASURED
+from explorer.data.search import PLACES, checked_query
+from explorer.data.table import UNITS
 from explorer.diffs import DIFFS
-from explorer.facets import FACETS
-from explorer.filters import LONGEST_NAME, LengthRange
-from explorer.lengths import MEASURED
-from explorer.search import PLACES, checked_query
-from explorer.table import UNITS
 from explorer.view import PANELS, SORTS, View
 from scoring.errors import KnownError, shown
 
@@ -46,7 +46,7 @@ class Decoded:
 def encode(view: View) -> str:
     """The query string of a view, without "?".
 
-    >>> from explorer.filters import Filters
+    >>> from explorer.data.filters import Filters
     >>> encode(View(filters=Filters().picking("subset", ["hep-rust"]), sort="-chosen"))
     'subset=hep-rust&sort=-chosen'
     """

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from explorer.data.search import Query
 from explorer.diffs import DIFFS, Diff
-from explorer.search import Query
 from scoring.errors import KnownError, shown
 
 _NO_QUERY = Query()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.table import PairTable
+from explorer.data.table import PairTable
 from scoring.benchmark import COUNTS
 from scoring.errors import KnownError
 from scoring.results.accuracies import Benchmark, is_v2

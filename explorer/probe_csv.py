@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from explorer.core.files import cell
 from explorer.core.text import text
 from explorer.core.validation import one_of
-from explorer.exports import whole
+from explorer.data.export import whole
 from explorer.probe import Probe
 from explorer.probe_statistics import bought
 from scoring.errors import KnownError

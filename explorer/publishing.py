@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from explorer.table import PairTable
+from explorer.data.table import PairTable
 from scoring.benchmark import COUNTS
 from scoring.errors import KnownError, shown
 from scoring.hub.access import Hub, first_line, parse_hub_id

@@ -8,11 +8,11 @@ from typing import Protocol, Self
 
 import numpy as np
 
+from explorer.data.filters import LONGEST_NAME
+from explorer.data.search import Query
+from explorer.data.table import PairTable, Rows
 from explorer.diffs import Diff
-from explorer.filters import LONGEST_NAME
 from explorer.look import Look, checked_diff
-from explorer.search import Query
-from explorer.table import PairTable, Rows
 from scoring.errors import KnownError, shown
 
 PAGE_ROWS = 25

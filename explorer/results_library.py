@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from explorer.data.sources import Shelf
 from explorer.outcomes import UPLOADED, Results, beside
-from explorer.sources import Shelf
 from explorer.uploaded_results import Uploaded, read_result_files
 from scoring.limits import Limits, Tell, tell_nobody
 

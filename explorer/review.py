@@ -15,7 +15,7 @@ from typing import Literal, Self, get_args
 import numpy as np
 
 from explorer.core.validation import repaired
-from explorer.table import PairTable, Rows
+from explorer.data.table import PairTable, Rows
 from scoring.errors import KnownError, shown
 
 Verdict = Literal["keep", "drop", "unsure"]

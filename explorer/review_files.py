@@ -8,9 +8,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from explorer.exports import export, unwritable
+from explorer.data.export import export, unwritable
+from explorer.data.table import PairTable, Rows
 from explorer.review import MOST_DECISIONS, Decision, Review, checked_name, subset_rows
-from explorer.table import PairTable, Rows
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.pairs.opening import as_pairs
@@ -147,7 +147,7 @@ def rows_kept(review: Review, table: PairTable, states: Collection[State] = ONLY
 def write_kept(
     review: Review, table: PairTable, path: Path, states: Collection[State] = ONLY_KEEP
 ) -> int:
-    """Write the kept pairs as Parquet, as `explorer.exports` does.
+    """Write the kept pairs as Parquet, as `explorer.data.export` does.
 
     states: what counts as kept, as in `rows_kept`.
 

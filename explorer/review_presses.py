@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple, Self, get_args
 from explorer.core.links import parts_of, written
 from explorer.core.text import text
 from explorer.core.validation import one_of
+from explorer.data.table import PairTable
 from explorer.review import VERDICTS, Review, Verdict, subset_rows
-from explorer.table import PairTable
 from scoring.errors import KnownError, shown
 from scoring.pairs.opening import TEXT_COLUMNS
 from scoring.spec import text_hash

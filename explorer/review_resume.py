@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from explorer.data.table import PairTable
 from explorer.review import Decision, Review, check_number
-from explorer.table import PairTable
 from scoring.errors import KnownError
 
 

@@ -13,8 +13,10 @@ from filelock import FileLock, Timeout
 
 from explorer.core.text import text
 from explorer.core.validation import repaired
+from explorer.data.library import Library
+from explorer.data.table import PairTable
+from explorer.data.typed import Texts
 from explorer.orders import ModelOrder
-from explorer.typed_pairs import Texts
 from explorer.visitors import EVERYBODY
 from scoring.errors import KnownError, shown
 from scoring.hub.access import first_line
@@ -78,6 +80,16 @@ def card_of(run: Run) -> RunCard:
         return _kept(path, (now.st_mtime_ns, now.st_ino, now.st_size))
     except OSError:
         return _read(path)
+
+
+def pairs_of(run: Run, library: Library) -> PairTable:
+    """The pairs that a run scored.
+
+    Raises:
+        KnownError: they are not here, or not any more.
+    """
+    typed = card_of(run).typed
+    return library.here(run.facts.pairs) if typed is None else library.typed(*typed)
 
 
 def write_card(folder: Path, card: RunCard) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from explorer.core.files import cell
-from explorer.exports import unwritable, whole
+from explorer.data.export import unwritable, whole
 from explorer.run_cards import card_of
 from explorer.run_facts import run_facts
 from scoring.benchmark import section_of

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from explorer.core.settings import Settings
 from explorer.core.text import text
+from explorer.data.table import PairTable
 from explorer.gpu_calls import packs_of
 from explorer.line import Turn
 from explorer.live_runs import LiveRuns
@@ -19,7 +20,6 @@ from explorer.run_locks import locked
 from explorer.run_shelf import RunShelf
 from explorer.scorers import Scorers, What
 from explorer.selections import Selection, selected_by_keys
-from explorer.table import PairTable
 from explorer.visitors import Visitor
 from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError

@@ -10,6 +10,7 @@ from typing import Any
 from explorer.core.files import plain
 from explorer.core.settings import Settings
 from explorer.core.validation import whole_number
+from explorer.data.table import PairTable
 from explorer.model_list import ModelEntry, entry_of, licence_note, model_list
 from explorer.orders import MOST_SEED, ModelOrder
 from explorer.progress import Progress
@@ -23,7 +24,6 @@ from explorer.selections import (
     selected_by_typed_keys,
     selected_per_subset,
 )
-from explorer.table import PairTable
 from explorer.visitors import Visitor
 from scoring.errors import KnownError, shown
 from scoring.models.policy import DEMO

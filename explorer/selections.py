@@ -8,11 +8,11 @@ import numpy as np
 
 from explorer.core.text import text
 from explorer.core.validation import one_of, whole_number
+from explorer.data.filters import Filters, matching_rows, rows_per_subset
+from explorer.data.table import PairTable, Rows
+from explorer.data.typed import Texts
 from explorer.field import Field
-from explorer.filters import Filters, matching_rows, rows_per_subset
 from explorer.orders import MOST_SEED
-from explorer.table import PairTable, Rows
-from explorer.typed_pairs import Texts
 from scoring.errors import KnownError, shown
 from scoring.pairs.opening import n_several
 

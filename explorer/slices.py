@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.conditions import Condition
 from explorer.core.text import text
+from explorer.data.conditions import Condition
 from explorer.paired_tests import holm
 from explorer.slice_tests import AmongRivals, Expectation, Expected, among_rivals, tails
 from explorer.strata import Floats, Whole
@@ -119,7 +119,7 @@ def by_condition(
     Raises:
         ValueError: the shapes do not fit.
 
-    >>> from explorer.conditions import Condition
+    >>> from explorer.data.conditions import Condition
     >>> odd = Condition("longer", "longer:odd", "odd", np.arange(40) % 2 == 1)
     >>> [found] = by_condition(np.arange(40) % 2 == 0, None, [odd])
     >>> found.n, found.won, found.expected

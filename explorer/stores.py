@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 from explorer.boardroom import BoardRoom
 from explorer.core.settings import Settings
+from explorer.data.library import Library
+from explorer.data.sources import pair_shelf
+from explorer.data.tokens import TokenCounter
 from explorer.fields import Fields
 from explorer.gpu_calls import place
-from explorer.library import Library
 from explorer.outcome_cache import OutcomeCache
 from explorer.results_library import ResultsLibrary
 from explorer.results_shelf import results_shelf
 from explorer.runs import Runs
-from explorer.sources import pair_shelf
-from explorer.tokens import TokenCounter
 from explorer.uncertainty_cache import Uncertainties
 from scoring.hub.access import Hub
 from scoring.hub.quota import Room

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from explorer.facets import Coded
+from explorer.data.facets import Coded
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.intp]

@@ -17,10 +17,10 @@ from explorer.counterfactuals import (
     is_pairwise,
     variants,
 )
+from explorer.data.typed import Texts
 from explorer.orders import ModelOrder
 from explorer.progress import Progress
 from explorer.runs import Rewarded, Runs
-from explorer.typed_pairs import Texts
 from explorer.visitors import Visitor
 from scoring.errors import KnownError, Stopped
 from scoring.probing.edits import edited

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from explorer.aggregate import Missing, Ties, settled
 from explorer.clusters import clusters_of
-from explorer.facets import Coded
+from explorer.data.facets import Coded
 from explorer.outcome_matrix import OutcomeMatrix
 from explorer.rules import Rule
 from explorer.statistics import REPLICATES, Ranks, rank_intervals, score_intervals

@@ -9,11 +9,11 @@ import numpy as np
 from explorer.core.links import as_dropped, told
 from explorer.core.text import text
 from explorer.core.validation import one_of
-from explorer.filters import NO_FILTERS, Filters, LengthRange, Selection, select
-from explorer.lengths import MEASURED, Measured, measures_of
+from explorer.data.filters import NO_FILTERS, Filters, LengthRange, Selection, select
+from explorer.data.lengths import MEASURED, Measured, measures_of
+from explorer.data.search import Query, checked_query
+from explorer.data.table import MEASURES, UNITS, PairTable, Rows, Unit
 from explorer.reading import ACTS, FIRST, ListedRows, Reading, read_on
-from explorer.search import Query, checked_query
-from explorer.table import MEASURES, UNITS, PairTable, Rows, Unit
 from scoring.errors import KnownError, shown
 
 Panel = Literal["pairs", "lengths", "review", "export"]

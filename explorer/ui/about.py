@@ -1,4 +1,4 @@
-"""The About tab: what the data is, from `explorer.datacard`; the same for every session."""
+"""The About tab: what the data is, from `explorer.data.datacard`; the same for every session."""
 
 from collections.abc import Iterable
 from html import escape
@@ -7,7 +7,7 @@ import gradio as gr
 
 from explorer.core.html import chip, note, tag
 from explorer.core.text import text
-from explorer.datacard import DataCard, Remark, SubsetCard, data_card
+from explorer.data.datacard import DataCard, Remark, SubsetCard, data_card
 from scoring.benchmark import SECTIONS
 
 COLUMNS = ("subset", "description", "pairs", "raw", "collected", "weight", "length", "origin")

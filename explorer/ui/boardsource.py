@@ -12,7 +12,7 @@ from explorer.core.html import note
 from explorer.core.parts import EVENT, guarded, telling, uploaded_file
 from explorer.core.text import text
 from explorer.core.work import stepping
-from explorer.library import file_name
+from explorer.data.library import file_name
 from explorer.outcomes import Results
 from explorer.results_library import ResultsLibrary
 from scoring.limits import Tell

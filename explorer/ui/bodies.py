@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 from explorer.core.html import note, tag
 from explorer.core.text import text
+from explorer.data.search import hits
 from explorer.diffs import Span
 from explorer.look import Look
 from explorer.markdown import rendered
 from explorer.passages import Piece, pieces, visible
-from explorer.search import hits
 
 Side = Literal["prompt", "chosen", "rejected"]
 

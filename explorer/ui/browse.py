@@ -22,11 +22,11 @@ from explorer.core.parts import (
 )
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.library import Library
+from explorer.data.library import Library
+from explorer.data.sources import DEMO
+from explorer.data.table import PairTable
+from explorer.data.tokens import TokenCounter
 from explorer.links import decode_for_browse, encode
-from explorer.sources import DEMO
-from explorer.table import PairTable
-from explorer.tokens import TokenCounter
 from explorer.ui.exportpanel import ExportPanelView, build_export, exporting, snippet_html
 from explorer.ui.facetpanel import facets_html
 from explorer.ui.lengthpanel import LengthPanelView, LengthsShown, build_lengths, lengths_shown

@@ -8,8 +8,8 @@ from explorer.board_figures import Axis
 from explorer.boards import Board, BoardRow
 from explorer.boardview import BoardView
 from explorer.core.text import text
+from explorer.data.table import PairTable
 from explorer.outcome_matrix import OutcomeMatrix
-from explorer.table import PairTable
 from explorer.ui.boardtable import MOST_ROWS
 
 

@@ -12,8 +12,8 @@ from explorer.core.parts import EVENT, guarded, telling, uploaded_file
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.core.work import stepping
-from explorer.library import Library, Offer, offers
-from explorer.table import PairTable
+from explorer.data.library import Library, Offer, offers
+from explorer.data.table import PairTable
 from scoring.limits import Tell
 from scoring.pairs.rows import SUFFIXES
 

@@ -7,12 +7,12 @@ from explorer.compareview import MOST_MEMBERS, CompareScene
 from explorer.core.html import go_link, note, p_words, percent, points, scroll_table, table_row, tag
 from explorer.core.parts import acting, segments
 from explorer.core.text import text
+from explorer.data.filters import LONGEST_NAME
 from explorer.ensemble_field import ensemble_name
 from explorer.ensemble_scores import Ensembles, EnsembleScore, ensembles_of, with_rewards
 from explorer.ensembles import LEAST_MEMBERS, WAYS
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
-from explorer.filters import LONGEST_NAME
 from scoring.errors import KnownError
 
 MOST_OFFERED = 60

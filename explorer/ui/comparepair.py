@@ -5,7 +5,7 @@ from html import escape
 from explorer.compareview import CompareScene
 from explorer.core.html import note, tag
 from explorer.core.text import text
-from explorer.search import EVERYTHING
+from explorer.data.search import EVERYTHING
 from explorer.ui.listing import reader_bar
 from explorer.ui.reader import pair_html
 

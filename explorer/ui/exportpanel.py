@@ -11,8 +11,7 @@ from explorer.core.files import passing_folder
 from explorer.core.html import note, step_html, tag
 from explorer.core.parts import copy_button
 from explorer.core.text import text
-from explorer.exports import FORMATS, Format, export, file_name
-from explorer.snippet import snippet
+from explorer.data.export import FORMATS, Format, export, file_name, snippet
 from explorer.ui.searchbar import filter_words
 from explorer.view import Scene
 from scoring.limits import Step

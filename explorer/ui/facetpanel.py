@@ -6,9 +6,9 @@ from html import escape
 from explorer.core.html import note, tag
 from explorer.core.parts import acting
 from explorer.core.text import text
-from explorer.facets import FACETS, NONE, Facet
-from explorer.filters import Filters, Selection
-from explorer.table import PairTable
+from explorer.data.facets import FACETS, NONE, Facet
+from explorer.data.filters import Filters, Selection
+from explorer.data.table import PairTable
 from scoring.benchmark import SECTIONS, section_of
 
 MOST_SHOWN = 60

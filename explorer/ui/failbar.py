@@ -5,10 +5,10 @@ from html import escape
 
 from explorer.compare_links import encode_compare
 from explorer.compareview import CompareView
-from explorer.conditions import condition_of
 from explorer.core.html import chip, go_link, note, tag
 from explorer.core.parts import acting, button, copy_button
 from explorer.core.text import text
+from explorer.data.conditions import condition_of
 from explorer.failview import FIELD_KINDS, KINDS, FailScene
 from explorer.field import MAJORITY, Field
 from explorer.ui.searchbar import filter_chips, removable

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from html import escape
 
-from explorer.conditions import KINDS, conditions
 from explorer.core.html import note, p_words, percent, points, tag
 from explorer.core.parts import button
 from explorer.core.text import text
+from explorer.data.conditions import KINDS, conditions
 from explorer.failview import FailScene
 from explorer.slice_tests import LEAST_RIVALS
 from explorer.slices import SliceResult, WorstSlices, by_condition, worst_slices

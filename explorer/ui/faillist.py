@@ -8,11 +8,11 @@ import numpy as np
 from explorer.core.html import note, percent, signed, tag
 from explorer.core.parts import button
 from explorer.core.text import text
+from explorer.data.search import EVERYTHING
 from explorer.failview import FailScene, measures, order_of
 from explorer.field import MAJORITY, Doubles, Field, Verdict
 from explorer.model_names import size_of
 from explorer.pair_notes import PairNotes
-from explorer.search import EVERYTHING
 from explorer.ui.listing import Column, excerpt, harm_css, list_html
 from explorer.ui.reader import pair_html
 

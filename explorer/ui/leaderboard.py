@@ -24,8 +24,8 @@ from explorer.core.parts import (
     wire_part,
 )
 from explorer.core.text import text
+from explorer.data.table import PairTable
 from explorer.links import tab_of
-from explorer.table import PairTable
 from explorer.ui.boardbehind import behind_html
 from explorer.ui.boardcharts import BoardChartView, build_chart, chart_shown
 from explorer.ui.boardcontrols import controls_html, counts_html, rule_html, search_html

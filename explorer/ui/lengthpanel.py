@@ -9,9 +9,8 @@ from explorer.core.html import note, tag
 from explorer.core.parts import segments, ticked, unchanged
 from explorer.core.text import text
 from explorer.core.theme import painted
-from explorer.figures import length_figure, small_multiples
-from explorer.filters import Filters, LengthRange, matching_rows
-from explorer.lengths import (
+from explorer.data.filters import Filters, LengthRange, matching_rows
+from explorer.data.lengths import (
     MEASURED,
     Range,
     histogram,
@@ -19,8 +18,9 @@ from explorer.lengths import (
     length_stats,
     measures_of,
 )
-from explorer.table import UNITS, Measure, PairTable
-from explorer.tokens import MOST_CHARS, TokenCounter, cut_texts
+from explorer.data.table import UNITS, Measure, PairTable
+from explorer.data.tokens import MOST_CHARS, TokenCounter, cut_texts
+from explorer.figures import length_figure, small_multiples
 from explorer.ui.lengthview import stats_html
 from explorer.view import Chart, Scene
 

@@ -5,8 +5,8 @@ from html import escape
 
 from explorer.core.html import note, tag
 from explorer.core.text import text
-from explorer.lengths import LengthStats, Spread
-from explorer.table import Measure, Unit
+from explorer.data.lengths import LengthStats, Spread
+from explorer.data.table import Measure, Unit
 
 
 def stats_html(stats: Sequence[LengthStats], unit: Unit) -> str:

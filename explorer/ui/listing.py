@@ -8,10 +8,10 @@ from itertools import accumulate
 from explorer.core.html import note, tag
 from explorer.core.parts import acting, button, segments, ticked
 from explorer.core.text import text
-from explorer.datacard import subset_card
+from explorer.data.datacard import subset_card
+from explorer.data.search import Query, first_hits
 from explorer.diffs import DIFFS
 from explorer.reading import PAGE_ROWS, Listed, Reading, n_pages
-from explorer.search import Query, first_hits
 
 CELL_CHARS = 140
 CELL_BYTES = 480

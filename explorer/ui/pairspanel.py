@@ -1,8 +1,8 @@
 """The pairs panel of the Browse tab: the list, and the open pair."""
 
 from explorer.core.text import text
-from explorer.search import EVERYTHING
-from explorer.table import Measure
+from explorer.data.search import EVERYTHING
+from explorer.data.table import Measure
 from explorer.ui.listing import Column, excerpt, harm_css, list_html
 from explorer.ui.reader import pair_html
 from explorer.view import Scene

@@ -11,11 +11,12 @@ from explorer.core.html import note, tag
 from explorer.core.parts import EVENT, guarded
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.library import Library
+from explorer.data.library import Library
+from explorer.data.table import PairTable
 from explorer.publishing import FilePreview, Published, Sending, preview, publish
+from explorer.run_cards import pairs_of
 from explorer.run_lines import RunsView
 from explorer.runs import Runs
-from explorer.table import PairTable
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
@@ -142,7 +143,7 @@ class Publish:
         if not run_id:
             raise KnownError("No run is open. Open one of yours in the list of runs.")
         run = self.runs.shelf.opened_own(run_id, who)
-        return run, self.tables.of_run(run)
+        return run, pairs_of(run, self.tables)
 
     def _token(self, who: object, typed: object) -> object:
         if not can_publish(self.settings):

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from explorer.core.html import chip, note, signed, tag
 from explorer.core.text import text
-from explorer.counting import count_words
-from explorer.datacard import SubsetCard, data_card, subset_card
+from explorer.data.counting import count_words
+from explorer.data.datacard import SubsetCard, data_card, subset_card
 from explorer.diffs import diff_spans
 from explorer.field import Verdict
 from explorer.look import Look

@@ -17,7 +17,7 @@ from explorer.fields import Fields
 from explorer.live_runs import LiveRun
 from explorer.orders import LARGEST
 from explorer.progress import Progress
-from explorer.run_cards import card_of
+from explorer.run_cards import card_of, pairs_of
 from explorer.runs import Runs
 from explorer.selections import WAYS, Choice, Selection
 from explorer.ui.beforerun import card_html, selected_html
@@ -119,7 +119,7 @@ class Score:
             return self._stored(self.runs.open(run_id, who), who)
         if act != "resume":
             return unchanged(RunShown)
-        table_of = self.browse.library.of_run
+        table_of = partial(pairs_of, library=self.browse.library)
         return _begun(
             self.runs.live.begin(
                 who, "", lambda stop: self.runs.resume(who, run_id, table_of, stop)

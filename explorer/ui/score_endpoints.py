@@ -8,7 +8,8 @@ import gradio as gr
 
 from explorer.core.parts import guarded
 from explorer.core.settings import Settings
-from explorer.library import Library
+from explorer.data.library import Library
+from explorer.data.typed import longest_text, typed_pair
 from explorer.runs import Runs
 from explorer.score_json import (
     asked_order,
@@ -18,7 +19,6 @@ from explorer.score_json import (
     runs_json,
     selection_score_json,
 )
-from explorer.typed_pairs import longest_text, typed_pair
 from explorer.ui.signin import visitor_of
 from explorer.visitors import Visitor
 from scoring.errors import KnownError, shown

@@ -6,8 +6,8 @@ from html import escape
 from explorer.core.html import note, tag
 from explorer.core.parts import acting, button, copy_button
 from explorer.core.text import text
-from explorer.filters import Filters, LengthRange
-from explorer.search import LONGEST_QUERY, PLACES
+from explorer.data.filters import Filters, LengthRange
+from explorer.data.search import LONGEST_QUERY, PLACES
 from explorer.ui.facetpanel import name_words
 from explorer.view import Scene
 

@@ -10,7 +10,7 @@ import gradio as gr
 from explorer.core.html import listing, note, tag
 from explorer.core.parts import unchanged
 from explorer.core.text import text
-from explorer.sources import Shelf, Shown
+from explorer.data.sources import Shelf, Shown
 
 
 @dataclass(frozen=True)

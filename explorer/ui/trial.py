@@ -12,12 +12,20 @@ from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.core.theme import painted
 from explorer.core.work import Latest
+from explorer.data.table import PairTable
+from explorer.data.typed import (
+    KEY,
+    Texts,
+    longest_text,
+    typed_pair,
+    typed_texts,
+    written_conversation,
+)
 from explorer.failview import FailView
 from explorer.fields import Fields
 from explorer.orders import ModelOrder
 from explorer.progress import Progress
 from explorer.runs import Runs
-from explorer.table import PairTable
 from explorer.token_figure import token_figure
 from explorer.trial import (
     EDITS_SECONDS,
@@ -28,14 +36,6 @@ from explorer.trial import (
     remembered,
     trying,
     with_edit,
-)
-from explorer.typed_pairs import (
-    KEY,
-    Texts,
-    longest_text,
-    typed_pair,
-    typed_texts,
-    written_conversation,
 )
 from explorer.ui.browse import Browse
 from explorer.ui.probepanel import ProbePanel, wire_probe

@@ -6,11 +6,11 @@ import gradio as gr
 
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.typed_pairs import longest_text
+from explorer.data.typed import longest_text
 
 
 class TypedFields(NamedTuple):
-    """What is typed, in the order of `explorer.typed_pairs.typed_pair`."""
+    """What is typed, in the order of `explorer.data.typed.typed_pair`."""
 
     conversation: gr.Textbox
     chosen: gr.Textbox

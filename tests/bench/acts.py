@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from explorer.data.facets import FACETS, Facet
+from explorer.data.filters import Filters, LengthRange
+from explorer.data.lengths import MEASURED
+from explorer.data.search import Query
+from explorer.data.table import MEASURES, PairTable, Unit
 from explorer.diffs import DIFFS
-from explorer.facets import FACETS, Facet
-from explorer.filters import Filters, LengthRange
-from explorer.lengths import MEASURED
 from explorer.reading import Reading, n_pages
-from explorer.search import Query
-from explorer.table import MEASURES, PairTable, Unit
 from explorer.view import SORTS, Chart, View
 
 ROUNDS = 20

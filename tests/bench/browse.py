@@ -43,11 +43,11 @@ import pyarrow.compute
 import pyarrow.parquet as pq
 
 from explorer.core.settings import Settings
-from explorer.library import Library
+from explorer.data.library import Library
+from explorer.data.sources import DEMO, Candidate, Shelf, pair_shelf, read_demo
+from explorer.data.table import PairTable
+from explorer.data.tokens import TokenCounter
 from explorer.links import encode
-from explorer.sources import DEMO, Candidate, Shelf, pair_shelf, read_demo
-from explorer.table import PairTable
-from explorer.tokens import TokenCounter
 from explorer.ui.browse import Browse
 from explorer.view import PANELS, View
 from scoring.hub.access import Hub

@@ -33,10 +33,10 @@ from explorer.boardview import CHARTS, BoardView
 from explorer.compareview import PANELS as COMPARE_PANELS
 from explorer.compareview import CompareView
 from explorer.core.settings import Settings
+from explorer.data.table import PairTable
 from explorer.failview import KINDS, PANELS, FailView
 from explorer.run_locks import locked
 from explorer.stores import Stores, open_stores
-from explorer.table import PairTable
 from explorer.ui.compare import Compare
 from explorer.ui.failures import Failures
 from explorer.ui.leaderboard import LeaderboardTab

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from explorer.sources import read_demo
+from explorer.data.sources import read_demo
 from tests.conftest import REAL_DATA
 from tests.e2e.conftest import (
     open_app,

@@ -3,11 +3,11 @@
 import threading
 from collections.abc import Iterator
 
+from explorer.data.table import PairTable, Rows
 from explorer.orders import ModelOrder
 from explorer.progress import Progress
 from explorer.runs import Runs
 from explorer.selections import Selection
-from explorer.table import PairTable, Rows
 from explorer.visitors import Visitor
 from scoring.limits import tell_nobody
 from scoring.record import Run

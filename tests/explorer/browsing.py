@@ -7,10 +7,10 @@ from typing import Any
 import gradio as gr
 
 from explorer.core.settings import Settings
-from explorer.library import Library
-from explorer.sources import Candidate, Shelf
-from explorer.table import PairTable
-from explorer.tokens import TokenCounter
+from explorer.data.library import Library
+from explorer.data.sources import Candidate, Shelf
+from explorer.data.table import PairTable
+from explorer.data.tokens import TokenCounter
 from explorer.ui.browse import Browse
 from explorer.view import PANELS
 from scoring.hub.access import Hub

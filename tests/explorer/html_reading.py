@@ -3,7 +3,7 @@
 from collections import defaultdict
 from html.parser import HTMLParser
 
-from explorer.datacard import data_card
+from explorer.data.datacard import data_card
 
 
 def is_told_as_our_own(html: str) -> bool:

@@ -4,7 +4,7 @@ from functools import cache
 
 import pyarrow as pa
 
-from explorer.table import PairTable
+from explorer.data.table import PairTable
 from scoring.benchmark import COUNTS, SUBSETS
 from scoring.pairs.checking import Checker
 from scoring.pairs.opening import Pairs, PairSource

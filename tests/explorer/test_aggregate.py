@@ -16,7 +16,7 @@ from explorer.aggregate import (
     overall,
     settled,
 )
-from explorer.facets import Coded
+from explorer.data.facets import Coded
 from explorer.rules import (
     PAPER,
     PRIOR,

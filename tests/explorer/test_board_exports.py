@@ -16,7 +16,7 @@ from explorer.board_exports import (
 )
 from explorer.boards import Board, build_board
 from explorer.boardview import BoardView, shown_rows
-from explorer.exports import METADATA
+from explorer.data.export import METADATA
 from explorer.outcomes import Results, read_snapshot
 from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError

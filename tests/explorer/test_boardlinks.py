@@ -20,8 +20,8 @@ from explorer.boardview import (
     in_order,
 )
 from explorer.core.links import LONGEST_LINK
-from explorer.facets import FACETS
-from explorer.name_search import checked_search
+from explorer.data.facets import FACETS
+from explorer.data.name_search import checked_search
 from scoring.errors import KnownError, shown
 from scoring.results.files import LONGEST_NAME
 

@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from explorer.clusters import clusters_of
+from explorer.data.table import PairTable
 from explorer.outcome_matrix import order_of
-from explorer.table import PairTable
 from scoring.benchmark import COUNTS
 from scoring.pairs.opening import read_pairs
 from scoring.results.order import PairOrder

@@ -16,6 +16,7 @@ from explorer.compared import (
     standings,
 )
 from explorer.compareview import CompareScene, CompareView, compare_scene
+from explorer.data.table import PairTable
 from explorer.duels import CELLS, DuelPart, duel
 from explorer.fail_links import decode_fails
 from explorer.failview import fail_scene
@@ -23,7 +24,6 @@ from explorer.field import MAJORITY, Field
 from explorer.paired_tests import PairedTest, paired_test
 from explorer.rules import V1
 from explorer.strata import Floats, Strata
-from explorer.table import PairTable
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
 from scoring.results.order import PairOrder
 from tests.explorer.board_data import matrix_of, real_results

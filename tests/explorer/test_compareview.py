@@ -11,9 +11,9 @@ from explorer.compareview import (
     fitting_compare,
     next_compare_scene,
 )
+from explorer.data.table import PairTable
 from explorer.field import MAJORITY, Field
 from explorer.reading import Reading
-from explorer.table import PairTable
 from scoring.benchmark import SECTIONS
 from scoring.errors import KnownError
 from tests.explorer.board_data import real_results

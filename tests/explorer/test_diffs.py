@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from explorer.data.table import PairTable
 from explorer.diffs import (
     DIFFS,
     MOST_CHARACTERS,
@@ -14,7 +15,6 @@ from explorer.diffs import (
     diff_spans,
     word_diff,
 )
-from explorer.table import PairTable
 
 letters = st.one_of(
     st.text(max_size=60),

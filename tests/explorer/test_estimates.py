@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from explorer.data.table import PairTable
+from explorer.data.tokens import TokenCounter
 from explorer.estimates import BYTES_A_TOKEN, Work, computed_tokens, estimate, work_of
-from explorer.table import PairTable
-from explorer.tokens import TokenCounter
 from scoring.engine.scorer import Scorer, facts
 from scoring.hub.access import Hub
 from scoring.models.devices import Device, present_device

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from explorer.boards import build_board
+from explorer.data.table import PairTable
 from explorer.fail_exports import FAIL_FORMATS, FailFormat, export_fails, fail_file_name
 from explorer.fail_report import LONGEST_TEXT, WORST, fenced
 from explorer.fail_sections import section_scores
@@ -15,7 +16,6 @@ from explorer.failview import FailScene, FailView, fail_scene
 from explorer.field import Field
 from explorer.outcome_matrix import OutcomeMatrix, order_of
 from explorer.pair_notes import PairNotes, mark_of
-from explorer.table import PairTable
 from scoring.errors import KnownError
 from scoring.interval import wilson
 from tests.explorer.board_data import real_results

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from explorer.data.table import PairTable
 from explorer.fail_json import (
     MOST_ROWS,
     compare_json,
@@ -16,7 +17,6 @@ from explorer.fail_json import (
     pair_json,
 )
 from explorer.field import Field
-from explorer.table import PairTable
 from explorer.ui.pair_endpoints import PairEndpoints
 from scoring.benchmark import SECTIONS
 from scoring.errors import KnownError

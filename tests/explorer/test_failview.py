@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from explorer.data.table import PairTable
 from explorer.failview import (
     KINDS,
     FailView,
@@ -16,7 +17,6 @@ from explorer.failview import (
 from explorer.field import MAJORITY, Field
 from explorer.outcome_matrix import OutcomeMatrix, order_of
 from explorer.patterns import difficulty
-from explorer.table import PairTable
 from scoring.errors import KnownError
 from tests.explorer.board_data import real_results
 from tests.explorer.tables import row, small_table

@@ -8,16 +8,16 @@ import pytest
 
 from explorer.core.settings import Settings
 from explorer.core.text import text
+from explorer.data.library import Library
+from explorer.data.sources import Candidate, Shelf
+from explorer.data.table import PairTable
 from explorer.field import Field
 from explorer.fields import Fields
-from explorer.library import Library
 from explorer.outcome_cache import OutcomeCache
 from explorer.outcomes import read_results_folder
 from explorer.results_library import ResultsLibrary
 from explorer.runs import Runs
-from explorer.sources import Candidate, Shelf
 from explorer.stores import Stores, open_stores
-from explorer.table import PairTable
 from explorer.ui.faillist import who_html
 from explorer.uploaded_results import model_of_uploaded
 from scoring.errors import KnownError

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from explorer.core.figures import Figure
-from explorer.figures import length_figure, small_multiples
-from explorer.lengths import (
+from explorer.data.lengths import (
     MEASURED,
     MOST_CHARTS,
     SUBSET_BINS,
@@ -19,7 +18,8 @@ from explorer.lengths import (
     histograms_by_subset,
     measures_of,
 )
-from explorer.table import Measure, PairTable
+from explorer.data.table import Measure, PairTable
+from explorer.figures import length_figure, small_multiples
 
 EMPTY = Histogram([], {"chosen": [], "rejected": []}, 0, 0)
 TWO = Histogram([0, 500, 1000], {"chosen": [1, 2], "rejected": [3, 0]}, 7, 12_345)

@@ -11,11 +11,11 @@ import pytest
 import scoring.models.loading
 from explorer import gpu_calls
 from explorer.core.settings import Settings
+from explorer.data.table import PairTable
 from explorer.gpu_calls import MOST_SECONDS, START_SECONDS, Placed, packs_seconds, place
 from explorer.orders import ModelOrder
 from explorer.runs import Runs
 from explorer.selections import Selection
-from explorer.table import PairTable
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.aggregate import accuracies_of, aggregate_counted
-from explorer.datacard import LengthCategory
-from explorer.facets import Coded
+from explorer.data.datacard import LengthCategory
+from explorer.data.facets import Coded
+from explorer.data.table import PairTable
 from explorer.length_bias import (
     CATEGORIES,
     LengthBias,
@@ -21,7 +22,6 @@ from explorer.length_bias import (
 )
 from explorer.outcome_matrix import order_of
 from explorer.rules import V1
-from explorer.table import PairTable
 from scoring.benchmark import SUBSETS
 from scoring.hub.access import DEFAULT_DATASET
 from scoring.pairs.opening import PairSource

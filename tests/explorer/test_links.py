@@ -5,14 +5,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from explorer.core.links import LONGEST_LINK, MOST_DROPPED
+from explorer.data.facets import FACETS
+from explorer.data.filters import LONGEST_NAME, NO_FILTERS, Filters, LengthRange, in_order
+from explorer.data.lengths import MEASURED
+from explorer.data.search import PLACES, Query, checked_query
+from explorer.data.table import MEASURES, UNITS
 from explorer.diffs import DIFFS
-from explorer.facets import FACETS
-from explorer.filters import LONGEST_NAME, NO_FILTERS, Filters, LengthRange, in_order
-from explorer.lengths import MEASURED
 from explorer.links import MOST_PAGES, decode, encode
 from explorer.reading import Reading
-from explorer.search import PLACES, Query, checked_query
-from explorer.table import MEASURES, UNITS
 from explorer.view import PANELS, SORTS, Chart, View
 from scoring.errors import KnownError, shown
 

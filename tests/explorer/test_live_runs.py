@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from explorer.core.settings import Settings
+from explorer.data.table import PairTable
 from explorer.line import MOST_OF_ONE, MOST_WAITING
 from explorer.live_runs import MOST_ENDED, LiveRun, LiveRuns
 from explorer.orders import ModelOrder
@@ -19,7 +20,6 @@ from explorer.progress import Progress, Stage
 from explorer.run_shelf import RunShelf
 from explorer.runs import Runs
 from explorer.selections import Selection
-from explorer.table import PairTable
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from explorer.data.table import PairTable
 from explorer.markdown import DEEPEST, LONGEST, rendered
-from explorer.table import PairTable
 
 TAGS = {
     *("p", "a", "em", "strong", "s", "code", "pre", "br", "hr", "ul", "ol", "li", "blockquote"),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from explorer import outcome_cache
+from explorer.data.table import PairTable
 from explorer.outcome_cache import OutcomeCache
 from explorer.outcome_matrix import (
     Outcomes,
@@ -21,7 +22,6 @@ from explorer.outcome_matrix import (
     usual_order,
 )
 from explorer.outcome_sources import Folder, FolderSource, HubSource, Source
-from explorer.table import PairTable
 from scoring.hub.access import Hub, HubId
 from scoring.limits import Step
 from scoring.results.pairs import PairResults, read_pair_results

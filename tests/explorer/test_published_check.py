@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from explorer.compare_links import decode_compare
+from explorer.data.table import PairTable
 from explorer.fail_links import decode_fails
 from explorer.failview import fail_scene
 from explorer.field import Field
@@ -17,7 +18,6 @@ from explorer.published_check import PublishedCheck, changed_query, check_pairs,
 from explorer.published_names import find_published
 from explorer.published_settings import BoardSettings, board_settings, settings_of
 from explorer.run_check import check_run
-from explorer.table import PairTable
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair

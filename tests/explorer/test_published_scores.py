@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from explorer.aggregate import Aggregated, accuracies_of, aggregate, aggregate_counted, overall
-from explorer.facets import Coded
+from explorer.data.facets import Coded
 from explorer.rules import PAPER, PRIOR, PRIOR_ALL, PRIOR_ALONE, PRIOR_SCORED, V1, V1_PRIOR, V2
 from scoring.benchmark import COUNTS, SECTIONS
 

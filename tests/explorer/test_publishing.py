@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from huggingface_hub import close_session, constants
 
+from explorer.data.table import PairTable
 from explorer.publishing import (
     HEAD_COLUMNS,
     HEAD_LINES,
@@ -19,7 +20,6 @@ from explorer.publishing import (
     preview,
     publish,
 )
-from explorer.table import PairTable
 from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer

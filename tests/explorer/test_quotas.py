@@ -9,12 +9,12 @@ import pytest
 
 import scoring.models.loading
 from explorer.core.settings import Settings
+from explorer.data.table import PairTable
 from explorer.orders import ModelOrder
 from explorer.progress import Progress
 from explorer.quotas import HOUSEHOLD, Quotas
 from explorer.runs import Rewarded, Runs
 from explorer.selections import Selection
-from explorer.table import PairTable
 from explorer.visitors import Visitor, owner_of
 from scoring.errors import KnownError
 from scoring.hub.access import Hub

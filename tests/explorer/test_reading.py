@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from explorer.data.search import Query
 from explorer.diffs import DIFFS
 from explorer.reading import (
     ACTS,
@@ -18,7 +19,6 @@ from explorer.reading import (
     page_holding,
     read_on,
 )
-from explorer.search import Query
 from scoring.errors import KnownError
 from tests.explorer.tables import row, small_table
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from explorer.core.settings import Settings
+from explorer.data.sources import Shelf
 from explorer.outcomes import Results, ResultsSource
 from explorer.results_shelf import Upstream, joined, results_shelf
-from explorer.sources import Shelf
 from scoring.hub.access import Hub
 from scoring.results.accuracies import Aggregate
 from tests.conftest import PATIENCE

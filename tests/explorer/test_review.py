@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from explorer.data.table import PairTable
 from explorer.review import (
     LAST_SECOND,
     LONGEST_NAME,
@@ -15,7 +16,6 @@ from explorer.review import (
     Verdict,
     subset_rows,
 )
-from explorer.table import PairTable
 from scoring.errors import KnownError
 
 HASH = "0123456789abcdef"

@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 
-from explorer.exports import UPSTREAM_COLUMNS
+from explorer.data.export import UPSTREAM_COLUMNS
+from explorer.data.table import PairTable
 from explorer.review import LONGEST_NOTE, MOST_DECISIONS, Decision, Review
 from explorer.review_files import (
     State,
@@ -17,7 +18,6 @@ from explorer.review_files import (
     write_decisions,
     write_kept,
 )
-from explorer.table import PairTable
 from scoring.errors import KnownError
 from scoring.pairs.opening import TEXT_COLUMNS, as_pairs, read_pairs
 from scoring.spec import text_hash

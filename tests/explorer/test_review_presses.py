@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from explorer.data.table import PairTable
 from explorer.review import LONGEST_NOTE, Review
 from explorer.review_json import from_json, to_json
 from explorer.review_presses import (
@@ -21,7 +22,6 @@ from explorer.review_presses import (
     pressed,
     review_at,
 )
-from explorer.table import PairTable
 from scoring.errors import KnownError
 from tests.explorer.tables import row, small_table
 

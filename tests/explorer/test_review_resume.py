@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
+from explorer.data.table import PairTable
 from explorer.review import Decision, Review
 from explorer.review_resume import merged, resumed
-from explorer.table import PairTable
 from scoring.errors import KnownError
 from scoring.pairs.opening import TEXT_COLUMNS
 from scoring.spec import text_hash

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from explorer.core.settings import Settings
+from explorer.data.table import PairTable
 from explorer.run_locks import is_locked, locked
 from explorer.runs import Runs
-from explorer.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.record import Run

@@ -9,6 +9,7 @@ import pytest
 
 from explorer.clusters import FIRST_IDS, clusters_of
 from explorer.core.settings import Settings
+from explorer.data.table import PairTable
 from explorer.fail_sections import section_scores
 from explorer.field import Field
 from explorer.outcome_matrix import Outcomes, order_of, outcome_matrix
@@ -17,7 +18,6 @@ from explorer.rules import V1
 from explorer.run_lines import RunsView, runs_scene
 from explorer.run_sections import SectionNow, run_intervals, sections_now
 from explorer.run_shelf import RunShelf
-from explorer.table import PairTable
 from explorer.uncertainty import measure
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair

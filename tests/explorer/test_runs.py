@@ -12,6 +12,7 @@ import pytest
 import scoring.models.loading
 import scoring.run
 from explorer.core.settings import DEMO_MODEL, Settings
+from explorer.data.table import PairTable, Rows
 from explorer.line import MOST_OF_ONE
 from explorer.orders import ModelOrder
 from explorer.progress import Progress
@@ -19,7 +20,6 @@ from explorer.run_cards import RunCard, card_of, write_card
 from explorer.run_facts import run_facts
 from explorer.runs import Rewarded, Runs
 from explorer.selections import Selection
-from explorer.table import PairTable, Rows
 from explorer.visitors import Visitor
 from scoring.errors import KnownError, Stopped
 from scoring.hub.access import Hub

@@ -8,6 +8,7 @@ import pytest
 
 from explorer.core.settings import Settings
 from explorer.core.text import text
+from explorer.data.table import PairTable
 from explorer.orders import ModelOrder
 from explorer.run_cards import RunCard, write_card
 from explorer.run_shelf import RunShelf
@@ -21,7 +22,6 @@ from explorer.score_json import (
     runs_json,
     selection_score_json,
 )
-from explorer.table import PairTable
 from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub

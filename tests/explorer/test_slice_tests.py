@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from scipy import sparse, stats  # type: ignore[import-untyped]
 
-from explorer.conditions import condition_of, conditions
+from explorer.data.conditions import condition_of, conditions
+from explorer.data.table import PairTable
 from explorer.slice_tests import (
     FLOOR,
     LEAST_OUTSIDE,
@@ -16,7 +17,6 @@ from explorer.slice_tests import (
     tails,
 )
 from explorer.slices import by_condition, worst_slices
-from explorer.table import PairTable
 from tests.explorer.real_outcomes import read_real_outcomes
 
 N = 1500

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.conditions import Condition, Kind, conditions
+from explorer.data.conditions import Condition, Kind, conditions
+from explorer.data.table import PairTable
 from explorer.slice_tests import LEAST_RIVALS
 from explorer.slices import LEAST_PAIRS, WorstSlices, by_condition, worst_slices
-from explorer.table import PairTable
 from scoring.interval import wilson
 from tests.explorer.real_outcomes import read_real_outcomes
 

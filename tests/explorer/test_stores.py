@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from explorer.core.settings import Settings
-from explorer.sources import Shelf
+from explorer.data.sources import Shelf
 from explorer.stores import open_stores
 
 

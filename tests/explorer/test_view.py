@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.facets import FACETS
-from explorer.filters import NO_FILTERS, Filters, LengthRange, matching_rows
-from explorer.lengths import MEASURED
+from explorer.data.facets import FACETS
+from explorer.data.filters import NO_FILTERS, Filters, LengthRange, matching_rows
+from explorer.data.lengths import MEASURED
+from explorer.data.search import Query
+from explorer.data.table import MEASURES, UNITS, PairTable
 from explorer.reading import ACTS, FIRST, Reading
-from explorer.search import Query
-from explorer.table import MEASURES, UNITS, PairTable
 from explorer.view import (
     PANELS,
     SORTS,

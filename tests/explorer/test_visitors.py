@@ -9,10 +9,10 @@ import pytest
 from huggingface_hub import close_session, constants
 
 from explorer.core.settings import DEMO_MODEL, Settings
+from explorer.data.table import PairTable
 from explorer.orders import ModelOrder
 from explorer.runs import Runs
 from explorer.selections import Selection
-from explorer.table import PairTable
 from explorer.visitors import EVERYBODY, LONGEST_SECRET, Visitor, owner_of
 from scoring.errors import KnownError
 from scoring.hub.access import Hub

@@ -28,7 +28,7 @@ from explorer.orders import ModelOrder
 from explorer.runs import Runs
 from explorer.selections import Selection
 from explorer.core.settings import Settings
-from explorer.sources import read_demo
+from explorer.data.sources import read_demo
 from explorer.visitors import Visitor
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs

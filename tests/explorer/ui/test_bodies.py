@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from explorer.data.search import Query
 from explorer.diffs import DIFFS, Diff, Span, diff_spans
 from explorer.look import Look
 from explorer.passages import visible
-from explorer.search import Query
 from explorer.ui.bodies import LONGEST_BODY, MOST_TURNS, body_html, prompt_html
 from tests.explorer.html_reading import HtmlReading
 

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.core.text import text
-from explorer.filters import Filters, LengthRange
+from explorer.data.filters import Filters, LengthRange
+from explorer.data.table import PairTable
 from explorer.links import decode, encode
 from explorer.reading import ACTS
 from explorer.stores import Stores
-from explorer.table import PairTable
 from explorer.ui.browse import Browse, Shown, build_browse
 from explorer.ui.reviewview import remembered_review
 from explorer.view import PANELS, Chart, View, move

@@ -7,9 +7,9 @@ import gradio as gr
 import pytest
 
 from explorer.core.settings import DEMO_PAIRS, Settings
-from explorer.library import offers
+from explorer.data.library import offers
+from explorer.data.table import PairTable
 from explorer.stores import Stores
-from explorer.table import PairTable
 from explorer.ui.chooser import START, Chooser, build_chooser
 from tests.explorer.browsing import library_of
 from tests.explorer.html_reading import HtmlReading

@@ -13,8 +13,8 @@ import pytest
 
 from explorer.compareview import MOST_MEMBERS, PANELS, CompareView
 from explorer.core.settings import Settings
+from explorer.data.table import PairTable
 from explorer.stores import Stores, open_stores
-from explorer.table import PairTable
 from explorer.ui.compare import Compare, CompareShown
 from explorer.ui.failures import Failures
 from tests.explorer.browsing import act, posted, stays

@@ -7,10 +7,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from explorer.exports import METADATA
-from explorer.filters import Filters
-from explorer.search import Query
-from explorer.table import PairTable
+from explorer.data.export import METADATA
+from explorer.data.filters import Filters
+from explorer.data.search import Query
+from explorer.data.table import PairTable
 from explorer.ui.exportpanel import exporting, snippet_html
 from explorer.view import Scene, View, scene
 from scoring.errors import KnownError

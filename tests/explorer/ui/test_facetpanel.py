@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.facets import FACETS
-from explorer.filters import Filters, select
-from explorer.table import PairTable
+from explorer.data.facets import FACETS
+from explorer.data.filters import Filters, select
+from explorer.data.table import PairTable
 from explorer.ui.facetpanel import MOST_SHOWN, facets_html, name_words
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.tables import row, small_table

@@ -11,8 +11,8 @@ import pytest
 from gradio_client import Client  # type: ignore[import-untyped]
 from gradio_client.exceptions import AppError  # type: ignore[import-untyped]
 
+from explorer.data.table import PairTable
 from explorer.stores import Stores
-from explorer.table import PairTable
 from scoring.benchmark import SECTIONS, section_of
 from tests.explorer.beginning import begun
 from tests.explorer.board_data import FOUR, coin_flips, write_results

@@ -10,11 +10,11 @@ import gradio as gr
 import numpy as np
 import pytest
 
+from explorer.data.table import PairTable
 from explorer.fail_exports import FAIL_FORMATS
 from explorer.failview import FailView, fail_scene, next_fail_scene
 from explorer.pair_notes import LONGEST_NOTE, MOST_NOTES, PairNotes, mark_of
 from explorer.stores import Stores
-from explorer.table import PairTable
 from explorer.ui.failexport import fail_exporting
 from explorer.ui.faillist import fail_list_html
 from explorer.ui.failnotes import note_html

@@ -9,10 +9,10 @@ import gradio as gr
 import numpy as np
 import pytest
 
+from explorer.data.table import PairTable
 from explorer.fail_links import encode_fails
 from explorer.failview import PANELS, FailView, fail_scene
 from explorer.stores import Stores
-from explorer.table import PairTable
 from explorer.ui.failkinds import kinds_html
 from explorer.ui.failparts import UNOPENED, FailsShown
 from explorer.ui.failrewards import RewardsView

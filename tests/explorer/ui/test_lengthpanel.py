@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.filters import Filters, LengthRange
+from explorer.data.filters import Filters, LengthRange
+from explorer.data.table import PairTable
 from explorer.stores import Stores
-from explorer.table import PairTable
 from explorer.ui.lengthpanel import LengthsShown, lengths_shown, without_own_ranges
 from explorer.view import Chart, Scene, View, scene
 from tests.explorer.browsing import stays

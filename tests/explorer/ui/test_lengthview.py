@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.lengths import LengthStats, Spread
-from explorer.table import UNITS, Measure, Unit
+from explorer.data.lengths import LengthStats, Spread
+from explorer.data.table import UNITS, Measure, Unit
 from explorer.ui.lengthview import stats_html
 
 CHOSEN = Spread(2064.125, 1999.5, 3501.0, 4926)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from explorer.data.search import Query
+from explorer.data.table import PairTable
 from explorer.reading import PAGE_ROWS, ListedKeys, ListedRows, Reading
-from explorer.search import Query
-from explorer.table import PairTable
 from explorer.ui.browse import Browse
 from explorer.ui.listing import (
     CELL_BYTES,

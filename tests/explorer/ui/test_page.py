@@ -8,9 +8,9 @@ import gradio as gr
 import pytest
 
 from explorer.core.settings import Settings
-from explorer.sources import Candidate, Shelf
+from explorer.data.sources import Candidate, Shelf
+from explorer.data.table import PairTable
 from explorer.stores import Stores, open_stores
-from explorer.table import PairTable
 from explorer.ui.browse import Browse
 from explorer.ui.chooser import Chooser
 from explorer.ui.failures import Failures

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from explorer.core.settings import DEMO_MODEL
-from explorer.exports import FORMATS
+from explorer.data.export import FORMATS
 from explorer.ui.browse import Browse
 from explorer.ui.chooser import Chooser
 from explorer.ui.page import Page

@@ -10,13 +10,13 @@ import gradio as gr
 import pytest
 
 from explorer.core.work import Latest
-from explorer.filters import Filters
+from explorer.data.filters import Filters
+from explorer.data.table import PairTable
 from explorer.probe import Probe, probing
 from explorer.probe_statistics import bought
 from explorer.progress import Progress
 from explorer.runs import Rewarded
 from explorer.stores import Stores
-from explorer.table import PairTable
 from explorer.ui.browse import Browse
 from explorer.ui.probehtml import probe_html, probe_status_html
 from explorer.ui.probepanel import ProbePanel, probe_followed, probe_shown

@@ -12,13 +12,13 @@ import pytest
 from huggingface_hub import close_session, constants
 
 from explorer.core.settings import Settings
-from explorer.library import Library
+from explorer.data.library import Library
+from explorer.data.sources import pair_shelf
+from explorer.data.table import PairTable
 from explorer.publishing import Published
 from explorer.run_cards import RunCard, write_card
 from explorer.run_lines import RunsView
 from explorer.runs import Runs
-from explorer.sources import pair_shelf
-from explorer.table import PairTable
 from explorer.ui.publishpanel import (
     Publish,
     build_publish,

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.core.text import text
-from explorer.datacard import subset_card
+from explorer.data.datacard import subset_card
+from explorer.data.search import Query
 from explorer.diffs import DIFFS, MOST_WORDS, Diff
 from explorer.field import Verdict
 from explorer.look import Look
 from explorer.markdown import LONGEST
-from explorer.search import Query
 from explorer.ui.bodies import LONGEST_BODY
 from explorer.ui.reader import MOST_FURTHER, MOST_SAME, pair_html
 from scoring.benchmark import SUBSETS

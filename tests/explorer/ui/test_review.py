@@ -13,12 +13,12 @@ import pytest
 
 from explorer.agreement import agreement
 from explorer.core.settings import Settings
-from explorer.library import Library
+from explorer.data.library import Library
+from explorer.data.sources import pair_shelf
+from explorer.data.table import PairTable
 from explorer.review import Decision, Review, Verdict
 from explorer.review_json import to_json
 from explorer.review_shelf import KeptReviews
-from explorer.sources import pair_shelf
-from explorer.table import PairTable
 from explorer.ui.review import MOST_CHOICES, ReviewTab, Stay, wire_review
 from explorer.ui.reviewfiles import read_upload
 from explorer.ui.reviewhtml import (

@@ -10,12 +10,12 @@ import gradio as gr
 import numpy as np
 import pytest
 
+from explorer.data.table import PairTable
 from explorer.orders import ModelOrder
 from explorer.run_cards import RunCard, card_of, write_card
 from explorer.run_lines import PAGE, RunsView
 from explorer.selections import Selection
 from explorer.stores import Stores
-from explorer.table import PairTable
 from explorer.ui.runs_tab import RunsTab, RunsTabShown
 from explorer.visitors import Visitor
 from scoring.record import Run

@@ -12,13 +12,13 @@ import pytest
 
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.filters import Filters, LengthRange
+from explorer.data.filters import Filters, LengthRange
+from explorer.data.search import Query
+from explorer.data.table import PairTable
 from explorer.orders import ModelOrder
-from explorer.run_cards import card_of
-from explorer.search import Query
+from explorer.run_cards import card_of, pairs_of
 from explorer.selections import MOST_PER_SUBSET, WAYS
 from explorer.stores import Stores, open_stores
-from explorer.table import PairTable
 from explorer.ui.browse import Browse
 from explorer.ui.runview import Followed, RunShown
 from explorer.ui.score import Score
@@ -224,7 +224,7 @@ def test_a_pair_that_is_typed_is_scored_and_read_again(
     run = stores.runs.open(last.run_id, Visitor())
     assert [(row.key, row.outcome) for row in run.rows()] == [("typed:1", "win")]
     # Who starts the server anew finds its texts in the run's card.
-    table = open_stores(stores.settings).pairs.of_run(run)
+    table = pairs_of(run, open_stores(stores.settings).pairs)
     assert table.arrow["chosen"].to_pylist() == [typed[1]]
     [pair] = as_pairs(table.arrow, [0])
     assert [turn.role for turn in pair.turns] == ["system", "user"]

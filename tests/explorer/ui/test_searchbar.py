@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.filters import Filters, LengthRange
-from explorer.search import LONGEST_QUERY, PLACES, Query
-from explorer.table import PairTable
+from explorer.data.filters import Filters, LengthRange
+from explorer.data.search import LONGEST_QUERY, PLACES, Query
+from explorer.data.table import PairTable
 from explorer.ui.searchbar import bar_html, filter_words, search_html
 from explorer.view import Scene, View, move, scene
 from tests.explorer.html_reading import HtmlReading

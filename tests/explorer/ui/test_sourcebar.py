@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from explorer.core.html import MOST_LINES
-from explorer.sources import Candidate, Shelf
+from explorer.data.sources import Candidate, Shelf
 from explorer.ui.sourcebar import SourceBar, sourcebar
 from scoring.errors import KnownError
 from scoring.hub.access import Hub

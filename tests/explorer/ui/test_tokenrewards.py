@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from explorer.core.html import signed
+from explorer.data.table import PairTable
 from explorer.failview import FailView
 from explorer.reading import Reading
 from explorer.stores import Stores
-from explorer.table import PairTable
 from explorer.ui.tokenrewards import Tokens, has_tokens
 from explorer.view import View
 from explorer.visitors import Visitor

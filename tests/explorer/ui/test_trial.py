@@ -12,15 +12,15 @@ import pytest
 from explorer.core.html import signed
 from explorer.core.settings import Settings
 from explorer.core.work import Latest
+from explorer.data.table import PairTable
+from explorer.data.typed import PUBLIC_LONGEST, typed_pair
 from explorer.failview import FailView
 from explorer.orders import ModelOrder
 from explorer.reading import Reading
 from explorer.runs import Rewarded
 from explorer.scorers import BRIEF_SECONDS
 from explorer.stores import Stores
-from explorer.table import PairTable
 from explorer.trial import Trial
-from explorer.typed_pairs import PUBLIC_LONGEST, typed_pair
 from explorer.ui.browse import Browse
 from explorer.ui.trial import TrialTab
 from explorer.ui.trialhtml import edits_html, numbers_html, status_html

@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow.compute as pc
 
-from explorer.counting import Counts
-from explorer.table import PairTable
-from explorer.tokenizer import (
+from explorer.data.counting import Counts
+from explorer.data.table import PairTable
+from explorer.data.tokenizer import (
     SUGGESTED,
     Encode,
     LocatedTokenizer,

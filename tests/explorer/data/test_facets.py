@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from explorer.datacard import length_category, subset_card
-from explorer.facets import FACETS, NONE, Coded, Facet, coded, grouped
-from explorer.table import PairTable
+from explorer.data.datacard import length_category, subset_card
+from explorer.data.facets import FACETS, NONE, Coded, Facet, coded, grouped
+from explorer.data.table import PairTable
 from scoring.benchmark import SECTIONS, section_of
 from tests.explorer.tables import row, small_table
 

@@ -1,7 +1,7 @@
 import pytest
 
-from explorer.markers import MARKERS, Marker
-from explorer.table import PairTable
+from explorer.data.markers import MARKERS, Marker
+from explorer.data.table import PairTable
 from tests.explorer.tables import row, small_table
 
 HAVE: dict[Marker, list[str]] = {

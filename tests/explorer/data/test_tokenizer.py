@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import close_session, constants
 
-from explorer.tokenizer import MOST_MEGABYTES, encoder, locate_tokenizer, refusing
+from explorer.data.tokenizer import MOST_MEGABYTES, encoder, locate_tokenizer, refusing
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Step

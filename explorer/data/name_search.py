@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.core.validation import repaired
-from explorer.search import LONGEST_QUERY
+from explorer.data.search import LONGEST_QUERY
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
 

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.core.settings import ROOT
-from explorer.exports import export, file_name
-from explorer.snippet import MOST_RUNS, WIDTH, snippet
-from explorer.table import PairTable
+from explorer.data.export import MOST_RUNS, WIDTH, export, file_name, snippet
+from explorer.data.table import PairTable
 from scoring.pairs.opening import SCHEMA, TEXT_COLUMNS, Pairs, PairSource, read_pairs
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

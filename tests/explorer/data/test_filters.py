@@ -7,9 +7,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from explorer.core.settings import DEMO_PAIRS
-from explorer.datacard import length_category, subset_card
-from explorer.facets import FACETS, NONE, Facet
-from explorer.filters import (
+from explorer.data.datacard import length_category, subset_card
+from explorer.data.facets import FACETS, NONE, Facet
+from explorer.data.filters import (
     LONGEST_NAME,
     MOST_NAMES,
     NO_FILTERS,
@@ -21,8 +21,8 @@ from explorer.filters import (
     rows_per_subset,
     select,
 )
-from explorer.search import PLACES, Query, checked_query
-from explorer.table import MEASURES, UNITS, Measure, PairTable, Unit
+from explorer.data.search import PLACES, Query, checked_query
+from explorer.data.table import MEASURES, UNITS, Measure, PairTable, Unit
 from scoring.benchmark import SUBSETS, section_of
 from scoring.errors import KnownError, shown
 from scoring.pairs.opening import TEXT_COLUMNS, read_pairs

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import explorer.search
-from explorer.search import (
+import explorer.data.search
+from explorer.data.search import (
     EVERYTHING,
     LONGEST_QUERY,
     MOST_HITS,
@@ -21,7 +21,7 @@ from explorer.search import (
     hits,
     matching,
 )
-from explorer.table import PairTable
+from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from tests.explorer.tables import row, small_table
 
@@ -232,7 +232,7 @@ def test_a_pattern_that_others_choke_on_comes_to_an_end() -> None:
 
 
 def test_a_search_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explorer.search, "MOST_SECONDS", 0)
+    monkeypatch.setattr(explorer.data.search, "MOST_SECONDS", 0)
     with pytest.raises(KnownError, match=r"longer than 0 seconds here\. Look for a plain text"):
         matching(TABLE.arrow, Query("dog"))
 
@@ -245,15 +245,15 @@ def test_the_deadline_is_noticed_within_a_chunk(monkeypatch: pytest.MonkeyPatch)
         time.sleep(0.01)
         return matches(piece, query)
 
-    matches = explorer.search._matches
-    monkeypatch.setattr(explorer.search, "_matches", slowly)
-    monkeypatch.setattr(explorer.search, "_PIECE_BYTES", 1_000)
+    matches = explorer.data.search._matches
+    monkeypatch.setattr(explorer.data.search, "_matches", slowly)
+    monkeypatch.setattr(explorer.data.search, "_PIECE_BYTES", 1_000)
     rows = [row(prompt="", chosen="x" * size, rejected="") for size in [400] * 200 + [5_000]]
     table = small_table(*rows, chunk_rows=len(rows))
     assert not matching(table.arrow, Query("y", "chosen")).any()
     assert sorted(sizes) == [800] * 100 + [5_000]
     sizes.clear()
-    monkeypatch.setattr(explorer.search, "MOST_SECONDS", 0.1)
+    monkeypatch.setattr(explorer.data.search, "MOST_SECONDS", 0.1)
     with pytest.raises(KnownError, match="takes longer"):
         matching(table.arrow, Query("y", "chosen"))
     assert len(sizes) < 80
@@ -264,7 +264,7 @@ def test_the_deadline_is_noticed_within_a_chunk(monkeypatch: pytest.MonkeyPatch)
 def test_pieces_of_a_column_are_searched_as_the_whole(
     size: int, chunk_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(explorer.search, "_PIECE_BYTES", size)
+    monkeypatch.setattr(explorer.data.search, "_PIECE_BYTES", size)
     more = [row(chosen=["a", "x1", "日x2"], rejected="r"), row(), row(chosen=["b", "x3"])]
     table = small_table(*more, MORE, *more, chunk_rows=chunk_rows)
     for words, wanted in (("x1", [0, 4]), ("x3", [2, 6]), ("x2", [0, 4]), ("hamster", [3])):

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from explorer.conditions import KINDS, LEAST_PAIRS, MOST_NAMES, condition_of, conditions
-from explorer.table import PairTable
+from explorer.data.conditions import KINDS, LEAST_PAIRS, MOST_NAMES, condition_of, conditions
+from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from tests.explorer.tables import row, small_table
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.lengths import (
+from explorer.data.lengths import (
     BINS,
     MEASURED,
     MOST_CHARTS,
@@ -26,7 +26,7 @@ from explorer.lengths import (
     measures_of,
     round_width,
 )
-from explorer.table import Measure, PairTable, Rows
+from explorer.data.table import Measure, PairTable, Rows
 from scoring.pairs.opening import SCHEMA, Pairs, PairSource
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from explorer.core.settings import DEMO_PAIRS, Settings
-from explorer.sources import KEPT, Candidate, Shelf, pair_shelf
-from explorer.table import PairTable
+from explorer.data.sources import KEPT, Candidate, Shelf, pair_shelf
+from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.pairs.opening import read_pairs

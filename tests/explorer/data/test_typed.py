@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.core.settings import Settings
-from explorer.typed_pairs import (
+from explorer.data.typed import (
     LONGEST,
     MOST_TURNS,
     PUBLIC_LONGEST,

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from explorer import tokens
 from explorer.core.settings import DEMO_PAIRS
-from explorer.table import PairTable
-from explorer.tokenizer import SUGGESTED, Encode, LocatedTokenizer, encoder
-from explorer.tokens import MOST_CHARS, TokenCounter, cut_texts
+from explorer.data import tokens
+from explorer.data.table import PairTable
+from explorer.data.tokenizer import SUGGESTED, Encode, LocatedTokenizer, encoder
+from explorer.data.tokens import MOST_CHARS, TokenCounter, cut_texts
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Step

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.validation import repaired
-from explorer.facets import FACETS, Facet
-from explorer.search import EVERYTHING, Query
-from explorer.table import MEASURES, UNITS, Measure, PairTable, Rows, Unit
+from explorer.data.facets import FACETS, Facet
+from explorer.data.search import EVERYTHING, Query
+from explorer.data.table import MEASURES, UNITS, Measure, PairTable, Rows, Unit
 from scoring.errors import KnownError, shown
 
 MOST_NAMES = 500

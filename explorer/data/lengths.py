@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.table import Measure, PairTable, Rows, Unit
+from explorer.data.table import Measure, PairTable, Rows, Unit
 
 Measured = Literal["responses", "chosen", "rejected", "prompt", "difference"]
 """What a chart shows; "responses" is chosen and rejected in one."""

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer import exports
-from explorer.exports import (
+from explorer.data import export as exports
+from explorer.data.export import (
     BATCH_ROWS,
     FORMATS,
     METADATA,
@@ -22,7 +22,7 @@ from explorer.exports import (
     export,
     file_name,
 )
-from explorer.table import PairTable, Rows
+from explorer.data.table import PairTable, Rows
 from scoring.errors import KnownError
 from scoring.pairs.opening import SCHEMA, TEXT_COLUMNS, Pairs, PairSource, read_pairs
 from scoring.pairs.shapes import transcript

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.text import text
-from explorer.facets import NONE
-from explorer.markers import Marked
-from explorer.table import PairTable
+from explorer.data.facets import NONE
+from explorer.data.markers import Marked
+from explorer.data.table import PairTable
 from scoring.errors import KnownError, shown
 
 Kind = Literal[
@@ -72,7 +72,7 @@ def conditions(table: PairTable) -> tuple[Condition, ...]:
     chosen_model, rejected_model: who wrote the response; those with `LEAST_PAIRS` pairs.
     longer: the side with more characters; longer_by: the same, cut in three by how many more.
     chosen_chars: characters of chosen, cut in four.
-    marker: which side's response has what `explorer.markers` finds.
+    marker: which side's response has what `explorer.data.markers` finds.
 
     Cuts are at quantiles, rounded to two digits.
     """

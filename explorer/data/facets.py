@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from explorer.counting import Counts
-from explorer.datacard import length_category, subset_card
+from explorer.data.counting import Counts
+from explorer.data.datacard import length_category, subset_card
 from scoring.benchmark import SECTIONS, section_of
 from scoring.pairs.opening import TEXT_COLUMNS
 

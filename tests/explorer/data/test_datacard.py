@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binomtest  # type: ignore[import-untyped]
 
 from explorer.core.settings import ASSETS
-from explorer.datacard import (
+from explorer.data.datacard import (
     LengthCategory,
     Origin,
     Remark,
@@ -20,8 +20,8 @@ from explorer.datacard import (
     length_category,
     subset_card,
 )
-from explorer.library import offers
-from explorer.table import PairTable
+from explorer.data.library import offers
+from explorer.data.table import PairTable
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS, WEIGHTS, section_of
 
 FILE = tomllib.loads((ASSETS / "datacard.toml").read_text("utf-8"))

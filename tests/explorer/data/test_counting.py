@@ -4,7 +4,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.counting import count_chars, count_words
+from explorer.data.counting import count_chars, count_words
 
 LETTERS = " \t\n\r\f\v\0a\u00a0\u0085é日🌈"
 TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.text(LETTERS)

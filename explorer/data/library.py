@@ -15,17 +15,15 @@ from weakref import WeakValueDictionary
 
 from explorer.core.caches import Kept
 from explorer.core.settings import ASSETS, MAX_DATASET_MB, Settings
-from explorer.run_cards import card_of
-from explorer.sources import DEMO, Shelf, read_demo
-from explorer.table import PairTable
-from explorer.typed_pairs import longest_text, typed_pair, typed_table
+from explorer.data.sources import DEMO, Shelf, read_demo
+from explorer.data.table import PairTable
+from explorer.data.typed import longest_text, typed_pair, typed_table
 from scoring.errors import KnownError, shown
 from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, parse_hub_id
 from scoring.limits import MEGABYTE, Step, Tell, tell_nobody
 from scoring.pairs.opening import Pairs, fetch_pairs, read_pairs
 from scoring.pairs.rows import SUFFIXES
 from scoring.paths import is_file, typed_path
-from scoring.record import Run
 
 LOADS_AT_ONCE = 2
 LONGEST_WANTED = 4096
@@ -168,20 +166,11 @@ class Library:
         """The table of one pair that a visitor typed; nobody else finds it here.
 
         Raises:
-            KnownError: of `explorer.typed_pairs.typed_pair`.
+            KnownError: of `explorer.data.typed.typed_pair`.
         """
         pair = typed_pair(conversation, chosen, rejected, longest=longest_text(self._settings))
         made: PairTable = self._typed.once(pair, lambda: typed_table(pair))
         return made
-
-    def of_run(self, run: Run) -> PairTable:
-        """The pairs that a run scored.
-
-        Raises:
-            KnownError: they are not here, or not any more.
-        """
-        typed = card_of(run).typed
-        return self.here(run.facts.pairs) if typed is None else self.typed(*typed)
 
     @cached_property
     def _demo(self) -> PairTable:

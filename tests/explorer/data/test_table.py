@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from explorer.core.settings import DEMO_PAIRS
-from explorer.search import Query
-from explorer.table import PairTable
+from explorer.data.search import Query
+from explorer.data.table import PairTable
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.pairs.opening import TEXT_COLUMNS, read_pairs
 from scoring.spec import text_hash
@@ -81,7 +81,7 @@ def test_visitors_who_ask_at_once_build_the_hashes_once(monkeypatch: pytest.Monk
         time.sleep(0.05)
         return text_hash(*texts)
 
-    monkeypatch.setattr("explorer.table.text_hash", slow_hash)
+    monkeypatch.setattr("explorer.data.table.text_hash", slow_hash)
     table = small_table(small_row(), small_row(chosen="other"))
     with ThreadPoolExecutor(4) as pool:
         found = [pool.submit(lambda: table.row_of_hash) for _ in range(4)]
@@ -98,7 +98,7 @@ def test_visitors_of_other_tables_do_not_wait(monkeypatch: pytest.MonkeyPatch) -
             assert may.wait(PATIENCE)
         return text_hash(*texts)
 
-    monkeypatch.setattr("explorer.table.text_hash", slow_hash)
+    monkeypatch.setattr("explorer.data.table.text_hash", slow_hash)
     slow, other = small_table(small_row(chosen="slow")), small_table(small_row())
     with ThreadPoolExecutor(2) as pool:
         hashing = pool.submit(lambda: slow.row_of_hash)

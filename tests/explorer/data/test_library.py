@@ -13,8 +13,8 @@ import pytest
 from huggingface_hub import close_session, constants
 
 from explorer.core.settings import DEMO_PAIRS, Settings
-from explorer.library import LONGEST_WANTED, Library, file_name, offers
-from explorer.sources import pair_shelf
+from explorer.data.library import LONGEST_WANTED, Library, file_name, offers
+from explorer.data.sources import pair_shelf
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, parse_hub_id
 from scoring.limits import Step
@@ -463,7 +463,7 @@ def test_the_least_recently_seen_are_dropped_and_those_of_the_start_never(
     start = library.get(None)
     first = small(world, "a")
     room = int(3.5 * library.get(first).arrow.nbytes)
-    monkeypatch.setattr("explorer.library.LEAST_KEPT_BYTES", room)
+    monkeypatch.setattr("explorer.data.library.LEAST_KEPT_BYTES", room)
     second, third = small(world, "b"), small(world, "c")
     assert library.find(first) is not None  # seen again, so the second is now the oldest
     fourth = small(world, "d")
@@ -477,7 +477,7 @@ def test_the_least_recently_seen_are_dropped_and_those_of_the_start_never(
 def test_a_table_larger_than_what_is_kept_is_shown_all_the_same(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("explorer.library.LEAST_KEPT_BYTES", 0)
+    monkeypatch.setattr("explorer.data.library.LEAST_KEPT_BYTES", 0)
     content = comma_separated(rows(50))
     world = make(max_dataset_megabytes=len(content) / 1e6)
     table = world.library.upload(world.file("x.csv", content), "x.csv")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from explorer.core.settings import DEMO_PAIRS, Settings
-from explorer.table import PairTable
+from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, first_line, parse_hub_id
 from scoring.pairs.opening import fetch_pairs, read_pairs

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.core.validation import repaired
-from explorer.table import PairTable
+from explorer.data.table import PairTable
 from scoring.errors import KnownError, shown
 from scoring.pairs.checking import Checker
 from scoring.pairs.opening import Pairs, PairSource

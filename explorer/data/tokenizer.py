@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from explorer.tokenizer_growth import check_growth, check_spelling, read_tokenizer
+from explorer.data.tokenizer_growth import check_growth, check_spelling, read_tokenizer
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.limits import Step

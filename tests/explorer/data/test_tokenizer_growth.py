@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from explorer.tokenizer import LocatedTokenizer, encoder
-from explorer.tokenizer_growth import MOST_ADDED, check_growth, read_tokenizer
+from explorer.data.tokenizer import LocatedTokenizer, encoder
+from explorer.data.tokenizer_growth import MOST_ADDED, check_growth, read_tokenizer
 from scoring.errors import KnownError
 from tests.conftest import DEMO_MODEL
 

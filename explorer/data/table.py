@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from explorer.core.caches import once
 from explorer.core.text import text
-from explorer.counting import Counts, count_chars, count_words
-from explorer.facets import Coded, Facet, coded, coded_facets, grouped
-from explorer.markers import Marked, Marker, markers
-from explorer.search import Query, matching
+from explorer.data.counting import Counts, count_chars, count_words
+from explorer.data.facets import Coded, Facet, coded, coded_facets, grouped
+from explorer.data.markers import Marked, Marker, markers
+from explorer.data.search import Query, matching
 from scoring.benchmark import SECTIONS, in_order, section_of
 from scoring.pairs.opening import TEXT_COLUMNS, Pairs, PairSource
 from scoring.spec import text_hash
