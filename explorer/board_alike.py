@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.aggregate import Ties, settled
-from explorer.outcome_matrix import OutcomeMatrix
-from explorer.patterns import correlations, leaf_order
-from explorer.rules import Rule
-from explorer.strata import Floats
-from explorer.uncertainty import COMPOSITES, subsets_by
+from explorer.stats.aggregate import Ties, settled
+from explorer.stats.difficulty import correlations, leaf_order
+from explorer.stats.matrix import OutcomeMatrix
+from explorer.stats.rules import Rule
+from explorer.stats.strata import Floats
+from explorer.stats.uncertainty import COMPOSITES, subsets_by
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,7 +18,7 @@ class Alike:
     """The correlation of the outcomes of each two models.
 
     models: those that are alike stand together.
-    correlation: (models, models), as `explorer.patterns.correlations` gives it.
+    correlation: (models, models), as `explorer.stats.difficulty.correlations` gives it.
     """
 
     models: tuple[str, ...]
@@ -30,14 +30,14 @@ def alike(
 ) -> Alike:
     """How alike some models win and lose, over the pairs that are known of both.
 
-    Pairs count alike, and those of composites (`explorer.uncertainty.COMPOSITES`), whose outcomes
-    say nothing, not at all.
+    Pairs count alike, and those of composites (`explorer.stats.uncertainty.COMPOSITES`), whose
+    outcomes say nothing, not at all.
 
     Args:
         matrix: the outcomes.
         models: those to compare; what the matrix does not have is left out.
         rule: of the benchmark that the pairs are of.
-        ties: as of `explorer.aggregate.settled`.
+        ties: as of `explorer.stats.aggregate.settled`.
     """
     place = {model: row for row, model in enumerate(matrix.models)}
     rows = [place[model] for model in models if model in place]

@@ -7,11 +7,11 @@ from typing import Protocol
 
 import numpy as np
 
-from explorer.aggregate import Aggregated
-from explorer.rules import Rule
-from explorer.statistics import unpaired_interval
-from explorer.strata import strata
-from explorer.uncertainty import COMPOSITES, ModelUncertainty, Uncertainty
+from explorer.stats.aggregate import Aggregated
+from explorer.stats.intervals import unpaired_interval
+from explorer.stats.rules import Rule
+from explorer.stats.strata import strata
+from explorer.stats.uncertainty import COMPOSITES, ModelUncertainty, Uncertainty
 from scoring.interval import Interval
 
 _EQUAL = 1e-9

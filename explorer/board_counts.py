@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from explorer.aggregate import Aggregated, Counted, Missing, Ties, accuracies_of
 from explorer.core.text import text
-from explorer.outcome_matrix import OutcomeMatrix
-from explorer.rules import Rule
-from explorer.uncertainty import COMPOSITES, subsets_by
+from explorer.stats.aggregate import Aggregated, Counted, Missing, Ties, accuracies_of
+from explorer.stats.matrix import OutcomeMatrix
+from explorer.stats.rules import Rule
+from explorer.stats.uncertainty import COMPOSITES, subsets_by
 
 ENOUGH = 0.9
 """What part of each section's pairs must have outcomes for a model to be ranked by them."""
@@ -66,7 +66,7 @@ def counts_of(
 ) -> dict[str, ModelCounts]:
     """Model -> what its outcomes say; models without an outcome of the rule's subsets are left out.
 
-    Of composites (`explorer.uncertainty.COMPOSITES`) outcomes say nothing.
+    Of composites (`explorer.stats.uncertainty.COMPOSITES`) outcomes say nothing.
     """
     subsets = subsets_by(rule, outcomes.pairs)
     place = {name: code for code, name in enumerate(subsets.names)}

@@ -1,8 +1,8 @@
 """A leaderboard as a file: CSV and Parquet for programs, Markdown and LaTeX for a text.
 
 - CSV and Parquet have scores from 0 to 1 at full precision, the ends of the 95 % intervals of
-  scores and ranks, and how ties count (`explorer.aggregate.Ties`). In CSV a text that a spreadsheet
-  would run as a formula begins with an apostrophe.
+  scores and ranks, and how ties count (`explorer.stats.aggregate.Ties`). In CSV a text that a
+  spreadsheet would run as a formula begins with an apostrophe.
 - Markdown (GitHub's tables) and LaTeX (`tabular` without packages) have percent with as many
   decimals as on screen. What is markup in a name is escaped.
 """

@@ -7,10 +7,15 @@ from typing import TypeVar
 
 from explorer.boards import Board, benchmark_of, build_board
 from explorer.boardview import BoardView, rule_of
-from explorer.composites import composites
 from explorer.core.caches import Kept
 from explorer.outcome_cache import OutcomeCache
-from explorer.outcome_matrix import (
+from explorer.outcome_sources import Source, listing_digest
+from explorer.outcomes import Results
+from explorer.own_results import OwnRows, own_name, own_names, with_runs
+from explorer.results_library import ResultsLibrary
+from explorer.run_cards import card_of
+from explorer.runs import Runs
+from explorer.stats.matrix import (
     OutcomeMatrix,
     Outcomes,
     of_benchmark,
@@ -18,15 +23,10 @@ from explorer.outcome_matrix import (
     outcome_matrix,
     usual_order,
 )
-from explorer.outcome_sources import Source, listing_digest
-from explorer.outcomes import Results
-from explorer.own_results import OwnRows, own_name, own_names, with_runs
-from explorer.results_library import ResultsLibrary
-from explorer.rules import RULES
-from explorer.run_cards import card_of
-from explorer.runs import Runs
-from explorer.uncertainty import Measuring, Uncertainty
-from explorer.uncertainty_cache import Uncertainties
+from explorer.stats.rules import RULES
+from explorer.stats.ties import composites
+from explorer.stats.uncertainty import Measuring, Uncertainty
+from explorer.stats.uncertainty_cache import Uncertainties
 from explorer.uploaded_results import with_uploaded
 from scoring.limits import Step
 from scoring.record import Run

@@ -3,15 +3,15 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from explorer.aggregate import Aggregated, Counted, Missing, Ties, aggregate
 from explorer.board_certainty import certainties
 from explorer.board_counts import Noticed, counts_of, covers, taken
 from explorer.core.text import text
 from explorer.model_names import marks_of, size_of
-from explorer.outcome_matrix import OutcomeMatrix, of_benchmark
 from explorer.outcomes import Results, ResultsSource, model_url
-from explorer.rules import PRIOR_PAIRS, RULES, Rule, RuleName
-from explorer.uncertainty import COMPOSITES, Uncertainty
+from explorer.stats.aggregate import Aggregated, Counted, Missing, Ties, aggregate
+from explorer.stats.matrix import OutcomeMatrix, of_benchmark
+from explorer.stats.rules import PRIOR_PAIRS, RULES, Rule, RuleName
+from explorer.stats.uncertainty import COMPOSITES, Uncertainty
 from scoring.interval import Interval, wilson
 from scoring.results.accuracies import Aggregate, Benchmark
 
@@ -148,11 +148,11 @@ def build_board(
         outcomes: of each pair, of the rule's benchmark; of models without accuracies, too.
         uncertainty: of the same outcomes, measured by the same rule and options among the
             `Board.comparable` of the board without it; what does not fit is not used.
-        ties: as of `explorer.aggregate.settled`.
+        ties: as of `explorer.stats.aggregate.settled`.
         missing: likewise.
         own: names of models that are the person's own runs; see `explorer.own_results`.
         composites: model -> subset -> score of a composite, where its outcomes tell it; see
-            `explorer.composites`.
+            `explorer.stats.ties`.
     """
     rule = RULES[rule_name]
     base, joined = _aggregates(results, rule)

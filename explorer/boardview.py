@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar, get_args
 
-from explorer.aggregate import Missing, Ties
 from explorer.boards import Board, BoardRow
 from explorer.core.validation import one_of, repaired, some_of
 from explorer.data.name_search import checked_search, matching_names
-from explorer.rules import PRIOR, PRIOR_PAIRS, V2_PAIRS, RuleName
+from explorer.stats.aggregate import Missing, Ties
+from explorer.stats.rules import PRIOR, PRIOR_PAIRS, V2_PAIRS, RuleName
 from scoring.benchmark import SECTIONS, SUBSETS
 from scoring.errors import KnownError, shown
 from scoring.results.files import LONGEST_NAME

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from explorer.compareview import CompareScene, subsets_in
 from explorer.data.filters import NO_FILTERS
 from explorer.data.table import Rows
-from explorer.duels import Cell, Duel, DuelPart, cells_of, duel, headline
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
 from explorer.field import Doubles
-from explorer.outcome_matrix import is_reward_bench
-from explorer.patterns import correlations
-from explorer.rules import V1
-from explorer.strata import plain, score_models
-from explorer.uncertainty import strata_by
+from explorer.stats.difficulty import correlations
+from explorer.stats.duels import Cell, Duel, DuelPart, cells_of, duel, headline
+from explorer.stats.matrix import is_reward_bench
+from explorer.stats.rules import V1
+from explorer.stats.strata import plain, score_models
+from explorer.stats.uncertainty import strata_by
 from explorer.view import View
 from scoring.benchmark import section_of
 
@@ -45,7 +45,7 @@ class Standing:
 class MarginPoints:
     """Pairs with the margins of two models.
 
-    rows: of the table. a, b: margins. cells: places in `explorer.duels.CELLS`.
+    rows: of the table. a, b: margins. cells: places in `explorer.stats.duels.CELLS`.
     n: pairs that have both margins; `rows` are some of them where there are too many.
     """
 

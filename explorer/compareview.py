@@ -12,8 +12,8 @@ from explorer.ensembles import WAYS, Way
 from explorer.failview import checked_model
 from explorer.field import MAJORITY, Doubles, Field, Mask
 from explorer.reading import ACTS, FIRST, ListedRows, Reading, read_on
-from explorer.rules import V1
-from explorer.uncertainty import subsets_by
+from explorer.stats.rules import V1
+from explorer.stats.uncertainty import subsets_by
 from scoring.errors import KnownError, shown
 
 Panel = Literal["table", "scatter", "agreement", "ensembles"]

@@ -7,7 +7,7 @@ import numpy as np
 from explorer.compared import MarginPoints
 from explorer.core.figures import SERIES, Figure, plotly_name
 from explorer.core.text import text
-from explorer.duels import CELLS, Cell
+from explorer.stats.duels import CELLS, Cell
 
 _SERIES_OF: dict[Cell, int] = {"both": 5, "only_a": 0, "only_b": 1, "neither": 3}
 

@@ -13,10 +13,10 @@ from explorer.ensembles import (
     normalised_together,
 )
 from explorer.field import Field, Mask
-from explorer.paired_tests import PairedTest, paired_test
-from explorer.rules import V1
-from explorer.strata import Floats, plain, score_models
-from explorer.uncertainty import strata_by
+from explorer.stats.paired import PairedTest, paired_test
+from explorer.stats.rules import V1
+from explorer.stats.strata import Floats, plain, score_models
+from explorer.stats.uncertainty import strata_by
 from scoring.errors import KnownError
 
 MOST_RANKED = 20

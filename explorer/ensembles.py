@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.strata import Floats, Whole
+from explorer.stats.strata import Floats, Whole
 from scoring.errors import KnownError, shown
 
 Way = Literal["mean", "worst", "mean_minus_std"]

@@ -76,7 +76,7 @@ def pair_facts(now: FailScene, row: int, notes: PairNotes) -> dict[str, Any]:
 
     Of a model, its outcome ("win", "loss", "tie" or "missing"), margin and rewards. difficulty: the
     share of the other models that fail it, of all where no model is looked at, which is failed /
-    known. item_rest: as `explorer.patterns.item_rest`, with the rest of its subset.
+    known. item_rest: as `explorer.stats.difficulty.item_rest`, with the rest of its subset.
     """
     field, model = now.field, now.view.model
     subset = field.table.subset_of(row)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from explorer.core.links import as_dropped, one_of, parts_of, told, written
-from explorer.duels import CELLS
 from explorer.failview import (
     FIELD_KINDS,
     KINDS,
@@ -22,6 +21,7 @@ from explorer.failview import (
     checked_slices,
 )
 from explorer.links import decode, parts
+from explorer.stats.duels import CELLS
 from scoring.errors import KnownError, shown
 
 

@@ -13,12 +13,12 @@ from explorer.data.table import Rows
 from explorer.fail_sections import SectionScore, section_scores
 from explorer.failview import FailScene, FailView, order_of, ordered
 from explorer.field import MAJORITY, OUTCOMES, Field
-from explorer.margins import calibration
 from explorer.pair_notes import PairNotes
 from explorer.run_facts import run_facts
 from explorer.slice_tests import LEAST_RIVALS
 from explorer.slices import worst_slices
-from explorer.strata import Floats
+from explorer.stats.margins import calibration
+from explorer.stats.strata import Floats
 from scoring.benchmark import section_of
 from scoring.interval import Interval, wilson
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.field import Doubles, Field
-from explorer.outcome_matrix import is_reward_bench
-from explorer.rules import V1
-from explorer.statistics import score_intervals
-from explorer.strata import Strata, score_models
-from explorer.uncertainty import strata_by
+from explorer.stats.intervals import score_intervals
+from explorer.stats.matrix import is_reward_bench
+from explorer.stats.rules import V1
+from explorer.stats.strata import Strata, score_models
+from explorer.stats.uncertainty import strata_by
 from scoring.interval import Interval
 
 

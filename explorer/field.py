@@ -9,13 +9,19 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.clusters import clusters_of
 from explorer.core.caches import once
 from explorer.data.table import PairTable
-from explorer.duels import majority_of
-from explorer.hardest import HardPairs, Telling, failed_by_most, telling
-from explorer.outcome_matrix import OutcomeMatrix
-from explorer.patterns import Difficulty, difficulty
+from explorer.stats.clusters import clusters_of
+from explorer.stats.difficulty import (
+    Difficulty,
+    HardPairs,
+    Telling,
+    difficulty,
+    failed_by_most,
+    telling,
+)
+from explorer.stats.duels import majority_of
+from explorer.stats.matrix import OutcomeMatrix
 from scoring.errors import KnownError, shown
 from scoring.record import Run
 from scoring.spec import Outcome, ScoredPair, margin_of, text_hash

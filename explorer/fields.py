@@ -19,7 +19,13 @@ from explorer.data.table import PairTable
 from explorer.ensemble_field import members_of, with_ensemble
 from explorer.field import Field
 from explorer.outcome_cache import OutcomeCache
-from explorer.outcome_matrix import (
+from explorer.outcomes import Results
+from explorer.own_results import OwnRows, own_name, own_names, with_runs
+from explorer.published_names import published_as
+from explorer.results_library import ResultsLibrary
+from explorer.run_cards import card_of, pairs_of
+from explorer.runs import Runs
+from explorer.stats.matrix import (
     OutcomeMatrix,
     Outcomes,
     of_benchmark,
@@ -27,12 +33,6 @@ from explorer.outcome_matrix import (
     outcome_matrix,
     usual_order,
 )
-from explorer.outcomes import Results
-from explorer.own_results import OwnRows, own_name, own_names, with_runs
-from explorer.published_names import published_as
-from explorer.results_library import ResultsLibrary
-from explorer.run_cards import card_of, pairs_of
-from explorer.runs import Runs
 from explorer.uploaded_results import model_of_uploaded, with_uploaded
 from scoring.errors import KnownError, shown
 from scoring.limits import Step

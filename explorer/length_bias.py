@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from explorer.data.datacard import LengthCategory, length_category
 from explorer.data.facets import Coded
 from explorer.data.table import PairTable
-from explorer.outcome_matrix import is_reward_bench, order_of
+from explorer.stats.matrix import is_reward_bench, order_of
 from scoring.errors import KnownError
 from scoring.hub.access import DEFAULT_DATASET
 from scoring.interval import Interval, wilson

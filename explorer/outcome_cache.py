@@ -11,10 +11,10 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 
-from explorer.outcome_matrix import Outcomes
 from explorer.outcome_rows import Read
 from explorer.outcome_shelf import OutcomeShelf, changed
 from explorer.outcome_sources import Entry, Folder, Source
+from explorer.stats.matrix import Outcomes
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.limits import Step

@@ -13,7 +13,8 @@ import numpy as np
 
 from explorer.core.caches import Kept
 from explorer.core.text import text
-from explorer.outcome_matrix import (
+from explorer.run_cards import card_of
+from explorer.stats.matrix import (
     Hashes,
     OutcomeMatrix,
     OutcomeRow,
@@ -22,7 +23,6 @@ from explorer.outcome_matrix import (
     outcome_matrix,
     outcome_row,
 )
-from explorer.run_cards import card_of
 from scoring.errors import KnownError
 from scoring.record import Run
 from scoring.results.files import LeftOut, printable

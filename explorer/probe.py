@@ -21,7 +21,7 @@ from explorer.counterfactuals import (
 from explorer.probe_statistics import ProbeScores
 from explorer.progress import Progress
 from explorer.runs import Rewarded
-from explorer.strata import Floats
+from explorer.stats.strata import Floats
 from scoring.errors import KnownError
 from scoring.spec import Pair, RunFacts, ScoredPair
 

@@ -7,9 +7,9 @@ from math import inf, sqrt
 import numpy as np
 
 from explorer.counterfactuals import Change, Side
-from explorer.paired_tests import holm, mcnemar_exact
-from explorer.strata import Floats
-from explorer.student import reach, within
+from explorer.stats.paired import holm, mcnemar_exact
+from explorer.stats.strata import Floats
+from explorer.stats.student import reach, within
 
 _NOTHING = 1e-9
 """A spread of changes that is smaller, beside the largest of them, is rounding."""

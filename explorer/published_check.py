@@ -36,12 +36,12 @@ from explorer.compare_links import encode_compare
 from explorer.compareview import CompareView
 from explorer.data.filters import NO_FILTERS
 from explorer.data.table import Rows
-from explorer.duels import Cell, DuelPart, duel
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
 from explorer.field import Doubles, Field
 from explorer.published_settings import NOT_KNOWN, BoardSettings, Setting, settings_of
-from explorer.rules import V1
+from explorer.stats.duels import Cell, DuelPart, duel
+from explorer.stats.rules import V1
 from explorer.view import View
 from scoring.benchmark import COUNTS, SECTIONS, overall_score
 from scoring.interval import wilson

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from explorer.core.figures import MARK, Figure
 from explorer.core.text import text
-from explorer.margins import Calibration, MarginHistogram, RewardHistogram
+from explorer.stats.margins import Calibration, MarginHistogram, RewardHistogram
 
 
 def margins_figure(histogram: MarginHistogram) -> Figure:

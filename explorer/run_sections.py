@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from explorer.own_results import results_of_rows
-from explorer.rules import V1
-from explorer.statistics import score_intervals
-from explorer.strata import plain
-from explorer.uncertainty import strata_by
+from explorer.stats.intervals import score_intervals
+from explorer.stats.rules import V1
+from explorer.stats.strata import plain
+from explorer.stats.uncertainty import strata_by
 from scoring.benchmark import SECTIONS
 from scoring.interval import Interval
 from scoring.spec import RunFacts, ScoredPair
@@ -48,10 +48,11 @@ class SectionNow:
 
 
 def run_intervals(scored: Sequence[ScoredPair], facts: RunFacts) -> RunIntervals:
-    """How sure the numbers of a run are, by `explorer.statistics.score_intervals`, as on the board.
+    """How sure the numbers of a run are, by `explorer.stats.intervals.score_intervals`, as on the
+    board.
 
-    Pairs of one prompt are taken together as far as `explorer.clusters` knows them without texts:
-    HumanEval's problems always, all others where the whole benchmark was scored.
+    Pairs of one prompt are taken together as far as `explorer.stats.clusters` knows them without
+    texts: HumanEval's problems always, all others where the whole benchmark was scored.
     """
     found = results_of_rows(scored, facts)
     groups = strata_by(V1, found.order)

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.strata import Floats, Whole
+from explorer.stats.strata import Floats, Whole
 
 LEAST_RIVALS = 10
 """Other models that have to be known; of fewer, nobody knows what is hard."""
@@ -128,7 +128,7 @@ def among_rivals(
     Args:
         outcome: (pairs,) of the model, 0 to 1, a win is exactly 1, NaN is missing.
         field: (models, pairs) of the others, without itself; None where there are none.
-        clusters: (pairs,), `explorer.clusters`; None where each pair has a prompt of its own.
+        clusters: (pairs,), `explorer.stats.clusters`; None where each pair has a prompt of its own.
 
     Raises:
         ValueError: the shapes do not fit.

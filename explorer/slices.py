@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from explorer.core.text import text
 from explorer.data.conditions import Condition
-from explorer.paired_tests import holm
 from explorer.slice_tests import AmongRivals, Expectation, Expected, among_rivals, tails
-from explorer.strata import Floats, Whole
+from explorer.stats.paired import holm
+from explorer.stats.strata import Floats, Whole
 from scoring.interval import Interval, wilson
 
 LEAST_PAIRS = 20
@@ -114,7 +114,7 @@ def by_condition(
         outcome: (pairs,) of the model, 0 to 1, a win is exactly 1, NaN is missing.
         field: (models, pairs) of the others, without itself; None where there are none.
         conditions: of the same pairs; those of which it knows no pair are left out.
-        clusters: (pairs,), `explorer.clusters`; None where each pair has a prompt of its own.
+        clusters: (pairs,), `explorer.stats.clusters`; None where each pair has a prompt of its own.
 
     Raises:
         ValueError: the shapes do not fit.

@@ -13,7 +13,7 @@ from explorer.outcome_cache import OutcomeCache
 from explorer.results_library import ResultsLibrary
 from explorer.results_shelf import results_shelf
 from explorer.runs import Runs
-from explorer.uncertainty_cache import Uncertainties
+from explorer.stats.uncertainty_cache import Uncertainties
 from scoring.hub.access import Hub
 from scoring.hub.quota import Room
 

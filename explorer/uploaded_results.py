@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from explorer.core.text import text
-from explorer.outcome_matrix import Outcomes
+from explorer.stats.matrix import Outcomes
 from scoring.errors import KnownError
 from scoring.limits import NO_LIMITS, Limits, Step, Tell, tell_nobody
 from scoring.results.accuracies import KINDS, Aggregate, Kind, collect_aggregates, is_v2, kind_of

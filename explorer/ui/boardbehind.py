@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from explorer.aggregate import Counted, Part
 from explorer.boards import Board, BoardRow, benchmark_of
 from explorer.compare_links import encode_compare
 from explorer.compareview import CompareView
@@ -13,6 +12,7 @@ from explorer.core.parts import button
 from explorer.core.text import text
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
+from explorer.stats.aggregate import Counted, Part
 from scoring.errors import KnownError, shown
 
 

@@ -21,7 +21,7 @@ from explorer.compareview import MOST_MODELS, CompareView
 from explorer.core.html import go_link, listing, note, tag
 from explorer.core.parts import acting, button, segments, ticked
 from explorer.core.text import text
-from explorer.rules import PRIOR
+from explorer.stats.rules import PRIOR
 from explorer.ui.boardtable import column_words
 from scoring.results.files import LeftOut
 

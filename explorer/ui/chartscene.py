@@ -9,7 +9,7 @@ from explorer.boards import Board, BoardRow
 from explorer.boardview import BoardView
 from explorer.core.text import text
 from explorer.data.table import PairTable
-from explorer.outcome_matrix import OutcomeMatrix
+from explorer.stats.matrix import OutcomeMatrix
 from explorer.ui.boardtable import MOST_ROWS
 
 

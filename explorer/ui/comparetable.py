@@ -25,8 +25,8 @@ from explorer.core.html import (
     tag,
 )
 from explorer.core.text import text
-from explorer.duels import Cell, Duel, DuelPart
-from explorer.paired_tests import holm
+from explorer.stats.duels import Cell, Duel, DuelPart
+from explorer.stats.paired import holm
 from explorer.ui.comparehead import LETTERS
 
 _CSS = {"improved": "good", "regressed": "bad"}

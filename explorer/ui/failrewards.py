@@ -9,8 +9,8 @@ from explorer.core.html import note
 from explorer.core.text import text
 from explorer.core.theme import painted
 from explorer.failview import FailScene
-from explorer.margins import calibration, margin_histogram, reward_histogram
 from explorer.reward_figures import calibration_figure, margins_figure, rewards_figure
+from explorer.stats.margins import calibration, margin_histogram, reward_histogram
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from explorer.core.parts import (
 from explorer.core.text import text
 from explorer.data.table import PairTable
 from explorer.links import tab_of
+from explorer.stats.uncertainty import Measuring
 from explorer.ui.boardbehind import behind_html
 from explorer.ui.boardcharts import BoardChartView, build_chart, chart_shown
 from explorer.ui.boardcontrols import controls_html, counts_html, rule_html, search_html
@@ -33,7 +34,6 @@ from explorer.ui.boardsource import BoardSourceView, build_boardsource
 from explorer.ui.boardtable import board_html
 from explorer.ui.chartscene import ChartScene
 from explorer.ui.sourcebar import SourceBarView, build_sourcebar
-from explorer.uncertainty import Measuring
 from scoring.errors import KnownError
 from scoring.limits import Step
 

@@ -1,16 +1,16 @@
 """The chart of length bias: where models stand between two that go by length alone."""
 
-from explorer.aggregate import accuracies_of, aggregate_counted, settled
 from explorer.board_figures import models_figure
 from explorer.board_points import Point, kind
 from explorer.boards import benchmark_of
 from explorer.core.text import text
 from explorer.length_bias import LengthBias, PairLengths, length_alone, length_bias, lengths_of
-from explorer.outcome_matrix import OutcomeMatrix
-from explorer.rules import V1, Rule
+from explorer.stats.aggregate import accuracies_of, aggregate_counted, settled
+from explorer.stats.matrix import OutcomeMatrix
+from explorer.stats.rules import V1, Rule
+from explorer.stats.uncertainty import subsets_by
 from explorer.ui.chart_tables import LengthLine, length_html
 from explorer.ui.chartscene import ChartScene, Drawn, percent_axis
-from explorer.uncertainty import subsets_by
 
 
 def draw_length(scene: ChartScene) -> Drawn:

@@ -5,8 +5,8 @@ from html import escape
 
 from explorer.core.html import percent, signed, tag
 from explorer.core.text import text
-from explorer.margins import MarginHistogram
 from explorer.run_sections import SectionNow
+from explorer.stats.margins import MarginHistogram
 from scoring.interval import Interval
 
 HEIGHT = 90

@@ -15,11 +15,11 @@ from explorer.core.html import (
     tag,
 )
 from explorer.core.text import text
-from explorer.duels import Cell
 from explorer.published_check import Compared, PublishedCheck, changed_query
 from explorer.published_settings import Setting
 from explorer.run_check import RunCheck
 from explorer.run_facts import tie_words
+from explorer.stats.duels import Cell
 from scoring.summary import tie_worth
 
 _CSS = {"same": "good", "small": "good", "unexplained": "bad"}

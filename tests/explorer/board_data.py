@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.outcome_cache import OutcomeCache
-from explorer.outcome_matrix import OutcomeMatrix, Outcomes, outcome_matrix
 from explorer.outcomes import Results, ResultsSource, read_results_folder
+from explorer.stats.matrix import OutcomeMatrix, Outcomes, outcome_matrix
 from scoring.benchmark import SUBSETS
 from scoring.results.accuracies import Aggregate, Benchmark
 from scoring.results.order import PairOrder

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from explorer.clusters import clusters_of
 from explorer.data.facets import Coded
-from explorer.strata import Strata, benchmark_strata
+from explorer.stats.clusters import clusters_of
+from explorer.stats.strata import Strata, benchmark_strata
 from scoring.benchmark import SECTIONS, WEIGHTS
 from scoring.results.order import PairOrder
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from explorer.field import Field
-from explorer.outcome_matrix import OutcomeMatrix, order_of
+from explorer.stats.matrix import OutcomeMatrix, order_of
 from scoring.errors import KnownError
 from scoring.results.order import How
 from tests.explorer.tables import row, small_table

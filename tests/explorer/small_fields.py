@@ -6,7 +6,7 @@ import numpy as np
 
 from explorer.field import Field
 from explorer.fields import _textless
-from explorer.outcome_matrix import OutcomeMatrix, order_of
+from explorer.stats.matrix import OutcomeMatrix, order_of
 from tests.explorer.tables import row, small_table
 
 NAN = float("nan")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from explorer.board_alike import alike
-from explorer.rules import RULES
+from explorer.stats.rules import RULES
 from tests.explorer.board_data import FOUR, matrix_of
 
 V1, V2 = RULES["v1"], RULES["v2"]

@@ -16,8 +16,8 @@ from explorer.board_measuring import BoardMeasuring
 from explorer.boardroom import BoardRoom
 from explorer.boardview import TIES, BoardView
 from explorer.core.settings import Settings
+from explorer.stats.uncertainty import Measuring
 from explorer.stores import open_stores
-from explorer.uncertainty import Measuring
 from scoring.limits import Step
 from tests.explorer.board_data import coin_flips, write_results
 

@@ -7,7 +7,7 @@ from explorer.board_spreads import subset_spreads
 from explorer.boards import Board, build_board
 from explorer.boardview import NUMBERS, BoardView
 from explorer.outcomes import Results, read_snapshot
-from explorer.rules import RULE_NAMES, RuleName
+from explorer.stats.rules import RULE_NAMES, RuleName
 from scoring.benchmark import SUBSETS
 from scoring.results.accuracies import Aggregate
 from tests.explorer.board_data import FOUR, SOURCE, matrix_of, results_of

@@ -10,10 +10,10 @@ from explorer.boardroom import KEPT, BoardRoom
 from explorer.boards import Board
 from explorer.boardview import MISSING, RULE_OPTIONS, TIES, BoardView
 from explorer.core.settings import Settings
-from explorer.rules import V2_PAIRS
 from explorer.run_cards import RunCard, write_card
+from explorer.stats.rules import V2_PAIRS
+from explorer.stats.uncertainty import Measuring
 from explorer.stores import open_stores
-from explorer.uncertainty import Measuring
 from explorer.visitors import Visitor
 from scoring.limits import Step
 from tests.explorer.board_data import coin_flips, write_results

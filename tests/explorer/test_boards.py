@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.aggregate import Counted
 from explorer.board_json import leaderboard_json
 from explorer.boards import Board, BoardRow, build_board
 from explorer.model_names import MODELS, marks_of, size_of
-from explorer.outcome_matrix import Outcomes, of_benchmark, outcome_matrix
 from explorer.outcomes import Results, beside, read_snapshot
-from explorer.rules import PRIOR, PRIOR_SCORED, RULE_NAMES, RULES, V2_PAIRS, RuleName
-from explorer.uncertainty import measure
+from explorer.stats.aggregate import Counted
+from explorer.stats.matrix import Outcomes, of_benchmark, outcome_matrix
+from explorer.stats.rules import PRIOR, PRIOR_SCORED, RULE_NAMES, RULES, V2_PAIRS, RuleName
+from explorer.stats.uncertainty import measure
 from explorer.uploaded_results import Uploaded
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.interval import wilson

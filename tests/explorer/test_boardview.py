@@ -25,7 +25,7 @@ from explorer.boardview import (
 from explorer.data.name_search import checked_search, matching_names
 from explorer.data.search import LONGEST_QUERY
 from explorer.outcomes import Results, read_snapshot
-from explorer.rules import PRIOR_PAIRS, V2_PAIRS
+from explorer.stats.rules import PRIOR_PAIRS, V2_PAIRS
 from scoring.benchmark import SECTIONS, SUBSETS
 from scoring.errors import KnownError
 from scoring.results.accuracies import Aggregate

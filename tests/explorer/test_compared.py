@@ -17,13 +17,13 @@ from explorer.compared import (
 )
 from explorer.compareview import CompareScene, CompareView, compare_scene
 from explorer.data.table import PairTable
-from explorer.duels import CELLS, DuelPart, duel
 from explorer.fail_links import decode_fails
 from explorer.failview import fail_scene
 from explorer.field import MAJORITY, Field
-from explorer.paired_tests import PairedTest, paired_test
-from explorer.rules import V1
-from explorer.strata import Floats, Strata
+from explorer.stats.duels import CELLS, DuelPart, duel
+from explorer.stats.paired import PairedTest, paired_test
+from explorer.stats.rules import V1
+from explorer.stats.strata import Floats, Strata
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
 from scoring.results.order import PairOrder
 from tests.explorer.board_data import matrix_of, real_results
@@ -70,7 +70,7 @@ def test_each_two_of_several_are_tested_once_on_the_pairs_that_they_share(
         tested.append(len(a))
         return paired_test(a, b, groups)
 
-    monkeypatch.setattr("explorer.duels.paired_test", counted)
+    monkeypatch.setattr("explorer.stats.duels.paired_test", counted)
     found = each_headline(scene(ALL))
     assert len(tested) == 6
     assert [(a, b) for a, b, _ in found][:3] == [

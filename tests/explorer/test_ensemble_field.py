@@ -5,7 +5,7 @@ from explorer.ensemble_field import ensemble_name, members_of, with_ensemble
 from explorer.ensembles import WAYS
 from explorer.failview import FailView, fail_scene
 from explorer.field import Field
-from explorer.outcome_matrix import OutcomeMatrix, order_of
+from explorer.stats.matrix import OutcomeMatrix, order_of
 from scoring.errors import KnownError
 from tests.explorer.tables import row, small_table
 

@@ -14,8 +14,8 @@ from explorer.fail_report import LONGEST_TEXT, WORST, fenced
 from explorer.fail_sections import section_scores
 from explorer.failview import FailScene, FailView, fail_scene
 from explorer.field import Field
-from explorer.outcome_matrix import OutcomeMatrix, order_of
 from explorer.pair_notes import PairNotes, mark_of
+from explorer.stats.matrix import OutcomeMatrix, order_of
 from scoring.errors import KnownError
 from scoring.interval import wilson
 from tests.explorer.board_data import real_results

@@ -15,8 +15,8 @@ from explorer.failview import (
     next_fail_scene,
 )
 from explorer.field import MAJORITY, Field
-from explorer.outcome_matrix import OutcomeMatrix, order_of
-from explorer.patterns import difficulty
+from explorer.stats.difficulty import difficulty
+from explorer.stats.matrix import OutcomeMatrix, order_of
 from scoring.errors import KnownError
 from tests.explorer.board_data import real_results
 from tests.explorer.tables import row, small_table

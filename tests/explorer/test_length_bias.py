@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.aggregate import accuracies_of, aggregate_counted
 from explorer.data.datacard import LengthCategory
 from explorer.data.facets import Coded
 from explorer.data.table import PairTable
@@ -20,8 +19,9 @@ from explorer.length_bias import (
     length_bias,
     lengths_of,
 )
-from explorer.outcome_matrix import order_of
-from explorer.rules import V1
+from explorer.stats.aggregate import accuracies_of, aggregate_counted
+from explorer.stats.matrix import order_of
+from explorer.stats.rules import V1
 from scoring.benchmark import SUBSETS
 from scoring.hub.access import DEFAULT_DATASET
 from scoring.pairs.opening import PairSource

@@ -14,14 +14,14 @@ import pytest
 from explorer import outcome_cache
 from explorer.data.table import PairTable
 from explorer.outcome_cache import OutcomeCache
-from explorer.outcome_matrix import (
+from explorer.outcome_sources import Folder, FolderSource, HubSource, Source
+from explorer.stats.matrix import (
     Outcomes,
     is_reward_bench,
     order_of,
     outcome_matrix,
     usual_order,
 )
-from explorer.outcome_sources import Folder, FolderSource, HubSource, Source
 from scoring.hub.access import Hub, HubId
 from scoring.limits import Step
 from scoring.results.pairs import PairResults, read_pair_results

@@ -17,7 +17,7 @@ from explorer.outcomes import (
     read_results_folder,
     read_snapshot,
 )
-from explorer.rules import PRIOR_PAIRS
+from explorer.stats.rules import PRIOR_PAIRS
 from scoring.benchmark import SECTIONS, WEIGHTS
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId

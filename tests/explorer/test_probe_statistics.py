@@ -6,7 +6,7 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from explorer.counterfactuals import Change, Side
 from explorer.probe_statistics import Bought, ProbeScores, bought
-from explorer.strata import Floats
+from explorer.stats.strata import Floats
 
 NAN = np.nan
 

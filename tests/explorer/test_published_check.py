@@ -12,12 +12,12 @@ from explorer.data.table import PairTable
 from explorer.fail_links import decode_fails
 from explorer.failview import fail_scene
 from explorer.field import Field
-from explorer.outcome_matrix import order_of, outcome_matrix
 from explorer.own_results import with_runs
 from explorer.published_check import PublishedCheck, changed_query, check_pairs, check_sections
 from explorer.published_names import find_published
 from explorer.published_settings import BoardSettings, board_settings, settings_of
 from explorer.run_check import check_run
+from explorer.stats.matrix import order_of, outcome_matrix
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair

@@ -8,9 +8,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.aggregate import Aggregated, accuracies_of, aggregate, aggregate_counted, overall
 from explorer.data.facets import Coded
-from explorer.rules import PAPER, PRIOR, PRIOR_ALL, PRIOR_ALONE, PRIOR_SCORED, V1, V1_PRIOR, V2
+from explorer.stats.aggregate import (
+    Aggregated,
+    accuracies_of,
+    aggregate,
+    aggregate_counted,
+    overall,
+)
+from explorer.stats.rules import (
+    PAPER,
+    PRIOR,
+    PRIOR_ALL,
+    PRIOR_ALONE,
+    PRIOR_SCORED,
+    V1,
+    V1_PRIOR,
+    V2,
+)
 from scoring.benchmark import COUNTS, SECTIONS
 
 ROUNDING = 5e-5 + 1e-9

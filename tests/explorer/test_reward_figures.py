@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from explorer.core.figures import Figure
-from explorer.margins import calibration, margin_histogram, reward_histogram
 from explorer.reward_figures import calibration_figure, margins_figure, rewards_figure
+from explorer.stats.margins import calibration, margin_histogram, reward_histogram
 
 numbers = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50)
 NOTHING = (np.zeros(0), np.zeros(0))

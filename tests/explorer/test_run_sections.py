@@ -7,18 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.clusters import FIRST_IDS, clusters_of
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.fail_sections import section_scores
 from explorer.field import Field
-from explorer.outcome_matrix import Outcomes, order_of, outcome_matrix
 from explorer.own_results import with_runs
-from explorer.rules import V1
 from explorer.run_lines import RunsView, runs_scene
 from explorer.run_sections import SectionNow, run_intervals, sections_now
 from explorer.run_shelf import RunShelf
-from explorer.uncertainty import measure
+from explorer.stats.clusters import FIRST_IDS, clusters_of
+from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
+from explorer.stats.rules import V1
+from explorer.stats.uncertainty import measure
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise

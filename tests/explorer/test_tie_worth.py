@@ -10,7 +10,6 @@ from explorer.compared import scores
 from explorer.compareview import CompareView, compare_scene
 from explorer.fail_sections import section_scores
 from explorer.field import Field
-from explorer.outcome_matrix import Outcomes, order_of, outcome_matrix
 from explorer.own_results import with_runs
 from explorer.published_check import check_pairs
 from explorer.run_check import check_run
@@ -19,6 +18,7 @@ from explorer.run_lines import summary_of
 from explorer.run_sections import run_intervals, sections_now
 from explorer.runs import Rewarded
 from explorer.score_json import selection_score_json
+from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
 from explorer.ui.publishedcheck import published_html
 from explorer.ui.report import sections_html
 from scoring.pairs.opening import as_pairs

@@ -14,8 +14,8 @@ from explorer.core.theme import CHOSEN, PROMPT, REJECTED, SCRIPTS, STYLES, paint
 from explorer.data.lengths import Histogram, Range, SubsetHistograms
 from explorer.data.table import Measure
 from explorer.figures import length_figure, small_multiples
-from explorer.margins import margin_histogram
 from explorer.reward_figures import margins_figure
+from explorer.stats.margins import margin_histogram
 
 BOTH = Histogram([0, 5, 10], {"chosen": [1, 2], "rejected": [2, 1]}, 0, 9)
 PROMPTS = Histogram([0, 5, 10], {"prompt": [1, 2]}, 0, 9)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from explorer.boards import Board, build_board
-from explorer.rules import RULE_NAMES, RuleName
+from explorer.stats.rules import RULE_NAMES, RuleName
 from explorer.ui.boardbehind import behind_html
 from scoring.errors import KnownError
 from tests.explorer.board_data import FOUR, NOTHING, matrix_of, results_of

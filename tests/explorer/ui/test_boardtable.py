@@ -9,9 +9,9 @@ import pytest
 from explorer.boards import Board, build_board
 from explorer.boardview import BoardView, shown_rows
 from explorer.outcomes import Results
-from explorer.rules import RULES
+from explorer.stats.rules import RULES
+from explorer.stats.uncertainty import measure
 from explorer.ui.boardtable import MOST_ROWS, board_html
-from explorer.uncertainty import measure
 from scoring.benchmark import SUBSETS
 from scoring.results.accuracies import Aggregate
 from tests.explorer.board_data import (

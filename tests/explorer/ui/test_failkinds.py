@@ -7,8 +7,8 @@ from explorer.data.table import PairTable
 from explorer.fail_report import report_lines
 from explorer.failview import FailScene, FailView, fail_scene
 from explorer.field import Field
-from explorer.outcome_matrix import OutcomeMatrix, order_of
 from explorer.pair_notes import PairNotes
+from explorer.stats.matrix import OutcomeMatrix, order_of
 from explorer.ui.failkinds import kinds_html
 from scoring.results.order import How
 

@@ -12,8 +12,8 @@ import pytest
 
 from explorer.boardview import MOST_PINS, BoardView
 from explorer.core.settings import Settings
-from explorer.rules import PRIOR_SCORED
 from explorer.run_cards import RunCard, write_card
+from explorer.stats.rules import PRIOR_SCORED
 from explorer.stores import open_stores
 from explorer.ui.leaderboard import LeaderboardTab
 from explorer.ui.signin import SignIn

@@ -61,7 +61,7 @@ def ordered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         lengths.append(len(found))
         return align(found, *others)
 
-    monkeypatch.setattr("explorer.outcome_matrix.align", counting)
+    monkeypatch.setattr("explorer.stats.matrix.align", counting)
     return lengths
 
 

@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.margins import (
+from explorer.stats.margins import (
     CALIBRATION_BINS,
     MARGIN_BINS,
     REWARD_BINS,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from explorer.paired_tests import holm, paired_p_values
-from explorer.strata import Floats, Strata, checked_outcomes, score_models
+from explorer.stats.paired import holm, paired_p_values
+from explorer.stats.strata import Floats, Strata, checked_outcomes, score_models
 
 _DECIMALS = 12
 
@@ -49,7 +49,7 @@ def tie_groups(outcomes: ArrayLike, groups: Strata, alpha: float = 0.05) -> tupl
     Raises:
         ValueError: of `checked_outcomes`, or alpha is not between 0 and 1.
 
-    >>> from explorer.strata import plain
+    >>> from explorer.stats.strata import plain
     >>> good, same, bad = [1] * 40, [1] * 39 + [0], [0] * 40
     >>> [group.members for group in tie_groups([bad, good, same], plain(40))]
     [(1, 2), (0,)]

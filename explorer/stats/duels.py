@@ -7,11 +7,11 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from explorer.paired_tests import PairedTest, holm, paired_test
-from explorer.patterns import difficulty
-from explorer.rules import Rule
-from explorer.strata import Floats, Strata, checked_outcomes, plain, score_models, strata
-from explorer.uncertainty import strata_by, subsets_by
+from explorer.stats.difficulty import difficulty
+from explorer.stats.paired import PairedTest, holm, paired_test
+from explorer.stats.rules import Rule
+from explorer.stats.strata import Floats, Strata, checked_outcomes, plain, score_models, strata
+from explorer.stats.uncertainty import strata_by, subsets_by
 from scoring.results.order import PairOrder
 
 Cell = Literal["both", "only_a", "only_b", "neither"]
@@ -103,7 +103,7 @@ def duel(a: ArrayLike, b: ArrayLike, pairs: PairOrder, rule: Rule) -> Duel:
     Raises:
         ValueError: the shapes do not fit, or an outcome is not between 0 and 1.
 
-    >>> from explorer.rules import RULES
+    >>> from explorer.stats.rules import RULES
     >>> pairs = PairOrder(("hep-go", "own"), np.array([0, 0, 0, 1], np.int32))
     >>> found = duel([1, 1, 0, 1], [0, 0, 0, np.nan], pairs, RULES["v1"])
     >>> found.all_pairs.only_a, found.all_pairs.n, found.all_pairs.test.p

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.hardest import failed_by_most, telling
+from explorer.stats.difficulty import failed_by_most, telling
 from scoring.benchmark import section_of
 from scoring.errors import KnownError
 from tests.explorer.real_outcomes import read_real_outcomes

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.aggregate import Counted
-from explorer.ties_subset import TiesRow, ties_score
+from explorer.stats.aggregate import Counted
+from explorer.stats.ties import TiesRow, ties_score
 
 A = [TiesRow("ref:1", 1, [2, 0.5, 0.1]), TiesRow("tied:1", 3, [2, 1.8, 1.9, 0.5, 0.1])]
 C = [TiesRow("ref:1", 1, [0.5, 2]), TiesRow("tied:1", 2, [2, 1, 1.5, 0.1])]

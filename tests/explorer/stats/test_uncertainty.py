@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer import uncertainty, uncertainty_cache
-from explorer.outcome_matrix import OutcomeMatrix
-from explorer.rules import RULES, V1, Rule
-from explorer.uncertainty import COMPOSITES, Uncertainty, measure, strata_by
-from explorer.uncertainty_cache import Uncertainties, key_of
+from explorer.stats import uncertainty, uncertainty_cache
+from explorer.stats.matrix import OutcomeMatrix
+from explorer.stats.rules import RULES, V1, Rule
+from explorer.stats.uncertainty import COMPOSITES, Uncertainty, measure, strata_by
+from explorer.stats.uncertainty_cache import Uncertainties, key_of
 from scoring.errors import KnownError
 from tests.explorer.board_data import finished, matrix_of, real_results, repeated
 

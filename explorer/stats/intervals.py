@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from explorer.strata import (
+from explorer.stats.strata import (
     Floats,
     Strata,
     Whole,
@@ -66,7 +66,7 @@ def score_intervals(outcomes: ArrayLike, groups: Strata) -> list[Interval | None
     Raises:
         ValueError: of `checked_outcomes`.
 
-    >>> from explorer.strata import plain
+    >>> from explorer.stats.strata import plain
     >>> [all_won] = score_intervals([[1] * 358], plain(358))
     >>> round(all_won.low, 3), all_won.high
     (0.989, 1.0)
@@ -135,8 +135,8 @@ def unpaired_interval(score: float, groups: Strata, counts: ArrayLike) -> Interv
     """A 95 % interval of an overall score of which only aggregates are known.
 
     Wilson's interval at the effective number of pairs 1 / sum_i w_i**2, rounded down, w_i being
-    the weights of the pairs (`explorer.strata.score_weights`). It takes all pairs to be equally
-    hard and independent; and being unpaired, it cannot say whether
+    the weights of the pairs (`explorer.stats.strata.score_weights`). It takes all pairs to be
+    equally hard and independent; and being unpaired, it cannot say whether
     two models differ: what is hard for one is often hard for the other, and that cancels in a
     paired test only.
     Source: L. Kish, Survey Sampling (1965), 11.7, for the effective number.
@@ -149,7 +149,7 @@ def unpaired_interval(score: float, groups: Strata, counts: ArrayLike) -> Interv
     Returns:
         None where no pair counts.
 
-    >>> from explorer.strata import strata
+    >>> from explorer.stats.strata import strata
     >>> chat = strata([], [1.0, 1.0], [0, 0], [1.0])
     >>> unpaired_interval(0.46, chat, [50, 50]) == wilson(46, 100)
     True

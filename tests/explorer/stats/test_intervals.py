@@ -8,14 +8,14 @@ from scipy import stats  # type: ignore[import-untyped]
 from scipy.optimize import brentq  # type: ignore[import-untyped]
 from scipy.special import expit  # type: ignore[import-untyped]
 
-from explorer.statistics import (
+from explorer.stats.intervals import (
     Ranks,
     rank_intervals,
     ranks,
     score_intervals,
     unpaired_interval,
 )
-from explorer.strata import Strata, plain, score_models, strata
+from explorer.stats.strata import Strata, plain, score_models, strata
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.interval import wilson
 from tests.explorer.real_outcomes import read_real_outcomes, v1_strata
@@ -202,7 +202,7 @@ def test_the_seed_decides_and_it_is_told_how_far_it_is(monkeypatch: pytest.Monke
     _, other = ranked(models, GROUPS, 300, seed=1)
     assert told == [1.0]
     assert one.best.tolist() + one.worst.tolist() != other.best.tolist() + other.worst.tolist()
-    monkeypatch.setattr("explorer.statistics._CHUNK", 100 * N)
+    monkeypatch.setattr("explorer.stats.intervals._CHUNK", 100 * N)
     told, again = ranked(models, GROUPS, 300)
     assert told == pytest.approx([1 / 3, 2 / 3, 1])
     assert (again.best.tolist(), again.worst.tolist()) == (one.best.tolist(), one.worst.tolist())

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.special import expit  # type: ignore[import-untyped]
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
-from explorer.paired_tests import paired_test
-from explorer.strata import Strata, plain, score_models, strata
-from explorer.tie_groups import group_numbers, tie_groups
+from explorer.stats.paired import paired_test
+from explorer.stats.strata import Strata, plain, score_models, strata
+from explorer.stats.tie_groups import group_numbers, tie_groups
 from scoring.benchmark import SECTIONS
 from tests.explorer.real_outcomes import RealOutcomes, read_real_outcomes
 

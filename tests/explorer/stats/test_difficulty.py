@@ -5,7 +5,7 @@ import pytest
 from scipy.cluster.hierarchy import leaves_list, linkage  # type: ignore[import-untyped]
 from scipy.spatial.distance import squareform  # type: ignore[import-untyped]
 
-from explorer.patterns import correlations, difficulty, item_rest, leaf_order
+from explorer.stats.difficulty import correlations, difficulty, item_rest, leaf_order
 
 
 def drawn(seed: int, missing: float = 0.0) -> Any:

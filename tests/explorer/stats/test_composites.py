@@ -3,10 +3,10 @@ from pathlib import Path
 
 import numpy as np
 
-from explorer.composites import composites
 from explorer.outcome_cache import OutcomeCache
-from explorer.outcome_matrix import Outcomes
 from explorer.outcome_sources import FolderSource
+from explorer.stats.matrix import Outcomes
+from explorer.stats.ties import composites
 from scoring.results.order import PairOrder
 from scoring.results.pairs import PairResults, Ragged
 from tests.explorer.board_data import finished

@@ -1,6 +1,16 @@
 import pytest
 
-from explorer.rules import PAPER, PRIOR, PRIOR_ALL, PRIOR_SCORED, RULES, V1, V1_PRIOR, V2, Rule
+from explorer.stats.rules import (
+    PAPER,
+    PRIOR,
+    PRIOR_ALL,
+    PRIOR_SCORED,
+    RULES,
+    V1,
+    V1_PRIOR,
+    V2,
+    Rule,
+)
 from scoring.benchmark import COUNTS, SECTIONS, WEIGHTS
 
 EVERY = pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))

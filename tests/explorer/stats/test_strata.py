@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.strata import Strata, plain, score_models, score_weights, strata
+from explorer.stats.strata import Strata, plain, score_models, score_weights, strata
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS, overall_score, section_scores
 from tests.explorer.real_outcomes import read_real_outcomes, v1_strata
 

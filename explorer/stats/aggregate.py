@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.facets import Coded
-from explorer.rules import Rule
+from explorer.stats.rules import Rule
 
 Outcomes = NDArray[np.floating[Any]]
 """0 to 1 (1 a win), NaN where missing; the last axis is pairs."""
@@ -237,7 +237,7 @@ def aggregate(
             out; those that the rule does not know are ignored.
         counts: the pairs behind them, as `accuracies_of` counts; carried, not used.
 
-    >>> from explorer.rules import RULES
+    >>> from explorer.stats.rules import RULES
     >>> found = aggregate(RULES["v1"], {"mt-bench-easy": 1.0, "alpacaeval-easy": 0.5})
     >>> found.sections
     {'Chat': 0.609375, 'Chat Hard': None, 'Safety': None, 'Reasoning': None}
@@ -263,7 +263,7 @@ def aggregate_counted(rule: Rule, counts: Mapping[str, Counted]) -> Aggregated:
 def overall(rule: Rule, sections: Mapping[str, float | None]) -> float | None:
     """The score from sections, 0 to 1 or percent: the weighted mean of those that are known.
 
-    >>> from explorer.rules import RULES
+    >>> from explorer.stats.rules import RULES
     >>> armo = {"Chat": 0.9693, "Chat Hard": 0.7675, "Safety": 0.9054, "Reasoning": 0.9735}
     >>> f"{overall(RULES['v1'], armo):.6f}"
     '0.903925'

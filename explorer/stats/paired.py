@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from explorer.strata import (
+from explorer.stats.strata import (
     Floats,
     Strata,
     Whole,
@@ -119,7 +119,7 @@ def paired_test(a: ArrayLike, b: ArrayLike, groups: Strata) -> PairedTest:
     Raises:
         ValueError: of `checked_outcomes`.
 
-    >>> from explorer.strata import plain
+    >>> from explorer.stats.strata import plain
     >>> found = paired_test([1, 1, 1, 0], [0, 0, 0, 0], plain(4))
     >>> found.difference, found.p
     (0.75, 0.25)

@@ -11,9 +11,9 @@ from scipy import stats  # type: ignore[import-untyped]
 from statsmodels.stats.contingency_tables import mcnemar  # type: ignore[import-untyped]
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
-from explorer import paired_tests
-from explorer.paired_tests import MOST_EXACT, holm, mcnemar_exact, paired_p_values, paired_test
-from explorer.strata import Strata, plain, score_weights, strata
+from explorer.stats import paired as paired_tests
+from explorer.stats.paired import MOST_EXACT, holm, mcnemar_exact, paired_p_values, paired_test
+from explorer.stats.strata import Strata, plain, score_weights, strata
 
 SIZES = (60, 25, 150, 40)
 N = sum(SIZES)

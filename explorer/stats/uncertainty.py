@@ -1,7 +1,7 @@
 """How far a board's scores and ranks can be trusted.
 
-Joins outcomes and a rule to `explorer.statistics` and `explorer.tie_groups`, which say how. Pairs
-of one prompt are taken together (`explorer.clusters`).
+Joins outcomes and a rule to `explorer.stats.intervals` and `explorer.stats.tie_groups`, which say
+how. Pairs of one prompt are taken together (`explorer.stats.clusters`).
 """
 
 from collections.abc import Collection, Generator
@@ -11,14 +11,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.aggregate import Missing, Ties, settled
-from explorer.clusters import clusters_of
 from explorer.data.facets import Coded
-from explorer.outcome_matrix import OutcomeMatrix
-from explorer.rules import Rule
-from explorer.statistics import REPLICATES, Ranks, rank_intervals, score_intervals
-from explorer.strata import Floats, Strata, Whole, benchmark_strata, score_models
-from explorer.tie_groups import group_numbers, tie_groups
+from explorer.stats.aggregate import Missing, Ties, settled
+from explorer.stats.clusters import clusters_of
+from explorer.stats.intervals import REPLICATES, Ranks, rank_intervals, score_intervals
+from explorer.stats.matrix import OutcomeMatrix
+from explorer.stats.rules import Rule
+from explorer.stats.strata import Floats, Strata, Whole, benchmark_strata, score_models
+from explorer.stats.tie_groups import group_numbers, tie_groups
 from scoring.errors import KnownError
 from scoring.interval import Interval
 from scoring.results.accuracies import plain_subset
@@ -110,7 +110,7 @@ class Uncertainty:
 def subsets_by(rule: Rule, pairs: PairOrder) -> Coded:
     """The subset of each pair under the name that the rule has for it.
 
-    >>> from explorer.rules import V2
+    >>> from explorer.stats.rules import V2
     >>> subsets_by(V2, PairOrder(("precise_if", "own"), np.zeros(1, np.int32))).names
     ['Precise IF', 'own']
     """
@@ -150,7 +150,7 @@ def measure(
         outcomes: of all models.
         rule: how outcomes become a score. Where a subset of it is a composite, sections alone are
             measured.
-        ties: as of `explorer.aggregate.settled`.
+        ties: as of `explorer.stats.aggregate.settled`.
         missing: likewise.
         ranked: models that can be compared; the others have intervals alone. None for all that
             have a score.

@@ -3,7 +3,7 @@
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from explorer.student import reach, within
+from explorer.stats.student import reach, within
 
 
 @pytest.mark.parametrize("df", [1, 2, 3, 4, 5, 10, 29, 30, 300, 2984])

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.aggregate import Missing, Ties
-from explorer.clusters import clusters_of
-from explorer.outcome_matrix import OutcomeMatrix
-from explorer.rules import Rule
-from explorer.statistics import REPLICATES
-from explorer.uncertainty import SEED, Measuring, Uncertainty, blank, measure
+from explorer.stats.aggregate import Missing, Ties
+from explorer.stats.clusters import clusters_of
+from explorer.stats.intervals import REPLICATES
+from explorer.stats.matrix import OutcomeMatrix
+from explorer.stats.rules import Rule
+from explorer.stats.uncertainty import SEED, Measuring, Uncertainty, blank, measure
 from scoring.hub.access import first_line
 
 logger = logging.getLogger(__name__)

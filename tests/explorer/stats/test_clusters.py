@@ -6,9 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 
-from explorer.clusters import clusters_of
 from explorer.data.table import PairTable
-from explorer.outcome_matrix import order_of
+from explorer.stats.clusters import clusters_of
+from explorer.stats.matrix import order_of
 from scoring.benchmark import COUNTS
 from scoring.pairs.opening import read_pairs
 from scoring.results.order import PairOrder

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.settings import ASSETS
-from explorer.outcome_matrix import is_reward_bench
+from explorer.stats.matrix import is_reward_bench
 from scoring.results.order import PairOrder
 
 FIRST_IDS: dict[str, int] = {

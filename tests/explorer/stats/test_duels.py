@@ -8,9 +8,9 @@ import pytest
 from statsmodels.stats.contingency_tables import mcnemar  # type: ignore[import-untyped]
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
-from explorer.duels import CELLS, DuelPart, cells_of, duel, majority_of
-from explorer.paired_tests import paired_test
-from explorer.rules import RULES
+from explorer.stats.duels import CELLS, DuelPart, cells_of, duel, majority_of
+from explorer.stats.paired import paired_test
+from explorer.stats.rules import RULES
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
 from scoring.results.order import PairOrder
 from tests.explorer.board_data import order_of

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.strata import Floats
+from explorer.stats.strata import Floats
 from scoring.interval import Interval, wilson
 
 Rewards = NDArray[np.floating]

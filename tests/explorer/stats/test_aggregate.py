@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.aggregate import (
+from explorer.data.facets import Coded
+from explorer.stats.aggregate import (
     Counted,
     accuracies_of,
     aggregate,
@@ -16,8 +17,7 @@ from explorer.aggregate import (
     overall,
     settled,
 )
-from explorer.data.facets import Coded
-from explorer.rules import (
+from explorer.stats.rules import (
     PAPER,
     PRIOR,
     PRIOR_ALONE,

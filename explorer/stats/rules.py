@@ -1,7 +1,7 @@
 """The rules by which leaderboards are made, as data: subset -> section -> score.
 
 Weights and sections of RewardBench stand in `scoring.benchmark`; the arithmetic in
-`explorer.aggregate`. Lines of upstream's code are those of allenai/reward-bench at 05a9005.
+`explorer.stats.aggregate`. Lines of upstream's code are those of allenai/reward-bench at 05a9005.
 """
 
 from collections.abc import Iterable, Mapping
