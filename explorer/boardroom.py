@@ -13,8 +13,8 @@ from explorer.outcome_sources import Source, listing_digest
 from explorer.outcomes import Results
 from explorer.own_results import OwnRows, own_name, own_names, with_runs
 from explorer.results_library import ResultsLibrary
-from explorer.run_cards import card_of
-from explorer.runs import Runs
+from explorer.runs.cards import card_of
+from explorer.runs.running import Runs
 from explorer.stats.matrix import (
     OutcomeMatrix,
     Outcomes,

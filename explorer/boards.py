@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from explorer.board_certainty import certainties
 from explorer.board_counts import Noticed, counts_of, covers, taken
 from explorer.core.text import text
-from explorer.model_names import marks_of, size_of
 from explorer.outcomes import Results, ResultsSource, model_url
+from explorer.runs.model_list import marks_of, size_of
 from explorer.stats.aggregate import Aggregated, Counted, Missing, Ties, aggregate
 from explorer.stats.matrix import OutcomeMatrix, of_benchmark
 from explorer.stats.rules import PRIOR_PAIRS, RULES, Rule, RuleName

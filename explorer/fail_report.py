@@ -14,7 +14,7 @@ from explorer.fail_sections import SectionScore, section_scores
 from explorer.failview import FailScene, FailView, order_of, ordered
 from explorer.field import MAJORITY, OUTCOMES, Field
 from explorer.pair_notes import PairNotes
-from explorer.run_facts import run_facts
+from explorer.runs.facts import run_facts
 from explorer.slice_tests import LEAST_RIVALS
 from explorer.slices import worst_slices
 from explorer.stats.margins import calibration

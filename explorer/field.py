@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.caches import once
-from explorer.data.table import PairTable
+from explorer.data.table import PairTable, Rows
 from explorer.stats.clusters import clusters_of
 from explorer.stats.difficulty import (
     Difficulty,
@@ -195,6 +195,10 @@ class Field:
         """Pairs of which the model's outcome is known."""
         known: Mask = ~np.isnan(self.matrix.outcomes[self.place(model)])
         return known
+
+    def lost(self, model: str) -> Rows:
+        """The rows that the model did not win, ties included and missing ones not."""
+        return np.flatnonzero(self.known(model) & (self.outcomes(model) < 1)).astype(np.int64)
 
     def codes(self, model: str) -> NDArray[np.int8]:
         """What the model did on each pair, as places in `OUTCOMES`; of a judge's half, a tie."""

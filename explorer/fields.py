@@ -23,8 +23,8 @@ from explorer.outcomes import Results
 from explorer.own_results import OwnRows, own_name, own_names, with_runs
 from explorer.published_names import published_as
 from explorer.results_library import ResultsLibrary
-from explorer.run_cards import card_of, pairs_of
-from explorer.runs import Runs
+from explorer.runs.cards import card_of, pairs_of
+from explorer.runs.running import Runs
 from explorer.stats.matrix import (
     OutcomeMatrix,
     Outcomes,

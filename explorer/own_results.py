@@ -13,7 +13,8 @@ import numpy as np
 
 from explorer.core.caches import Kept
 from explorer.core.text import text
-from explorer.run_cards import card_of
+from explorer.runs.cards import card_of
+from explorer.runs.outcomes import results_of
 from explorer.stats.matrix import (
     Hashes,
     OutcomeMatrix,
@@ -27,9 +28,6 @@ from scoring.errors import KnownError
 from scoring.record import Run
 from scoring.results.files import LeftOut, printable
 from scoring.results.order import PairOrder
-from scoring.results.pairs import PairResults
-from scoring.spec import RunFacts, ScoredPair
-from scoring.summary import tie_worth
 
 KEPT_ROWS = 2048
 """Rows that stay in memory: of a run, one for each set of pairs that it was looked for among."""
@@ -119,53 +117,6 @@ def with_runs(found: Outcomes, runs: Sequence[Run]) -> tuple[Outcomes, dict[str,
         left_out=(*found.left_out, *left_out),
     )
     return added, named
-
-
-def results_of(run: Run) -> PairResults:
-    """A run as the results of a file, in the order of the pairs that it was given.
-
-    A tie counts officially, as in files: half for a judge, nothing for others.
-
-    Raises:
-        KnownError: the run cannot be read, or has no pairs.
-    """
-    rows = _in_order(run)
-    if not rows:
-        raise KnownError("it has no outcomes yet")
-    return results_of_rows(rows, run.facts)
-
-
-def results_of_rows(rows: Sequence[ScoredPair], facts: RunFacts) -> PairResults:
-    """The same of pairs in any order."""
-    subsets = tuple(dict.fromkeys(row.subset for row in rows))
-    place = {subset: at for at, subset in enumerate(subsets)}
-    counts = {"win": 1.0, "tie": tie_worth(facts.family), "loss": 0.0, "missing": np.nan}
-    return PairResults(
-        model=facts.model,
-        model_type=None,
-        order=PairOrder(
-            subsets,
-            np.array([place[row.subset] for row in rows], np.int32),
-            [row.key.removeprefix(f"{row.subset}:") for row in rows],
-            [row.text_hash for row in rows],
-        ),
-        results=np.array([counts[row.outcome] for row in rows], np.float32),
-        equal=np.array([row.outcome == "tie" for row in rows], np.bool_),
-        scores_chosen=_rewards([row.chosen_reward for row in rows]),
-        scores_rejected=_rewards([row.rejected_reward for row in rows]),
-    )
-
-
-def _in_order(run: Run) -> list[ScoredPair]:
-    row_of = {row.key: row for row in run.rows()}
-    _, keys = run.plan()
-    return [row_of[key] for key in keys if key in row_of]
-
-
-def _rewards(rewards: list[float | None]) -> "np.ndarray[tuple[int], np.dtype[np.float32]]":
-    with np.errstate(over="ignore"):
-        single = np.array([np.nan if each is None else each for each in rewards]).astype(np.float32)
-    return np.where(np.isinf(single), np.float32(np.nan), single)
 
 
 def own_name(run: Run) -> str:

@@ -19,8 +19,8 @@ from explorer.counterfactuals import (
     variants,
 )
 from explorer.probe_statistics import ProbeScores
-from explorer.progress import Progress
-from explorer.runs import Rewarded
+from explorer.runs.progress import Progress
+from explorer.runs.running import Rewarded
 from explorer.stats.strata import Floats
 from scoring.errors import KnownError
 from scoring.spec import Pair, RunFacts, ScoredPair

@@ -11,20 +11,20 @@ from explorer.core.files import plain
 from explorer.core.settings import Settings
 from explorer.core.validation import whole_number
 from explorer.data.table import PairTable
-from explorer.model_list import ModelEntry, entry_of, licence_note, model_list
-from explorer.orders import MOST_SEED, ModelOrder
-from explorer.progress import Progress
-from explorer.run_cards import card_of
-from explorer.run_lines import summary_of
-from explorer.run_shelf import RunShelf
-from explorer.runs import Rewarded
-from explorer.selections import (
+from explorer.runs.cards import card_of
+from explorer.runs.lines import summary_of
+from explorer.runs.model_list import ModelEntry, entry_of, licence_note, model_list
+from explorer.runs.orders import MOST_SEED, ModelOrder
+from explorer.runs.progress import Progress
+from explorer.runs.running import Rewarded
+from explorer.runs.selections import (
     MOST_PER_SUBSET,
     Selection,
     selected_by_typed_keys,
     selected_per_subset,
 )
-from explorer.visitors import Visitor
+from explorer.runs.shelf import RunShelf
+from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError, shown
 from scoring.models.policy import DEMO
 from scoring.record import Run

@@ -8,11 +8,11 @@ from explorer.data.library import Library
 from explorer.data.sources import pair_shelf
 from explorer.data.tokens import TokenCounter
 from explorer.fields import Fields
-from explorer.gpu_calls import place
 from explorer.outcome_cache import OutcomeCache
 from explorer.results_library import ResultsLibrary
 from explorer.results_shelf import results_shelf
-from explorer.runs import Runs
+from explorer.runs.gpu_calls import place
+from explorer.runs.running import Runs
 from explorer.stats.uncertainty_cache import Uncertainties
 from scoring.hub.access import Hub
 from scoring.hub.quota import Room

@@ -18,10 +18,10 @@ from explorer.counterfactuals import (
     variants,
 )
 from explorer.data.typed import Texts
-from explorer.orders import ModelOrder
-from explorer.progress import Progress
-from explorer.runs import Rewarded, Runs
-from explorer.visitors import Visitor
+from explorer.runs.orders import ModelOrder
+from explorer.runs.progress import Progress
+from explorer.runs.running import Rewarded, Runs
+from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError, Stopped
 from scoring.probing.edits import edited
 from scoring.spec import Pair, RunFacts, ScoredPair, margin_of

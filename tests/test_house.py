@@ -69,7 +69,7 @@ TORCH_FREE = [name for name in SCORING if name not in WITH_TORCH]
 WITH_GRADIO = ("explorer.ui", "explorer.core.parts", "explorer.core.theme")
 UI = [name for name in EXPLORER if is_in(name, *WITH_GRADIO)]
 PURE = [name for name in EXPLORER if not is_in(name, *WITH_GRADIO)]
-ROOMS = ("scoring", "core", "data", "stats")
+ROOMS = ("scoring", "core", "data", "stats", "runs")
 """From the ground up: a module imports from its own room and from those before it."""
 
 

@@ -9,14 +9,13 @@ from explorer.core.html import bytes_words, count_words, note
 from explorer.core.parts import EVENT, guarded
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.estimates import work_of
-from explorer.forecasts import forecast
-from explorer.model_list import ModelEntry, entry_of, model_list
-from explorer.runs import Runs
-from explorer.selections import Selection
+from explorer.runs.estimates import forecast, work_of
+from explorer.runs.model_list import ModelEntry, entry_of, model_list
+from explorer.runs.running import Runs
+from explorer.runs.selections import Selection
+from explorer.runs.visitors import Visitor
 from explorer.ui.modelcard import model_card_html
 from explorer.ui.scoreview import FindView, OrderView, order_of
-from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.hub.search import HubModel, search_models

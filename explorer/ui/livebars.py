@@ -5,7 +5,7 @@ from html import escape
 
 from explorer.core.html import percent, signed, tag
 from explorer.core.text import text
-from explorer.run_sections import SectionNow
+from explorer.runs.sections import SectionNow
 from explorer.stats.margins import MarginHistogram
 from scoring.interval import Interval
 

@@ -4,9 +4,8 @@ from html import escape
 
 from explorer.core.html import bytes_words, chip, count_words, note, tag, time_words
 from explorer.core.text import text
-from explorer.estimates import Estimate
-from explorer.forecasts import Forecast
-from explorer.model_list import ModelEntry, licence_note
+from explorer.runs.estimates import Estimate, Forecast
+from explorer.runs.model_list import ModelEntry, licence_note
 from scoring.hub.access import parse_hub_id
 from scoring.models.devices import Device
 from scoring.models.policy import DEMO

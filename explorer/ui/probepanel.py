@@ -16,19 +16,19 @@ from explorer.core.text import text
 from explorer.core.theme import painted
 from explorer.core.validation import one_of
 from explorer.core.work import Latest
-from explorer.orders import ModelOrder
 from explorer.probe import Probe, probed_changes, probing
 from explorer.probe_csv import ProbeForm, write_probe
 from explorer.probe_figure import probe_figure
 from explorer.probe_statistics import bought
-from explorer.runs import Runs
-from explorer.selections import Choice, Selection
+from explorer.runs.orders import ModelOrder
+from explorer.runs.running import Runs
+from explorer.runs.selections import Choice, Selection
+from explorer.runs.visitors import Visitor
 from explorer.ui.browse import Browse
 from explorer.ui.probehtml import Stage, probe_html, probe_status_html
 from explorer.ui.probeview import ProbeShown, ProbeView
 from explorer.ui.searchbar import filter_words
 from explorer.view import View
-from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 

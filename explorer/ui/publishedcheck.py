@@ -18,7 +18,7 @@ from explorer.core.text import text
 from explorer.published_check import Compared, PublishedCheck, changed_query
 from explorer.published_settings import Setting
 from explorer.run_check import RunCheck
-from explorer.run_facts import tie_words
+from explorer.runs.facts import tie_words
 from explorer.stats.duels import Cell
 from scoring.summary import tie_worth
 

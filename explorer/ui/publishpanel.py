@@ -14,10 +14,10 @@ from explorer.core.text import text
 from explorer.data.library import Library
 from explorer.data.table import PairTable
 from explorer.publishing import FilePreview, Published, Sending, preview, publish
-from explorer.run_cards import pairs_of
-from explorer.run_lines import RunsView
-from explorer.runs import Runs
-from explorer.visitors import Visitor
+from explorer.runs.cards import pairs_of
+from explorer.runs.lines import RunsView
+from explorer.runs.running import Runs
+from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.record import Run

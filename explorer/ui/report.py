@@ -6,8 +6,8 @@ from statistics import median
 
 from explorer.core.html import note, percent, signed, tag
 from explorer.core.text import text
-from explorer.run_facts import run_facts, tie_words
-from explorer.run_sections import RunIntervals
+from explorer.runs.facts import run_facts, tie_words
+from explorer.runs.sections import RunIntervals
 from scoring.benchmark import SECTIONS, section_of
 from scoring.interval import Interval
 from scoring.record import Run

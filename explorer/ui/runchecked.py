@@ -8,7 +8,7 @@ from explorer.boardview import BoardView
 from explorer.core.parts import guarded
 from explorer.fields import Fields
 from explorer.run_check import check_run
-from explorer.runs import Runs
+from explorer.runs.running import Runs
 from explorer.ui.publishedcheck import published_html
 
 

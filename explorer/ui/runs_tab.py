@@ -17,12 +17,12 @@ from explorer.core.text import text
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
 from explorer.fields import Fields
-from explorer.run_exports import RUN_FORMATS, RunFormat, export_run
-from explorer.run_lines import RunsScene, RunsView, move_runs, runs_scene
-from explorer.runs import Runs
+from explorer.runs.exports import RUN_FORMATS, RunFormat, export_run
+from explorer.runs.lines import RunsScene, RunsView, move_runs, runs_scene
+from explorer.runs.running import Runs
+from explorer.runs.visitors import Visitor
 from explorer.ui.publishpanel import PublishView, build_publish
 from explorer.ui.runslist import run_html, runs_html
-from explorer.visitors import Visitor
 
 LEAVES = ("report", "resume")
 """Acts that open the Score tab."""

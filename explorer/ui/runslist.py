@@ -7,9 +7,9 @@ from html import escape
 from explorer.core.html import chip, go_link, note, percent, tag
 from explorer.core.parts import acting, button, ticked
 from explorer.core.text import text
-from explorer.live_runs import LiveRun
-from explorer.run_facts import run_facts
-from explorer.run_lines import RunLine, RunsScene
+from explorer.runs.facts import run_facts
+from explorer.runs.lines import RunLine, RunsScene
+from explorer.runs.live import LiveRun
 
 _COLUMNS = ("name", "pairs", "accuracy", "status", "when")
 

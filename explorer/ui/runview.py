@@ -12,11 +12,11 @@ import numpy as np
 from explorer.core.html import note, progress_html, signed, step_html, tag
 from explorer.core.parts import Column, Grid, grid, unchanged
 from explorer.core.text import text
-from explorer.live_runs import LiveRun
-from explorer.progress import Progress
 from explorer.reading import PAGE_ROWS
-from explorer.run_cards import card_of
-from explorer.run_sections import run_intervals, sections_now
+from explorer.runs.cards import card_of
+from explorer.runs.live import LiveRun
+from explorer.runs.progress import Progress
+from explorer.runs.sections import run_intervals, sections_now
 from explorer.stats.margins import margin_histogram
 from explorer.ui.livebars import bars_html, margins_html
 from explorer.ui.report import facts_html, report_html, sections_html

@@ -12,21 +12,21 @@ import gradio as gr
 from explorer.core.html import note
 from explorer.core.parts import EVENT, guarded, saying, unchanged
 from explorer.core.text import text
-from explorer.field import Field
+from explorer.data.table import PairTable, Rows
 from explorer.fields import Fields
-from explorer.live_runs import LiveRun
-from explorer.orders import LARGEST
-from explorer.progress import Progress
-from explorer.run_cards import card_of, pairs_of
-from explorer.runs import Runs
-from explorer.selections import WAYS, Choice, Selection
+from explorer.runs.cards import card_of, pairs_of
+from explorer.runs.live import LiveRun
+from explorer.runs.orders import LARGEST
+from explorer.runs.progress import Progress
+from explorer.runs.running import Runs
+from explorer.runs.selections import WAYS, Choice, Selection
+from explorer.runs.visitors import Visitor
 from explorer.ui.beforerun import card_html, selected_html
 from explorer.ui.browse import Browse, BrowseView
 from explorer.ui.runchecked import RunChecked
 from explorer.ui.runview import Followed, RunShown, followed, reopened, shown
 from explorer.ui.scoreview import ScoreView, order_of
 from explorer.ui.searchbar import filter_words
-from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.errors import shown as shown_value
 from scoring.record import Run
@@ -173,11 +173,12 @@ class Score:
         """
         seen = choice[0]
         words, table = ", ".join(filter_words(seen.filters)), self.browse.table(seen)
-        field_of, typed = partial(self._field_of, where=where), self.browse.library.typed
-        return Choice(*choice[1:]).of(table, seen.filters, words, field_of, typed)
+        lost, typed = partial(self._lost, where=where), self.browse.library.typed
+        return Choice(*choice[1:]).of(table, seen.filters, words, lost, typed)
 
-    def _field_of(self, model: object, where: Any) -> Field:
-        return self.fields.of(model, *where)
+    def _lost(self, model: object, where: Any) -> tuple[PairTable, Rows]:
+        field = self.fields.of(model, *where)
+        return field.table, field.lost(str(model))
 
 
 def _begun(live: LiveRun) -> RunShown:

@@ -10,7 +10,8 @@ from explorer.core.parts import guarded
 from explorer.core.settings import Settings
 from explorer.data.library import Library
 from explorer.data.typed import longest_text, typed_pair
-from explorer.runs import Runs
+from explorer.runs.running import Runs
+from explorer.runs.visitors import Visitor
 from explorer.score_json import (
     asked_order,
     asked_selection,
@@ -20,7 +21,6 @@ from explorer.score_json import (
     selection_score_json,
 )
 from explorer.ui.signin import visitor_of
-from explorer.visitors import Visitor
 from scoring.errors import KnownError, shown
 from scoring.pairs.opening import as_pairs
 

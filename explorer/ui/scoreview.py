@@ -10,7 +10,7 @@ from explorer.core.html import note
 from explorer.core.parts import build_grid
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.orders import ModelOrder
+from explorer.runs.orders import ModelOrder
 from explorer.ui.runview import Followed
 from explorer.ui.typedfields import TypedFields, build_typed
 from scoring.models.policy import DEMO
@@ -92,7 +92,7 @@ class ChoiceView:
 
     @property
     def inputs(self) -> list[gr.components.Component]:
-        """The fields of `explorer.selections.Choice`, in its order."""
+        """The fields of `explorer.runs.selections.Choice`, in its order."""
         return [self.which, self.per_subset, self.seed, self.keys, self.failed, *self.texts]
 
     @property

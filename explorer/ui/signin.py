@@ -6,12 +6,11 @@ from secrets import token_urlsafe
 
 import gradio as gr
 
-from explorer.addresses import client_address
 from explorer.core.html import note
 from explorer.core.parts import guarded
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.visitors import Visitor, is_secret, owner_of
+from explorer.runs.visitors import Visitor, client_address, is_secret, owner_of
 from scoring.errors import KnownError
 
 STORAGE = "rewardbench-explorer-visitor"

@@ -14,9 +14,9 @@ from explorer.core.theme import painted
 from explorer.failview import FailView
 from explorer.field import Field
 from explorer.fields import Fields
-from explorer.orders import ModelOrder
-from explorer.run_cards import card_of
-from explorer.runs import Runs
+from explorer.runs.cards import card_of
+from explorer.runs.orders import ModelOrder
+from explorer.runs.running import Runs
 from explorer.token_figure import token_figure
 from explorer.ui.listing import harm_css
 from scoring.errors import KnownError

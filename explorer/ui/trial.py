@@ -23,9 +23,10 @@ from explorer.data.typed import (
 )
 from explorer.failview import FailView
 from explorer.fields import Fields
-from explorer.orders import ModelOrder
-from explorer.progress import Progress
-from explorer.runs import Runs
+from explorer.runs.orders import ModelOrder
+from explorer.runs.progress import Progress
+from explorer.runs.running import Runs
+from explorer.runs.visitors import Visitor
 from explorer.token_figure import token_figure
 from explorer.trial import (
     EDITS_SECONDS,
@@ -43,7 +44,6 @@ from explorer.ui.tokenrewards import tokens_html
 from explorer.ui.trialhtml import edits_html, loading_html, numbers_html, status_html
 from explorer.ui.trialview import TrialShown, TrialView
 from explorer.view import View
-from explorer.visitors import Visitor
 from scoring.errors import KnownError, shown
 from scoring.pairs.opening import as_pairs
 

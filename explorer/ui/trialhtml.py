@@ -6,7 +6,7 @@ from explorer.core.html import chip, note, signed, step_html, tag
 from explorer.core.parts import button
 from explorer.core.text import text
 from explorer.counterfactuals import CHANGES, SIDES, Change, Side
-from explorer.progress import Progress
+from explorer.runs.progress import Progress
 from explorer.trial import Trial
 
 UNKNOWN = "–"

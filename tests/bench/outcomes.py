@@ -35,7 +35,7 @@ from explorer.compareview import CompareView
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.failview import KINDS, PANELS, FailView
-from explorer.run_locks import locked
+from explorer.runs.locks import locked
 from explorer.stores import Stores, open_stores
 from explorer.ui.compare import Compare
 from explorer.ui.failures import Failures

@@ -4,11 +4,11 @@ import threading
 from collections.abc import Iterator
 
 from explorer.data.table import PairTable, Rows
-from explorer.orders import ModelOrder
-from explorer.progress import Progress
-from explorer.runs import Runs
-from explorer.selections import Selection
-from explorer.visitors import Visitor
+from explorer.runs.orders import ModelOrder
+from explorer.runs.progress import Progress
+from explorer.runs.running import Runs
+from explorer.runs.selections import Selection
+from explorer.runs.visitors import Visitor
 from scoring.limits import tell_nobody
 from scoring.record import Run
 

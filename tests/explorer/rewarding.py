@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from explorer.progress import Progress
-from explorer.runs import Rewarded
+from explorer.runs.progress import Progress
+from explorer.runs.running import Rewarded
 from scoring.spec import Pair, RunFacts, ScoredPair, text_hash
 
 FACTS = RunFacts("m", "r", "longer", "none", "none", 0, "left", "none", "", 0, 0)

@@ -10,11 +10,11 @@ from explorer.boardroom import KEPT, BoardRoom
 from explorer.boards import Board
 from explorer.boardview import MISSING, RULE_OPTIONS, TIES, BoardView
 from explorer.core.settings import Settings
-from explorer.run_cards import RunCard, write_card
+from explorer.runs.cards import RunCard, write_card
+from explorer.runs.visitors import Visitor
 from explorer.stats.rules import V2_PAIRS
 from explorer.stats.uncertainty import Measuring
 from explorer.stores import open_stores
-from explorer.visitors import Visitor
 from scoring.limits import Step
 from tests.explorer.board_data import coin_flips, write_results
 from tests.explorer.test_own_results import run_of

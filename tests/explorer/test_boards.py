@@ -10,8 +10,8 @@ import pytest
 
 from explorer.board_json import leaderboard_json
 from explorer.boards import Board, BoardRow, build_board
-from explorer.model_names import MODELS, marks_of, size_of
 from explorer.outcomes import Results, beside, read_snapshot
+from explorer.runs.model_list import MODELS, marks_of, size_of
 from explorer.stats.aggregate import Counted
 from explorer.stats.matrix import Outcomes, of_benchmark, outcome_matrix
 from explorer.stats.rules import PRIOR, PRIOR_SCORED, RULE_NAMES, RULES, V2_PAIRS, RuleName

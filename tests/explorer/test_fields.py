@@ -16,7 +16,7 @@ from explorer.fields import Fields
 from explorer.outcome_cache import OutcomeCache
 from explorer.outcomes import read_results_folder
 from explorer.results_library import ResultsLibrary
-from explorer.runs import Runs
+from explorer.runs.running import Runs
 from explorer.stores import Stores, open_stores
 from explorer.ui.faillist import who_html
 from explorer.uploaded_results import model_of_uploaded

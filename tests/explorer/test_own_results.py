@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from explorer.boards import build_board
-from explorer.own_results import OwnRows, own_names, results_of, with_runs
+from explorer.own_results import OwnRows, own_names, with_runs
+from explorer.runs.outcomes import results_of
 from explorer.stats.matrix import OutcomeMatrix, Outcomes, outcome_matrix
 from scoring.errors import KnownError
 from scoring.record import Run, new_folder

@@ -13,10 +13,10 @@ from explorer.field import Field
 from explorer.own_results import with_runs
 from explorer.published_check import check_pairs
 from explorer.run_check import check_run
-from explorer.run_facts import run_facts, tie_words
-from explorer.run_lines import summary_of
-from explorer.run_sections import run_intervals, sections_now
-from explorer.runs import Rewarded
+from explorer.runs.facts import run_facts, tie_words
+from explorer.runs.lines import summary_of
+from explorer.runs.running import Rewarded
+from explorer.runs.sections import run_intervals, sections_now
 from explorer.score_json import selection_score_json
 from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
 from explorer.ui.publishedcheck import published_html

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from explorer.counterfactuals import SIDES
-from explorer.orders import ModelOrder
-from explorer.progress import Progress
-from explorer.runs import Rewarded
+from explorer.runs.orders import ModelOrder
+from explorer.runs.progress import Progress
+from explorer.runs.running import Rewarded
 from explorer.trial import (
     MOST_UNDONE,
     Trial,

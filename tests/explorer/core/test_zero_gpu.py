@@ -23,13 +23,13 @@ from pathlib import Path
 
 import torch
 import scoring.models.loading
-from explorer.gpu_calls import place
-from explorer.orders import ModelOrder
-from explorer.runs import Runs
-from explorer.selections import Selection
+from explorer.runs.gpu_calls import place
+from explorer.runs.orders import ModelOrder
+from explorer.runs.running import Runs
+from explorer.runs.selections import Selection
 from explorer.core.settings import Settings
 from explorer.data.sources import read_demo
-from explorer.visitors import Visitor
+from explorer.runs.visitors import Visitor
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from scoring.spec import RunSettings

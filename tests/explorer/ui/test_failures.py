@@ -12,12 +12,12 @@ import pytest
 from explorer.data.table import PairTable
 from explorer.fail_links import encode_fails
 from explorer.failview import PANELS, FailView, fail_scene
+from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
 from explorer.ui.failkinds import kinds_html
 from explorer.ui.failparts import UNOPENED, FailsShown
 from explorer.ui.failrewards import RewardsView
 from explorer.ui.failures import Failures
-from explorer.visitors import Visitor
 from scoring.record import Run
 from scoring.spec import ScoredPair
 from tests.explorer.beginning import begun

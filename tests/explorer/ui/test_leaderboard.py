@@ -12,12 +12,12 @@ import pytest
 
 from explorer.boardview import MOST_PINS, BoardView
 from explorer.core.settings import Settings
-from explorer.run_cards import RunCard, write_card
+from explorer.runs.cards import RunCard, write_card
+from explorer.runs.visitors import owner_of
 from explorer.stats.rules import PRIOR_SCORED
 from explorer.stores import open_stores
 from explorer.ui.leaderboard import LeaderboardTab
 from explorer.ui.signin import SignIn
-from explorer.visitors import owner_of
 from tests.explorer.board_data import coin_flips, write_results
 from tests.explorer.boards import HOSTILE, acted, filled, models, opened, reading
 from tests.explorer.browsing import posted, stays

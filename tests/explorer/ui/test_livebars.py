@@ -10,10 +10,10 @@ import pytest
 
 from explorer.core.html import percent
 from explorer.fail_links import decode_fails
-from explorer.live_runs import LiveRun
 from explorer.own_results import own_name
-from explorer.progress import Progress
-from explorer.run_sections import run_intervals, sections_now
+from explorer.runs.live import LiveRun
+from explorer.runs.progress import Progress
+from explorer.runs.sections import run_intervals, sections_now
 from explorer.stats.margins import MarginHistogram, margin_histogram
 from explorer.ui.livebars import bar_html, bars_html, margins_html
 from explorer.ui.runview import followed, shown

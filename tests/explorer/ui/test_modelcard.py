@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from explorer.estimates import Work, estimate
-from explorer.forecasts import Forecast
-from explorer.model_list import entry_of
+from explorer.runs.estimates import Forecast, Work, estimate
+from explorer.runs.model_list import entry_of
 from explorer.ui.modelcard import model_card_html
 from scoring.hub.access import Hub
 from scoring.models.devices import Device

@@ -12,13 +12,13 @@ from explorer.boardview import BoardView
 from explorer.compareview import CompareView
 from explorer.core.settings import Settings
 from explorer.failview import FailView
-from explorer.run_locks import locked
+from explorer.runs.locks import locked
+from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.ui.boardsource import BoardSource
 from explorer.ui.compare import Compare
 from explorer.ui.failures import Failures
 from explorer.ui.leaderboard import LeaderboardTab
-from explorer.visitors import Visitor
 from scoring.record import Run, new_folder
 from scoring.results import order as pair_order
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair

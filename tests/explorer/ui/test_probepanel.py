@@ -14,15 +14,15 @@ from explorer.data.filters import Filters
 from explorer.data.table import PairTable
 from explorer.probe import Probe, probing
 from explorer.probe_statistics import bought
-from explorer.progress import Progress
-from explorer.runs import Rewarded
+from explorer.runs.progress import Progress
+from explorer.runs.running import Rewarded
+from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
 from explorer.ui.browse import Browse
 from explorer.ui.probehtml import probe_html, probe_status_html
 from explorer.ui.probepanel import ProbePanel, probe_followed, probe_shown
 from explorer.ui.probeview import ProbeShown
 from explorer.view import View
-from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.spec import Pair

@@ -16,9 +16,10 @@ from explorer.data.library import Library
 from explorer.data.sources import pair_shelf
 from explorer.data.table import PairTable
 from explorer.publishing import Published
-from explorer.run_cards import RunCard, write_card
-from explorer.run_lines import RunsView
-from explorer.runs import Runs
+from explorer.runs.cards import RunCard, write_card
+from explorer.runs.lines import RunsView
+from explorer.runs.running import Runs
+from explorer.runs.visitors import Visitor
 from explorer.ui.publishpanel import (
     Publish,
     build_publish,
@@ -26,7 +27,6 @@ from explorer.ui.publishpanel import (
     published_html,
     wire_publish,
 )
-from explorer.visitors import Visitor
 from scoring.hub.access import Hub
 from scoring.pairs.opening import read_pairs
 from scoring.record import Run

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
-from explorer.orders import ModelOrder
-from explorer.run_cards import RunCard, card_of, write_card
-from explorer.run_lines import PAGE, RunsView
-from explorer.selections import Selection
+from explorer.runs.cards import RunCard, card_of, write_card
+from explorer.runs.lines import PAGE, RunsView
+from explorer.runs.orders import ModelOrder
+from explorer.runs.selections import Selection
+from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
 from explorer.ui.runs_tab import RunsTab, RunsTabShown
-from explorer.visitors import Visitor
 from scoring.record import Run
 from tests.conftest import PATIENCE
 from tests.explorer.beginning import begun, finished

@@ -15,16 +15,16 @@ from explorer.core.text import text
 from explorer.data.filters import Filters, LengthRange
 from explorer.data.search import Query
 from explorer.data.table import PairTable
-from explorer.orders import ModelOrder
-from explorer.run_cards import card_of, pairs_of
-from explorer.selections import MOST_PER_SUBSET, WAYS
+from explorer.runs.cards import card_of, pairs_of
+from explorer.runs.orders import ModelOrder
+from explorer.runs.selections import MOST_PER_SUBSET, WAYS
+from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.ui.browse import Browse
 from explorer.ui.runview import Followed, RunShown
 from explorer.ui.score import Score
 from explorer.ui.scoreview import build_score, order_of
 from explorer.view import View
-from explorer.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run

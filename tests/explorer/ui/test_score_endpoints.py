@@ -14,7 +14,7 @@ from gradio_client.exceptions import AppError  # type: ignore[import-untyped]
 
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
-from explorer.run_cards import RunCard, write_card
+from explorer.runs.cards import RunCard, write_card
 from explorer.stores import open_stores
 from explorer.ui.score_endpoints import ScoreEndpoints, publish_scoring
 from tests.explorer.test_publishing import scored

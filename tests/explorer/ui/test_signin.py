@@ -13,8 +13,8 @@ import gradio as gr
 import pytest
 
 from explorer.core.settings import Settings
+from explorer.runs.visitors import EVERYBODY, Visitor, owner_of
 from explorer.ui.signin import SignIn, build_signin, visitor_of
-from explorer.visitors import EVERYBODY, Visitor, owner_of
 from scoring.errors import KnownError
 from tests.conftest import PATIENCE, ROOT
 from tests.explorer.posting import Visitor as Stranger

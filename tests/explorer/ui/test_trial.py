@@ -15,10 +15,11 @@ from explorer.core.work import Latest
 from explorer.data.table import PairTable
 from explorer.data.typed import PUBLIC_LONGEST, typed_pair
 from explorer.failview import FailView
-from explorer.orders import ModelOrder
 from explorer.reading import Reading
-from explorer.runs import Rewarded
-from explorer.scorers import BRIEF_SECONDS
+from explorer.runs.orders import ModelOrder
+from explorer.runs.running import Rewarded
+from explorer.runs.scorers import BRIEF_SECONDS
+from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
 from explorer.trial import Trial
 from explorer.ui.browse import Browse
@@ -26,7 +27,6 @@ from explorer.ui.trial import TrialTab
 from explorer.ui.trialhtml import edits_html, numbers_html, status_html
 from explorer.ui.trialview import TrialShown
 from explorer.view import View
-from explorer.visitors import Visitor
 from tests.conftest import PATIENCE
 from tests.explorer.browsing import act, stays
 from tests.explorer.html_reading import HtmlReading

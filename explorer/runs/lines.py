@@ -1,0 +1,141 @@
+"""The list of stored runs: what each came to, which are on the page, which one is open."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from explorer.core.caches import Kept
+from explorer.core.validation import whole_number
+from explorer.runs.cards import RunCard, card_of
+from explorer.runs.sections import run_intervals
+from explorer.runs.shelf import RunShelf
+from scoring.errors import KnownError, shown
+from scoring.interval import Interval
+from scoring.record import Run
+from scoring.summary import Summary, summarise
+
+PAGE = 25
+_KEPT = Kept(400)
+
+
+@dataclass(frozen=True, slots=True)
+class RunsView:
+    """What a person sees of the list. open_id: the run that is open; "" for none."""
+
+    open_id: str = ""
+    page: int = 0
+    deleting: bool = False
+    """Whether it was asked to delete the open run, and not yet said for sure."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """A run in the list.
+
+    own: whether who looks may change it. summary: None if unreadable. interval: of its accuracy, as
+        `explorer.runs.sections` says; None without one.
+    """
+
+    run: Run
+    card: RunCard
+    own: bool
+    summary: Summary | None
+    interval: Interval | None
+
+    @property
+    def name(self) -> str:
+        """What it is called: by its owner, else by its model."""
+        return self.card.title or self.run.facts.model
+
+    @property
+    def n_scored(self) -> int:
+        """Pairs that are on disk."""
+        return sum(self.summary.total.counts.values()) if self.summary else 0
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether pairs are left, and it is known how to score them."""
+        return self.own and self.run.status in ("stopped", "failed") and self.card.order is not None
+
+
+@dataclass(frozen=True, slots=True)
+class RunsScene:
+    """The list at a moment. lines: of the page; total: runs in all; open: the run that is open."""
+
+    view: RunsView
+    lines: tuple[RunLine, ...]
+    total: int
+    open: RunLine | None
+
+    @property
+    def pages(self) -> int:
+        """At least 1."""
+        return max(1, -(-self.total // PAGE))
+
+
+def runs_scene(shelf: RunShelf, visitor: object, view: RunsView) -> RunsScene:
+    """What a person sees of their runs now; a run that is gone is not open."""
+    runs = shelf.visible(visitor)
+    pages = max(1, -(-len(runs) // PAGE))
+    view = replace(view, page=min(view.page, pages - 1))
+    shown_runs = runs[view.page * PAGE : (view.page + 1) * PAGE]
+    lines = tuple(_line(run, shelf, visitor) for run in shown_runs)
+    opened = next((_line(run, shelf, visitor) for run in runs if run.id == view.open_id), None)
+    if opened is None:
+        view = replace(view, open_id="", deleting=False)
+    return RunsScene(view, lines, len(runs), opened)
+
+
+def move_runs(
+    shelf: RunShelf, visitor: object, view: RunsView, act: str, sent: Mapping[str, Any]
+) -> RunsView:
+    """Do what was pressed, with the run it names.
+
+    Acts: "open" (id), "close", "page" (value), "title" (id, value), "share" (id, value), "delete"
+    and "keep" (id), "remove" (id).
+
+    Raises:
+        KnownError: no such act, or the run is not the visitor's to change.
+    """
+    run_id = sent.get("id")
+    if act == "open":
+        return replace(view, open_id=shelf.open(run_id, visitor).id, deleting=False)
+    if act == "close":
+        return replace(view, open_id="", deleting=False)
+    if act == "page":
+        return replace(view, page=whole_number("The page", sent.get("value"), 0, 10_000))
+    if act == "title":
+        shelf.change(run_id, visitor, lambda card: card.titled(sent.get("value")))
+        return view
+    if act == "share":
+        public = sent.get("value") is True
+        shelf.change(run_id, visitor, lambda card: replace(card, public=public))
+        return view
+    if act in ("delete", "keep"):
+        return replace(view, deleting=act == "delete")
+    if act == "remove":
+        shelf.delete(run_id, visitor)
+        return replace(view, open_id="", deleting=False)
+    raise KnownError(f"There is nothing that is called {shown(act)} here.")
+
+
+def _line(run: Run, shelf: RunShelf, visitor: object) -> RunLine:
+    card = card_of(run)
+    return RunLine(run, card, shelf.is_own(card, visitor), *_result(run))
+
+
+def summary_of(run: Run) -> Summary | None:
+    """What a run's pairs come to, as far as it is; None where they cannot be read."""
+    return _result(run)[0]
+
+
+def _result(run: Run) -> tuple[Summary | None, Interval | None]:
+    return _KEPT.once((run.folder, run.n_bytes()), lambda: _read(run))
+
+
+def _read(run: Run) -> tuple[Summary | None, Interval | None]:
+    try:
+        rows = run.rows()
+    except KnownError:
+        return None, None
+    return summarise(rows, run.facts.family), run_intervals(rows, run.facts).total

@@ -1,0 +1,132 @@
+"""Runs that go on in this server, whoever looks: pages come and go, and look how far they are."""
+
+import logging
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from contextvars import copy_context
+from dataclasses import replace
+from functools import partial
+
+from explorer.core.text import text
+from explorer.runs.progress import Progress
+from explorer.runs.queue import MOST_OF_ONE, MOST_WAITING
+from explorer.runs.shelf import RunShelf
+from explorer.runs.visitors import Visitor
+from scoring.errors import KnownError
+
+MOST_ENDED = 100
+"""Runs of which it is remembered how they ended, for pages that look afterwards."""
+
+logger = logging.getLogger(__name__)
+
+Steps = Callable[[threading.Event], Iterator[Progress]]
+"""What a run does, told step by step; the event ends it after its present pack."""
+
+
+class LiveRun:
+    """A run from before its turn until its end. Callable from any thread.
+
+    id: by which its owner's pages know it; no other run ever has it.
+    owner: as of `Visitor`.
+    model: what was typed; "" for a stored run that goes on.
+    stop: ends it after its present pack.
+    now: how far it is; at its end without the pairs, which are on disk.
+    n_told: how often it said how far it is.
+    told: set once it did.
+    ended: set at its end.
+    """
+
+    def __init__(self, owner: str, model: str) -> None:
+        self.id = secrets.token_hex(8)
+        self.owner = owner
+        self.model = model
+        self.stop = threading.Event()
+        self.n_told = 0
+        self.told = threading.Event()
+        self.ended = threading.Event()
+        self.now = Progress("waiting", 0)
+
+    @property
+    def run_id(self) -> str | None:
+        """Of the stored run; None for a new one whose model is not loaded yet."""
+        return self.now.run.id if self.now.run else None
+
+    def drive(self, steps: Steps) -> None:
+        """Do what there is to be done, to its end; whatever goes wrong is the last that is told."""
+        try:
+            for now in steps(self.stop):
+                self._tell(now)
+        except KnownError as error:
+            self._tell(Progress("refused", 0, message=str(error)))
+        except Exception:
+            logger.exception("a run failed")
+            self._tell(Progress("refused", 0, message=text("error.bug")))
+        finally:
+            self.now = replace(self.now, scored=())
+            self.ended.set()
+
+    def _tell(self, now: Progress) -> None:
+        self.now = now
+        self.n_told += 1
+        self.told.set()
+
+
+class LiveRuns:
+    """The runs under way in this process. Callable from any thread."""
+
+    def __init__(self, shelf: RunShelf) -> None:
+        self._shelf = shelf
+        self._lock = threading.Lock()
+        self._runs: dict[str, LiveRun] = {}
+
+    def begin(self, visitor: Visitor, model: str, steps: Steps) -> LiveRun:
+        """Let a run begin in a thread of its own; what is wrong with it is told by the run.
+
+        It is refused where the visitor has `MOST_OF_ONE` under way, or all have too many.
+
+        model: what was typed; "" for a stored run.
+        """
+        live = LiveRun(visitor.owner, model)
+        with self._lock:
+            ended = [each.id for each in self._runs.values() if each.ended.is_set()]
+            for each in ended[:-MOST_ENDED]:
+                del self._runs[each]
+            refusal = self._refusal(live.owner)
+            if not refusal:
+                self._runs[live.id] = live
+        if refusal:
+            live.drive(partial(_refusing, refusal))
+            return live
+        # Whose request this is goes with it: on ZeroGPU it pays for the GPU.
+        work = copy_context()
+        threading.Thread(target=work.run, args=(live.drive, steps), daemon=True).start()
+        return live
+
+    def of(self, visitor: Visitor) -> list[LiveRun]:
+        """The runs under way that a visitor may stop, in the order in which they were begun."""
+        return [each for each in self._known(visitor) if not each.ended.is_set()]
+
+    def get(self, visitor: Visitor, live_id: object) -> LiveRun | None:
+        """A run of the visitor's, ended or not; None where there is none, or not any more.
+
+        live_id: of the run, or the `run_id` of which it is the last.
+        """
+        known = [each for each in self._known(visitor) if live_id in (each.id, each.run_id)]
+        return known[-1] if known and live_id else None
+
+    def _refusal(self, owner: str) -> str:
+        """Why an owner's run may not begin now; "" where it may."""
+        owners = [each.owner for each in self._runs.values() if not each.ended.is_set()]
+        if owner and owners.count(owner) >= MOST_OF_ONE:
+            return text("line.yours", n=MOST_OF_ONE)
+        return text("line.full", n=MOST_WAITING) if len(owners) > MOST_WAITING else ""
+
+    def _known(self, visitor: Visitor) -> list[LiveRun]:
+        with self._lock:
+            known = list(self._runs.values())
+        return [each for each in known if self._shelf.is_owners(each.owner, visitor)]
+
+
+def _refusing(message: str, _: threading.Event) -> Iterator[Progress]:
+    raise KnownError(message)

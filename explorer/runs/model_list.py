@@ -1,0 +1,168 @@
+"""Well-known reward models, to choose from: assets/catalogue.toml."""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from explorer.core.settings import ASSETS
+from explorer.core.text import text
+from explorer.data.name_search import checked_search, matching_names
+from scoring.models.catalogue import CATALOGUE
+from scoring.models.weights import BYTES
+from scoring.spec import Family
+
+
+@dataclass(frozen=True, slots=True)
+class BoardFacts:
+    """With what the RewardBench board was made, for one model; "" or None where it was not set.
+
+    template: the name of upstream's chat template; where none is set, the tokenizer's own is used.
+    batch: pairs in a batch. length: tokens a sequence may have.
+    """
+
+    template: str
+    batch: int
+    dtype: str
+    length: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEntry:
+    """One well-known reward model.
+
+    id: on the Hub.
+    billions: parameters in 10^9, as its name or its authors round them.
+    board: None where the board has no configuration of it.
+    why_not: in one sentence, why it cannot run here; "" where it can.
+    """
+
+    id: str
+    family: Family
+    billions: float
+    board: BoardFacts | None = None
+    why_not: str = ""
+
+    @property
+    def reference(self) -> str:
+        """The Hub id of what a DPO policy is compared with; "" for others."""
+        known = CATALOGUE.get(self.id)
+        return known.reference if known else ""
+
+    def memory_bytes(self, dtype: str = "bfloat16") -> int:
+        """About what its weights take in memory, a reference of the same size included."""
+        return int(self.billions * 1e9) * BYTES[dtype] * (2 if self.reference else 1)
+
+
+def model_list() -> tuple[ModelEntry, ...]:
+    """All of them: those that can run here by name, then the others.
+
+    >>> model_list()[0].why_not, bool(model_list()[-1].why_not)
+    ('', True)
+    """
+    return _read()
+
+
+def entry_of(name: object) -> ModelEntry | None:
+    """The model of that Hub id, a revision behind it aside; None where it is not listed.
+
+    >>> entry_of("HuggingFaceH4/zephyr-7b-beta@main").reference
+    'HuggingFaceH4/mistral-7b-sft-beta'
+    """
+    if not isinstance(name, str):
+        return None
+    repo = name.strip().partition("@")[0]
+    return next((entry for entry in model_list() if entry.id == repo), None)
+
+
+def matching(words: object) -> tuple[ModelEntry, ...]:
+    """Those whose id and family match what is looked for, as `name_search.matching_names` does.
+
+    Raises:
+        KnownError: an expression that cannot be used.
+
+    >>> [entry.id for entry in matching("skywork qwen3 8b")]
+    ['Skywork/Skywork-Reward-V2-Qwen3-8B']
+    """
+    names = [f"{entry.id} {entry.family}" for entry in model_list()]
+    found = matching_names(names, checked_search(words))
+    return tuple(entry for entry, yes in zip(model_list(), found, strict=True) if yes)
+
+
+def licence_note(name: str) -> str:
+    """What binds a model of that Hub id by what its name says it is built from; "" if nothing.
+
+    >>> licence_note("someone/RM-Gemma-2B")
+    'Built from Gemma by its name: Gemma Terms of Use'
+    """
+    lowered = name.casefold()
+    for told in _values()["licences"]:
+        if any(part in lowered for part in told["parts"]):
+            return text("modelcard.licence_base", base=told["base"], licence=told["licence"])
+    return ""
+
+
+@cache
+def _values() -> dict[str, Any]:
+    return tomllib.loads((ASSETS / "catalogue.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _read() -> tuple[ModelEntry, ...]:
+    values = _values()
+    return tuple(_entry(told, values["reasons"]) for told in values["models"])
+
+
+def _entry(told: dict[str, Any], reasons: dict[str, str]) -> ModelEntry:
+    board = None
+    if "batch" in told:
+        template, dtype = told.get("template", ""), told.get("dtype", "")
+        board = BoardFacts(template, told["batch"], dtype, told.get("length"))
+    why_not = reasons[told["needs"]] if "needs" in told else ""
+    return ModelEntry(told["id"], told["family"], told["billions"], board, why_not)
+
+
+MODELS = ASSETS / "models.toml"
+
+# "1_8b" is a size, but "Llama_3_8B" ends in one of 8.
+_SIZE = re.compile(
+    r"(?:(?<![\w.])[01]_[0-9]{1,3}|(?:(?<![\w.])|(?<=_))[0-9]{1,4}(?:\.[0-9]{1,3})?)([bBmM])"
+    r"(?![A-Za-z0-9])",
+    re.ASCII,
+)
+
+# Archangel's models are called pythia2-8b and llama13b.
+_AFTER_FAMILY = re.compile(r"(?:pythia|llama)([0-9]{1,3})(?:-([0-9]))?b(?![A-Za-z0-9])", re.ASCII)
+
+
+def size_of(model: str) -> float | None:
+    """Parameters in 10^9, where the model's name states one size.
+
+    >>> [size_of(name) for name in ("a/RM-13B-v2", "a/internlm2-1_8b-reward", "a/rm-435M")]
+    [13.0, 1.8, 0.435]
+    >>> size_of("a/archangel_sft-kto_pythia2-8b"), size_of("a/archangel_sft_llama30b")
+    (2.8, 30.0)
+    >>> [size_of(name) for name in ("70b/rm", "a/Mixtral-8x7B", "a/ppo-13b-uf-70b-rm")]
+    [None, None, None]
+    """
+    name = model.partition("/")[2] or model
+    after_family = _AFTER_FAMILY.search(name)
+    if after_family:
+        return float(f"{after_family[1]}.{after_family[2] or 0}")
+    found = {
+        float(match[0][:-1].replace("_", ".")) * (0.001 if match[1] in "mM" else 1)
+        for match in _SIZE.finditer(name)
+    }
+    return round(found.pop(), 6) if len(found) == 1 else None
+
+
+def marks_of(model: str) -> tuple[str, ...]:
+    """Upstream's marks of a model."""
+    return tuple(mark for mark, models in _marked().items() if model in models)
+
+
+@cache
+def _marked() -> dict[str, frozenset[str]]:
+    lists = tomllib.loads(MODELS.read_text(encoding="utf-8"))
+    return {mark: frozenset(models) for mark, models in lists.items()}

@@ -1,0 +1,94 @@
+"""A run's packs, scored, written down and told of; whatever happens, it has an end."""
+
+import logging
+import threading
+import time
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from explorer.runs.gpu_calls import packs_of
+from explorer.runs.progress import Progress
+from scoring.engine.scorer import Scorer
+from scoring.errors import KnownError
+from scoring.hub.access import first_line
+from scoring.record import Run, Status
+from scoring.spec import ScoredPair
+from scoring.sure import Watch
+
+if TYPE_CHECKING:
+    from scoring.run import Job
+
+logger = logging.getLogger(__name__)
+
+
+def recorded(
+    run: Run, job: "Job", done: Collection[int], scorer: Scorer, stop: threading.Event
+) -> Iterator[Progress]:
+    """Score the packs of a run that are not done, each written to disk before it is told of.
+
+    The last progress says how the run ended. What was scored stays, also where the stream is
+    closed.
+
+    Args:
+        run: on disk, with the plan of `job`.
+        job: its pairs, made ready for `scorer`.
+        done: places of packs that are on disk.
+        scorer: what scores.
+        stop: ends the run after its present pack.
+    """
+    total = len(job.prepared)
+    before = tuple(run.rows()) if done else ()
+    progress = Progress("running", total, run, before)
+    status: Status = "stopped"
+    started = time.monotonic()
+    if before:
+        yield progress
+    try:
+        for pack in run.record(packs_of(job, scorer, done=done, stop=stop)):
+            scored: tuple[ScoredPair, ...] = progress.scored + pack.rows
+            seconds = time.monotonic() - started
+            newly = len(scored) - len(before)
+            progress = replace(progress, scored=scored, newly=newly, seconds=seconds)
+            yield progress
+        status = "finished" if len(progress.scored) == total else "stopped"
+    except KnownError as error:
+        status, progress = "failed", replace(progress, message=str(error))
+    except OSError as error:
+        message = f"The disk does not take what was scored: {first_line(error)}."
+        status, progress = "failed", replace(progress, message=message)
+    except Exception:
+        status = "failed"
+        logger.exception("run %s failed", run.id[:15])
+        progress = replace(progress, message="An error of ours; it is in the server's log.")
+    finally:
+        run = _ended(run, status)
+    yield replace(progress, stage=status, run=run)
+
+
+def watched(
+    stream: Iterator[Progress], watch: Watch | None, stop: threading.Event
+) -> Iterator[Progress]:
+    """Progress with how sure it is; what is sure enough ends the run.
+
+    watch: None for a run that is to be sure of nothing.
+    """
+    known = 0
+    for progress in stream:
+        if watch is None:
+            yield progress
+            continue
+        sure = watch.add(progress.scored[known:])
+        known = len(progress.scored)
+        if watch.is_sure:
+            stop.set()
+        yield replace(progress, sure=sure, is_sure=watch.is_sure)
+
+
+def _ended(run: Run, status: Status) -> Run:
+    """Write down how a run ended; where the disk refuses even that, the page still says it."""
+    try:
+        return run.ended(status)
+    except (OSError, KnownError):
+        logger.exception("the end of run %s could not be written", run.id[:15])
+        return replace(run, status=status)

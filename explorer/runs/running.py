@@ -1,0 +1,284 @@
+"""Runs of this server: started, followed, stopped, gone on with."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+
+from explorer.core.settings import Settings
+from explorer.core.text import text
+from explorer.data.table import PairTable
+from explorer.runs.begin import begin, go_on, tell_sure
+from explorer.runs.cards import RunCard, card_of
+from explorer.runs.gpu_calls import packs_of
+from explorer.runs.live import LiveRuns
+from explorer.runs.locks import locked
+from explorer.runs.orders import ModelOrder
+from explorer.runs.progress import Progress
+from explorer.runs.queue import Turn
+from explorer.runs.recording import recorded, watched
+from explorer.runs.scorers import Scorers, What
+from explorer.runs.selections import Selection, selected_by_keys
+from explorer.runs.shelf import RunShelf
+from explorer.runs.visitors import Visitor
+from scoring.engine.scorer import Scorer, facts
+from scoring.errors import KnownError
+from scoring.hub.access import Hub
+from scoring.pairs.opening import as_pairs
+from scoring.probing.side_rewards import TokenRewards
+from scoring.record import Run, new_folder
+from scoring.spec import Pair, RunFacts, ScoredPair
+from scoring.summary import tie_worth
+from scoring.sure import SureRule, Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Rewarded:
+    """Pairs that were scored without being a run, and what their rewards rest on.
+
+    message: why no more are scored after them; "" where nothing hinders that.
+    """
+
+    scored: tuple[ScoredPair, ...]
+    facts: RunFacts
+    message: str = ""
+
+
+class Runs:
+    """Scoring on this server. One scores at a time, in the order in which they came."""
+
+    def __init__(self, settings: Settings, hub: Hub) -> None:
+        self._settings = settings
+        self.shelf = RunShelf(settings)
+        self.live = LiveRuns(self.shelf)
+        self.scorers = Scorers(settings, hub)
+
+    def visible(self, visitor: object) -> list[Run]:
+        """The runs that a visitor may see, newest first."""
+        return self.shelf.visible(visitor)
+
+    def open(self, run_id: object, visitor: object) -> Run:
+        """A run that the visitor may see.
+
+        Raises:
+            KnownError: there is none of that name, or it is someone else's.
+        """
+        return self.shelf.open(run_id, visitor)
+
+    def stop(self, visitor: Visitor, what: What | None = None) -> None:
+        """End what a visitor's page tries or probes, after its present pack. what: None for all."""
+        self.scorers.stop(visitor, what)
+
+    def start(
+        self,
+        visitor: Visitor,
+        order: ModelOrder,
+        selection: Selection,
+        sure: SureRule | None = None,
+        stop: threading.Event | None = None,
+    ) -> Iterator[Progress]:
+        """Score a selection, as a stream of progress; what is scored is kept on disk.
+
+        Args:
+            visitor: to whom the run belongs.
+            order: what to score with.
+            selection: what to score.
+            sure: ends the run as soon as a number is that sure; None for all pairs.
+            stop: ends it after its present pack.
+
+        Raises:
+            KnownError: before anything is scored: too many or no pairs, or no such model.
+            A run that fails later ends with stage "failed" and keeps its pairs.
+        """
+        self.check_pairs(len(selection.rows))
+        pairs = as_pairs(selection.table.arrow, selection.rows.tolist())
+        yield from self._turn(visitor, order, pairs, selection, stop, sure=sure)
+
+    def resume(
+        self,
+        visitor: Visitor,
+        run_id: object,
+        table_of: Callable[[Run], PairTable],
+        stop: threading.Event | None = None,
+    ) -> Iterator[Progress]:
+        """Go on with a run that was stopped, failed or killed.
+
+        Args:
+            visitor: who asks for it.
+            run_id: of the run.
+            table_of: gives the pairs of a run, or raises a KnownError where they are not at hand.
+            stop: ends it after its present pack.
+
+        Raises:
+            KnownError: it is not the visitor's, is whole, is under way, was made
+                with other settings than it would go on with; as of `start`.
+        """
+        run = self.shelf.opened_own(run_id, visitor)
+        card = card_of(run)
+        order = card.order
+        if run.status == "finished":
+            raise KnownError("This run is finished: all its pairs are scored.")
+        if card.wrong:
+            raise KnownError(card.wrong)
+        if order is None:
+            raise KnownError(
+                "What this run was asked for is not known, so it cannot go on here. Go on with it "
+                "on the command line (--resume), or score anew."
+            )
+        table = table_of(run)
+        _, keys = run.plan()
+        selection = replace(selected_by_keys(table, keys), words=run.facts.selection)
+        self.check_pairs(len(keys))
+        pairs = as_pairs(table.arrow, selection.rows.tolist())
+        with locked(run.folder):
+            yield from self._turn(visitor, order, pairs, selection, stop, former=run)
+
+    def rewards(
+        self,
+        visitor: Visitor,
+        order: ModelOrder,
+        pairs: Sequence[Pair],
+        *,
+        only_warm: bool = False,
+        is_wanted: Callable[[], bool] = lambda: True,
+    ) -> Rewarded:
+        """Score a few pairs at once, without a run.
+
+        only_warm: whether the model may not be loaded. is_wanted: asked when its turn has come.
+
+        Raises:
+            Stopped: it was stopped while it loads, or is not wanted any more.
+            KnownError: others score, no such model, it is not warm and may not be loaded, or too
+                many pairs.
+        """
+        self.check_pairs(len(pairs))
+        with self.scorers.now(visitor, order, only_warm=only_warm, is_wanted=is_wanted) as scorer:
+            return _rewarded(scorer, order, pairs)
+
+    def loading_rewards(
+        self, visitor: Visitor, order: ModelOrder, pairs: Sequence[Pair]
+    ) -> Iterator[Progress | Rewarded]:
+        """As `rewards`, telling how far the loading is; nothing comes of it where it is stopped.
+
+        Raises:
+            KnownError: others score, no such model, or too many pairs.
+        """
+        self.check_pairs(len(pairs))
+        told = Progress("loading", len(pairs))
+        with self.scorers.brief(visitor) as (turn, stop):
+            scorer = yield from self.scorers.ready(visitor, order, turn, stop, told)
+            if scorer is not None:
+                yield _rewarded(scorer, order, pairs)
+
+    def rewarding(
+        self, visitor: Visitor, order: ModelOrder, pairs: Sequence[Pair]
+    ) -> Iterator[Progress | Rewarded]:
+        """Score pairs without a run, in turn: progress while it waits and loads, then each pack.
+
+        Raises:
+            KnownError: no such model, or too many pairs.
+        """
+        self.check_pairs(len(pairs))
+        told = Progress("waiting", len(pairs))
+        with self.scorers.stoppable(visitor, "probe") as stop, self.scorers.turn(visitor) as turn:
+            scorer = yield from self.scorers.ready(visitor, order, turn, stop, told)
+            if scorer is None:
+                return
+            from scoring.run import make_job
+
+            job = make_job(pairs, scorer, order.settings.seed)
+            said = facts(scorer, order.settings, "", len(pairs), "")
+            for pack in packs_of(job, scorer, stop=stop):
+                used_up = self.scorers.bound(visitor, turn, stop)
+                yield Rewarded(pack.rows, said, text("score.used_up") if used_up else "")
+
+    def token_rewards(self, visitor: Visitor, order: ModelOrder, pair: Pair) -> TokenRewards:
+        """A pair's rewards token by token.
+
+        Raises:
+            KnownError: others score, the model cannot be had, or it has none.
+        """
+        with self.scorers.now(visitor, order) as scorer:
+            from scoring.probing.token_rewards import token_rewards
+
+            return token_rewards(scorer, pair)
+
+    def check_pairs(self, n_pairs: int) -> None:
+        """Whether so many pairs may be scored at once.
+
+        Raises:
+            KnownError: they are too many, or none.
+        """
+        if not n_pairs:
+            raise KnownError(text("score.none_selected"))
+        most = self._settings.max_pairs
+        if most is not None and n_pairs > most:
+            raise KnownError(
+                f"A run may have {most:,} pairs here, and {n_pairs:,} are selected. "
+                "Narrow the filter, or choose fewer per subset."
+            )
+
+    def _check_owner(self, visitor: Visitor) -> None:
+        """Whether a run would belong to somebody; on one's own machine it is everybody's."""
+        self.scorers.quotas.check(visitor)
+        if self._settings.public and not (visitor.owner and visitor.session):
+            raise KnownError(text("score.not_known_yet"))
+
+    def _turn(
+        self,
+        visitor: Visitor,
+        order: ModelOrder,
+        pairs: Sequence[Pair],
+        selection: Selection,
+        stop: threading.Event | None,
+        *,
+        former: Run | None = None,
+        sure: SureRule | None = None,
+    ) -> Iterator[Progress]:
+        self._check_owner(visitor)
+        told, seed = Progress("waiting", len(pairs), former), order.settings.seed
+        subsets = {pair.key: pair.subset for pair in pairs}
+        watch = sure and Watch(subsets, seed, sure)  # refuses what cannot be, before anybody waits
+        stop = stop or threading.Event()
+        with self.scorers.turn(visitor) as turn:
+            scorer = yield from self.scorers.ready(visitor, order, turn, stop, told)
+            if scorer is None:
+                yield replace(told, stage="refused", message=text("score.stopped_early"))
+                return
+            from scoring.run import make_job
+
+            watch = sure and Watch(subsets, seed, sure, tie_worth(scorer.spec.family))
+            job = make_job(pairs, scorer, seed)
+            said = facts(scorer, order.settings, selection.table.id, len(pairs), selection.words)
+            folder = former.folder if former else new_folder(self.shelf.folder)
+            with nullcontext() if former else locked(folder):
+                if former is None:
+                    card = RunCard(visitor.owner, order=order, typed=selection.typed)
+                    begun = begin(folder, said, job, card)
+                else:
+                    begun = go_on(former, said, job)
+                stream = recorded(begun.run, begun.job, begun.done, scorer, stop)
+                try:
+                    for progress in watched(stream, watch or None, stop):
+                        turn.seconds = progress.seconds_left
+                        yield self._bounded(progress, visitor, turn, stop)
+                finally:
+                    if watch:
+                        tell_sure(begun.run, watch.now)
+
+    def _bounded(
+        self, progress: Progress, visitor: Visitor, turn: Turn, stop: threading.Event
+    ) -> Progress:
+        """The progress with a word where the visitor's seconds are used up."""
+        used_up = self.scorers.bound(visitor, turn, stop)
+        if not used_up or progress.message or progress.stage not in ("running", "stopped"):
+            return progress
+        return replace(progress, message=text("score.used_up"))
+
+
+def _rewarded(scorer: Scorer, order: ModelOrder, pairs: Sequence[Pair]) -> Rewarded:
+    from scoring.run import make_job
+
+    job = make_job(pairs, scorer, order.settings.seed)
+    rows = [row for pack in packs_of(job, scorer) for row in pack.rows]
+    return Rewarded(tuple(rows), facts(scorer, order.settings, "", len(pairs), ""))

@@ -1,0 +1,198 @@
+"""The one model that is warm, and whose turn it is to score with it."""
+
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Literal
+
+from explorer.core.settings import Settings
+from explorer.core.text import text
+from explorer.core.work import stepping
+from explorer.runs.models import ModelShelf
+from explorer.runs.orders import ModelOrder
+from explorer.runs.progress import Progress
+from explorer.runs.queue import Line, Turn
+from explorer.runs.quotas import Quotas
+from explorer.runs.visitors import Visitor
+from scoring.engine.scorer import Scorer
+from scoring.errors import KnownError, Stopped, shown
+from scoring.hub.access import Hub
+from scoring.limits import Step, Tell, tell_nobody
+from scoring.stopping import check_stop
+
+What = Literal["probe", "try"]
+"""What a page may have under way, which ends with it."""
+LOOK_SECONDS = 0.4
+"""Between two looks at how far the line, or a loading, is."""
+BRIEF_SECONDS = 1.0
+"""How long what is short waits for its turn."""
+
+
+class Scorers:
+    """Whoever scores here takes a turn. Callable from any thread."""
+
+    def __init__(self, settings: Settings, hub: Hub) -> None:
+        self.models = ModelShelf(settings, hub)
+        self.quotas = Quotas(settings)
+        self._line = Line()
+        self._stops: dict[str, set[tuple[What, threading.Event]]] = {}
+        self._stops_lock = threading.Lock()
+
+    def stop(self, visitor: Visitor, what: What | None = None) -> None:
+        """End what a visitor's page has under way, after its present pack. what: None for all."""
+        with self._stops_lock:
+            for each, stop in self._stops.get(visitor.session, ()):
+                if what in (None, each):
+                    stop.set()
+
+    @contextmanager
+    def stoppable(self, visitor: Visitor, what: What) -> Iterator[threading.Event]:
+        """What is done inside can be ended by `stop`, which sets the event; so does its end."""
+        stop = threading.Event()
+        with self._stops_lock:
+            self._stops.setdefault(visitor.session, set()).add((what, stop))
+        try:
+            yield stop
+        finally:
+            stop.set()
+            with self._stops_lock:
+                self._stops[visitor.session].discard((what, stop))
+                if not self._stops[visitor.session]:
+                    del self._stops[visitor.session]
+
+    @contextmanager
+    def turn(self, visitor: Visitor) -> Iterator[Turn]:
+        """A place in the line, until the end of the context.
+
+        Raises:
+            KnownError: the line is full, or the visitor has no seconds left in this hour.
+        """
+        self.quotas.check(visitor)
+        with self._line.join(visitor.owner or visitor.session, visitor.address) as turn:
+            try:
+                yield turn
+            finally:
+                self.quotas.spend(visitor, turn.lasted)
+
+    def ready(
+        self,
+        visitor: Visitor,
+        order: ModelOrder,
+        turn: Turn,
+        stop: threading.Event,
+        told: Progress,
+    ) -> Generator[Progress, None, Scorer | None]:
+        """Wait for the turn, then for the model; the model, or None where it was stopped.
+
+        told: what the progress says that is told meanwhile.
+
+        Raises:
+            KnownError: no such model, it cannot be loaded, or the visitor has no seconds left.
+        """
+        while not turn.wait(LOOK_SECONDS):
+            if stop.is_set():
+                return None
+            ahead = turn.ahead()
+            yield replace(told, stage="waiting", ahead=ahead.people, wait_seconds=ahead.seconds)
+        self.quotas.check(visitor)
+        yield replace(told, stage="loading")
+        steps = stepping(lambda tell: self._load(visitor, order, turn, stop, tell))
+        try:
+            scorer = yield from _telling(steps, told)
+        except Stopped:
+            return None
+        return None if stop.is_set() else scorer
+
+    @contextmanager
+    def brief(
+        self, visitor: Visitor, is_wanted: Callable[[], bool] = lambda: True
+    ) -> Iterator[tuple[Turn, threading.Event]]:
+        """A turn at once, for what is too short to stand in the line, and what `stop` sets.
+
+        is_wanted: asked when the turn has come.
+
+        Raises:
+            Stopped: it is not wanted any more.
+            KnownError: others score, or the visitor has no seconds left.
+        """
+        self.quotas.check(visitor)
+        owner = visitor.owner or visitor.session
+        with (
+            self.stoppable(visitor, "try") as stop,
+            self._line.first(owner, BRIEF_SECONDS, visitor.address) as turn,
+        ):
+            try:
+                if not is_wanted():
+                    raise Stopped(text("trial.stopped"))
+                yield turn, stop
+            finally:
+                self.quotas.spend(visitor, turn.lasted)
+
+    @contextmanager
+    def now(
+        self,
+        visitor: Visitor,
+        order: ModelOrder,
+        *,
+        only_warm: bool = False,
+        is_wanted: Callable[[], bool] = lambda: True,
+    ) -> Iterator[Scorer]:
+        """The model at once, for what is too short to stand in the line.
+
+        only_warm: whether nothing may be loaded. is_wanted: as of `brief`.
+
+        Raises:
+            Stopped: it was stopped while it loads, or is not wanted any more.
+            KnownError: others score, there is no such model, it cannot be loaded, it is not warm
+                where nothing may be loaded, or the visitor has no seconds left.
+        """
+        with self.brief(visitor, is_wanted) as (turn, stop):
+            if not only_warm:
+                yield self._load(visitor, order, turn, stop, tell_nobody)
+                return
+            warm = self.models.warm(visitor, order)
+            if warm is None:
+                raise KnownError(text("trial.press", model=shown(order.model)))
+            yield warm
+
+    def _load(
+        self, visitor: Visitor, order: ModelOrder, turn: Turn, stop: threading.Event, tell: Tell
+    ) -> Scorer:
+        """The model, unless the visitor's seconds are used up while it is fetched and loaded."""
+
+        def bounded(step: Step) -> None:
+            self.bound(visitor, turn, stop)
+            tell(step)
+
+        try:
+            scorer = self.models.load(visitor, order, bounded, stop)
+            check_stop(stop)
+        except Stopped:
+            if self.bound(visitor, turn, stop):
+                raise KnownError(text("score.used_up")) from None
+            raise
+        return scorer
+
+    def bound(self, visitor: Visitor, turn: Turn, stop: threading.Event) -> bool:
+        """Stop, after its present pack, what has used up its visitor's seconds of this hour.
+
+        Gives whether it has.
+        """
+        left = self.quotas.left(visitor)
+        used_up = left is not None and turn.lasted >= left
+        if used_up:
+            stop.set()
+        return used_up
+
+
+def _telling(
+    steps: Generator[Step, None, Scorer], told: Progress
+) -> Generator[Progress, None, Scorer]:
+    """Steps of a loading, as progress."""
+    while True:
+        try:
+            yield replace(told, stage="loading", step=next(steps))
+        except StopIteration as ended:
+            loaded: Scorer = ended.value
+            return loaded

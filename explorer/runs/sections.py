@@ -1,0 +1,76 @@
+"""Where a run stands, section by section, with how sure that is so far."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from explorer.runs.outcomes import results_of_rows
+from explorer.stats.intervals import score_intervals
+from explorer.stats.rules import V1
+from explorer.stats.strata import plain
+from explorer.stats.uncertainty import strata_by
+from scoring.benchmark import SECTIONS
+from scoring.interval import Interval
+from scoring.spec import RunFacts, ScoredPair
+from scoring.summary import Summary
+
+
+@dataclass(frozen=True, slots=True)
+class RunIntervals:
+    """95 % intervals of a run's numbers, over other prompts like these; None where no pair counts.
+
+    They hold for one look, not for all together.
+
+    total: of the accuracy of all pairs, unweighted.
+    score: of the mean of the sections known.
+    sections: of each section of the benchmark.
+    """
+
+    total: Interval | None
+    score: Interval | None
+    sections: dict[str, Interval | None]
+
+
+@dataclass(frozen=True, slots=True)
+class SectionNow:
+    """One section, or all pairs.
+
+    name: "" for all pairs.
+    n: pairs that count. wins: of them.
+    accuracy: by the official weights; of all pairs, unweighted. None where no pair counts.
+    interval: of it, as `RunIntervals` says.
+    """
+
+    name: str
+    n: int
+    wins: int
+    accuracy: float | None
+    interval: Interval | None
+
+
+def run_intervals(scored: Sequence[ScoredPair], facts: RunFacts) -> RunIntervals:
+    """How sure the numbers of a run are, by `explorer.stats.intervals.score_intervals`, as on the
+    board.
+
+    Pairs of one prompt are taken together as far as `explorer.stats.clusters` knows them without
+    texts: HumanEval's problems always, all others where the whole benchmark was scored.
+    """
+    found = results_of_rows(scored, facts)
+    groups = strata_by(V1, found.order)
+    everything = [plain(len(scored), groups.clusters), groups]
+    total, score, *sections = (
+        score_intervals(found.results[None], each)[0]
+        for each in (*everything, *map(groups.only, range(len(V1.sections))))
+    )
+    return RunIntervals(total, score, dict(zip(V1.sections, sections, strict=True)))
+
+
+def sections_now(summary: Summary, intervals: RunIntervals) -> tuple[SectionNow, ...]:
+    """All pairs, then the sections of which there are any; both of the same pairs."""
+    total = summary.total
+    found = [SectionNow("", total.n, total.wins, total.accuracy, intervals.total)]
+    for section in SECTIONS:
+        tally = summary.section_tallies.get(section)
+        if tally:
+            score, interval = summary.sections[section], intervals.sections[section]
+            found.append(SectionNow(section, tally.n, tally.wins, score, interval))
+    return tuple(found)

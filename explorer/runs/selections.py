@@ -1,0 +1,164 @@
+"""Which pairs of a table are to be scored, and in words how they were chosen."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from explorer.core.text import text
+from explorer.core.validation import one_of, whole_number
+from explorer.data.filters import Filters, matching_rows, rows_per_subset
+from explorer.data.table import PairTable, Rows
+from explorer.data.typed import Texts
+from explorer.runs.orders import MOST_SEED
+from scoring.errors import KnownError, shown
+from scoring.pairs.opening import n_several
+
+LONGEST_KEYS = 2_000_000
+"""Characters of pasted keys."""
+MOST_NAMED = 3
+MOST_PER_SUBSET = 1000
+WAYS = ("subset", "filter", "failed", "keys", "typed")
+Lost = Callable[[object], tuple[PairTable, Rows]]
+"""Of a model: the pairs that its results are of, and the rows of those that it did not win."""
+_BETWEEN = re.compile(r"[\s,;]+")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Rows of a table, each one pair, in table order.
+
+    words: how they were chosen. typed: the texts of a pair that was typed; None for others.
+    """
+
+    table: PairTable
+    rows: Rows
+    words: str
+    typed: Texts | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Raises:
+            KnownError: rows have several chosen or rejected responses, which are no pair.
+        """
+        several = n_several(self.table.arrow, self.rows)
+        if several:
+            raise KnownError(text("score.several", n=f"{several:,}", of=f"{len(self.rows):,}"))
+
+
+def selected_by_filter(table: PairTable, filters: Filters, words: str) -> Selection:
+    """The rows that the filter of the Browse tab leaves. words: the filter's."""
+    rows = matching_rows(table, filters)
+    said = text("score.selection_filter", filters=words or text("score.no_filter"))
+    return Selection(table, rows, said)
+
+
+def selected_per_subset(table: PairTable, n: int, seed: int) -> Selection:
+    """So many rows of each subset, drawn with a seed."""
+    words = text("score.selection_subset", n=n, seed=seed)
+    return Selection(table, rows_per_subset(table, n, seed), words)
+
+
+def selected_failures(table: PairTable, lost: Lost, model: object) -> Selection:
+    """The rows that a model did not win, ties included and missing ones not.
+
+    Raises:
+        KnownError: the model's results are not of these pairs.
+    """
+    of, rows = lost(model)
+    if of.id != table.id:
+        raise KnownError(
+            f"The results of {shown(model)} are not of the pairs that are open. Choose another "
+            "model, or open its pairs on the Browse tab."
+        )
+    return Selection(table, rows, text("score.selection_failed", model=str(model)))
+
+
+def selected_by_typed_keys(table: PairTable, typed: object) -> Selection:
+    """The rows whose keys were pasted, with white space, commas or semicolons between them.
+
+    Raises:
+        KnownError: it is no text, too long, or names pairs that are not in the table.
+    """
+    if typed is None:
+        return selected_by_keys(table, [])
+    if not isinstance(typed, str) or len(typed) > LONGEST_KEYS:
+        raise KnownError(
+            f"Keys are text of at most {LONGEST_KEYS:,} characters, such as hep-rust:3."
+        )
+    return selected_by_keys(table, list(dict.fromkeys(filter(None, _BETWEEN.split(typed)))))
+
+
+def selected_by_keys(table: PairTable, keys: Sequence[str]) -> Selection:
+    """The rows with these keys, in their order.
+
+    Raises:
+        KnownError: there are none of some.
+    """
+    found = [table.row_of(key) for key in keys]
+    missing = [key for key, row in zip(keys, found, strict=True) if row is None]
+    if missing:
+        named = ", ".join(shown(key) for key in missing[:MOST_NAMED])
+        more = f" and {len(missing) - MOST_NAMED:,} more" if len(missing) > MOST_NAMED else ""
+        raise KnownError(
+            f"{table.source.name} has no pair {named}{more}. A key is the subset and the id, as "
+            "the list on the Browse tab shows them, such as hep-rust:3."
+        )
+    rows = np.array([row for row in found if row is not None], np.int64)
+    return Selection(table, rows, text("score.selection_keys", n=f"{len(rows):,}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How pairs are to be chosen, as it was posted: any of it may be anything.
+
+    which: one of `WAYS`. per_subset, seed: for "subset". keys: for "keys". model: for "failed".
+    conversation, chosen, rejected: for "typed".
+    """
+
+    which: object = "subset"
+    per_subset: object = 4
+    seed: object = 0
+    keys: object = ""
+    model: object = ""
+    conversation: object = ""
+    chosen: object = ""
+    rejected: object = ""
+
+    def of(
+        self,
+        table: PairTable,
+        filters: Filters,
+        words: str,
+        lost: Lost,
+        typed: Callable[[object, object, object], PairTable],
+    ) -> Selection:
+        """The pairs that are meant.
+
+        Args:
+            table: that is open.
+            filters: of the Browse tab.
+            words: what they say.
+            lost: see `Lost`.
+            typed: gives the table of a pair that was typed.
+
+        Raises:
+            KnownError: a number that is none, too small or too large; whatever the ways raise.
+        """
+        if self.which == "filter":
+            return selected_by_filter(table, filters, words)
+        if self.which == "keys":
+            return selected_by_typed_keys(table, self.keys)
+        if self.which == "typed":
+            own = typed(self.conversation, self.chosen, self.rejected)
+            texts = (str(self.conversation), str(self.chosen), str(self.rejected))
+            return Selection(own, np.arange(len(own)), text("score.selection_typed"), texts)
+        if self.which == "failed" and not self.model:
+            raise KnownError(text("score.choose_failed"))
+        if self.which == "failed":
+            return selected_failures(table, lost, self.model)
+        one_of("way to choose pairs", WAYS, self.which)
+        seed = whole_number(text("score.seed"), self.seed, 0, MOST_SEED)
+        n = whole_number(text("score.per_subset"), self.per_subset, 1, MOST_PER_SUBSET)
+        return selected_per_subset(table, n, seed)

@@ -1,0 +1,127 @@
+"""The runs of this server's disk: who may see them, and what their owners do with them."""
+
+import logging
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from explorer.core.settings import Settings
+from explorer.runs.cards import RunCard, card_of, change_card
+from explorer.runs.locks import is_locked, locked
+from explorer.runs.visitors import EVERYBODY, Visitor
+from scoring.errors import KnownError
+from scoring.hub.access import first_line
+from scoring.record import Run, stored_runs
+
+logger = logging.getLogger(__name__)
+
+
+class RunShelf:
+    """All stored runs. On one's own machine they are everybody's; elsewhere their owners'."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._killed: dict[tuple[str, int], int] = {}  # run and its size -> pairs scored
+        self.folder = settings.runs
+
+    def visible(self, visitor: object) -> list[Run]:
+        """The runs that a visitor may see, newest first: their own and the public ones."""
+        found = stored_runs(self.folder)
+        return [self._present(run) for run in found if self._may_see(card_of(run), visitor)]
+
+    def own(self, visitor: object) -> list[Run]:
+        """The runs that a visitor may change, newest first."""
+        found = stored_runs(self.folder)
+        return [self._present(run) for run in found if self.is_own(card_of(run), visitor)]
+
+    def open(self, run_id: object, visitor: object) -> Run:
+        """A run that the visitor may see.
+
+        Raises:
+            KnownError: there is none of that name, or it is someone else's.
+        """
+        return self._found(run_id, lambda card: self._may_see(card, visitor))
+
+    def opened_own(self, run_id: object, visitor: object) -> Run:
+        """A run that the visitor may change.
+
+        Raises:
+            KnownError: there is none of that name, or it is someone else's.
+        """
+        return self._found(run_id, lambda card: self.is_own(card, visitor))
+
+    def change(self, run_id: object, visitor: object, change: Callable[[RunCard], RunCard]) -> None:
+        """Let the owner of a run change its card.
+
+        Raises:
+            KnownError: it is not theirs, its card cannot be read, or the disk does not take it;
+                whatever `change` raises.
+        """
+        run = self.opened_own(run_id, visitor)
+        try:
+            change_card(run, change)
+        except OSError as error:
+            raise KnownError(f"The disk does not take it: {first_line(error)}.") from error
+
+    def delete(self, run_id: object, visitor: object) -> None:
+        """Remove a run of the visitor's from the disk.
+
+        Raises:
+            KnownError: it is not theirs, it is under way, or the disk refuses.
+        """
+        run = self.opened_own(run_id, visitor)
+        with locked(run.folder):
+            try:
+                shutil.rmtree(run.folder)
+            except OSError as error:
+                raise KnownError(f"The run could not be removed: {first_line(error)}.") from error
+
+    def is_own(self, card: RunCard, visitor: object) -> bool:
+        """Whether a visitor may change a run: its owner; on one's own machine, everybody."""
+        return self.is_owners(card.owner, visitor)
+
+    def is_owners(self, owner: str, visitor: object) -> bool:
+        """Whether what is an owner's is this visitor's; on one's own machine, it is everybody's."""
+        if not self._settings.public:
+            return True
+        visits = visitor.owner if isinstance(visitor, Visitor) else EVERYBODY
+        return visits != EVERYBODY and visits == owner
+
+    def _may_see(self, card: RunCard, visitor: object) -> bool:
+        return card.public or self.is_own(card, visitor)
+
+    def _found(self, run_id: object, allowed: Callable[[RunCard], bool]) -> Run:
+        try:
+            if not isinstance(run_id, str) or Path(run_id).name != run_id:
+                raise KnownError("A run's id is one name.")
+            run = Run.open(self.folder / run_id)
+            if not allowed(card_of(run)):
+                raise KnownError("The run is someone else's.")
+            return self._present(run)
+        except KnownError as error:
+            raise KnownError(
+                "There is no such run. Choose one from the list, or score some pairs."
+            ) from error
+
+    def _present(self, run: Run) -> Run:
+        """A run as it stands now: one that goes on does so before it says "running" again, and one
+        that says "running" but is not was killed.
+        """
+        if run.status == "finished":
+            return run
+        if is_locked(run.folder):
+            return replace(run, status="running")
+        with suppress(KnownError):
+            run = Run.open(run.folder)  # it may have ended since: how is written before it is free
+        if run.status != "running":
+            return run
+        stamp = run.id, run.n_bytes()
+        if stamp not in self._killed:
+            try:
+                self._killed[stamp] = len(run.rows())
+            except KnownError:
+                logger.warning("run %s cannot be read", run.id[:15])
+                self._killed[stamp] = 0
+        return replace(run, status="stopped", n_scored=self._killed[stamp])

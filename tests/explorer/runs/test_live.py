@@ -1,0 +1,195 @@
+"""Runs that belong to the server: whoever looks, leaves, comes back or stops them."""
+
+import gc
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.core.settings import Settings
+from explorer.data.table import PairTable
+from explorer.runs.live import MOST_ENDED, LiveRun, LiveRuns
+from explorer.runs.orders import ModelOrder
+from explorer.runs.progress import Progress, Stage
+from explorer.runs.queue import MOST_OF_ONE, MOST_WAITING
+from explorer.runs.running import Runs
+from explorer.runs.selections import Selection
+from explorer.runs.shelf import RunShelf
+from explorer.runs.visitors import Visitor
+from scoring.errors import KnownError
+from scoring.hub.access import Hub
+from scoring.spec import ScoredPair
+from tests.conftest import PATIENCE
+from tests.explorer.beginning import begun, loaded
+
+ME, YOU = Visitor("browser:me", "page"), Visitor("browser:you", "page")
+
+
+@dataclass
+class Gated:
+    """What a run does, one step whenever it is let."""
+
+    stages: tuple[Stage, ...] = ("loading", "running", "finished")
+    ends_with: Exception | None = None
+    lets: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+
+    def __call__(self, stop: threading.Event) -> Iterator[Progress]:
+        for stage in self.stages:
+            assert self.lets.acquire(timeout=PATIENCE)
+            if stop.is_set():
+                yield Progress("stopped", 9)
+                return
+            yield Progress(stage, 9)
+        if self.ends_with is not None:
+            raise self.ends_with
+
+    def let(self, steps: int = 9) -> None:
+        self.lets.release(steps)
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> LiveRuns:
+    """Of a server where people are told apart."""
+    return LiveRuns(RunShelf(Settings(home=tmp_path, public=True)))
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    deadline = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < deadline, "it never was so"
+        time.sleep(0.01)
+
+
+def last_of(run: LiveRun) -> Progress:
+    assert run.ended.wait(PATIENCE)
+    return run.now
+
+
+def test_a_run_goes_on_whoever_looks_and_ends_by_itself(live: LiveRuns) -> None:
+    gated = Gated()
+    run = live.begin(ME, "demo", gated)
+    gated.let(2)
+    until(lambda: run.now.stage == "running")
+    assert live.of(ME) == [run] == [live.get(ME, run.id)]
+    gated.let()
+    assert last_of(run).stage == "finished"
+    assert live.of(ME) == [] and live.get(ME, run.id) is run
+
+
+def test_runs_are_their_owners_on_every_page_and_nobody_elses(live: LiveRuns) -> None:
+    gated = Gated()
+    run = live.begin(ME, "demo", gated)
+    for stranger in (YOU, Visitor(), Visitor(session=ME.session)):
+        assert live.of(stranger) == [] and live.get(stranger, run.id) is None
+    for other in ("", None, "other", [run.id]):
+        assert live.get(ME, other) is None
+    [known] = live.of(Visitor(ME.owner, "another page"))
+    known.stop.set()
+    gated.let()
+    assert last_of(run).stage == "stopped"
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [(KnownError("No such model."), "No such model."), (ZeroDivisionError(), "An error of ours")],
+)
+def test_what_goes_wrong_is_told_to_who_follows(
+    live: LiveRuns, error: Exception, message: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    gated = Gated(("loading",), error)
+    gated.let()
+    with caplog.at_level(logging.ERROR):
+        last = last_of(live.begin(ME, "demo", gated))
+    assert last.stage == "refused" and message in last.message
+    assert bool(caplog.records) == (not isinstance(error, KnownError))
+
+
+def scored_pairs() -> set[int]:
+    """All that are in memory."""
+    gc.collect()
+    return {id(each) for each in gc.get_objects() if type(each) is ScoredPair}
+
+
+def test_a_server_holds_no_pairs_of_a_run_that_ended(
+    tmp_path: Path, hub: Hub, demo: PairTable
+) -> None:
+    runs = Runs(Settings(home=tmp_path), hub)
+    order = ModelOrder.of({"model": "longer"})
+    few, before = Selection(demo, np.arange(188), "all"), scored_pairs()
+    run = runs.live.begin(ME, "longer", lambda stop: runs.start(ME, order, few, stop=stop))
+    last = last_of(run)
+    assert last.stage == "finished" and last.run is not None and last.scored == ()
+    until(lambda: scored_pairs() <= before)
+
+
+def test_a_server_remembers_how_a_few_runs_ended(live: LiveRuns) -> None:
+    gated = Gated()
+    gated.let(9 * (MOST_ENDED + 3))
+    runs = []
+    for _ in range(MOST_ENDED + 2):
+        runs.append(live.begin(ME, "demo", gated))
+        last_of(runs[-1])
+    known = [live.get(ME, run.id) is run for run in runs]
+    assert known == [False] * (len(known) - sum(known)) + [True] * sum(known)
+    assert MOST_ENDED <= sum(known) <= MOST_ENDED + 1
+
+
+def test_a_server_refuses_more_runs_than_may_wait(live: LiveRuns) -> None:
+    gated = Gated()
+    people = [Visitor(f"browser:{number}") for number in range(MOST_WAITING + 1)]
+    runs = [live.begin(each, "demo", gated) for each in people]
+    refused = last_of(live.begin(YOU, "demo", gated))
+    assert refused.stage == "refused" and "wait already" in refused.message
+    assert live.of(YOU) == []
+    for run in runs:
+        run.stop.set()
+        gated.let(1)
+    assert {last_of(run).stage for run in runs} == {"stopped"}
+
+
+def test_one_visitors_runs_leave_room_for_others(live: LiveRuns) -> None:
+    gated = Gated()
+    mine = [live.begin(ME, "demo", gated) for _ in range(MOST_OF_ONE)]
+    refused = last_of(live.begin(Visitor(ME.owner, "another page"), "demo", gated))
+    assert refused.stage == "refused" and "Stop one, or wait for it" in refused.message
+    mine[0].stop.set()
+    yours = live.begin(YOU, "demo", gated)
+    gated.let(len(mine) * 9 + 9)
+    assert [last_of(run).stage for run in (*mine, yours)] == ["stopped", "finished", "finished"]
+    assert last_of(live.begin(ME, "demo", gated)).stage == "finished"
+
+
+def test_a_run_that_waits_keeps_its_place(tmp_path: Path, hub: Hub, demo: PairTable) -> None:
+    runs = Runs(Settings(home=tmp_path), hub)
+    order, few = ModelOrder.of({"model": "longer"}), Selection(demo, np.arange(3), "few")
+    first = begun(runs, "she", "longer", demo, np.arange(3))
+    assert next(first).stage == "loading"
+    run = runs.live.begin(YOU, "longer", lambda stop: runs.start(YOU, order, few, stop=stop))
+    assert run.told.wait(PATIENCE)
+    third = begun(runs, "he", "longer", demo, np.arange(3))
+    assert next(third).ahead == 2
+    assert (run.now.stage, run.now.ahead) == ("waiting", 1)
+    first.close()  # type: ignore[attr-defined]
+    last = last_of(run)
+    assert last.stage == "finished" and last.run is not None
+    assert runs.open(last.run.id, YOU).status == "finished"
+    assert list(third)[-1].stage == "finished"
+
+
+def test_a_run_ends_with_its_visitors_seconds_though_nobody_looks(
+    tmp_path: Path, hub: Hub, demo: PairTable
+) -> None:
+    runs = Runs(Settings(home=tmp_path, public=True, seconds_per_hour=1e-6), hub)
+    order, many = ModelOrder.of({"model": "demo"}), Selection(demo, np.arange(60), "many")
+    loaded(runs, order, ME)
+    run = runs.live.begin(ME, "demo", lambda stop: runs.start(ME, order, many, stop=stop))
+    last = last_of(run)
+    [stored] = runs.visible(ME)
+    assert stored.status == "stopped" and 0 < stored.n_scored < 60
+    assert "used up" in last.message

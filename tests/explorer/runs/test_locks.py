@@ -1,0 +1,112 @@
+"""Who uses a run's folder: asked by anybody at any time, and in nobody's way."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from multiprocessing.synchronize import Barrier, Event
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.core.settings import Settings
+from explorer.data.table import PairTable
+from explorer.runs.locks import is_locked, locked
+from explorer.runs.running import Runs
+from scoring.errors import KnownError
+from scoring.hub.access import Hub
+from scoring.record import Run
+from tests.conftest import PATIENCE
+from tests.explorer.beginning import finished
+
+TRIES = 2_000
+
+processes = multiprocessing.get_context("spawn")
+
+
+def looks(folder: Path, ready: Barrier) -> None:
+    """Ask all the time, as pages do that list runs."""
+    ready.wait(PATIENCE)
+    for _ in range(TRIES):
+        is_locked(folder)
+
+
+def holds(folder: Path, ready: Event) -> None:
+    """Use a run until the process is killed."""
+    with locked(folder):
+        ready.set()
+        signal.pause()
+
+
+def test_who_looks_keeps_nobody_from_starting(tmp_path: Path) -> None:
+    ready = processes.Barrier(3)
+    looking = [processes.Process(target=looks, args=(tmp_path, ready)) for _ in range(2)]
+    for process in looking:
+        process.start()
+    ready.wait(PATIENCE)
+    tried = refused = 0
+    while tried < TRIES or any(process.is_alive() for process in looking):
+        tried += 1
+        try:
+            with locked(tmp_path):
+                assert is_locked(tmp_path)
+        except KnownError:
+            refused += 1
+    assert refused == 0
+    assert not is_locked(tmp_path)
+
+
+def test_a_run_is_used_by_one_thread_at_a_time_and_free_after_it(tmp_path: Path) -> None:
+    told: list[object] = []
+
+    def tries() -> None:
+        told.append(is_locked(tmp_path))
+        try:
+            with locked(tmp_path):
+                told.append("taken")
+        except KnownError as error:
+            told.append(str(error))
+
+    for _ in range(2):
+        with locked(tmp_path):
+            thread = threading.Thread(target=tries)
+            thread.start()
+            thread.join(PATIENCE)
+        tries()
+    refusal = "This run is under way already. Follow it, or stop it first."
+    assert told == [True, refusal, False, "taken"] * 2
+
+
+def test_a_process_that_is_killed_lets_go_of_its_run(tmp_path: Path) -> None:
+    ready = processes.Event()
+    holder = processes.Process(target=holds, args=(tmp_path, ready))
+    holder.start()
+    assert ready.wait(PATIENCE)
+    assert is_locked(tmp_path)
+    with pytest.raises(KnownError, match="under way already"), locked(tmp_path):
+        pass
+    os.kill(holder.pid or 0, signal.SIGKILL)
+    holder.join(PATIENCE)
+    assert not is_locked(tmp_path)
+    with locked(tmp_path):
+        assert is_locked(tmp_path)
+
+
+def test_who_looks_at_a_run_leaves_nothing_in_its_folder(tmp_path: Path) -> None:
+    assert not is_locked(tmp_path) and list(tmp_path.iterdir()) == []
+    assert not is_locked(tmp_path / "gone")
+
+
+def test_a_run_is_locked_and_has_an_owner_before_it_says_that_it_runs(
+    tmp_path: Path, hub: Hub, demo: PairTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    genuine, told = Run._write_facts, []
+
+    def watched(run: Run) -> None:
+        told.append((run.status, is_locked(run.folder), (run.folder / "card.json").exists()))
+        genuine(run)
+
+    monkeypatch.setattr(Run, "_write_facts", watched)
+    finished(Runs(Settings(home=tmp_path), hub), "longer", demo, np.arange(3))
+    assert told == [("running", True, True), ("finished", True, True)]

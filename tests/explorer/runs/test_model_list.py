@@ -1,0 +1,130 @@
+"""The catalogue is whole, and says what the board's configurations say."""
+
+import csv
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from explorer.core.settings import ASSETS
+from explorer.runs.model_list import entry_of, licence_note, matching, model_list, size_of
+from scoring.errors import KnownError
+from scoring.hub.access import parse_hub_id
+from scoring.models.catalogue import CATALOGUE
+from scoring.spec import FAMILIES
+
+LEFT_OUT = {"allenai/open_instruct_dev"}
+
+
+@pytest.fixture
+def board(shared_data: Path) -> dict[str, dict[str, str]]:
+    with (shared_data / "upstream_models.csv").open(encoding="utf-8", newline="") as file:
+        return {row["model"]: row for row in csv.DictReader(file)}
+
+
+def test_every_entry_can_be_used() -> None:
+    entries = model_list()
+    assert len({entry.id for entry in entries}) == len(entries) > 100
+    for entry in entries:
+        assert str(parse_hub_id(entry.id)) == entry.id
+        assert entry.family in FAMILIES
+        assert (entry.family == "dpo") == bool(entry.reference)
+        assert 0.1 < entry.billions < 100
+        assert size_of(entry.id) in (entry.billions, None) or entry.id in NAMED_OTHERWISE
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Skywork/Skywork-Reward-Llama-3.1-8B", "Llama 3.1 Community License"),
+        ("Ray2333/GRM-llama3.2-3B-rewardmodel-ft", "Llama 3.2 Community License"),
+        ("sfairXC/FsfairX-LLaMA3-RM-v0.1", "Meta Llama 3 Community License"),
+        ("weqweasdas/hh_rlhf_rm_open_llama_3b", "Apache License 2.0"),
+        ("HuggingFaceH4/zephyr-7b-gemma-v0.1", "Gemma Terms of Use"),
+        ("allenai/tulu-2-dpo-7b", "Llama 2 Community License"),
+        ("allenai/llama-3-tulu-2-8b-uf-mean-rm", "Meta Llama 3 Community License"),
+        ("ContextualAI/archangel_sft-dpo_llama30b", "LLaMA license, for research alone"),
+        ("nvidia/Llama-3.3-Nemotron-70B-Reward", "Llama 3.3 Community License"),
+        ("codellama/CodeLlama-7b-hf", "Llama 2 Community License"),
+        ("mistralai/Mistral-Large-Instruct-2407", ""),
+        ("someone/model", ""),
+    ],
+)
+def test_a_name_says_whose_licence_binds_too(name: str, words: str) -> None:
+    said = licence_note(name)
+    assert said.endswith(words) and bool(said) == bool(words)
+
+
+NAMED_OTHERWISE = {"Skywork/Skywork-Reward-V2-Llama-3.1-8B-40M", "Qwen/Qwen1.5-MoE-A2.7B-Chat"}
+"""40M are pairs that it was trained on; 2.7B are parameters that a token takes part in."""
+
+
+def test_what_can_run_comes_first() -> None:
+    reasons = [bool(entry.why_not) for entry in model_list()]
+    assert reasons == sorted(reasons)
+    assert 20 < sum(reasons) < len(reasons) / 2
+
+
+def test_every_reason_is_given_to_a_model() -> None:
+    values = tomllib.loads((ASSETS / "catalogue.toml").read_text(encoding="utf-8"))
+    assert {told["needs"] for told in values["models"] if "needs" in told} == set(values["reasons"])
+    allowed = {"id", "family", "billions", "needs", "template", "batch", "dtype", "length"}
+    assert {key for told in values["models"] for key in told} == allowed
+
+
+def test_all_configurations_of_the_board_are_there(board: dict[str, dict[str, str]]) -> None:
+    assert len(board) == 122
+    listed = {entry.id: entry for entry in model_list()}
+    assert set(board) - set(listed) == LEFT_OUT
+    assert {name for name, entry in listed.items() if entry.board} == set(board) - LEFT_OUT
+    for name, row in board.items():
+        if name in LEFT_OUT:
+            continue
+        entry, facts = listed[name], listed[name].board
+        assert facts is not None
+        assert entry.reference == row["ref_model"]
+        assert (entry.family == "dpo") == (row["dpo"] == "True")
+        assert facts.template == row["chat_template"]
+        assert facts.batch == int(row["batch_size"])
+        assert facts.dtype == row["torch_dtype"]
+        assert facts.length == (int(row["max_length"]) if row["max_length"] else None)
+        if row["trust_remote_code"] == "True" and entry.family != "dpo":
+            assert entry.why_not
+
+
+def test_references_are_said_in_one_place(board: dict[str, dict[str, str]]) -> None:
+    said = {name: known.reference for name, known in CATALOGUE.items() if known.reference}
+    assert said == {name: row["ref_model"] for name, row in board.items() if row["ref_model"]}
+
+
+def test_the_newer_ones_are_there() -> None:
+    assert len(matching("^Skywork/Skywork-Reward-V2")) == 8
+    assert len(matching("-RM-RB2")) == 7
+    assert not [entry for entry in matching("^Skywork/Skywork-Reward-V2,-RM-RB2") if entry.why_not]
+
+
+def test_memory_is_that_of_two_models_for_a_policy() -> None:
+    alone, policy = entry_of("Skywork/Skywork-Reward-V2-Llama-3.1-8B"), matching("beta")[0]
+    assert alone is not None
+    assert alone.memory_bytes() == 16 * 10**9
+    assert alone.memory_bytes("float32") == 32 * 10**9
+    assert policy.memory_bytes() == 4 * 7 * 10**9
+
+
+def test_words_are_looked_for_in_any_order_and_case() -> None:
+    assert [each.id for each in matching("BETA zephyr")] == ["HuggingFaceH4/zephyr-7b-beta"]
+    assert matching("") == matching(None) == model_list()
+    assert matching("no such model at all") == ()
+    assert {entry.family for entry in matching("pairrm$")} == {"pairrm"}
+
+
+@pytest.mark.parametrize("words", [5, ["a"], "(", "x" * 100_000])
+def test_what_cannot_be_looked_for_is_refused(words: Any) -> None:
+    with pytest.raises(KnownError):
+        matching(words)
+
+
+@pytest.mark.parametrize("name", [None, 5, "", "org/none", "x" * 100_000, "\ud800"])
+def test_what_is_not_listed_has_no_entry(name: object) -> None:
+    assert entry_of(name) is None

@@ -1,0 +1,797 @@
+import json
+import logging
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate, pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scoring.models.loading
+import scoring.run
+from explorer.core.settings import DEMO_MODEL, Settings
+from explorer.data.table import PairTable, Rows
+from explorer.runs.cards import RunCard, card_of, write_card
+from explorer.runs.facts import run_facts
+from explorer.runs.orders import ModelOrder
+from explorer.runs.progress import Progress
+from explorer.runs.queue import MOST_OF_ONE
+from explorer.runs.running import Rewarded, Runs
+from explorer.runs.selections import Selection
+from explorer.runs.visitors import Visitor
+from scoring.errors import KnownError, Stopped
+from scoring.hub.access import Hub
+from scoring.pairs.opening import as_pairs
+from scoring.record import Run, Status, new_folder
+from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from scoring.sure import SureRule
+from tests.explorer.beginning import begun, loaded
+
+FACTS = RunFacts("demo", "r", "classifier", "cpu", "float32", 10, "left", "own:0", "demo@0", 3, 0)
+
+
+PACK = 1024
+"""Tokens of a pack here, so that few pairs fill several."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_packs() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scoring.models.loading, "_MOST", {"cpu": PACK, "cuda": PACK, "mps": PACK})
+        yield
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory, hub: Hub) -> Runs:
+    """One for all tests, so that the demo model is loaded once."""
+    return Runs(Settings(home=tmp_path_factory.mktemp("home")), hub)
+
+
+@pytest.fixture(scope="module")
+def rows(demo: PairTable) -> Rows:
+    """The 40 shortest pairs, in table order: more packs than two."""
+    total = demo.chars["prompt"] + demo.chars["chosen"] + demo.chars["rejected"]
+    return np.sort(np.argsort(total)[:40])
+
+
+def keys_of(scored: Sequence[ScoredPair]) -> list[str]:
+    return [pair.key for pair in scored]
+
+
+def run_of(progress: Progress) -> Run:
+    assert progress.run is not None
+    return progress.run
+
+
+def sizes_of(run: Run) -> list[int]:
+    """Pairs in each of its packs."""
+    return [len(pack) for pack in run.plan()[0].packs]
+
+
+def first_pack(stream: Iterator[Progress]) -> Progress:
+    return next(progress for progress in stream if progress.stage == "running")
+
+
+# A run from beginning to end.
+
+
+@pytest.fixture(scope="module")
+def stream(runs: Runs, demo: PairTable, rows: Rows) -> list[Progress]:
+    return list(begun(runs, "me", "demo", demo, rows))
+
+
+def test_a_run_loads_runs_and_finishes(stream: list[Progress]) -> None:
+    sizes = sizes_of(run_of(stream[-1]))
+    assert len(sizes) > 2
+    loading = [p for p in stream if p.stage == "loading"]
+    rest = stream[len(loading) :]
+    assert loading and [p.stage for p in rest] == [*["running"] * len(sizes), "finished"]
+    assert [len(p.scored) for p in rest] == [*accumulate(sizes), 40]
+    assert {p.total for p in stream} == {40}
+    assert {p.run for p in loading} == {None}
+    assert len({run_of(p).id for p in rest}) == 1
+    assert {p.message for p in stream} == {""}
+
+
+def test_each_progress_continues_the_former(stream: list[Progress]) -> None:
+    for former, later in pairwise(stream):
+        assert later.scored[: len(former.scored)] == former.scored
+        assert later.seconds >= former.seconds
+
+
+def test_each_pair_of_the_selection_is_scored_once(
+    stream: list[Progress], demo: PairTable, rows: Rows
+) -> None:
+    keys = keys_of(stream[-1].scored)
+    assert sorted(keys) == sorted(demo.keys[row] for row in rows)
+    for pair in stream[-1].scored:
+        row = demo.row_of_hash[pair.text_hash]
+        assert (pair.key, pair.subset) == (demo.keys[row], demo.subset_of_row[row])
+        assert pair.margin is not None
+
+
+def test_the_run_on_disk_is_the_stream(stream: list[Progress]) -> None:
+    run = run_of(stream[-1])
+    assert tuple(run.rows()) == stream[-1].scored
+    assert run.status == "finished"
+    assert Run.open(run.folder) == run
+
+
+def test_the_run_says_what_it_was_made_with(stream: list[Progress], demo: PairTable) -> None:
+    facts = run_of(stream[-1]).facts
+    assert (facts.model, facts.pairs, facts.n_pairs) == ("demo", demo.id, 40)
+    assert facts.versions.keys() == {"torch", "transformers"}
+    assert (facts.family, facts.device, facts.seed) == ("classifier", "cpu", 0)
+    assert (facts.reading, facts.budget) == ("its one label", PACK)
+    assert facts.path.startswith("packed")
+
+
+def test_the_run_says_how_its_pairs_were_chosen(runs: Runs, demo: PairTable, rows: Rows) -> None:
+    last = list(begun(runs, "me", "demo", demo, rows[:2], "2 of the shortest"))[-1]
+    assert run_of(last).facts.selection == "2 of the shortest"
+
+
+def test_the_run_can_be_gone_on_with(stream: list[Progress], demo: PairTable, rows: Rows) -> None:
+    run = run_of(stream[-1])
+    plan, keys = run.plan()
+    assert keys == [demo.keys[row] for row in rows]
+    order = [keys[place] for pack in plan.packs for place in pack]
+    assert keys_of(stream[-1].scored) == order
+    assert (run.n_scored, run.split_packs) == (40, 0)
+    assert 0 < run.tokens <= sum(row.chosen_tokens + row.rejected_tokens for row in run.rows())
+    assert run.seconds > 0
+
+
+def test_the_same_selection_scores_the_same(runs: Runs, demo: PairTable, rows: Rows) -> None:
+    former, later = (list(begun(runs, "me", "demo", demo, rows[:5]))[-1] for _ in range(2))
+    assert former.scored == later.scored
+    assert run_of(former).id != run_of(later).id
+
+
+def test_each_pack_is_on_disk_before_it_is_shown(runs: Runs, demo: PairTable, rows: Rows) -> None:
+    seen = 0
+    for progress in begun(runs, "me", "demo", demo, rows[:20]):
+        if progress.stage == "running":
+            run = Run.open(run_of(progress).folder)
+            assert (run.status, tuple(run.rows())) == ("running", progress.scored)
+            seen += 1
+    assert seen == len(sizes_of(run_of(progress))) > 1
+
+
+def test_a_model_may_be_a_folder_of_this_machine(runs: Runs, demo: PairTable, rows: Rows) -> None:
+    last = list(begun(runs, "me", str(DEMO_MODEL), demo, rows[:2]))[-1]
+    assert (last.stage, run_of(last).facts.model) == ("finished", str(DEMO_MODEL))
+
+
+# Stopping.
+
+
+def test_a_stopped_run_ends_after_its_pack_and_is_kept(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    stop = threading.Event()
+    stream = begun(runs, "me", "demo", demo, rows[:20], stop=stop)
+    shown = first_pack(stream)
+    stop.set()
+    last = list(stream)[-1]
+    assert (last.stage, last.scored) == ("stopped", shown.scored)
+    run = runs.open(run_of(last).id, None)
+    assert (run.status, tuple(run.rows())) == ("stopped", shown.scored)
+    assert len(shown.scored) == sizes_of(run)[0] < 20
+    assert run.n_scored == len(shown.scored)
+
+
+def test_a_run_stopped_while_it_loads_scores_nothing(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    before = len(runs.visible(None))
+    stop = threading.Event()
+    stream = begun(runs, "me", "demo", demo, rows[:20], stop=stop)
+    assert next(stream).stage == "loading"
+    stop.set()
+    last = list(stream)[-1]
+    assert (last.stage, last.scored, last.run) == ("refused", (), None)
+    assert "stopped before the first pair" in last.message
+    assert len(runs.visible(None)) == before
+
+
+def test_a_closed_stream_is_a_stopped_run_and_frees_the_device(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    stream = begun(runs, "me", "demo", demo, rows[:20])
+    shown = first_pack(stream)
+    stream.close()  # type: ignore[attr-defined]
+    run = Run.open(run_of(shown).folder)
+    assert (run.status, tuple(run.rows())) == ("stopped", shown.scored)
+    assert list(begun(runs, "you", "demo", demo, rows[:3]))[-1].stage == "finished"
+
+
+def test_who_comes_later_waits_and_is_told_who_is_ahead(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    first = begun(runs, "me", "demo", demo, rows[:20])
+    shown = first_pack(first)
+    second, third = (begun(runs, who, "demo", demo, rows[:3]) for who in ("you", "she"))
+    waiting = [next(second), next(third)]
+    assert [(each.stage, each.ahead) for each in waiting] == [("waiting", 1), ("waiting", 2)]
+    assert waiting[0].wait_seconds is not None and waiting[1].wait_seconds is None
+    last = list(first)[-1]
+    assert (last.stage, last.scored[: len(shown.scored)]) == ("finished", shown.scored)
+    assert next(third).ahead == 1
+    assert [list(stream)[-1].stage for stream in (second, third)] == ["finished"] * 2
+
+
+def test_who_leaves_the_line_lets_the_next_come_sooner(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    first = begun(runs, "me", "demo", demo, rows[:20])
+    first_pack(first)
+    stop = threading.Event()
+    second = begun(runs, "you", "demo", demo, rows[:3], stop=stop)
+    third = begun(runs, "she", "demo", demo, rows[:3])
+    assert [next(second).ahead, next(third).ahead] == [1, 2]
+    stop.set()
+    assert list(second)[-1].stage == "refused"
+    assert next(third).ahead == 1
+    first.close()  # type: ignore[attr-defined]
+    assert list(third)[-1].stage == "finished"
+
+
+def test_one_page_has_few_places_in_the_line(runs: Runs, demo: PairTable, rows: Rows) -> None:
+    streams = [begun(runs, "me", "demo", demo, rows[:20]) for _ in range(MOST_OF_ONE)]
+    for stream in streams:
+        next(stream)
+    with pytest.raises(KnownError, match="places in the line already"):
+        next(begun(runs, "me", "demo", demo, rows[:3]))
+    for stream in streams:
+        stream.close()  # type: ignore[attr-defined]
+
+
+# Pairs that are scored without a run.
+
+
+def test_a_few_pairs_are_scored_at_once(runs: Runs, demo: PairTable, rows: Rows) -> None:
+    pairs, before = as_pairs(demo.arrow, rows[:3].tolist()), len(runs.visible(None))
+    order = ModelOrder.of({"model": "demo"})
+    found = runs.rewards(Visitor(session="me"), order, pairs)
+    run = run_of(list(begun(runs, "me", "demo", demo, rows[:3]))[-1])
+    told = {row.key: row.margin for row in run.rows()}
+    assert {row.key: row.margin for row in found.scored} == pytest.approx(told, abs=1e-6)
+    assert (found.facts.model, found.facts.device) == ("demo", "cpu")
+    assert len(runs.visible(None)) == before + 1
+
+
+def test_while_others_score_it_says_so(runs: Runs, demo: PairTable, rows: Rows) -> None:
+    stream = begun(runs, "you", "demo", demo, rows[:20])
+    first_pack(stream)
+    pairs = as_pairs(demo.arrow, rows[:1].tolist())
+    with pytest.raises(KnownError, match="The device is busy"):
+        runs.rewards(Visitor(session="me"), ModelOrder.of({"model": "demo"}), pairs)
+    stream.close()  # type: ignore[attr-defined]
+    assert runs.rewards(Visitor(session="me"), ModelOrder.of({"model": "demo"}), pairs).scored
+
+
+def test_a_few_pairs_never_load_a_model_where_they_may_not(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    pairs, me = as_pairs(demo.arrow, rows[:2].tolist()), Visitor(session="me")
+    demo_model, longer = ModelOrder("demo"), ModelOrder("longer")
+    found = runs.rewards(me, demo_model, pairs)
+    assert runs.rewards(me, demo_model, pairs, only_warm=True) == found
+    runs.rewards(Visitor(session="you"), longer, pairs)
+    with pytest.raises(KnownError, match="Press Score this pair to load 'demo'"):
+        runs.rewards(me, demo_model, pairs, only_warm=True)
+    assert runs.scorers.models.is_warm(me, longer)
+
+
+def test_a_few_pairs_that_are_stopped_or_not_wanted_load_nothing(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    pairs, me = as_pairs(demo.arrow, rows[:2].tolist()), Visitor(session="me")
+    order = ModelOrder("demo")
+    runs.scorers.models.release()
+
+    def closes_the_page() -> bool:
+        runs.stop(me)
+        return True
+
+    for is_wanted in (closes_the_page, lambda: False):
+        with pytest.raises(Stopped):
+            runs.rewards(me, order, pairs, is_wanted=is_wanted)
+        assert not runs.scorers.models.is_warm(me, order)
+    with runs.scorers.brief(me) as (_, stop):
+        runs.stop(me, "probe")
+        runs.stop(Visitor(session="you"))
+        assert not stop.is_set()
+        runs.stop(me, "try")
+        assert stop.is_set()
+
+
+def test_the_loading_before_a_few_pairs_is_told_and_can_be_stopped(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    pairs, me = as_pairs(demo.arrow, rows[:2].tolist()), Visitor(session="me")
+    order = ModelOrder("demo")
+    runs.scorers.models.release()
+    stream = runs.loading_rewards(me, order, pairs)
+    first = next(stream)
+    assert isinstance(first, Progress) and first.stage == "loading"
+    runs.stop(me)
+    assert not any(isinstance(each, Rewarded) for each in stream)
+    assert not runs.scorers.models.is_warm(me, order)
+    *steps, found = runs.loading_rewards(me, order, pairs)
+    assert all(isinstance(step, Progress) for step in steps)
+    assert found == runs.rewards(me, order, pairs)
+
+
+def test_many_pairs_come_pack_by_pack_and_can_be_stopped(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    pairs, order = as_pairs(demo.arrow, rows[:20].tolist()), ModelOrder.of({"model": "demo"})
+    me = Visitor(session="me")
+    packs = [each for each in runs.rewarding(me, order, pairs) if isinstance(each, Rewarded)]
+    assert sorted(row.key for pack in packs for row in pack.scored) == sorted(
+        pair.key for pair in pairs
+    )
+    stream = runs.rewarding(me, order, pairs)
+    first = next(each for each in stream if isinstance(each, Rewarded))
+    runs.stop(me)
+    assert list(stream) == [] and 0 < len(first.scored) < 20
+
+
+def test_a_run_ends_when_its_visitors_seconds_are_used_up(
+    tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows
+) -> None:
+    runs = Runs(Settings(home=tmp_path, seconds_per_hour=1e-6), hub)
+    loaded(runs, ModelOrder.of({"model": "demo"}), Visitor())
+    *_, last = begun(runs, "me", "demo", demo, rows[:20])
+    assert (last.stage, len(last.scored)) == ("stopped", sizes_of(run_of(last))[0])
+    assert "used up" in last.message
+    with pytest.raises(KnownError, match="used up"):
+        list(begun(runs, "me", "demo", demo, rows[:3]))
+
+
+# Going on.
+
+
+def stopped_run(runs: Runs, demo: PairTable, rows: Rows) -> Run:
+    stop = threading.Event()
+    stream = begun(runs, "me", "demo", demo, rows[:20], "20 of the shortest", stop)
+    first_pack(stream)
+    stop.set()
+    return run_of(list(stream)[-1])
+
+
+def test_a_stopped_run_goes_on_to_what_an_unbroken_one_gives(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    run = stopped_run(runs, demo, rows)
+    before = len(run.rows())
+    stages = list(runs.resume(Visitor(session="you"), run.id, lambda _: demo))
+    running = [each for each in stages if each.stage == "running"]
+    assert len(running[0].scored) == before and stages[-1].stage == "finished"
+    unbroken = list(begun(runs, "me", "demo", demo, rows[:20], "20 of the shortest"))[-1]
+    assert stages[-1].scored == unbroken.scored
+    assert run_of(stages[-1]).id == run.id and len(Run.open(run.folder).rows()) == 20
+    with pytest.raises(KnownError, match="is finished"):
+        list(runs.resume(Visitor(), run.id, lambda _: demo))
+
+
+def test_a_run_that_was_killed_goes_on_with_the_pack_that_was_torn(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    run = stopped_run(runs, demo, rows)
+    [part] = run.folder.glob("rewards*.jsonl")
+    lines = part.read_text().splitlines(keepends=True)
+    part.write_text("".join(lines[:-1]) + lines[-1][:20])
+    values = json.loads((run.folder / "run.json").read_text())
+    (run.folder / "run.json").write_text(json.dumps({**values, "status": "running"}))
+    last = list(runs.resume(Visitor(session="me"), run.id, lambda _: demo))[-1]
+    assert last.stage == "finished" and len({row.key for row in last.scored}) == 20
+
+
+def test_the_same_run_cannot_go_on_twice_at_once(runs: Runs, demo: PairTable, rows: Rows) -> None:
+    run = stopped_run(runs, demo, rows)
+    one, other = (runs.resume(Visitor(session=s), run.id, lambda _: demo) for s in ("a", "b"))
+    next(one)
+    assert runs.open(run.id, None).status == "running", "though it only waits or loads as yet"
+    with pytest.raises(KnownError, match="under way already"):
+        next(other)
+    with pytest.raises(KnownError, match="under way already"):
+        runs.shelf.delete(run.id, Visitor())
+    assert list(one)[-1].stage == "finished"
+
+
+def test_a_run_of_a_model_that_changed_does_not_go_on(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    run = stopped_run(runs, demo, rows)
+    write_card(run.folder, replace(card_of(run), order=ModelOrder.of({"model": "longer"})))
+    with pytest.raises(KnownError, match="is another one: its model is 'demo'"):
+        list(runs.resume(Visitor(), run.id, lambda _: demo))
+    write_card(run.folder, RunCard())
+    with pytest.raises(KnownError, match="cannot go on here"):
+        list(runs.resume(Visitor(), run.id, lambda _: demo))
+
+
+def test_a_run_whose_pairs_are_gone_says_so(runs: Runs, demo: PairTable, rows: Rows) -> None:
+    run = stopped_run(runs, demo, rows)
+
+    def gone(of: Run) -> PairTable:
+        assert of.facts.pairs == demo.id
+        raise KnownError("not in memory")
+
+    with pytest.raises(KnownError, match="not in memory"):
+        list(runs.resume(Visitor(), run.id, gone))
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (None, "at most 500 characters"),
+        (5, "at most 500 characters"),
+        (["demo"], "at most 500 characters"),
+        ({"model": "demo"}, "at most 500 characters"),
+        ("x" * 501, "at most 500 characters"),
+        ("", "No model was given"),
+        ("  ", "No model was given"),
+        ("no such model", "There is no model 'no such model'"),
+        ("org/name", "org/name is not on this machine, and the network is switched off"),
+        ("org/name:split", "is not a model that can be used here"),
+        ("/", "is not a transformers model"),
+        ("../..", "is not a transformers model"),
+        ("\x00", "There is no model"),
+        ("\ud800", "There is no model"),
+    ],
+)
+def test_a_model_that_is_none_is_refused_before_anything_is_scored(
+    tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows, model: object, message: str
+) -> None:
+    runs = Runs(Settings(home=tmp_path), hub)
+    with pytest.raises(KnownError, match=message):
+        list(begun(runs, "me", model, demo, rows))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("model", ["x" * 300, "x" * 500, "~nobody-of-that-name/model"])
+def test_a_model_that_cannot_be_looked_up_is_refused_as_well(
+    tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows, model: str
+) -> None:
+    with pytest.raises(KnownError):
+        list(begun(Runs(Settings(home=tmp_path), hub), "me", model, demo, rows))
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "message"),
+    [(0, "No pairs are selected"), (21, "may have 20 pairs here, and 21 are selected")],
+)
+def test_too_few_and_too_many_pairs_are_refused(
+    tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows, n_rows: int, message: str
+) -> None:
+    runs = Runs(Settings(home=tmp_path, max_pairs=20), hub)
+    with pytest.raises(KnownError, match=message):
+        list(begun(runs, "me", "demo", demo, rows[:n_rows]))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_as_many_pairs_as_allowed_are_scored(
+    tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows
+) -> None:
+    runs = Runs(Settings(home=tmp_path, max_pairs=3), hub)
+    assert list(begun(runs, "me", "demo", demo, rows[:3]))[-1].stage == "finished"
+
+
+def test_a_refused_run_leaves_the_device_free(runs: Runs, demo: PairTable, rows: Rows) -> None:
+    with pytest.raises(KnownError):
+        list(begun(runs, "me", "org/name", demo, rows))
+    assert list(begun(runs, "me", "demo", demo, rows[:3]))[-1].stage == "finished"
+
+
+# Failing.
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [(KnownError("Out of memory."), "Out of memory."), (ZeroDivisionError(), "An error of ours")],
+)
+def test_a_run_that_fails_later_keeps_its_pairs_and_frees_the_device(
+    runs: Runs,
+    demo: PairTable,
+    rows: Rows,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    message: str,
+) -> None:
+    genuine = scoring.run.score
+
+    def breaks(*args: object, **kwargs: object) -> Iterator[ScoredPack]:
+        yield next(genuine(*args, **kwargs))  # type: ignore[arg-type]
+        raise error
+
+    with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
+        patch.setattr(scoring.run, "score", breaks)
+        stages = list(begun(runs, "me", "demo", demo, rows[:20]))
+    last = stages[-1]
+    assert [each.stage for each in stages if each.run] == ["running", "failed"]
+    assert message in last.message
+    run = runs.open(run_of(last).id, None)
+    assert (run.status, tuple(run.rows())) == ("failed", last.scored)
+    assert len(last.scored) == run.n_scored == sizes_of(run)[0] < 20
+    logged = [
+        record.exc_info for record in caplog.records if record.name == "explorer.runs.recording"
+    ]
+    assert bool(logged) == (not isinstance(error, KnownError))
+    assert list(begun(runs, "me", "demo", demo, rows[:3]))[-1].stage == "finished"
+
+
+def test_a_disk_that_takes_no_more_ends_the_run_in_a_sentence(
+    runs: Runs, demo: PairTable, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    genuine = Run.record
+
+    def full(self: Run, packs: Iterable[ScoredPack]) -> Iterator[ScoredPack]:
+        yield next(genuine(self, packs))
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "record", full)
+        last = list(begun(runs, "me", "demo", demo, rows[:20]))[-1]
+    assert last.stage == "failed"
+    assert "The disk does not take what was scored" in last.message
+    assert "No space left on device" in last.message
+    assert tuple(run_of(last).rows()) == last.scored != ()
+    assert list(begun(runs, "me", "demo", demo, rows[:3]))[-1].stage == "finished"
+
+
+def test_a_home_that_cannot_be_written_is_told_and_frees_the_device(
+    tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows
+) -> None:
+    home = tmp_path / "home"
+    home.write_text("a file", encoding="utf-8")
+    runs = Runs(Settings(home=home), hub)
+    for _ in range(2):
+        with pytest.raises(
+            KnownError,
+            match=r"Runs cannot be kept on this disk: Not a directory. Make room, or set",
+        ):
+            list(begun(runs, "me", "demo", demo, rows[:3]))
+
+
+# Who sees which run.
+
+
+def made(home: Path) -> Run:
+    return Run.create(new_folder(home), FACTS, Plan(((0, 2), (1,))), ["s:1", "s:2", "s:3"])
+
+
+def stored(home: Path, *statuses: Status) -> list[Run]:
+    return [made(Settings(home=home).runs).ended(status) for status in statuses]
+
+
+@pytest.fixture
+def public(tmp_path: Path, hub: Hub) -> Runs:
+    return Runs(Settings(home=tmp_path, public=True), hub)
+
+
+def test_on_ones_own_machine_every_run_is_seen(tmp_path: Path, hub: Hub) -> None:
+    kept = stored(tmp_path, "finished", "stopped", "failed")
+    runs = Runs(Settings(home=tmp_path), hub)
+    assert {run.id for run in runs.visible(None)} == {run.id for run in kept}
+    assert runs.open(kept[0].id, None) == kept[0]
+
+
+def test_on_a_space_ones_own_runs_and_public_ones_are_seen(tmp_path: Path, public: Runs) -> None:
+    mine, yours, shared = stored(tmp_path, "finished", "finished", "finished")
+    me = Visitor("browser:me")
+    write_card(mine.folder, RunCard("browser:me"))
+    write_card(yours.folder, RunCard("browser:you"))
+    write_card(shared.folder, RunCard("browser:you", public=True))
+    assert public.visible(me) == [shared, mine]
+    assert public.shelf.own(me) == [mine]
+    for stranger in (Visitor(), Visitor("browser:she"), None, [mine.id], "browser:me"):
+        assert public.visible(stranger) == [shared] and public.shelf.own(stranger) == []
+    assert public.open(mine.id, me) == mine
+    with pytest.raises(KnownError, match="no such run"):
+        public.open(yours.id, me)
+
+
+def test_a_run_that_is_nobodys_is_not_everybodys_on_a_space(tmp_path: Path, public: Runs) -> None:
+    [run] = stored(tmp_path, "finished")
+    assert public.visible(Visitor()) == []
+    write_card(run.folder, RunCard(""))
+    assert public.visible(Visitor()) == []
+
+
+@pytest.mark.parametrize("who", [Visitor(), Visitor("browser:she"), None])
+def test_only_its_owner_changes_a_run(tmp_path: Path, public: Runs, who: object) -> None:
+    [run] = stored(tmp_path, "finished")
+    card = RunCard("browser:you", "their name", public=True)
+    write_card(run.folder, card)
+    with pytest.raises(KnownError, match="no such run"):
+        public.shelf.change(run.id, who, lambda card: card.titled("mine"))
+    with pytest.raises(KnownError, match="no such run"):
+        public.shelf.delete(run.id, who)
+    assert card_of(run) == card
+    public.shelf.change(run.id, Visitor("browser:you"), lambda card: card.titled("  new  name "))
+    assert card_of(run) == replace(card, title="new name")
+    public.shelf.delete(run.id, Visitor("browser:you"))
+    assert not run.folder.exists()
+
+
+def test_on_a_space_nobody_scores_before_they_are_known(
+    public: Runs, demo: PairTable, rows: Rows
+) -> None:
+    order = ModelOrder.of({"model": "longer"})
+    for who in (Visitor(), Visitor("browser:me"), Visitor(session="page")):
+        with pytest.raises(KnownError, match="still being opened"):
+            list(public.start(who, order, Selection(demo, rows[:3], "")))
+    assert list(public.start(Visitor("browser:me", "page"), order, Selection(demo, rows[:3], "")))
+
+
+def test_another_server_on_the_same_folder_knows_what_is_under_way(
+    runs: Runs, hub: Hub, demo: PairTable, rows: Rows
+) -> None:
+    other = Runs(Settings(home=runs.shelf.folder.parent), hub)
+    stream = begun(runs, "me", "demo", demo, rows[:20])
+    run = run_of(first_pack(stream))
+    assert other.open(run.id, None).status == "running"
+    with pytest.raises(KnownError, match="under way already"):
+        other.shelf.delete(run.id, Visitor())
+    with pytest.raises(KnownError, match="under way already"):
+        list(other.resume(Visitor("browser:me", "page"), run.id, lambda _: demo))
+    stream.close()  # type: ignore[attr-defined]
+    assert other.open(run.id, None).status == "stopped"
+    other.shelf.delete(run.id, Visitor())
+    assert not run.folder.exists()
+
+
+def test_how_sure_a_run_was_is_kept_until_it_goes_on(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    order, me = ModelOrder.of({"model": "demo"}), Visitor("browser:me", "me")
+    rule = SureRule("accuracy", 0.5)
+    *_, last = runs.start(me, order, Selection(demo, rows, "forty"), rule)
+    run = run_of(last)
+    assert (last.stage, last.is_sure, card_of(run).sure) == ("stopped", True, last.sure)
+    assert last.sure is not None and last.sure.width <= 0.5
+    assert list(runs.resume(me, run.id, lambda _: demo))[-1].stage == "finished"
+    assert card_of(run).sure is None
+
+
+@pytest.mark.parametrize("order", ['"demo"', "5", "[]", '{"model": 5}', '{"settings": []}'])
+def test_a_damaged_card_takes_nothing_from_others(tmp_path: Path, public: Runs, order: str) -> None:
+    mine, broken = stored(tmp_path, "finished", "finished")
+    write_card(mine.folder, RunCard("browser:me"))
+    card = f'{{"owner": "browser:me", "title": "", "public": true, "order": {order}}}'
+    (broken.folder / "card.json").write_text(card)
+    assert mine in public.visible(Visitor("browser:me"))
+
+
+def test_what_a_reader_must_know_of_a_run_that_went_on_is_told(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    run = stopped_run(runs, demo, rows)
+    values = json.loads((run.folder / "run.json").read_text())
+    values["facts"]["device"] = "cuda"
+    (run.folder / "run.json").write_text(json.dumps(values))
+    last = list(runs.resume(Visitor("browser:me", "me"), run.id, lambda _: demo))[-1]
+    [note] = card_of(run).notes
+    assert "began with device cuda, and goes on with cpu" in note
+    assert note in run_facts(run_of(last)).values()
+
+
+def test_a_run_that_goes_on_without_room_on_the_disk_says_so(
+    runs: Runs, demo: PairTable, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = stopped_run(runs, demo, rows)
+
+    def full(self: Run, **_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "resumed", full)
+        with pytest.raises(KnownError, match="No space left on device"):
+            list(runs.resume(Visitor("browser:me", "me"), run.id, lambda _: demo))
+    assert runs.open(run.id, None).status == "stopped"
+
+
+def test_what_a_run_was_asked_for_is_kept_and_no_token(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    order = ModelOrder.of({"model": "demo", "settings": {"max_length": 64}})
+    visitor = Visitor("browser:me", "me", "hf_secret_token")
+    run = run_of(list(runs.start(visitor, order, Selection(demo, rows[:2], "two")))[-1])
+    assert card_of(run) == RunCard("browser:me", order=order)
+    assert all("hf_secret" not in path.read_text() for path in run.folder.iterdir())
+    assert "hf_secret" not in repr(visitor)
+
+
+@pytest.mark.parametrize("model", [str(DEMO_MODEL), "~", ".", "./assets/demo/model", "C:\\model"])
+def test_on_a_space_no_folder_is_read(
+    tmp_path: Path, public: Runs, demo: PairTable, rows: Rows, model: str
+) -> None:
+    with pytest.raises(KnownError, match="give a Hub id such as org/name, or demo"):
+        list(begun(public, "me", model, demo, rows))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_on_a_space_the_demo_model_scores(public: Runs, demo: PairTable, rows: Rows) -> None:
+    last = list(begun(public, "me", "demo", demo, rows[:3]))[-1]
+    assert last.stage == "finished"
+    assert str(DEMO_MODEL) not in str(run_of(last).facts)
+
+
+@pytest.mark.parametrize(
+    "run_id", ["../{outside}", "./{inside}", "", ".", "*", None, 5, ["x"], {}, "x" * 501]
+)
+def test_no_other_id_opens_a_run(tmp_path: Path, hub: Hub, run_id: object) -> None:
+    outside = made(tmp_path)
+    (inside,) = stored(tmp_path, "finished")
+    if isinstance(run_id, str):
+        run_id = run_id.format(outside=outside.id, inside=inside.id)
+    with pytest.raises(KnownError, match="no such run"):
+        Runs(Settings(home=tmp_path), hub).open(run_id, [str(run_id)])
+
+
+def test_no_runs_yet(tmp_path: Path, hub: Hub) -> None:
+    assert Runs(Settings(home=tmp_path / "nothing"), hub).visible(None) == []
+
+
+def test_folders_that_are_no_run_are_passed_over(tmp_path: Path, hub: Hub) -> None:
+    runs = Runs(Settings(home=tmp_path), hub)
+    for name, content in {"broken": "{", "list": "[]", "other": '{"facts": {}}'}.items():
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / "run.json").write_text(content)
+    (tmp_path / "runs" / "empty").mkdir()
+    (tmp_path / "runs" / "file").write_text("")
+    kept = stored(tmp_path, "finished")
+    assert runs.visible(None) == kept
+
+
+def test_a_run_that_a_killed_server_left_is_shown_as_stopped(tmp_path: Path, hub: Hub) -> None:
+    left = made(Settings(home=tmp_path).runs)
+    assert left.status == "running"
+    runs = Runs(Settings(home=tmp_path), hub)
+    assert runs.visible(None) == [replace(left, status="stopped")]
+    pack = ScoredPack(0, (scored("s:1", 1.0, 0.0), scored("s:3", 0.0, 1.0)), 4)
+    list(left.record([pack]))
+    assert runs.visible(None) == [replace(left, status="stopped", n_scored=2)]
+    assert runs.open(left.id, None).n_scored == 2
+
+
+def test_the_run_under_way_is_shown_as_running(runs: Runs, demo: PairTable, rows: Rows) -> None:
+    stream = begun(runs, "me", "demo", demo, rows[:20])
+    run_id = run_of(first_pack(stream)).id
+    assert runs.open(run_id, []).status == "running"
+    list(stream)
+    assert runs.open(run_id, []).status == "finished"
+
+
+def test_a_run_that_ends_while_one_looks_is_shown_as_it_ended(
+    tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = made(Settings(home=tmp_path).runs)
+
+    def ends(_: Path) -> bool:
+        run.ended("finished")
+        return False
+
+    monkeypatch.setattr("explorer.runs.shelf.is_locked", ends)
+    assert [each.status for each in Runs(Settings(home=tmp_path), hub).visible(None)] == [
+        "finished"
+    ]
+
+
+def test_runs_are_listed_newest_first(tmp_path: Path, hub: Hub) -> None:
+    kept = [run for _ in range(8) for run in stored(tmp_path, "finished")]
+    assert Runs(Settings(home=tmp_path), hub).visible(None) == kept[::-1]
+
+
+def scored(key: str, chosen: float | None, rejected: float | None) -> ScoredPair:
+    return ScoredPair(key, "hep-go", "0" * 16, chosen, rejected, 1, 1)

@@ -1,0 +1,114 @@
+"""Sections of a run with intervals, against what the board and Failures say of the same pairs."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.core.settings import Settings
+from explorer.data.table import PairTable
+from explorer.fail_sections import section_scores
+from explorer.field import Field
+from explorer.own_results import with_runs
+from explorer.runs.lines import RunsView, runs_scene
+from explorer.runs.sections import SectionNow, run_intervals, sections_now
+from explorer.runs.shelf import RunShelf
+from explorer.stats.clusters import FIRST_IDS, clusters_of
+from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
+from explorer.stats.rules import V1
+from explorer.stats.uncertainty import measure
+from scoring.record import Run, new_folder
+from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from scoring.summary import summarise
+from tests.explorer.board_data import finished
+
+FACTS = RunFacts("org/m", "", "classifier", "cpu", "float32", 9, "left", "own", "x", 9, 0)
+
+
+def scored(subset: str, wins: int, losses: int, missing: int = 0) -> list[ScoredPair]:
+    rewards: list[float | None] = [*[1.0] * wins, *[-1.0] * losses, *[None] * missing]
+    return [
+        ScoredPair(f"{subset}:{at}", subset, "", each, 0.0, 1, 1) for at, each in enumerate(rewards)
+    ]
+
+
+def now(rows: Sequence[ScoredPair]) -> tuple[SectionNow, ...]:
+    return sections_now(summarise(rows, FACTS.family), run_intervals(rows, FACTS))
+
+
+def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
+    real: PairTable, tmp_path: Path
+) -> None:
+    """Pairs of one prompt are won or lost together, which makes every interval wider."""
+    wins = np.random.default_rng(0).random(len(real)) < 0.8
+    names = real.subsets.names
+    rows = tuple(
+        ScoredPair(key, names[code], "", 1.0 if wins[cluster] else -1.0, 0.0, 1, 1)
+        for key, code, cluster in zip(
+            real.keys, real.subsets.codes.tolist(), clusters_of(order_of(real)), strict=True
+        )
+    )
+    settings = Settings(home=tmp_path)
+    run = Run.create(new_folder(settings.runs), FACTS, Plan((tuple(range(len(rows))),)), real.keys)
+    list(run.record([ScoredPack(0, rows, 1)]))
+    outcomes, own = with_runs(Outcomes(), [run])
+    field = Field(real, outcome_matrix(outcomes, order_of(real)), own, ("run",))
+    [name] = own
+    found = run_intervals(rows, FACTS)
+
+    board = finished(measure(field.matrix, V1, replicates=1)).by_model()[name]
+    failures = section_scores(field, name)
+    assert failures.overall is not None and failures.overall.interval == board.interval
+    assert found.score == pytest.approx(board.interval)
+    [line] = runs_scene(RunShelf(settings), None, RunsView()).lines
+    assert line.interval == found.total != summarise(rows, FACTS.family).total.interval
+    assert found.sections == {
+        section: pytest.approx(each) for section, each in board.section_intervals.items()
+    }
+    reasoning, alone = found.sections["Reasoning"], summarise(rows, FACTS.family)
+    unclustered = alone.section_interval("Reasoning")
+    assert reasoning and unclustered
+    assert reasoning.high - reasoning.low > 1.2 * (unclustered.high - unclustered.low)
+
+
+def test_of_a_few_pairs_problems_in_several_languages_are_one_prompt() -> None:
+    languages = ("hep-go", "hep-js", "hep-rust")
+    first = [FIRST_IDS[each] for each in languages]
+    rows = [
+        ScoredPair(f"{subset}:{start + at}", subset, "", float(at % 2), 0.5, 1, 1)
+        for subset, start in zip(languages, first, strict=True)
+        for at in range(20)
+    ]
+    together = run_intervals(rows, FACTS)
+    apart = run_intervals([replace(each, key=f"{each.subset}:x{each.key}") for each in rows], FACTS)
+    for one, other in (
+        (together.total, apart.total), (together.sections["Reasoning"], apart.sections["Reasoning"])
+    ):  # fmt: skip
+        assert one and other and one.high - one.low > 1.2 * (other.high - other.low)
+    assert together.sections["Chat"] is None
+
+
+def test_only_sections_with_pairs_are_told_after_all_pairs() -> None:
+    found = now([*scored("hep-go", 3, 1), *scored("own", 0, 4)])
+    assert [(each.name, each.n, each.accuracy) for each in found] == [
+        ("", 8, 3 / 8), ("Reasoning", 4, 0.75),
+    ]  # fmt: skip
+    for each in found:
+        assert each.interval and each.interval.low < (each.accuracy or 0) < each.interval.high
+
+
+def test_without_rewards_nothing_is_known() -> None:
+    [total, chat] = now(scored("mt-bench-easy", 0, 0, 3))
+    assert (total.accuracy, total.interval, chat.accuracy, chat.interval) == (None,) * 4
+
+
+def test_intervals_shrink_as_pairs_come() -> None:
+    widths = []
+    for n in (5, 20, 80):
+        rows = [*scored("hep-go", 2 * n, n), *scored("math-prm", 2 * n, n)]
+        interval = run_intervals(rows, FACTS).sections["Reasoning"]
+        assert interval
+        widths.append(interval.high - interval.low)
+    assert widths == sorted(widths, reverse=True)
