@@ -18,11 +18,11 @@ from typing import Any, Literal, get_args
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from explorer.boards import Board, BoardRow
 from explorer.boardview import BoardView, rule_of, shown_columns, value_of
 from explorer.core.files import cell
 from explorer.core.text import text
 from explorer.data.export import METADATA, whole
+from explorer.results.boards import Board, BoardRow
 from scoring.errors import KnownError, shown
 
 BoardFormat = Literal["csv", "parquet", "md", "tex"]
@@ -70,8 +70,8 @@ def export_board(
 def board_file_name(board: Board, view: BoardView, form: BoardFormat) -> str:
     """A short name for the file, safe wherever it is saved: source, rule, table.
 
-    >>> from explorer.outcomes import read_snapshot
-    >>> from explorer.boards import build_board
+    >>> from explorer.results.outcomes import read_snapshot
+    >>> from explorer.results.boards import build_board
     >>> board_file_name(build_board(read_snapshot(), "v1"), BoardView(), "csv")
     'RewardBench-paper-arXiv-2403-13787v2-v1-sections.csv'
     """

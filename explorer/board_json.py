@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from explorer.boards import Board, BoardRow
 from explorer.core.files import plain
 from explorer.core.text import text
+from explorer.results.boards import Board, BoardRow
 
 
 def leaderboard_json(

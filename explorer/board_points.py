@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from explorer.boards import Board, BoardRow
 from explorer.boardview import FACTS, BoardView, kind_of, value_of
+from explorer.results.boards import Board, BoardRow
 from scoring.interval import Interval
 
 OWN = "own"
@@ -33,8 +33,8 @@ class Point:
 def number_columns(board: Board) -> tuple[str, ...]:
     """The columns of numbers that rows have, whatever the table shows.
 
-    >>> from explorer.boards import build_board
-    >>> from explorer.outcomes import read_snapshot
+    >>> from explorer.results.boards import build_board
+    >>> from explorer.results.outcomes import read_snapshot
     >>> number_columns(build_board(read_snapshot(), "v1"))[:4]
     ('size', 'score', 'Chat', 'Chat Hard')
     """
@@ -44,8 +44,8 @@ def number_columns(board: Board) -> tuple[str, ...]:
 def axes_of(board: Board, view: BoardView) -> tuple[str, str]:
     """The two columns that a view's trade-off shows; what the board has not is the usual one.
 
-    >>> from explorer.boards import build_board
-    >>> from explorer.outcomes import read_snapshot
+    >>> from explorer.results.boards import build_board
+    >>> from explorer.results.outcomes import read_snapshot
     >>> axes_of(build_board(read_snapshot(), "v1"), BoardView(x="Focus", y="hep-go"))
     ('Chat Hard', 'hep-go')
     """

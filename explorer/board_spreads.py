@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.boards import Board, BoardRow
+from explorer.results.boards import Board, BoardRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ def subset_spreads(board: Board, rows: Sequence[BoardRow]) -> list[SubsetSpread]
 
     Subsets that no model knows are left out.
 
-    >>> from explorer.boards import build_board
-    >>> from explorer.outcomes import read_snapshot
+    >>> from explorer.results.boards import build_board
+    >>> from explorer.results.outcomes import read_snapshot
     >>> board = build_board(read_snapshot(), "v1")
     >>> easiest = max(subset_spreads(board, board.rows), key=lambda spread: spread.mean)
     >>> easiest.subset, easiest.section

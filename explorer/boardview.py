@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar, get_args
 
-from explorer.boards import Board, BoardRow
 from explorer.core.validation import one_of, repaired, some_of
 from explorer.data.name_search import checked_search, matching_names
+from explorer.results.boards import Board, BoardRow
 from explorer.stats.aggregate import Missing, Ties
 from explorer.stats.rules import PRIOR, PRIOR_PAIRS, V2_PAIRS, RuleName
 from scoring.benchmark import SECTIONS, SUBSETS
@@ -112,8 +112,8 @@ def kind_of(model_type: str | None) -> ModelType:
 def columns_of(board: Board, view: BoardView) -> tuple[str, ...]:
     """The columns of the view's table, hidden ones too.
 
-    >>> from explorer.outcomes import read_snapshot
-    >>> from explorer.boards import build_board
+    >>> from explorer.results.outcomes import read_snapshot
+    >>> from explorer.results.boards import build_board
     >>> columns_of(build_board(read_snapshot(), "v1"), BoardView())
     ('model', 'type', 'size', 'score', 'Chat', 'Chat Hard', 'Safety', 'Reasoning')
     """

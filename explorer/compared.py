@@ -12,7 +12,7 @@ from explorer.data.filters import NO_FILTERS
 from explorer.data.table import Rows
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
-from explorer.field import Doubles
+from explorer.results.field import Doubles
 from explorer.stats.difficulty import correlations
 from explorer.stats.duels import Cell, Duel, DuelPart, cells_of, duel, headline
 from explorer.stats.matrix import is_reward_bench

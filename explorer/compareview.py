@@ -8,10 +8,10 @@ import numpy as np
 
 from explorer.core.links import as_dropped
 from explorer.core.validation import one_of
-from explorer.ensembles import WAYS, Way
 from explorer.failview import checked_model
-from explorer.field import MAJORITY, Doubles, Field, Mask
 from explorer.reading import ACTS, FIRST, ListedRows, Reading, read_on
+from explorer.results.ensembles import WAYS, Way
+from explorer.results.field import MAJORITY, Doubles, Field, Mask
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import subsets_by
 from scoring.errors import KnownError, shown
@@ -32,7 +32,7 @@ class CompareView:
     """What the Compare tab shows.
 
     a: the model; "" for none yet.
-    b: what it is compared with: another, or `explorer.field.MAJORITY` of all others.
+    b: what it is compared with: another, or `explorer.results.field.MAJORITY` of all others.
     more: further models; none beside the majority.
     section: one of `SECTIONS`.
     members, way: of the ensemble.

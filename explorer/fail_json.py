@@ -13,7 +13,7 @@ from explorer.core.files import plain
 from explorer.data.filters import LONGEST_NAME
 from explorer.data.table import PairTable
 from explorer.failview import FailView, kind_masks, ordered
-from explorer.field import Field, Verdict
+from explorer.results.field import Field, Verdict
 from explorer.stats.difficulty import LEAST_MODELS, failed_by_most
 from explorer.stats.duels import DuelPart, duel
 from explorer.stats.rules import V1

@@ -12,8 +12,8 @@ from explorer.data.conditions import condition_of, conditions
 from explorer.data.table import Rows
 from explorer.fail_sections import SectionScore, section_scores
 from explorer.failview import FailScene, FailView, order_of, ordered
-from explorer.field import MAJORITY, OUTCOMES, Field
 from explorer.pair_notes import PairNotes
+from explorer.results.field import MAJORITY, OUTCOMES, Field
 from explorer.runs.facts import run_facts
 from explorer.slice_tests import LEAST_RIVALS
 from explorer.slices import worst_slices

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.field import Doubles, Field
+from explorer.results.field import Doubles, Field
 from explorer.stats.intervals import score_intervals
 from explorer.stats.matrix import is_reward_bench
 from explorer.stats.rules import V1

@@ -12,8 +12,8 @@ from explorer.core.validation import one_of, repaired
 from explorer.data.conditions import condition_of
 from explorer.data.filters import LONGEST_NAME, Selection, matching_rows, select
 from explorer.data.table import Rows
-from explorer.field import MAJORITY, OUTCOMES, Doubles, Field, Mask
 from explorer.reading import ACTS, ListedRows, read_on
+from explorer.results.field import MAJORITY, OUTCOMES, Doubles, Field, Mask
 from explorer.stats.duels import CELLS, Cell, cells_of
 from explorer.stats.margins import confident_losses, near_misses
 from explorer.view import View, filters_after, fitting
@@ -46,7 +46,7 @@ class FailView:
     kind: of one model; field_kind: of all.
     slices: ids of conditions of which a pair must fulfil all.
     against, cell: pairs that this and another model win or lose so, where `against` names one, or
-        `explorer.field.MAJORITY`.
+        `explorer.results.field.MAJORITY`.
     view: filters, and where the person is in the list; its source names the table.
     """
 

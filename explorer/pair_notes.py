@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from explorer.core.validation import repaired
-from explorer.field import Field
+from explorer.results.field import Field
 from scoring.errors import KnownError, shown
 from scoring.pairs.opening import TEXT_COLUMNS
 from scoring.spec import text_hash

@@ -38,8 +38,8 @@ from explorer.data.filters import NO_FILTERS
 from explorer.data.table import Rows
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
-from explorer.field import Doubles, Field
 from explorer.published_settings import NOT_KNOWN, BoardSettings, Setting, settings_of
+from explorer.results.field import Doubles, Field
 from explorer.stats.duels import Cell, DuelPart, duel
 from explorer.stats.rules import V1
 from explorer.view import View

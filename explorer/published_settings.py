@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from explorer.core.text import text
-from explorer.published_names import REFERENCE_FREE
+from explorer.results.published_names import REFERENCE_FREE
 from explorer.runs.model_list import entry_of
 from scoring.spec import RunFacts, ScoredPair
 

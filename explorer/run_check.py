@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from explorer.boards import Board
-from explorer.field import Field
 from explorer.published_check import PublishedCheck, check_pairs, check_sections
-from explorer.published_names import Match, find_published
 from explorer.published_settings import NOT_KNOWN, BoardSettings, board_settings
+from explorer.results.boards import Board
+from explorer.results.field import Field
+from explorer.results.published_names import Match, find_published
 from scoring.record import Run
 
 
@@ -36,7 +36,7 @@ def check_run(
 
     Args:
         run: with some pairs.
-        field: the one that the run is in, as of `explorer.fields.Fields`.
+        field: the one that the run is in, as of `explorer.results.fields.Fields`.
         board: of published scores, which may have models that the field has not.
         settings: published name -> what its results were made with, where that is known; None
             for what upstream's configurations say.

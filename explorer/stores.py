@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
-from explorer.boardroom import BoardRoom
 from explorer.core.settings import Settings
 from explorer.data.library import Library
 from explorer.data.sources import pair_shelf
 from explorer.data.tokens import TokenCounter
-from explorer.fields import Fields
-from explorer.outcome_cache import OutcomeCache
-from explorer.results_library import ResultsLibrary
-from explorer.results_shelf import results_shelf
+from explorer.results.boardroom import BoardRoom
+from explorer.results.cache import OutcomeCache
+from explorer.results.fields import Fields
+from explorer.results.library import ResultsLibrary
+from explorer.results.shelf import results_shelf
 from explorer.runs.gpu_calls import place
 from explorer.runs.running import Runs
 from explorer.stats.uncertainty_cache import Uncertainties

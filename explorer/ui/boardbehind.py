@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from explorer.boards import Board, BoardRow, benchmark_of
 from explorer.compare_links import encode_compare
 from explorer.compareview import CompareView
 from explorer.core.html import go_link, tag
@@ -12,6 +11,7 @@ from explorer.core.parts import button
 from explorer.core.text import text
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
+from explorer.results.boards import Board, BoardRow, benchmark_of
 from explorer.stats.aggregate import Counted, Part
 from scoring.errors import KnownError, shown
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from explorer.boards import Board, BoardRow, benchmark_of
 from explorer.boardview import (
     BENCHMARKS,
     DIGITS,
@@ -21,6 +20,7 @@ from explorer.compareview import MOST_MODELS, CompareView
 from explorer.core.html import go_link, listing, note, tag
 from explorer.core.parts import acting, button, segments, ticked
 from explorer.core.text import text
+from explorer.results.boards import Board, BoardRow, benchmark_of
 from explorer.stats.rules import PRIOR
 from explorer.ui.boardtable import column_words
 from scoring.results.files import LeftOut

@@ -13,8 +13,8 @@ from explorer.core.parts import EVENT, guarded, telling, uploaded_file
 from explorer.core.text import text
 from explorer.core.work import stepping
 from explorer.data.library import file_name
-from explorer.outcomes import Results
-from explorer.results_library import ResultsLibrary
+from explorer.results.library import ResultsLibrary
+from explorer.results.outcomes import Results
 from scoring.limits import Tell
 
 REFRESH_SECONDS = 600

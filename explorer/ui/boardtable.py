@@ -7,11 +7,11 @@ a row and a column once in its head, where assets/acts.js finds them.
 from collections.abc import Sequence
 from html import escape
 
-from explorer.boards import Board, BoardRow
 from explorer.boardview import FACTS, BoardView, shown_columns, value_of
 from explorer.core.html import chip, note, tag
 from explorer.core.parts import acting, button
 from explorer.core.text import text
+from explorer.results.boards import Board, BoardRow
 from scoring.interval import Interval
 
 MOST_ROWS = 300

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from explorer.board_figures import Axis
-from explorer.boards import Board, BoardRow
 from explorer.boardview import BoardView
 from explorer.core.text import text
 from explorer.data.table import PairTable
+from explorer.results.boards import Board, BoardRow
 from explorer.stats.matrix import OutcomeMatrix
 from explorer.ui.boardtable import MOST_ROWS
 

@@ -28,10 +28,10 @@ from explorer.core.parts import (
     wrote,
 )
 from explorer.core.settings import Settings
-from explorer.field import Field
-from explorer.fields import Fields
 from explorer.links import tab_of
 from explorer.reading import FIRST
+from explorer.results.field import Field
+from explorer.results.fields import Fields
 from explorer.ui.compareensembles import ensembles_html
 from explorer.ui.comparehead import choices_html, compare_bar_html, compare_head_html
 from explorer.ui.comparelike import likeness_html

@@ -9,7 +9,7 @@ from explorer.compareview import MOST_MODELS, PANELS, SECTIONS, CompareScene, in
 from explorer.core.html import chip, note, tag
 from explorer.core.parts import button, copy_button, segments
 from explorer.core.text import text
-from explorer.field import MAJORITY, Field
+from explorer.results.field import MAJORITY, Field
 from explorer.ui.failbar import models_html
 
 LETTERS = "ABCD"

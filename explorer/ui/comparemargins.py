@@ -10,7 +10,7 @@ from explorer.core.html import note
 from explorer.core.text import text
 from explorer.core.theme import painted
 from explorer.duel_figures import margins_figure
-from explorer.field import MAJORITY
+from explorer.results.field import MAJORITY
 
 
 def margins_words(now: CompareScene, found: MarginPoints | None) -> str:

@@ -6,10 +6,10 @@ from typing import Any, Literal
 import gradio as gr
 
 from explorer.board_json import leaderboard_json
-from explorer.board_measuring import BoardMeasuring
-from explorer.boardroom import BoardRoom
 from explorer.boardview import BoardView, move_board
 from explorer.core.parts import guarded
+from explorer.results.board_measuring import BoardMeasuring
+from explorer.results.boardroom import BoardRoom
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from explorer.core.parts import acting, button, copy_button
 from explorer.core.text import text
 from explorer.data.conditions import condition_of
 from explorer.failview import FIELD_KINDS, KINDS, FailScene
-from explorer.field import MAJORITY, Field
+from explorer.results.field import MAJORITY, Field
 from explorer.ui.searchbar import filter_chips, removable
 
 MOST_NAMES = 2_000

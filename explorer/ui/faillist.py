@@ -10,8 +10,8 @@ from explorer.core.parts import button
 from explorer.core.text import text
 from explorer.data.search import EVERYTHING
 from explorer.failview import FailScene, measures, order_of
-from explorer.field import MAJORITY, Doubles, Field, Verdict
 from explorer.pair_notes import PairNotes
+from explorer.results.field import MAJORITY, Doubles, Field, Verdict
 from explorer.runs.model_list import size_of
 from explorer.ui.listing import Column, excerpt, harm_css, list_html
 from explorer.ui.reader import pair_html

@@ -21,11 +21,11 @@ from explorer.failview import (
     fitting_fails,
     next_fail_scene,
 )
-from explorer.field import Field
-from explorer.fields import Fields
 from explorer.links import tab_of
 from explorer.pair_notes import PairNotes, mark_of
 from explorer.reading import FIRST
+from explorer.results.field import Field
+from explorer.results.fields import Fields
 from explorer.ui.facetpanel import facets_html
 from explorer.ui.failbar import fail_bar_html, head_html
 from explorer.ui.failexport import fail_exporting

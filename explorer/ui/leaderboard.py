@@ -9,7 +9,6 @@ import gradio as gr
 
 from explorer.board_exports import BOARD_FORMATS, BoardFormat, board_file_name, export_board
 from explorer.boardlinks import decode_board, encode_board
-from explorer.boardroom import BoardRoom
 from explorer.boardview import BoardView, move_board, shown_rows
 from explorer.core.files import passing_folder
 from explorer.core.html import note, refused_html, step_html
@@ -26,6 +25,7 @@ from explorer.core.parts import (
 from explorer.core.text import text
 from explorer.data.table import PairTable
 from explorer.links import tab_of
+from explorer.results.boardroom import BoardRoom
 from explorer.stats.uncertainty import Measuring
 from explorer.ui.boardbehind import behind_html
 from explorer.ui.boardcharts import BoardChartView, build_chart, chart_shown

@@ -2,9 +2,9 @@
 
 from explorer.board_figures import models_figure
 from explorer.board_points import Point, kind
-from explorer.boards import benchmark_of
 from explorer.core.text import text
 from explorer.length_bias import LengthBias, PairLengths, length_alone, length_bias, lengths_of
+from explorer.results.boards import benchmark_of
 from explorer.stats.aggregate import accuracies_of, aggregate_counted, settled
 from explorer.stats.matrix import OutcomeMatrix
 from explorer.stats.rules import V1, Rule

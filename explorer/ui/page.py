@@ -9,7 +9,6 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.board_measuring import BoardMeasuring
 from explorer.core.html import help_html, tag
 from explorer.core.parts import (
     EVENT,
@@ -26,6 +25,7 @@ from explorer.core.settings import ASSETS
 from explorer.core.text import text
 from explorer.core.work import Latest
 from explorer.links import tab_of
+from explorer.results.board_measuring import BoardMeasuring
 from explorer.stores import Stores
 from explorer.ui.about import build_about
 from explorer.ui.beforerun import Find, offered_models, wire_find

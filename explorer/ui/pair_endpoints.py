@@ -8,8 +8,8 @@ import gradio as gr
 
 from explorer.core.parts import guarded
 from explorer.fail_json import compare_json, failures_json, hardest_json, pair_json
-from explorer.field import Field
-from explorer.fields import Fields
+from explorer.results.field import Field
+from explorer.results.fields import Fields
 
 
 @dataclass(frozen=True)

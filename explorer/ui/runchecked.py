@@ -3,10 +3,10 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from explorer.boardroom import BoardRoom
 from explorer.boardview import BoardView
 from explorer.core.parts import guarded
-from explorer.fields import Fields
+from explorer.results.boardroom import BoardRoom
+from explorer.results.fields import Fields
 from explorer.run_check import check_run
 from explorer.runs.running import Runs
 from explorer.ui.publishedcheck import published_html

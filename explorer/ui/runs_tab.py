@@ -16,7 +16,7 @@ from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
-from explorer.fields import Fields
+from explorer.results.fields import Fields
 from explorer.runs.exports import RUN_FORMATS, RunFormat, export_run
 from explorer.runs.lines import RunsScene, RunsView, move_runs, runs_scene
 from explorer.runs.running import Runs

@@ -13,7 +13,7 @@ from explorer.core.html import note
 from explorer.core.parts import EVENT, guarded, saying, unchanged
 from explorer.core.text import text
 from explorer.data.table import PairTable, Rows
-from explorer.fields import Fields
+from explorer.results.fields import Fields
 from explorer.runs.cards import card_of, pairs_of
 from explorer.runs.live import LiveRun
 from explorer.runs.orders import LARGEST

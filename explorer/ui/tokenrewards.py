@@ -12,8 +12,8 @@ from explorer.core.parts import EVENT, guarded
 from explorer.core.text import text
 from explorer.core.theme import painted
 from explorer.failview import FailView
-from explorer.field import Field
-from explorer.fields import Fields
+from explorer.results.field import Field
+from explorer.results.fields import Fields
 from explorer.runs.cards import card_of
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs

@@ -22,7 +22,7 @@ from explorer.data.typed import (
     written_conversation,
 )
 from explorer.failview import FailView
-from explorer.fields import Fields
+from explorer.results.fields import Fields
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
 from explorer.runs.running import Runs

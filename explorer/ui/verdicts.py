@@ -5,7 +5,7 @@ from html import escape
 
 from explorer.core.html import chip, signed, tag
 from explorer.core.text import text
-from explorer.field import Verdict
+from explorer.results.field import Verdict
 
 
 def verdict_chip(verdict: Verdict) -> str:

@@ -10,8 +10,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.outcome_cache import OutcomeCache
-from explorer.outcomes import Results, ResultsSource, read_results_folder
+from explorer.results.cache import OutcomeCache
+from explorer.results.outcomes import Results, ResultsSource, read_results_folder
 from explorer.stats.matrix import OutcomeMatrix, Outcomes, outcome_matrix
 from scoring.benchmark import SUBSETS
 from scoring.results.accuracies import Aggregate, Benchmark

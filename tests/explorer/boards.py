@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from explorer.boards import Board, build_board
 from explorer.boardview import BoardView, rule_of
+from explorer.results.boards import Board, build_board
 from explorer.ui.leaderboard import BoardShown, LeaderboardTab
 from tests.explorer.board_data import results_of
 from tests.explorer.browsing import posted

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from explorer.field import Field
+from explorer.results.field import Field
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from scoring.errors import KnownError
 from scoring.results.order import How

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from explorer.field import Field
-from explorer.fields import _textless
+from explorer.results.field import Field
+from explorer.results.fields import _textless
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from tests.explorer.tables import row, small_table
 

@@ -14,10 +14,10 @@ from explorer.board_exports import (
     latex_cell,
     markdown_cell,
 )
-from explorer.boards import Board, build_board
 from explorer.boardview import BoardView, shown_rows
 from explorer.data.export import METADATA
-from explorer.outcomes import Results, read_snapshot
+from explorer.results.boards import Board, build_board
+from explorer.results.outcomes import Results, read_snapshot
 from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.interval import wilson

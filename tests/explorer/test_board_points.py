@@ -4,9 +4,9 @@ import pytest
 
 from explorer.board_points import OWN, axes_of, number_columns, points_of
 from explorer.board_spreads import subset_spreads
-from explorer.boards import Board, build_board
 from explorer.boardview import NUMBERS, BoardView
-from explorer.outcomes import Results, read_snapshot
+from explorer.results.boards import Board, build_board
+from explorer.results.outcomes import Results, read_snapshot
 from explorer.stats.rules import RULE_NAMES, RuleName
 from scoring.benchmark import SUBSETS
 from scoring.results.accuracies import Aggregate

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.boards import Board, build_board
 from explorer.boardview import (
     CHARTS,
     COLUMNS,
@@ -24,7 +23,8 @@ from explorer.boardview import (
 )
 from explorer.data.name_search import checked_search, matching_names
 from explorer.data.search import LONGEST_QUERY
-from explorer.outcomes import Results, read_snapshot
+from explorer.results.boards import Board, build_board
+from explorer.results.outcomes import Results, read_snapshot
 from explorer.stats.rules import PRIOR_PAIRS, V2_PAIRS
 from scoring.benchmark import SECTIONS, SUBSETS
 from scoring.errors import KnownError

@@ -6,9 +6,9 @@ from explorer.compare_links import decode_compare, encode_compare
 from explorer.compareview import MOST_MEMBERS, PANELS, SECTIONS, CompareView
 from explorer.core.links import LONGEST_LINK
 from explorer.diffs import DIFFS
-from explorer.ensembles import WAYS
-from explorer.field import MAJORITY
 from explorer.reading import Reading
+from explorer.results.ensembles import WAYS
+from explorer.results.field import MAJORITY
 
 LETTERS = st.characters(exclude_categories=["Cs"])
 NAMES = st.text(LETTERS, min_size=1, max_size=30) | st.sampled_from(["a,b", "100%", "a&b=c#+"])

@@ -19,7 +19,7 @@ from explorer.compareview import CompareScene, CompareView, compare_scene
 from explorer.data.table import PairTable
 from explorer.fail_links import decode_fails
 from explorer.failview import fail_scene
-from explorer.field import MAJORITY, Field
+from explorer.results.field import MAJORITY, Field
 from explorer.stats.duels import CELLS, DuelPart, duel
 from explorer.stats.paired import PairedTest, paired_test
 from explorer.stats.rules import V1

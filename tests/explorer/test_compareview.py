@@ -12,8 +12,8 @@ from explorer.compareview import (
     next_compare_scene,
 )
 from explorer.data.table import PairTable
-from explorer.field import MAJORITY, Field
 from explorer.reading import Reading
+from explorer.results.field import MAJORITY, Field
 from scoring.benchmark import SECTIONS
 from scoring.errors import KnownError
 from tests.explorer.board_data import real_results

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.boards import build_board
 from explorer.data.table import PairTable
 from explorer.fail_exports import FAIL_FORMATS, FailFormat, export_fails, fail_file_name
 from explorer.fail_report import LONGEST_TEXT, WORST, fenced
 from explorer.fail_sections import section_scores
 from explorer.failview import FailScene, FailView, fail_scene
-from explorer.field import Field
 from explorer.pair_notes import PairNotes, mark_of
+from explorer.results.boards import build_board
+from explorer.results.field import Field
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from scoring.errors import KnownError
 from scoring.interval import wilson

@@ -16,7 +16,7 @@ from explorer.fail_json import (
     hardest_json,
     pair_json,
 )
-from explorer.field import Field
+from explorer.results.field import Field
 from explorer.ui.pair_endpoints import PairEndpoints
 from scoring.benchmark import SECTIONS
 from scoring.errors import KnownError

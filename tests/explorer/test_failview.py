@@ -14,7 +14,7 @@ from explorer.failview import (
     move_fails,
     next_fail_scene,
 )
-from explorer.field import MAJORITY, Field
+from explorer.results.field import MAJORITY, Field
 from explorer.stats.difficulty import difficulty
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from scoring.errors import KnownError

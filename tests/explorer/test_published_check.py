@@ -11,11 +11,11 @@ from explorer.compare_links import decode_compare
 from explorer.data.table import PairTable
 from explorer.fail_links import decode_fails
 from explorer.failview import fail_scene
-from explorer.field import Field
-from explorer.own_results import with_runs
 from explorer.published_check import PublishedCheck, changed_query, check_pairs, check_sections
-from explorer.published_names import find_published
 from explorer.published_settings import BoardSettings, board_settings, settings_of
+from explorer.results.field import Field
+from explorer.results.own import with_runs
+from explorer.results.published_names import find_published
 from explorer.run_check import check_run
 from explorer.stats.matrix import order_of, outcome_matrix
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
@@ -247,7 +247,7 @@ def test_pairs_of_no_benchmark_are_compared_by_accuracy(tmp_path: Path) -> None:
 
 
 def test_scores_of_the_board_serve_where_single_pairs_are_not_known(tmp_path: Path) -> None:
-    from explorer.boards import build_board
+    from explorer.results.boards import build_board
 
     won = {f"{each}:{at}": True for each in SECTIONS["Chat"] for at in range(COUNTS[each])}
     run = run_of(tmp_path, won)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from explorer.boards import build_board
 from explorer.compared import scores
 from explorer.compareview import CompareView, compare_scene
 from explorer.fail_sections import section_scores
-from explorer.field import Field
-from explorer.own_results import with_runs
 from explorer.published_check import check_pairs
+from explorer.results.boards import build_board
+from explorer.results.field import Field
+from explorer.results.own import with_runs
 from explorer.run_check import check_run
 from explorer.runs.facts import run_facts, tie_words
 from explorer.runs.lines import summary_of

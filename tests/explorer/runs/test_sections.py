@@ -10,8 +10,8 @@ import pytest
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.fail_sections import section_scores
-from explorer.field import Field
-from explorer.own_results import with_runs
+from explorer.results.field import Field
+from explorer.results.own import with_runs
 from explorer.runs.lines import RunsView, runs_scene
 from explorer.runs.sections import SectionNow, run_intervals, sections_now
 from explorer.runs.shelf import RunShelf

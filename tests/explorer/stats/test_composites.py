@@ -3,8 +3,8 @@ from pathlib import Path
 
 import numpy as np
 
-from explorer.outcome_cache import OutcomeCache
-from explorer.outcome_sources import FolderSource
+from explorer.results.cache import OutcomeCache
+from explorer.results.sources import FolderSource
 from explorer.stats.matrix import Outcomes
 from explorer.stats.ties import composites
 from scoring.results.order import PairOrder

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from explorer.boards import Board, build_board
+from explorer.results.boards import Board, build_board
 from explorer.stats.rules import RULE_NAMES, RuleName
 from explorer.ui.boardbehind import behind_html
 from scoring.errors import KnownError

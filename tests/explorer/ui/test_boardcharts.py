@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.boards import Board, build_board
 from explorer.boardview import CHARTS, BoardView, Chart, shown_rows
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
-from explorer.outcomes import read_snapshot
+from explorer.results.boards import Board, build_board
+from explorer.results.outcomes import read_snapshot
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from explorer.stores import open_stores
 from explorer.ui.boardcharts import MOST_ALIKE, ChartShown, chart_shown

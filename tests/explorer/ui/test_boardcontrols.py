@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from explorer.boards import build_board
 from explorer.boardview import BENCHMARKS, DIGITS, MISSING, RULE_OPTIONS, TABLES, TIES, BoardView
 from explorer.core.text import text
+from explorer.results.boards import build_board
 from explorer.stats import intervals as statistics
 from explorer.stats.rules import PRIOR_SCORED, RuleName
 from explorer.ui.boardcontrols import controls_html, counts_html, rule_html, search_html

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer import results_library
+from explorer.results import library as results_library
 from explorer.ui.boardsource import BoardSource, _by_name
 from explorer.ui.leaderboard import LeaderboardTab
 from tests.explorer.conftest import Serve

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from explorer.boards import Board, build_board
 from explorer.boardview import BoardView, shown_rows
-from explorer.outcomes import Results
+from explorer.results.boards import Board, build_board
+from explorer.results.outcomes import Results
 from explorer.stats.rules import RULES
 from explorer.stats.uncertainty import measure
 from explorer.ui.boardtable import MOST_ROWS, board_html

@@ -6,8 +6,8 @@ import pytest
 from explorer.data.table import PairTable
 from explorer.fail_report import report_lines
 from explorer.failview import FailScene, FailView, fail_scene
-from explorer.field import Field
 from explorer.pair_notes import PairNotes
+from explorer.results.field import Field
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from explorer.ui.failkinds import kinds_html
 from scoring.results.order import How

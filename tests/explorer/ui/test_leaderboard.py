@@ -23,7 +23,7 @@ from tests.explorer.boards import HOSTILE, acted, filled, models, opened, readin
 from tests.explorer.browsing import posted, stays
 from tests.explorer.conftest import Serve
 from tests.explorer.posting import Visitor
-from tests.explorer.test_own_results import run_of
+from tests.explorer.results.test_own import run_of
 
 SHARES = {"org/llama-8b": 0.95, "org/alike-70b": 0.94, "org/gemma-2b": 0.2, HOSTILE[0]: 0.5}
 NONSENSE: list[Any] = [None, 1e300, True, "\ud800", "x" * 10**5, [[]], ["x"] * 10**4, {"a": {}}]

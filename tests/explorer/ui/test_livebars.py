@@ -10,7 +10,7 @@ import pytest
 
 from explorer.core.html import percent
 from explorer.fail_links import decode_fails
-from explorer.own_results import own_name
+from explorer.results.own import own_name
 from explorer.runs.live import LiveRun
 from explorer.runs.progress import Progress
 from explorer.runs.sections import run_intervals, sections_now

@@ -12,9 +12,9 @@ from explorer.core.text import text
 from explorer.data.datacard import subset_card
 from explorer.data.search import Query
 from explorer.diffs import DIFFS, MOST_WORDS, Diff
-from explorer.field import Verdict
 from explorer.look import Look
 from explorer.markdown import LONGEST
+from explorer.results.field import Verdict
 from explorer.ui.bodies import LONGEST_BODY
 from explorer.ui.reader import MOST_FURTHER, MOST_SAME, pair_html
 from scoring.benchmark import SUBSETS

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from explorer.data.sources import Shelf
-from explorer.outcomes import UPLOADED, Results, beside
-from explorer.uploaded_results import Uploaded, read_result_files
+from explorer.results.outcomes import UPLOADED, Results, beside
+from explorer.results.uploads import Uploaded, read_result_files
 from scoring.limits import Limits, Tell, tell_nobody
 
 KEPT = 24

@@ -12,8 +12,8 @@ from typing import Literal, get_args
 
 from explorer.core.settings import SNAPSHOT
 from explorer.core.text import text
-from explorer.outcome_sources import FolderSource, HubSource, Source
-from explorer.uploaded_results import Uploaded
+from explorer.results.sources import FolderSource, HubSource, Source
+from explorer.results.uploads import Uploaded
 from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, Listing

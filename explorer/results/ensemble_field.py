@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.ensembles import LEAST_MEMBERS, WAYS, Way, ensemble, normalised_together
-from explorer.field import Field
+from explorer.results.ensembles import LEAST_MEMBERS, WAYS, Way, ensemble, normalised_together
+from explorer.results.field import Field
 
 _JOINT = " + "
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer import outcome_cache
 from explorer.data.table import PairTable
-from explorer.outcome_cache import OutcomeCache
-from explorer.outcome_sources import Folder, FolderSource, HubSource, Source
+from explorer.results import cache as outcome_cache
+from explorer.results.cache import OutcomeCache
+from explorer.results.sources import Folder, FolderSource, HubSource, Source
 from explorer.stats.matrix import (
     Outcomes,
     is_reward_bench,

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.ensembles import (
+from explorer.results.ensembles import (
     LEAST_MEMBERS,
     Way,
     all_combinations,
     ensemble,
     normalised_together,
 )
-from explorer.field import Field, Mask
+from explorer.results.field import Field, Mask
 from explorer.stats.paired import PairedTest, paired_test
 from explorer.stats.rules import V1
 from explorer.stats.strata import Floats, plain, score_models

@@ -40,7 +40,7 @@ class Standing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
-    """Of one row; `explorer.boards.BoardRow` says what each is."""
+    """Of one row; `explorer.results.boards.BoardRow` says what each is."""
 
     interval: Interval | None
     paired: bool

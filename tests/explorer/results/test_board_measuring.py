@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from explorer.board_json import leaderboard_json
-from explorer.board_measuring import BoardMeasuring
-from explorer.boardroom import BoardRoom
 from explorer.boardview import TIES, BoardView
 from explorer.core.settings import Settings
+from explorer.results.board_measuring import BoardMeasuring
+from explorer.results.boardroom import BoardRoom
 from explorer.stats.uncertainty import Measuring
 from explorer.stores import open_stores
 from scoring.limits import Step

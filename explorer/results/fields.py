@@ -16,13 +16,14 @@ import pyarrow as pa
 from explorer.core.caches import Kept
 from explorer.data.library import Library
 from explorer.data.table import PairTable
-from explorer.ensemble_field import members_of, with_ensemble
-from explorer.field import Field
-from explorer.outcome_cache import OutcomeCache
-from explorer.outcomes import Results
-from explorer.own_results import OwnRows, own_name, own_names, with_runs
-from explorer.published_names import published_as
-from explorer.results_library import ResultsLibrary
+from explorer.results.cache import OutcomeCache
+from explorer.results.ensemble_field import members_of, with_ensemble
+from explorer.results.field import Field
+from explorer.results.library import ResultsLibrary
+from explorer.results.outcomes import Results
+from explorer.results.own import OwnRows, own_name, own_names, with_runs
+from explorer.results.published_names import published_as
+from explorer.results.uploads import model_of_uploaded, with_uploaded
 from explorer.runs.cards import card_of, pairs_of
 from explorer.runs.running import Runs
 from explorer.stats.matrix import (
@@ -33,7 +34,6 @@ from explorer.stats.matrix import (
     outcome_matrix,
     usual_order,
 )
-from explorer.uploaded_results import model_of_uploaded, with_uploaded
 from scoring.errors import KnownError, shown
 from scoring.limits import Step
 from scoring.pairs.opening import SCHEMA, Pairs, PairSource

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from explorer.ensemble_field import ensemble_name, members_of, with_ensemble
-from explorer.ensembles import WAYS
 from explorer.failview import FailView, fail_scene
-from explorer.field import Field
+from explorer.results.ensemble_field import ensemble_name, members_of, with_ensemble
+from explorer.results.ensembles import WAYS
+from explorer.results.field import Field
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from scoring.errors import KnownError
 from tests.explorer.tables import row, small_table

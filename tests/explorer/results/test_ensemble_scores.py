@@ -4,9 +4,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.ensemble_scores import MOST_RANKED, ensembles_of, with_rewards
-from explorer.ensembles import WAYS, Way
-from explorer.field import Field
+from explorer.results.ensemble_scores import MOST_RANKED, ensembles_of, with_rewards
+from explorer.results.ensembles import WAYS, Way
+from explorer.results.field import Field
 from scoring.benchmark import SUBSETS, overall_score, section_scores
 from scoring.errors import KnownError
 from tests.explorer.board_data import matrix_of

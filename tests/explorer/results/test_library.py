@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from explorer import results_library
 from explorer.data.sources import Candidate, Shelf
-from explorer.outcomes import Results, ResultsSource
-from explorer.results_library import ResultsLibrary
+from explorer.results import library as results_library
+from explorer.results.library import ResultsLibrary
+from explorer.results.outcomes import Results, ResultsSource
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Limits

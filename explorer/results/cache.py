@@ -11,9 +11,9 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 
-from explorer.outcome_rows import Read
-from explorer.outcome_shelf import OutcomeShelf, changed
-from explorer.outcome_sources import Entry, Folder, Source
+from explorer.results.outcome_shelf import OutcomeShelf, changed
+from explorer.results.rows import Read
+from explorer.results.sources import Entry, Folder, Source
 from explorer.stats.matrix import Outcomes
 from scoring.errors import KnownError
 from scoring.hub.access import first_line

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from explorer.boards import Board, BoardRow, build_board
 from explorer.core.settings import SNAPSHOT
-from explorer.outcomes import (
+from explorer.results.boards import Board, BoardRow, build_board
+from explorer.results.outcomes import (
     Results,
     ResultsSource,
     fetch_results,

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from explorer.board_json import leaderboard_json
-from explorer.boards import Board, BoardRow, build_board
-from explorer.outcomes import Results, beside, read_snapshot
+from explorer.results.boards import Board, BoardRow, build_board
+from explorer.results.outcomes import Results, beside, read_snapshot
+from explorer.results.uploads import Uploaded
 from explorer.runs.model_list import MODELS, marks_of, size_of
 from explorer.stats.aggregate import Counted
 from explorer.stats.matrix import Outcomes, of_benchmark, outcome_matrix
 from explorer.stats.rules import PRIOR, PRIOR_SCORED, RULE_NAMES, RULES, V2_PAIRS, RuleName
 from explorer.stats.uncertainty import measure
-from explorer.uploaded_results import Uploaded
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.interval import wilson
 from scoring.results.accuracies import Aggregate

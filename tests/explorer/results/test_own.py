@@ -4,8 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.boards import build_board
-from explorer.own_results import OwnRows, own_names, with_runs
+from explorer.results.boards import build_board
+from explorer.results.own import OwnRows, own_names, with_runs
 from explorer.runs.outcomes import results_of
 from explorer.stats.matrix import OutcomeMatrix, Outcomes, outcome_matrix
 from scoring.errors import KnownError

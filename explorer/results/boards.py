@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from explorer.board_certainty import certainties
-from explorer.board_counts import Noticed, counts_of, covers, taken
 from explorer.core.text import text
-from explorer.outcomes import Results, ResultsSource, model_url
+from explorer.results.board_certainty import certainties
+from explorer.results.board_counts import Noticed, counts_of, covers, taken
+from explorer.results.outcomes import Results, ResultsSource, model_url
 from explorer.runs.model_list import marks_of, size_of
 from explorer.stats.aggregate import Aggregated, Counted, Missing, Ties, aggregate
 from explorer.stats.matrix import OutcomeMatrix, of_benchmark
@@ -150,7 +150,7 @@ def build_board(
             `Board.comparable` of the board without it; what does not fit is not used.
         ties: as of `explorer.stats.aggregate.settled`.
         missing: likewise.
-        own: names of models that are the person's own runs; see `explorer.own_results`.
+        own: names of models that are the person's own runs; see `explorer.results.own`.
         composites: model -> subset -> score of a composite, where its outcomes tell it; see
             `explorer.stats.ties`.
     """

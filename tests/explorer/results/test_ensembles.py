@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.ensembles import WAYS, all_combinations, ensemble, normalised
+from explorer.results.ensembles import WAYS, all_combinations, ensemble, normalised
 from scoring.errors import KnownError
 
 
@@ -106,7 +106,7 @@ def test_all_combinations_are_tried_and_the_best_comes_first(most_members: int |
 def test_they_are_made_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     models = normalised(*drawn(6))
     at_once = all_combinations(models, accuracy)
-    monkeypatch.setattr("explorer.ensembles._AT_ONCE", 3 * 40)
+    monkeypatch.setattr("explorer.results.ensembles._AT_ONCE", 3 * 40)
     sizes = []
 
     def counting(outcomes: Any) -> Any:

@@ -11,8 +11,8 @@ import threading
 import time
 from dataclasses import dataclass
 
-from explorer.boardroom import BoardRoom
 from explorer.boardview import BoardView
+from explorer.results.boardroom import BoardRoom
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.limits import Step

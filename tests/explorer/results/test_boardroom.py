@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from explorer.boardroom import KEPT, BoardRoom
-from explorer.boards import Board
 from explorer.boardview import MISSING, RULE_OPTIONS, TIES, BoardView
 from explorer.core.settings import Settings
+from explorer.results.boardroom import KEPT, BoardRoom
+from explorer.results.boards import Board
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.visitors import Visitor
 from explorer.stats.rules import V2_PAIRS
@@ -17,7 +17,7 @@ from explorer.stats.uncertainty import Measuring
 from explorer.stores import open_stores
 from scoring.limits import Step
 from tests.explorer.board_data import coin_flips, write_results
-from tests.explorer.test_own_results import run_of
+from tests.explorer.results.test_own import run_of
 
 VIEW = BoardView()
 PAIRS = Path("eval-set-scores", "org")

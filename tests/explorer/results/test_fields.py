@@ -11,15 +11,15 @@ from explorer.core.text import text
 from explorer.data.library import Library
 from explorer.data.sources import Candidate, Shelf
 from explorer.data.table import PairTable
-from explorer.field import Field
-from explorer.fields import Fields
-from explorer.outcome_cache import OutcomeCache
-from explorer.outcomes import read_results_folder
-from explorer.results_library import ResultsLibrary
+from explorer.results.cache import OutcomeCache
+from explorer.results.field import Field
+from explorer.results.fields import Fields
+from explorer.results.library import ResultsLibrary
+from explorer.results.outcomes import read_results_folder
+from explorer.results.uploads import model_of_uploaded
 from explorer.runs.running import Runs
 from explorer.stores import Stores, open_stores
 from explorer.ui.faillist import who_html
-from explorer.uploaded_results import model_of_uploaded
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Limits

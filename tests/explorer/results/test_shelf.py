@@ -8,8 +8,8 @@ import pytest
 
 from explorer.core.settings import Settings
 from explorer.data.sources import Shelf
-from explorer.outcomes import Results, ResultsSource
-from explorer.results_shelf import Upstream, joined, results_shelf
+from explorer.results.outcomes import Results, ResultsSource
+from explorer.results.shelf import Upstream, joined, results_shelf
 from scoring.hub.access import Hub
 from scoring.results.accuracies import Aggregate
 from tests.conftest import PATIENCE

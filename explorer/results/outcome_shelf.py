@@ -13,8 +13,8 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from explorer.outcome_rows import SCHEMA, Read, orders_as_json, read_rows, rows_of
-from explorer.outcome_sources import Entry
+from explorer.results.rows import SCHEMA, Read, orders_as_json, read_rows, rows_of
+from explorer.results.sources import Entry
 from scoring.hub.access import first_line
 from scoring.results.order import PairOrder
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from explorer import uploaded_results
-from explorer.uploaded_results import Uploaded, read_result_files
+from explorer.results import uploads as uploaded_results
+from explorer.results.uploads import Uploaded, read_result_files
 from scoring.errors import KnownError
 from scoring.limits import Limits, Step
 from tests.upstream_files import leave

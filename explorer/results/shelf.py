@@ -5,7 +5,7 @@ from dataclasses import replace
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.data.sources import Candidate, Shelf
-from explorer.outcomes import Results, fetch_results, read_results_folder, read_snapshot
+from explorer.results.outcomes import Results, fetch_results, read_results_folder, read_snapshot
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, parse_hub_id
 from scoring.limits import Tell, tell_nobody

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from explorer.boards import Board, benchmark_of, build_board
 from explorer.boardview import BoardView, rule_of
 from explorer.core.caches import Kept
-from explorer.outcome_cache import OutcomeCache
-from explorer.outcome_sources import Source, listing_digest
-from explorer.outcomes import Results
-from explorer.own_results import OwnRows, own_name, own_names, with_runs
-from explorer.results_library import ResultsLibrary
+from explorer.results.boards import Board, benchmark_of, build_board
+from explorer.results.cache import OutcomeCache
+from explorer.results.library import ResultsLibrary
+from explorer.results.outcomes import Results
+from explorer.results.own import OwnRows, own_name, own_names, with_runs
+from explorer.results.sources import Source, listing_digest
+from explorer.results.uploads import with_uploaded
 from explorer.runs.cards import card_of
 from explorer.runs.running import Runs
 from explorer.stats.matrix import (
@@ -27,7 +28,6 @@ from explorer.stats.rules import RULES
 from explorer.stats.ties import composites
 from explorer.stats.uncertainty import Measuring, Uncertainty
 from explorer.stats.uncertainty_cache import Uncertainties
-from explorer.uploaded_results import with_uploaded
 from scoring.limits import Step
 from scoring.record import Run
 from scoring.results.accuracies import Benchmark
