@@ -122,10 +122,14 @@ class RunsTab:
             query = encode_fails(FailView(name)) if name else ""
             compare = encode_compare(CompareView(name)) if name else ""
         opened = run_html(now.open, query=query, compare=compare, deleting=now.view.deleting)
-        button = gr.update(visible=now.open is not None)
+        # An update of a tab that was not opened yet takes the words away unless it has them.
+        csv, jsonl, json = (
+            gr.update(value=text(f"runs.export_{form}"), visible=now.open is not None)
+            for form in RUN_FORMATS
+        )
         waiting = [live for live in self.runs.live.of(where[2]) if live.run_id is None]
         listed = runs_html(now, waiting, kept=self.settings.runs_last)
-        return RunsTabShown(listed, opened, button, button, button, now.view)
+        return RunsTabShown(listed, opened, csv, jsonl, json, now.view)
 
 
 def wire_runs(
@@ -133,6 +137,7 @@ def wire_runs(
 ) -> None:
     """Connect the components. where: as of `RunsTab`."""
     wire_part(view.part, tab.act, [view.seen, *where], view.outputs)
-    opened.select(tab.show, [view.seen, *where], view.outputs, **EVENT)
+    for changed in (opened.select, where[2].change):  # a link opens the tab before it is known who
+        changed(tab.show, [view.seen, *where], view.outputs, **EVENT)
     for form, pressed in view.exports.items():
         pressed.click(partial(tab.export, form), [view.seen, where[2]], view.file, **EVENT)

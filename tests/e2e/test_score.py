@@ -235,6 +235,21 @@ def test_on_a_shared_server_people_wait_in_turn_and_see_their_own_runs(
             expect(page.locator("#runs-list tbody tr")).to_contain_text(f"/ {n}")
 
 
+def test_a_link_to_the_runs_tab_lists_ones_own_runs_on_a_shared_server(
+    serve: Serve, leaving: Page
+) -> None:
+    address = serve(EXPLORER_PUBLIC="1")
+    open_app(leaving, address)
+    score_few(leaving)
+    expect(leaving.locator(".status.finished")).to_be_visible()
+    open_app(leaving, address)
+    open_tab(leaving, "Runs")
+    leaving.locator("#runs-list .run-name").click()
+    expect(leaving.locator("#run-export-csv")).to_contain_text("Pairs as CSV")
+    leaving.goto(f"{address}?tab=runs")
+    expect(leaving.locator("#runs-list tbody tr")).to_contain_text("23 / 23")
+
+
 def test_a_run_stops_when_it_is_sure(long_app: str, page: Page) -> None:
     open_app(page, long_app)
     open_tab(page, "Score")
