@@ -1,7 +1,7 @@
 // What is pressed in HTML that the server wrote becomes an event of its part's relay, one at a time.
 (() => {
   const WAIT = 60000, AGAIN = 2000, TOGETHER = 100;
-  const REVIEW = "review", PRESSES = "rewardbench-explorer-presses";
+  const REVIEW = "review", PRESSES = "rewardbench-explorer-presses", NOTE = "#review-note textarea";
   const REVIEWS = "rewardbench-explorer-reviews";
   const kept = new Map([["facets", innerWidth > 900]]);
 
@@ -34,7 +34,8 @@
       if (last?.sent.presses?.length < TOGETHER) last.sent.presses.push([name, null]);
       else part.explorerQueue.push({ act: "press", sent: { presses: [[name, null]] } });
     } else {
-      const note = document.querySelector("#review-note textarea")?.value ?? null;
+      const note = document.querySelector(NOTE)?.value ?? null;
+      hasTyped = false;
       part.explorerQueue.push({ act: "press", sent: { presses: [[name, note]] } });
     }
     if (part.explorerSent) keepPresses(part);
@@ -50,11 +51,17 @@
     for (const button of document.querySelectorAll(".review-marks button")) {
       button.disabled = acts.some(opens);
     }
-    for (const field of document.querySelectorAll("#review-note textarea")) field.readOnly = n > 0;
+    for (const field of document.querySelectorAll(NOTE)) field.readOnly = n > 0 || acts.some(opens);
     for (const waiting of document.querySelectorAll(".review-waiting")) {
       waiting.textContent = n ? waiting.dataset.words.replace("{n}", n) : "";
     }
   };
+  // A note is saved when its field is left, or the page is while one types.
+  let hasTyped = false;
+  const saveNote = () => { if (hasTyped) press(document.getElementById(REVIEW), "note"); };
+  document.addEventListener("input", (event) => { hasTyped ||= event.target.matches(NOTE); });
+  document.addEventListener("focusout", (event) => { if (event.target.matches(NOTE)) saveNote(); });
+  addEventListener("pagehide", saveNote);
   const takeUpPresses = (part) => {
     const source = (place) => new URLSearchParams(place).get("source");
     let left = [];

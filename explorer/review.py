@@ -73,19 +73,13 @@ class Decision:
         marked = next((known for known in VERDICTS if known == verdict), None)
         if marked is None:
             raise KnownError(f"A verdict is one of {', '.join(VERDICTS)}, not {shown(verdict)}.")
-        if note is not None and not isinstance(note, str):
-            raise KnownError(f"A note must be text, not {shown(note)}.")
-        note = repaired(note or "")
-        if len(note) > LONGEST_NOTE:
-            raise KnownError(
-                f"A note may have {LONGEST_NOTE:,} characters; this one has {len(note):,}. "
-                "Shorten it."
-            )
         if isinstance(at, bool) or not isinstance(at, int | float) or not 0 <= at <= LAST_SECOND:
             raise KnownError(
                 f"A decision's time is in seconds from 1970 to the year 9999, not {shown(at)}."
             )
-        return cls(checked_name("key", key), text_hash, marked, note, int(at), source)
+        return cls(
+            checked_name("key", key), text_hash, marked, checked_note(note), int(at), source
+        )
 
 
 @dataclass(frozen=True)
@@ -95,12 +89,14 @@ class Review:
     source: `PairTable.id` of the pairs.
     start: where in the subset the person began, counting from 0.
     decisions: all that were made, the oldest first; a later one replaces an earlier one of its key.
+    notes: (key, note) of each unmarked pair that has one, until its mark takes it.
     """
 
     source: str
     subset: str
     start: int = 0
     decisions: tuple[Decision, ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def begin(cls, table: PairTable, subset: object, start: object = 0) -> Self:
@@ -145,16 +141,38 @@ class Review:
         """
         check_number(len(self.decisions) + 1)
         decision = Decision.of(key, text_hash, verdict, note=note, at=at, source=self.source)
-        return replace(self, decisions=(*self.decisions, decision))
+        return replace(self.noted(decision.key, ""), decisions=(*self.decisions, decision))
+
+    def noted(self, key: object, note: object) -> Self:
+        """The review with another note on an unmarked pair; "" takes a note away.
+
+        Raises:
+            KnownError: a value that no decision can have, or they are too many.
+        """
+        notes = dict(self.notes) | {checked_name("key", key): checked_note(note)}
+        left = tuple((each, words) for each, words in notes.items() if words)
+        check_number(len(left))
+        return replace(self, notes=left)
 
     def undo(self) -> Self:
         """The review without its last decision; a decision that it had replaced holds again.
+
+        Where there was none, its note stays with the pair.
 
         >>> review = Review("demo", "hep-go").mark("hep-go:1", "0" * 16, "keep", at=0)
         >>> review.mark("hep-go:1", "0" * 16, "drop", at=1).undo() == review
         True
         """
-        return replace(self, decisions=self.decisions[:-1])
+        former = replace(self, decisions=self.decisions[:-1])
+        last = self.decisions[-1] if self.decisions else None
+        if last is None or last.key in former.standing:
+            return former
+        return former.noted(last.key, last.note)
+
+    def note_of(self, key: str) -> str:
+        """The note on a pair, marked or not; "" where there is none."""
+        decision = self.standing.get(key)
+        return decision.note if decision else dict(self.notes).get(key, "")
 
     def verdict_of(self, key: str) -> Verdict | None:
         """What holds for a pair; None where it is unmarked."""
@@ -216,6 +234,25 @@ def checked_name(what: str, value: object) -> str:
             f"A {what} must be text of 1 to {LONGEST_NAME:,} characters, not {shown(value)}."
         )
     return name
+
+
+def checked_note(value: object) -> str:
+    """A note that anybody may have sent; None is no note.
+
+    Raises:
+        KnownError: no text, or too long.
+
+    >>> checked_note("odd"), checked_note(None)
+    ('odd', '')
+    """
+    if value is not None and not isinstance(value, str):
+        raise KnownError(f"A note must be text, not {shown(value)}.")
+    note = repaired(value or "")
+    if len(note) > LONGEST_NOTE:
+        raise KnownError(
+            f"A note may have {LONGEST_NOTE:,} characters; this one has {len(note):,}. Shorten it."
+        )
+    return note
 
 
 def check_number(decisions: int) -> None:

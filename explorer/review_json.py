@@ -2,7 +2,7 @@
 
 import json
 
-from explorer.review import Decision, Review, check_number, checked_name
+from explorer.review import Decision, Review, check_number, checked_name, checked_note
 from scoring.errors import KnownError, shown
 from scoring.hub.access import first_line
 
@@ -19,7 +19,7 @@ def to_json(review: Review) -> str:
         KnownError: it is too long to be read again.
 
     >>> to_json(Review("demo", "hep-go", 5))
-    '{"version":1,"source":"demo","subset":"hep-go","start":5,"decisions":[]}'
+    '{"version":1,"source":"demo","subset":"hep-go","start":5,"decisions":[],"notes":[]}'
     """
     fields = {
         "version": _VERSION,
@@ -30,6 +30,7 @@ def to_json(review: Review) -> str:
             [decision.key, decision.text_hash, decision.verdict, decision.note, decision.at]
             for decision in review.decisions
         ],
+        "notes": review.notes,
     }
     text = json.dumps(fields, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     _check_length(text)
@@ -69,7 +70,17 @@ def from_json(text: object) -> Review:
         checked_name("subset", fields.get("subset")),
         start,
         tuple(_decision(entry, number, source) for number, entry in enumerate(decisions, start=1)),
+        _notes(fields.get("notes", [])),
     )
+
+
+def _notes(entries: object) -> tuple[tuple[str, str], ...]:
+    if not isinstance(entries, list):
+        raise KnownError(f"A review's notes are a list, not {shown(entries)}.")
+    check_number(len(entries))
+    if not all(isinstance(entry, list) and len(entry) == 2 for entry in entries):
+        raise KnownError("A note on an unmarked pair is a list of key and note.")
+    return tuple((checked_name("key", key), checked_note(note)) for key, note in entries)
 
 
 def _decision(entry: object, number: int, source: str) -> Decision:

@@ -13,12 +13,12 @@ from explorer.core.links import parts_of, written
 from explorer.core.text import text
 from explorer.core.validation import one_of
 from explorer.data.table import PairTable
-from explorer.review import VERDICTS, Review, Verdict, subset_rows
+from explorer.review import VERDICTS, Review, Verdict, checked_note, subset_rows
 from scoring.errors import KnownError, shown
 from scoring.pairs.opening import TEXT_COLUMNS
 from scoring.spec import text_hash
 
-Press = Verdict | Literal["undo", "skip", "back", "forward"]
+Press = Verdict | Literal["note", "undo", "skip", "back", "forward"]
 PRESSES: tuple[Press, ...] = (*VERDICTS, *get_args(get_args(Press)[-1]))
 MOST_PRESSES = 1_000
 """That are sent together."""
@@ -97,7 +97,7 @@ def review_at(place: Place, table: PairTable, known: Sequence[Review]) -> Review
     fresh = Review.begin(table, place.subset, place.start)
     where = (fresh.source, fresh.subset)
     same = (each for each in known if (each.source, each.subset) == where)
-    return replace(fresh, decisions=next(same, fresh).decisions)
+    return replace(next(same, fresh), start=fresh.start)
 
 
 def not_counted(presses: int) -> str:
@@ -136,8 +136,9 @@ def pressed(table: PairTable, review: Review, place: Place, presses: object, at:
     One that is refused ends them: those after it would count for other pairs than were meant.
 
     review: of `review_at`.
-    presses: up to `MOST_PRESSES` lists of a `Press` and the note on its pair, None for a quick one
-        whose pair was not on screen yet: its note stands; anybody may have sent them.
+    presses: up to `MOST_PRESSES` lists of a `Press` and the note on its pair, which is kept whatever
+        was pressed; None for a quick one whose pair was not on screen yet: its note stands. Anybody
+        may have sent them.
     at: seconds since 1970.
 
     Raises:
@@ -165,6 +166,13 @@ def _after(
     table: PairTable, keys: list[str], now: Opened, asked: tuple[Press, object], at: float
 ) -> Opened:
     (review, key, *_), (press, note) = now, asked
+    if press in VERDICTS:
+        words = review.note_of(key) if note is None else note
+        return onward(review.mark(key, _hash_of(table, key), press, words, at=at), keys, key)
+    if note is not None:
+        review = _noted(table, review, key, note, at)
+    if press == "note":
+        return Opened(review, key, is_over=now.is_over)
     if press == "undo":
         if not review.decisions:
             return Opened(review, key, (text("review.nothing_to_undo"),))
@@ -173,11 +181,17 @@ def _after(
         step = 1 if press == "forward" else -1
         place = keys.index(key) + step if key in keys else 0
         return Opened(review, keys[place % len(keys)])
-    if press != "skip":
-        if note is None and key in review.standing:
-            note = review.standing[key].note
-        review = review.mark(key, _hash_of(table, key), press, note, at=at)
     return onward(review, keys, key)
+
+
+def _noted(table: PairTable, review: Review, key: str, note: object, at: float) -> Review:
+    """A review with that note on a pair; of a marked one, by the same mark once more."""
+    words, verdict = checked_note(note), review.verdict_of(key)
+    if words == review.note_of(key):
+        return review
+    if verdict is None:
+        return review.noted(key, words)
+    return review.mark(key, _hash_of(table, key), verdict, words, at=at)
 
 
 def _hash_of(table: PairTable, key: str) -> str:

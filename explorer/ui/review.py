@@ -128,7 +128,7 @@ class ReviewTab:
         """Begin a review, or go on with the one that this browser keeps."""
         fresh = Review.begin(stay.table, sent.get("subset"), sent.get("start"))
         former = stay.kept.of(fresh.source, fresh.subset)
-        review = replace(fresh, decisions=former.decisions) if former else fresh
+        review = replace(former, start=fresh.start) if former else fresh
         return _panel(stay.table, onward(review, keys_under(stay.table, review), None), stay)
 
     def press(self, sent: Sent, stay: Stay) -> Panel:
@@ -233,7 +233,7 @@ def _panel(table: PairTable, opened: Opened, stay: Stay) -> Panel:
     opened = opened._replace(review=_joined(opened.review, stay))
     review, key, told, _ = opened
     kept, lost = stay.kept, stay.kept.left_out
-    if review.decisions or kept.of(review.source, review.subset):
+    if review.decisions or review.notes or kept.of(review.source, review.subset):
         kept = kept.put(review)
         lost += kept.left_out
     found = agreement(review.standing.values(), stay.theirs)
@@ -244,7 +244,6 @@ def _panel(table: PairTable, opened: Opened, stay: Stay) -> Panel:
         visible=bool(choices),
         label=text("review.differing_n", n=f"{len(choices):,}"),
     )
-    decision = review.standing.get(key)
     progress = progress_html(review, keys_under(table, review), key)
     return Panel(
         gr.update(value=review.subset),
@@ -252,7 +251,7 @@ def _panel(table: PairTable, opened: Opened, stay: Stay) -> Panel:
         told_html([*told, *lost]),
         gr.update(visible=True),
         progress + answer_html(review, stay.theirs, key),
-        decision.note if decision else "",
+        review.note_of(key),
         pair_html(table.find(key), key, Look(), source=table.source),
         agreement_html(found, stay.theirs),
         differing,
@@ -264,7 +263,7 @@ def _panel(table: PairTable, opened: Opened, stay: Stay) -> Panel:
 
 
 def _joined(review: Review, stay: Stay) -> Review:
-    """A review with the marks that another tab of this browser made since this one looked."""
+    """A review with what another tab of this browser made since this one looked."""
     known, kept = stay.review, stay.kept.of(review.source, review.subset)
     if known is None or kept is None:
         return review
@@ -272,6 +271,8 @@ def _joined(review: Review, stay: Stay) -> Review:
         return review
     here = {*known.decisions}
     since = tuple(each for each in kept.decisions if each not in here)
+    noted = dict(each for each in kept.notes if each not in known.notes)
+    review = replace(review, notes=tuple((noted | dict(review.notes)).items()))
     return merged(replace(review, decisions=since), review) if since else review
 
 

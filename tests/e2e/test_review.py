@@ -104,6 +104,7 @@ def test_no_press_is_lost_while_the_server_hangs(server: Server, page: Page) -> 
     note = page.locator("#review-note textarea")
     note.fill("of the first")
     note.blur()
+    expect(page.locator(".review-waiting")).to_be_hidden()
     with server.hanging():
         page.keyboard.press("2")
         press_at_once(page, "3112")
@@ -166,6 +167,40 @@ def test_a_reload_keeps_marks_that_were_answered_and_those_that_were_not(
     expect(progress).to_have_text("5 of 12 marked: 3 to keep, 1 to drop, 1 unsure")
     keys = [each["key"].partition(":")[2] for each in decisions_of(leaving)]
     assert keys == ["0", "1", "2", "5", "6"], "the pairs that were meant"
+
+
+def test_a_note_is_saved_when_its_field_is_left(server: Server, leaving: Page) -> None:
+    progress = begin(leaving, server.address)
+    note = leaving.locator("#review-note textarea")
+    place = leaving.locator(".review-place")
+    leaving.keyboard.press("1")
+    expect(progress).to_contain_text("1 of 12 marked")
+    with server.hanging():
+        note.fill("of the second, which has no mark")
+        leaving.keyboard.press("Tab")
+        expect(leaving.locator(".review-waiting")).to_have_text("1 not saved yet")
+        leaving.locator(".reader-previous:visible").click()
+    expect(place).to_have_text("Pair 1 of 12 keep")
+    expect(note).to_be_editable()
+    note.fill("of the first")
+    leaving.locator(".reader-next:visible").click()
+    expect(place).to_have_text("Pair 2 of 12 unmarked")
+    expect(note).to_have_value("of the second, which has no mark")
+    leaving.locator(".reader-previous:visible").click()
+    expect(note).to_have_value("of the first")
+    expect(note).to_be_editable()
+    note.fill("of the first, anew")
+    leaving.reload()
+    expect(note).to_have_value("of the first, anew")
+    expect(note).to_be_editable()
+    leaving.reload()
+    expect(leaving.get_by_text("1 marked, last on")).to_be_visible()
+    leaving.locator(".review-begin").click()
+    expect(note).to_have_value("of the second, which has no mark")
+    leaving.locator(".review-keep").click()
+    expect(progress).to_contain_text("2 of 12 marked")
+    notes = {each["key"][-1]: each["note"] for each in decisions_of(leaving)}
+    assert notes == {"0": "of the first, anew", "1": "of the second, which has no mark"}
 
 
 def test_two_tabs_of_one_browser_keep_each_others_marks(server: Server, page: Page) -> None:

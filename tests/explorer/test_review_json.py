@@ -95,6 +95,11 @@ def test_each_wrong_value_is_named(subtests: pytest.Subtests) -> None:
         ({"decisions": [["s:1", HASH, "keep", "x" * 2001, 0]]}, "Decision 1: A note may have"),
         ({"decisions": [["s:1", HASH, "keep", "", float("nan")]]}, "Decision 1: .*not nan"),
         ({"decisions": [["s:1", HASH, "keep", "", float("inf")]]}, "Decision 1: .*not inf"),
+        ({"notes": None}, "notes are a list, not nothing"),
+        ({"notes": [["s:1"]]}, "list of key and note"),
+        ({"notes": [["", "odd"]]}, "A key must be"),
+        ({"notes": [["s:1", "x" * 2001]]}, "A note may have"),
+        ({"notes": [[]] * (MOST_DECISIONS + 1)}, "this would be 50,001"),
         ({"decisions": [["s:1", HASH, "keep", "", 10**300]]}, "Decision 1: .*not int"),
         ({"decisions": [["s:1", HASH, "keep", "", "0"]]}, "Decision 1: .*seconds"),
     ]

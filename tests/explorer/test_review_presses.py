@@ -87,6 +87,30 @@ def test_a_note_stands_until_another_one_is_typed() -> None:
     assert marks(after(after(noted, "back"), "drop", note=""))[-1] == (0, "drop", "")
 
 
+@pytest.mark.parametrize("left_by", ["note", "back", "forward", "skip"])
+def test_a_note_is_kept_however_its_pair_is_left(left_by: Press) -> None:
+    assert after(first(), left_by, note="odd").review.note_of(KEYS[0]) == "odd"
+    marked = after(after(first(), "keep"), "back")
+    assert marks(after(marked, left_by, note="odd")) == [(0, "keep", ""), (0, "keep", "odd")]
+    assert marks(after(marked, left_by, note="")) == [(0, "keep", "")], "nothing was typed"
+
+
+def test_a_note_waits_for_the_mark_of_its_pair_and_outlives_its_undoing() -> None:
+    noted = after(after(first(), "forward", note="odd"), "back")
+    assert from_json(to_json(noted.review)) == noted.review
+    marked = after(noted, "drop", note=None)
+    assert (marks(marked), marked.review.notes) == ([(0, "drop", "odd")], ())
+    undone = after(marked, "undo")
+    assert (marks(undone), undone.review.note_of(KEYS[0])) == ([], "odd")
+    assert after(undone, "note").review.notes == (), "it was taken away"
+    assert marks(after(first(), "note", "keep", note="odd")) == [(0, "keep", "odd")]
+
+
+def test_a_note_on_the_last_pair_lets_no_quick_mark_through() -> None:
+    now = after(after(first(), *ALL), "note", "drop", note="odd")
+    assert marks(now)[5:] == [(4, "keep", "odd")]
+
+
 def test_a_press_that_is_refused_ends_them_lest_others_count_for_its_pair() -> None:
     now = first()
     asked = [["keep", ""], ["drop", "x" * (LONGEST_NOTE + 1)], ["unsure", ""], ["keep", ""]]
