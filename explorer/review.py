@@ -77,9 +77,7 @@ class Decision:
             raise KnownError(
                 f"A decision's time is in seconds from 1970 to the year 9999, not {shown(at)}."
             )
-        return cls(
-            checked_name("key", key), text_hash, marked, checked_note(note), int(at), source
-        )
+        return cls(checked_name("key", key), text_hash, marked, checked_note(note), int(at), source)
 
 
 @dataclass(frozen=True)
@@ -212,9 +210,10 @@ def subset_rows(table: PairTable, subset: object, start: object = 0) -> Rows:
         raise KnownError(f"There is no subset {shown(subset)} here; choose one of {listed}.")
     rows = np.flatnonzero(table.subset_of_row == subset)
     if isinstance(start, bool) or not isinstance(start, int) or not 0 <= start < len(rows):
+        asked = shown(start + 1 if type(start) is int else start)  # as people count
         raise KnownError(
-            f"{subset[:80]} has {len(rows):,} pairs, so a start is a whole number from 0 to "
-            f"{len(rows) - 1:,}, not {shown(start)}."
+            f"{subset[:80]} has {len(rows):,} pairs, so a review starts at pair 1 to "
+            f"{len(rows):,}, not {asked}."
         )
     return rows[start:]
 

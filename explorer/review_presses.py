@@ -136,9 +136,9 @@ def pressed(table: PairTable, review: Review, place: Place, presses: object, at:
     One that is refused ends them: those after it would count for other pairs than were meant.
 
     review: of `review_at`.
-    presses: up to `MOST_PRESSES` lists of a `Press` and the note on its pair, which is kept whatever
-        was pressed; None for a quick one whose pair was not on screen yet: its note stands. Anybody
-        may have sent them.
+    presses: up to `MOST_PRESSES` lists of a `Press` and the note on its pair, which is kept
+        whatever was pressed; None for a quick one whose pair was not on screen yet: its note
+        stands. Anybody may have sent them.
     at: seconds since 1970.
 
     Raises:

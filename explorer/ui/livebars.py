@@ -40,11 +40,12 @@ def _line(now: SectionNow) -> str:
     if now.interval is not None:
         low, high = percent(now.interval.low), percent(now.interval.high)
         ends = text("score.live_ends", low=low, high=high)
+    pairs = text("score.live_weighted" if now.name else "score.live_pairs", n=f"{now.n:,}")
     cells = (
         tag("td", bar_html(now.accuracy, now.interval), "wide")
         + tag("td", tag("b", escape(percent(now.accuracy))), "number")
         + tag("td", escape(ends), "number quiet")
-        + tag("td", escape(text("score.live_pairs", n=f"{now.n:,}")), "number quiet")
+        + tag("td", escape(pairs), "number quiet")
     )
     return tag("tr", tag("th", escape(name), scope="row") + cells)
 

@@ -111,7 +111,7 @@ class ReviewTab:
         return unchanged(
             Panel,
             subset=gr.update(choices=_counted(table), value=subset),
-            start=last.start if last else 0,
+            start=_shown_start(last),
             told=told_html(told),
             marking=gr.update(visible=False),
             address=written([("source", table.id)]),
@@ -122,11 +122,11 @@ class ReviewTab:
         """After a subset was chosen: what this browser keeps of its review."""
         former = stay.kept.of(stay.table.id, str(sent.get("subset")))
         told = told_html(_so_far(former))
-        return unchanged(Panel, start=former.start if former else 0, told=told)
+        return unchanged(Panel, start=_shown_start(former), told=told)
 
     def begin(self, sent: Sent, stay: Stay) -> Panel:
         """Begin a review, or go on with the one that this browser keeps."""
-        fresh = Review.begin(stay.table, sent.get("subset"), sent.get("start"))
+        fresh = Review.begin(stay.table, sent.get("subset"), _read_start(sent.get("start")))
         former = stay.kept.of(fresh.source, fresh.subset)
         review = replace(former, start=fresh.start) if former else fresh
         return _panel(stay.table, onward(review, keys_under(stay.table, review), None), stay)
@@ -247,7 +247,7 @@ def _panel(table: PairTable, opened: Opened, stay: Stay) -> Panel:
     progress = progress_html(review, keys_under(table, review), key)
     return Panel(
         gr.update(value=review.subset),
-        review.start,
+        _shown_start(review),
         told_html([*told, *lost]),
         gr.update(visible=True),
         progress + answer_html(review, stay.theirs, key),
@@ -282,6 +282,16 @@ def _counted(table: PairTable) -> list[tuple[str, str]]:
     if len(names) > MOST_CHOICES:
         names = nlargest(MOST_CHOICES, names, lambda name: counts[name])
     return [(text("filter.choice", name=name[:80], n=f"{counts[name]:,}"), name) for name in names]
+
+
+def _shown_start(review: Review | None) -> int:
+    """Where a review begins, as people count."""
+    return (review.start if review else 0) + 1
+
+
+def _read_start(shown: object) -> object:
+    """The same as a review counts, from 0."""
+    return shown - 1 if type(shown) is int else shown
 
 
 def _elsewhere(review: Review | None) -> list[str]:

@@ -104,7 +104,7 @@ def build_review(remembered: Remembered) -> ReviewView:
             min_width=200,
         )
         start = gr.Number(
-            0,
+            1,
             label=text("review.start"),
             precision=0,
             scale=1,

@@ -178,9 +178,9 @@ def test_rows_of_a_subset_are_its_pairs_from_the_start_on(
 def test_a_start_is_a_place_in_the_subset(demo: PairTable, start: object) -> None:
     assert demo.subset_counts["hep-go"] == 8
     assert len(subset_rows(demo, "hep-go", 7)) == 1
-    with pytest.raises(KnownError, match=r"hep-go has 8 pairs, so a start is .* from 0 to 7"):
+    with pytest.raises(KnownError, match=r"hep-go has 8 pairs, so .* starts at pair 1 to 8, not"):
         subset_rows(demo, "hep-go", start)
-    with pytest.raises(KnownError, match="from 0 to 7"):
+    with pytest.raises(KnownError, match="starts at pair 1 to 8"):
         Review.begin(demo, "hep-go", start)
 
 

@@ -57,6 +57,7 @@ def test_each_section_has_a_line() -> None:
     read = HtmlReading(html, {"table", "tbody", "tr", "th", "td", "span", "i", "b"})
     for words in ("All pairs", "Chat", "Chat Hard", "Safety", "Reasoning", "2,985 pairs"):
         assert words in read.words
+    assert html.count("weighted") == 4
     assert html.count('live-bar"') == 5
 
 

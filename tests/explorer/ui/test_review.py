@@ -189,7 +189,7 @@ def reviewer(panel: Panel) -> Reviewer:
     return Reviewer(panel.page)
 
 
-def begin(reviewer: Reviewer, panel: Panel, start: int = 0) -> dict[str, Any]:
+def begin(reviewer: Reviewer, panel: Panel, start: int = 1) -> dict[str, Any]:
     return reviewer.does("begin", subset=panel.subset, start=start)
 
 
@@ -245,8 +245,8 @@ def test_a_note_comes_back_with_its_pair(reviewer: Reviewer, panel: Panel) -> No
 
 
 def test_all_marked_is_said(reviewer: Reviewer, panel: Panel) -> None:
-    last = len(keys(panel)) - 1
-    begin(reviewer, panel, start=last)
+    last = len(keys(panel))
+    assert begin(reviewer, panel, start=last)["review-start"] == last
     assert "All pairs are marked" in reviewer.presses("keep")["html"]
 
 
@@ -394,7 +394,7 @@ def test_a_storage_full_of_nonsense_does_no_harm(
 ) -> None:
     for act in ("offer", "choose", "begin", "press"):
         reviewer.kept = kept
-        shown = reviewer.does(act, subset=panel.subset, start=0, presses=[["keep", ""]])
+        shown = reviewer.does(act, subset=panel.subset, start=1, presses=[["keep", ""]])
     assert len(shown["JSON"]) == 1
 
 
@@ -476,7 +476,7 @@ def test_what_is_no_upload_is_refused(panel: Panel, upload: object) -> None:
 
 def test_other_pairs_end_the_review_and_what_was_pressed_before_still_counts(panel: Panel) -> None:
     tab = ReviewTab(panel.library)
-    begun = tab.begin({"subset": panel.subset, "start": 0}, stay_on(panel.table))
+    begun = tab.begin({"subset": panel.subset, "start": 1}, stay_on(panel.table))
     here, elsewhere = small_table(row(id="x")), stay_on(small_table(row(id="x")), begun.review)
     offered = tab.offer({}, elsewhere)
     assert "was on other pairs" in offered.told
@@ -494,7 +494,7 @@ def test_the_largest_of_a_thousand_subsets_are_offered_and_any_can_be_begun(pane
     tab, stay = ReviewTab(panel.library), stay_on(small_table(*rows, chunk_rows=2_000))
     choices = [name for _, name in tab.offer({}, stay).subset["choices"]]
     assert len(choices) == MOST_CHOICES and set(choices) <= {f"s{n:04}" for n in range(400, 1_000)}
-    assert "key=s0007:7" in tab.begin({"subset": "s0007", "start": 0}, stay).address
+    assert "key=s0007:7" in tab.begin({"subset": "s0007", "start": 1}, stay).address
 
 
 def test_the_same_pairs_leave_the_review_as_it_is(panel: Panel) -> None:
