@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from explorer.board_json import leaderboard_json
+from explorer.core.settings import ASSETS
 from explorer.results.boards import Board, BoardRow, build_board
 from explorer.results.outcomes import Results, beside, read_snapshot
 from explorer.results.uploads import Uploaded
@@ -368,9 +369,7 @@ def test_the_snapshot_has_82_models_and_the_papers_numbers_by_its_rule() -> None
     results = read_snapshot()
     board = build_board(results, "paper")
     assert len(board.rows) == 82
-    lines = (Path(__file__).parents[2] / "assets" / "leaderboard" / "paper-v2.csv").read_text(
-        "utf-8"
-    )
+    lines = (ASSETS / "leaderboard" / "paper-v2.csv").read_text("utf-8")
     printed = {
         row["model"]: row
         for row in csv.DictReader(line for line in lines.splitlines() if line[:1] != "#")
