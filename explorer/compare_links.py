@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from explorer.compareview import PANELS, SECTIONS, CompareView, checked_members, distinct
 from explorer.core.links import IGNORED, as_dropped, one_of, parts_of, told, written
 from explorer.failview import checked_model
-from explorer.links import decode, parts
+from explorer.reader.links import decode, parts
+from explorer.reader.state import View
 from explorer.results.ensembles import WAYS
 from explorer.results.field import MAJORITY
-from explorer.view import View
 from scoring.errors import KnownError, shown
 
 READING = ("source", "pair", "diff", "spaces", "markdown")

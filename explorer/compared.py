@@ -12,6 +12,7 @@ from explorer.data.filters import NO_FILTERS
 from explorer.data.table import Rows
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
+from explorer.reader.state import View
 from explorer.results.field import Doubles
 from explorer.stats.difficulty import correlations
 from explorer.stats.duels import Cell, Duel, DuelPart, cells_of, duel, headline
@@ -19,7 +20,6 @@ from explorer.stats.matrix import is_reward_bench
 from explorer.stats.rules import V1
 from explorer.stats.strata import plain, score_models
 from explorer.stats.uncertainty import strata_by
-from explorer.view import View
 from scoring.benchmark import section_of
 
 Change = Literal["improved", "regressed", "higher", "lower", "unchanged"]

@@ -9,7 +9,7 @@ import numpy as np
 from explorer.core.links import as_dropped
 from explorer.core.validation import one_of
 from explorer.failview import checked_model
-from explorer.reading import ACTS, FIRST, ListedRows, Reading, read_on
+from explorer.reader.reading import ACTS, FIRST, ListedRows, Reading, read_on
 from explorer.results.ensembles import WAYS, Way
 from explorer.results.field import MAJORITY, Doubles, Field, Mask
 from explorer.stats.rules import V1

@@ -20,7 +20,7 @@ from explorer.failview import (
     checked_model,
     checked_slices,
 )
-from explorer.links import decode, parts
+from explorer.reader.links import decode, parts
 from explorer.stats.duels import CELLS
 from scoring.errors import KnownError, shown
 

@@ -12,11 +12,11 @@ from explorer.core.validation import one_of, repaired
 from explorer.data.conditions import condition_of
 from explorer.data.filters import LONGEST_NAME, Selection, matching_rows, select
 from explorer.data.table import Rows
-from explorer.reading import ACTS, ListedRows, read_on
+from explorer.reader.reading import ACTS, ListedRows, read_on
+from explorer.reader.state import View, filters_after, fitting
 from explorer.results.field import MAJORITY, OUTCOMES, Doubles, Field, Mask
 from explorer.stats.duels import CELLS, Cell, cells_of
 from explorer.stats.margins import confident_losses, near_misses
-from explorer.view import View, filters_after, fitting
 from scoring.errors import KnownError, shown
 
 Kind = Literal["losses", "ties", "missing", "near", "confident", "wins", "all"]

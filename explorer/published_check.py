@@ -39,10 +39,10 @@ from explorer.data.table import Rows
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
 from explorer.published_settings import NOT_KNOWN, BoardSettings, Setting, settings_of
+from explorer.reader.state import View
 from explorer.results.field import Doubles, Field
 from explorer.stats.duels import Cell, DuelPart, duel
 from explorer.stats.rules import V1
-from explorer.view import View
 from scoring.benchmark import COUNTS, SECTIONS, overall_score
 from scoring.interval import wilson
 from scoring.spec import RunFacts, ScoredPair

@@ -26,15 +26,15 @@ from explorer.data.library import Library
 from explorer.data.sources import DEMO
 from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
-from explorer.links import decode_for_browse, encode
+from explorer.reader.facetpanel import facets_html
+from explorer.reader.links import decode_for_browse, encode
+from explorer.reader.listing import reader_bar
+from explorer.reader.searchbar import bar_html, search_html
+from explorer.reader.state import PANELS, Scene, View, fitting, next_scene, scene
 from explorer.ui.exportpanel import ExportPanelView, build_export, exporting, snippet_html
-from explorer.ui.facetpanel import facets_html
 from explorer.ui.lengthpanel import LengthPanelView, LengthsShown, build_lengths, lengths_shown
-from explorer.ui.listing import reader_bar
 from explorer.ui.pairspanel import open_pair_html, pairs_html
 from explorer.ui.reviewview import Remembered, ReviewView, build_review
-from explorer.ui.searchbar import bar_html, search_html
-from explorer.view import PANELS, Scene, View, fitting, next_scene, scene
 from scoring.errors import KnownError
 from scoring.hub.access import parse_hub_id
 

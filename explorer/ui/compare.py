@@ -28,8 +28,8 @@ from explorer.core.parts import (
     wrote,
 )
 from explorer.core.settings import Settings
-from explorer.links import tab_of
-from explorer.reading import FIRST
+from explorer.reader.links import tab_of
+from explorer.reader.reading import FIRST
 from explorer.results.field import Field
 from explorer.results.fields import Fields
 from explorer.ui.compareensembles import ensembles_html

@@ -6,8 +6,8 @@ from explorer.compareview import CompareScene
 from explorer.core.html import note, tag
 from explorer.core.text import text
 from explorer.data.search import EVERYTHING
-from explorer.ui.listing import reader_bar
-from explorer.ui.reader import pair_html
+from explorer.reader.listing import reader_bar
+from explorer.reader.reader import pair_html
 
 
 def differing_html(now: CompareScene) -> str:

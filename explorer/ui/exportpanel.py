@@ -12,8 +12,8 @@ from explorer.core.html import note, step_html, tag
 from explorer.core.parts import copy_button
 from explorer.core.text import text
 from explorer.data.export import FORMATS, Format, export, file_name, snippet
-from explorer.ui.searchbar import filter_words
-from explorer.view import Scene
+from explorer.reader.searchbar import filter_words
+from explorer.reader.state import Scene
 from scoring.limits import Step
 
 

@@ -10,8 +10,8 @@ from explorer.core.parts import acting, button, copy_button
 from explorer.core.text import text
 from explorer.data.conditions import condition_of
 from explorer.failview import FIELD_KINDS, KINDS, FailScene
+from explorer.reader.searchbar import filter_chips, removable
 from explorer.results.field import MAJORITY, Field
-from explorer.ui.searchbar import filter_chips, removable
 
 MOST_NAMES = 2_000
 """Models that are offered while one types; any other can be typed whole."""

@@ -12,7 +12,7 @@ from explorer.core.text import text
 from explorer.fail_exports import FAIL_FORMATS, FailFormat, export_fails, fail_file_name
 from explorer.failview import FailScene
 from explorer.pair_notes import PairNotes
-from explorer.ui.searchbar import filter_words
+from explorer.reader.searchbar import filter_words
 from scoring.limits import Step
 
 

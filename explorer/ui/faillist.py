@@ -11,10 +11,10 @@ from explorer.core.text import text
 from explorer.data.search import EVERYTHING
 from explorer.failview import FailScene, measures, order_of
 from explorer.pair_notes import PairNotes
+from explorer.reader.listing import Column, excerpt, harm_css, list_html
+from explorer.reader.reader import pair_html
 from explorer.results.field import MAJORITY, Doubles, Field, Verdict
 from explorer.runs.model_list import size_of
-from explorer.ui.listing import Column, excerpt, harm_css, list_html
-from explorer.ui.reader import pair_html
 
 REWARDS = ("chosen_reward", "rejected_reward")
 MOST_FAILING = 400

@@ -8,10 +8,10 @@ import gradio as gr
 from explorer.core.parts import Part, build_part, unchanged
 from explorer.core.text import text
 from explorer.failview import PANELS, FailView, Panel
+from explorer.reader.searchbar import search_html
+from explorer.reader.tokens_view import TokensView, build_tokens
 from explorer.ui.failexport import FailExportView, build_fail_export
 from explorer.ui.failrewards import RewardsView, build_rewards
-from explorer.ui.searchbar import search_html
-from explorer.ui.tokenrewards import TokensView, build_tokens
 
 PART = "failures"
 UNOPENED = ""

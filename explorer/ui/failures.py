@@ -21,12 +21,13 @@ from explorer.failview import (
     fitting_fails,
     next_fail_scene,
 )
-from explorer.links import tab_of
 from explorer.pair_notes import PairNotes, mark_of
-from explorer.reading import FIRST
+from explorer.reader.facetpanel import facets_html
+from explorer.reader.links import tab_of
+from explorer.reader.listing import reader_bar
+from explorer.reader.reading import FIRST
 from explorer.results.field import Field
 from explorer.results.fields import Fields
-from explorer.ui.facetpanel import facets_html
 from explorer.ui.failbar import fail_bar_html, head_html
 from explorer.ui.failexport import fail_exporting
 from explorer.ui.failkinds import kinds_html
@@ -34,7 +35,6 @@ from explorer.ui.faillist import fail_list_html, fail_pair_html
 from explorer.ui.failnotes import note_html
 from explorer.ui.failparts import PART, UNOPENED, FailsShown, FailuresView
 from explorer.ui.failrewards import RewardsView, rewards_shown
-from explorer.ui.listing import reader_bar
 from explorer.ui.report import facts_html
 from explorer.ui.tokenrewards import Tokens, has_tokens, wire_tokens
 from scoring.errors import KnownError

@@ -24,7 +24,7 @@ from explorer.core.parts import (
 )
 from explorer.core.text import text
 from explorer.data.table import PairTable
-from explorer.links import tab_of
+from explorer.reader.links import tab_of
 from explorer.results.boardroom import BoardRoom
 from explorer.stats.uncertainty import Measuring
 from explorer.ui.boardbehind import behind_html

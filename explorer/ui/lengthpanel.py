@@ -21,8 +21,8 @@ from explorer.data.lengths import (
 from explorer.data.table import UNITS, Measure, PairTable
 from explorer.data.tokens import MOST_CHARS, TokenCounter, cut_texts
 from explorer.figures import length_figure, small_multiples
+from explorer.reader.state import Chart, Scene
 from explorer.ui.lengthview import stats_html
-from explorer.view import Chart, Scene
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from explorer.core.parts import (
 from explorer.core.settings import ASSETS
 from explorer.core.text import text
 from explorer.core.work import Latest
-from explorer.links import tab_of
+from explorer.reader.links import tab_of
 from explorer.results.board_measuring import BoardMeasuring
 from explorer.stores import Stores
 from explorer.ui.about import build_about

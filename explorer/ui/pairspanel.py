@@ -3,9 +3,9 @@
 from explorer.core.text import text
 from explorer.data.search import EVERYTHING
 from explorer.data.table import Measure
-from explorer.ui.listing import Column, excerpt, harm_css, list_html
-from explorer.ui.reader import pair_html
-from explorer.view import Scene
+from explorer.reader.listing import Column, excerpt, harm_css, list_html
+from explorer.reader.reader import pair_html
+from explorer.reader.state import Scene
 
 MOST_OTHERS = 60
 """Pairs with the same prompt that are looked up."""

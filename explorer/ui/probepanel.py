@@ -20,6 +20,8 @@ from explorer.probe import Probe, probed_changes, probing
 from explorer.probe_csv import ProbeForm, write_probe
 from explorer.probe_figure import probe_figure
 from explorer.probe_statistics import bought
+from explorer.reader.searchbar import filter_words
+from explorer.reader.state import View
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
 from explorer.runs.selections import Choice, Selection
@@ -27,8 +29,6 @@ from explorer.runs.visitors import Visitor
 from explorer.ui.browse import Browse
 from explorer.ui.probehtml import Stage, probe_html, probe_status_html
 from explorer.ui.probeview import ProbeShown, ProbeView
-from explorer.ui.searchbar import filter_words
-from explorer.view import View
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 

@@ -24,7 +24,8 @@ from explorer.core.parts import (
 from explorer.core.text import text
 from explorer.data.library import Library
 from explorer.data.table import PairTable
-from explorer.look import Look
+from explorer.reader.reader import pair_html
+from explorer.reader.reading import Look
 from explorer.review import Review
 from explorer.review_files import write_decisions, write_kept
 from explorer.review_presses import (
@@ -38,7 +39,6 @@ from explorer.review_presses import (
 )
 from explorer.review_resume import merged, resumed
 from explorer.review_shelf import KeptReviews
-from explorer.ui.reader import pair_html
 from explorer.ui.reviewfiles import export_name, read_upload
 from explorer.ui.reviewhtml import (
     Theirs,

@@ -12,7 +12,7 @@ import numpy as np
 from explorer.core.html import note, progress_html, signed, step_html, tag
 from explorer.core.parts import Column, Grid, grid, unchanged
 from explorer.core.text import text
-from explorer.reading import PAGE_ROWS
+from explorer.reader.reading import PAGE_ROWS
 from explorer.runs.cards import card_of
 from explorer.runs.live import LiveRun
 from explorer.runs.progress import Progress

@@ -13,6 +13,7 @@ from explorer.core.html import note
 from explorer.core.parts import EVENT, guarded, saying, unchanged
 from explorer.core.text import text
 from explorer.data.table import PairTable, Rows
+from explorer.reader.searchbar import filter_words
 from explorer.results.fields import Fields
 from explorer.runs.cards import card_of, pairs_of
 from explorer.runs.live import LiveRun
@@ -26,7 +27,6 @@ from explorer.ui.browse import Browse, BrowseView
 from explorer.ui.runchecked import RunChecked
 from explorer.ui.runview import Followed, RunShown, followed, reopened, shown
 from explorer.ui.scoreview import ScoreView, order_of
-from explorer.ui.searchbar import filter_words
 from scoring.errors import KnownError
 from scoring.errors import shown as shown_value
 from scoring.record import Run

@@ -22,12 +22,13 @@ from explorer.data.typed import (
     written_conversation,
 )
 from explorer.failview import FailView
+from explorer.reader.state import View
+from explorer.reader.tokens import token_figure, tokens_html
 from explorer.results.fields import Fields
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
 from explorer.runs.running import Runs
 from explorer.runs.visitors import Visitor
-from explorer.token_figure import token_figure
 from explorer.trial import (
     EDITS_SECONDS,
     Past,
@@ -40,10 +41,8 @@ from explorer.trial import (
 )
 from explorer.ui.browse import Browse
 from explorer.ui.probepanel import ProbePanel, wire_probe
-from explorer.ui.tokenrewards import tokens_html
 from explorer.ui.trialhtml import edits_html, loading_html, numbers_html, status_html
 from explorer.ui.trialview import TrialShown, TrialView
-from explorer.view import View
 from scoring.errors import KnownError, shown
 from scoring.pairs.opening import as_pairs
 

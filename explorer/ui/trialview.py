@@ -11,9 +11,9 @@ from explorer.core.html import note, tag
 from explorer.core.parts import Part, build_part
 from explorer.core.settings import Settings
 from explorer.core.text import text
+from explorer.reader.tokens_view import TokensView
 from explorer.ui.probeview import ProbeView, build_probe
 from explorer.ui.scoreview import build_model
-from explorer.ui.tokenrewards import TokensView
 from explorer.ui.typedfields import build_typed
 
 PART = "try"

@@ -8,9 +8,9 @@ from explorer.core.html import go_link, signed, tag
 from explorer.core.text import text
 from explorer.fail_links import encode_fails
 from explorer.failview import FailView
-from explorer.reading import Reading
+from explorer.reader.reading import Reading
+from explorer.reader.state import View
 from explorer.results.own import own_name
-from explorer.view import View
 from scoring.record import Run
 from scoring.spec import ScoredPair
 

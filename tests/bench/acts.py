@@ -12,9 +12,9 @@ from explorer.data.filters import Filters, LengthRange
 from explorer.data.lengths import MEASURED
 from explorer.data.search import Query
 from explorer.data.table import MEASURES, PairTable, Unit
-from explorer.diffs import DIFFS
-from explorer.reading import Reading, n_pages
-from explorer.view import SORTS, Chart, View
+from explorer.reader.diffs import DIFFS
+from explorer.reader.reading import Reading, n_pages
+from explorer.reader.state import SORTS, Chart, View
 
 ROUNDS = 20
 _SAMPLE = 400

@@ -47,9 +47,9 @@ from explorer.data.library import Library
 from explorer.data.sources import DEMO, Candidate, Shelf, pair_shelf, read_demo
 from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
-from explorer.links import encode
+from explorer.reader.links import encode
+from explorer.reader.state import PANELS, View
 from explorer.ui.browse import Browse
-from explorer.view import PANELS, View
 from scoring.hub.access import Hub
 from scoring.pairs.opening import TEXT_COLUMNS, read_pairs
 from tests.bench.acts import Act, Visitor

@@ -11,8 +11,8 @@ from explorer.data.library import Library
 from explorer.data.sources import Candidate, Shelf
 from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
+from explorer.reader.state import PANELS
 from explorer.ui.browse import Browse
-from explorer.view import PANELS
 from scoring.hub.access import Hub
 
 OUTPUTS = (

@@ -2,7 +2,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from explorer import links
 from explorer.boardlinks import BOARD_NAMES, decode_board, encode_board
 from explorer.boardview import (
     BENCHMARKS,
@@ -22,6 +21,7 @@ from explorer.boardview import (
 from explorer.core.links import LONGEST_LINK
 from explorer.data.facets import FACETS
 from explorer.data.name_search import checked_search
+from explorer.reader import links
 from scoring.errors import KnownError, shown
 from scoring.results.files import LONGEST_NAME
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from explorer.compare_links import decode_compare, encode_compare
 from explorer.compareview import MOST_MEMBERS, PANELS, SECTIONS, CompareView
 from explorer.core.links import LONGEST_LINK
-from explorer.diffs import DIFFS
-from explorer.reading import Reading
+from explorer.reader.diffs import DIFFS
+from explorer.reader.reading import Reading
 from explorer.results.ensembles import WAYS
 from explorer.results.field import MAJORITY
 

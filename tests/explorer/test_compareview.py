@@ -12,7 +12,7 @@ from explorer.compareview import (
     next_compare_scene,
 )
 from explorer.data.table import PairTable
-from explorer.reading import Reading
+from explorer.reader.reading import Reading
 from explorer.results.field import MAJORITY, Field
 from scoring.benchmark import SECTIONS
 from scoring.errors import KnownError

@@ -4,9 +4,9 @@ from hypothesis import strategies as st
 from explorer.data.filters import Filters
 from explorer.fail_links import decode_fails, encode_fails
 from explorer.failview import FIELD_KINDS, KINDS, ORDERS, PANELS, FailView
-from explorer.reading import Reading
+from explorer.reader.reading import Reading
+from explorer.reader.state import View
 from explorer.stats.duels import CELLS
-from explorer.view import View
 
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 views = st.builds(

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from explorer.core.text import text
 from explorer.data.filters import Filters, LengthRange
 from explorer.data.table import PairTable
-from explorer.links import decode, encode
-from explorer.reading import ACTS
+from explorer.reader.links import decode, encode
+from explorer.reader.reading import ACTS
+from explorer.reader.state import PANELS, Chart, View, move
 from explorer.stores import Stores
 from explorer.ui.browse import Browse, Shown, build_browse
 from explorer.ui.reviewview import remembered_review
-from explorer.view import PANELS, Chart, View, move
 from tests.explorer.browsing import OUTPUTS, act, browse_on, by_name, stays
 from tests.explorer.html_reading import HtmlReading, is_told_as_our_own
 from tests.explorer.tables import row, small_table

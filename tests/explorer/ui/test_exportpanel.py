@@ -11,8 +11,8 @@ from explorer.data.export import METADATA
 from explorer.data.filters import Filters
 from explorer.data.search import Query
 from explorer.data.table import PairTable
+from explorer.reader.state import Scene, View, scene
 from explorer.ui.exportpanel import exporting, snippet_html
-from explorer.view import Scene, View, scene
 from scoring.errors import KnownError
 from tests.explorer.browsing import stays
 from tests.explorer.html_reading import HtmlReading

@@ -7,9 +7,9 @@ import pytest
 
 from explorer.data.filters import Filters, LengthRange
 from explorer.data.table import PairTable
+from explorer.reader.state import Chart, Scene, View, scene
 from explorer.stores import Stores
 from explorer.ui.lengthpanel import LengthsShown, lengths_shown, without_own_ranges
-from explorer.view import Chart, Scene, View, scene
 from tests.explorer.browsing import stays
 from tests.explorer.html_reading import HtmlReading
 

@@ -14,6 +14,7 @@ from explorer.data.filters import Filters
 from explorer.data.table import PairTable
 from explorer.probe import Probe, probing
 from explorer.probe_statistics import bought
+from explorer.reader.state import View
 from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded
 from explorer.runs.visitors import Visitor
@@ -22,7 +23,6 @@ from explorer.ui.browse import Browse
 from explorer.ui.probehtml import probe_html, probe_status_html
 from explorer.ui.probepanel import ProbePanel, probe_followed, probe_shown
 from explorer.ui.probeview import ProbeShown
-from explorer.view import View
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.spec import Pair

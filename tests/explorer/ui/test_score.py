@@ -15,6 +15,7 @@ from explorer.core.text import text
 from explorer.data.filters import Filters, LengthRange
 from explorer.data.search import Query
 from explorer.data.table import PairTable
+from explorer.reader.state import View
 from explorer.runs.cards import card_of, pairs_of
 from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import MOST_PER_SUBSET, WAYS
@@ -24,7 +25,6 @@ from explorer.ui.browse import Browse
 from explorer.ui.runview import Followed, RunShown
 from explorer.ui.score import Score
 from explorer.ui.scoreview import build_score, order_of
-from explorer.view import View
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run

@@ -11,11 +11,11 @@ import pytest
 from explorer.core.html import signed
 from explorer.data.table import PairTable
 from explorer.failview import FailView
-from explorer.reading import Reading
+from explorer.reader.reading import Reading
+from explorer.reader.state import View
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
 from explorer.ui.tokenrewards import Tokens, has_tokens
-from explorer.view import View
 from scoring.record import Run
 from tests.explorer.beginning import begun
 from tests.explorer.tables import row, small_table

@@ -15,7 +15,8 @@ from explorer.core.work import Latest
 from explorer.data.table import PairTable
 from explorer.data.typed import PUBLIC_LONGEST, typed_pair
 from explorer.failview import FailView
-from explorer.reading import Reading
+from explorer.reader.reading import Reading
+from explorer.reader.state import View
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Rewarded
 from explorer.runs.scorers import BRIEF_SECONDS
@@ -26,7 +27,6 @@ from explorer.ui.browse import Browse
 from explorer.ui.trial import TrialTab
 from explorer.ui.trialhtml import edits_html, numbers_html, status_html
 from explorer.ui.trialview import TrialShown
-from explorer.view import View
 from tests.conftest import PATIENCE
 from tests.explorer.browsing import act, stays
 from tests.explorer.html_reading import HtmlReading

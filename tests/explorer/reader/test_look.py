@@ -1,6 +1,6 @@
 import pytest
 
-from explorer.look import checked_diff
+from explorer.reader.reading import checked_diff
 from scoring.errors import KnownError
 
 

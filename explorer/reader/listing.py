@@ -10,8 +10,8 @@ from explorer.core.parts import acting, button, segments, ticked
 from explorer.core.text import text
 from explorer.data.datacard import subset_card
 from explorer.data.search import Query, first_hits
-from explorer.diffs import DIFFS
-from explorer.reading import PAGE_ROWS, Listed, Reading, n_pages
+from explorer.reader.diffs import DIFFS
+from explorer.reader.reading import PAGE_ROWS, Listed, Reading, n_pages
 
 CELL_CHARS = 140
 CELL_BYTES = 480

@@ -26,8 +26,8 @@ from explorer.data.filters import LONGEST_NAME, LengthRange
 from explorer.data.lengths import MEASURED
 from explorer.data.search import PLACES, checked_query
 from explorer.data.table import UNITS
-from explorer.diffs import DIFFS
-from explorer.view import PANELS, SORTS, View
+from explorer.reader.diffs import DIFFS
+from explorer.reader.state import PANELS, SORTS, View
 from scoring.errors import KnownError, shown
 
 MOST_PAGES = 10**7

@@ -1,7 +1,7 @@
 """The texts of a pair as inert HTML: as they are written, with what is marked in them, or rendered.
 
 Every function gives HTML in which nothing of a text is more than text, but for what
-`explorer.markdown` lets through.
+`explorer.reader.markdown` lets through.
 """
 
 import json
@@ -10,13 +10,13 @@ from html import escape
 from itertools import islice
 from typing import Any, Literal
 
-from explorer.core.html import note, tag
+from explorer.core.html import chip, note, signed, tag
 from explorer.core.text import text
 from explorer.data.search import hits
-from explorer.diffs import Span
-from explorer.look import Look
-from explorer.markdown import rendered
-from explorer.passages import Piece, pieces, visible
+from explorer.reader.diffs import Piece, Span, pieces, visible
+from explorer.reader.markdown import rendered
+from explorer.reader.reading import Look
+from explorer.results.field import Verdict
 
 Side = Literal["prompt", "chosen", "rejected"]
 
@@ -118,3 +118,33 @@ def _with_signs(words: str) -> str:
         else:
             html.append(tag("i", escape(shown.sign), css="ws"))
     return "".join(html)
+
+
+def verdict_chip(verdict: Verdict) -> str:
+    """The outcome, and the margin where it is known."""
+    words = text(f"outcome.{verdict.outcome}")
+    if verdict.margin is not None:
+        words = text("reader.verdict", outcome=words, margin=signed(verdict.margin))
+    return chip(words, _css(verdict))
+
+
+def verdicts_html(verdicts: Sequence[Verdict]) -> str:
+    """What several models made of a pair, one below the other; nothing for one alone."""
+    if len(verdicts) < 2:
+        return ""
+    names = ("model", "outcome", "margin", "chosen_reward", "rejected_reward")
+    heads = "".join(tag("th", escape(text(f"list.{name}")), scope="col") for name in names)
+    rows = ""
+    for each in verdicts:
+        rewards = (each.margin, each.chosen_reward, each.rejected_reward)
+        cells = tag("th", tag("bdi", escape(each.model)), scope="row")
+        cells += tag("td", chip(text(f"outcome.{each.outcome}"), _css(each)))
+        cells += "".join(tag("td", escape(signed(reward)), "number") for reward in rewards)
+        rows += tag("tr", cells)
+    table = tag("table", tag("thead", tag("tr", heads)) + tag("tbody", rows))
+    label = text("reader.verdicts")
+    return tag("div", table, "verdicts", tabindex="0", role="region", aria_label=label)
+
+
+def _css(verdict: Verdict) -> str:
+    return "good" if verdict.outcome == "win" else "bad"

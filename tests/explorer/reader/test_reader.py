@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from explorer.core.text import text
 from explorer.data.datacard import subset_card
 from explorer.data.search import Query
-from explorer.diffs import DIFFS, MOST_WORDS, Diff
-from explorer.look import Look
-from explorer.markdown import LONGEST
+from explorer.reader.bodies import LONGEST_BODY
+from explorer.reader.diffs import DIFFS, MOST_WORDS, Diff
+from explorer.reader.markdown import LONGEST
+from explorer.reader.reader import MOST_FURTHER, MOST_SAME, pair_html
+from explorer.reader.reading import Look
 from explorer.results.field import Verdict
-from explorer.ui.bodies import LONGEST_BODY
-from explorer.ui.reader import MOST_FURTHER, MOST_SAME, pair_html
 from scoring.benchmark import SUBSETS
 from scoring.pairs.opening import PairSource
 from tests.explorer.html_reading import HtmlReading, is_told_as_our_own

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.data.search import Query
-from explorer.diffs import DIFFS, Diff, Span, diff_spans
-from explorer.look import Look
-from explorer.passages import visible
-from explorer.ui.bodies import LONGEST_BODY, MOST_TURNS, body_html, prompt_html
+from explorer.reader.bodies import LONGEST_BODY, MOST_TURNS, body_html, prompt_html
+from explorer.reader.diffs import DIFFS, Diff, Span, diff_spans, visible
+from explorer.reader.reading import Look
 from tests.explorer.html_reading import HtmlReading
 
 hostile = st.one_of(

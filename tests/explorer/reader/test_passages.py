@@ -3,8 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.diffs import Span
-from explorer.passages import Piece, Shown, pieces, visible
+from explorer.reader.diffs import Piece, Shown, Span, pieces, visible
 
 spans = st.lists(st.builds(Span, st.text(min_size=1, max_size=6), st.booleans()), max_size=12)
 

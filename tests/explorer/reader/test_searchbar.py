@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from explorer.data.filters import Filters, LengthRange
 from explorer.data.search import LONGEST_QUERY, PLACES, Query
 from explorer.data.table import PairTable
-from explorer.ui.searchbar import bar_html, filter_words, search_html
-from explorer.view import Scene, View, move, scene
+from explorer.reader.searchbar import bar_html, filter_words, search_html
+from explorer.reader.state import Scene, View, move, scene
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.tables import row, small_table
 

@@ -8,8 +8,8 @@ from explorer.core.parts import acting, button, copy_button
 from explorer.core.text import text
 from explorer.data.filters import Filters, LengthRange
 from explorer.data.search import LONGEST_QUERY, PLACES
-from explorer.ui.facetpanel import name_words
-from explorer.view import Scene
+from explorer.reader.facetpanel import name_words
+from explorer.reader.state import Scene
 
 
 def search_html(elem_id: str = "search") -> str:

@@ -11,8 +11,8 @@ from explorer.data.filters import NO_FILTERS, Filters, LengthRange, matching_row
 from explorer.data.lengths import MEASURED
 from explorer.data.search import Query
 from explorer.data.table import MEASURES, UNITS, PairTable
-from explorer.reading import ACTS, FIRST, Reading
-from explorer.view import (
+from explorer.reader.reading import ACTS, FIRST, Reading
+from explorer.reader.state import (
     PANELS,
     SORTS,
     Chart,

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.data.table import PairTable
-from explorer.diffs import (
+from explorer.reader.diffs import (
     DIFFS,
     MOST_CHARACTERS,
     MOST_WORDS,

@@ -13,7 +13,7 @@ from explorer.data.filters import NO_FILTERS, Filters, LengthRange, Selection, s
 from explorer.data.lengths import MEASURED, Measured, measures_of
 from explorer.data.search import Query, checked_query
 from explorer.data.table import MEASURES, UNITS, PairTable, Rows, Unit
-from explorer.reading import ACTS, FIRST, ListedRows, Reading, read_on
+from explorer.reader.reading import ACTS, FIRST, ListedRows, Reading, read_on
 from scoring.errors import KnownError, shown
 
 Panel = Literal["pairs", "lengths", "review", "export"]

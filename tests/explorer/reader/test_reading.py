@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.data.search import Query
-from explorer.diffs import DIFFS
-from explorer.reading import (
+from explorer.reader.diffs import DIFFS
+from explorer.reader.reading import (
     ACTS,
     FIRST,
     PAGE_ROWS,

@@ -12,12 +12,18 @@ from explorer.core.html import chip, note, signed, tag
 from explorer.core.text import text
 from explorer.data.counting import count_words
 from explorer.data.datacard import SubsetCard, data_card, subset_card
-from explorer.diffs import diff_spans
-from explorer.look import Look
-from explorer.markdown import LONGEST
+from explorer.reader.bodies import (
+    beginning,
+    body_html,
+    fitting,
+    prompt_html,
+    verdict_chip,
+    verdicts_html,
+)
+from explorer.reader.diffs import diff_spans
+from explorer.reader.markdown import LONGEST
+from explorer.reader.reading import Look
 from explorer.results.field import Verdict
-from explorer.ui.bodies import beginning, body_html, fitting, prompt_html
-from explorer.ui.verdicts import verdict_chip, verdicts_html
 from scoring.benchmark import section_of
 from scoring.pairs.opening import PairSource
 

@@ -10,10 +10,10 @@ from explorer.data.filters import LONGEST_NAME, NO_FILTERS, Filters, LengthRange
 from explorer.data.lengths import MEASURED
 from explorer.data.search import PLACES, Query, checked_query
 from explorer.data.table import MEASURES, UNITS
-from explorer.diffs import DIFFS
-from explorer.links import MOST_PAGES, decode, encode
-from explorer.reading import Reading
-from explorer.view import PANELS, SORTS, Chart, View
+from explorer.reader.diffs import DIFFS
+from explorer.reader.links import MOST_PAGES, decode, encode
+from explorer.reader.reading import Reading
+from explorer.reader.state import PANELS, SORTS, Chart, View
 from scoring.errors import KnownError, shown
 
 # Any view that can be.

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from explorer.data.search import Query
 from explorer.data.table import PairTable
-from explorer.reading import PAGE_ROWS, ListedKeys, ListedRows, Reading
-from explorer.ui.browse import Browse
-from explorer.ui.listing import (
+from explorer.reader.listing import (
     CELL_BYTES,
     CELL_CHARS,
     MOST_MARKS,
@@ -23,7 +21,9 @@ from explorer.ui.listing import (
     list_html,
     reader_bar,
 )
-from explorer.view import View, next_scene, scene
+from explorer.reader.reading import PAGE_ROWS, ListedKeys, ListedRows, Reading
+from explorer.reader.state import View, next_scene, scene
+from explorer.ui.browse import Browse
 from tests.explorer.browsing import by_name
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.tables import row, small_table

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.data.table import PairTable
-from explorer.markdown import DEEPEST, LONGEST, rendered
+from explorer.reader.markdown import DEEPEST, LONGEST, rendered
 
 TAGS = {
     *("p", "a", "em", "strong", "s", "code", "pre", "br", "hr", "ul", "ol", "li", "blockquote"),
