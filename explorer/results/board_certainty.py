@@ -1,9 +1,9 @@
 """How sure the rows of a board are: from `Uncertainty` where it is of the same numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,10 @@ class Standing(Protocol):
         """From 1; None for one that cannot be compared."""
 
     @property
+    def own(self) -> bool:
+        """Whether it is the person's own."""
+
+    @property
     def by_pairs(self) -> bool:
         """Whether its accuracies were counted from results of each pair."""
 
@@ -38,12 +42,16 @@ class Standing(Protocol):
         """Its scores."""
 
 
+S = TypeVar("S", bound=Standing)
+
+
 @dataclass(frozen=True, slots=True)
 class Certainty:
     """Of one row; `explorer.results.boards.BoardRow` says what each is."""
 
     interval: Interval | None
     paired: bool
+    paired_sections: frozenset[str]
     best_rank: int | None
     worst_rank: int | None
     tie_group: int | None
@@ -51,17 +59,38 @@ class Certainty:
     section_groups: Mapping[str, int | None]
 
 
+def rivals(rows: Iterable[S]) -> list[S]:
+    """The rows that ranks are counted among: the published, or the person's own where none are.
+
+    What is said of published models is thereby the same for everybody.
+    """
+    ranked = [row for row in rows if row.rank is not None]
+    return [row for row in ranked if not row.own] or ranked
+
+
+def comparable(rows: Iterable[S]) -> list[S]:
+    """Those that can be ranked by their outcomes: to be measured against each other."""
+    return rivals(row for row in rows if row.by_pairs)
+
+
 def certainties(
-    rows: Sequence[Standing], rule: Rule, uncertainty: Uncertainty | None
+    rows: Sequence[Standing], rule: Rule, uncertainty: Uncertainty | None, alone: Uncertainty | None
 ) -> list[Certainty]:
     """How sure each row is.
 
     What was measured is used where it is of the very score that the row has. Ranks and groups
-    are used where all rows that can be compared were, and no others; rows that have accuracies
+    are used where all `comparable` rows were, and no others; rivals that have accuracies
     alone then widen the intervals of ranks, as far as their own unpaired intervals overlap.
+
+    uncertainty: measured among the comparable. alone: intervals of others.
     """
-    measured = uncertainty.by_model() if uncertainty is not None else {}
-    compared = {row.model for row in rows if row.by_pairs and row.rank is not None}
+    measured = {
+        model: each
+        for known in (alone, uncertainty)
+        if known is not None
+        for model, each in known.by_model().items()
+    }
+    compared = {row.model for row in comparable(rows)}
     fits = uncertainty is not None and compared == {
         model for model, yes in zip(uncertainty.models, uncertainty.ranked, strict=True) if yes
     }
@@ -72,10 +101,11 @@ def certainties(
     ]
     if not all(each.paired for row, each in zip(rows, found, strict=True) if row.model in compared):
         return [replace(each, best_rank=None, worst_rank=None, tie_group=None) for each in found]
+    ranked = {row.model for row in rivals(rows)}
     others = [
         each.interval
         for row, each in zip(rows, found, strict=True)
-        if row.rank is not None and each.best_rank is None and each.interval is not None
+        if row.model in ranked and each.best_rank is None and each.interval is not None
     ]
     return _among(found, others)
 
@@ -87,11 +117,15 @@ def _certainty(
     alone, intervals = unpaired.of(found)
     groups: dict[str, int | None] = dict.fromkeys(found.sections)
     if of is None or not row.by_pairs:
-        return Certainty(alone, False, None, None, None, intervals, groups)
-    for name, score in found.sections.items():
-        if _equal(of.sections.get(name), score):
-            intervals[name] = of.section_intervals[name] or intervals[name]
-            groups[name] = of.section_groups[name] if compared else None
+        return Certainty(alone, False, frozenset(), None, None, None, intervals, groups)
+    sections = frozenset(
+        name
+        for name, score in found.sections.items()
+        if of.section_intervals.get(name) and _equal(of.sections[name], score)
+    )
+    for name in sections:
+        intervals[name] = of.section_intervals[name]
+        groups[name] = of.section_groups[name] if compared else None
     lacking = any(
         score is not None and of.sections.get(name) is None
         for name, score in found.sections.items()
@@ -99,14 +133,15 @@ def _certainty(
     paired = not lacking and of.interval is not None and _equal(of.score, found.score)
     if not (paired and compared):
         overall = of.interval if paired else alone
-        return Certainty(overall, paired, None, None, None, intervals, groups)
-    return Certainty(of.interval, True, of.best, of.worst, of.tie_group, intervals, groups)
+        return Certainty(overall, paired, sections, None, None, None, intervals, groups)
+    ranks = (of.best, of.worst, of.tie_group)
+    return Certainty(of.interval, True, sections, *ranks, intervals, groups)
 
 
 def _among(found: Sequence[Certainty], others: Sequence[Interval]) -> list[Certainty]:
     """Rank intervals with the rows that were not measured.
 
-    >>> sure = Certainty(Interval(0.4, 0.6), True, 1, 2, 1, {}, {})
+    >>> sure = Certainty(Interval(0.4, 0.6), True, frozenset(), 1, 2, 1, {}, {})
     >>> [each] = _among([sure], [Interval(0.7, 0.8), Interval(0.5, 0.7), Interval(0.1, 0.2)])
     >>> each.best_rank, each.worst_rank
     (2, 4)

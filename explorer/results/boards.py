@@ -4,14 +4,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from explorer.core.text import text
-from explorer.results.board_certainty import certainties
+from explorer.results.board_certainty import certainties, comparable, rivals
 from explorer.results.board_counts import Noticed, counts_of, covers, taken
 from explorer.results.outcomes import Results, ResultsSource, model_url
 from explorer.runs.model_list import marks_of, size_of
 from explorer.stats.aggregate import Aggregated, Counted, Missing, Ties, aggregate
-from explorer.stats.matrix import OutcomeMatrix, of_benchmark
+from explorer.stats.matrix import OutcomeMatrix, of_benchmark, of_models
 from explorer.stats.rules import PRIOR_PAIRS, RULES, Rule, RuleName
-from explorer.stats.uncertainty import COMPOSITES, Uncertainty
+from explorer.stats.uncertainty import COMPOSITES, Uncertainty, intervals
 from scoring.interval import Interval, wilson
 from scoring.results.accuracies import Aggregate, Benchmark
 
@@ -33,10 +33,10 @@ class BoardRow:
     counted: how the score was made.
     interval: 95 %, of the score. paired: whether it comes from results of each pair; else it is
         mostly wider, and says nothing of differences.
+    paired_sections: those whose intervals come from results of each pair.
     best_rank, worst_rank: ends of the rank's 95 % interval.
     tie_group: from 1.
-    section_intervals, section_groups: the same by section; the former unpaired where `paired` is
-        not set for want of outcomes.
+    section_intervals, section_groups: the same by section.
     """
 
     rank: int | None
@@ -53,6 +53,7 @@ class BoardRow:
     counted: Aggregated
     interval: Interval | None = None
     paired: bool = False
+    paired_sections: Collection[str] = ()
     best_rank: int | None = None
     worst_rank: int | None = None
     tie_group: int | None = None
@@ -115,14 +116,8 @@ class Board:
 
     @property
     def comparable(self) -> tuple[str, ...]:
-        """Models that can be ranked by their outcomes: those to measure against each other.
-
-        The person's own are measured where there are no others: what is said of published models
-        is the same for everybody.
-        """
-        found = [row for row in self.rows if row.by_pairs and row.rank is not None]
-        published = [row for row in found if not row.own]
-        return tuple(row.model for row in published or found)
+        """The models of `explorer.board_certainty.comparable`."""
+        return tuple(row.model for row in comparable(self.rows))
 
 
 def build_board(
@@ -176,9 +171,12 @@ def build_board(
         origin = {"by_pairs": bool(counts), "own": model in own, "whole": whole}
         rows.append(_row(model, kind, found, known, **origin))
     ranked = _with_ranks(rows)
+    mine = None
+    if outcomes is not None and set(own) & set(outcomes.models):
+        mine = intervals(of_models(outcomes, own), rule, ties=ties, missing=missing)
     sure = [
         replace(row, **{name: getattr(each, name) for name in each.__slots__})
-        for row, each in zip(ranked, certainties(ranked, rule, uncertainty), strict=True)
+        for row, each in zip(ranked, certainties(ranked, rule, uncertainty, mine), strict=True)
     ]
     rowless = _rowless(results, rule, outcomes, {row.model for row in rows})
     options = BoardOptions(ties, missing)
@@ -259,12 +257,11 @@ def _with_ranks(rows: Sequence[BoardRow]) -> list[BoardRow]:
     def score_of(row: BoardRow) -> float | None:
         return None if row.rank is None or row.score is None else round(row.score, _DECIMALS)
 
-    known = [(score, row.own) for row in rows if (score := score_of(row)) is not None]
-    rivals = [score for score, own in known if not own] or [score for score, _ in known]
+    scores = [score for row in rivals(rows) if (score := score_of(row)) is not None]
     ranked = []
     for row in sorted(rows, key=order):
         score = score_of(row)
-        rank = None if score is None else 1 + sum(rival > score for rival in rivals)
+        rank = None if score is None else 1 + sum(other > score for other in scores)
         ranked.append(replace(row, rank=rank))
     return ranked
 
@@ -307,7 +304,7 @@ def _said(rule: Rule, rows: Sequence[BoardRow], options: BoardOptions, rewarded:
     if without := [row for row in rows if not row.by_pairs]:
         said.append(text("board.without_outcomes", n=f"{len(without):,}"))
     measured = [row for row in rows if row.best_rank is not None]
-    if measured and any(row.rank is not None and row.best_rank is None for row in rows):
+    if measured and any(row.best_rank is None for row in rivals(rows)):
         said.append(text("board.mixed", n=f"{len(measured):,}"))
     if COMPOSITES & set(rule.subsets) and len(without) < len(rows):
         said.append(text("board.composite"))

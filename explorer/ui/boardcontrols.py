@@ -74,16 +74,21 @@ def counts_html(board: Board, rows: Sequence[BoardRow], dropped: Sequence[str], 
     return tag("span", escape(words), css="count", role="status") + "".join(told)
 
 
-def rule_html(board: Board, sure: bool, left_out: Sequence[LeftOut] = ()) -> str:
+def rule_html(board: Board, view: BoardView, left_out: Sequence[LeftOut] = ()) -> str:
     """The rule in words, what intervals mean, and what is to be known of the numbers.
 
     left_out: files of each pair that are not used, and what of the others is not.
     """
     parts = [tag("h2", escape(board.rule.title)), tag("p", escape(board.rule.formula))]
-    meaning = "sure" if sure else "unsure"
-    parts.append(tag("p", escape(text(f"board.{meaning}"))))
+    rows = board.rows
+    meanings = {
+        "paired": any(row.paired or row.paired_sections for row in rows),
+        "ranked": any(row.best_rank is not None for row in rows),
+        "unpaired": view.table == "subsets" or any(not row.paired for row in rows),
+    }
+    parts += [tag("p", escape(text(f"board.{name}"))) for name, is_so in meanings.items() if is_so]
     lacking = [text("board.composite")] if text("board.composite") in board.remarks else []
-    if any(row.by_pairs and row.sections.get(PRIOR) is not None for row in board.rows):
+    if any(row.by_pairs and row.sections.get(PRIOR) is not None for row in rows):
         lacking.append(text("board.prior_unpaired"))
     parts += [tag("p", escape(each)) for each in lacking]
     remarks = [each for each in board.remarks if each not in lacking]

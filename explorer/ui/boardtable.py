@@ -116,8 +116,7 @@ def _number(row: BoardRow, column: str, digits: int, shade: "_Shade") -> str:
     if not isinstance(value, float | int):
         return tag("td", escape(text("board.unknown")), css="number")
     written = tag("button", f"{100 * value:.{digits}f}", **acting("behind"))
-    paired = row.paired if column in ("score", *row.sections) else False
-    paired = paired or row.section_groups.get(column) is not None
+    paired = row.paired if column == "score" else column in row.paired_sections
     return tag(
         "td",
         written + _interval(row.interval_of(column), digits, paired),

@@ -44,7 +44,8 @@ PART = "leaderboard"
 class LeaderboardView:
     """The tab's components, and what a session remembers of it.
 
-    seen: a `BoardView`. board_id: of the results. address: the query string.
+    seen: a `BoardView`; None until the page has filled the tab. board_id: of the results.
+    address: the query string.
     """
 
     bar: SourceBarView
@@ -117,7 +118,7 @@ def build_leaderboard_tab() -> LeaderboardView:
         about = gr.HTML(elem_classes="about")
     return LeaderboardView(
         bar, source, part, controls, told, measure, stop, status, table, chart, behind, about,
-        exports, file, gr.State(BoardView()), gr.State(None), gr.Textbox(visible=False),
+        exports, file, gr.State(None), gr.State(None), gr.Textbox(visible=False),
     )  # fmt: skip
 
 
@@ -141,16 +142,24 @@ class LeaderboardTab:
         return self.shown(board_id, decoded.view, own, decoded.dropped)
 
     @guarded
-    def show(self, board_id: object, view: BoardView, own: object) -> BoardShown:
+    def show(self, board_id: object, view: BoardView | None, own: object) -> BoardShown:
         """The same of other results, or with what was measured since."""
-        return self.shown(board_id, view, own)
+        return self.shown(board_id, view or BoardView(), own)
+
+    @guarded
+    def turn_to(self, board_id: object, view: BoardView | None, own: object) -> BoardShown:
+        """The same with runs that ended since the tab was left; what is behind a number stays."""
+        if view is None:
+            return unchanged(BoardShown)
+        return self.shown(board_id, view, own)._replace(behind=gr.skip())
 
     @guarded
     def act(
-        self, event: gr.EventData, board_id: object, view: BoardView, own: object
+        self, event: gr.EventData, board_id: object, view: BoardView | None, own: object
     ) -> BoardShown:
         """What is shown after one act."""
         name, sent = act_of(event)
+        view = view or BoardView()
         if name == "behind":
             board = self.room.board(board_id, view, own)
             return unchanged(BoardShown, behind=behind_html(board, sent))
@@ -164,10 +173,10 @@ class LeaderboardTab:
 
     @guarded
     def measure(
-        self, board_id: object, view: BoardView, own: object, request: gr.Request
+        self, board_id: object, view: BoardView | None, own: object, request: gr.Request
     ) -> Iterator[tuple[str, Any]]:
         """Read each pair's results and measure how sure the board is, telling how far it is."""
-        session = request.session_hash
+        session, view = request.session_hash, view or BoardView()
         self.measuring.add(session)
         try:
             for step in self.room.measuring(board_id, view, own):
@@ -184,9 +193,10 @@ class LeaderboardTab:
 
     @guarded
     def export(
-        self, form: BoardFormat, board_id: object, view: BoardView, own: object
+        self, form: BoardFormat, board_id: object, view: BoardView | None, own: object
     ) -> Iterator[Any]:
         """Write the rows that are shown to a file."""
+        view = view or BoardView()
         board = self.room.board(board_id, view, own)
         with passing_folder() as folder:
             path = folder / board_file_name(board, view, form)
@@ -200,9 +210,8 @@ class LeaderboardTab:
         board = self.room.board(board_id, view, own)
         rows = shown_rows(board, view)
         unread = self.room.unread(board_id, view)
-        sure = any(row.tie_group is not None for row in board.rows)
         # Of RewardBench 2, and with prior sets, sections alone are in groups.
-        measured = sure or any(any(row.section_groups.values()) for row in board.rows)
+        measured = any(row.tie_group or any(row.section_groups.values()) for row in board.rows)
         by_pairs = any(row.by_pairs for row in board.rows)
         outcomes = partial(self.room.outcomes, board_id, view, own)
         scene = ChartScene(view, board, rows, outcomes, self.tables, unread)
@@ -215,7 +224,7 @@ class LeaderboardTab:
             gr.update(visible=can_measure),
             board_html(board, view, rows),
             "",
-            rule_html(board, sure, self.room.left_out(board_id, view, own)),
+            rule_html(board, view, self.room.left_out(board_id, view, own)),
             *chart_shown(scene),
         )
 
@@ -237,9 +246,12 @@ def showing(view: LeaderboardView, tab: LeaderboardTab, who: gr.State) -> dict[s
     return {"fn": tab.show, "inputs": state, "outputs": view.outputs, **EVENT}
 
 
-def wire_leaderboard(view: LeaderboardView, tab: LeaderboardTab, who: gr.State) -> None:
+def wire_leaderboard(
+    view: LeaderboardView, tab: LeaderboardTab, who: gr.State, opened: gr.Tab
+) -> None:
     """Connect the components; the page fills the tab, by `LeaderboardTab.open`."""
     state = [view.board_id, view.seen, who]
+    opened.select(tab.turn_to, state, view.outputs, **EVENT)
     wire_part(view.part, tab.act, state, view.outputs, view.address)
     measuring = view.measure.click(tab.measure, state, [view.status, view.stop], **EVENT)
     measuring.then(**showing(view, tab, who))

@@ -90,6 +90,7 @@ class PageView:
     runs_tab: gr.Tab
     failures_tab: gr.Tab
     compare_tab: gr.Tab
+    leaderboard_tab: gr.Tab
     timer: gr.Timer
     go: Part
 
@@ -188,13 +189,14 @@ def _lay_out(stores: Stores) -> PageView:
             failures = build_failures(notes)
         with _tab("compare") as compare_tab:
             compare = build_compare()
-        with _tab("leaderboard"):
+        with _tab("leaderboard") as leaderboard_tab:
             leaderboard = build_leaderboard_tab()
         with _tab("about"):
             build_about()
     return PageView(
         bar, signin, chooser, tabs, browse, score, runs, trial, failures, compare, leaderboard,
-        score_tab, runs_tab, failures_tab, compare_tab, gr.Timer(POLL_SECONDS, active=False), go,
+        score_tab, runs_tab, failures_tab, compare_tab, leaderboard_tab,
+        gr.Timer(POLL_SECONDS, active=False), go,
     )  # fmt: skip
 
 
@@ -300,7 +302,7 @@ def _wire_sources(
     shown, board_id = view.browse, view.leaderboard.board_id
     who, secret = view.signin.who, view.signin.secret
     show_board = showing(view.leaderboard, board_tab, who)
-    wire_leaderboard(view.leaderboard, board_tab, who)
+    wire_leaderboard(view.leaderboard, board_tab, who, view.leaderboard_tab)
     bars = {
         "fn": joined.bars,
         "inputs": [shown.table_id, board_id],

@@ -11,11 +11,14 @@ from explorer.core.settings import Settings
 from explorer.results.boardroom import KEPT, BoardRoom
 from explorer.results.boards import Board
 from explorer.runs.cards import RunCard, write_card
+from explorer.runs.sections import run_intervals
 from explorer.runs.visitors import Visitor
 from explorer.stats.rules import V2_PAIRS
 from explorer.stats.uncertainty import Measuring
 from explorer.stores import open_stores
+from scoring.benchmark import COUNTS
 from scoring.limits import Step
+from scoring.record import Run
 from tests.explorer.board_data import coin_flips, write_results
 from tests.explorer.results.test_own import run_of
 
@@ -284,6 +287,49 @@ def test_own_runs_stand_beside_published_models(folder: Path) -> None:
     assert len(board.rows) == 4
     assert own_rows(room.board(None, BoardView(own=False))) == []
     assert own_rows(room.board(None, BoardView("v2"))) == []
+
+
+WHOLE = tuple(subset for subset, n in COUNTS.items() for _ in range(n))
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Path:
+    """Three models' results of as many pairs as RewardBench has."""
+    flips = {
+        model: coin_flips(share, len(WHOLE), at) for at, (model, share) in enumerate(SHARES.items())
+    }
+    return write_results(tmp_path / "results", flips, WHOLE)
+
+
+def run_of_all(folder: Path) -> Run:
+    """A run of the same pairs, which is therefore ranked."""
+    won = coin_flips(0.6, len(WHOLE), 9)
+    of_pairs = {f"{WHOLE[at]}:{at}": (each, 1 - each) for at, each in enumerate(won)}
+    return run_of(folder.parent / "home" / "runs", {**of_pairs})
+
+
+def test_an_own_run_of_all_pairs_leaves_ranks_and_ties_to_the_published(whole: Path) -> None:
+    room = room_of(whole)
+    run_of_all(whole)
+    measured(room)
+    alone, board = room.board(None, BoardView(own=False)), room.board(None, VIEW)
+    assert groups(alone) == {"org/best": 1, "org/alike": 1, "org/worst": 2}
+    assert tuple(row for row in board.rows if not row.own) == alone.rows
+    [mine] = [row for row in board.rows if row.own]
+    assert (mine.rank, mine.best_rank, mine.tie_group) == (3, None, None)
+    assert not any("only they are in tie groups" in remark for remark in board.remarks)
+
+
+def test_an_own_run_has_the_intervals_of_the_score_tab_measured_or_not(whole: Path) -> None:
+    run, room = run_of_all(whole), room_of(whole)
+    known = run_intervals(run.rows(), run.facts)
+    for _ in range(2):
+        [mine] = [row for row in room.board(None, VIEW).rows if row.own]
+        assert mine.paired and mine.interval == pytest.approx(known.score)
+        assert set(mine.paired_sections) == {*known.sections}
+        for section, interval in known.sections.items():
+            assert mine.section_intervals[section] == pytest.approx(interval)
+        measured(room)
 
 
 def test_own_runs_are_shown_before_anything_was_read(folder: Path) -> None:

@@ -8,18 +8,20 @@ import pytest
 
 from explorer.boardview import BENCHMARKS, DIGITS, MISSING, RULE_OPTIONS, TABLES, TIES, BoardView
 from explorer.core.text import text
-from explorer.results.boards import build_board
+from explorer.results.boards import Board, build_board
 from explorer.stats import intervals as statistics
-from explorer.stats.rules import PRIOR_SCORED, RuleName
+from explorer.stats.rules import PRIOR_SCORED, RULES, RuleName
+from explorer.stats.uncertainty import measure
 from explorer.ui.boardcontrols import controls_html, counts_html, rule_html, search_html
 from explorer.ui.endpoints import Endpoints
 from scoring.benchmark import SUBSETS
 from scoring.results.accuracies import V2_SUBSETS, Aggregate
 from scoring.results.files import LeftOut
-from tests.explorer.board_data import NOTHING, matrix_of, results_of
+from tests.explorer.board_data import EVERY, NOTHING, coin_flips, finished, matrix_of, results_of
 from tests.explorer.boards import HOSTILE, hostile_board, reading, sent
 from tests.explorer.html_reading import HtmlReading
 
+VIEW = BoardView()
 CHOICES: dict[str, tuple[Any, ...]] = {
     "benchmark": BENCHMARKS,
     "table": TABLES,
@@ -75,9 +77,9 @@ def test_where_no_rewards_are_known_the_choice_of_ties_says_so(rewarded: int) ->
 def test_every_interval_is_told_with_its_level() -> None:
     """Of scores and of ranks: on the page, to programs, and in files."""
     level = f"{100 * (statistics._ENDS[1] - statistics._ENDS[0]):.0f} %"
-    on_page = [each for each in text("board.sure").split(". ") if each.startswith("Below a ")]
+    on_page = [text("board.paired"), text("board.ranked")]
     told = re.findall(r'"(?:rank_)?interval": ([^,]*)', Endpoints.leaderboard.__doc__ or "")
-    assert len(on_page) == len(told) == 2
+    assert len(told) == 2
     assert [each for each in (*on_page, *told) if level not in each] == []
 
 
@@ -120,21 +122,37 @@ def test_what_a_link_said_wrongly_is_told_as_text() -> None:
 
 def test_the_rule_is_told_with_remarks_as_text_and_what_intervals_mean() -> None:
     board = replace(build_board(results_of({"a": 0.5}), "paper"), remarks=HOSTILE)
-    seen = reading(rule_html(board, sure=False))
+    seen = reading(rule_html(board, VIEW))
     assert board.rule.title in seen.words and board.rule.formula in seen.words
     assert all(remark in seen.words for remark in HOSTILE)
     assert "binomial" in seen.words
-    assert "count as one draw" in reading(rule_html(board, sure=True)).words
+
+
+def test_every_kind_of_interval_that_is_shown_is_explained_and_no_other() -> None:
+    matrix = matrix_of({name: coin_flips(0.6) for name in ("a", "mine")}, EVERY * 4)
+
+    def told(board: Board, view: BoardView = VIEW) -> list[bool]:
+        words = reading(rule_html(board, view)).words
+        return [each in words for each in ("count as one draw", "Below a rank", "binomial")]
+
+    bare = build_board(NOTHING, "v1", outcomes=matrix)
+    assert told(bare) == [False, False, True]
+    beside = build_board(NOTHING, "v1", outcomes=matrix, own=("mine",))
+    assert told(beside) == [True, False, True]
+    sure = finished(measure(matrix, RULES["v1"], replicates=50))
+    measured = build_board(NOTHING, "v1", outcomes=matrix, uncertainty=sure)
+    assert told(measured) == [True, True, False]
+    assert told(measured, BoardView(table="subsets")) == [True, True, True]
 
 
 def test_what_is_left_out_of_the_pairs_is_told_as_text_100_lines_and_the_rest_counted() -> None:
     board = build_board(results_of({"a": 0.5}), "v1")
     left_out = [LeftOut(f"{HOSTILE[0]} {number}.json", HOSTILE[1]) for number in range(103)]
-    html = rule_html(board, sure=False, left_out=left_out)
+    html = rule_html(board, VIEW, left_out=left_out)
     words = reading(html).words
     assert "Remarks on results of each pair: 103" in words and "and 3 more" in words
     assert f"{HOSTILE[0]} 99.json: {HOSTILE[1]}" in words and " 100.json" not in words
-    assert "Remarks on results" not in rule_html(board, sure=False)
+    assert "Remarks on results" not in rule_html(board, VIEW)
 
 
 @pytest.mark.parametrize(
@@ -148,10 +166,10 @@ def test_where_scores_have_unpaired_intervals_alone_it_is_said_outside_of_the_re
     prior = Aggregate("a", None, dict.fromkeys(PRIOR_SCORED, 0.5), "prior")
     board = build_board(replace(NOTHING, aggregates=(prior,)), rule, outcomes=matrix)
     assert board.rows[0].by_pairs
-    about, *_ = rule_html(board, sure=False).split("<details")
+    about, *_ = rule_html(board, VIEW).split("<details")
     assert words in reading(about).words
     bare = build_board(replace(NOTHING, aggregates=(prior,)), "v1", outcomes=matrix)
-    assert words not in rule_html(bare, sure=False)
+    assert words not in rule_html(bare, VIEW)
 
 
 def test_that_there_are_no_results_of_a_benchmark_is_said() -> None:

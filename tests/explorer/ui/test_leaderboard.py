@@ -264,6 +264,30 @@ def test_a_posted_state_is_not_looked_at(visitor: Visitor, state: Any) -> None:
     assert len(models(shown)) == len(SHARES)
 
 
+def test_a_run_that_ended_since_is_there_when_the_tab_is_turned_to(
+    visitor: Visitor, home: Path
+) -> None:
+    visitor.data(SignIn.identify, {"BrowserState": "the secret of another"})
+    assert not models(filled(visitor.data(LeaderboardTab.show)))[len(SHARES) :]
+    run = run_of(home / "runs", {"hep-go:3": (1.0, 0.0)})
+    write_card(run.folder, RunCard(owner_of(None, "the secret of another")))
+    [turning] = [
+        number
+        for number, event in visitor.page.fns.items()
+        if ("leaderboard", "select") in [(_tab_of(visitor, at), what) for at, what in event.targets]
+        and event.outputs
+    ]
+    shown = filled(visitor.post_to(turning, [None, None, None])["output"]["data"])
+    assert f"{len(SHARES) + 1} of {len(SHARES) + 1} models" in shown["told"]
+    assert stays(shown["behind"])
+
+
+def _tab_of(visitor: Visitor, number: int | None) -> str | None:
+    """The name of a tab by its component's number."""
+    part = visitor.page.blocks.get(number or -1)
+    return str(part.id) if isinstance(part, gr.Tab) else None
+
+
 def test_a_run_is_on_the_board_of_its_owner_alone(visitor: Visitor, home: Path) -> None:
     run = run_of(home / "runs", {"hep-go:3": (1.0, 0.0)})
     write_card(run.folder, RunCard(owner_of(None, "the secret of one")))
