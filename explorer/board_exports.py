@@ -215,8 +215,8 @@ def _percent(value: float, digits: int) -> str:
 def _caption(board: Board, rows: Sequence[BoardRow]) -> str:
     source, n = board.source, f"{len(rows):,}"
     ties = text(f"board.caption_{board.options.ties}")
-    words = {"title": board.rule.title, "source": str(source), "date": source.date, "ties": ties}
-    return text("board.caption", n=n, **words)
+    dated = ", ".join(filter(None, (str(source), source.date)))
+    return text("board.caption", n=n, title=board.rule.title, source=dated, ties=ties)
 
 
 def _markdown(board: Board, view: BoardView, rows: Sequence[BoardRow], path: Path) -> None:

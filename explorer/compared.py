@@ -22,7 +22,7 @@ from explorer.stats.strata import plain, score_models
 from explorer.stats.uncertainty import strata_by
 from scoring.benchmark import section_of
 
-Change = Literal["improved", "regressed", "higher", "lower", "unchanged"]
+Change = Literal["improved", "regressed", "higher", "lower", "same"]
 """Of a against b: significant at 5 % after the correction, else by the count alone."""
 CHANGES: tuple[Change, ...] = get_args(Change)
 MOST_POINTS = 3_000
@@ -85,7 +85,7 @@ def change_of(part: DuelPart) -> Change:
     if part.better:
         return "improved" if part.better == "a" else "regressed"
     if not part.difference:
-        return "unchanged"
+        return "same"
     return "higher" if part.difference > 0 else "lower"
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from huggingface_hub import metadata_load
 
+from explorer.core.text import text
+
 ROOT = Path(__file__).parents[1]
 COLOURS = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}
 
@@ -34,8 +36,14 @@ def test_who_signs_in_lets_the_app_read_and_propose_and_no_more(head: dict[str, 
 
 
 def test_every_setting_is_in_the_table() -> None:
-    settings = (ROOT / "explorer" / "settings.py").read_text()
+    settings = (ROOT / "explorer" / "core" / "settings.py").read_text()
     wanted = set(re.findall(r'"((?:EXPLORER|GRADIO_SERVER)_\w+)"', settings))
     readme = (ROOT / "README.md").read_text()
     assert len(wanted) >= 7
     assert [name for name in sorted(wanted) if f"`{name}`" not in readme] == []
+
+
+def test_every_tab_is_told_in_the_order_of_the_page() -> None:
+    readme = (ROOT / "README.md").read_text().partition("## The tabs")[2].partition("\n## ")[0]
+    tabs = re.findall(r'_tab\("(\w+)"\)', (ROOT / "explorer" / "ui" / "page.py").read_text())
+    assert re.findall(r"^- \*\*(.+?)\*\*:", readme, re.M) == [text(f"tab.{tab}") for tab in tabs]

@@ -47,7 +47,8 @@ class ResultsSource:
     """Where results came from.
 
     revision: the Hub commit, or the publication's version; "" for a folder.
-    date: ISO date of publication, or of the newest file.
+    date: ISO date of publication, or when files of the Hub were read; "" for a folder, whose files
+        have the date of a copy as likely as that of the results.
     """
 
     kind: Literal["hub", "folder", "snapshot"]
@@ -194,8 +195,7 @@ def read_results_folder(folder: Path) -> Results:
     pairs = FolderSource(folder)
     if not found and not pairs.entries("eval-set-scores")[0]:
         raise _nothing(f"{folder} has no results below eval-set/", left_out)
-    date = _newest(folder / each.file for each in found)
-    source = ResultsSource("folder", folder.resolve().name, "", date)
+    source = ResultsSource("folder", folder.resolve().name, "", "")
     return Results(source, found, left_out, pairs)
 
 

@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from explorer.runs.outcomes import results_of_rows
 from explorer.stats.intervals import score_intervals
 from explorer.stats.rules import V1
 from explorer.stats.strata import plain
 from explorer.stats.uncertainty import strata_by
-from scoring.benchmark import SECTIONS
+from scoring.benchmark import SECTIONS, section_of
 from scoring.interval import Interval
 from scoring.spec import RunFacts, ScoredPair
 from scoring.summary import Summary
@@ -22,12 +25,14 @@ class RunIntervals:
 
     total: of the accuracy of all pairs, unweighted.
     score: of the mean of the sections known.
-    sections: of each section of the benchmark.
+    sections: of each section of the benchmark, and of all other pairs as "".
+    subsets: of each subset that there are pairs of, unweighted.
     """
 
     total: Interval | None
     score: Interval | None
     sections: dict[str, Interval | None]
+    subsets: dict[str, Interval | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +61,21 @@ def run_intervals(scored: Sequence[ScoredPair], facts: RunFacts) -> RunIntervals
     """
     found = results_of_rows(scored, facts)
     groups = strata_by(V1, found.order)
-    everything = [plain(len(scored), groups.clusters), groups]
-    total, score, *sections = (
+    clusters, names, codes = groups.clusters, found.order.names, found.order.codes
+
+    def unweighted(at: NDArray[np.bool_]) -> Interval | None:
+        of_pairs = None if clusters is None else clusters[at]
+        return score_intervals(found.results[None, at], plain(int(at.sum()), of_pairs))[0]
+
+    score, *of_sections = (
         score_intervals(found.results[None], each)[0]
-        for each in (*everything, *map(groups.only, range(len(V1.sections))))
+        for each in (groups, *map(groups.only, range(len(V1.sections))))
     )
-    return RunIntervals(total, score, dict(zip(V1.sections, sections, strict=True)))
+    sections = dict(zip(V1.sections, of_sections, strict=True))
+    others = [code for code, name in enumerate(names) if section_of(name) is None]
+    sections[""] = unweighted(np.isin(codes, others))
+    subsets = {name: unweighted(codes == code) for code, name in enumerate(names)}
+    return RunIntervals(unweighted(np.full(len(scored), True)), score, sections, subsets)
 
 
 def sections_now(summary: Summary, intervals: RunIntervals) -> tuple[SectionNow, ...]:

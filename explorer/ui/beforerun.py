@@ -48,7 +48,13 @@ def _words(entry: ModelEntry) -> str:
 def selected_html(selection: Selection) -> str:
     """How many pairs are chosen, and about how many tokens they have."""
     work = work_of(selection.table, selection.rows)
-    return note(text("score.selected", n=f"{work.pairs:,}", tokens=count_words(work.tokens)))
+    return note(
+        text(
+            "score.selected_one" if work.pairs == 1 else "score.selected",
+            n=f"{work.pairs:,}",
+            tokens=count_words(work.tokens),
+        )
+    )
 
 
 def card_html(runs: Runs, who: Visitor, order: tuple[Any, ...], selection: Selection | None) -> str:

@@ -140,7 +140,8 @@ def _square(now: CompareScene, part: DuelPart, section: str = "") -> str:
     n = tag("small", escape(text("compare.n", n=f"{part.n:,}")))
     title = tag("header", tag("b", escape(_named(section))) + n + _mark(part))
     said = text(
-        "compare.square", a=percent(part.a), b=percent(part.b),
+        "compare.square_section" if section else "compare.square",
+        a=percent(part.a), b=percent(part.b),
         difference=points(part.difference), ends=_ends(part.test.interval),
         p=p_words(part.p_adjusted),
     )  # fmt: skip

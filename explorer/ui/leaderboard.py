@@ -45,7 +45,7 @@ class LeaderboardView:
     """The tab's components, and what a session remembers of it.
 
     seen: a `BoardView`; None until the page has filled the tab. board_id: of the results.
-    address: the query string.
+    address: the query string. known: as of `BoardShown`.
     """
 
     bar: SourceBarView
@@ -65,6 +65,7 @@ class LeaderboardView:
     seen: gr.State
     board_id: gr.State
     address: gr.Textbox
+    known: gr.State
 
     @property
     def outputs(self) -> list[gr.components.Component]:
@@ -72,11 +73,15 @@ class LeaderboardView:
         return [
             self.seen, self.address, self.controls, self.told, self.measure, self.table,
             self.behind, self.about, self.chart.about, self.chart.plot, self.chart.table,
+            self.known,
         ]  # fmt: skip
 
 
 class BoardShown(NamedTuple):
-    """What the tab shows, in the order of `LeaderboardView.outputs`."""
+    """What the tab shows, in the order of `LeaderboardView.outputs`.
+
+    known: the person's own models, and how many files are unread: what others than acts change.
+    """
 
     seen: Any
     address: Any
@@ -89,6 +94,7 @@ class BoardShown(NamedTuple):
     chart: Any
     plot: Any
     chart_table: Any
+    known: Any
 
 
 def build_leaderboard_tab() -> LeaderboardView:
@@ -119,6 +125,7 @@ def build_leaderboard_tab() -> LeaderboardView:
     return LeaderboardView(
         bar, source, part, controls, told, measure, stop, status, table, chart, behind, about,
         exports, file, gr.State(None), gr.State(None), gr.Textbox(visible=False),
+        gr.State(None),
     )  # fmt: skip
 
 
@@ -147,9 +154,11 @@ class LeaderboardTab:
         return self.shown(board_id, view or BoardView(), own)
 
     @guarded
-    def turn_to(self, board_id: object, view: BoardView | None, own: object) -> BoardShown:
-        """The same with runs that ended since the tab was left; what is behind a number stays."""
-        if view is None:
+    def turn_to(
+        self, board_id: object, view: BoardView | None, own: object, known: object
+    ) -> BoardShown:
+        """What ended or was read since the tab was left; where nothing did, all stays."""
+        if view is None or known == self._known(board_id, view, own):
             return unchanged(BoardShown)
         return self.shown(board_id, view, own)._replace(behind=gr.skip())
 
@@ -226,7 +235,12 @@ class LeaderboardTab:
             "",
             rule_html(board, view, self.room.left_out(board_id, view, own)),
             *chart_shown(scene),
+            self._known(board_id, view, own),
         )
+
+    def _known(self, board_id: object, view: BoardView, own: object) -> tuple[int, list[str]]:
+        rows = self.room.board(board_id, view, own).rows
+        return self.room.unread(board_id, view), [row.model for row in rows if row.own]
 
     def _gone(self, board_id: object) -> str:
         """What is said where a visitor's files had to make room for others'."""
@@ -251,7 +265,7 @@ def wire_leaderboard(
 ) -> None:
     """Connect the components; the page fills the tab, by `LeaderboardTab.open`."""
     state = [view.board_id, view.seen, who]
-    opened.select(tab.turn_to, state, view.outputs, **EVENT)
+    opened.select(tab.turn_to, [*state, view.known], view.outputs, **EVENT)
     wire_part(view.part, tab.act, state, view.outputs, view.address)
     measuring = view.measure.click(tab.measure, state, [view.status, view.stop], **EVENT)
     measuring.then(**showing(view, tab, who))

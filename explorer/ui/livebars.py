@@ -40,7 +40,10 @@ def _line(now: SectionNow) -> str:
     if now.interval is not None:
         low, high = percent(now.interval.low), percent(now.interval.high)
         ends = text("score.live_ends", low=low, high=high)
-    pairs = text("score.live_weighted" if now.name else "score.live_pairs", n=f"{now.n:,}")
+    if now.n == 1:
+        pairs = text("score.live_pairs_one", n=1)
+    else:
+        pairs = text("score.live_weighted" if now.name else "score.live_pairs", n=f"{now.n:,}")
     cells = (
         tag("td", bar_html(now.accuracy, now.interval), "wide")
         + tag("td", tag("b", escape(percent(now.accuracy))), "number")

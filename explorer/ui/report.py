@@ -45,7 +45,12 @@ def cards_html(summary: Summary, intervals: RunIntervals, scored: Sequence[Score
     accuracy = text("score.accuracy_none")
     if interval:
         low, high = percent(interval.low), percent(interval.high)
-        accuracy = text("score.accuracy_detail", n=f"{total.n:,}", low=low, high=high)
+        accuracy = text(
+            "score.accuracy_detail_one" if total.n == 1 else "score.accuracy_detail",
+            n=f"{total.n:,}",
+            low=low,
+            high=high,
+        )
     losses, ties = total.counts["loss"], total.counts["tie"]
     missing, truncated = total.counts["missing"], summary.truncated
     cards = [
@@ -104,11 +109,11 @@ def sections_html(summary: Summary, intervals: RunIntervals) -> str:
     for section in (*SECTIONS, None):
         subsets = [name for name in summary.subsets if section_of(name) == section]
         if subsets:
-            interval = (
-                intervals.sections[section] if section else summary.section_tallies[""].interval
+            body += _section_row(summary, section, intervals.sections[section or ""])
+            body += "".join(
+                _subset_row(name, summary.subsets[name], intervals.subsets[name])
+                for name in subsets
             )
-            body += _section_row(summary, section, interval)
-            body += "".join(_subset_row(name, summary.subsets[name]) for name in subsets)
     table = tag("table", tag("thead", head) + tag("tbody", body), css="sections")
     return table + note(text("score.rule", ties=tie_words(summary.total.tie)))
 
@@ -125,12 +130,12 @@ def _section_row(summary: Summary, section: str | None, interval: Interval | Non
     return tag("tr", tag("th", escape(name), scope="row") + "".join(cells), css="section")
 
 
-def _subset_row(name: str, tally: Tally) -> str:
+def _subset_row(name: str, tally: Tally, interval: Interval | None) -> str:
     share = 100 * (tally.accuracy or 0.0)
     bar = tag("span", tag("i", style=f"width:{share:.1f}%"), css="bar")
     cells = [
         tag("td", escape(percent(tally.accuracy)) + bar),
-        tag("td", escape(_ends(tally.interval))),
+        tag("td", escape(_ends(interval))),
         tag("td", f"{tally.n:,}"),
     ]
     return tag("tr", tag("th", escape(name), scope="row") + "".join(cells))

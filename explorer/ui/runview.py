@@ -159,8 +159,9 @@ def _worst(progress: Progress) -> str:
 def _status(progress: Progress, model: str, *, is_stopping: bool) -> str:
     done, total, wait = len(progress.scored), progress.total, progress.wait_seconds
     left = progress.seconds_left
+    stage = "finished_one" if (progress.stage, total) == ("finished", 1) else progress.stage
     words = text(
-        f"score.{progress.stage}",
+        f"score.{stage}",
         model=(progress.run.facts.model if progress.run else model)[:200],
         done=f"{done:,}",
         total=f"{total:,}",

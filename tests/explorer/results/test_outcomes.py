@@ -218,13 +218,15 @@ def test_files_as_upstreams_script_writes_them_are_read(shared_data: Path) -> No
     assert results.remarks == ()
 
 
-def test_the_caption_has_the_day_of_the_newest_file(tmp_path: Path, write: WriteResult) -> None:
-    for name, day in (("old", 0), ("new", 86_400 * 365)):
-        path = write(f"org/{name}.json", {"model": f"org/{name}", "hep-go": 0.5})
-        os.utime(path, (day, day))
-    board = read_results_folder(tmp_path)
-    assert board.source.date == "1971-01-01"
-    assert board.caption == f"Your folder {tmp_path.name}: 2 models, newest file dated 1971-01-01."
+def test_when_files_of_a_folder_were_copied_is_not_told_as_the_date_of_results(
+    tmp_path: Path, write: WriteResult
+) -> None:
+    path = write("org/m.json", {"model": "org/m", "hep-go": 0.5})
+    before = read_results_folder(tmp_path)
+    os.utime(path, (86_400 * 365,) * 2)
+    after = read_results_folder(tmp_path)
+    assert after.caption == f"Your folder {tmp_path.name}: 1 models." and after.source.date == ""
+    assert after.id == before.id
 
 
 def test_broken_files_are_left_out_with_a_reason_each(tmp_path: Path, write: WriteResult) -> None:

@@ -64,7 +64,7 @@ def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
     assert found.score == pytest.approx(board.interval)
     [line] = runs_scene(RunShelf(settings), None, RunsView()).lines
     assert line.interval == found.total != summarise(rows, FACTS.family).total.interval
-    assert found.sections == {
+    assert found.sections == {"": None} | {
         section: pytest.approx(each) for section, each in board.section_intervals.items()
     }
     reasoning, alone = found.sections["Reasoning"], summarise(rows, FACTS.family)

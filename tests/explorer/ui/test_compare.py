@@ -103,6 +103,12 @@ def test_two_models_are_compared_in_numbers(tab: Compare, on_results: Stores) ->
         assert name in shown.body
 
 
+def test_what_is_corrected_is_said_and_an_equal_score_is_not_called_unchanged(tab: Compare) -> None:
+    body = opened(tab, f"a={A}&b={B}").body
+    assert body.count("for this section alone: ") == body.count("corrected for all sections") == 4
+    assert "unchanged" not in body and "= same score" in body
+
+
 def test_the_reader_tells_what_every_compared_model_made_of_a_pair(tab: Compare) -> None:
     shown = opened(tab, f"a={A}&b={B}&with={PLAIN}")
     table = HtmlReading(shown.pair, TAGS).of_class["verdicts"][0]

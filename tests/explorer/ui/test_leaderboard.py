@@ -92,7 +92,7 @@ def test_acts_change_what_is_shown_and_its_address(visitor: Visitor) -> None:
 def test_what_is_behind_a_number_leaves_all_else_as_it_is(visitor: Visitor) -> None:
     shown = acted(visitor, "behind", model="org/gemma-2b", column="Chat")
     assert "org/gemma-2b" in shown.pop("behind")
-    assert all(stays(value) for name, value in shown.items() if name != "seen")
+    assert all(stays(value) for name, value in shown.items() if name not in ("seen", "known"))
 
 
 def test_sessions_do_not_see_each_other(visitor: Visitor) -> None:
@@ -277,9 +277,11 @@ def test_a_run_that_ended_since_is_there_when_the_tab_is_turned_to(
         if ("leaderboard", "select") in [(_tab_of(visitor, at), what) for at, what in event.targets]
         and event.outputs
     ]
-    shown = filled(visitor.post_to(turning, [None, None, None])["output"]["data"])
+    shown = filled(visitor.post_to(turning, [None] * 4)["output"]["data"])
     assert f"{len(SHARES) + 1} of {len(SHARES) + 1} models" in shown["told"]
     assert stays(shown["behind"])
+    again = filled(visitor.post_to(turning, [None] * 4)["output"]["data"])
+    assert all(stays(again[name]) for name in ("told", "table", "plot"))  # words on a link, too
 
 
 def _tab_of(visitor: Visitor, number: int | None) -> str | None:

@@ -1,5 +1,6 @@
 """The Score tab: which pairs are chosen by what the Browse tab shows, and what is refused."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -217,10 +218,13 @@ def test_a_pair_that_is_typed_is_scored_and_read_again(
     score: Score, stores: Stores, demo: PairTable
 ) -> None:
     typed = ("[system]\nBe terse.\n[user]\nHi.", "Go.", "Hello there, you.")
-    assert "1 pairs selected" in score.count(*WHERE, *TYPED, *typed)
+    assert "1 pair selected" in score.count(*WHERE, *TYPED, *typed)
     for model in ("longer", "shorter"):
         last = ended(score, score.start(model, *ORDER[1:], *ALL, *WHERE, *TYPED, *typed))
         assert "status finished" in last.status
+    assert not re.search(r"(?<! of) 1 pairs|>1 pairs", last.status + last.cards + last.sections)
+    lows = re.findall(r"([\d.]+)(?: %)?(?: to | – )100", last.cards + last.sections)
+    assert len(lows) == 4 and len({round(float(low)) for low in lows}) == 1  # of one number
     run = stores.runs.open(last.run_id, Visitor())
     assert [(row.key, row.outcome) for row in run.rows()] == [("typed:1", "win")]
     # Who starts the server anew finds its texts in the run's card.
