@@ -172,21 +172,25 @@ class Run:
 
     def ended(self, status: Status) -> Self:
         """Write down how the run ended, how many pairs it has and what they took."""
-        packs = {
-            line["pack"]: (line["pack_seconds"], line["pack_tokens"], line["pack_parts"])
-            for path in self._parts()
-            for line in self._lines(path)
-        }
+        packs = self._packs()
         run = replace(
             self,
             status=status,
-            seconds=round(sum(seconds for seconds, _, _ in packs.values()), 4),
+            seconds=self.seconds_so_far(),
             n_scored=len(self.rows()),
             tokens=sum(tokens for _, tokens, _ in packs.values()),
             split_packs=sum(parts > 1 for _, _, parts in packs.values()),
         )
         run._write_facts()
         return run
+
+    def seconds_so_far(self) -> float:
+        """Time spent on the packs that are on disk, by all processes together.
+
+        Raises:
+            KnownError: a line is broken.
+        """
+        return round(sum(seconds for seconds, _, _ in self._packs().values()), 4)
 
     def rows(self) -> list[ScoredPair]:
         """Every pair scored so far, as they were scored; a torn last line is dropped.
@@ -209,6 +213,14 @@ class Run:
     def n_bytes(self) -> int:
         """How much was written of its pairs; it changes when pairs are added."""
         return sum(path.stat().st_size for path in self._parts())
+
+    def _packs(self) -> dict[int, tuple[float, int, int]]:
+        """Place of each pack on disk -> its seconds, tokens and parts."""
+        return {
+            line["pack"]: (line["pack_seconds"], line["pack_tokens"], line["pack_parts"])
+            for path in self._parts()
+            for line in self._lines(path)
+        }
 
     def _parts(self) -> list[Path]:
         return sorted(self.folder.glob("rewards*.jsonl"))

@@ -21,8 +21,8 @@ class Progress:
     total: pairs the run has in all.
     run: None until the model of a new run is loaded.
     scored: every pair so far, in the order they were scored.
-    newly: how many of them are new since the run went on; those before it cost no time.
-    seconds: since the first pair, the loading of the model not counted.
+    seconds: that scoring them took, also before the run went on; the loading of the model not
+        counted.
     message: what went wrong, for the stages "refused" and "failed".
     ahead: people whose turn comes first, while it waits; wait_seconds: how long they will take
         together, None where that is not known.
@@ -35,7 +35,6 @@ class Progress:
     total: int
     run: Run | None = None
     scored: tuple[ScoredPair, ...] = ()
-    newly: int = 0
     seconds: float = 0.0
     message: str = ""
     ahead: int = 0
@@ -46,8 +45,8 @@ class Progress:
 
     @property
     def rate(self) -> float | None:
-        """Pairs a second since the run began or went on; None before the first."""
-        return self.newly / self.seconds if self.newly and self.seconds else None
+        """Pairs a second; None before the first."""
+        return len(self.scored) / self.seconds if self.scored and self.seconds else None
 
     @property
     def seconds_left(self) -> float | None:

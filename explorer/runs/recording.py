@@ -39,7 +39,8 @@ def recorded(
     """
     total = len(job.prepared)
     before = tuple(run.rows()) if done else ()
-    progress = Progress("running", total, run, before)
+    spent = run.seconds_so_far() if done else 0.0
+    progress = Progress("running", total, run, before, spent)
     status: Status = "stopped"
     started = time.monotonic()
     if before:
@@ -47,9 +48,8 @@ def recorded(
     try:
         for pack in run.record(packs_of(job, scorer, done=done, stop=stop)):
             scored: tuple[ScoredPair, ...] = progress.scored + pack.rows
-            seconds = time.monotonic() - started
-            newly = len(scored) - len(before)
-            progress = replace(progress, scored=scored, newly=newly, seconds=seconds)
+            seconds = spent + time.monotonic() - started
+            progress = replace(progress, scored=scored, seconds=seconds)
             yield progress
         status = "finished" if len(progress.scored) == total else "stopped"
     except KnownError as error:
@@ -62,8 +62,8 @@ def recorded(
         logger.exception("run %s failed", run.id[:15])
         progress = replace(progress, message="An error of ours; it is in the server's log.")
     finally:
-        run = _ended(run, status)
-    yield replace(progress, stage=status, run=run)
+        run = _ended(run, status, progress.seconds)
+    yield replace(progress, stage=status, run=run, seconds=run.seconds)
 
 
 def watched(
@@ -85,10 +85,10 @@ def watched(
         yield replace(progress, sure=sure, is_sure=watch.is_sure)
 
 
-def _ended(run: Run, status: Status) -> Run:
+def _ended(run: Run, status: Status, seconds: float) -> Run:
     """Write down how a run ended; where the disk refuses even that, the page still says it."""
     try:
         return run.ended(status)
     except (OSError, KnownError):
         logger.exception("the end of run %s could not be written", run.id[:15])
-        return replace(run, status=status)
+        return replace(run, status=status, seconds=seconds)

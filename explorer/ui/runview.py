@@ -65,7 +65,7 @@ def reopened(run: Run) -> Progress:
     """A stored run as its own last progress."""
     stage: Any = "left" if run.status == "running" else run.status
     rows, sure = tuple(run.rows()), card_of(run).sure
-    return Progress(stage, run.facts.n_pairs, run, rows, len(rows), run.seconds, sure=sure)
+    return Progress(stage, run.facts.n_pairs, run, rows, run.seconds, sure=sure)
 
 
 def followed(live: LiveRun) -> RunShown:

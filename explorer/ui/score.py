@@ -147,6 +147,14 @@ class Score:
                 return self._stored(run, who)
         return unchanged(RunShown, followed=Followed(), timer=gr.update(active=False))
 
+    @guarded
+    def rejoin(self, seen: Followed, run_id: object, who: Visitor) -> RunShown:
+        """After the tab was opened: the run that it shows, where it went on elsewhere."""
+        live = None if seen.live_id else self.runs.live.get(who, run_id)
+        if live is None or live.ended.is_set():
+            return unchanged(RunShown)
+        return followed(live)
+
     def _stored(self, run: Run, who: Visitor) -> RunShown:
         """A stored run, with why it ended where this server saw it end."""
         live = self.runs.live.get(who, run.id)
@@ -215,6 +223,8 @@ def wire_score(
         after = part.blur if part in view.choice.texts else changed.then
         after(**looked, trigger_mode="always_last", **EVENT)
     tab.select(**counted, **EVENT).then(**looked, **EVENT)
+    shown_run = [report.followed, report.run_id, where[2]]
+    tab.select(score.rejoin, shown_run, report.outputs, **EVENT)
     for part in view.order.inputs:
         # What is typed is looked up when it is left, not at each key.
         typed = isinstance(part, gr.Textbox | gr.Number)

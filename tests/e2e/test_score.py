@@ -177,6 +177,16 @@ def test_a_run_goes_on_without_its_page_and_any_page_stops_it(long_app: str, lea
     row = beside.locator("#runs-list tbody tr").first
     expect(row).to_contain_text(f"{scored(page)} / 1,880")
     expect(row).to_contain_text("stopped")
+    row.locator(".run-name").click()
+    beside.get_by_role("button", name=re.compile("Go on")).click()
+    expect(beside.locator(".status.running")).to_be_visible()
+    open_tab(page, "Browse")
+    open_tab(page, "Score")
+    expect(page.locator(".status.running")).to_be_visible()
+    picture(page, "score-rejoined")
+    page.locator("#stop").click()
+    for each in (page, beside):
+        expect(each.locator(".status.stopped")).to_be_visible()
 
 
 def test_a_run_of_a_killed_server_goes_on_at_the_next(

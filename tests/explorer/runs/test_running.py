@@ -98,7 +98,7 @@ def test_a_run_loads_runs_and_finishes(stream: list[Progress]) -> None:
 def test_each_progress_continues_the_former(stream: list[Progress]) -> None:
     for former, later in pairwise(stream):
         assert later.scored[: len(former.scored)] == former.scored
-        assert later.seconds >= former.seconds
+        assert later.stage != "running" or later.seconds >= former.seconds
 
 
 def test_each_pair_of_the_selection_is_scored_once(
@@ -377,6 +377,22 @@ def test_a_stopped_run_goes_on_to_what_an_unbroken_one_gives(
     assert run_of(stages[-1]).id == run.id and len(Run.open(run.folder).rows()) == 20
     with pytest.raises(KnownError, match="is finished"):
         list(runs.resume(Visitor(), run.id, lambda _: demo))
+
+
+def test_a_run_that_goes_on_counts_the_seconds_of_all_its_pairs(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    run = stopped_run(runs, demo, rows)
+    path = run.folder / "rewards.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    slow = [json.dumps({**line, "pack_seconds": 1e6}) + "\n" for line in lines]
+    path.write_text("".join(slow))
+    stages = list(runs.resume(Visitor(session="you"), run.id, lambda _: demo))
+    running = [each for each in stages if each.stage == "running"]
+    last = stages[-1]
+    assert min(each.seconds for each in running) >= 1e6
+    assert last.seconds == run_of(last).seconds == Run.open(run.folder).seconds >= 1e6
+    assert last.rate == len(last.scored) / last.seconds
 
 
 def test_a_run_that_was_killed_goes_on_with_the_pack_that_was_torn(

@@ -83,13 +83,13 @@ def test_the_clearest_failures_lead_to_their_pairs() -> None:
 
 def test_an_update_is_small_whatever_the_run_has() -> None:
     for n in (1, 50, 2985):
-        now = shown(Progress("running", 2985, RUN, tuple(everything()[:n]), n, 10.0))
+        now = shown(Progress("running", 2985, RUN, tuple(everything()[:n]), 10.0))
         assert len(json.dumps(now)) < 40_000
 
 
 def test_failures_are_listed_and_counted() -> None:
     for stage in ("running", "finished"):
-        now = shown(Progress(stage, 4, RUN, tuple(pairs(4)), 4, 1.0))
+        now = shown(Progress(stage, 4, RUN, tuple(pairs(4)), 1.0))
         assert "Clearest failures" in now.margins
         assert now.inspect["visible"] and "2" in now.inspect["value"]
 
@@ -98,7 +98,7 @@ def test_failures_are_listed_and_counted() -> None:
 def test_every_headline_score_has_its_interval(each_of: dict[str, int]) -> None:
     """The RewardBench score of a whole run, and the mean of sections of some pairs of each."""
     rows = tuple(pair for subset, n in each_of.items() for pair in pairs(n, subset))
-    now = shown(Progress("finished", len(rows), RUN, rows, len(rows), 1.0))
+    now = shown(Progress("finished", len(rows), RUN, rows, 1.0))
     score = HtmlReading(now.cards, {"h2", "div", "p", "span"}).of_class["card"][1]
     interval = run_intervals(rows, FACTS).score
     assert interval is not None
@@ -107,15 +107,15 @@ def test_every_headline_score_has_its_interval(each_of: dict[str, int]) -> None:
 
 
 def test_hostile_names_are_shown_as_they_are() -> None:
-    now = shown(Progress("running", 4, RUN, tuple(pairs(4)), 4, 1.0))
+    now = shown(Progress("running", 4, RUN, tuple(pairs(4)), 1.0))
     for html in (now.cards, now.sections, now.margins, now.facts):
         assert "<b>rm" not in html
 
 
 def test_of_packs_that_come_faster_than_they_are_drawn_the_end_is() -> None:
     rows = tuple(pairs(60))
-    stream = [Progress("running", 60, RUN, rows[: n + 1], n + 1, 1.0) for n in range(60)]
-    stream += [Progress("finished", 60, RUN, rows, 60, 1.0)]
+    stream = [Progress("running", 60, RUN, rows[: n + 1], 1.0) for n in range(60)]
+    stream += [Progress("finished", 60, RUN, rows, 1.0)]
     live = LiveRun("", "m")
     live.drive(lambda _: iter(stream))
     found = followed(live)

@@ -1,6 +1,7 @@
 """The Score tab: which pairs are chosen by what the Browse tab shows, and what is refused."""
 
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -337,6 +338,17 @@ def other(stores: Stores, demo: PairTable) -> Run:
 
 
 @pytest.fixture
+def halted(stores: Stores, demo: PairTable) -> Run:
+    """A run that was stopped amid its pairs."""
+    stop = threading.Event()
+    for now in begun(stores.runs, "me", "demo", demo, np.arange(60), stop=stop):
+        if now.scored:
+            stop.set()
+    assert now.run is not None and now.stage == "stopped"
+    return now.run
+
+
+@pytest.fixture
 def busy(stores: Stores, demo: PairTable) -> Iterator[Callable[[], None]]:
     """Somebody else scores, so that runs wait; until it is called."""
     stream = begun(stores.runs, "she", "longer", demo, np.arange(3))
@@ -398,6 +410,21 @@ def test_a_page_shows_the_report_of_another_run_and_comes_back(
     assert "1 ahead of you" in back.status
     score.stop(ONE, back.followed)
     assert "stopped before" in ended(score, back, ONE).status
+
+
+def test_a_page_joins_its_run_where_another_page_goes_on_with_it(
+    score: Score, halted: Run, busy: object
+) -> None:
+    page = score.resume(("report", halted.id, 0), ONE)
+    assert "status stopped" in page.status
+    assert not isinstance(score.rejoin(page.followed, page.run_id, ONE).status, str)
+    beside = score.resume(("resume", halted.id, 0), TWO)
+    joined = score.rejoin(page.followed, page.run_id, ONE)
+    assert joined.followed.live_id == beside.followed.live_id
+    assert "1 ahead of you" in joined.status and joined.stop["interactive"] is True
+    assert not isinstance(score.rejoin(joined.followed, page.run_id, ONE).status, str)
+    score.stop(ONE, joined.followed)
+    ended(score, beside, TWO)
 
 
 def test_who_comes_back_is_told_why_their_run_ended(tmp_path: Path) -> None:
