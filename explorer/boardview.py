@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from explorer.core.validation import one_of, repaired, some_of
 from explorer.data.name_search import checked_search, matching_names
-from explorer.results.boards import Board, BoardRow
+from explorer.results.boards import Board, BoardRow, Ranking
 from explorer.stats.aggregate import Missing, Ties
 from explorer.stats.rules import PRIOR, PRIOR_PAIRS, V2_PAIRS, RuleName
 from scoring.benchmark import SECTIONS, SUBSETS
@@ -77,6 +77,11 @@ class BoardView:
     chart: Chart = ""
     x: str = ""
     y: str = ""
+
+
+def ranking_of(view: BoardView) -> Ranking:
+    """How the models of the board that a view shows are ranked."""
+    return Ranking(rule_of(view), view.ties, view.missing, view.own)
 
 
 def rule_of(view: BoardView) -> RuleName:

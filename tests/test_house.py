@@ -74,7 +74,7 @@ PURE = [
     if is_in(name, *(f"explorer.{room}" for room in PURE_ROOMS)) and not is_in(name, *WITH_GRADIO)
 ]
 UI = [name for name in EXPLORER if name not in PURE]
-ROOMS = ("scoring", "core", "data", "stats", "runs")
+ROOMS = ("scoring", "core", "data", "stats", "runs", "results", "reader")
 """From the ground up: a module imports from its own room and from those before it."""
 
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from explorer.boardview import BoardView, rule_of
 from explorer.core.caches import Kept
-from explorer.results.boards import Board, benchmark_of, build_board
+from explorer.results.boards import Board, Ranking, benchmark_of, build_board
 from explorer.results.cache import OutcomeCache
 from explorer.results.library import ResultsLibrary
 from explorer.results.outcomes import Results
@@ -71,20 +70,20 @@ class BoardRoom:
         self._runs = runs
         self._kept, self._rows = Kept(KEPT), OwnRows()
 
-    def board(self, results_id: object, view: BoardView, own: object = ()) -> Board:
-        """The board of a view, with what was read and measured so far.
+    def board(self, results_id: object, ranking: Ranking, own: object = ()) -> Board:
+        """The board of a ranking, with what was read and measured so far.
 
         own: the ids of the runs of the person who looks, as `Runs.visible` takes them.
         """
-        results = self._results(results_id, view)
-        measured = self._measured(results, view, own)
-        rule = RULES[rule_of(view)]
+        results = self._results(results_id, ranking)
+        measured = self._measured(results, ranking, own)
+        rule = RULES[ranking.rule]
         if measured is None:
             return self._kept.once(
                 ("bare", results.id, rule.name),
                 lambda: build_board(results, rule.name, own=results.own_models),
             )
-        ties, missing = view.ties, view.missing
+        ties, missing = ranking.ties, ranking.missing
         key = (*measured.key, rule.name, ties, missing)
 
         def build(sure: Uncertainty | None = None) -> Board:
@@ -100,94 +99,94 @@ class BoardRoom:
             )
 
         board = self._kept.once(("board", *key), build)
-        sure = self._known(measured, view, board)
+        sure = self._known(measured, ranking, board)
         return board if sure is None else self._kept.once(("sure", *key), lambda: build(sure))
 
-    def is_measured(self, results_id: object, view: BoardView, own: object = ()) -> bool:
+    def is_measured(self, results_id: object, ranking: Ranking, own: object = ()) -> bool:
         """Whether it is known how sure a board is, as far as its results were read."""
-        measured = self._measured(self._results(results_id, view), view, own)
+        measured = self._measured(self._results(results_id, ranking), ranking, own)
         if measured is None:
             return True
-        return self._known(measured, view, self.board(results_id, view, own)) is not None
+        return self._known(measured, ranking, self.board(results_id, ranking, own)) is not None
 
     def outcomes(
-        self, results_id: object, view: BoardView, own: object = ()
+        self, results_id: object, ranking: Ranking, own: object = ()
     ) -> OutcomeMatrix | None:
         """What each model did on each pair, as far as it was read; None where nothing was."""
-        measured = self._measured(self._results(results_id, view), view, own)
+        measured = self._measured(self._results(results_id, ranking), ranking, own)
         return None if measured is None else measured.matrix
 
-    def unread(self, results_id: object, view: BoardView) -> int:
+    def unread(self, results_id: object, ranking: Ranking) -> int:
         """How many files of each pair were not read yet."""
-        source = self._source(results_id, view)
+        source = self._source(results_id, ranking)
         return 0 if source is None else self._cache.unread(source)
 
-    def refused(self, results_id: object, view: BoardView) -> list[LeftOut]:
+    def refused(self, results_id: object, ranking: Ranking) -> list[LeftOut]:
         """Those that could not be had when they were last asked for."""
-        source = self._source(results_id, view)
+        source = self._source(results_id, ranking)
         return [] if source is None else self._cache.refused(source)
 
     def left_out(
-        self, results_id: object, view: BoardView, own: object = ()
+        self, results_id: object, ranking: Ranking, own: object = ()
     ) -> tuple[LeftOut, ...]:
         """Files of each pair that are not used, and what of the others is not."""
-        measured = self._measured(self._results(results_id, view), view, own)
+        measured = self._measured(self._results(results_id, ranking), ranking, own)
         if measured is not None:
             return measured.matrix.left_out
-        source = self._source(results_id, view)
+        source = self._source(results_id, ranking)
         return () if source is None else self._cache.known(source).left_out
 
     def measuring(
-        self, results_id: object, view: BoardView, own: object = ()
+        self, results_id: object, ranking: Ranking, own: object = ()
     ) -> Generator[Step | Measuring, None, None]:
         """Read what was not read yet, then measure how sure the board is, telling each step.
 
         Closing the generator stops; what was read is kept.
         """
-        results = self._results(results_id, view)
-        source = self._source(results_id, view)
+        results = self._results(results_id, ranking)
+        source = self._source(results_id, ranking)
         if source is not None and self._cache.unread(source):
             yield from self._cache.read(source)
-        measured = self._measured(results, view, own)
+        measured = self._measured(results, ranking, own)
         if measured is not None:
-            board = self.board(results_id, view, own)
+            board = self.board(results_id, ranking, own)
             yield from self._sure.measured(
                 measured.published,
-                RULES[rule_of(view)],
-                ties=view.ties,
-                missing=view.missing,
+                RULES[ranking.rule],
+                ties=ranking.ties,
+                missing=ranking.missing,
                 ranked=board.comparable,
             )
 
-    def _known(self, measured: _Measured, view: BoardView, board: Board) -> Uncertainty | None:
+    def _known(self, measured: _Measured, ranking: Ranking, board: Board) -> Uncertainty | None:
         return self._sure.known(
             measured.published,
-            RULES[rule_of(view)],
-            ties=view.ties,
-            missing=view.missing,
+            RULES[ranking.rule],
+            ties=ranking.ties,
+            missing=ranking.missing,
             ranked=board.comparable,
         )
 
-    def _results(self, results_id: object, view: BoardView) -> Results:
+    def _results(self, results_id: object, ranking: Ranking) -> Results:
         """What is looked at, a visitor's files among it where their own models are asked for."""
-        return self.library.get(results_id) if view.own else self.library.without(results_id)
+        return self.library.get(results_id) if ranking.own else self.library.without(results_id)
 
-    def _source(self, results_id: object, view: BoardView) -> Source | None:
-        """What is to be read for a view; None where there is nothing.
+    def _source(self, results_id: object, ranking: Ranking) -> Source | None:
+        """What is to be read for a ranking; None where there is nothing.
 
         A source with accuracies, but none of the benchmark, is not read for it.
         """
-        results, benchmark = self.library.without(results_id), _benchmark(view)
+        results, benchmark = self.library.without(results_id), _benchmark(ranking)
         known = results.benchmarks()
         wanted = benchmark != "prior" and (benchmark in known or not known)
         return results.pairs_of(benchmark) if wanted else None
 
-    def _measured(self, results: Results, view: BoardView, own: object) -> _Measured | None:
+    def _measured(self, results: Results, ranking: Ranking, own: object) -> _Measured | None:
         """What is known of each pair; None where nothing is."""
-        benchmark = _benchmark(view)
+        benchmark = _benchmark(ranking)
         if benchmark == "prior":
             return None
-        runs = self._own_runs(own) if view.own and benchmark == "v1" else []
+        runs = self._own_runs(own) if ranking.own and benchmark == "v1" else []
         source = results.pairs_of(benchmark)
         published = self._cache.known(source) if source is not None else Outcomes()
         listed = "" if source is None else listing_digest(source, "eval-set-scores")
@@ -215,5 +214,5 @@ class BoardRoom:
         return [run for run in runs if run.status != "running" and card_of(run).typed is None]
 
 
-def _benchmark(view: BoardView) -> Benchmark:
-    return benchmark_of(RULES[rule_of(view)])
+def _benchmark(ranking: Ranking) -> Benchmark:
+    return benchmark_of(RULES[ranking.rule])

@@ -20,6 +20,16 @@ _DECIMALS = 12
 
 
 @dataclass(frozen=True, slots=True)
+class Ranking:
+    """How models are ranked. own: whether a visitor's own runs and files are among them."""
+
+    rule: RuleName = "v1"
+    ties: Ties = "official"
+    missing: Missing = "left out"
+    own: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class BoardRow:
     """One model. Scores and accuracies are 0 to 1, None where they are not known.
 

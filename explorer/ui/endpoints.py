@@ -6,7 +6,7 @@ from typing import Any, Literal
 import gradio as gr
 
 from explorer.board_json import leaderboard_json
-from explorer.boardview import BoardView, move_board
+from explorer.boardview import BoardView, move_board, ranking_of
 from explorer.core.parts import guarded
 from explorer.results.board_measuring import BoardMeasuring
 from explorer.results.boardroom import BoardRoom
@@ -56,9 +56,10 @@ class Endpoints:
         asked = {"benchmark": benchmark, "prior_sets": prior_sets, "ties": counted}
         for act, value in asked.items():
             view = move_board(view, act, {"value": value})
-        left = self.measuring.measured(view)
-        refused = self.measuring.refused(view)
-        return leaderboard_json(self.room.board(None, view), left, refused)
+        ranking = ranking_of(view)
+        left = self.measuring.measured(ranking)
+        refused = self.measuring.refused(ranking)
+        return leaderboard_json(self.room.board(None, ranking), left, refused)
 
 
 def publish(endpoints: Endpoints) -> None:

@@ -9,7 +9,7 @@ import gradio as gr
 
 from explorer.board_exports import BOARD_FORMATS, BoardFormat, board_file_name, export_board
 from explorer.boardlinks import decode_board, encode_board
-from explorer.boardview import BoardView, move_board, shown_rows
+from explorer.boardview import BoardView, move_board, ranking_of, shown_rows
 from explorer.core.files import passing_folder
 from explorer.core.html import note, refused_html, step_html
 from explorer.core.parts import (
@@ -170,7 +170,7 @@ class LeaderboardTab:
         name, sent = act_of(event)
         view = view or BoardView()
         if name == "behind":
-            board = self.room.board(board_id, view, own)
+            board = self.room.board(board_id, ranking_of(view), own)
             return unchanged(BoardShown, behind=behind_html(board, sent))
         try:
             moved = move_board(view, name, sent)
@@ -188,13 +188,13 @@ class LeaderboardTab:
         session, view = request.session_hash, view or BoardView()
         self.measuring.add(session)
         try:
-            for step in self.room.measuring(board_id, view, own):
+            for step in self.room.measuring(board_id, ranking_of(view), own):
                 if session not in self.measuring:
                     break
                 yield _step_words(step), gr.update(visible=True)
         finally:
             self.measuring.discard(session)
-        yield refused_html(self.room.refused(board_id, view)), gr.update(visible=False)
+        yield refused_html(self.room.refused(board_id, ranking_of(view))), gr.update(visible=False)
 
     def stop(self, request: gr.Request) -> None:
         """End this session's measuring after its present step; what was read is kept."""
@@ -206,7 +206,7 @@ class LeaderboardTab:
     ) -> Iterator[Any]:
         """Write the rows that are shown to a file."""
         view = view or BoardView()
-        board = self.room.board(board_id, view, own)
+        board = self.room.board(board_id, ranking_of(view), own)
         with passing_folder() as folder:
             path = folder / board_file_name(board, view, form)
             export_board(board, view, shown_rows(board, view), form, path)
@@ -216,13 +216,13 @@ class LeaderboardTab:
         self, board_id: object, view: BoardView, own: object, dropped: tuple[str, ...] = ()
     ) -> BoardShown:
         """A view as values for `LeaderboardView.outputs`."""
-        board = self.room.board(board_id, view, own)
+        board = self.room.board(board_id, ranking_of(view), own)
         rows = shown_rows(board, view)
-        unread = self.room.unread(board_id, view)
+        unread = self.room.unread(board_id, ranking_of(view))
         # Of RewardBench 2, and with prior sets, sections alone are in groups.
         measured = any(row.tie_group or any(row.section_groups.values()) for row in board.rows)
         by_pairs = any(row.by_pairs for row in board.rows)
-        outcomes = partial(self.room.outcomes, board_id, view, own)
+        outcomes = partial(self.room.outcomes, board_id, ranking_of(view), own)
         scene = ChartScene(view, board, rows, outcomes, self.tables, unread)
         can_measure = view.table != "prior" and (unread > 0 or (by_pairs and not measured))
         return BoardShown(
@@ -233,14 +233,14 @@ class LeaderboardTab:
             gr.update(visible=can_measure),
             board_html(board, view, rows),
             "",
-            rule_html(board, view, self.room.left_out(board_id, view, own)),
+            rule_html(board, view, self.room.left_out(board_id, ranking_of(view), own)),
             *chart_shown(scene),
             self._known(board_id, view, own),
         )
 
     def _known(self, board_id: object, view: BoardView, own: object) -> tuple[int, list[str]]:
-        rows = self.room.board(board_id, view, own).rows
-        return self.room.unread(board_id, view), [row.model for row in rows if row.own]
+        rows = self.room.board(board_id, ranking_of(view), own).rows
+        return self.room.unread(board_id, ranking_of(view)), [row.model for row in rows if row.own]
 
     def _gone(self, board_id: object) -> str:
         """What is said where a visitor's files had to make room for others'."""

@@ -1,11 +1,11 @@
 """The Score tab's check of a run against what is published of its model."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from explorer.boardview import BoardView
 from explorer.core.parts import guarded
 from explorer.results.boardroom import BoardRoom
+from explorer.results.boards import Ranking
 from explorer.results.fields import Fields
 from explorer.run_check import check_run
 from explorer.runs.running import Runs
@@ -27,5 +27,5 @@ class RunChecked:
         if not name:
             return ""
         run, field = self.runs.open(run_id, where[2]), self.fields.of(name, *where)
-        board = self.room.board(where[0], replace(BoardView(), own=False))
+        board = self.room.board(where[0], Ranking(own=False))
         return published_html(check_run(run, field, board))

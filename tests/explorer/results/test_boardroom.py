@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from explorer.boardview import MISSING, RULE_OPTIONS, TIES, BoardView
+from explorer.boardview import MISSING, RULE_OPTIONS, TIES, BoardView, ranking_of
 from explorer.core.settings import Settings
 from explorer.results.boardroom import KEPT, BoardRoom
-from explorer.results.boards import Board
+from explorer.results.boards import Board, Ranking
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.sections import run_intervals
 from explorer.runs.visitors import Visitor
@@ -22,7 +22,7 @@ from scoring.record import Run
 from tests.explorer.board_data import coin_flips, write_results
 from tests.explorer.results.test_own import run_of
 
-VIEW = BoardView()
+RANKING = Ranking()
 PAIRS = Path("eval-set-scores", "org")
 SHARES = {"org/best": 0.95, "org/alike": 0.95, "org/worst": 0.2}
 REWARDS: dict[str, tuple[float | None, float | None]] = {
@@ -47,7 +47,7 @@ def room_of(folder: Path, *, public: bool = False) -> BoardRoom:
     return open_stores(settings).room
 
 
-def measured(room: BoardRoom, view: BoardView = VIEW, own: object = ()) -> list[Step | Measuring]:
+def measured(room: BoardRoom, view: Ranking = RANKING, own: object = ()) -> list[Step | Measuring]:
     return list(room.measuring(None, view, own))
 
 
@@ -63,8 +63,8 @@ def groups(board: Board) -> dict[str, int | None]:
 
 def test_a_board_is_bare_until_it_was_measured(folder: Path) -> None:
     room = room_of(folder)
-    bare = room.board(None, VIEW)
-    assert room.unread(None, VIEW) == 3
+    bare = room.board(None, RANKING)
+    assert room.unread(None, RANKING) == 3
     assert {row.model for row in bare.rows} == set(SHARES)
     assert not any(row.by_pairs or row.paired or row.tie_group for row in bare.rows)
 
@@ -74,8 +74,8 @@ def test_a_board_is_bare_until_it_was_measured(folder: Path) -> None:
     ]
     assert isinstance(steps[-1], Measuring) and steps[-1].done == steps[-1].total
 
-    sure = room.board(None, VIEW)
-    assert room.unread(None, VIEW) == 0
+    sure = room.board(None, RANKING)
+    assert room.unread(None, RANKING) == 0
     assert groups(sure) == {"org/best": 1, "org/alike": 1, "org/worst": 2}
     assert all(row.by_pairs and row.paired and row.best_rank for row in sure.rows)
     for before in bare.rows:
@@ -87,17 +87,17 @@ def test_another_server_on_the_same_home_neither_reads_nor_measures(folder: Path
     first = room_of(folder)
     measured(first)
     second = room_of(folder)
-    assert second.unread(None, VIEW) == 0
-    assert second.board(None, VIEW) == first.board(None, VIEW)
+    assert second.unread(None, RANKING) == 0
+    assert second.board(None, RANKING) == first.board(None, RANKING)
     assert measured(second) == []
 
 
 def test_where_nothing_is_new_measuring_again_leaves_the_boards_as_they_are(folder: Path) -> None:
     room = room_of(folder)
     measured(room)
-    board = room.board(None, VIEW)
+    board = room.board(None, RANKING)
     assert measured(room) == []
-    assert room.board(None, VIEW) is board
+    assert room.board(None, RANKING) is board
 
 
 def test_a_file_that_comes_later_is_read_alone(folder: Path) -> None:
@@ -105,60 +105,60 @@ def test_a_file_that_comes_later_is_read_alone(folder: Path) -> None:
     measured(room)
     late = write_results(folder.parent / "late", {"org/late": coin_flips(0.5)})
     shutil.move(late / PAIRS / "0000.json", folder / PAIRS / "late.json")
-    assert room.unread(None, VIEW) == 0
+    assert room.unread(None, RANKING) == 0
     look_for_newer(room)
-    assert room.unread(None, VIEW) == 1
+    assert room.unread(None, RANKING) == 1
     assert measured(room)[0] == Step("reading", 3, 4)
-    assert groups(room.board(None, VIEW)).keys() == {*SHARES, "org/late"}
+    assert groups(room.board(None, RANKING)).keys() == {*SHARES, "org/late"}
 
 
 def test_a_stop_keeps_what_was_read(folder: Path) -> None:
     room = room_of(folder)
-    assert not any(row.by_pairs for row in room.board(None, VIEW).rows)
-    steps = room.measuring(None, VIEW)
+    assert not any(row.by_pairs for row in room.board(None, RANKING).rows)
+    steps = room.measuring(None, RANKING)
     assert [next(steps), next(steps)] == [Step("reading", 0, 3), Step("reading", 1, 3)]
     steps.close()
     for again in (room, room_of(folder)):
-        assert again.unread(None, VIEW) == 2
-        by_pairs = [row.model for row in again.board(None, VIEW).rows if row.by_pairs]
+        assert again.unread(None, RANKING) == 2
+        by_pairs = [row.model for row in again.board(None, RANKING).rows if row.by_pairs]
         assert by_pairs == ["org/best"]
     assert measured(room)[0] == Step("reading", 1, 3)
-    assert all(row.by_pairs for row in room.board(None, VIEW).rows)
+    assert all(row.by_pairs for row in room.board(None, RANKING).rows)
 
 
 def test_what_was_seen_during_a_reading_is_not_shown_after_it(folder: Path) -> None:
     room = room_of(folder)
-    reading = room.measuring(None, VIEW)
+    reading = room.measuring(None, RANKING)
     assert next(reading) == Step("reading", 0, 3)
-    room.board(None, VIEW)  # somebody else looks meanwhile
+    room.board(None, RANKING)  # somebody else looks meanwhile
     list(reading)
-    assert all(row.tie_group for row in room.board(None, VIEW).rows)
+    assert all(row.tie_group for row in room.board(None, RANKING).rows)
 
 
 def test_a_folder_that_vanishes_leaves_its_accuracies(folder: Path) -> None:
     room = room_of(folder)
     shutil.rmtree(folder)
     assert measured(room) == []
-    board = room.board(None, VIEW)
+    board = room.board(None, RANKING)
     assert len(board.rows) == 3 and not any(row.by_pairs for row in board.rows)
 
 
 def test_a_folder_that_vanishes_while_it_is_read_is_no_error(folder: Path) -> None:
     room = room_of(folder)
-    reading = room.measuring(None, VIEW)
+    reading = room.measuring(None, RANKING)
     next(reading)
     next(reading)
     shutil.rmtree(folder)
     assert list(reading)
-    assert len(room.board(None, VIEW).rows) == 3
+    assert len(room.board(None, RANKING).rows) == 3
 
 
 def test_a_broken_file_is_not_unread_for_ever(folder: Path) -> None:
     (folder / PAIRS / "0001.json").write_text("{")
     room = room_of(folder)
     measured(room)
-    assert room.unread(None, VIEW) == 0
-    assert {row.model: row.by_pairs for row in room.board(None, VIEW).rows} == {
+    assert room.unread(None, RANKING) == 0
+    assert {row.model: row.by_pairs for row in room.board(None, RANKING).rows} == {
         "org/best": True, "org/alike": False, "org/worst": True,
     }  # fmt: skip
 
@@ -166,7 +166,7 @@ def test_a_broken_file_is_not_unread_for_ever(folder: Path) -> None:
 def test_ties_and_missing_results_have_boards_of_their_own(folder: Path) -> None:
     room = room_of(folder)
     measured(room)
-    half = BoardView(ties="half", missing="loss")
+    half = Ranking(ties="half", missing="loss")
     board = room.board(None, half)
     assert (board.options.ties, board.options.missing) == ("half", "loss")
     assert set(groups(board).values()) == {None}  # that was not measured
@@ -175,7 +175,7 @@ def test_ties_and_missing_results_have_boards_of_their_own(folder: Path) -> None
 
 
 def test_prior_sets_have_no_outcomes_to_read(folder: Path) -> None:
-    room, prior = room_of(folder), BoardView(table="prior")
+    room, prior = room_of(folder), Ranking("prior")
     assert room.unread(None, prior) == 0
     assert measured(room, prior) == []
     assert room.board(None, prior).rows == ()
@@ -184,43 +184,43 @@ def test_prior_sets_have_no_outcomes_to_read(folder: Path) -> None:
 def test_a_source_with_accuracies_of_one_benchmark_alone_is_not_read_for_the_other(
     folder: Path,
 ) -> None:
-    room, second = room_of(folder), BoardView("v2")
+    room, second = room_of(folder), Ranking("v2")
     assert (room.unread(None, second), measured(room, second)) == (0, [])
-    assert room.unread(None, VIEW) == 3
+    assert room.unread(None, RANKING) == 3
     assert room.board(None, second).rows == () and room.left_out(None, second) == ()
 
 
 def test_a_source_without_accuracies_is_read_for_any_benchmark(folder: Path) -> None:
     shutil.rmtree(folder / "eval-set")
-    assert room_of(folder).unread(None, BoardView("v2")) == 3
+    assert room_of(folder).unread(None, Ranking("v2")) == 3
 
 
 @pytest.mark.parametrize("change", ["gone", "other"])
 def test_a_file_that_goes_or_changes_counts_no_more(folder: Path, change: str) -> None:
     room, file = room_of(folder), folder / PAIRS / "0002.json"
     measured(room)
-    assert all(row.by_pairs for row in room.board(None, VIEW).rows)
+    assert all(row.by_pairs for row in room.board(None, RANKING).rows)
     if change == "gone":
         file.unlink()
     else:
         file.write_text("{")
-    assert all(row.by_pairs for row in room.board(None, VIEW).rows)
+    assert all(row.by_pairs for row in room.board(None, RANKING).rows)
     look_for_newer(room)
-    by_pairs = {row.model: row.by_pairs for row in room.board(None, VIEW).rows}
+    by_pairs = {row.model: row.by_pairs for row in room.board(None, RANKING).rows}
     assert by_pairs == {"org/best": True, "org/alike": True, "org/worst": False}
 
 
 def test_what_of_the_pairs_is_not_used_is_told(folder: Path) -> None:
     room = room_of(folder)
     (folder / PAIRS / "notes.txt").write_text("stray")
-    assert [str(each) for each in room.left_out(None, VIEW)] == [
+    assert [str(each) for each in room.left_out(None, RANKING)] == [
         "eval-set-scores/org/notes.txt: no JSON file"
     ]
     (folder / PAIRS / "0001.json").write_text("{")
     measured(room)
-    files = [each.file for each in room.left_out(None, VIEW)]
+    files = [each.file for each in room.left_out(None, RANKING)]
     assert files == ["eval-set-scores/org/0001.json", "eval-set-scores/org/notes.txt"]
-    assert room.refused(None, VIEW) == []
+    assert room.refused(None, RANKING) == []
 
 
 @pytest.mark.parametrize("lost", [["0001.json"], ["0000.json", "0001.json", "0002.json"]])
@@ -228,14 +228,14 @@ def test_files_that_cannot_be_had_are_told_though_the_progress_is_whole(
     folder: Path, lost: list[str]
 ) -> None:
     room = room_of(folder)
-    reading = room.measuring(None, VIEW)
+    reading = room.measuring(None, RANKING)
     next(reading)
     for name in lost:
         (folder / PAIRS / name).rename(folder / name)
         (folder / PAIRS / name).symlink_to(folder / "nothing")
     assert Step("reading", 3, 3) in list(reading)
     names = [f"eval-set-scores/org/{name}" for name in lost]
-    for told in (room.refused(None, VIEW), room.left_out(None, VIEW)):
+    for told in (room.refused(None, RANKING), room.left_out(None, RANKING)):
         assert [each.file for each in told] == names
         assert "it cannot be opened" in told[0].reason
 
@@ -244,7 +244,7 @@ def test_only_the_last_boards_stay_in_memory(folder: Path) -> None:
     room = room_of(folder)
     measured(room)
     views = [
-        BoardView(rule=rule, prior_sets=prior_sets, ties=ties, missing=missing)
+        ranking_of(BoardView(rule=rule, prior_sets=prior_sets, ties=ties, missing=missing))
         for rule, prior_sets in (("official", True), *((rule, False) for rule in RULE_OPTIONS))
         for ties in TIES
         for missing in MISSING
@@ -263,8 +263,8 @@ def test_a_models_two_benchmarks_stand_side_by_side(folder: Path) -> None:
     path.write_text(json.dumps(values))
     room = room_of(folder)
     measured(room)
-    assert all(row.by_pairs for row in room.board(None, VIEW).rows)
-    [second] = room.board(None, BoardView("v2")).rows
+    assert all(row.by_pairs for row in room.board(None, RANKING).rows)
+    [second] = room.board(None, Ranking("v2")).rows
     assert (second.model, second.by_pairs) == ("org/best", True)
     assert [second.subsets[name] for name in names] == [1, 0, 1, 1, 0]
 
@@ -279,14 +279,14 @@ def own_rows(board: Board) -> list[str]:
 def test_own_runs_stand_beside_published_models(folder: Path) -> None:
     room = room_of(folder)
     measured(room)
-    assert own_rows(room.board(None, VIEW)) == []
+    assert own_rows(room.board(None, RANKING)) == []
     run_of(folder.parent / "home" / "runs", REWARDS)
-    board = room.board(None, VIEW)
+    board = room.board(None, RANKING)
     [mine] = own_rows(board)
     assert mine.startswith("org/<b>mine</b> (your run of ")
     assert len(board.rows) == 4
-    assert own_rows(room.board(None, BoardView(own=False))) == []
-    assert own_rows(room.board(None, BoardView("v2"))) == []
+    assert own_rows(room.board(None, Ranking(own=False))) == []
+    assert own_rows(room.board(None, Ranking("v2"))) == []
 
 
 WHOLE = tuple(subset for subset, n in COUNTS.items() for _ in range(n))
@@ -312,7 +312,7 @@ def test_an_own_run_of_all_pairs_leaves_ranks_and_ties_to_the_published(whole: P
     room = room_of(whole)
     run_of_all(whole)
     measured(room)
-    alone, board = room.board(None, BoardView(own=False)), room.board(None, VIEW)
+    alone, board = room.board(None, Ranking(own=False)), room.board(None, RANKING)
     assert groups(alone) == {"org/best": 1, "org/alike": 1, "org/worst": 2}
     assert tuple(row for row in board.rows if not row.own) == alone.rows
     [mine] = [row for row in board.rows if row.own]
@@ -324,7 +324,7 @@ def test_an_own_run_has_the_intervals_of_the_score_tab_measured_or_not(whole: Pa
     run, room = run_of_all(whole), room_of(whole)
     known = run_intervals(run.rows(), run.facts)
     for _ in range(2):
-        [mine] = [row for row in room.board(None, VIEW).rows if row.own]
+        [mine] = [row for row in room.board(None, RANKING).rows if row.own]
         assert mine.paired and mine.interval == pytest.approx(known.score)
         assert set(mine.paired_sections) == {*mine.section_intervals}
         for section, interval in mine.section_intervals.items():
@@ -335,7 +335,7 @@ def test_an_own_run_has_the_intervals_of_the_score_tab_measured_or_not(whole: Pa
 def test_own_runs_are_shown_before_anything_was_read(folder: Path) -> None:
     room = room_of(folder)
     run_of(folder.parent / "home" / "runs", REWARDS)
-    board = room.board(None, VIEW)
+    board = room.board(None, RANKING)
     assert len(own_rows(board)) == 1 and len(board.rows) == 4
 
 
@@ -346,8 +346,8 @@ def test_on_a_public_server_a_run_is_its_owners_alone(folder: Path, own: object)
     room = room_of(folder, public=True)
     run = run_of(folder.parent / "home" / "runs", REWARDS)
     write_card(run.folder, RunCard("browser:me"))
-    assert own_rows(room.board(None, VIEW, own)) == []
-    assert len(own_rows(room.board(None, VIEW, Visitor("browser:me")))) == 1
+    assert own_rows(room.board(None, RANKING, own)) == []
+    assert len(own_rows(room.board(None, RANKING, Visitor("browser:me")))) == 1
 
 
 # The real models.
@@ -362,9 +362,9 @@ def test_a_handful_of_real_files(shared_data: Path, tmp_path: Path) -> None:
             shutil.copy(real / kind / path.parent.name / path.name, to)
     room = room_of(tmp_path / "results")
     measured(room)
-    board = room.board(None, VIEW)
+    board = room.board(None, RANKING)
     assert len(board.rows) == 6 and board.remarks == ()
     assert all(row.paired and row.tie_group for row in board.rows)
     again = room_of(tmp_path / "results")
     assert measured(again) == []
-    assert again.board(None, VIEW) == board
+    assert again.board(None, RANKING) == board

@@ -11,7 +11,7 @@ import pytest
 from explorer.boardview import CHARTS, BoardView, Chart, shown_rows
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
-from explorer.results.boards import Board, build_board
+from explorer.results.boards import Board, Ranking, build_board
 from explorer.results.outcomes import read_snapshot
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from explorer.stores import open_stores
@@ -367,7 +367,7 @@ def test_the_tab_draws_what_an_address_asks_for_once_results_were_read(tmp_path:
     link = "?tab=leaderboard&plot=agreement&models=m1,m2,m3"
     before = tab.open(link, None, ())
     assert before.plot["visible"] is False and "4 files" in before.chart
-    list(room.measuring(None, BoardView()))
+    list(room.measuring(None, Ranking()))
     after = tab.open(link, None, ())
     drawn = models_of(ChartShown(after.chart, after.plot, after.chart_table))
     assert sorted(drawn) == ["org/m1-1B", "org/m2-2B", "org/m3-3B"]

@@ -12,6 +12,7 @@ import pytest
 
 from explorer.boardview import MOST_PINS, BoardView
 from explorer.core.settings import Settings
+from explorer.results.boards import Ranking
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.visitors import owner_of
 from explorer.stats.rules import PRIOR_SCORED
@@ -143,7 +144,7 @@ def test_a_stop_ends_the_measuring_of_its_session_and_keeps_what_was_read(
     assert "2 / 4" in next(steps)[0]
     tab.stop(mine)
     assert [*steps] == [("", gr.update(visible=False))]
-    assert tab.room.unread(None, BoardView()) == 1
+    assert tab.room.unread(None, Ranking()) == 1
     assert tab.measuring == set()
 
 

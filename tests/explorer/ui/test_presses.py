@@ -12,6 +12,7 @@ from explorer.boardview import BoardView
 from explorer.compareview import CompareView
 from explorer.core.settings import Settings
 from explorer.failview import FailView
+from explorer.results.boards import Ranking
 from explorer.runs.locks import locked
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
@@ -75,7 +76,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def stores(folder: Path, tmp_path: Path) -> Stores:
     """All is read; nothing was looked at yet."""
     stores = open_stores(Settings(tmp_path, pairs="demo", results=str(folder), offline=True))
-    list(stores.room.measuring(None, BoardView()))
+    list(stores.room.measuring(None, Ranking()))
     return stores
 
 
@@ -138,13 +139,13 @@ def test_a_pack_of_a_run_makes_nothing_anew_but_that_run(
     running = run_of(stores, N_RUNS, 3)
     with locked(running.folder):
         name = stores.fields.name_of(running.id, *ME)
-        stores.room.board(None, BoardView(), Visitor())
+        stores.room.board(None, Ranking(), Visitor())
         for pack in range(3, 9):
             record(stores, running, pack)
             ordered.clear()
             _heard.clear()
             field = stores.fields.of(name, *ME)
-            stores.room.board(None, BoardView(), Visitor())
+            stores.room.board(None, Ranking(), Visitor())
             n_scored = (pack + 1) * PACK
             assert int(field.known(name).sum()) == n_scored and set(ordered) == {n_scored}
             files = heard(stores.runs.shelf.folder, "open")
@@ -157,9 +158,9 @@ def test_a_pack_of_a_run_makes_nothing_anew_but_that_run(
 def test_a_run_that_ends_is_all_that_is_put_in_order_on_the_board(
     stores: Stores, ordered: list[int]
 ) -> None:
-    assert len(stores.room.board(None, BoardView(), Visitor()).rows) == 8
+    assert len(stores.room.board(None, Ranking(), Visitor()).rows) == 8
     for number in range(3):
         run_of(stores, number, 2).ended("finished")
         ordered.clear()
-        stores.room.board(None, BoardView(), Visitor())
+        stores.room.board(None, Ranking(), Visitor())
         assert ordered == [2 * PACK]
