@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from explorer.board_exports import markdown_cell
 from explorer.core.files import pictured
 from explorer.core.text import text
 from explorer.data.conditions import condition_of, conditions
@@ -19,6 +18,7 @@ from explorer.slice_tests import LEAST_RIVALS
 from explorer.slices import worst_slices
 from explorer.stats.margins import calibration
 from explorer.stats.strata import Floats
+from explorer.tabs.models.exports import markdown_cell
 from scoring.benchmark import section_of
 from scoring.interval import Interval, wilson
 

@@ -32,8 +32,6 @@ from typing import Literal
 
 import numpy as np
 
-from explorer.compare_links import encode_compare
-from explorer.compareview import CompareView
 from explorer.data.filters import NO_FILTERS
 from explorer.data.table import Rows
 from explorer.fail_links import encode_fails
@@ -43,6 +41,8 @@ from explorer.reader.state import View
 from explorer.results.field import Doubles, Field
 from explorer.stats.duels import Cell, DuelPart, duel
 from explorer.stats.rules import V1
+from explorer.tabs.models.compare_links import encode_compare
+from explorer.tabs.models.compare_state import CompareView
 from scoring.benchmark import COUNTS, SECTIONS, overall_score
 from scoring.interval import wilson
 from scoring.spec import RunFacts, ScoredPair

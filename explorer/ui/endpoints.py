@@ -6,10 +6,10 @@ from typing import Any, Literal
 import gradio as gr
 
 from explorer.board_json import leaderboard_json
-from explorer.boardview import BoardView, move_board, ranking_of
 from explorer.core.parts import guarded
 from explorer.results.board_measuring import BoardMeasuring
 from explorer.results.boardroom import BoardRoom
+from explorer.tabs.models.state import BoardView, move_board, ranking_of
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from explorer.compare_links import encode_compare
-from explorer.compareview import CompareView
 from explorer.core.html import chip, go_link, note, tag
 from explorer.core.parts import acting, button, copy_button
 from explorer.core.text import text
@@ -12,6 +10,8 @@ from explorer.data.conditions import condition_of
 from explorer.failview import FIELD_KINDS, KINDS, FailScene
 from explorer.reader.searchbar import filter_chips, removable
 from explorer.results.field import MAJORITY, Field
+from explorer.tabs.models.compare_links import encode_compare
+from explorer.tabs.models.compare_state import CompareView
 
 MOST_NAMES = 2_000
 """Models that are offered while one types; any other can be typed whole."""

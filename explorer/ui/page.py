@@ -27,29 +27,29 @@ from explorer.core.work import Latest
 from explorer.reader.links import tab_of
 from explorer.results.board_measuring import BoardMeasuring
 from explorer.stores import Stores
-from explorer.ui.about import build_about
-from explorer.ui.beforerun import Find, offered_models, wire_find
-from explorer.ui.boardsource import BoardSource, wire_boardsource
-from explorer.ui.browse import Browse, BrowseView, build_browse, wire_browse
-from explorer.ui.chooser import Chooser, ChooserView, build_chooser, wire_chooser
-from explorer.ui.compare import (
-    Compare,
-    CompareTabView,
-    build_compare,
-    linked_compare,
-    wire_compare,
-)
-from explorer.ui.endpoints import Endpoints, publish
-from explorer.ui.failnotes import remembered_notes
-from explorer.ui.failparts import FailuresView, build_failures
-from explorer.ui.failures import Failures, linked_failures, wire_failures
-from explorer.ui.leaderboard import (
+from explorer.tabs.models.board_view import (
     LeaderboardTab,
     LeaderboardView,
     build_leaderboard_tab,
     showing,
     wire_leaderboard,
 )
+from explorer.tabs.models.compare_view import (
+    Compare,
+    CompareTabView,
+    build_compare,
+    linked_compare,
+    wire_compare,
+)
+from explorer.tabs.models.source_view import BoardSource, wire_boardsource
+from explorer.ui.about import build_about
+from explorer.ui.beforerun import Find, offered_models, wire_find
+from explorer.ui.browse import Browse, BrowseView, build_browse, wire_browse
+from explorer.ui.chooser import Chooser, ChooserView, build_chooser, wire_chooser
+from explorer.ui.endpoints import Endpoints, publish
+from explorer.ui.failnotes import remembered_notes
+from explorer.ui.failparts import FailuresView, build_failures
+from explorer.ui.failures import Failures, linked_failures, wire_failures
 from explorer.ui.pair_endpoints import PairEndpoints, publish_pairs
 from explorer.ui.publishpanel import Publish, wire_publish
 from explorer.ui.review import ReviewTab, wire_review

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
-from explorer.compare_links import encode_compare
-from explorer.compareview import CompareView
 from explorer.core.files import passing_folder
 from explorer.core.parts import EVENT, Part, act_of, build_part, guarded, wire_part
 from explorer.core.settings import Settings
@@ -21,6 +19,8 @@ from explorer.runs.exports import RUN_FORMATS, RunFormat, export_run
 from explorer.runs.lines import RunsScene, RunsView, move_runs, runs_scene
 from explorer.runs.running import Runs
 from explorer.runs.visitors import Visitor
+from explorer.tabs.models.compare_links import encode_compare
+from explorer.tabs.models.compare_state import CompareView
 from explorer.ui.publishpanel import PublishView, build_publish
 from explorer.ui.runslist import run_html, runs_html
 

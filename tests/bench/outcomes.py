@@ -29,18 +29,18 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import gradio as gr
 import numpy as np
 
-from explorer.boardview import CHARTS, BoardView
-from explorer.compareview import PANELS as COMPARE_PANELS
-from explorer.compareview import CompareView
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.failview import KINDS, PANELS, FailView
 from explorer.results.boards import Ranking
 from explorer.runs.locks import locked
 from explorer.stores import Stores, open_stores
-from explorer.ui.compare import Compare
+from explorer.tabs.models.board_view import LeaderboardTab
+from explorer.tabs.models.compare_state import PANELS as COMPARE_PANELS
+from explorer.tabs.models.compare_state import CompareView
+from explorer.tabs.models.compare_view import Compare
+from explorer.tabs.models.state import CHARTS, BoardView
 from explorer.ui.failures import Failures
-from explorer.ui.leaderboard import LeaderboardTab
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 

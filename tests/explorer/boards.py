@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from explorer.boardview import BoardView, rule_of
 from explorer.results.boards import Board, build_board
-from explorer.ui.leaderboard import BoardShown, LeaderboardTab
+from explorer.tabs.models.board_view import BoardShown, LeaderboardTab
+from explorer.tabs.models.state import BoardView, rule_of
 from tests.explorer.board_data import results_of
 from tests.explorer.browsing import posted
 from tests.explorer.html_reading import HtmlReading

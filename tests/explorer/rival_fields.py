@@ -35,7 +35,7 @@ def elsewhere() -> Field:
 
 
 def field_of(model: str) -> Field:
-    """As `explorer.compareview.FieldOf`."""
+    """As `explorer.tabs.models.compare_state.FieldOf`."""
     for field in (rivals(), elsewhere()):
         if not model or model in field.place_of:
             return field

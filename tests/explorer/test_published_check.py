@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.compare_links import decode_compare
 from explorer.data.table import PairTable
 from explorer.fail_links import decode_fails
 from explorer.failview import fail_scene
@@ -18,6 +17,7 @@ from explorer.results.own import with_runs
 from explorer.results.published_names import find_published
 from explorer.run_check import check_run
 from explorer.stats.matrix import order_of, outcome_matrix
+from explorer.tabs.models.compare_links import decode_compare
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair

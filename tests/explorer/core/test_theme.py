@@ -5,17 +5,15 @@ import json
 import numpy as np
 import pytest
 
-from explorer.board_alike import Alike
-from explorer.board_figures import Axis, alike_figure, models_figure, spread_figure
-from explorer.board_points import OWN, Point
-from explorer.board_spreads import SubsetSpread
-from explorer.boardview import MODEL_TYPES
 from explorer.core.theme import CHOSEN, PROMPT, REJECTED, SCRIPTS, STYLES, painted, script, theme
 from explorer.data.lengths import Histogram, Range, SubsetHistograms
 from explorer.data.table import Measure
 from explorer.figures import length_figure, small_multiples
 from explorer.reward_figures import margins_figure
 from explorer.stats.margins import margin_histogram
+from explorer.tabs.models.chart_data import OWN, Alike, Point, SubsetSpread
+from explorer.tabs.models.figures import Axis, alike_figure, models_figure, spread_figure
+from explorer.tabs.models.state import MODEL_TYPES
 
 BOTH = Histogram([0, 5, 10], {"chosen": [1, 2], "rejected": [2, 1]}, 0, 9)
 PROMPTS = Histogram([0, 5, 10], {"prompt": [1, 2]}, 0, 9)

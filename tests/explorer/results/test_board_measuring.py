@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from explorer.board_json import leaderboard_json
-from explorer.boardview import TIES
 from explorer.core.settings import Settings
 from explorer.results.board_measuring import BoardMeasuring
 from explorer.results.boardroom import BoardRoom
 from explorer.results.boards import Ranking
 from explorer.stats.uncertainty import Measuring
 from explorer.stores import open_stores
+from explorer.tabs.models.state import TIES
 from scoring.limits import Step
 from tests.explorer.board_data import coin_flips, write_results
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from explorer.boardview import MISSING, RULE_OPTIONS, TIES, BoardView, ranking_of
 from explorer.core.settings import Settings
 from explorer.results.boardroom import KEPT, BoardRoom
 from explorer.results.boards import Board, Ranking
@@ -16,6 +15,7 @@ from explorer.runs.visitors import Visitor
 from explorer.stats.rules import V2_PAIRS
 from explorer.stats.uncertainty import Measuring
 from explorer.stores import open_stores
+from explorer.tabs.models.state import MISSING, RULE_OPTIONS, TIES, BoardView, ranking_of
 from scoring.benchmark import COUNTS
 from scoring.limits import Step
 from scoring.record import Run

@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from explorer.board_exports import BOARD_FORMATS
 from explorer.core.files import passing_folder
-from explorer.ui.leaderboard import LeaderboardTab
+from explorer.tabs.models.board_view import LeaderboardTab
+from explorer.tabs.models.exports import BOARD_FORMATS
 from scoring.errors import KnownError
 from tests.explorer.boards import acted, models, opened
 from tests.explorer.conftest import Serve

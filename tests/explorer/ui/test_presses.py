@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.boardview import BoardView
-from explorer.compareview import CompareView
 from explorer.core.settings import Settings
 from explorer.failview import FailView
 from explorer.results.boards import Ranking
 from explorer.runs.locks import locked
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
-from explorer.ui.boardsource import BoardSource
-from explorer.ui.compare import Compare
+from explorer.tabs.models.board_view import LeaderboardTab
+from explorer.tabs.models.compare_state import CompareView
+from explorer.tabs.models.compare_view import Compare
+from explorer.tabs.models.source_view import BoardSource
+from explorer.tabs.models.state import BoardView
 from explorer.ui.failures import Failures
-from explorer.ui.leaderboard import LeaderboardTab
 from scoring.record import Run, new_folder
 from scoring.results import order as pair_order
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair

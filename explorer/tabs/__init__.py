@@ -1,0 +1,1 @@
+"""What people see: a room for each tab. No tab imports another; `explorer.page` joins them."""

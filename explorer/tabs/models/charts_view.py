@@ -1,0 +1,148 @@
+"""The charts of the Leaderboard tab: the models that its table shows, drawn in one of five ways."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, NamedTuple
+
+import gradio as gr
+
+from explorer.core.html import note, tag
+from explorer.core.parts import acting, segments
+from explorer.core.text import text
+from explorer.core.theme import painted
+from explorer.tabs.models.chart_data import (
+    Point,
+    alike,
+    axes_of,
+    number_columns,
+    points_of,
+    subset_spreads,
+)
+from explorer.tabs.models.chart_tables import ChartScene, Drawn, percent_axis, spreads_html
+from explorer.tabs.models.figures import Axis, alike_figure, models_figure, spread_figure
+from explorer.tabs.models.length_chart import draw_length
+from explorer.tabs.models.state import CHARTS, Chart
+from explorer.tabs.models.table import MOST_ROWS, column_words
+
+MOST_ALIKE = 200
+"""Models of a heat map."""
+
+
+@dataclass(frozen=True)
+class BoardChartView:
+    """The components: buttons and words, the figure, its table."""
+
+    about: gr.HTML
+    plot: gr.Plot
+    table: gr.HTML
+
+
+class ChartShown(NamedTuple):
+    """What the chart shows, in the order of `BoardChartView`."""
+
+    about: Any
+    plot: Any
+    table: Any
+
+
+def build_chart() -> tuple[gr.HTML, gr.Plot]:
+    """Lay the buttons and the figure out where it is called."""
+    about = gr.HTML(elem_id="chart")
+    return about, gr.Plot(
+        show_label=False, visible=False, elem_classes="models-plot", elem_id="chart-plot"
+    )
+
+
+def chart_shown(scene: ChartScene) -> ChartShown:
+    """The chart that a view asks for. Where it asks for none, nothing is computed."""
+    chosen = scene.view.chart
+    names: dict[str, str] = {each: text(f"chart.show_{each or 'none'}") for each in CHARTS}
+    buttons = tag("div", segments(text("chart.chart"), "chart", names, chosen), css="line")
+    if not chosen:
+        return ChartShown(buttons, gr.update(visible=False), "")
+    drawn = _DRAW[chosen](scene) if scene.rows else Drawn([text("board.none")])
+    notes = [text(f"chart.about_{chosen}"), *drawn.notes]
+    plot = gr.update(visible=False)
+    if drawn.figure is not None:
+        plot = gr.update(value=painted(drawn.figure, 460), visible=True)
+        notes += [text("chart.click")] if chosen != "difficulty" else []
+    words = "".join(note(each) for each in notes)
+    return ChartShown(buttons + drawn.controls + words, plot, drawn.table)
+
+
+def _agreement(scene: ChartScene) -> Drawn:
+    matrix = scene.outcomes()
+    if matrix is None:
+        return Drawn([scene.not_read])
+    rows, notes = scene.drawn_by_pairs(matrix, MOST_ALIKE)
+    if len(rows) < 2:
+        return Drawn([text("chart.two_models"), *notes])
+    models = [row.model for row in rows]
+    return Drawn(notes, alike_figure(alike(matrix, models, scene.board.rule, scene.view.ties)))
+
+
+def _difficulty(scene: ChartScene) -> Drawn:
+    spreads = subset_spreads(scene.board, scene.rows)
+    if not spreads:
+        return Drawn([text("chart.nothing")])
+    return Drawn(figure=spread_figure(spreads), table=spreads_html(spreads, scene.view.digits))
+
+
+def _size(scene: ChartScene) -> Drawn:
+    points = points_of(scene.rows, "size", "score", scene.view.pins, intervals=True)
+    if not points:
+        return Drawn([text("chart.nothing")])
+    return Drawn(_missing(scene, points, "size"), _scatter(points, "size", "score"))
+
+
+def _tradeoff(scene: ChartScene) -> Drawn:
+    x, y = axes_of(scene.board, scene.view)
+    columns = number_columns(scene.board)
+    choosers = tag("div", _select("x", columns, x) + _select("y", columns, y), css="line")
+    points = points_of(scene.rows, x, y, scene.view.pins)
+    if not points:
+        return Drawn([text("chart.nothing")], controls=choosers)
+    figure = _scatter(points, x, y, diagonal="size" not in (x, y))
+    return Drawn(_missing(scene, points, "numbers"), figure, choosers)
+
+
+_DRAW: dict[Chart, Callable[[ChartScene], Drawn]] = {
+    "length": draw_length,
+    "agreement": _agreement,
+    "difficulty": _difficulty,
+    "size": _size,
+    "tradeoff": _tradeoff,
+}
+
+
+def _scatter(points: Sequence[Point], x: str, y: str, *, diagonal: bool = False) -> Any:
+    across, up = (
+        Axis(column_words(each), log=True) if each == "size" else percent_axis(column_words(each))
+        for each in (x, y)
+    )
+    return models_figure(points[:MOST_ROWS], across, up, diagonal=diagonal)
+
+
+def _missing(scene: ChartScene, points: Sequence[Point], why: str) -> list[str]:
+    notes = []
+    if n := len(scene.rows) - len(points):
+        notes.append(text(f"chart.without_{why}", n=f"{n:,}"))
+    if len(points) > MOST_ROWS:
+        notes.append(text("chart.cut", n=f"{MOST_ROWS:,}"))
+    return notes
+
+
+def _select(axis: str, columns: Sequence[str], chosen: str) -> str:
+    options = "".join(
+        tag(
+            "option",
+            escape(column_words(each)),
+            value=each,
+            **({"selected": "selected"} if each == chosen else {}),
+        )
+        for each in columns
+    )
+    # Its value is an attribute of its own, by which a select that was used is set anew.
+    select = tag("select", options, data_field="value", value=chosen, **acting(axis))
+    return tag("label", escape(text(f"chart.choose_{axis}")) + select, css="choice")

@@ -1,0 +1,145 @@
+"""What a leaderboard is made of, as controls and in words."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from explorer.core.html import go_link, listing, note, tag
+from explorer.core.parts import acting, button, segments, ticked
+from explorer.core.text import text
+from explorer.results.boards import Board, BoardRow, benchmark_of
+from explorer.stats.rules import PRIOR
+from explorer.tabs.models.compare_links import encode_compare
+from explorer.tabs.models.compare_state import MOST_MODELS, CompareView
+from explorer.tabs.models.state import (
+    BENCHMARKS,
+    DIGITS,
+    MISSING,
+    MODEL_TYPES,
+    RULE_OPTIONS,
+    TABLES,
+    TIES,
+    BoardView,
+    columns_of,
+    kind_of,
+)
+from explorer.tabs.models.table import column_words
+from scoring.results.files import LeftOut
+
+
+def search_html() -> str:
+    """The search for models. It is never written anew, so that nobody's typing is lost."""
+    field = tag(
+        "input", type="search", data_field="value", data_param="models", maxlength="500",
+        placeholder=text("board.search"), aria_label=text("board.search"), autocomplete="off",
+        spellcheck="false", css="search", **acting("search"),
+    )  # fmt: skip
+    return tag("div", field, css="searchbar", role="search")
+
+
+def controls_html(board: Board, view: BoardView, more: str) -> str:
+    """Which benchmark, which table, which models and columns, by which rule."""
+    first = _segments("benchmark", BENCHMARKS, view.benchmark)
+    tables = TABLES if view.benchmark == "v1" else TABLES[:1]
+    first += _segments("table", tables, view.table) if len(tables) > 1 else ""
+    first += ticked(text("board.own_runs"), "own", view.own)
+    if view.benchmark == "v1" and view.table != "prior":
+        first += ticked(text("board.prior_sets"), "prior_sets", view.prior_sets)
+    first += button(text("filter.reset"), "reset", css="button") + more + _pinned(board, view)
+    kinds = {kind_of(row.model_type) for row in board.rows if not row.own}
+    types = [(kind, kind) for kind in MODEL_TYPES if kind in kinds or kind in view.types]
+    columns = [(each, column_words(each)) for each in columns_of(board, view) if each != "model"]
+    shown = [each for each, _ in columns if each not in view.hidden]
+    how = _labelled("rule", _segments("rule", RULE_OPTIONS, view.rule))
+    unknown = "" if board.rewarded else note(text("board.unknown_ties"))
+    how += _labelled("ties", _segments("ties", TIES, view.ties) + unknown)
+    how += _labelled("missing", _segments("missing", MISSING, view.missing))
+    digits = {each: str(each) for each in DIGITS}
+    how += _labelled("digits", segments(text("board.digits"), "digits", digits, view.digits))
+    among = {"among": [each for each, _ in columns]}
+    options = _facet("types", types, view.types) + _facet("columns", columns, shown, among)
+    options += tag("div", how, css="board-options")
+    title = tag("summary", escape(text("board.options")))
+    folded = tag("details", title + options, css="board-more", data_keep="board-more")
+    return tag("div", first, css="line") + folded
+
+
+def counts_html(board: Board, rows: Sequence[BoardRow], dropped: Sequence[str], unread: int) -> str:
+    """How many models are shown, what is left out of a link, and what was not read yet."""
+    words = text("board.count", n=f"{len(rows):,}", total=f"{len(board.rows):,}")
+    told = [note(text("filter.dropped", what=what)) for what in dropped]
+    if unread:
+        told.append(note(text("board.unread", n=f"{unread:,}")))
+    elif not board.rows:
+        told.append(note(text("board.no_results", rule=board.rule.title)))
+    return tag("span", escape(words), css="count", role="status") + "".join(told)
+
+
+def rule_html(board: Board, view: BoardView, left_out: Sequence[LeftOut] = ()) -> str:
+    """The rule in words, what intervals mean, and what is to be known of the numbers.
+
+    left_out: files of each pair that are not used, and what of the others is not.
+    """
+    parts = [tag("h2", escape(board.rule.title)), tag("p", escape(board.rule.formula))]
+    rows = board.rows
+    meanings = {
+        "paired": any(row.paired or row.paired_sections for row in rows),
+        "ranked": any(row.best_rank is not None for row in rows),
+        "unpaired": view.table == "subsets" or any(not row.paired for row in rows),
+    }
+    parts += [tag("p", escape(text(f"board.{name}"))) for name, is_so in meanings.items() if is_so]
+    lacking = [text("board.composite")] if text("board.composite") in board.remarks else []
+    if any(row.by_pairs and row.sections.get(PRIOR) is not None for row in rows):
+        lacking.append(text("board.prior_unpaired"))
+    parts += [tag("p", escape(each)) for each in lacking]
+    remarks = [each for each in board.remarks if each not in lacking]
+    parts.append(listing(text("board.remarks", n=f"{len(remarks):,}"), remarks))
+    of_pairs = [str(each) for each in left_out]
+    parts.append(listing(text("board.pair_remarks", n=f"{len(of_pairs):,}"), of_pairs))
+    return "".join(parts)
+
+
+def _pinned(board: Board, view: BoardView) -> str:
+    """A way to compare pinned models; nothing where fewer than two have results of each pair."""
+    models = [row.model for row in board.rows if row.by_pairs and row.model in view.pins]
+    if len(models) < 2 or benchmark_of(board.rule) != "v1":
+        return ""
+    query = encode_compare(CompareView(models[0], models[1], tuple(models[2:MOST_MODELS])))
+    return go_link(escape(text("board.compare_pinned")), "compare", query, "button")
+
+
+def _segments(field: str, options: Sequence[str], chosen: str) -> str:
+    words = {each: text(f"board.{field}_{_key(each)}") for each in options}
+    return segments(text(f"board.{field}"), field, words, chosen)
+
+
+def _key(option: str) -> str:
+    return option.replace(" ", "_").replace("-", "_")
+
+
+def _labelled(field: str, inside: str) -> str:
+    return tag("div", tag("span", escape(text(f"board.{field}")), "legend") + inside, "line")
+
+
+def _facet(
+    facet: str,
+    names: Sequence[tuple[str, str]],
+    picked: Sequence[str],
+    sent: Mapping[str, object] | None = None,
+) -> str:
+    boxes = "".join(
+        tag(
+            "label",
+            tag(
+                "input",
+                type="checkbox",
+                value=name,
+                **acting("pick", {"facet": facet, **(sent or {})}),
+                **({"checked": "checked"} if name in picked else {}),
+            )
+            + escape(words),
+            css="tick",
+        )
+        for name, words in names
+    )
+    legend = tag("legend", escape(text(f"board.{facet}")))
+    return tag("fieldset", legend + tag("div", boxes, css="line"), css="facet group")

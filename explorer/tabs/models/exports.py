@@ -1,0 +1,256 @@
+"""A leaderboard as a file: CSV and Parquet for programs, Markdown and LaTeX for a text.
+
+- CSV and Parquet have scores from 0 to 1 at full precision, the ends of the 95 % intervals of
+  scores and ranks, and how ties count (`explorer.stats.aggregate.Ties`). In CSV a text that a
+  spreadsheet would run as a formula begins with an apostrophe.
+- Markdown (GitHub's tables) and LaTeX (`tabular` without packages) have percent with as many
+  decimals as on screen. What is markup in a name is escaped.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from explorer.core.files import cell
+from explorer.core.text import text
+from explorer.data.export import METADATA, whole
+from explorer.results.boards import Board, BoardRow
+from explorer.tabs.models.state import BoardView, rule_of, shown_columns, value_of
+from scoring.errors import KnownError, shown
+
+BoardFormat = Literal["csv", "parquet", "md", "tex"]
+BOARD_FORMATS: tuple[BoardFormat, ...] = get_args(BoardFormat)
+
+Columns = dict[str, tuple[pa.DataType, list[Any]]]
+
+_UNSEEN = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff]+"
+)
+_MARKDOWN = {letter: f"\\{letter}" for letter in "\\`*_[]|~$:@#!"} | {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+}
+_LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
+    "\\": "\\textbackslash{}",
+    "~": "\\textasciitilde{}",
+    "^": "\\textasciicircum{}",
+    "<": "\\textless{}",
+    ">": "\\textgreater{}",
+    "|": "\\textbar{}",
+    '"': "''",
+}
+
+
+def export_board(
+    board: Board, view: BoardView, rows: Sequence[BoardRow], form: BoardFormat, path: Path
+) -> None:
+    """Write rows to a file, which is there whole or not at all.
+
+    rows: as `explorer.tabs.models.state.shown_rows` gives them; the columns are those not hidden.
+
+    Raises:
+        KnownError: an unknown format, no rows, or the file cannot be written.
+    """
+    if form not in BOARD_FORMATS:
+        raise KnownError(f"A file can be {', '.join(BOARD_FORMATS)}, not {shown(form)}.")
+    if not rows:
+        raise KnownError("There is no model to export. Take a filter away, or reset them.")
+    with whole(path) as part:
+        _WRITERS[form](board, view, rows, part)
+
+
+def board_file_name(board: Board, view: BoardView, form: BoardFormat) -> str:
+    """A short name for the file, safe wherever it is saved: source, rule, table.
+
+    >>> from explorer.results.outcomes import read_snapshot
+    >>> from explorer.results.boards import build_board
+    >>> board_file_name(build_board(read_snapshot(), "v1"), BoardView(), "csv")
+    'RewardBench-paper-arXiv-2403-13787v2-v1-sections.csv'
+    """
+    name = board.source.name.rpartition("/")[2] or board.source.name
+    safe = re.sub(r"[^A-Za-z0-9_]+", "-", name)[:60].strip("-")
+    return "-".join([safe or "leaderboard", rule_of(view), f"{view.table}.{form}"])
+
+
+def markdown_cell(words: str) -> str:
+    r"""A text that Markdown shows as it stands, in one line of a table.
+
+    >>> print(markdown_cell("a|b_c <b>"), markdown_cell("https://x"))
+    a\|b\_c &lt;b&gt; https\://x
+    """
+    return "".join(_MARKDOWN.get(letter, letter) for letter in _in_one_line(words))
+
+
+def latex_cell(words: str) -> str:
+    r"""A text that LaTeX sets as it stands.
+
+    >>> print(latex_cell("50% of a_b & c"))
+    50\% of a\_b \& c
+    """
+    escaped = "".join(_LATEX.get(letter, letter) for letter in _in_one_line(words))
+    return escaped.replace("10⁹", "$10^9$")  # no font of LaTeX's own has the letter
+
+
+def _in_one_line(words: str) -> str:
+    return _UNSEEN.sub(" ", words).strip()
+
+
+def _columns(board: Board, view: BoardView, rows: Sequence[BoardRow]) -> Columns:
+    """Every column with its type and its values."""
+    number, whole, words = pa.float64(), pa.int64(), pa.string()
+    columns: Columns = {
+        "rank": (whole, [row.rank for row in rows]),
+        "model": (words, [row.model for row in rows]),
+    }
+    for name in shown_columns(board, view):
+        if name == "type":
+            columns["model_type"] = (words, [row.model_type for row in rows])
+        elif name == "size":
+            columns["size_billions"] = (number, [row.size for row in rows])
+        elif name == "score":
+            columns |= {
+                "score": (number, [row.score for row in rows]),
+                "score_low": (number, [row.interval and row.interval.low for row in rows]),
+                "score_high": (number, [row.interval and row.interval.high for row in rows]),
+                "paired": (pa.bool_(), [row.paired for row in rows]),
+                "best_rank": (whole, [row.best_rank for row in rows]),
+                "worst_rank": (whole, [row.worst_rank for row in rows]),
+                "tie_group": (whole, [row.tie_group for row in rows]),
+            }
+        elif name != "model":
+            ends = [row.interval_of(name) for row in rows]
+            columns |= {
+                name: (number, [value_of(row, name) for row in rows]),
+                f"{name}_low": (number, [each and each.low for each in ends]),
+                f"{name}_high": (number, [each and each.high for each in ends]),
+            }
+    columns["marks"] = (words, [", ".join(row.marks) for row in rows])
+    columns["own"] = (pa.bool_(), [row.own for row in rows])
+    columns["ties"] = (words, [board.options.ties for _ in rows])
+    return columns
+
+
+def _csv(board: Board, view: BoardView, rows: Sequence[BoardRow], path: Path) -> None:
+    columns = _columns(board, view, rows)
+    with path.open("w", encoding="utf-8-sig", newline="", errors="replace") as file:
+        writer = csv.writer(file, lineterminator="\r\n")
+        writer.writerow([cell(name) for name in columns])
+        for row in zip(*(values for _, values in columns.values()), strict=True):
+            writer.writerow([cell(value) if isinstance(value, str) else value for value in row])
+
+
+def _parquet(board: Board, view: BoardView, rows: Sequence[BoardRow], path: Path) -> None:
+    columns = _columns(board, view, rows)
+    about = {
+        "source": str(board.source),
+        "revision": board.source.revision,
+        "date": board.source.date,
+        "rule": board.rule.name,
+        "ties": board.options.ties,
+        "missing": board.options.missing,
+        "intervals": "95 %",
+    }
+    fields = [(name, kind) for name, (kind, _) in columns.items()]
+    schema = pa.schema(fields).with_metadata({METADATA: json.dumps(about)})
+    values = {name: each for name, (_, each) in columns.items()}
+    pq.write_table(pa.table(values, schema=schema), path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Printed:
+    """A table to read. words: whether each column holds words, which stand on the left."""
+
+    headings: list[str]
+    words: list[bool]
+    cells: list[list[str]]
+
+
+def _printed(
+    board: Board, view: BoardView, rows: Sequence[BoardRow], escaped: Callable[[str], str]
+) -> _Printed:
+    columns = ["rank", *shown_columns(board, view)]
+    sure = "score" in columns and any(row.interval for row in rows)
+    grouped = any(row.tie_group for row in rows)
+    headings = [text(f"board.column_{name}") if name in _NAMED else name for name in columns]
+    headings += [text("board.column_interval")] * sure + [text("board.column_group")] * grouped
+    cells = []
+    for row in rows:
+        line = [_written(row, name, view.digits) for name in columns]
+        if sure:
+            ends = row.interval or ()
+            line.append(" ".join(_percent(end, view.digits) for end in ends))
+        if grouped:
+            line.append(str(row.tie_group or ""))
+        cells.append([escaped(each) for each in line])
+    words = [name in ("model", "type") for name in columns] + [False] * (sure + grouped)
+    return _Printed([escaped(each) for each in headings], words, cells)
+
+
+_NAMED = ("rank", "model", "type", "size", "score")
+
+
+def _written(row: BoardRow, name: str, digits: int) -> str:
+    if name == "rank":
+        return "" if row.rank is None else str(row.rank)
+    value = value_of(row, name)
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return f"{value:g}" if name == "size" else _percent(value, digits)
+
+
+def _percent(value: float, digits: int) -> str:
+    return f"{100 * value:.{digits}f}"
+
+
+def _caption(board: Board, rows: Sequence[BoardRow]) -> str:
+    source, n = board.source, f"{len(rows):,}"
+    ties = text(f"board.caption_{board.options.ties}")
+    dated = ", ".join(filter(None, (str(source), source.date)))
+    return text("board.caption", n=n, title=board.rule.title, source=dated, ties=ties)
+
+
+def _markdown(board: Board, view: BoardView, rows: Sequence[BoardRow], path: Path) -> None:
+    table = _printed(board, view, rows, markdown_cell)
+    ruler = ["---" if words else "---:" for words in table.words]
+    lines = [f"| {' | '.join(line)} |" for line in (table.headings, ruler, *table.cells)]
+    _write(path, [markdown_cell(_caption(board, rows)), "", *lines])
+
+
+def _latex(board: Board, view: BoardView, rows: Sequence[BoardRow], path: Path) -> None:
+    table = _printed(board, view, rows, latex_cell)
+    kinds = "".join("l" if words else "r" for words in table.words)
+    _write(
+        path,
+        [
+            f"% {latex_cell(_caption(board, rows))}",
+            f"\\begin{{tabular}}{{{kinds}}}",
+            "\\hline",
+            f"{' & '.join(table.headings)} \\\\",
+            "\\hline",
+            *(f"{' & '.join(line)} \\\\" for line in table.cells),
+            "\\hline",
+            "\\end{tabular}",
+        ],
+    )
+
+
+def _write(path: Path, lines: Sequence[str]) -> None:
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8", "replace", "\n")
+
+
+_WRITERS: dict[BoardFormat, Callable[[Board, BoardView, Sequence[BoardRow], Path], None]] = {
+    "csv": _csv,
+    "parquet": _parquet,
+    "md": _markdown,
+    "tex": _latex,
+}

@@ -1,0 +1,304 @@
+"""The Leaderboard tab as anyone may post to it: it shows, exports or refuses, and stands after."""
+
+import json
+import logging
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from explorer.core.settings import Settings
+from explorer.results.boards import Ranking
+from explorer.runs.cards import RunCard, write_card
+from explorer.runs.visitors import owner_of
+from explorer.stats.rules import PRIOR_SCORED
+from explorer.stores import open_stores
+from explorer.tabs.models.board_view import LeaderboardTab
+from explorer.tabs.models.state import MOST_PINS, BoardView
+from explorer.ui.signin import SignIn
+from tests.explorer.board_data import coin_flips, write_results
+from tests.explorer.boards import HOSTILE, acted, filled, models, opened, reading
+from tests.explorer.browsing import posted, stays
+from tests.explorer.conftest import Serve
+from tests.explorer.posting import Visitor
+from tests.explorer.results.test_own import run_of
+
+SHARES = {"org/llama-8b": 0.95, "org/alike-70b": 0.94, "org/gemma-2b": 0.2, HOSTILE[0]: 0.5}
+NONSENSE: list[Any] = [None, 1e300, True, "\ud800", "x" * 10**5, [[]], ["x"] * 10**4, {"a": {}}]
+ACTS = (
+    "benchmark", "table", "search", "types", "prior_sets", "rule", "ties", "missing", "hidden",
+    "pins", "digits", "own", "pin", "unpin", "show", "hide", "sort", "pick", "behind", "chart",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    outcomes = {name: coin_flips(share) for name, share in SHARES.items()}
+    folder = write_results(tmp_path_factory.mktemp("results"), outcomes)
+    (folder / "pref-sets").mkdir()
+    prior = {"model": "org/llama-8b", **dict.fromkeys(PRIOR_SCORED, 0.5)}
+    (folder / "pref-sets" / "llama.json").write_text(json.dumps(prior))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(serve: Serve, results: Path) -> Visitor:
+    return serve(public=True, results=str(results))
+
+
+@pytest.fixture
+def visitor(server: Visitor) -> Visitor:
+    """Somebody new, whose page was opened."""
+    new = Visitor(server.page)
+    opened(new, "?tab=leaderboard")
+    return new
+
+
+@pytest.fixture(autouse=True)
+def no_bug(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Whatever is posted, nothing may fail in a way that nobody thought of."""
+    yield
+    assert [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR] == []
+
+
+def refused(visitor: Visitor, name: object, /, **sent: Any) -> str:
+    return visitor.refused(LeaderboardTab.act, event_data=posted(name, **sent))
+
+
+def stands(visitor: Visitor) -> bool:
+    """Whether the board is what it was when it was opened."""
+    shown = acted(visitor, "reset")
+    return f"{len(SHARES)} of {len(SHARES)} models" in shown["told"] and shown["address"] == ""
+
+
+# What acts show.
+
+
+def test_acts_change_what_is_shown_and_its_address(visitor: Visitor) -> None:
+    assert models(acted(visitor, "search", value="LLAMA, 70b$")) == [
+        "org/llama-8b",
+        "org/alike-70b",
+    ]
+    acted(visitor, "sort", value="Chat")
+    shown = acted(visitor, "pin", value="org/gemma-2b")
+    assert models(shown)[0] == "org/gemma-2b" and len(models(shown)) == 3
+    link = shown["address"]
+    assert "models=" in link and "by=-Chat" in link and "pin=org/gemma-2b" in link
+    assert models(opened(Visitor(visitor.page), f"?tab=leaderboard&{link}")) == models(shown)
+
+
+def test_what_is_behind_a_number_leaves_all_else_as_it_is(visitor: Visitor) -> None:
+    shown = acted(visitor, "behind", model="org/gemma-2b", column="Chat")
+    assert "org/gemma-2b" in shown.pop("behind")
+    assert all(stays(value) for name, value in shown.items() if name not in ("seen", "known"))
+
+
+def test_sessions_do_not_see_each_other(visitor: Visitor) -> None:
+    acted(visitor, "pin", value="org/gemma-2b")
+    other = Visitor(visitor.page)
+    opened(other, "?tab=leaderboard")
+    assert models(acted(other, "digits", value=2))[0] == "org/llama-8b"
+    assert models(acted(visitor, "digits", value=2))[0] == "org/gemma-2b"
+
+
+def test_a_state_is_never_sent_out(visitor: Visitor) -> None:
+    assert acted(visitor, "digits", value=2)["seen"] is None
+
+
+def measured(visitor: Visitor) -> dict[str, Any]:
+    """The tab after the press of a button that must be there."""
+    assert filled(visitor.data(LeaderboardTab.show))["measure"]["visible"]
+    assert visitor.data(LeaderboardTab.measure)[0] == ""
+    return filled(visitor.data(LeaderboardTab.show))
+
+
+def test_what_was_measured_is_shown_and_the_button_goes(visitor: Visitor) -> None:
+    acted(visitor, "missing", value="loss")
+    shown = measured(visitor)
+    assert not shown["measure"]["visible"]
+    assert "Tie group" in shown["table"] and "count as one draw" in shown["about"]
+    assert "not read" not in shown["told"]
+
+
+def test_with_prior_sets_sections_alone_are_measured_and_the_button_goes(visitor: Visitor) -> None:
+    acted(visitor, "prior_sets", value=True)
+    shown = measured(visitor)
+    assert not shown["measure"]["visible"]
+    assert "Tie group" not in shown["table"] and "binomial" in shown["about"]
+    shown = acted(visitor, "table", value="prior")
+    assert models(shown) == ["org/llama-8b"] and not shown["measure"]["visible"]
+
+
+def test_a_stop_ends_the_measuring_of_its_session_and_keeps_what_was_read(
+    results: Path, tmp_path: Path
+) -> None:
+    settings = Settings(tmp_path, pairs="demo", results=str(results), offline=True)
+    tab = LeaderboardTab(open_stores(settings).room)
+    mine, another = gr.Request(session_hash="mine"), gr.Request(session_hash="another")
+    steps = tab.measure(None, BoardView(), (), mine)
+    next(steps), next(steps)
+    tab.stop(another)
+    assert "2 / 4" in next(steps)[0]
+    tab.stop(mine)
+    assert [*steps] == [("", gr.update(visible=False))]
+    assert tab.room.unread(None, Ranking()) == 1
+    assert tab.measuring == set()
+
+
+def test_what_could_not_be_had_is_told_when_all_was_asked_for(
+    results: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "results"
+    shutil.copytree(results, folder)
+    settings = Settings(tmp_path / "home", pairs="demo", results=str(folder), offline=True)
+    tab = LeaderboardTab(open_stores(settings).room)
+    steps = tab.measure(None, BoardView(), (), gr.Request(session_hash="mine"))
+    next(steps)
+    for file in (folder / "eval-set-scores" / "org").iterdir():
+        file.unlink()
+        file.symlink_to(tmp_path / "nothing")
+    words, stop = [*steps][-1]
+    assert "could not be had: 4" in words and "0000.json: it cannot be opened" in words
+    assert stop == gr.update(visible=False)
+    shown = tab.show(None, BoardView(), ())
+    assert "Remarks on results of each pair: 4" in shown.about
+    assert shown.measure["visible"]
+
+
+def test_of_a_benchmark_without_results_nothing_is_read_and_it_is_said(visitor: Visitor) -> None:
+    shown = acted(visitor, "benchmark", value="v2")
+    assert "nothing here by the rule RewardBench 2" in shown["told"]
+    assert not shown["measure"]["visible"] and shown["table"] == ""
+    assert "4 of 4" in acted(visitor, "benchmark", value="v1")["told"]
+
+
+def test_who_does_not_measure_may_stop(visitor: Visitor) -> None:
+    visitor.data(LeaderboardTab.stop)
+    assert stands(visitor)
+
+
+# Nonsense.
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_any_value_of_an_act_is_taken_or_refused_in_few_words(visitor: Visitor, act: str) -> None:
+    for value in NONSENSE:
+        sent = dict.fromkeys(("value", "names", "among", "model", "column"), value)
+        message = visitor.post(LeaderboardTab.act, event_data=posted(act, facet="columns", **sent))
+        assert message["success"] or 0 < len(message["output"]["error"]) < 1500
+    acted(visitor, "pins", value=[])
+    assert stands(visitor)
+
+
+@pytest.mark.parametrize("act", ["explode", "", "__class__", "reset ", None, 5, ["sort"], {}])
+def test_an_act_that_there_is_not_is_refused(visitor: Visitor, act: object) -> None:
+    assert "There is no act" in refused(visitor, act, value=1)
+    assert stands(visitor)
+
+
+@pytest.mark.parametrize("event", [None, 5, "sort", [], {"sent": 1}, {"act": "sort", "sent": []}])
+def test_an_event_that_is_none_changes_nothing(visitor: Visitor, event: Any) -> None:
+    message = visitor.post(LeaderboardTab.act, event_data=event)
+    assert not message["success"] and len(message["output"]["error"]) < 1500
+    assert stands(visitor)
+
+
+@pytest.mark.parametrize("column", ["no such column", "Chat ", "", 5, None, ["Chat"]])
+def test_a_column_that_there_is_not_can_be_no_ones(visitor: Visitor, column: Any) -> None:
+    assert "column" in refused(visitor, "hide", value=column)
+    message = visitor.post(LeaderboardTab.act, event_data=posted("sort", value=column))
+    assert message["success"] is (column == "")
+    assert stands(visitor)
+
+
+def test_a_column_of_another_table_leaves_the_order(visitor: Visitor) -> None:
+    shown = acted(visitor, "sort", value="Focus")
+    assert models(shown)[0] == "org/llama-8b" and len(models(shown)) == len(SHARES)
+
+
+def test_10000_pins_are_refused(visitor: Visitor) -> None:
+    names = [f"org/model-{number}" for number in range(10_000)]
+    assert f"{MOST_PINS} models can be pinned" in refused(visitor, "pins", value=names)
+    link = "&".join(f"pin={name}" for name in names)
+    shown = opened(visitor, f"?tab=leaderboard&{link}")
+    assert len(models(shown)) == len(SHARES)
+    assert shown["address"].count("pin=") == MOST_PINS
+    assert "Left out of the link" in shown["told"]
+
+
+@pytest.mark.parametrize(
+    "search",
+    ["(a+)+$", "(a|a)*b", "(.*)*x", "((a{1,30}){1,30})", "a?" * 200, "|" * 499, ".*" * 200],
+)
+def test_every_search_comes_to_an_end(visitor: Visitor, search: str) -> None:
+    message = visitor.post(LeaderboardTab.act, event_data=posted("search", value=search))
+    assert message["success"] or "no regular expression" in message["output"]["error"]
+    assert stands(visitor)
+
+
+@pytest.mark.parametrize("search", ["(", "[", "*", r"(?=x)", r"(a)\1", "a{9999}", "llama,("])
+def test_what_is_no_search_is_refused_and_the_rows_stay(visitor: Visitor, search: str) -> None:
+    acted(visitor, "search", value="llama")
+    told = str(visitor.data(LeaderboardTab.act, event_data=posted("search", value=search)))
+    assert "no regular expression" in told and "note wrong" in told
+    assert models(acted(visitor, "digits", value=2)) == ["org/llama-8b"]
+
+
+@pytest.mark.parametrize("link", [None, 5, [], {"a": 1}, "", "?", "%", "\ud800", "x" * 10**6])
+def test_any_link_opens_the_board(visitor: Visitor, link: Any) -> None:
+    assert len(models(opened(visitor, link))) == len(SHARES)
+
+
+def test_what_a_link_says_wrongly_is_told_as_text(visitor: Visitor) -> None:
+    shown = opened(visitor, f"?tab=leaderboard&by={HOSTILE[1]}&digits=9&{HOSTILE[0]}=1&board=v1")
+    notes = reading(shown["told"]).of_class["note"]
+    for words in ("digits=9", f"by={HOSTILE[1]}", HOSTILE[0]):
+        assert any("Left out of the link" in note and words in note for note in notes)
+
+
+@pytest.mark.parametrize("state", NONSENSE, ids=lambda value: repr(value)[:20])
+def test_a_posted_state_is_not_looked_at(visitor: Visitor, state: Any) -> None:
+    shown = filled(visitor.data(LeaderboardTab.show, {"State": state, "BrowserState": None}))
+    assert len(models(shown)) == len(SHARES)
+
+
+def test_a_run_that_ended_since_is_there_when_the_tab_is_turned_to(
+    visitor: Visitor, home: Path
+) -> None:
+    visitor.data(SignIn.identify, {"BrowserState": "the secret of another"})
+    assert not models(filled(visitor.data(LeaderboardTab.show)))[len(SHARES) :]
+    run = run_of(home / "runs", {"hep-go:3": (1.0, 0.0)})
+    write_card(run.folder, RunCard(owner_of(None, "the secret of another")))
+    [turning] = [
+        number
+        for number, event in visitor.page.fns.items()
+        if ("leaderboard", "select") in [(_tab_of(visitor, at), what) for at, what in event.targets]
+        and event.outputs
+    ]
+    shown = filled(visitor.post_to(turning, [None] * 4)["output"]["data"])
+    assert f"{len(SHARES) + 1} of {len(SHARES) + 1} models" in shown["told"]
+    assert stays(shown["behind"])
+    again = filled(visitor.post_to(turning, [None] * 4)["output"]["data"])
+    assert all(stays(again[name]) for name in ("told", "table", "plot"))  # words on a link, too
+
+
+def _tab_of(visitor: Visitor, number: int | None) -> str | None:
+    """The name of a tab by its component's number."""
+    part = visitor.page.blocks.get(number or -1)
+    return str(part.id) if isinstance(part, gr.Tab) else None
+
+
+def test_a_run_is_on_the_board_of_its_owner_alone(visitor: Visitor, home: Path) -> None:
+    run = run_of(home / "runs", {"hep-go:3": (1.0, 0.0)})
+    write_card(run.folder, RunCard(owner_of(None, "the secret of one")))
+    visitor.data(SignIn.identify, {"BrowserState": "the secret of one"})
+    mine = filled(visitor.data(LeaderboardTab.show))
+    assert any("<b>mine</b> (your run of" in name for name in models(mine))
+    assert run.id not in json.dumps(mine)
+    for secret in (None, "", "another", run.id, {"owner": "x"}):
+        stranger = Visitor(visitor.page)
+        stranger.data(SignIn.identify, {"BrowserState": secret})
+        assert len(models(filled(stranger.data(LeaderboardTab.show)))) == len(SHARES)

@@ -1,0 +1,375 @@
+"""The charts below a leaderboard: what is drawn of which models, what is said where nothing is."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from explorer.core.settings import Settings
+from explorer.data.table import PairTable
+from explorer.results.boards import Board, Ranking, build_board
+from explorer.results.outcomes import read_snapshot
+from explorer.stats.matrix import OutcomeMatrix, order_of
+from explorer.stores import open_stores
+from explorer.tabs.models.board_view import LeaderboardTab
+from explorer.tabs.models.chart_tables import ChartScene
+from explorer.tabs.models.charts_view import MOST_ALIKE, ChartShown, chart_shown
+from explorer.tabs.models.state import CHARTS, BoardView, Chart, shown_rows
+from explorer.tabs.models.table import MOST_ROWS
+from tests.explorer.board_data import (
+    FOUR,
+    NOTHING,
+    coin_flips,
+    matrix_of,
+    results_of,
+    write_results,
+)
+from tests.explorer.boards import HOSTILE, TAGS
+from tests.explorer.html_reading import HtmlReading
+from tests.explorer.tables import benchmark_table
+
+DRAWN = CHARTS[1:]
+
+
+def nothing_is_asked() -> Any:
+    raise AssertionError("asked for what no chart needs")
+
+
+def outcomes_of(shares: Sequence[float], names: Sequence[str] = ()) -> OutcomeMatrix:
+    """Outcomes on the whole benchmark, of models that win about such shares of the pairs."""
+    table = benchmark_table()
+    values = {
+        (names[at] if names else f"org/m{at}-{at + 1}B"): coin_flips(share, len(table), at)
+        for at, share in enumerate(shares)
+    }
+    return matrix_of(values, table.subset_of_row.tolist())
+
+
+def scene_of(
+    view: BoardView,
+    matrix: OutcomeMatrix | None,
+    board: Board | None = None,
+    tables: Sequence[PairTable] = (),
+    unread: int = 0,
+) -> ChartScene:
+    board = board or build_board(NOTHING, "v1", outcomes=matrix)
+    rows = shown_rows(board, view)
+    return ChartScene(view, board, rows, lambda: matrix, lambda: tables, unread)
+
+
+def reading(html: str) -> HtmlReading:
+    return HtmlReading(html, {*TAGS, "select", "option", "tfoot"})
+
+
+def figure_of(shown: ChartShown) -> dict[str, Any]:
+    assert shown.plot["visible"] is True
+    read: dict[str, Any] = json.loads(shown.plot["value"].to_json())
+    return read
+
+
+def models_of(shown: ChartShown) -> list[str]:
+    """The models that a click on the figure can ask for."""
+    return [name for trace in figure_of(shown)["data"] for name in trace.get("customdata", [])]
+
+
+def told(shown: ChartShown) -> list[str]:
+    """What is said of the chart: its sentence first."""
+    return reading(shown.about).of_class["note"]
+
+
+@pytest.fixture(scope="module")
+def matrix() -> OutcomeMatrix:
+    return outcomes_of([0.9, 0.8, 0.3])
+
+
+@pytest.fixture(scope="module")
+def whole() -> PairTable:
+    return benchmark_table()
+
+
+# Every chart.
+
+
+def test_without_a_chart_nothing_is_asked_for_or_computed() -> None:
+    board = build_board(read_snapshot(), "v1")
+    shown = chart_shown(
+        ChartScene(BoardView(), board, board.rows, nothing_is_asked, nothing_is_asked)
+    )
+    assert shown.plot["visible"] is False and shown.table == "" and told(shown) == []
+    buttons = reading(shown.about).attributes
+    sent = [json.loads(each)["value"] for each in buttons["button", "data-sent"]]
+    assert sent == list(CHARTS)
+    assert buttons["button", "aria-pressed"] == ["true"] + ["false"] * len(DRAWN)
+
+
+@pytest.mark.parametrize("chart", DRAWN)
+def test_each_chart_is_drawn_with_a_sentence_and_its_button_pressed(
+    chart: Chart, matrix: OutcomeMatrix, whole: PairTable
+) -> None:
+    shown = chart_shown(scene_of(BoardView(chart=chart), matrix, tables=[whole]))
+    assert figure_of(shown)["data"]
+    assert "not" in told(shown)[0]
+    pressed = reading(shown.about).attributes["button", "aria-pressed"]
+    assert [CHARTS[at] for at, on in enumerate(pressed) if on == "true"] == [chart]
+    if chart != "difficulty":
+        assert set(models_of(shown)) == set(matrix.models)
+        assert "click" in told(shown)[-1]
+
+
+@pytest.mark.parametrize("chart", DRAWN)
+def test_a_chart_shows_the_models_that_the_table_shows(
+    chart: Chart, matrix: OutcomeMatrix, whole: PairTable
+) -> None:
+    view = BoardView(chart=chart, search="m0", pins=("org/m2-3B",))
+    shown = chart_shown(scene_of(view, matrix, tables=[whole]))
+    if chart == "difficulty":
+        assert {row[2] for row in cells(shown.table)} == {"2"}
+    else:
+        assert set(models_of(shown)) == {"org/m0-1B", "org/m2-3B"}
+    if chart in ("length", "size", "tradeoff"):
+        named = [each for trace in figure_of(shown)["data"] for each in trace.get("text", [])]
+        assert "m2-3B" in named and "m0-1B" not in named
+
+
+@pytest.mark.parametrize("chart", DRAWN)
+@pytest.mark.parametrize("rule", ["v1", "v2", "prior"])
+def test_where_nothing_passes_there_is_no_figure(chart: Chart, rule: Any) -> None:
+    board = build_board(read_snapshot(), rule)
+    shown = chart_shown(scene_of(BoardView(search="^nobody$", chart=chart), None, board))
+    assert shown.plot["visible"] is False and shown.table == ""
+    assert told(shown)[1:] == ["No model passes. Take a filter away, or reset them."]
+
+
+@pytest.mark.parametrize("chart", ["difficulty", "size", "tradeoff"])
+def test_models_without_the_numbers_are_told(chart: Chart) -> None:
+    board = build_board(results_of({"a": {}, "b": {}}), "v1")
+    shown = chart_shown(scene_of(BoardView(chart=chart), None, board))
+    assert shown.plot["visible"] is False
+    assert told(shown)[1:] == ["None of these models has the numbers that this chart is made of."]
+
+
+@pytest.mark.parametrize("chart", DRAWN)
+def test_hostile_names_stay_text(chart: Chart) -> None:
+    outcomes = outcomes_of([0.5] * len(HOSTILE), HOSTILE)
+    for view in (BoardView(chart=chart), BoardView(chart=chart, pins=HOSTILE[:3])):
+        shown = chart_shown(scene_of(view, outcomes, tables=[benchmark_table()]))
+        reading(shown.about)
+        table = reading(shown.table)
+        if chart == "length":
+            assert all(name in table.words for name in HOSTILE)
+
+
+# Length bias.
+
+
+def cells(html: str) -> list[list[str]]:
+    """The text of each row of a table that has one kind of row below its heads."""
+    body = html.partition("<tbody>")[2].partition("</tbody>")[0]
+    return [
+        [reading(cell).words for cell in _split(row)] for row in body.split("</tr>") if row.strip()
+    ]
+
+
+def _split(row: str) -> list[str]:
+    inside = row.removeprefix("<tr>")
+    ends = inside.replace("</th>", "</td>").split("</td>")
+    return [each[each.index(">") + 1 :] for each in ends if each]
+
+
+def test_each_model_has_a_line_and_the_baselines_the_last(
+    matrix: OutcomeMatrix, whole: PairTable
+) -> None:
+    shown = chart_shown(scene_of(BoardView(chart="length", digits=2), matrix, tables=[whole]))
+    rows = cells(shown.table)
+    assert [row[0] for row in rows] == ["org/m0-1B", "org/m1-2B", "org/m2-3B"]
+    difference = whole.lengths("difference", "chars")
+    for row, outcomes in zip(rows, matrix.outcomes, strict=True):
+        for at, side in ((2, difference > 0), (4, difference < 0), (6, difference == 0)):
+            assert row[at] == f"{side.sum():,}"
+            assert float(row[at + 1]) == pytest.approx(100 * outcomes[side].mean(), abs=0.006)
+    foot = reading(shown.table.partition("<tfoot>")[2].partition("</tfoot>")[0])
+    assert foot.words.startswith("prefers the longer")
+    assert "+100.00" in foot.words and "−100.00" in foot.words
+
+
+def test_points_are_where_the_table_says_and_baselines_in_the_corners(
+    matrix: OutcomeMatrix, whole: PairTable
+) -> None:
+    shown = chart_shown(scene_of(BoardView(chart="length", digits=4), matrix, tables=[whole]))
+    *models, marks = figure_of(shown)["data"]
+    places = {
+        name: (x, y)
+        for trace in models
+        for name, x, y in zip(trace["customdata"], trace["x"], trace["y"], strict=True)
+    }
+    for row in cells(shown.table):
+        assert places[row[0]] == pytest.approx((float(row[5]), float(row[3])), abs=1e-4)
+    assert (marks["x"], marks["y"]) == ([0, 100], [100, 0])
+    assert "Your file small.jsonl" in told(shown)[1]
+
+
+def test_ties_count_as_they_do_in_the_table(whole: PairTable) -> None:
+    subsets = whole.subset_of_row.tolist()
+    equal = np.ones((1, len(whole)), np.bool_)
+    matrix = matrix_of({"a": [0.0] * len(whole)}, subsets, equal)
+    for ties, expected in (("official", "0.0"), ("half", "50.0")):
+        view = BoardView(chart="length", ties=ties)  # type: ignore[arg-type]
+        board = build_board(NOTHING, "v1", outcomes=matrix, ties=ties)  # type: ignore[arg-type]
+        (row,) = cells(chart_shown(scene_of(view, matrix, board, [whole])).table)
+        assert (row[1], row[3], row[5]) == (expected,) * 3
+
+
+@pytest.mark.parametrize("tables", [[], ["demo"]])
+def test_without_the_texts_of_the_pairs_it_says_how_to_get_them(
+    tables: list[str], matrix: OutcomeMatrix, demo: PairTable
+) -> None:
+    shown = chart_shown(
+        scene_of(BoardView(chart="length"), matrix, tables=[demo] if tables else [])
+    )
+    assert shown.plot["visible"] is False
+    assert "allenai/reward-bench" in told(shown)[1]
+
+
+def test_own_pairs_alone_have_no_length_bias(demo: PairTable) -> None:
+    order = order_of(demo)
+    mine = matrix_of({"mine": [1.0] * len(demo)}, [order.names[code] for code in order.codes])
+    shown = chart_shown(scene_of(BoardView(chart="length"), mine, tables=[demo]))
+    assert shown.plot["visible"] is False and "not at hand" in told(shown)[1]
+
+
+@pytest.mark.parametrize("benchmark", ["v2", "prior"])
+def test_length_bias_is_of_the_first_benchmark(benchmark: Any) -> None:
+    results = results_of({"a": {"Focus": 0.5, "shp": 0.5}}, benchmark)
+    board = build_board(results, benchmark)
+    shown = chart_shown(
+        ChartScene(BoardView(chart="length"), board, board.rows, nothing_is_asked, list)
+    )
+    assert shown.plot["visible"] is False and "RewardBench alone" in told(shown)[1]
+
+
+# Results of each pair.
+
+
+@pytest.mark.parametrize("chart", ["length", "agreement"])
+def test_results_that_were_not_read_are_asked_for(chart: Chart, matrix: OutcomeMatrix) -> None:
+    board = build_board(read_snapshot(), "v1")
+    shown = chart_shown(scene_of(BoardView(chart=chart), None, board, unread=7))
+    assert shown.plot["visible"] is False
+    assert "7 files" in told(shown)[1] and "Measure ranks and ties" in told(shown)[1]
+    shown = chart_shown(scene_of(BoardView(chart=chart), None, board))
+    assert "no results of each pair" in told(shown)[1]
+    part = scene_of(BoardView(chart=chart), matrix, tables=[benchmark_table()], unread=7)
+    assert figure_of(chart_shown(part)) and any(
+        "7 files" in each for each in told(chart_shown(part))
+    )
+
+
+@pytest.mark.parametrize("chart", ["length", "agreement"])
+def test_models_without_results_of_each_pair_are_counted(
+    chart: Chart, matrix: OutcomeMatrix, whole: PairTable
+) -> None:
+    board = build_board(results_of({"x": 0.5, "y": 0.25}), "v1", outcomes=matrix)
+    shown = chart_shown(scene_of(BoardView(chart=chart), matrix, board, [whole]))
+    assert set(models_of(shown)) == set(matrix.models)
+    assert any(each.startswith("2 models without results") for each in told(shown))
+
+
+def test_one_model_agrees_with_nobody(matrix: OutcomeMatrix) -> None:
+    shown = chart_shown(scene_of(BoardView(chart="agreement", search="m0"), matrix))
+    assert shown.plot["visible"] is False and "two models" in told(shown)[1]
+
+
+def test_so_many_models_are_drawn_and_no_more() -> None:
+    n = MOST_ROWS + 1
+    many = matrix_of({f"m{at}-1B": [at % 2, 1.0, 0.0, at % 3 == 0] for at in range(n)}, FOUR)
+    for chart, most in (("agreement", MOST_ALIKE), ("size", MOST_ROWS), ("tradeoff", MOST_ROWS)):
+        view = BoardView(chart=chart)  # type: ignore[arg-type]
+        scene = scene_of(view, many)
+        shown = chart_shown(scene)
+        assert sorted(models_of(shown)) == sorted(row.model for row in scene.rows[:most])
+        assert f"The first {most} models are drawn." in told(shown)
+
+
+# The other charts.
+
+
+def test_difficulty_and_size_need_no_results_of_each_pair() -> None:
+    board = build_board(read_snapshot(), "v1")
+    for chart in ("difficulty", "size", "tradeoff"):
+        view = BoardView(chart=chart)
+        scene = ChartScene(view, board, board.rows, nothing_is_asked, nothing_is_asked)
+        assert figure_of(chart_shown(scene))["data"]
+
+
+def test_difficulty_is_told_in_numbers_too(matrix: OutcomeMatrix) -> None:
+    board = build_board(results_of({"a": 0.25, "b": 0.75}), "v1")
+    rows = cells(chart_shown(scene_of(BoardView(chart="difficulty"), None, board)).table)
+    assert len(rows) == 23
+    assert rows[0] == [
+        "alpacaeval-easy",
+        "Chat",
+        "2",
+        "50.0",
+        "25.0",
+        "37.5",
+        "50.0",
+        "62.5",
+        "75.0",
+    ]
+
+
+def test_models_without_a_size_are_counted() -> None:
+    board = build_board(results_of({"org/a-7B": 0.5, "org/b": 0.25, "org/c-0b": 0.5}), "v1")
+    shown = chart_shown(scene_of(BoardView(chart="size"), None, board))
+    assert models_of(shown) == ["org/a-7B"]
+    assert any(each.startswith("2 models are not drawn") for each in told(shown))
+    figure = figure_of(shown)
+    assert figure["layout"]["xaxis"]["type"] == "log"
+    assert figure["data"][0]["error_y"]["array"][0] > 0
+
+
+def test_two_columns_are_chosen_and_any_act_may_choose_them(matrix: OutcomeMatrix) -> None:
+    view = BoardView(chart="tradeoff", x="math-prm", y="score")
+    shown = chart_shown(scene_of(view, matrix))
+    seen = reading(shown.about)
+    assert seen.attributes["select", "data-act"] == ["x", "y"]
+    assert seen.attributes["select", "data-field"] == ["value", "value"]
+    assert seen.attributes["select", "value"] == ["math-prm", "score"]
+    options = seen.attributes["option", "value"]
+    assert {"size", "score", "Chat Hard", "hep-go"} <= set(options) and "model" not in options
+    assert len(seen.attributes["option", "selected"]) == 2
+    layout = figure_of(shown)["layout"]
+    assert layout["xaxis"]["title"]["text"] == "math-prm, percent"
+    assert layout["shapes"][0]["line"]["dash"] == "dash"
+
+
+def test_sizes_have_no_diagonal_and_a_logarithmic_axis(matrix: OutcomeMatrix) -> None:
+    layout = figure_of(chart_shown(scene_of(BoardView(chart="tradeoff", y="size"), matrix)))[
+        "layout"
+    ]
+    assert layout["yaxis"]["type"] == "log" and layout["xaxis"]["type"] == "linear"
+    assert not layout.get("shapes")
+
+
+# The tab.
+
+
+def test_the_tab_draws_what_an_address_asks_for_once_results_were_read(tmp_path: Path) -> None:
+    outcomes = {f"org/m{at}-{at}B": coin_flips(at / 5, seed=at) for at in range(1, 5)}
+    folder = write_results(tmp_path / "results", outcomes)
+    room = open_stores(
+        Settings(tmp_path / "home", pairs="demo", results=str(folder), offline=True)
+    ).room
+    tab = LeaderboardTab(room, lambda: [benchmark_table()])
+    link = "?tab=leaderboard&plot=agreement&models=m1,m2,m3"
+    before = tab.open(link, None, ())
+    assert before.plot["visible"] is False and "4 files" in before.chart
+    list(room.measuring(None, Ranking()))
+    after = tab.open(link, None, ())
+    drawn = models_of(ChartShown(after.chart, after.plot, after.chart_table))
+    assert sorted(drawn) == ["org/m1-1B", "org/m2-2B", "org/m3-3B"]
+    closed = tab.open("?tab=leaderboard", None, ())
+    assert closed.plot["visible"] is False and closed.chart_table == ""

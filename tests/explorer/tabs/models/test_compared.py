@@ -1,0 +1,194 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.data.table import PairTable
+from explorer.fail_links import decode_fails
+from explorer.failview import fail_scene
+from explorer.results.field import MAJORITY, Field
+from explorer.stats.duels import CELLS, DuelPart, duel
+from explorer.stats.paired import PairedTest, paired_test
+from explorer.stats.rules import V1
+from explorer.stats.strata import Floats, Strata
+from explorer.tabs.models.compare_state import CompareScene, CompareView, compare_scene
+from explorer.tabs.models.compared import (
+    MOST_POINTS,
+    cell_query,
+    change_of,
+    each_headline,
+    first_duel,
+    is_whole,
+    likenesses,
+    margin_points,
+    scores,
+    standings,
+)
+from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
+from scoring.results.order import PairOrder
+from tests.explorer.board_data import matrix_of, real_results
+from tests.explorer.rival_fields import HOSTILE, rivals
+from tests.explorer.tables import benchmark_table
+
+ALL = CompareView("org/a", "org/b", (HOSTILE, "half"))
+
+
+def scene(view: CompareView) -> CompareScene:
+    return compare_scene(view, rivals())
+
+
+@pytest.fixture(scope="module")
+def whole(shared_data: Path, real: PairTable) -> Field:
+    _, _, matrix = real_results(shared_data)
+    return Field(real, matrix, {}, ("real",))
+
+
+def part(only_a: int, only_b: int) -> DuelPart:
+    a = [1.0] * (only_a + 1) + [0.0] * only_b
+    b = [0.0] * only_a + [1.0] * (only_b + 1)
+    [found] = duel(a, b, PairOrder(("own",), np.zeros(len(a), np.int32)), V1).subsets
+    return found
+
+
+def test_a_change_is_told_from_chance() -> None:
+    parts = part(9, 0), part(0, 9), part(2, 1), part(1, 2), part(2, 2)
+    changes = [change_of(each) for each in parts]
+    assert changes == ["improved", "regressed", "higher", "lower", "same"]
+
+
+def test_two_models_are_compared_on_the_pairs_that_both_have() -> None:
+    found = first_duel(scene(CompareView("org/a", "org/b"))).all_pairs
+    assert [getattr(found, cell) for cell in CELLS] == [2, 2, 2, 1]
+
+
+def test_each_two_of_several_are_tested_once_on_the_pairs_that_they_share(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tested: list[int] = []
+
+    def counted(a: Floats, b: Floats, groups: Strata) -> PairedTest:
+        tested.append(len(a))
+        return paired_test(a, b, groups)
+
+    monkeypatch.setattr("explorer.stats.duels.paired_test", counted)
+    found = each_headline(scene(ALL))
+    assert len(tested) == 6
+    assert [(a, b) for a, b, _ in found][:3] == [
+        ("org/a", "org/b"), ("org/a", HOSTILE), ("org/a", "half"),
+    ]  # fmt: skip
+    assert [each.n for _, _, each in found] == [7, 7, 4, 7, 4, 4]
+    assert found[0][2] == first_duel(scene(ALL)).headline
+
+
+def test_standings_are_on_the_pairs_that_all_have() -> None:
+    found = standings(scene(ALL))
+    assert [(each.section, each.n) for each in found] == [
+        ("", 4), ("Chat", 0), ("Chat Hard", 0), ("Safety", 1), ("Reasoning", 3),
+    ]  # fmt: skip
+    assert found[0].scores == (0.75, 0.75, 0.5, 0.5)
+    assert found[1].scores == (None,) * 4
+    assert scores(scene(ALL)) == pytest.approx((5 / 6, 5 / 6, 1 / 3, 1 / 3))
+    assert scores(scene(CompareView("half"))) == (1 / 3, 1.0)
+
+
+def test_margins_are_drawn_where_both_have_rewards() -> None:
+    found = margin_points(scene(CompareView("org/a", "org/b")))
+    assert found is not None and found.n == 7
+    assert (found.rows.tolist(), found.a.tolist()) == ([*range(7)], [1, 1, -1, 2, -2, 1, -1])
+    assert [CELLS[each] for each in found.cells] == [
+        "both", "only_a", "only_b", "both", "neither", "only_a", "only_b",
+    ]  # fmt: skip
+    of_section = margin_points(scene(CompareView("org/a", "org/b", section="Safety")))
+    assert of_section is not None and of_section.rows.tolist() == [3, 4]
+    assert margin_points(scene(CompareView("org/a", "half"))) is None
+    assert margin_points(scene(CompareView("org/a"))) is None
+
+
+def test_of_too_many_points_those_that_differ_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MOST_POINTS == 3000
+    monkeypatch.setattr("explorer.tabs.models.compared.MOST_POINTS", 5)
+    found = margin_points(scene(CompareView("org/a", "org/b")))
+    assert found is not None and (found.n, len(found.rows)) == (7, 5)
+    assert {1, 2, 5, 6} < set(found.rows.tolist())
+
+
+def test_likeness_by_hand() -> None:
+    found = {each.model: each for each in likenesses(scene(CompareView("org/a")))}
+    alike = found["org/b"]
+    assert (alike.n, alike.same, alike.won) == (7, 3 / 7, 0.0)
+    assert alike.correlation == pytest.approx(np.corrcoef(
+        [1, 1, 0, 1, 0, 1, 0], [1, 0, 1, 1, 0, 0, 1])[0, 1])  # fmt: skip
+    assert (found["half"].n, found["half"].same) == (4, 0.75)
+    models = [each.model for each in likenesses(scene(CompareView("org/a", section="Chat")))]
+    assert models[-1] == "half"  # without a pair there
+
+
+def test_a_cell_leads_to_as_many_pairs_of_the_failures_tab() -> None:
+    now = scene(CompareView("org/a", "org/b"))
+    found = first_duel(now)
+    for cell in CELLS:
+        for section, of in [("", found.all_pairs), *((each.name, each) for each in found.sections)]:
+            view = decode_fails(cell_query(now, cell, section)).view
+            assert len(fail_scene(view, rivals()).listed) == getattr(of, cell)
+        for each in found.subsets:
+            view = decode_fails(cell_query(now, cell, subset=each.name)).view
+            assert len(fail_scene(view, rivals()).listed) == getattr(each, cell)
+
+
+def test_a_score_is_rewardbenchs_where_all_its_pairs_are_known() -> None:
+    assert not is_whole(scene(CompareView("org/a", "half")), 2)
+    table = benchmark_table()
+    won = np.ones(len(table))
+    part = np.where(np.arange(len(table)) == 7, np.nan, won)
+    matrix = matrix_of({"a": won.tolist(), "b": won.tolist(), "c": part.tolist()},
+                       table.subset_of_row.tolist())  # fmt: skip
+    now = compare_scene(CompareView("a", "b", ("c",)), Field(table, matrix, {}, ("whole",)))
+    assert is_whole(now, 2) and not is_whole(now, 3)
+
+
+def test_real_models_by_hand(whole: Field) -> None:
+    names, outcomes = whole.matrix.models, whole.matrix.outcomes
+    subsets = whole.table.subset_of_row
+    for one in range(0, 60, 12):
+        view = CompareView(names[one], names[one + 3], (names[one + 5],))
+        now = compare_scene(view, whole)
+        rows = [one, one + 3, one + 5]
+        known = [at for at in range(2985) if not np.isnan(outcomes[rows, at]).any()]
+        assert np.flatnonzero(now.shared).tolist() == known
+        cells = [(outcomes[one, at] == 1, outcomes[one + 3, at] == 1) for at in known]
+        counts = [cells.count(each) for each in ((1, 1), (1, 0), (0, 1), (0, 0))]
+        assert [getattr(first_duel(now).all_pairs, cell) for cell in CELLS] == counts
+        for each in standings(now):
+            among = [
+                at for at in known if not each.section or subsets[at] in SECTIONS[each.section]
+            ]
+            assert each.n == len(among)
+            for row, score in zip(rows, each.scores, strict=True):
+                of = {name: [at for at in among if subsets[at] == name] for name in SUBSETS}
+                means = {name: float(outcomes[row, at].mean()) for name, at in of.items() if at}
+                expected = section_scores(means).get(each.section) if each.section else None
+                assert score == pytest.approx(expected or float(outcomes[row, among].mean()))
+        for row, score in zip(rows, scores(now), strict=True):
+            rows_of = {name: [at for at in known if subsets[at] == name] for name in SUBSETS}
+            means = {name: float(outcomes[row, at].mean()) for name, at in rows_of.items()}
+            assert score == pytest.approx(overall_score(section_scores(means)))
+        alike = likenesses(now)[0]
+        other = outcomes[names.index(alike.model)]
+        both = ~np.isnan(other + outcomes[one])
+        r = np.corrcoef(outcomes[one][both], other[both])[0, 1]
+        assert alike.correlation == pytest.approx(r, abs=1e-6)
+        same = (outcomes[one][both] == 1) == (other[both] == 1)
+        assert alike.n == both.sum()
+        assert alike.same == pytest.approx(same.mean())
+
+
+def test_real_cells_lead_to_their_pairs(whole: Field) -> None:
+    names = whole.matrix.models
+    for one, other in ((0, 40), (13, 21), (30, None)):
+        rival = MAJORITY if other is None else names[other]
+        now = compare_scene(CompareView(names[one], rival), whole)
+        found = first_duel(now)
+        for section in found.sections:
+            for cell in CELLS:
+                view = decode_fails(cell_query(now, cell, section.name)).view
+                assert len(fail_scene(view, whole).listed) == getattr(section, cell)

@@ -1,0 +1,148 @@
+import csv
+import json
+import re
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from explorer.data.export import METADATA
+from explorer.results.boards import Board, build_board
+from explorer.results.outcomes import Results, read_snapshot
+from explorer.tabs.models.exports import (
+    BOARD_FORMATS,
+    BoardFormat,
+    board_file_name,
+    export_board,
+    latex_cell,
+    markdown_cell,
+)
+from explorer.tabs.models.state import BoardView, shown_rows
+from scoring.benchmark import SUBSETS
+from scoring.errors import KnownError
+from scoring.interval import wilson
+from scoring.results.accuracies import Aggregate
+from tests.explorer.board_data import SOURCE
+
+HOSTILE = ["=1+1", "a|b", "<script>", "x_y & 50%", "a\n| b", "日本/語", "\\end{tabular}", 'a,"b"']
+
+
+def board_of(*names: str) -> Board:
+    aggregates = [
+        Aggregate(name, "DPO", dict.fromkeys(SUBSETS, 1 / (3 + place)))
+        for place, name in enumerate(names)
+    ]
+    return build_board(
+        Results(SOURCE, (*aggregates, Aggregate("part", None, {"hep-go": 1 / 7}))), "v1"
+    )
+
+
+def written(board: Board, form: BoardFormat, folder: Path, view: BoardView | None = None) -> Path:
+    path = folder / f"board.{form}"
+    view = view or BoardView()
+    export_board(board, view, shown_rows(board, view), form, path)
+    assert [each.name for each in folder.iterdir()] == [path.name]
+    return path
+
+
+def cells_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file, strict=True))
+
+
+def test_csv_has_every_digit_and_no_formula(tmp_path: Path) -> None:
+    rows = cells_of(written(board_of(*HOSTILE), "csv", tmp_path))
+    assert [row["model"] for row in rows] == ["'=1+1", *HOSTILE[1:], "part"]
+    assert float(rows[0]["score"]) == pytest.approx(1 / 3, abs=1e-15)
+    assert float(rows[0]["score_low"]) < 1 / 3 < float(rows[0]["score_high"])
+    assert (rows[0]["rank"], rows[0]["paired"], rows[0]["tie_group"]) == ("1", "False", "")
+    assert (rows[-1]["rank"], rows[-1]["Chat"], rows[-1]["model_type"]) == ("", "", "")
+
+
+def test_parquet_has_types_and_says_where_it_is_from(tmp_path: Path) -> None:
+    board = board_of(*HOSTILE)
+    table = pq.read_table(written(board, "parquet", tmp_path))
+    assert table["model"].to_pylist() == [*HOSTILE, "part"]
+    assert table["score"].to_pylist() == [row.score for row in board.rows]
+    assert table["Chat"].to_pylist()[-1] is None
+    assert {name: str(table.schema.field(name).type) for name in ("rank", "score", "own")} == {
+        "rank": "int64", "score": "double", "own": "bool",
+    }  # fmt: skip
+    about = json.loads(table.schema.metadata[METADATA])
+    assert about["rule"] == "v1"
+    assert about["source"] == "made up"
+
+
+def test_every_number_has_the_ends_of_its_interval(tmp_path: Path) -> None:
+    board = board_of("a")
+    for view, column in ((BoardView(), "Chat"), (BoardView(table="subsets"), "hep-go")):
+        folder = tmp_path / column
+        folder.mkdir()
+        row = cells_of(written(board, "csv", folder, view))[0]
+        interval = board.rows[0].interval_of(column)
+        assert interval is not None and interval != board.rows[0].interval
+        assert (float(row[f"{column}_low"]), float(row[f"{column}_high"])) == interval
+    assert board.rows[0].interval_of("hep-go") == wilson(164 / 3, 164)
+
+
+def test_markdown_is_a_table_whatever_names_hold(tmp_path: Path) -> None:
+    path = written(board_of(*HOSTILE), "md", tmp_path, BoardView(digits=3))
+    caption, blank, *lines = path.read_text("utf-8").splitlines()
+    assert "9 models" in caption
+    assert blank == ""
+    columns = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
+    assert len(lines) == 2 + len(HOSTILE) + 1
+    assert columns == {11}
+    assert "| 33.333 |" in lines[2]
+    assert "<script>" not in "".join(lines)
+
+
+def test_latex_is_a_table_whatever_names_hold(tmp_path: Path) -> None:
+    path = written(board_of(*HOSTILE), "tex", tmp_path, BoardView(digits=2, hidden=("type",)))
+    lines = path.read_text("utf-8").splitlines()
+    assert lines[0].startswith("% ")
+    assert lines[1] == r"\begin{tabular}{rlrrrrrrr}"
+    body = [line for line in lines if line.endswith("\\\\")]
+    assert len(body) == 1 + len(HOSTILE) + 1
+    assert {len(re.findall(r"(?<!\\)&", line)) for line in body} == {8}
+    text = "\n".join(lines)
+    assert text.count("\\end{tabular}") == 1
+    assert "Size ($10^9$)" in lines[3]
+    assert "33.33" in text and "x\\_y \\& 50\\%" in text
+
+
+def test_hidden_columns_and_filtered_rows_are_left_out(tmp_path: Path) -> None:
+    view = BoardView(table="subsets", hidden=("type", "score", "hep-go"), search="a")
+    rows = cells_of(written(board_of(*HOSTILE), "csv", tmp_path, view))
+    assert not {"model_type", "score", "score_low", "hep-go"} & set(rows[0])
+    assert "hep-js" in rows[0]
+    assert all("a" in row["model"] for row in rows)
+
+
+@pytest.mark.parametrize("form", BOARD_FORMATS)
+def test_the_snapshot_is_written_in_each_format(tmp_path: Path, form: BoardFormat) -> None:
+    path = written(build_board(read_snapshot(), "v1"), form, tmp_path)
+    assert path.stat().st_size > 5_000
+
+
+def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    board = board_of("a")
+    with pytest.raises(KnownError, match="csv, parquet, md, tex, not 'xls'"):
+        export_board(board, BoardView(), board.rows, "xls", tmp_path / "x")  # type: ignore[arg-type]
+    with pytest.raises(KnownError, match="no model to export"):
+        export_board(board, BoardView(), [], "csv", tmp_path / "x")
+    with pytest.raises(KnownError, match="cannot be written"):
+        export_board(board, BoardView(), board.rows, "csv", tmp_path / "nowhere" / "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_file_names_are_safe() -> None:
+    board = board_of("a")
+    assert board_file_name(board, BoardView("v2"), "tex") == "made-up-v2-sections.tex"
+
+
+def test_cells_are_one_line_without_markup() -> None:
+    assert markdown_cell("[a](http://x) `c`") == r"\[a\](http\://x) \`c\`"
+    assert markdown_cell("a\u2028b\x00c\u202ed") == "a b c d"
+    assert latex_cell("\\input{/etc/passwd}") == r"\textbackslash{}input\{/etc/passwd\}"
+    assert latex_cell("a^b~c$d#e{f}") == (r"a\textasciicircum{}b\textasciitilde{}c\$d\#e\{f\}")

@@ -1,0 +1,263 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from explorer.data.name_search import checked_search, matching_names
+from explorer.data.search import LONGEST_QUERY
+from explorer.results.boards import Board, build_board
+from explorer.results.outcomes import Results, read_snapshot
+from explorer.stats.rules import PRIOR_PAIRS, V2_PAIRS
+from explorer.tabs.models.state import (
+    CHARTS,
+    COLUMNS,
+    HIDEABLE,
+    MODEL_TYPES,
+    MOST_PINS,
+    NUMBERS,
+    BoardView,
+    columns_of,
+    kind_of,
+    move_board,
+    rule_of,
+    shown_columns,
+    shown_rows,
+    value_of,
+)
+from scoring.benchmark import SECTIONS, SUBSETS
+from scoring.errors import KnownError
+from scoring.results.accuracies import Aggregate
+from scoring.results.files import LONGEST_NAME
+from tests.explorer.board_data import FOUR, SOURCE, matrix_of
+
+MODELS = {
+    "org/llama-8b": ("DPO", 0.5),
+    "org/Gemma-2B": ("Seq. Classifier", 0.9),
+    "a, b": ("Generative RM PoLL", 0.7),
+    "x/(y)": (None, 0.6),
+}
+
+
+@pytest.fixture(scope="module")
+def board() -> Board:
+    aggregates = [
+        Aggregate(name, kind, dict.fromkeys(SUBSETS, value))
+        for name, (kind, value) in MODELS.items()
+    ]
+    aggregates.append(Aggregate("part", "DPO", {"hep-go": 1.0}))
+    mine = matrix_of({"mine": [1.0, 0.0, 0.0, 0.0]}, FOUR)
+    return build_board(Results(SOURCE, tuple(aggregates)), "v1", outcomes=mine, own=("mine",))
+
+
+def names(board: Board, **changed: Any) -> list[str]:
+    return [row.model for row in shown_rows(board, BoardView(**changed))]
+
+
+ALL = ["org/Gemma-2B", "a, b", "x/(y)", "org/llama-8b", "part", "mine"]
+
+
+def test_all_rows_are_shown_best_first(board: Board) -> None:
+    assert names(board) == ALL
+
+
+@pytest.mark.parametrize(
+    ("search", "found"),
+    [
+        ("llama", ["org/llama-8b"]),
+        ("LLAMA, ^x/", ["x/(y)", "org/llama-8b"]),
+        (" , ,gemma,", ["org/Gemma-2B"]),
+        (r"\d+b$", ["org/Gemma-2B", "org/llama-8b"]),
+        (r"\(y\)", ["x/(y)"]),
+        ("nothing", []),
+        ("a|b,", ["org/Gemma-2B", "a, b", "org/llama-8b", "part"]),
+    ],
+)
+def test_a_search_is_expressions_with_commas_between(
+    board: Board, search: str, found: list[str]
+) -> None:
+    assert names(board, search=search) == found
+
+
+@pytest.mark.parametrize("search", ["(", "llama,(", "a{2,1}(", r"(?=x)", r"(a)\1", "[", "*"])
+def test_a_bad_expression_is_refused_by_name(board: Board, search: str) -> None:
+    with pytest.raises(KnownError, match="no regular expression"):
+        shown_rows(board, BoardView(search=search))
+    with pytest.raises(KnownError, match="no regular expression"):
+        move_board(BoardView(), "search", {"value": search})
+
+
+def test_expressions_that_others_choke_on_come_to_an_end() -> None:
+    hostile = ["a" * 10_000 + "!"] * 500
+    assert matching_names(hostile, "(a+)+$,(a|a)*b,(a*)*c") == [False] * 500
+
+
+def test_types_are_kinds_and_own_runs_have_none(board: Board) -> None:
+    assert names(board, types=("Generative",)) == ["a, b", "mine"]
+    assert names(board, types=("DPO", "unknown")) == ["x/(y)", "org/llama-8b", "part", "mine"]
+    assert names(board, types=("Generative",), own=False) == ["a, b"]
+    assert {kind_of(kind) for kind in ("generative", "Generative RM")} == {"Generative"}
+
+
+def test_pins_stay_on_top_whatever_is_filtered(board: Board) -> None:
+    pins = ("part", "gone", "x/(y)")
+    assert names(board, pins=pins, search="gemma") == ["part", "x/(y)", "org/Gemma-2B"]
+    assert names(board, pins=pins, sort="score", ascending=True)[:3] == [
+        "part",
+        "x/(y)",
+        "mine",
+    ]
+
+
+def test_a_column_sorts_in_both_directions_and_what_is_unknown_comes_last(board: Board) -> None:
+    assert names(board, sort="Chat") == [
+        "mine", "org/Gemma-2B", "a, b", "x/(y)", "org/llama-8b", "part",
+    ]  # fmt: skip
+    assert names(board, sort="Chat", ascending=True)[-1] == "part"
+    assert names(board, sort="size") == ["org/llama-8b", "org/Gemma-2B", *ALL[1:3], "part", "mine"]
+    assert names(board, sort="model", ascending=True) == [
+        "a, b", "mine", "org/Gemma-2B", "org/llama-8b", "part", "x/(y)",
+    ]  # fmt: skip
+    assert names(board, sort="type", ascending=True)[:2] == ["org/llama-8b", "part"]
+    assert names(board, sort="Focus") == ALL  # which this board has not
+
+
+def test_the_tables_have_their_columns(board: Board) -> None:
+    facts = ("model", "type", "size", "score")
+    assert columns_of(board, BoardView()) == (*facts, *SECTIONS)
+    assert columns_of(board, BoardView(table="subsets")) == (*facts, *SUBSETS)
+    hidden = ("size", "Safety")
+    assert shown_columns(board, BoardView(hidden=hidden)) == (
+        "model", "type", "score", "Chat", "Chat Hard", "Reasoning",
+    )  # fmt: skip
+    prior = BoardView(table="prior")
+    snapshot = build_board(read_snapshot(), rule_of(prior))
+    assert columns_of(snapshot, prior) == (*facts, *PRIOR_PAIRS)
+    assert value_of(snapshot.rows[0], "mtbench_gpt4") is not None
+    for view in (BoardView("v2"), BoardView("v2", table="subsets")):
+        assert columns_of(build_board(read_snapshot(), "v2"), view) == (*facts, *V2_PAIRS)
+
+
+def test_each_view_has_its_rule() -> None:
+    assert rule_of(BoardView(rule="paper")) == "paper"
+    assert rule_of(BoardView(rule="prior-full")) == "v1_prior_full"
+    assert rule_of(BoardView("v2", rule="paper", prior_sets=True)) == "v2"
+
+
+# Acts.
+
+
+def test_acts_change_what_they_name() -> None:
+    view = BoardView()
+    for act, value in {
+        "benchmark": "v2", "table": "prior", "search": "a,b", "prior_sets": True, "rule": "paper",
+        "ties": "half", "missing": "loss", "digits": 3, "own": False, "chart": "tradeoff",
+        "x": "size", "y": "math-prm",
+    }.items():  # fmt: skip
+        view = move_board(view, act, {"value": value})
+        assert getattr(view, act) == value
+    view = move_board(view, "types", {"value": ["unknown", "DPO", "DPO"]})
+    assert view.types == ("DPO", "unknown")
+    view = move_board(view, "hidden", {"value": ["hep-go", "type"]})
+    assert view.hidden == ("type", "hep-go")
+    view = move_board(move_board(view, "show", {"value": "type"}), "hide", {"value": "size"})
+    assert view.hidden == ("size", "hep-go")
+    view = move_board(move_board(view, "pin", {"value": "b"}), "pin", {"value": "a"})
+    assert view.pins == ("b", "a")
+    assert move_board(view, "pin", {"value": "b"}).pins == ("a", "b")
+    assert move_board(view, "unpin", {"value": "b"}).pins == ("a",)
+    fresh = move_board(view, "reset", {})
+    kept = {"chart": "tradeoff", "x": "size", "y": "math-prm"}
+    assert fresh == BoardView("v2", "prior", pins=("b", "a"), digits=3, **kept)  # type: ignore[arg-type]
+
+
+def test_sorting_by_a_column_again_turns_it_round() -> None:
+    view = move_board(BoardView(), "sort", {"value": "model"})
+    assert (view.sort, view.ascending) == ("model", True)
+    assert not move_board(view, "sort", {"value": "model"}).ascending
+    assert not move_board(view, "sort", {"value": "score"}).ascending
+    assert move_board(view, "sort", {"value": "score", "ascending": True}).ascending
+    assert move_board(view, "sort", {"value": ""}) == BoardView()
+
+
+BAD: list[object] = [None, 5, 1.5, "nonsense", [], {}, [[]], "x" * 10**6, "\ud800", True, "1", -1]
+ACTS = [
+    "benchmark", "table", "search", "types", "prior_sets", "rule", "ties", "missing", "hidden",
+    "pins", "digits", "own", "pin", "unpin", "show", "hide", "sort", "chart", "x", "y",
+]  # fmt: skip
+
+
+def is_valid(view: BoardView) -> bool:
+    return (
+        len(view.search) <= LONGEST_QUERY
+        and set(view.types) <= set(MODEL_TYPES)
+        and set(view.hidden) <= set(HIDEABLE)
+        and len(view.pins) <= MOST_PINS
+        and all(0 < len(pin) <= LONGEST_NAME and pin.isprintable for pin in view.pins)
+        and view.digits in (1, 2, 3, 4)
+        and type(view.digits) is int
+        and type(view.own) is type(view.prior_sets) is bool
+        and view.sort in ("", *COLUMNS)
+        and not (view.ascending and not view.sort)
+        and view.chart in CHARTS
+        and {view.x, view.y} <= {"", *NUMBERS}
+    )
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_any_value_gives_a_view_or_a_known_error(act: str, subtests: pytest.Subtests) -> None:
+    for value in BAD:
+        with subtests.test(value=repr(value)[:20]):
+            try:
+                assert is_valid(move_board(BoardView(), act, {"value": value}))
+            except KnownError as error:
+                assert len(str(error)) < 2000
+
+
+@settings(max_examples=200)
+@given(
+    st.sampled_from([*ACTS, "reset", "nonsense", "__init__"]),
+    st.dictionaries(
+        st.sampled_from(["value", "ascending"]),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+            | st.sampled_from([*COLUMNS, *MODEL_TYPES, *CHARTS]),
+            lambda inner: st.lists(inner, max_size=3),
+            max_leaves=4,
+        ),
+    ),
+)  # fmt: skip
+def test_whatever_is_posted_the_view_is_valid_or_refused(act: str, sent: dict[str, Any]) -> None:
+    try:
+        view = move_board(BoardView(search="a", digits=2), act, sent)
+    except KnownError:
+        return
+    assert is_valid(view)
+
+
+def test_an_axis_is_a_column_of_numbers() -> None:
+    for axis in ("x", "y"):
+        for column in ("model", "type", "rank"):
+            with pytest.raises(KnownError, match="column of numbers"):
+                move_board(BoardView(), axis, {"value": column})
+    assert move_board(BoardView(x="size"), "x", {"value": ""}) == BoardView()
+
+
+def test_an_act_that_there_is_not_is_refused() -> None:
+    with pytest.raises(KnownError, match="no act 'explode'"):
+        move_board(BoardView(), "explode", {})
+
+
+def test_so_many_pins_and_no_more() -> None:
+    view = replace(BoardView(), pins=tuple(f"m{n}" for n in range(MOST_PINS)))
+    with pytest.raises(KnownError, match="Unpin one"):
+        move_board(view, "pin", {"value": "one more"})
+    assert len(move_board(view, "pin", {"value": "m3"}).pins) == MOST_PINS
+
+
+def test_a_search_is_mended_and_bounded() -> None:
+    assert checked_search(" a\ud800 ") == "a\ufffd"
+    assert checked_search(None) == ""
+    with pytest.raises(KnownError, match="501"):
+        checked_search("x" * 501)
