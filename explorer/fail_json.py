@@ -12,11 +12,11 @@ import numpy as np
 from explorer.core.files import plain
 from explorer.data.filters import LONGEST_NAME
 from explorer.data.table import PairTable
-from explorer.failview import FailView, kind_masks, ordered
 from explorer.results.field import Field, Verdict
 from explorer.stats.difficulty import LEAST_MODELS, failed_by_most
 from explorer.stats.duels import DuelPart, duel
 from explorer.stats.rules import V1
+from explorer.tabs.pairs.fail_state import FailView, kind_masks, ordered
 from scoring.benchmark import section_of
 from scoring.errors import KnownError, shown
 

@@ -42,18 +42,18 @@ from explorer.tabs.models.compare_view import (
     wire_compare,
 )
 from explorer.tabs.models.source_view import BoardSource, wire_boardsource
+from explorer.tabs.pairs.browse_view import Browse, BrowseView, build_browse, wire_browse
+from explorer.tabs.pairs.fail_parts_view import FailuresView, build_failures
+from explorer.tabs.pairs.fails_view import Failures, linked_failures, wire_failures
+from explorer.tabs.pairs.notes_view import remembered_notes
+from explorer.tabs.pairs.review.acts_view import ReviewTab, wire_review
+from explorer.tabs.pairs.review.view import remembered_review
 from explorer.ui.about import build_about
 from explorer.ui.beforerun import Find, offered_models, wire_find
-from explorer.ui.browse import Browse, BrowseView, build_browse, wire_browse
 from explorer.ui.chooser import Chooser, ChooserView, build_chooser, wire_chooser
 from explorer.ui.endpoints import Endpoints, publish
-from explorer.ui.failnotes import remembered_notes
-from explorer.ui.failparts import FailuresView, build_failures
-from explorer.ui.failures import Failures, linked_failures, wire_failures
 from explorer.ui.pair_endpoints import PairEndpoints, publish_pairs
 from explorer.ui.publishpanel import Publish, wire_publish
-from explorer.ui.review import ReviewTab, wire_review
-from explorer.ui.reviewview import remembered_review
 from explorer.ui.runchecked import RunChecked
 from explorer.ui.runs_tab import RunsTab, RunsTabView, build_runs, wire_runs
 from explorer.ui.score import Score, wire_score

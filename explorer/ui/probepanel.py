@@ -26,7 +26,7 @@ from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
 from explorer.runs.selections import Choice, Selection
 from explorer.runs.visitors import Visitor
-from explorer.ui.browse import Browse
+from explorer.tabs.pairs.browse_view import Browse
 from explorer.ui.probehtml import Stage, probe_html, probe_status_html
 from explorer.ui.probeview import ProbeShown, ProbeView
 from scoring.errors import KnownError

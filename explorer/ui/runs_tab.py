@@ -12,8 +12,6 @@ from explorer.core.files import passing_folder
 from explorer.core.parts import EVENT, Part, act_of, build_part, guarded, wire_part
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.fail_links import encode_fails
-from explorer.failview import FailView
 from explorer.results.fields import Fields
 from explorer.runs.exports import RUN_FORMATS, RunFormat, export_run
 from explorer.runs.lines import RunsScene, RunsView, move_runs, runs_scene
@@ -21,6 +19,8 @@ from explorer.runs.running import Runs
 from explorer.runs.visitors import Visitor
 from explorer.tabs.models.compare_links import encode_compare
 from explorer.tabs.models.compare_state import CompareView
+from explorer.tabs.pairs.fail_links import encode_fails
+from explorer.tabs.pairs.fail_state import FailView
 from explorer.ui.publishpanel import PublishView, build_publish
 from explorer.ui.runslist import run_html, runs_html
 

@@ -22,8 +22,8 @@ from explorer.runs.progress import Progress
 from explorer.runs.running import Runs
 from explorer.runs.selections import WAYS, Choice, Selection
 from explorer.runs.visitors import Visitor
+from explorer.tabs.pairs.browse_view import Browse, BrowseView
 from explorer.ui.beforerun import card_html, selected_html
-from explorer.ui.browse import Browse, BrowseView
 from explorer.ui.runchecked import RunChecked
 from explorer.ui.runview import Followed, RunShown, followed, reopened, shown
 from explorer.ui.scoreview import ScoreView, order_of
@@ -57,8 +57,8 @@ def sure_of(on: object, number: Any, width: Any) -> SureRule | None:
 class Score:
     """The tab's callbacks.
 
-    `where` is (results id, table id, visitor), as of `explorer.ui.failures.Failures`; `choice` is
-    (what the Browse tab shows, and the fields of `Choice`).
+    `where` is (results id, table id, visitor), as of `explorer.tabs.pairs.fails_view.Failures`;
+    `choice` is (what the Browse tab shows, and the fields of `Choice`).
     """
 
     browse: Browse

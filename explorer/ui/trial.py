@@ -21,7 +21,6 @@ from explorer.data.typed import (
     typed_texts,
     written_conversation,
 )
-from explorer.failview import FailView
 from explorer.reader.state import View
 from explorer.reader.tokens import token_figure, tokens_html
 from explorer.results.fields import Fields
@@ -29,6 +28,8 @@ from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
 from explorer.runs.running import Runs
 from explorer.runs.visitors import Visitor
+from explorer.tabs.pairs.browse_view import Browse
+from explorer.tabs.pairs.fail_state import FailView
 from explorer.trial import (
     EDITS_SECONDS,
     Past,
@@ -39,7 +40,6 @@ from explorer.trial import (
     trying,
     with_edit,
 )
-from explorer.ui.browse import Browse
 from explorer.ui.probepanel import ProbePanel, wire_probe
 from explorer.ui.trialhtml import edits_html, loading_html, numbers_html, status_html
 from explorer.ui.trialview import TrialShown, TrialView
@@ -54,7 +54,7 @@ class TrialTab:
     """The tab's callbacks.
 
     `who` is the visitor, `trial` what was shown last, `texts` the conversation and both responses
-    as they are typed, `where` as of `explorer.ui.failures.Failures`.
+    as they are typed, `where` as of `explorer.tabs.pairs.fails_view.Failures`.
     """
 
     browse: Browse
@@ -258,7 +258,7 @@ def wire_trial(
     """Connect the components.
 
     who: the visitor; browsed, failed: what the Browse and the Failures tab show; where: as of
-    `explorer.ui.failures.Failures`, without the notes.
+    `explorer.tabs.pairs.fails_view.Failures`, without the notes.
     """
     asked = [who, view.model, *view.texts]
     going = [who, view.model, view.trial, *view.texts]

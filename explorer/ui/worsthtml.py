@@ -6,11 +6,11 @@ from html import escape
 
 from explorer.core.html import go_link, signed, tag
 from explorer.core.text import text
-from explorer.fail_links import encode_fails
-from explorer.failview import FailView
 from explorer.reader.reading import Reading
 from explorer.reader.state import View
 from explorer.results.own import own_name
+from explorer.tabs.pairs.fail_links import encode_fails
+from explorer.tabs.pairs.fail_state import FailView
 from scoring.record import Run
 from scoring.spec import ScoredPair
 

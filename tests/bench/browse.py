@@ -49,7 +49,7 @@ from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
 from explorer.reader.links import encode
 from explorer.reader.state import PANELS, View
-from explorer.ui.browse import Browse
+from explorer.tabs.pairs.browse_view import Browse
 from scoring.hub.access import Hub
 from scoring.pairs.opening import TEXT_COLUMNS, read_pairs
 from tests.bench.acts import Act, Visitor
@@ -59,7 +59,9 @@ ROOT = Path(__file__).parents[2]
 REAL = ROOT.parent / "shared" / "data" / "reward-bench" / "filtered.parquet"
 PAGE_KB = 60
 PAGE = 6 + len(PANELS)
-"""Where the page of rows stands among a callback's values (`explorer.ui.browse.Shown`)."""
+"""Where the page of rows stands among a callback's values
+(`explorer.tabs.pairs.browse_view.Shown`).
+"""
 ROW_GROUP = 50_000
 """Rows of a Parquet file that are packed together: some 100 MB, as `datasets` writes them."""
 

@@ -31,7 +31,6 @@ import numpy as np
 
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
-from explorer.failview import KINDS, PANELS, FailView
 from explorer.results.boards import Ranking
 from explorer.runs.locks import locked
 from explorer.stores import Stores, open_stores
@@ -40,7 +39,8 @@ from explorer.tabs.models.compare_state import PANELS as COMPARE_PANELS
 from explorer.tabs.models.compare_state import CompareView
 from explorer.tabs.models.compare_view import Compare
 from explorer.tabs.models.state import CHARTS, BoardView
-from explorer.ui.failures import Failures
+from explorer.tabs.pairs.fail_state import KINDS, PANELS, FailView
+from explorer.tabs.pairs.fails_view import Failures
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 

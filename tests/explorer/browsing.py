@@ -12,7 +12,7 @@ from explorer.data.sources import Candidate, Shelf
 from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
 from explorer.reader.state import PANELS
-from explorer.ui.browse import Browse
+from explorer.tabs.pairs.browse_view import Browse
 from scoring.hub.access import Hub
 
 OUTPUTS = (

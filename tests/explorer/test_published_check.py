@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
-from explorer.fail_links import decode_fails
-from explorer.failview import fail_scene
 from explorer.published_check import PublishedCheck, changed_query, check_pairs, check_sections
 from explorer.published_settings import BoardSettings, board_settings, settings_of
 from explorer.results.field import Field
@@ -18,6 +16,8 @@ from explorer.results.published_names import find_published
 from explorer.run_check import check_run
 from explorer.stats.matrix import order_of, outcome_matrix
 from explorer.tabs.models.compare_links import decode_compare
+from explorer.tabs.pairs.fail_links import decode_fails
+from explorer.tabs.pairs.fail_state import fail_scene
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair

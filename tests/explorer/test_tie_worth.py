@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from explorer.fail_sections import section_scores
 from explorer.published_check import check_pairs
 from explorer.results.boards import build_board
 from explorer.results.field import Field
@@ -19,6 +18,7 @@ from explorer.score_json import selection_score_json
 from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
 from explorer.tabs.models.compare_state import CompareView, compare_scene
 from explorer.tabs.models.compared import scores
+from explorer.tabs.pairs.fail_report import section_scores
 from explorer.ui.publishedcheck import published_html
 from explorer.ui.report import sections_html
 from scoring.pairs.opening import as_pairs

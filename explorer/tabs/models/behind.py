@@ -7,12 +7,12 @@ from typing import Any
 from explorer.core.html import go_link, tag
 from explorer.core.parts import button
 from explorer.core.text import text
-from explorer.fail_links import encode_fails
-from explorer.failview import FailView
 from explorer.results.boards import Board, BoardRow, benchmark_of
 from explorer.stats.aggregate import Counted, Part
 from explorer.tabs.models.compare_links import encode_compare
 from explorer.tabs.models.compare_state import CompareView
+from explorer.tabs.pairs.fail_links import encode_fails
+from explorer.tabs.pairs.fail_state import FailView
 from scoring.errors import KnownError, shown
 
 

@@ -7,12 +7,12 @@ from explorer.core.html import go_link, note, p_words, percent, points, scroll_t
 from explorer.core.parts import acting, segments
 from explorer.core.text import text
 from explorer.data.filters import LONGEST_NAME
-from explorer.fail_links import encode_fails
-from explorer.failview import FailView
 from explorer.results.ensemble_field import ensemble_name
 from explorer.results.ensemble_scores import Ensembles, EnsembleScore, ensembles_of, with_rewards
 from explorer.results.ensembles import LEAST_MEMBERS, WAYS
 from explorer.tabs.models.compare_state import MOST_MEMBERS, CompareScene
+from explorer.tabs.pairs.fail_links import encode_fails
+from explorer.tabs.pairs.fail_state import FailView
 from scoring.errors import KnownError
 
 MOST_OFFERED = 60

@@ -20,7 +20,7 @@ from explorer.tabs.models.compare_state import (
     in_section,
 )
 from explorer.tabs.models.compared import Likeness, likenesses
-from explorer.ui.failbar import models_html
+from explorer.tabs.pairs.fail_bar import models_html
 
 LETTERS = "ABCD"
 """What the compared models are called in tables, in their order."""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from explorer.core.links import IGNORED, as_dropped, one_of, parts_of, told, written
-from explorer.failview import checked_model
 from explorer.reader.links import decode, parts
 from explorer.reader.state import View
 from explorer.results.ensembles import WAYS
@@ -23,6 +22,7 @@ from explorer.tabs.models.compare_state import (
     checked_members,
     distinct,
 )
+from explorer.tabs.pairs.fail_state import checked_model
 from scoring.errors import KnownError, shown
 
 READING = ("source", "pair", "diff", "spaces", "markdown")

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from explorer.data.filters import NO_FILTERS
 from explorer.data.table import Rows
-from explorer.fail_links import encode_fails
-from explorer.failview import FailView
 from explorer.reader.state import View
 from explorer.results.field import Doubles
 from explorer.stats.difficulty import correlations
@@ -20,6 +18,8 @@ from explorer.stats.rules import V1
 from explorer.stats.strata import plain, score_models
 from explorer.stats.uncertainty import strata_by
 from explorer.tabs.models.compare_state import CompareScene, subsets_in
+from explorer.tabs.pairs.fail_links import encode_fails
+from explorer.tabs.pairs.fail_state import FailView
 from scoring.benchmark import section_of
 
 Change = Literal["improved", "regressed", "higher", "lower", "same"]

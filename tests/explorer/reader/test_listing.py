@@ -23,7 +23,7 @@ from explorer.reader.listing import (
 )
 from explorer.reader.reading import PAGE_ROWS, ListedKeys, ListedRows, Reading
 from explorer.reader.state import View, next_scene, scene
-from explorer.ui.browse import Browse
+from explorer.tabs.pairs.browse_view import Browse
 from tests.explorer.browsing import by_name
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.tables import row, small_table

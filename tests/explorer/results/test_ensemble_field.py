@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from explorer.failview import FailView, fail_scene
 from explorer.results.ensemble_field import ensemble_name, members_of, with_ensemble
 from explorer.results.ensembles import WAYS
 from explorer.results.field import Field
 from explorer.stats.matrix import OutcomeMatrix, order_of
+from explorer.tabs.pairs.fail_state import FailView, fail_scene
 from scoring.errors import KnownError
 from tests.explorer.tables import row, small_table
 

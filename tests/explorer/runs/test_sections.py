@@ -9,7 +9,6 @@ import pytest
 
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
-from explorer.fail_sections import section_scores
 from explorer.results.field import Field
 from explorer.results.own import with_runs
 from explorer.runs.lines import RunsView, runs_scene
@@ -19,6 +18,7 @@ from explorer.stats.clusters import FIRST_IDS, clusters_of
 from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import measure
+from explorer.tabs.pairs.fail_report import section_scores
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise

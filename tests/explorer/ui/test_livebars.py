@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from explorer.core.html import percent
-from explorer.fail_links import decode_fails
 from explorer.results.own import own_name
 from explorer.runs.live import LiveRun
 from explorer.runs.progress import Progress
 from explorer.runs.sections import run_intervals, sections_now
 from explorer.stats.margins import MarginHistogram, margin_histogram
+from explorer.tabs.pairs.fail_links import decode_fails
 from explorer.ui.livebars import bar_html, bars_html, margins_html
 from explorer.ui.runview import followed, shown
 from explorer.ui.worsthtml import WORST, worst_html

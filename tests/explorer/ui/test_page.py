@@ -11,9 +11,9 @@ from explorer.core.settings import Settings
 from explorer.data.sources import Candidate, Shelf
 from explorer.data.table import PairTable
 from explorer.stores import Stores, open_stores
-from explorer.ui.browse import Browse
+from explorer.tabs.pairs.browse_view import Browse
+from explorer.tabs.pairs.fails_view import Failures
 from explorer.ui.chooser import Chooser
-from explorer.ui.failures import Failures
 from explorer.ui.page import KEPT, LOOK_SECONDS, Page, build_page, queued
 from explorer.ui.score import Score
 from scoring.errors import KnownError

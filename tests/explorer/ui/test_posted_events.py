@@ -13,9 +13,9 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from explorer.ui.browse import Browse
+from explorer.tabs.pairs.browse_view import Browse
+from explorer.tabs.pairs.fails_view import Failures
 from explorer.ui.chooser import Chooser
-from explorer.ui.failures import Failures
 from explorer.ui.runs_tab import RunsTab
 from explorer.ui.score import Score
 from explorer.ui.signin import SignIn

@@ -16,7 +16,7 @@ import pytest
 
 from explorer.core.settings import DEMO_MODEL
 from explorer.data.export import FORMATS
-from explorer.ui.browse import Browse
+from explorer.tabs.pairs.browse_view import Browse
 from explorer.ui.chooser import Chooser
 from explorer.ui.page import Page
 from scoring.models.policy import DEMO

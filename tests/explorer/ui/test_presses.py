@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from explorer.core.settings import Settings
-from explorer.failview import FailView
 from explorer.results.boards import Ranking
 from explorer.runs.locks import locked
 from explorer.runs.visitors import Visitor
@@ -19,7 +18,8 @@ from explorer.tabs.models.compare_state import CompareView
 from explorer.tabs.models.compare_view import Compare
 from explorer.tabs.models.source_view import BoardSource
 from explorer.tabs.models.state import BoardView
-from explorer.ui.failures import Failures
+from explorer.tabs.pairs.fail_state import FailView
+from explorer.tabs.pairs.fails_view import Failures
 from scoring.record import Run, new_folder
 from scoring.results import order as pair_order
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair

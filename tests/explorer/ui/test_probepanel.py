@@ -19,7 +19,7 @@ from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
-from explorer.ui.browse import Browse
+from explorer.tabs.pairs.browse_view import Browse
 from explorer.ui.probehtml import probe_html, probe_status_html
 from explorer.ui.probepanel import ProbePanel, probe_followed, probe_shown
 from explorer.ui.probeview import ProbeShown

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from explorer.fail_links import decode_fails
 from explorer.published_check import check_pairs, check_sections
 from explorer.published_settings import NOT_KNOWN, BoardSettings
 from explorer.results.field import Field
 from explorer.results.published_names import Match
 from explorer.run_check import RunCheck
+from explorer.tabs.pairs.fail_links import decode_fails
 from explorer.ui.publishedcheck import published_html
 from scoring.benchmark import COUNTS, SECTIONS
 from scoring.record import Run, new_folder

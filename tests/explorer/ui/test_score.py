@@ -23,7 +23,7 @@ from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import MOST_PER_SUBSET, WAYS
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
-from explorer.ui.browse import Browse
+from explorer.tabs.pairs.browse_view import Browse
 from explorer.ui.runview import Followed, RunShown
 from explorer.ui.score import Score
 from explorer.ui.scoreview import build_score, order_of

@@ -14,7 +14,6 @@ from explorer.core.settings import Settings
 from explorer.core.work import Latest
 from explorer.data.table import PairTable
 from explorer.data.typed import PUBLIC_LONGEST, typed_pair
-from explorer.failview import FailView
 from explorer.reader.reading import Reading
 from explorer.reader.state import View
 from explorer.runs.orders import ModelOrder
@@ -22,8 +21,9 @@ from explorer.runs.running import Rewarded
 from explorer.runs.scorers import BRIEF_SECONDS
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
+from explorer.tabs.pairs.browse_view import Browse
+from explorer.tabs.pairs.fail_state import FailView
 from explorer.trial import Trial
-from explorer.ui.browse import Browse
 from explorer.ui.trial import TrialTab
 from explorer.ui.trialhtml import edits_html, numbers_html, status_html
 from explorer.ui.trialview import TrialShown

@@ -16,7 +16,7 @@ from explorer.data.table import PairTable
 from explorer.stores import Stores, open_stores
 from explorer.tabs.models.compare_state import MOST_MEMBERS, PANELS, CompareView
 from explorer.tabs.models.compare_view import Compare, CompareShown
-from explorer.ui.failures import Failures
+from explorer.tabs.pairs.fails_view import Failures
 from tests.explorer.browsing import act, posted, stays
 from tests.explorer.conftest import Serve
 from tests.explorer.html_reading import HtmlReading, is_told_as_our_own

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
-from explorer.fail_links import decode_fails
-from explorer.failview import fail_scene
 from explorer.results.field import MAJORITY, Field
 from explorer.stats.duels import CELLS, DuelPart, duel
 from explorer.stats.paired import PairedTest, paired_test
@@ -24,6 +22,8 @@ from explorer.tabs.models.compared import (
     scores,
     standings,
 )
+from explorer.tabs.pairs.fail_links import decode_fails
+from explorer.tabs.pairs.fail_state import fail_scene
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
 from scoring.results.order import PairOrder
 from tests.explorer.board_data import matrix_of, real_results

@@ -1,0 +1,101 @@
+"""What stands above a list of failures: whose they are, which kind, and by which filters."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from explorer.core.html import chip, go_link, note, tag
+from explorer.core.parts import acting, button, copy_button
+from explorer.core.text import text
+from explorer.data.conditions import condition_of
+from explorer.reader.searchbar import filter_chips, removable
+from explorer.results.field import MAJORITY, Field
+from explorer.tabs.models.compare_links import encode_compare
+from explorer.tabs.models.compare_state import CompareView
+from explorer.tabs.pairs.fail_state import FIELD_KINDS, KINDS, FailScene
+
+MOST_NAMES = 2_000
+"""Models that are offered while one types; any other can be typed whole."""
+
+
+def models_html(fields: Sequence[Field], model: str, act: str, label: str, other: str = "") -> str:
+    """A field to choose a model by its name, one's own first.
+
+    act: what it sends. label: what is asked for. other: words that offer no model, or `MAJORITY`.
+    """
+    names = [name for field in fields for name in field.runs if name in field.place_of]
+    names += [name for field in fields for name in field.matrix.models if name not in field.runs]
+    known = "".join(tag("option", "", value=name) for name in names[:MOST_NAMES])
+    entry = tag(
+        "input", type="text", value=model, list=f"{act}-names", data_field="value",
+        maxlength="1000", placeholder=text("fails.type_model"), autocomplete="off",
+        spellcheck="false", id=f"{act}-name", css="model-name", **acting(act),
+    )  # fmt: skip
+    words = tag("label", escape(label), "legend", **{"for": f"{act}-name"})
+    none = button(other, act, {"value": ""}, "button") if other and model else ""
+    return tag("div", words + entry + tag("datalist", known, id=f"{act}-names") + none, "line")
+
+
+def head_html(now: FailScene, fields: Sequence[Field]) -> str:
+    """Whose failures, and which kind of pairs, each with its number."""
+    view = now.view
+    label = text("fails.model")
+    names = models_html(fields, view.model, "model", label, text("fails.all_models"))
+    kinds = KINDS if view.model else FIELD_KINDS
+    shown = view.kind if view.model else view.field_kind
+    rewards = bool(view.model) and now.field.has_rewards(view.model)
+    buttons = "".join(
+        tag(
+            "button",
+            escape(text(f"fails.kind_{kind}")) + tag("small", f"{now.counts[kind]:,}"),
+            type="button",
+            aria_pressed="true" if kind == shown else "false",
+            **acting("kind", {"value": kind}),
+        )
+        for kind in kinds
+        if rewards or kind not in ("near", "confident")
+    )
+    label = text("fails.kind")
+    if view.model:
+        query = encode_compare(CompareView(view.model))
+        names += go_link(escape(text("fails.compare")), "compare", query, "button")
+    parts = names + tag("div", buttons, "segments kinds", role="group", aria_label=label)
+    said = note(text(f"fails.about_{shown}" if now.field.matrix.models else "fails.no_models"))
+    if now.field.is_running(view.model):
+        run = now.field.runs[view.model]
+        n, of = f"{now.field.known(view.model).sum():,}", f"{run.facts.n_pairs:,}"
+        said += note(text("fails.running", n=n, of=of))
+    if view.model and not rewards:
+        said += note(text("fails.no_rewards"))
+    if not now.field.has_texts:
+        said += note(text("fails.no_texts"), "wrong")
+    return tag("div", parts + said, "fail-head")
+
+
+def fail_bar_html(now: FailScene, notes: Iterable[str], link_base: str) -> str:
+    """How many pairs are listed, what they were filtered by, a link, and what to know.
+
+    notes: what was left out of a link. link_base: where a link begins; "" for this page's address.
+    """
+    view = now.view
+    total = len(now.field.table)
+    counted = text("list.count", n=f"{len(now.listed):,}", total=f"{total:,}")
+    chips = "".join(filter_chips(view.view.filters))
+    for each in view.slices:
+        words = condition_of(now.field.table, each).name
+        chips += removable(words, "unslice", {"value": each})
+    if view.model and view.against:
+        rival = text("fails.majority") if view.against == MAJORITY else view.against
+        words = text(f"fails.cell_{view.cell}", model=rival)
+        chips += removable(words, "against", {"value": ""})
+    chips += button(text("filter.reset"), "reset", css="chip reset") if chips else ""
+    count = tag("span", escape(counted), css="count", role="status")
+    copy = copy_button(text("filter.copy_link"), "link", link_base)
+    line = tag("div", count + tag("span", chips, css="chips") + copy, css="bar-line")
+    none = "" if len(now.listed) else note(text("fails.none"))
+    return line + none + "".join(note(text("filter.dropped", what=what)) for what in notes)
+
+
+def source_html(now: FailScene) -> str:
+    """Which pairs these are, and how many models were compared on them."""
+    n = now.field.n_models
+    return chip(text("fails.source", caption=now.field.table.caption, n=f"{n:,}"), "quiet")

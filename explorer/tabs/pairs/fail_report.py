@@ -1,0 +1,354 @@
+"""A report on what the Failures tab lists, in Markdown: figures first, then pairs to read."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from explorer.core.files import pictured
+from explorer.core.text import text
+from explorer.data.conditions import condition_of, conditions
+from explorer.data.table import Rows
+from explorer.results.field import MAJORITY, OUTCOMES, Doubles, Field
+from explorer.runs.facts import run_facts
+from explorer.stats.intervals import score_intervals
+from explorer.stats.margins import calibration
+from explorer.stats.matrix import is_reward_bench
+from explorer.stats.rules import V1
+from explorer.stats.strata import Floats, Strata, score_models
+from explorer.stats.uncertainty import strata_by
+from explorer.tabs.models.exports import markdown_cell
+from explorer.tabs.pairs.fail_state import FailScene, FailView, order_of, ordered
+from explorer.tabs.pairs.notes import PairNotes
+from explorer.tabs.pairs.slice_tests import LEAST_RIVALS
+from explorer.tabs.pairs.slices import worst_slices
+from scoring.benchmark import section_of
+from scoring.interval import Interval, wilson
+
+
+@dataclass(frozen=True, slots=True)
+class SectionScore:
+    """score: 0 to 1 by the official weights; n: pairs that it comes from, at least 1."""
+
+    score: float
+    interval: Interval
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class SectionScores:
+    """sections: those of which the model has results. overall: None where it lacks a pair."""
+
+    sections: dict[str, SectionScore]
+    overall: SectionScore | None
+
+
+def section_scores(field: Field, model: str) -> SectionScores:
+    """Scores of RewardBench's sections with 95 % intervals, by `score_intervals`.
+
+    The overall score is official only where the pairs are RewardBench's and its results hold all
+    of them; missing outcomes are then left out, as the rule says.
+
+    Raises:
+        KnownError: the field has no such model.
+    """
+    outcomes, groups = field.outcomes(model), strata_by(V1, field.matrix.pairs)
+    sections = {
+        section: found
+        for at, section in enumerate(V1.sections)
+        if (found := _score(outcomes, groups.only(at)))
+    }
+    held = field.matrix.held[field.place(model)]
+    whole = is_reward_bench(field.matrix.pairs) and held.all()
+    return SectionScores(sections, _score(outcomes, groups) if whole else None)
+
+
+def _score(outcomes: Doubles, groups: Strata) -> SectionScore | None:
+    """By all that counts; None where none of it is known."""
+    [interval] = score_intervals(outcomes[None], groups)
+    if interval is None:
+        return None
+    [score] = score_models(outcomes[None], groups).overall.tolist()
+    return SectionScore(score, interval, int((groups.counting() & ~np.isnan(outcomes)).sum()))
+
+
+WORST = 20
+"""Pairs that are shown with their texts."""
+LONGEST_TEXT = 4_000
+"""Characters of a text of these."""
+MOST_NAMES = 10
+"""Models that are named as failing a pair."""
+MOST_SLICES = 10
+
+Lines = Iterator[str]
+
+
+def report_lines(now: FailScene, notes: PairNotes, selection: Sequence[str]) -> Lines:
+    """The report, line by line. selection: the filters in words.
+
+    Figures are of all pairs of the model's results, whatever is filtered; pairs are of the list.
+    """
+    view, field = now.view, now.field
+    yield f"# {markdown_cell(view.model or text('failreport.all_models'))}"
+    yield ""
+    yield from _about(now, selection)
+    if view.model:
+        run = field.runs.get(view.model)
+        if run is not None:
+            yield from _heading(text("failreport.settings"))
+            rows = [[name, value] for name, value in run_facts(run).items()]
+            yield from _table([text("failreport.fact"), text("failreport.value")], rows, words=2)
+        yield from _outcomes(field, view.model)
+        yield from _sections(field, view.model)
+        if field.has_rewards(view.model):
+            yield from _rewards(field, view.model)
+        if field.has_texts:
+            yield from _slices(field, view.model)
+    yield from _noted(now, notes)
+    yield from _pairs(now, notes)
+
+
+def fenced(words: str) -> Lines:
+    r"""A text as it stands, in a fence that it cannot end.
+
+    >>> list(fenced("a\n```\nb"))
+    ['````', 'a\n```\nb', '````']
+    """
+    ticks = max((len(each) for each in re.findall("`+", words)), default=0)
+    fence = "`" * max(3, ticks + 1)
+    yield fence
+    yield pictured(words)
+    yield fence
+
+
+def worst_rows(now: FailScene) -> Rows:
+    """The listed rows, the worst margin first, or without rewards the most surprising outcome.
+
+    Of all models together, as they are listed.
+    """
+    if not now.view.model:
+        return now.listed.rows
+    return ordered(FailView(now.view.model), now.field, np.sort(now.listed.rows))
+
+
+def _about(now: FailScene, selection: Sequence[str]) -> Lines:
+    view, field = now.view, now.field
+    kind = text(f"fails.kind_{view.kind if view.model else view.field_kind}")
+    chosen = [*selection, *(condition_of(field.table, each).name for each in view.slices)]
+    if view.model and view.against:
+        rival = text("fails.majority") if view.against == MAJORITY else view.against
+        chosen.append(text(f"fails.cell_{view.cell}", model=rival))
+    counted = text("list.count", n=f"{len(now.listed):,}", total=f"{len(field.table):,}")
+    facts = {
+        "pairs": field.table.caption,
+        "revision": field.table.source.revision,
+        "models": f"{field.n_models:,}",
+        "list": "; ".join([f"{kind}: {counted}", *chosen]),
+    }
+    for name, value in facts.items():
+        yield f"- {text(f'failreport.{name}')}: {markdown_cell(value)}"
+    if not field.has_texts:
+        yield f"- {text('fails.no_texts')}"
+
+
+def _outcomes(field: Field, model: str) -> Lines:
+    held = field.matrix.held[field.place(model)]
+    counts = np.bincount(field.codes(model)[held], minlength=len(OUTCOMES)).tolist()
+    known = sum(n for outcome, n in zip(OUTCOMES, counts, strict=True) if outcome != "missing")
+    rows = []
+    for outcome, n in zip(OUTCOMES, counts, strict=True):
+        share = n / known if known and outcome != "missing" else None
+        interval = None if share is None else wilson(n, known)
+        rows.append([text(f"outcome.{outcome}"), f"{n:,}", _percent(share), _range(interval)])
+    yield from _heading(text("failreport.outcomes"))
+    yield from _table([text(f"failreport.{name}") for name in _COUNTED], rows)
+    yield ""
+    yield text("failreport.about_outcomes")
+
+
+_COUNTED = ("outcome", "pairs_column", "share", "interval")
+
+
+def _sections(field: Field, model: str) -> Lines:
+    found = section_scores(field, model)
+    rows = [_section_row(name, each) for name, each in found.sections.items()]
+    if found.overall is not None:
+        rows.append(_section_row(text("failreport.score"), found.overall))
+    yield from _heading(text("failreport.sections"))
+    names = ("section", "share", "interval", "pairs_column")
+    yield from _table([text(f"failreport.{name}") for name in names], rows)
+    yield ""
+    about = text("failreport.about_sections" if found.overall else "failreport.no_score")
+    yield f"{about} {text('ties.official')}"
+
+
+def _rewards(field: Field, model: str) -> Lines:
+    """How wide margins are, and how often they are right."""
+    sides = field.rewards(model, "chosen"), field.rewards(model, "rejected")
+    margins = field.margins(model)
+    yield from _heading(text("failreport.margins"))
+    kinds = {"win": margins > 0, "loss": margins < 0}
+    rows = [
+        [text(f"outcome.{kind}"), f"{of_it.sum():,}", *_quartiles(margins[of_it])]
+        for kind, of_it in kinds.items()
+        if of_it.any()
+    ]
+    names = ("outcome", "pairs_column", "lower", "middle", "upper")
+    yield from _table([text(f"failreport.{name}") for name in names], rows)
+    sure = calibration(*sides)
+    yield from _heading(text("failreport.calibration"))
+    rows = [
+        [
+            f"{each.low:.3f} – {each.high:.3f}", _percent(each.confidence),
+            _percent(each.accuracy), _range(each.interval), f"{each.n:,}",
+        ]
+        for each in sure.bins
+    ]  # fmt: skip
+    names = ("width", "confidence", "won", "interval", "pairs_column")
+    yield from _table([text(f"failreport.{name}") for name in names], rows)
+    yield ""
+    yield text("failreport.about_calibration", error=_percent(sure.error))
+
+
+def _quartiles(margins: Floats) -> list[str]:
+    return [_reward(float(each)) for each in np.quantile(margins, (0.25, 0.5, 0.75))]
+
+
+def _section_row(name: str, score: SectionScore) -> list[str]:
+    return [name, _percent(score.score), _range(score.interval), f"{score.n:,}"]
+
+
+def _slices(field: Field, model: str) -> Lines:
+    outcome, others = field.outcomes(model), field.others(model)
+    found = worst_slices(outcome, others, conditions(field.table), clusters=field.clusters)
+    yield from _heading(text("fails.worst"))
+    rivals = f"{found.rivals:,}"
+    if not found.tested:
+        yield text("fails.few_rivals", least=str(LEAST_RIVALS), rivals=rivals)
+        return
+    looked_at, n = f"{found.looked_at:,}", f"{found.significant:,}"
+    about = text("failreport.about_slices", rivals=rivals, looked_at=looked_at, n=n)
+    yield f"{about} {text('fails.kinds_about')}"
+    yield ""
+    if found.slices:
+        rows = [
+            [
+                each.name, _percent(each.won), _range(each.interval), _percent(each.expected),
+                _percent(each.others), f"{each.n:,}", f"{each.p_adjusted:.2g}",
+            ]
+            for each in found.slices[:MOST_SLICES]
+        ]  # fmt: skip
+        names = ("slice", "won", "interval", "expected", "others", "n", "p")
+        yield from _table([text(f"fails.slice_{name}", rivals=rivals) for name in names], rows)
+
+
+def _noted(now: FailScene, notes: PairNotes) -> Lines:
+    rows = now.listed.rows.tolist() if notes.by_mark else []
+    noted = [
+        [now.field.table.key_of(row), words] for row in rows if (words := notes.of(now.field, row))
+    ]
+    if noted:
+        yield from _heading(text("failreport.noted"))
+        yield from _table([text("list.key"), text("failreport.note")], noted, words=2)
+
+
+def _pairs(now: FailScene, notes: PairNotes) -> Lines:
+    rows = worst_rows(now)[:WORST].tolist()
+    if now.view.model:
+        by = order_of(FailView(now.view.model), now.field).lstrip("-")
+        title = text(f"failreport.worst_by_{by}", n=len(rows))
+    else:
+        title = text("failreport.first", n=len(rows))
+    yield from _heading(title)
+    wins = (now.field.matrix.outcomes == 1).sum(axis=1)
+    known = np.maximum((~np.isnan(now.field.matrix.outcomes)).sum(axis=1), 1)
+    for number, row in enumerate(rows, start=1):
+        yield f"### {number}. {markdown_cell(now.field.table.key_of(row))}"
+        yield ""
+        yield from _pair_facts(now, row, notes)
+        yield f"- {_who(now, row, wins / known)}"
+        yield ""
+        if now.field.has_texts:
+            yield from _texts(now.field, row)
+
+
+def _pair_facts(now: FailScene, row: int, notes: PairNotes) -> Lines:
+    field, model = now.field, now.view.model
+    section = section_of(field.table.subset_of(row))
+    if section:
+        yield f"- {text('failreport.section')}: {section}"
+    if model:
+        verdict = field.verdict(model, row)
+        outcome = text(f"outcome.{verdict.outcome}")
+        rewards = (verdict.chosen_reward, verdict.rejected_reward, verdict.margin)
+        if rewards == (None, None, None):
+            yield f"- {text('failreport.no_rewards', outcome=outcome)}"
+        else:
+            chosen, rejected, margin = map(_reward, rewards)
+            values = {"outcome": outcome, "chosen": chosen, "rejected": rejected, "margin": margin}
+            yield f"- {text('failreport.verdict', **values)}"
+    note = notes.of(field, row)
+    if note:
+        yield f"- {text('failreport.note')}: {markdown_cell(note)}"
+
+
+def _who(now: FailScene, row: int, accuracy: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> str:
+    """Which other models fail a pair, those with the most wins elsewhere first."""
+    matrix, model = now.field.matrix, now.view.model
+    outcomes = np.where(now.field.is_other(model), matrix.outcomes[:, row], np.nan)
+    known = ~np.isnan(outcomes)
+    if not now.field.difficulty(model).known[row]:
+        return text("fails.who_alone" if model else "fails.who_one")
+    failing = np.flatnonzero(known & (outcomes != 1))
+    best = failing[np.argsort(-accuracy[failing], kind="stable")].tolist()
+    names = ", ".join(markdown_cell(matrix.models[place]) for place in best[:MOST_NAMES])
+    n, of = f"{len(failing):,}", f"{known.sum():,}"
+    words = text("failreport.who" if now.view.model else "failreport.who_of_all", n=n, of=of)
+    if names:
+        words += f" {text('failreport.best_of_them', names=names)}"
+    if len(best) > MOST_NAMES:
+        words += f" {text('fails.more', n=f'{len(best) - MOST_NAMES:,}')}"
+    return words
+
+
+def _texts(field: Field, row: int) -> Lines:
+    cells = field.table.cells(row)
+    for name in ("prompt", "chosen", "rejected"):
+        written = text(f"failreport.{name}")
+        if name != "prompt":
+            written += f" ({markdown_cell(cells[f'{name}_model'])})"
+        yield f"**{written}**"
+        yield ""
+        yield from fenced(cells[name][:LONGEST_TEXT])
+        if len(cells[name]) > LONGEST_TEXT:
+            yield ""
+            yield text("reader.cut", shown=f"{LONGEST_TEXT:,}", n=f"{len(cells[name]):,}")
+        yield ""
+
+
+def _heading(words: str) -> Lines:
+    yield ""
+    yield f"## {words}"
+    yield ""
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> Lines:
+    """A table. words: columns from the left that hold words, the others hold numbers."""
+    ruler = ["---" if at < words else "---:" for at in range(len(headings))]
+    cells = [[markdown_cell(each) for each in line] for line in (headings, *rows)]
+    yield from (f"| {' | '.join(line)} |" for line in (cells[0], ruler, *cells[1:]))
+
+
+def _percent(share: float | None) -> str:
+    return text("board.unknown") if share is None else f"{100 * share:.1f} %"
+
+
+def _range(interval: Interval | None) -> str:
+    if interval is None:
+        return text("board.unknown")
+    return f"{100 * interval.low:.1f} – {100 * interval.high:.1f}"
+
+
+def _reward(value: float | None) -> str:
+    return text("board.unknown") if value is None else f"{value:.6g}"

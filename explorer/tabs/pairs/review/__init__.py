@@ -1,0 +1,1 @@
+"""Review: a person marks pairs keep, drop or unsure, and compares with a colleague."""

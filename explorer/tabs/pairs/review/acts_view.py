@@ -1,0 +1,328 @@
+"""The review panel: mark pairs keep, drop or unsure, one key each, and compare with a colleague."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from heapq import nlargest
+from typing import Any, NamedTuple
+
+import gradio as gr
+
+from explorer.core.files import passing_folder
+from explorer.core.links import written
+from explorer.core.parts import (
+    EVENT,
+    act_of,
+    after_acts,
+    explained,
+    guarded,
+    sending,
+    unchanged,
+    wire_part,
+)
+from explorer.core.text import text
+from explorer.data.library import Library
+from explorer.data.table import PairTable
+from explorer.reader.reader import pair_html
+from explorer.reader.reading import Look
+from explorer.tabs.pairs.review.agreement import agreement
+from explorer.tabs.pairs.review.files import merged, resumed, write_decisions, write_kept
+from explorer.tabs.pairs.review.html import (
+    Theirs,
+    agreement_html,
+    answer_html,
+    differing_choices,
+    progress_html,
+    told_html,
+)
+from explorer.tabs.pairs.review.presses import (
+    Opened,
+    Place,
+    keys_under,
+    not_counted,
+    onward,
+    pressed,
+    review_at,
+)
+from explorer.tabs.pairs.review.state import Review
+from explorer.tabs.pairs.review.stored import KeptReviews
+from explorer.tabs.pairs.review.transfer import export_name, read_upload
+from explorer.tabs.pairs.review.view import Panel, ReviewView
+from scoring.errors import KnownError, shown
+
+MOST_CHOICES = 500
+"""Subsets that are offered, the largest; any other can be typed."""
+FETCH = """() => new Promise((done) => setTimeout(() => {
+  document.querySelector("#review-file")?.click();
+  done([]);
+}, 200))"""
+"""Fetch the file that was just made, once the page has its address."""
+STORED = "(...inputs) => [...inputs.slice(0, -1), window.explorer.reviews(inputs.at(-1))]"
+"""The last input is what the browser keeps by now, in whichever of its tabs it was made."""
+
+
+class Stay(NamedTuple):
+    """What an act is about: the pairs on screen, and what is remembered.
+
+    review: the one under way. theirs: a colleague's decisions.
+    """
+
+    table: PairTable
+    review: Review | None
+    theirs: Theirs
+    kept: KeptReviews
+
+
+Sent = Mapping[str, Any]
+"""What came with an act; anybody may have sent it."""
+
+
+@dataclass(frozen=True)
+class ReviewTab:
+    """The panel's callbacks."""
+
+    library: Library
+
+    @guarded
+    def act(
+        self,
+        event: gr.EventData,
+        table_id: object,
+        review: Review | None,
+        theirs: Theirs,
+        kept: object,
+    ) -> Panel:
+        """What is shown after one act."""
+        name, sent = act_of(event)
+        if name not in _ACTS:
+            raise KnownError(f"There is no act {shown(name)}.")
+        stay = Stay(self.library.get(table_id), review, theirs, KeptReviews.read(kept))
+        return _ACTS[name](self, sent, stay)
+
+    def offer(self, _: Sent, stay: Stay) -> Panel:
+        """After other pairs came on screen: their subsets; what was marked on others is kept."""
+        table, review = stay.table, stay.review
+        if review is not None and review.source == table.id:
+            return unchanged(Panel)
+        last = next((each for each in stay.kept.reviews if each.source == table.id), None)
+        subset = last.subset if last else next(iter(table.subset_counts), None)
+        told = [*(_elsewhere(review) or _so_far(last)), *stay.kept.left_out]
+        return unchanged(
+            Panel,
+            subset=gr.update(choices=_counted(table), value=subset),
+            start=_shown_start(last),
+            told=told_html(told),
+            marking=gr.update(visible=False),
+            address=written([("source", table.id)]),
+            review=None,
+        )
+
+    def choose(self, sent: Sent, stay: Stay) -> Panel:
+        """After a subset was chosen: what this browser keeps of its review."""
+        former = stay.kept.of(stay.table.id, str(sent.get("subset")))
+        told = told_html(_so_far(former))
+        return unchanged(Panel, start=_shown_start(former), told=told)
+
+    def begin(self, sent: Sent, stay: Stay) -> Panel:
+        """Begin a review, or go on with the one that this browser keeps."""
+        fresh = Review.begin(stay.table, sent.get("subset"), _read_start(sent.get("start")))
+        former = stay.kept.of(fresh.source, fresh.subset)
+        review = replace(former, start=fresh.start) if former else fresh
+        return _panel(stay.table, onward(review, keys_under(stay.table, review), None), stay)
+
+    def press(self, sent: Sent, stay: Stay) -> Panel:
+        """Count presses. Where they are refused, that is answered, or they would come again."""
+        asked = sent.get("presses")
+        try:
+            table, review, place = self._here(sent, stay)
+            return _panel(table, pressed(table, review, place, asked, time.time()), stay)
+        except Exception as error:
+            lost = not_counted(len(asked) if isinstance(asked, list) else 0)
+            return unchanged(Panel, told=told_html([explained(error), lost]))
+
+    def differ(self, sent: Sent, stay: Stay) -> Panel:
+        """Open a pair on which the colleague disagrees."""
+        table, review, _ = self._here(sent, stay)
+        wanted = sent.get("pair")
+        if not isinstance(wanted, str) or review.verdict_of(wanted) is None:
+            raise KnownError(text("review.no_such_pair"))
+        return _panel(table, Opened(review, wanted), stay)
+
+    def resume(self, sent: Sent, stay: Stay) -> Panel:
+        """Go on with the decisions of a file; what this browser keeps of that subset joins them."""
+        table = stay.table
+        found, left_out = resumed(table, read_upload(_path(sent)))
+        former = stay.kept.of(found.source, found.subset)
+        review = merged(former, found) if former else found
+        told = [text("review.resumed", n=f"{len(found.standing):,}", subset=found.subset[:80])]
+        if left_out:
+            told.append(text("review.left_out", n=f"{left_out:,}"))
+        return _panel(table, onward(review, keys_under(table, review), None, told), stay)
+
+    def compare(self, sent: Sent, stay: Stay) -> Panel:
+        """See where the decisions in a colleague's file differ."""
+        self._here(sent, stay)  # where no review is under way, that is what is said
+        return self.join(sent, stay._replace(theirs=read_upload(_path(sent))))
+
+    def join(self, sent: Sent, stay: Stay) -> Panel:
+        """Stay where one is, with what another tab of this browser made meanwhile."""
+        table, review, place = self._here(sent, stay)
+        opened = Opened(review, place.key, is_over=place.is_over)
+        return _panel(table, opened, stay)._replace(note=gr.skip())
+
+    @guarded
+    def export_decisions(self, review: Review | None) -> Iterator[str]:
+        """Write all decisions that hold as JSONL."""
+        review = _under_way(review)
+        if not review.decisions:
+            raise KnownError(text("review.nothing_to_export"))
+        with passing_folder() as folder:
+            path = folder / export_name(review, "decisions.jsonl")
+            write_decisions(review, path)
+            yield str(path)
+
+    @guarded
+    def export_kept(self, states: Any, review: Review | None) -> Iterator[str]:
+        """Write the pairs of the subset that are kept as Parquet."""
+        review = _under_way(review)
+        with passing_folder() as folder:
+            path = folder / export_name(review, "kept.parquet")
+            table = self.library.here(review.source)
+            write_kept(review, table, path, tuple(states or ()))
+            yield str(path)
+
+    def _here(self, sent: Sent, stay: Stay) -> tuple[PairTable, Review, Place]:
+        """The table and the review in which an act was done, and where in it.
+
+        Raises:
+            KnownError: they are not here, or not any more.
+        """
+        place = Place.read(sent.get("place"))
+        table = self.library.here(place.source)
+        known = [*([stay.review] if stay.review else []), *stay.kept.reviews]
+        return table, review_at(place, table, known), place
+
+
+_ACTS: dict[str, Callable[[ReviewTab, Sent, Stay], Panel]] = {
+    "offer": ReviewTab.offer,
+    "choose": ReviewTab.choose,
+    "begin": ReviewTab.begin,
+    "press": ReviewTab.press,
+    "differ": ReviewTab.differ,
+    "resume": ReviewTab.resume,
+    "compare": ReviewTab.compare,
+    "join": ReviewTab.join,
+}
+
+
+def _path(sent: Sent) -> object:
+    """Where the file lies that was uploaded."""
+    file = sent.get("file")
+    return file.get("path") if isinstance(file, dict) else None
+
+
+def _under_way(review: Review | None) -> Review:
+    if review is None:
+        raise KnownError(text("review.none"))
+    return review
+
+
+def _panel(table: PairTable, opened: Opened, stay: Stay) -> Panel:
+    """The panel with that pair open; the review is kept in the browser, with what it kept since."""
+    opened = opened._replace(review=_joined(opened.review, stay))
+    review, key, told, _ = opened
+    kept, lost = stay.kept, stay.kept.left_out
+    if review.decisions or review.notes or kept.of(review.source, review.subset):
+        kept = kept.put(review)
+        lost += kept.left_out
+    found = agreement(review.standing.values(), stay.theirs)
+    choices = differing_choices(found, review.standing, stay.theirs)
+    differing = gr.update(
+        choices=choices,
+        value=key if key in found.differing else None,
+        visible=bool(choices),
+        label=text("review.differing_n", n=f"{len(choices):,}"),
+    )
+    progress = progress_html(review, keys_under(table, review), key)
+    return Panel(
+        gr.update(value=review.subset),
+        _shown_start(review),
+        told_html([*told, *lost]),
+        gr.update(visible=True),
+        progress + answer_html(review, stay.theirs, key),
+        review.note_of(key),
+        pair_html(table.find(key), key, Look(), source=table.source),
+        agreement_html(found, stay.theirs),
+        differing,
+        opened.place.written(),
+        review,
+        stay.theirs,
+        kept.texts(),
+    )
+
+
+def _joined(review: Review, stay: Stay) -> Review:
+    """A review with what another tab of this browser made since this one looked."""
+    known, kept = stay.review, stay.kept.of(review.source, review.subset)
+    if known is None or kept is None:
+        return review
+    if (known.source, known.subset) != (review.source, review.subset):
+        return review
+    here = {*known.decisions}
+    since = tuple(each for each in kept.decisions if each not in here)
+    noted = dict(each for each in kept.notes if each not in known.notes)
+    review = replace(review, notes=tuple((noted | dict(review.notes)).items()))
+    return merged(replace(review, decisions=since), review) if since else review
+
+
+def _counted(table: PairTable) -> list[tuple[str, str]]:
+    counts = table.subset_counts
+    names = list(counts)
+    if len(names) > MOST_CHOICES:
+        names = nlargest(MOST_CHOICES, names, lambda name: counts[name])
+    return [(text("filter.choice", name=name[:80], n=f"{counts[name]:,}"), name) for name in names]
+
+
+def _shown_start(review: Review | None) -> int:
+    """Where a review begins, as people count."""
+    return (review.start if review else 0) + 1
+
+
+def _read_start(shown: object) -> object:
+    """The same as a review counts, from 0."""
+    return shown - 1 if type(shown) is int else shown
+
+
+def _elsewhere(review: Review | None) -> list[str]:
+    return [text("review.elsewhere", subset=review.subset[:80])] if review else []
+
+
+def _so_far(review: Review | None) -> list[str]:
+    """What a browser keeps of a review, in words; where that is nothing, what a review is."""
+    if review is None or not review.decisions:
+        return [text("review.intro")]
+    when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(review.decisions[-1].at))
+    marked = f"{len(review.standing):,}"
+    return [text("review.so_far", subset=review.subset[:80], marked=marked, when=when)]
+
+
+def wire_review(view: ReviewView, tab: ReviewTab, table_id: gr.State) -> None:
+    """Connect the components. `table_id` offers its subsets whenever it changes."""
+    remembered = [table_id, view.review, view.theirs, view.kept]
+    wire_part(view.part, tab.act, remembered, view.outputs, view.address, view.kept, js=STORED)
+    for listened, act, values in (
+        (table_id.change, "offer", {}),
+        (view.subset.input, "choose", {"subset": view.subset}),
+        (view.begin.click, "begin", {"subset": view.subset, "start": view.start}),
+        (view.resume_file.upload, "resume", {"file": view.resume_file}),
+        (view.compare_file.upload, "compare", {"file": view.compare_file}),
+        (view.differing.input, "differ", {"pair": view.differing}),
+    ):
+        listened(None, [*values.values()], None, js=sending(view.part, act, *values))
+    for button, export, asked in (
+        (view.export_decisions, tab.export_decisions, []),
+        (view.export_kept, tab.export_kept, [view.states]),
+    ):
+        exported = {"inputs": [*asked, view.review], "outputs": view.file, **EVENT}
+        written_ = button.click(export, js=after_acts(view.part), **exported)
+        written_.success(None, None, None, js=FETCH)

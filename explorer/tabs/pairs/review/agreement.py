@@ -1,0 +1,126 @@
+"""How far two people's decisions on the same pairs agree."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from explorer.tabs.pairs.review.state import VERDICTS, Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Two people's verdicts on the pairs that both marked.
+
+    n: those pairs.
+    table: pairs of each two verdicts, mine down and theirs across, in the order of `VERDICTS`.
+    observed: the share of pairs on which both agree; None where n is 0.
+    expected: the share on which two people who use each verdict as often as these, but at random,
+        would agree; None where n is 0.
+    kappa: Cohen's, 1 for full agreement and 0 for no better than at random; None where n is 0 or
+        `expected` is 1 (both gave one and the same verdict to every pair).
+    differing: my keys of the pairs on which we disagree, in my order.
+    """
+
+    n: int
+    table: tuple[tuple[int, ...], ...]
+    observed: float | None
+    expected: float | None
+    kappa: float | None
+    differing: tuple[str, ...]
+
+
+def agreement(mine: Iterable[Decision], theirs: Iterable[Decision]) -> Agreement:
+    """Compare my decisions with a colleague's.
+
+    Pairs are joined by their texts, else, within one source, by key; each decision counts once,
+    and of a key that one person marked twice in one source, the last.
+
+    Ten pairs: both keep 4, both drop 3, I keep and they drop 2, I drop and they are unsure of 1.
+    We agree on 7 of 10. I keep 6 and drop 4, they keep 4 and drop 5, so at random we would agree
+    on (6*4 + 4*5) / 10 = 4.4 of 10, and kappa is (0.7 - 0.44) / (1 - 0.44) = 26/56.
+
+    >>> def marked(letters: str) -> list[Decision]:
+    ...     words = {"k": "keep", "d": "drop", "u": "unsure"}
+    ...     return [
+    ...         Decision(f"s:{n}", f"{n:016x}", words[letter], "", 0)
+    ...         for n, letter in enumerate(letters)
+    ...     ]
+    >>> found = agreement(marked("kkkkkkdddd"), marked("kkkkdddddu"))
+    >>> found.table
+    ((4, 2, 0), (0, 3, 1), (0, 0, 0))
+    >>> found.observed, found.expected, found.kappa == 26 / 56
+    (0.7, 0.44, True)
+    >>> found.differing
+    ('s:4', 's:5', 's:9')
+    """
+    joined = _joined(_standing(mine), _standing(theirs))
+    verdicts = [(my.verdict, their.verdict) for my, their in joined]
+    table = tuple(tuple(verdicts.count((my, their)) for their in VERDICTS) for my in VERDICTS)
+    return Agreement(
+        n=len(joined),
+        table=table,
+        observed=_share(_agreed(table), len(joined)),
+        expected=_share(_by_chance(table), len(joined) ** 2),
+        kappa=cohens_kappa(table),
+        differing=tuple(my.key for my, their in joined if my.verdict != their.verdict),
+    )
+
+
+def cohens_kappa(table: Sequence[Sequence[int]]) -> float | None:
+    """Agreement beyond chance: (observed - expected) / (1 - expected).
+
+    None where it is undefined: the table is empty, or one cell holds all of its diagonal and rows.
+    Source: J. Cohen, A coefficient of agreement for nominal scales, Educational and Psychological
+    Measurement 20, 1960.
+
+    table: counts, the same categories in the same order down and across.
+
+    50 items, 35 of them agreed; rows sum to 25 and 25, columns to 30 and 20, so expected is
+    (25*30 + 25*20) / 2500 = 0.5 and kappa (0.7 - 0.5) / (1 - 0.5).
+
+    >>> cohens_kappa([[20, 5], [10, 15]])
+    0.4
+    >>> cohens_kappa([[7, 0], [0, 0]]) is None
+    True
+    """
+    n = sum(map(sum, table))
+    chance = _by_chance(table)
+    # Whole numbers: `expected` is exactly 1 where it is, whatever n.
+    return _share(n * _agreed(table) - chance, n * n - chance)
+
+
+def _agreed(table: Sequence[Sequence[int]]) -> int:
+    return sum(row[place] for place, row in enumerate(table))
+
+
+def _by_chance(table: Sequence[Sequence[int]]) -> int:
+    """Expected agreement, times n squared."""
+    columns = zip(*table, strict=True)
+    return sum(sum(row) * sum(column) for row, column in zip(table, columns, strict=True))
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _standing(decisions: Iterable[Decision]) -> list[Decision]:
+    return list({(each.source, each.key): each for each in decisions}.values())
+
+
+def _joined(mine: list[Decision], theirs: list[Decision]) -> list[tuple[Decision, Decision]]:
+    """Both decisions on each pair that both marked, in my order."""
+    rules: list[Callable[[Decision], object]] = [
+        lambda each: (each.text_hash, each.key),  # of several pairs with the same texts, the same
+        lambda each: each.text_hash,
+        lambda each: each.source and (each.source, each.key),
+    ]
+    partner: dict[int, int] = {}
+    for rule in rules:
+        places: dict[object, list[int]] = {}
+        for place in sorted(set(range(len(theirs))) - set(partner.values()), reverse=True):
+            places.setdefault(rule(theirs[place]), []).append(place)
+        places.pop("", None)  # no source
+        for place, decision in enumerate(mine):
+            found = places.get(rule(decision)) if place not in partner else None
+            if found:
+                partner[place] = found.pop()
+    return [(mine[place], theirs[partner[place]]) for place in sorted(partner)]

@@ -1,0 +1,232 @@
+"""The files of a review: decisions as JSONL, out and in, and the kept pairs as Parquet."""
+
+import json
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from explorer.data.export import export, unwritable
+from explorer.data.table import PairTable, Rows
+from explorer.tabs.pairs.review.state import (
+    MOST_DECISIONS,
+    Decision,
+    Review,
+    check_number,
+    checked_name,
+    subset_rows,
+)
+from scoring.errors import KnownError
+from scoring.hub.access import first_line
+from scoring.pairs.opening import as_pairs
+from scoring.paths import is_file
+from scoring.spec import text_hash
+
+State = Literal["keep", "drop", "unsure", "unmarked"]
+STATES: tuple[State, ...] = get_args(State)
+ONLY_KEEP: frozenset[State] = frozenset({"keep"})
+LONGEST_LINE = 2**17
+"""Bytes; more than a line of the longest names and note needs, every character escaped."""
+
+
+def write_decisions(review: Review, path: Path) -> int:
+    """Write the decisions that hold as JSONL, in the order in which pairs were first marked.
+
+    Returns:
+        How many they are.
+
+    Raises:
+        KnownError: the file cannot be written.
+    """
+    try:
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            for decision in review.standing.values():
+                line = {
+                    "source": review.source,
+                    "subset": review.subset,
+                    "key": decision.key,
+                    "text_hash": decision.text_hash,
+                    "verdict": decision.verdict,
+                    "note": decision.note,
+                    "at": _iso(decision.at),
+                }
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise unwritable(path, error) from error
+    return len(review.standing)
+
+
+def read_decisions(path: Path) -> list[Decision]:
+    """Read a colleague's decisions; of a pair marked twice in one source, the last holds.
+
+    Raises:
+        KnownError: naming the file and, where it applies, the line.
+    """
+    if not is_file(path):
+        raise KnownError(f"There is no file {path}.")
+    standing: dict[tuple[str, str], Decision] = {}
+    number = 0
+    try:
+        with path.open("rb") as file:
+            while line := file.readline(LONGEST_LINE + 1):
+                number += 1
+                if number > MOST_DECISIONS:
+                    raise KnownError(f"a file may have {MOST_DECISIONS:,} lines. Split it.")
+                if line.strip():
+                    decision = _parse(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
+                    standing[decision.source, decision.key] = decision
+    except KnownError as error:
+        raise KnownError(f"{path.name}, line {number}: {error}") from error
+    except OSError as error:
+        raise KnownError(f"{path} cannot be read: {first_line(error)}.") from error
+    return list(standing.values())
+
+
+def _parse(line: bytes) -> Decision:
+    if len(line) > LONGEST_LINE:
+        raise KnownError(f"it is longer than the {LONGEST_LINE:,} bytes that a decision may have.")
+    try:
+        row = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise KnownError(f"not JSON in UTF-8 ({first_line(error)}).") from error
+    if not isinstance(row, dict):
+        raise KnownError("not an object with source, subset, key, text_hash, verdict, note and at.")
+    checked_name("subset", row.get("subset"))
+    return Decision.of(
+        row.get("key"),
+        row.get("text_hash"),
+        row.get("verdict"),
+        note=row.get("note"),
+        at=_seconds(row.get("at")),
+        source=checked_name("source", row.get("source")),
+    )
+
+
+def _iso(at: int) -> str:
+    """A time of a decision as ISO 8601, UTC.
+
+    >>> _iso(0), _seconds(_iso(86_400)), _seconds("1970-01-01T02:00:00+01:00")
+    ('1970-01-01T00:00:00Z', 86400.0, 3600.0)
+    """
+    return datetime.fromtimestamp(at, UTC).replace(tzinfo=None).isoformat() + "Z"
+
+
+def _seconds(value: object) -> float:
+    """The seconds since 1970 of a time with its zone; a time without one could be any."""
+    try:
+        time = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        time = None
+    if time is None or time.tzinfo is None:
+        raise KnownError(
+            "at must be a time in ISO 8601 with its zone, such as 2026-01-31T12:00:00Z."
+        )
+    return time.timestamp()
+
+
+def rows_kept(review: Review, table: PairTable, states: Collection[State] = ONLY_KEEP) -> Rows:
+    """The rows of the review's subset that it keeps, in table order.
+
+    Decisions are found by key in the table they were made on, by the texts in any other.
+
+    states: what counts as kept. Pairs before the review's start are unmarked like any other.
+
+    Raises:
+        KnownError: an unknown state, or the table has no such subset.
+    """
+    if not states or not set(states) <= set(STATES):
+        raise KnownError(f"What is kept must be one or more of {', '.join(STATES)}.")
+    rows = subset_rows(table, review.subset)
+    if table.id == review.source:
+        marked = [review.verdict_of(table.keys[row]) for row in rows]
+    else:
+        by_texts = {each.text_hash: each.verdict for each in review.standing.values()}
+        pairs = as_pairs(table.arrow, rows.tolist())
+        marked = [
+            by_texts.get(text_hash(each.prompt, each.chosen, each.rejected)) for each in pairs
+        ]
+    kept = [(verdict or "unmarked") in states for verdict in marked]
+    return np.compress(kept, rows)
+
+
+def write_kept(
+    review: Review, table: PairTable, path: Path, states: Collection[State] = ONLY_KEEP
+) -> int:
+    """Write the kept pairs as Parquet, as `explorer.data.export` does.
+
+    states: what counts as kept, as in `rows_kept`.
+
+    Returns:
+        How many they are.
+
+    Raises:
+        KnownError: no pair is kept, or the file cannot be written.
+    """
+    rows = rows_kept(review, table, states)
+    if not len(rows):
+        raise KnownError(
+            f"No pair of {review.subset[:80]} is kept: none is marked {' or '.join(states)}. "
+            "Mark some, or choose what else to keep."
+        )
+    selection = [f"{review.subset}: {' or '.join(sorted(states))} in review"]
+    *_, written = export(table, rows, "parquet", path, selection)
+    return written
+
+
+class Resumed(NamedTuple):
+    """A review made of decisions from a file.
+
+    left_out: decisions that are not part of it, as their pair is not here or in another subset.
+    """
+
+    review: Review
+    left_out: int
+
+
+def resumed(table: PairTable, decisions: Sequence[Decision]) -> Resumed:
+    """The review that decisions belong to: of the subset that most of them are on.
+
+    Decisions made on this table are found by key, others by the texts of their pair.
+
+    Raises:
+        KnownError: no decision is on a pair of the table.
+    """
+    row_of = {key: row for row, key in enumerate(table.keys)}
+    found = [
+        row_of.get(each.key) if each.source == table.id else table.row_of_hash.get(each.text_hash)
+        for each in decisions
+    ]
+    subsets = Counter(str(table.subset_of_row[row]) for row in found if row is not None)
+    if not subsets:
+        raise KnownError(
+            f"None of the {len(decisions):,} decisions in this file is on one of these pairs. "
+            "Show the pairs that they were made on, or choose another file."
+        )
+    subset = subsets.most_common(1)[0][0]
+    own = [
+        replace(decision, key=table.keys[row], source=table.id)
+        for row, decision in zip(found, decisions, strict=True)
+        if row is not None and table.subset_of_row[row] == subset
+    ]
+    review = merged(Review(table.id, subset), Review(table.id, subset, 0, tuple(own)))
+    return Resumed(review, len(decisions) - len(own))
+
+
+def merged(review: Review, other: Review) -> Review:
+    """A review with another's decisions in it, by their times; of one pair the latest holds.
+
+    Raises:
+        KnownError: together they are too many.
+
+    >>> mine = Review("demo", "s").mark("s:1", "0" * 16, "keep", at=5)
+    >>> yours = Review("demo", "s").mark("s:1", "0" * 16, "drop", at=4)
+    >>> merged(mine, yours).verdict_of("s:1"), merged(mine, mine) == mine
+    ('keep', True)
+    """
+    both = dict.fromkeys((*review.decisions, *other.decisions))
+    check_number(len(both))
+    return replace(review, decisions=tuple(sorted(both, key=lambda each: each.at)))

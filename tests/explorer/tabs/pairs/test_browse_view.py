@@ -1,0 +1,383 @@
+"""The Browse tab's callbacks: links, acts, and what of the page each of them writes anew."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+
+import gradio as gr
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from explorer.core.text import text
+from explorer.data.filters import Filters, LengthRange
+from explorer.data.table import PairTable
+from explorer.reader.links import decode, encode
+from explorer.reader.reading import ACTS
+from explorer.reader.state import PANELS, Chart, View, move
+from explorer.stores import Stores
+from explorer.tabs.pairs.browse_view import Browse, Shown, build_browse
+from explorer.tabs.pairs.review.view import remembered_review
+from tests.explorer.browsing import OUTPUTS, act, browse_on, by_name, stays
+from tests.explorer.html_reading import HtmlReading, is_told_as_our_own
+from tests.explorer.tables import row, small_table
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def other() -> PairTable:
+    """A table that one can turn to."""
+    return small_table(row(subset="hep-go"), row(subset="mine", prompt="Bark, dog."))
+
+
+@pytest.fixture
+def two(demo: PairTable, other: PairTable) -> Browse:
+    return browse_on(demo, other)
+
+
+def opened(browse: Browse, link: object = "") -> dict[str, Any]:
+    return by_name(browse.open(link))
+
+
+def acted(browse: Browse, seen: View, name: str, **sent: object) -> dict[str, Any]:
+    return by_name(browse.act(act(name, **sent), seen))
+
+
+def notes(shown: dict[str, Any]) -> list[str]:
+    """What the bar says was left out."""
+    seen = HtmlReading(shown["bar"], {"div", "span", "button"})
+    return [words.removeprefix("Left out of the link: ") for words in seen.of_class["note"]]
+
+
+def written(shown: dict[str, Any]) -> set[str]:
+    """The outputs that change."""
+    return {name for name, value in shown.items() if not stays(value)}
+
+
+def columns(shown: dict[str, Any]) -> list[str]:
+    """The panels that are visible."""
+    return [panel for panel in PANELS if shown[f"column_{panel}"].visible]
+
+
+# Links
+
+
+@pytest.mark.parametrize("link", ["", "?", None, 5, ["subset"], {"a": 1}, "nonsense", "\ud800"])
+def test_a_link_that_says_nothing_opens_the_first_page(
+    link: object, browse: Browse, demo: PairTable
+) -> None:
+    shown = opened(browse, link)
+    assert shown["seen"].source == shown["table_id"] == demo.id
+    assert "188 of 188 pairs" in shown["bar"]
+    assert f'data-key="{demo.keys[0]}"' in shown["pair"] and is_told_as_our_own(shown["pair"])
+    assert columns(shown) == ["pairs"]
+    assert written(shown) == {*OUTPUTS} - {
+        "controls", "tokenizing", "status", "plot", "stats", "snippet",
+    }  # fmt: skip
+
+
+def test_a_link_opens_what_it_says(browse: Browse, demo: PairTable) -> None:
+    key = next(key for key in demo.keys if key.startswith("hep-rust"))
+    shown = opened(browse, f"?subset=hep-rust&subset=hep-go&sort=-chosen&pair={key}&diff=off")
+    seen = shown["seen"]
+    assert seen.filters == Filters().picking("subset", ["hep-rust", "hep-go"])
+    assert (seen.sort, seen.reading.key, seen.reading.diff) == ("-chosen", key, "off")
+    assert "16 of 188 pairs" in shown["bar"] and f'data-key="{key}"' in shown["pair"]
+    assert notes(shown) == []
+
+
+def test_the_address_opens_the_same_again(browse: Browse) -> None:
+    link = "q=the&in=chosen&range=chosen.chars.10.5000&sort=difference&list-page=2&panel=lengths"
+    first = opened(browse, link)
+    again = opened(browse, first["address"])
+    assert again["seen"] == first["seen"] and again["address"] == first["address"]
+    assert first["seen"].panel == "lengths" and columns(first) == ["lengths"]
+
+
+def test_what_a_link_says_wrongly_is_dropped_and_said_as_text(browse: Browse) -> None:
+    shown = opened(
+        browse, f"?subset={HOSTILE}&subset=hep-go&diff=sideways&{quote(HOSTILE)}=1&list-page=0"
+    )
+    assert notes(shown) == [
+        "diff=sideways", f"{HOSTILE}=1", "list-page=0", f"subset={HOSTILE}",
+    ]  # fmt: skip
+    assert shown["seen"].filters == Filters().picking("subset", ["hep-go"])
+    assert HOSTILE not in "".join(str(value) for value in shown.values())
+
+
+def test_a_pair_or_a_page_that_is_not_there_is_the_nearest_that_is(
+    browse: Browse, demo: PairTable
+) -> None:
+    seen = opened(browse, "?pair=no:such&list-page=99999")["seen"]
+    assert seen.reading.page == 8
+    assert seen.reading.key == demo.keys[175]
+
+
+def test_a_range_in_tokens_that_were_not_counted_is_dropped_and_said(browse: Browse) -> None:
+    shown = opened(browse, "?range=chosen.tokens.1.5.some/tokenizer@main&q=the")
+    assert notes(shown) == ["a range of tokens of some/tokenizer@main, which were not counted here"]
+    assert shown["seen"].filters.ranges == () and shown["seen"].filters.query.words == "the"
+
+
+def test_a_search_that_is_no_pattern_is_dropped_and_said(browse: Browse) -> None:
+    assert notes(opened(browse, "?q=(&regex=1")) == ["q=("]
+
+
+@pytest.mark.parametrize("source", [f"org/{HOSTILE}", "no/such:split@0123", "x" * 900, "demo"])
+def test_a_source_that_is_not_here_is_said_and_the_best_is_shown(
+    source: str, browse: Browse, demo: PairTable
+) -> None:
+    link = encode(View(source=source))
+    shown = opened(browse, link)
+    assert notes(shown) == [f"{source[:120]}: these pairs are not here yet."]
+    assert shown["seen"].source == demo.id
+
+
+@pytest.mark.parametrize("source", ["org/name", "no/such:split@0123", "demo"])
+def test_a_source_that_can_be_fetched_is_missing(source: str, browse: Browse) -> None:
+    assert browse.missing(encode(View(source=source))) == source
+
+
+@pytest.mark.parametrize(
+    "source", ["/etc/passwd", "pairs.jsonl", "~/a.csv", "a\\b.csv", f"org/{HOSTILE}", "x" * 900]
+)
+def test_a_link_asks_for_no_file_of_this_machine(source: str, browse: Browse) -> None:
+    assert browse.missing(encode(View(source=source))) == ""
+
+
+def test_nothing_is_missing_where_the_source_is_here_or_none_is_asked_for(
+    browse: Browse, demo: PairTable
+) -> None:
+    assert browse.missing(encode(View(source=demo.id))) == ""
+    for link in ("", None, "?q=dog", "x" * 100_000):
+        assert browse.missing(link) == ""
+
+
+def test_once_its_source_is_here_the_whole_link_is_followed(two: Browse, other: PairTable) -> None:
+    link = "?source=org/name&subset=mine&subset=gone&q=dog"
+    shown = by_name(two.follow(other.id, link))
+    assert shown["table_id"] == other.id
+    assert "1 of 2 pairs" in shown["bar"] and notes(shown) == ["subset=gone"]
+
+
+def test_nothing_is_followed_where_nothing_was_opened(browse: Browse) -> None:
+    shown = by_name(browse.follow("", "?q=dog"))
+    assert written(shown) == set()
+
+
+def test_a_link_can_be_copied_for_the_space(browse: Browse) -> None:
+    space = replace(browse, settings=replace(browse.settings, space="me/space"))
+    assert 'data-base="https://huggingface.co/spaces/me/space"' in opened(space)["bar"]
+    assert 'data-base=""' in opened(browse)["bar"]
+
+
+# Acts
+
+
+@pytest.fixture
+def seen(browse: Browse) -> View:
+    view: View = opened(browse)["seen"]
+    return view
+
+
+ALWAYS = {"seen", "table_id", "address", "bar"}
+LIST = {"pairs", "reader_bar", "pair"}
+
+
+def test_a_step_of_reading_leaves_the_facets_as_they_are(
+    browse: Browse, seen: View, demo: PairTable
+) -> None:
+    shown = acted(browse, seen, "step", value=1)
+    assert written(shown) == ALWAYS | LIST
+    assert f'data-key="{demo.keys[1]}"' in shown["pair"]
+    assert decode(shown["address"]).view.reading.key == demo.keys[1]
+
+
+def test_a_filter_writes_the_facets_too(browse: Browse, seen: View) -> None:
+    shown = acted(browse, seen, "pick", facet="section", names=["Chat"])
+    assert written(shown) == ALWAYS | LIST | {"facets"}
+    assert "40 of 188 pairs" in shown["bar"] and 'checked="checked"' in shown["facets"]
+
+
+@pytest.mark.parametrize(
+    ("panel", "filled"),
+    [
+        ("lengths", {"controls", "tokenizing", "status", "plot", "stats"}),
+        ("review", set()),
+        ("export", {"snippet"}),
+        ("pairs", LIST),
+    ],
+)
+def test_a_panel_is_filled_when_it_is_turned_to(
+    browse: Browse, seen: View, panel: str, filled: set[str]
+) -> None:
+    before = acted(browse, seen, "panel", value="review")["seen"] if panel == "pairs" else seen
+    if panel == "review":
+        before = replace(seen, panel="export")
+    shown = acted(browse, before, "panel", value=panel)
+    turned = {"panels", *(f"column_{each}" for each in PANELS)}
+    assert written(shown) == ALWAYS | turned | filled
+    assert columns(shown) == [panel]
+
+
+def test_a_search_marks_its_hits_where_it_looks(browse: Browse, seen: View) -> None:
+    shown = acted(browse, seen, "search", words="the", where="chosen")
+    rows = re.findall(r'<td class="words"[^>]* data-label="(\w+)">(.*?)</td>', shown["pairs"])
+    marked = {column for column, html in rows if "<mark>" in html}
+    assert marked == {"chosen"}
+    assert "<mark>" in shown["pair"]
+
+
+def test_a_search_without_hits_leaves_no_list_but_a_reader(browse: Browse, seen: View) -> None:
+    shown = acted(browse, seen, "search", words="no such words")
+    assert shown["pairs"] == "" and "No pair matches" in shown["bar"]
+    assert "There is no pair to show here" in shown["pair"]
+    assert acted(browse, shown["seen"], "reset")["seen"].filters == Filters()
+
+
+def test_the_lists_order_cycles_and_is_kept_in_the_address(browse: Browse, seen: View) -> None:
+    for order in ("-difference", "difference", ""):
+        shown = acted(browse, seen, "sort", value=order)
+        seen = shown["seen"]
+        assert decode(shown["address"]).view.sort == order
+        numbers = [
+            int(cell.replace(",", ""))
+            for cell in re.findall(r'data-label="difference">(.*?)</td>', shown["pairs"])
+        ]
+        assert (numbers == sorted(numbers, reverse=order.startswith("-"))) == bool(order)
+
+
+def test_what_is_filtered_is_hidden_where_it_may_harm(browse: Browse, seen: View) -> None:
+    shown = acted(browse, seen, "pick", facet="subset", names=["refusals-offensive", "hep-go"])
+    assert shown["pairs"].count('class="may-harm"') == 8
+
+
+def test_other_pairs_with_the_same_prompt_are_named() -> None:
+    table = small_table(*(row(id=number, prompt="same") for number in range(3)))
+    shown = opened(browse_on(table))
+    assert "Same prompt in:" in shown["pair"]
+    assert shown["pair"].count('class="goto"') == 2
+
+
+ACTED = (*ACTS, "sort", "panel", "chart", "reset", "pick", "unpick", "search", "range", "unrange")
+FIELDS = (
+    "value", "facet", "names", "name", "words", "where", "regex", "case", "measure", "unit",
+    "low", "high", "shown", "by_subset",
+)  # fmt: skip
+NONSENSE: Sequence[Any] = (
+    None, True, -1, 0, 1.5, 10**12, 1e300, float("nan"), float("inf"), "", HOSTILE, "\ud800",
+    "a\0b", "x" * 10**6, [], ["a", ["b"]], [None] * 600, {"a": {"b": []}}, [HOSTILE], ["\ud800"],
+)  # fmt: skip
+BUG = text("error.bug")
+
+
+def after(browse: Browse, seen: View, event: gr.EventData) -> dict[str, Any] | None:
+    """What an act of anybody gives: a whole page that can be sent, or None for a clear refusal."""
+    try:
+        shown = by_name(browse.act(event, seen))
+    except gr.Error as error:
+        assert error.message != BUG
+        assert 0 < len(error.message) < 1000
+        return None
+    sent = "".join(value for value in shown.values() if isinstance(value, str))
+    assert len(sent.encode()) < 300_000
+    assert HOSTILE not in sent
+    return shown
+
+
+@pytest.mark.parametrize("name", [*ACTED, "no such act", HOSTILE])
+def test_an_act_of_anybody_is_done_or_refused(name: str, browse: Browse, seen: View) -> None:
+    start = replace(seen, panel="lengths") if name in ("chart", "range") else seen
+    for value in NONSENSE:
+        after(browse, start, act(name, **dict.fromkeys(FIELDS, value)))
+        for field in FIELDS:
+            after(browse, start, act(name, **{field: value}))
+
+
+json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(), inside, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=150)
+@given(
+    name=st.sampled_from(ACTED) | json,
+    sent=json
+    | st.dictionaries(st.sampled_from(FIELDS), json | st.sampled_from(["chosen", "Chat"])),
+)
+def test_whatever_is_posted_the_page_stands_and_goes_on(
+    name: Any, sent: Any, demo: PairTable
+) -> None:
+    browse = browse_on(demo)
+    shown = after(browse, View(demo.id), gr.EventData(None, {"act": name, "sent": sent}))
+    moved = shown and not stays(shown["seen"])  # a search that cannot be used leaves it
+    seen = shown["seen"] if shown and moved else View(demo.id)
+    assert acted(browse, seen, "reset")["bar"].count("188 of 188")
+
+
+# Other tables
+
+
+def test_turning_to_another_table_keeps_the_look_and_drops_the_filters(
+    two: Browse, other: PairTable, demo: PairTable
+) -> None:
+    seen = replace(
+        View(demo.id),
+        filters=Filters().picking("subset", ["hep-go"]),
+        panel="lengths",
+        sort="chosen",
+    )
+    shown = by_name(two.turn_to(other.id, seen))
+    assert shown["seen"] == replace(
+        View(other.id), panel="lengths", sort="chosen", reading=shown["seen"].reading
+    )
+    assert "2 of 2 pairs" in shown["bar"]
+    assert shown["seen"].reading.key == other.keys[0]
+
+
+def test_where_no_table_was_opened_all_stays_as_it_is(two: Browse, other: PairTable) -> None:
+    assert written(by_name(two.turn_to("", View(other.id)))) == set()
+
+
+def test_a_table_that_was_forgotten_is_not_taken_for_another(browse: Browse) -> None:
+    seen = View(f"gone {HOSTILE}", filters=Filters().picking("subset", ["mine"]))
+    for refused in (
+        lambda: browse.act(act("step", value=1), seen),
+        lambda: list(browse.export("csv", seen)),
+        lambda: list(browse.count("demo", seen)),
+        lambda: browse.count_in("demo", seen),
+    ):
+        with pytest.raises(gr.Error, match="not in memory any more") as error:
+            refused()
+        assert HOSTILE not in error.value.message
+
+
+def test_ranges_of_tokens_that_are_not_counted_any_more_can_be_taken_away(browse: Browse) -> None:
+    lost = Filters().keeping(LengthRange("chosen", "tokens", 1, None, "gone"))
+    seen = View(filters=lost, chart=Chart(unit="tokens", tokenizer="gone"))
+    with pytest.raises(gr.Error, match="not counted"):
+        browse.act(act("step", value=1), seen)
+    shown = acted(browse, seen, "unrange", measure="chosen", unit="tokens")
+    assert "188 of 188" in shown["bar"]
+
+
+def test_the_outputs_are_as_many_as_the_values(stores: Stores) -> None:
+    with gr.Blocks():
+        view = build_browse(stores.counter, remembered_review())
+    assert len(view.outputs) == len(OUTPUTS) == len(Shown.only())
+    placed = dict(zip(OUTPUTS, view.outputs, strict=True))
+    assert [placed[f"column_{panel}"] for panel in PANELS] == list(view.columns.values())
+    assert (placed["seen"], placed["pair"], placed["plot"]) == (
+        view.seen, view.pair, view.lengths.plot,
+    )  # fmt: skip
+    assert placed["snippet"] is view.export.snippet
+
+
+def test_a_move_that_is_none_is_refused_by_name() -> None:
+    with pytest.raises(Exception, match="There is no act 'fly'"):
+        move(View(), "fly", {})

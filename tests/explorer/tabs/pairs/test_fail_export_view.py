@@ -1,0 +1,205 @@
+"""Files of what the Failures tab lists, and notes on its pairs."""
+
+import csv
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import numpy as np
+import pytest
+
+from explorer.data.table import PairTable
+from explorer.stores import Stores
+from explorer.tabs.pairs.fail_export_view import fail_exporting
+from explorer.tabs.pairs.fail_exports import FAIL_FORMATS
+from explorer.tabs.pairs.fail_list import fail_list_html
+from explorer.tabs.pairs.fail_parts_view import FailsShown
+from explorer.tabs.pairs.fail_state import FailView, fail_scene, next_fail_scene
+from explorer.tabs.pairs.fails_view import Failures
+from explorer.tabs.pairs.notes import LONGEST_NOTE, MOST_NOTES, PairNotes, mark_of
+from explorer.tabs.pairs.notes_view import note_html
+from explorer.tabs.pairs.rewards_view import RewardsView
+from tests.explorer.beginning import begun
+from tests.explorer.browsing import act, posted, stays
+from tests.explorer.conftest import Serve
+from tests.explorer.html_reading import HtmlReading
+from tests.explorer.posting import Visitor
+from tests.explorer.small_fields import HOSTILE, MODEL, small_field
+
+NONE = PairNotes()
+
+
+@pytest.fixture(scope="module")
+def seen(stores: Stores, demo: PairTable) -> FailView:
+    """The view of a baseline's run on some demo pairs."""
+    *_, last = begun(stores.runs, "me", "longer", demo, np.arange(0, 188, 4), "every fourth")
+    assert last.run is not None
+    return FailView(stores.fields.name_of(last.run.id, None, None, []))
+
+
+@pytest.fixture
+def tab(stores: Stores) -> Failures:
+    return Failures(stores.fields, stores.settings)
+
+
+def where(notes: object = None) -> tuple[Any, ...]:
+    return (None, None, [], notes)
+
+
+def named(values: Any) -> dict[str, Any]:
+    """What is shown after an act, by name; columns and rewards are left out."""
+    columns = len(values) - len(FailsShown._fields) + 2 - RewardsView.N
+    start = FailsShown._fields.index("columns")
+    values = [*values[:start], None, *values[start + columns :]]
+    at = FailsShown._fields.index("rewards")
+    values = [*values[:at], None, *values[at + RewardsView.N :]]
+    return dict(zip(FailsShown._fields, values, strict=True))
+
+
+def noted(tab: Failures, seen: FailView, notes: object, **sent: object) -> dict[str, Any]:
+    return named(tab.act(act("note", **sent), seen, *where(notes)))
+
+
+def written(tab: Failures, form: Any, seen: FailView, notes: object = None) -> tuple[str, str]:
+    """The name of an exported file, and what is in it."""
+    for _, update in tab.export(form, seen, *where(notes)):
+        if update["visible"]:
+            path = Path(update["value"])
+            return path.name, path.read_text("utf-8-sig")
+    raise AssertionError("no file was written")
+
+
+def test_a_file_is_written_step_by_step_and_goes() -> None:
+    now = fail_scene(FailView(MODEL), small_field())
+    steps = fail_exporting(now, "csv", NONE)
+    told, hidden = next(steps)
+    assert "1 of 2 rows" in told and hidden["visible"] is False
+    told, shown = next(steps)
+    assert "The file of 2 pairs" in told and shown["visible"] is True
+    path = Path(shown["value"])
+    assert path.name == "a-b_-script-losses-2-pairs.csv" and path.is_file()
+    assert list(steps) == [] and not path.parent.exists()
+
+
+def test_what_a_file_lacks_is_said() -> None:
+    now = fail_scene(FailView(MODEL), small_field(has_texts=False))
+    *_, (told, _) = fail_exporting(now, "csv", NONE)
+    assert "texts of these pairs are not at hand" in told
+
+
+@pytest.mark.parametrize("form", FAIL_FORMATS)
+def test_the_tab_writes_its_list_with_the_notes(tab: Failures, seen: FailView, form: Any) -> None:
+    shown = named(tab.show(seen, *where()))
+    key = shown["seen"].view.reading.key
+    notes = noted(tab, shown["seen"], {}, key=key, value="is this right?")["notes"]
+    name, content = written(tab, form, shown["seen"], notes)
+    assert name.endswith(f".{form}")
+    assert "is this right?" in content
+    if form == "md":
+        assert "## How the rewards were made" in content and "baseline/longer" in content
+
+
+def test_rewards_of_a_run_are_exact(tab: Failures, seen: FailView, stores: Stores) -> None:
+    _, content = written(tab, "csv", FailView(seen.model, "all"))
+    rows = {each["key"]: each for each in csv.DictReader(content.splitlines())}
+    [run] = [run for run in stores.runs.visible([]) if run.facts.n_pairs == len(rows)]
+    for pair in run.rows():
+        assert float(rows[pair.key]["chosen_reward"]) == pair.chosen_reward
+        assert rows[pair.key]["outcome"] == pair.outcome
+
+
+def test_a_note_is_kept_and_its_row_has_a_sign(tab: Failures, seen: FailView) -> None:
+    shown = named(tab.show(seen, *where()))
+    assert "noted" not in shown["pairs"] and stays(shown["notes"])
+    key = shown["seen"].view.reading.key
+    after = noted(tab, shown["seen"], {}, key=key, value=" wrong\nway <b> ")
+    assert list(after["notes"].values()) == ["wrong way <b>"]
+    assert 'class="noted"' in after["pairs"] and "<b>" not in after["note"]
+    assert stays(after["seen"]) and stays(after["pair"]) and stays(after["head"])
+    again = named(tab.show(shown["seen"], *where(after["notes"])))
+    assert again["note"] == after["note"] and again["pairs"] == after["pairs"]
+    gone = noted(tab, shown["seen"], after["notes"], key=key, value="")
+    assert gone["notes"] == {} and gone["pairs"] == shown["pairs"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        ({"key": "gone:1", "value": "x"}, "no such pair"),
+        ({"key": None, "value": "x"}, "no such pair"),
+        ({"key": ["x"]}, "no such pair"),
+        ({"key": "hep-go:\ud800", "value": "x"}, "no such pair"),
+        ({}, "no such pair"),
+    ],
+)
+def test_a_note_on_no_pair_is_refused(
+    tab: Failures, seen: FailView, sent: dict[str, object], words: str
+) -> None:
+    with pytest.raises(gr.Error, match=words):
+        noted(tab, seen, {}, **sent)
+
+
+@pytest.mark.parametrize("value", [None, 5, ["x"], {}, "x" * (LONGEST_NOTE + 1)])
+def test_what_is_no_note_is_refused(tab: Failures, seen: FailView, value: object) -> None:
+    key = named(tab.show(seen, *where()))["seen"].view.reading.key
+    with pytest.raises(gr.Error, match="A note"):
+        noted(tab, seen, {}, key=key, value=value)
+    full = {str(number): "x" for number in range(MOST_NOTES)}
+    with pytest.raises(gr.Error, match="keeps notes on 500 pairs"):
+        noted(tab, seen, full, key=key, value="one more")
+
+
+def test_the_field_for_a_note_is_inert() -> None:
+    field = small_field()
+    now = fail_scene(FailView(MODEL), field)
+    hostile = '"><script>alert(1)</script>'
+    notes = NONE.put(mark_of(field, 3), hostile)
+    reading = HtmlReading(note_html(now, notes), {"div", "label", "input"})
+    assert reading.attributes["input", "value"] == [hostile]
+    assert json.loads(reading.attributes["input", "data-sent"][0]) == {"key": "hep-go:3"}
+    listed = fail_list_html(now, notes)
+    assert listed.count("noted") == 1 and HOSTILE not in listed
+    none = fail_scene(FailView("half"), field)
+    assert note_html(none, notes) == ""
+
+
+def test_the_note_follows_the_open_pair() -> None:
+    field = small_field()
+    notes = NONE.put(mark_of(field, 2), "second")
+    now = next_fail_scene(FailView(MODEL), lambda _: field, "step", {"value": 1})
+    assert 'value="second"' in note_html(now, notes)
+    first = next_fail_scene(now.view, lambda _: field, "step", {"value": 1})
+    assert 'value=""' in note_html(first, notes)
+
+
+@pytest.fixture(scope="module")
+def visitor(serve: Serve, seen: FailView) -> Visitor:
+    visitor = serve(public=False)
+    visitor.data(Failures.open, {"Textbox": f"?tab=failures&model={seen.model}"})
+    return visitor
+
+
+@pytest.mark.parametrize("kept", [None, 5, "x", ["x"], {"a": {"b": 1}}, {"": ""}])
+def test_a_browser_may_keep_anything(visitor: Visitor, kept: object) -> None:
+    shown = visitor.data(Failures.show, {"BrowserState": kept})
+    assert "noted" not in json.dumps(shown)
+
+
+@pytest.mark.parametrize("form", FAIL_FORMATS)
+def test_a_visitor_fetches_the_file(visitor: Visitor, form: Any) -> None:
+    told, file = visitor.data(partial(Failures.export, form), {})
+    assert "is written" in told and file["value"]["orig_name"].endswith(f".{form}")
+
+
+def test_a_visitor_writes_a_note(visitor: Visitor) -> None:
+    shown = json.dumps(visitor.data(Failures.show))
+    key = shown.split('data-key=\\"')[1].split('\\"')[0]
+    filled = visitor.data(Failures.act, event_data=posted("note", key=key, value="<i>odd"))
+    assert {"<i>odd"} in [set(each.values()) for each in filled if is_notes(each)]
+    assert "<i>odd" not in "".join(each for each in filled if isinstance(each, str))
+
+
+def is_notes(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())

@@ -1,0 +1,51 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.data.filters import Filters
+from explorer.reader.reading import Reading
+from explorer.reader.state import View
+from explorer.stats.duels import CELLS
+from explorer.tabs.pairs.fail_links import decode_fails, encode_fails
+from explorer.tabs.pairs.fail_state import FIELD_KINDS, KINDS, ORDERS, PANELS, FailView
+
+names = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+views = st.builds(
+    FailView,
+    model=names,
+    kind=st.sampled_from(KINDS),
+    field_kind=st.sampled_from(FIELD_KINDS),
+    slices=st.lists(names.filter(bool), unique=True, max_size=4).map(tuple),
+    order=st.sampled_from(ORDERS),
+    against=names,
+    cell=st.sampled_from(CELLS),
+    panel=st.sampled_from(PANELS),
+    view=st.builds(
+        View,
+        source=names,
+        filters=st.lists(names, min_size=1, max_size=3).map(
+            lambda picked: Filters().picking("subset", picked)
+        ),
+        reading=st.builds(Reading, key=names, page=st.integers(1, 99)),
+    ),
+)
+
+
+@given(views)
+def test_a_link_says_the_whole_view(view: FailView) -> None:
+    assert decode_fails(encode_fails(view)).view == view
+    assert decode_fails(f"?tab=failures&{encode_fails(view)}").dropped == ()
+
+
+def test_a_plain_view_has_a_plain_link() -> None:
+    assert encode_fails(FailView()) == ""
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read(query: str) -> None:
+    decode_fails(query)
+
+
+def test_what_means_nothing_is_told() -> None:
+    decoded = decode_fails("?model=m&show=x&slice=a&slice=b&slice=c&slice=d&slice=e&by=up&what=1")
+    assert decoded.view.model == "m"
+    assert decoded.dropped == ("show=x", "slice=e", "by=up", "what=1")

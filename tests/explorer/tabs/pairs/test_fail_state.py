@@ -1,0 +1,192 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.data.table import PairTable
+from explorer.results.field import MAJORITY, Field
+from explorer.stats.difficulty import difficulty
+from explorer.stats.matrix import OutcomeMatrix, order_of
+from explorer.tabs.pairs.fail_state import (
+    KINDS,
+    FailView,
+    fail_scene,
+    fitting_fails,
+    kind_masks,
+    move_fails,
+    next_fail_scene,
+)
+from scoring.errors import KnownError
+from tests.explorer.board_data import real_results
+from tests.explorer.tables import row, small_table
+
+NAN = float("nan")
+ROWS = [
+    row(id=str(number), chosen="c" * (number + 1), rejected="r" * 4, subset=subset)
+    for number, subset in enumerate(["hep-go"] * 4 + ["donotanswer"] * 4)
+]
+CHOSEN = [2.0, 1.0, 0.0, -3.0, 5.0, 1.0, NAN, 0.0]
+"""Against rewards of 0.5, but for the last, which is a tie."""
+
+
+def field() -> Field:
+    """A model with rewards, "a"; one with outcomes alone, "b"; one that has half of the pairs."""
+    table = small_table(*ROWS)
+    chosen = np.full((3, 8), NAN, np.float32)
+    chosen[0] = CHOSEN
+    rejected = np.full((3, 8), NAN, np.float32)
+    rejected[0] = [0.5] * 7 + [0.0]
+    first = np.where(np.isnan(chosen[0]), NAN, chosen[0] > rejected[0])
+    second, third = [1, 0, 1, 1, 0.5, 1, 0, 1], [1, 1, 1, 1, *[NAN] * 4]
+    outcomes = np.array([first, second, third], np.float32)
+    held = np.ones((3, 8), np.bool_)
+    held[2, 4:] = False
+    equal = np.zeros((3, 8), np.bool_)
+    equal[0, 7] = True
+    matrix = OutcomeMatrix(
+        ("a", "b", "half"), ("DPO", None, None), ("1", "2", "3"), order_of(table),
+        outcomes, held, equal, chosen, rejected, ("position",) * 3,
+    )  # fmt: skip
+    return Field(table, matrix, {}, ("key",))
+
+
+def listed(view: FailView) -> list[int]:
+    return [int(row) for row in fail_scene(view, field()).listed.rows]
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "rows"),
+    [
+        ("a", "losses", [3, 2]),
+        ("a", "ties", [7]),
+        ("a", "missing", [6]),
+        ("a", "near", [7, 2]),
+        ("a", "confident", [3]),
+        ("a", "wins", [4, 0, 1, 5]),
+        ("b", "ties", [4]),
+        ("half", "missing", []),
+        ("half", "wins", [1, 2, 3, 0]),
+    ],
+)
+def test_kinds_are_what_they_say_and_stand_in_a_fitting_order(
+    model: str, kind: str, rows: list[int]
+) -> None:
+    view = move_fails(FailView(model), "kind", {"value": kind})
+    assert listed(view) == rows
+
+
+def test_pairs_that_are_in_no_file_are_of_no_kind() -> None:
+    masks = kind_masks(field(), "half")
+    assert masks["all"].tolist() == [True] * 4 + [False] * 4
+    assert set(masks) == set(KINDS)
+
+
+def test_the_count_of_a_kind_is_the_length_of_its_list() -> None:
+    for model in ("a", "b", "half"):
+        scene = fail_scene(FailView(model), field())
+        for kind in KINDS:
+            shown = fail_scene(move_fails(scene.view, "kind", {"value": kind}), field())
+            assert len(shown.listed) == scene.counts[kind]
+
+
+def test_slices_and_filters_are_joined() -> None:
+    view = FailView("a", "all", slices=("longer:rejected",))
+    assert sorted(listed(view)) == [0, 1, 2]
+    view = move_fails(view, "pick", {"facet": "subset", "names": ["donotanswer"]})
+    assert listed(view) == []
+
+
+def test_a_cell_of_a_comparison_is_a_list() -> None:
+    view = replace(FailView("a", "all"), against="b")
+    assert sorted(listed(replace(view, cell="only_b"))) == [2, 3, 7]
+    assert sorted(listed(replace(view, cell="only_a"))) == [1, 4]
+    assert sorted(listed(replace(view, cell="both"))) == [0, 5]
+    assert listed(replace(view, cell="neither")) == []
+    majority = replace(FailView("b", "all"), against=MAJORITY, cell="only_b")
+    assert listed(majority) == [1, 4]
+
+
+@pytest.mark.parametrize(
+    ("order", "rows"),
+    [
+        ("margin", [3, 2]),
+        ("-margin", [2, 3]),
+        ("length", [2, 3]),
+        ("-surprise", [2, 3]),
+        ("difficulty", [2, 3]),
+    ],
+)
+def test_the_list_can_be_sorted(order: str, rows: list[int]) -> None:
+    assert listed(move_fails(FailView("a"), "sort", {"value": order})) == rows
+
+
+def field_of(model: str) -> Field:
+    found = field()
+    if model:
+        found.place(model)
+    return found
+
+
+def test_another_kind_keeps_the_open_pair_where_it_is_still_listed() -> None:
+    view = fail_scene(FailView("a", "all"), field()).view
+    opened = next_fail_scene(view, field_of, "open", {"value": "hep-go:2"}).view
+    now = next_fail_scene(opened, field_of, "kind", {"value": "losses"})
+    assert now.view.view.reading.key == "hep-go:2"
+    assert next_fail_scene(opened, field_of, "kind", {"value": "wins"}).view.view.reading.key == (
+        "donotanswer:4"
+    )
+
+
+def test_kinds_that_need_rewards_are_left_with_a_model_that_has_none() -> None:
+    now = next_fail_scene(FailView("a", "near"), field_of, "model", {"value": "b"})
+    assert (now.view.model, now.view.kind) == ("b", "losses")
+
+
+@pytest.mark.parametrize(
+    ("act", "sent"),
+    [
+        ("model", {"value": "unknown"}),
+        ("model", {"value": 5}),
+        ("model", {"value": "x" * 5000}),
+        ("kind", {"value": "hard"}),
+        ("sort", {"value": "<b>"}),
+        ("slice", {"value": "longer:nobody"}),
+        ("slice", {"value": None}),
+        ("slices", {"value": ["longer:rejected"] * 5 + ["a", "b", "c", "d"]}),
+        ("cell", {}),
+        ("against", {"value": "unknown"}),
+        ("open", {"value": "gone:1"}),
+        ("fly", {}),
+    ],
+)
+def test_what_cannot_be_is_refused(act: str, sent: dict[str, object]) -> None:
+    with pytest.raises(KnownError):
+        next_fail_scene(FailView("a"), field_of, act, sent)
+
+
+def test_a_view_that_is_not_possible_here_is_cut_down_and_told() -> None:
+    view = FailView("gone", slices=("longer:rejected",))
+    fitted, dropped = fitting_fails(view, field_of)
+    assert fitted.model == "" and "gone" in dropped[0]
+    fitted, dropped = fitting_fails(FailView("a", slices=("no:such", "longer:rejected")), field_of)
+    assert (fitted.slices, dropped) == (("longer:rejected",), ("slice=no:such",))
+
+
+def test_hard_pairs_are_those_that_most_models_fail() -> None:
+    scene = fail_scene(FailView(field_kind="every"), field())
+    share = difficulty(field().matrix.outcomes).share[scene.listed.rows]
+    assert (np.diff(share[~np.isnan(share)]) <= 0).all()
+
+
+def test_real_failures_are_what_a_count_by_hand_gives(shared_data: Path, real: PairTable) -> None:
+    _, _, matrix = real_results(shared_data)
+    whole = Field(real, matrix, {}, ("real",))
+    for place in range(0, len(matrix.models), 6):
+        model = matrix.models[place]
+        scene = fail_scene(FailView(model), whole)
+        outcomes = matrix.outcomes[place]
+        assert sorted(scene.listed.rows.tolist()) == np.flatnonzero(outcomes == 0).tolist()
+        others = np.delete(matrix.outcomes, place, axis=0)
+        won = [float(np.mean(others[:, row] == 1)) for row in scene.listed.rows.tolist()]
+        assert won == sorted(won, reverse=True)  # the most surprising loss first
