@@ -48,18 +48,18 @@ from explorer.tabs.pairs.fails_view import Failures, linked_failures, wire_failu
 from explorer.tabs.pairs.notes_view import remembered_notes
 from explorer.tabs.pairs.review.acts_view import ReviewTab, wire_review
 from explorer.tabs.pairs.review.view import remembered_review
+from explorer.tabs.score.acts_view import Score, wire_score
+from explorer.tabs.score.before_view import Find, offered_models, wire_find
+from explorer.tabs.score.checked import RunChecked
+from explorer.tabs.score.publish_view import Publish, wire_publish
+from explorer.tabs.score.runs_view import RunsTab, RunsTabView, build_runs, wire_runs
+from explorer.tabs.score.signin_view import SignIn, SignInView, build_signin
+from explorer.tabs.score.view import ScoreView, build_score
 from explorer.ui.about import build_about
-from explorer.ui.beforerun import Find, offered_models, wire_find
 from explorer.ui.chooser import Chooser, ChooserView, build_chooser, wire_chooser
 from explorer.ui.endpoints import Endpoints, publish
 from explorer.ui.pair_endpoints import PairEndpoints, publish_pairs
-from explorer.ui.publishpanel import Publish, wire_publish
-from explorer.ui.runchecked import RunChecked
-from explorer.ui.runs_tab import RunsTab, RunsTabView, build_runs, wire_runs
-from explorer.ui.score import Score, wire_score
 from explorer.ui.score_endpoints import ScoreEndpoints, publish_scoring
-from explorer.ui.scoreview import ScoreView, build_score
-from explorer.ui.signin import SignIn, SignInView, build_signin
 from explorer.ui.sourcebar import SourceBarView, build_sourcebar, sourcebar
 from explorer.ui.trial import TrialTab, wire_trial
 from explorer.ui.trialview import TrialView, build_trial

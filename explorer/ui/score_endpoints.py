@@ -20,7 +20,7 @@ from explorer.score_json import (
     runs_json,
     selection_score_json,
 )
-from explorer.ui.signin import visitor_of
+from explorer.tabs.score.signin_view import visitor_of
 from scoring.errors import KnownError, shown
 from scoring.pairs.opening import as_pairs
 

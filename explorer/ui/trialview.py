@@ -12,9 +12,9 @@ from explorer.core.parts import Part, build_part
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.reader.tokens_view import TokensView
+from explorer.tabs.score.typed_view import build_typed
+from explorer.tabs.score.view import build_model
 from explorer.ui.probeview import ProbeView, build_probe
-from explorer.ui.scoreview import build_model
-from explorer.ui.typedfields import build_typed
 
 PART = "try"
 TYPED_MILLISECONDS = 400

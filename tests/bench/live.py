@@ -34,9 +34,9 @@ from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import Selection, selected_by_filter
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
+from explorer.tabs.score.run_view import RunShown, followed
+from explorer.tabs.score.view import LOOK_SECONDS
 from explorer.ui.page import build_page
-from explorer.ui.runview import RunShown, followed
-from explorer.ui.scoreview import LOOK_SECONDS
 from scoring.engine.scorer import facts
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder

@@ -28,7 +28,7 @@ from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from scoring.spec import Pair
 from tests.explorer.beginning import loaded
-from tests.explorer.test_publishing import scored
+from tests.explorer.tabs.score.test_publishing import scored
 
 WHO = Visitor()
 PAIR = {

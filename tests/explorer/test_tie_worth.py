@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from explorer.published_check import check_pairs
 from explorer.results.boards import build_board
 from explorer.results.field import Field
 from explorer.results.own import with_runs
-from explorer.run_check import check_run
 from explorer.runs.facts import run_facts, tie_words
 from explorer.runs.lines import summary_of
 from explorer.runs.running import Rewarded
@@ -19,8 +17,10 @@ from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
 from explorer.tabs.models.compare_state import CompareView, compare_scene
 from explorer.tabs.models.compared import scores
 from explorer.tabs.pairs.fail_report import section_scores
-from explorer.ui.publishedcheck import published_html
-from explorer.ui.report import sections_html
+from explorer.tabs.score.published_check import check_pairs
+from explorer.tabs.score.published_html import published_html
+from explorer.tabs.score.report import sections_html
+from explorer.tabs.score.run_check import check_run
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
 from scoring.report import as_json, as_table

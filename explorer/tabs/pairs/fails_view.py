@@ -36,7 +36,7 @@ from explorer.tabs.pairs.notes import PairNotes, mark_of
 from explorer.tabs.pairs.notes_view import note_html
 from explorer.tabs.pairs.rewards_view import RewardsView, rewards_shown
 from explorer.tabs.pairs.tokens_view import Tokens, has_tokens, wire_tokens
-from explorer.ui.report import facts_html
+from explorer.tabs.score.report import facts_html
 from scoring.errors import KnownError
 
 

@@ -15,10 +15,10 @@ import pytest
 
 from explorer.tabs.pairs.browse_view import Browse
 from explorer.tabs.pairs.fails_view import Failures
+from explorer.tabs.score.acts_view import Score
+from explorer.tabs.score.runs_view import RunsTab
+from explorer.tabs.score.signin_view import SignIn
 from explorer.ui.chooser import Chooser
-from explorer.ui.runs_tab import RunsTab
-from explorer.ui.score import Score
-from explorer.ui.signin import SignIn
 from tests.conftest import ROOT
 from tests.explorer.browsing import by_name, posted, stays
 from tests.explorer.conftest import Serve

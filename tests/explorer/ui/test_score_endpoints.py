@@ -17,7 +17,7 @@ from explorer.data.table import PairTable
 from explorer.runs.cards import RunCard, write_card
 from explorer.stores import open_stores
 from explorer.ui.score_endpoints import ScoreEndpoints, publish_scoring
-from tests.explorer.test_publishing import scored
+from tests.explorer.tabs.score.test_publishing import scored
 
 PARAMETERS = {
     "/score_pair": ["model", "prompt", "chosen", "rejected", "family", "reference"],

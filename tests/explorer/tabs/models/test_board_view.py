@@ -18,7 +18,7 @@ from explorer.stats.rules import PRIOR_SCORED
 from explorer.stores import open_stores
 from explorer.tabs.models.board_view import LeaderboardTab
 from explorer.tabs.models.state import MOST_PINS, BoardView
-from explorer.ui.signin import SignIn
+from explorer.tabs.score.signin_view import SignIn
 from tests.explorer.board_data import coin_flips, write_results
 from tests.explorer.boards import HOSTILE, acted, filled, models, opened, reading
 from tests.explorer.browsing import posted, stays

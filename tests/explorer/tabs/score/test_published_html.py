@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from explorer.published_check import check_pairs, check_sections
-from explorer.published_settings import NOT_KNOWN, BoardSettings
 from explorer.results.field import Field
 from explorer.results.published_names import Match
-from explorer.run_check import RunCheck
 from explorer.tabs.pairs.fail_links import decode_fails
-from explorer.ui.publishedcheck import published_html
+from explorer.tabs.score.published_check import check_pairs, check_sections
+from explorer.tabs.score.published_html import published_html
+from explorer.tabs.score.published_settings import NOT_KNOWN, BoardSettings
+from explorer.tabs.score.run_check import RunCheck
 from scoring.benchmark import COUNTS, SECTIONS
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair

@@ -21,8 +21,8 @@ from explorer.tabs.models.compare_links import encode_compare
 from explorer.tabs.models.compare_state import CompareView
 from explorer.tabs.pairs.fail_links import encode_fails
 from explorer.tabs.pairs.fail_state import FailView
-from explorer.ui.publishpanel import PublishView, build_publish
-from explorer.ui.runslist import run_html, runs_html
+from explorer.tabs.score.publish_view import PublishView, build_publish
+from explorer.tabs.score.runs_list import run_html, runs_html
 
 LEAVES = ("report", "resume")
 """Acts that open the Score tab."""

@@ -8,16 +8,21 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
-from explorer.published_check import PublishedCheck, changed_query, check_pairs, check_sections
-from explorer.published_settings import BoardSettings, board_settings, settings_of
 from explorer.results.field import Field
 from explorer.results.own import with_runs
 from explorer.results.published_names import find_published
-from explorer.run_check import check_run
 from explorer.stats.matrix import order_of, outcome_matrix
 from explorer.tabs.models.compare_links import decode_compare
 from explorer.tabs.pairs.fail_links import decode_fails
 from explorer.tabs.pairs.fail_state import fail_scene
+from explorer.tabs.score.published_check import (
+    PublishedCheck,
+    changed_query,
+    check_pairs,
+    check_sections,
+)
+from explorer.tabs.score.published_settings import BoardSettings, board_settings, settings_of
+from explorer.tabs.score.run_check import check_run
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair

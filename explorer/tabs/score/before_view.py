@@ -14,8 +14,8 @@ from explorer.runs.model_list import ModelEntry, entry_of, model_list
 from explorer.runs.running import Runs
 from explorer.runs.selections import Selection
 from explorer.runs.visitors import Visitor
-from explorer.ui.modelcard import model_card_html
-from explorer.ui.scoreview import FindView, OrderView, order_of
+from explorer.tabs.score.model_card import model_card_html
+from explorer.tabs.score.view import FindView, OrderView, order_of
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.hub.search import HubModel, search_models

@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.ui.surewords import sure_words
+from explorer.tabs.score.sure_words import sure_words
 from scoring.engine.packing import random_order
 from scoring.spec import ScoredPair
 from scoring.sure import SureInterval, SureRule, Watch

@@ -24,9 +24,9 @@ from explorer.runs.selections import MOST_PER_SUBSET, WAYS
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.pairs.browse_view import Browse
-from explorer.ui.runview import Followed, RunShown
-from explorer.ui.score import Score
-from explorer.ui.scoreview import build_score, order_of
+from explorer.tabs.score.acts_view import Score
+from explorer.tabs.score.run_view import Followed, RunShown
+from explorer.tabs.score.view import build_score, order_of
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run

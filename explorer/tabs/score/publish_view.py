@@ -13,11 +13,11 @@ from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.data.library import Library
 from explorer.data.table import PairTable
-from explorer.publishing import FilePreview, Published, Sending, preview, publish
 from explorer.runs.cards import pairs_of
 from explorer.runs.lines import RunsView
 from explorer.runs.running import Runs
 from explorer.runs.visitors import Visitor
+from explorer.tabs.score.publishing import FilePreview, Published, Sending, preview, publish
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.record import Run

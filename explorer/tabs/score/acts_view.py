@@ -23,10 +23,10 @@ from explorer.runs.running import Runs
 from explorer.runs.selections import WAYS, Choice, Selection
 from explorer.runs.visitors import Visitor
 from explorer.tabs.pairs.browse_view import Browse, BrowseView
-from explorer.ui.beforerun import card_html, selected_html
-from explorer.ui.runchecked import RunChecked
-from explorer.ui.runview import Followed, RunShown, followed, reopened, shown
-from explorer.ui.scoreview import ScoreView, order_of
+from explorer.tabs.score.before_view import card_html, selected_html
+from explorer.tabs.score.checked import RunChecked
+from explorer.tabs.score.run_view import Followed, RunShown, followed, reopened, shown
+from explorer.tabs.score.view import ScoreView, order_of
 from scoring.errors import KnownError
 from scoring.errors import shown as shown_value
 from scoring.record import Run

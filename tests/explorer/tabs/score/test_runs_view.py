@@ -17,7 +17,7 @@ from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import Selection
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
-from explorer.ui.runs_tab import RunsTab, RunsTabShown
+from explorer.tabs.score.runs_view import RunsTab, RunsTabShown
 from scoring.record import Run
 from tests.conftest import PATIENCE
 from tests.explorer.beginning import begun, finished

@@ -15,24 +15,24 @@ from explorer.core.settings import Settings
 from explorer.data.library import Library
 from explorer.data.sources import pair_shelf
 from explorer.data.table import PairTable
-from explorer.publishing import Published
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.lines import RunsView
 from explorer.runs.running import Runs
 from explorer.runs.visitors import Visitor
-from explorer.ui.publishpanel import (
+from explorer.tabs.score.publish_view import (
     Publish,
     build_publish,
     can_publish,
     published_html,
     wire_publish,
 )
+from explorer.tabs.score.publishing import Published
 from scoring.hub.access import Hub
 from scoring.pairs.opening import read_pairs
 from scoring.record import Run
 from tests.explorer.posting import Visitor as Stranger
 from tests.explorer.tables import benchmark_table
-from tests.explorer.test_publishing import scored
+from tests.explorer.tabs.score.test_publishing import scored
 from tests.hub_server import Account, HubServer, Repo
 
 TOKEN = "hf_ofTheVisitor"

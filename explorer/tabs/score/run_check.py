@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from explorer.published_check import PublishedCheck, check_pairs, check_sections
-from explorer.published_settings import NOT_KNOWN, BoardSettings, board_settings
 from explorer.results.boards import Board
 from explorer.results.field import Field
 from explorer.results.published_names import Match, find_published
+from explorer.tabs.score.published_check import PublishedCheck, check_pairs, check_sections
+from explorer.tabs.score.published_settings import NOT_KNOWN, BoardSettings, board_settings
 from scoring.record import Run
 
 

@@ -1,6 +1,8 @@
-"""What is said before a run; tests/explorer/ui/test_score.py has the rest of the tab."""
+"""What is said before a run; tests/explorer/tabs/score/test_acts_view.py has the rest of the
+tab.
+"""
 
-from explorer.ui.beforerun import found_words
+from explorer.tabs.score.before_view import found_words
 from scoring.hub.search import HubModel
 
 

@@ -34,7 +34,6 @@ import numpy as np
 
 from explorer.data.filters import NO_FILTERS
 from explorer.data.table import Rows
-from explorer.published_settings import NOT_KNOWN, BoardSettings, Setting, settings_of
 from explorer.reader.state import View
 from explorer.results.field import Doubles, Field
 from explorer.stats.duels import Cell, DuelPart, duel
@@ -43,6 +42,7 @@ from explorer.tabs.models.compare_links import encode_compare
 from explorer.tabs.models.compare_state import CompareView
 from explorer.tabs.pairs.fail_links import encode_fails
 from explorer.tabs.pairs.fail_state import FailView
+from explorer.tabs.score.published_settings import NOT_KNOWN, BoardSettings, Setting, settings_of
 from scoring.benchmark import COUNTS, SECTIONS, overall_score
 from scoring.interval import wilson
 from scoring.spec import RunFacts, ScoredPair

@@ -14,7 +14,7 @@ import pytest
 
 from explorer.core.settings import Settings
 from explorer.runs.visitors import EVERYBODY, Visitor, owner_of
-from explorer.ui.signin import SignIn, build_signin, visitor_of
+from explorer.tabs.score.signin_view import SignIn, build_signin, visitor_of
 from scoring.errors import KnownError
 from tests.conftest import PATIENCE, ROOT
 from tests.explorer.posting import Visitor as Stranger
@@ -103,7 +103,9 @@ def test_the_button_is_built_only_where_a_space_asks_for_it() -> None:
 def test_packages_that_are_missing_are_told_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("explorer.ui.signin._OAUTH_PACKAGES", ("no_package_of_this_name",))
+    monkeypatch.setattr(
+        "explorer.tabs.score.signin_view._OAUTH_PACKAGES", ("no_package_of_this_name",)
+    )
     settings = Settings(home=Path("unused"), public=True, space="a/b", sign_in="required")
     with gr.Blocks(), pytest.raises(KnownError, match=r"pip install 'gradio\[oauth\]'"):
         build_signin(settings)

@@ -15,9 +15,9 @@ from explorer.runs.progress import Progress
 from explorer.runs.sections import run_intervals, sections_now
 from explorer.stats.margins import MarginHistogram, margin_histogram
 from explorer.tabs.pairs.fail_links import decode_fails
-from explorer.ui.livebars import bar_html, bars_html, margins_html
-from explorer.ui.runview import followed, shown
-from explorer.ui.worsthtml import WORST, worst_html
+from explorer.tabs.score.live_bars import bar_html, bars_html, margins_html
+from explorer.tabs.score.run_view import followed, shown
+from explorer.tabs.score.worst import WORST, worst_html
 from scoring.benchmark import COUNTS, SUBSETS
 from scoring.interval import Interval
 from scoring.record import Run

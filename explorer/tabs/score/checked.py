@@ -7,9 +7,9 @@ from explorer.core.parts import guarded
 from explorer.results.boardroom import BoardRoom
 from explorer.results.boards import Ranking
 from explorer.results.fields import Fields
-from explorer.run_check import check_run
 from explorer.runs.running import Runs
-from explorer.ui.publishedcheck import published_html
+from explorer.tabs.score.published_html import published_html
+from explorer.tabs.score.run_check import check_run
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from scoring.spec import RunFacts, ScoredPair
 
 LARGEST, BATCH = 0.224, 0.051
 """By how much, 0 to 1, other settings and another batch size have moved a score of one and the same
-model; `explorer.published_check` says where."""
+model; `explorer.tabs.score.published_check` says where."""
 RUN_RM_LENGTH = 2048
 RUN_RM_DTYPE = "float16"
 """What upstream's run_rm.py takes where its configuration does not say."""

@@ -10,7 +10,7 @@ import pytest
 from huggingface_hub import close_session, constants
 
 from explorer.data.table import PairTable
-from explorer.publishing import (
+from explorer.tabs.score.publishing import (
     HEAD_COLUMNS,
     HEAD_LINES,
     Account,

@@ -11,8 +11,8 @@ from explorer.core.parts import build_grid
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.runs.orders import ModelOrder
-from explorer.ui.runview import Followed
-from explorer.ui.typedfields import TypedFields, build_typed
+from explorer.tabs.score.run_view import Followed
+from explorer.tabs.score.typed_view import TypedFields, build_typed
 from scoring.models.policy import DEMO
 from scoring.spec import FAMILIES
 
@@ -117,7 +117,7 @@ class SureView:
 
 @dataclass(frozen=True)
 class ReportView:
-    """What a run shows; `outputs` are in the order of `explorer.ui.runview.RunShown`."""
+    """What a run shows; `outputs` are in the order of `explorer.tabs.score.run_view.RunShown`."""
 
     status: gr.HTML
     start: gr.Button

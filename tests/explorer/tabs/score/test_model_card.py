@@ -9,7 +9,7 @@ import pytest
 
 from explorer.runs.estimates import Forecast, Work, estimate
 from explorer.runs.model_list import entry_of
-from explorer.ui.modelcard import model_card_html
+from explorer.tabs.score.model_card import model_card_html
 from scoring.hub.access import Hub
 from scoring.models.devices import Device
 from scoring.models.policy import ModelPolicy
