@@ -55,14 +55,14 @@ from explorer.tabs.score.publish_view import Publish, wire_publish
 from explorer.tabs.score.runs_view import RunsTab, RunsTabView, build_runs, wire_runs
 from explorer.tabs.score.signin_view import SignIn, SignInView, build_signin
 from explorer.tabs.score.view import ScoreView, build_score
+from explorer.tabs.try_it.acts_view import TrialTab, wire_trial
+from explorer.tabs.try_it.view import TrialView, build_trial
 from explorer.ui.about import build_about
 from explorer.ui.chooser import Chooser, ChooserView, build_chooser, wire_chooser
 from explorer.ui.endpoints import Endpoints, publish
 from explorer.ui.pair_endpoints import PairEndpoints, publish_pairs
 from explorer.ui.score_endpoints import ScoreEndpoints, publish_scoring
 from explorer.ui.sourcebar import SourceBarView, build_sourcebar, sourcebar
-from explorer.ui.trial import TrialTab, wire_trial
-from explorer.ui.trialview import TrialView, build_trial
 
 POLL_SECONDS = 1.5
 KEPT = (3600, 7200)

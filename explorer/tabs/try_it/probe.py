@@ -7,7 +7,10 @@ import numpy as np
 
 from explorer.core.text import text
 from explorer.core.validation import some_of
-from explorer.counterfactuals import (
+from explorer.runs.progress import Progress
+from explorer.runs.running import Rewarded
+from explorer.stats.strata import Floats
+from explorer.tabs.try_it.counterfactuals import (
     CHANGES,
     SIDES,
     Change,
@@ -18,10 +21,7 @@ from explorer.counterfactuals import (
     is_pairwise,
     variants,
 )
-from explorer.probe_statistics import ProbeScores
-from explorer.runs.progress import Progress
-from explorer.runs.running import Rewarded
-from explorer.stats.strata import Floats
+from explorer.tabs.try_it.probe_statistics import ProbeScores
 from scoring.errors import KnownError
 from scoring.spec import Pair, RunFacts, ScoredPair
 

@@ -30,7 +30,9 @@ from explorer.runs.running import Runs
 from explorer.runs.visitors import Visitor
 from explorer.tabs.pairs.browse_view import Browse
 from explorer.tabs.pairs.fail_state import FailView
-from explorer.trial import (
+from explorer.tabs.try_it.html import edits_html, loading_html, numbers_html, status_html
+from explorer.tabs.try_it.probe_acts_view import ProbePanel, wire_probe
+from explorer.tabs.try_it.state import (
     EDITS_SECONDS,
     Past,
     Question,
@@ -40,9 +42,7 @@ from explorer.trial import (
     trying,
     with_edit,
 )
-from explorer.ui.probepanel import ProbePanel, wire_probe
-from explorer.ui.trialhtml import edits_html, loading_html, numbers_html, status_html
-from explorer.ui.trialview import TrialShown, TrialView
+from explorer.tabs.try_it.view import TrialShown, TrialView
 from scoring.errors import KnownError, shown
 from scoring.pairs.opening import as_pairs
 

@@ -14,7 +14,7 @@ from explorer.core.text import text
 from explorer.reader.tokens_view import TokensView
 from explorer.tabs.score.typed_view import build_typed
 from explorer.tabs.score.view import build_model
-from explorer.ui.probeview import ProbeView, build_probe
+from explorer.tabs.try_it.probe_view import ProbeView, build_probe
 
 PART = "try"
 TYPED_MILLISECONDS = 400

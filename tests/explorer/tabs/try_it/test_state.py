@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from explorer.counterfactuals import SIDES
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded
-from explorer.trial import (
+from explorer.tabs.try_it.counterfactuals import SIDES
+from explorer.tabs.try_it.state import (
     MOST_UNDONE,
     Trial,
     gone_back,

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from explorer.core.settings import Settings
-from explorer.counterfactuals import CHANGES, SIDES
 from explorer.data.table import PairTable
-from explorer.probe import AT_ONCE, FIRST, Probe, probed_changes, probing
-from explorer.probe_csv import write_probe
-from explorer.probe_figure import probe_figure
-from explorer.probe_statistics import Bought, bought
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded, Runs
 from explorer.runs.visitors import Visitor
+from explorer.tabs.try_it.counterfactuals import CHANGES, SIDES
+from explorer.tabs.try_it.probe import AT_ONCE, FIRST, Probe, probed_changes, probing
+from explorer.tabs.try_it.probe_csv import write_probe
+from explorer.tabs.try_it.probe_figure import probe_figure
+from explorer.tabs.try_it.probe_statistics import Bought, bought
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs

@@ -7,8 +7,8 @@ import gradio as gr
 
 from explorer.core.html import note
 from explorer.core.text import text
-from explorer.counterfactuals import CHANGES
-from explorer.probe_csv import PROBE_FORMS, ProbeForm
+from explorer.tabs.try_it.counterfactuals import CHANGES
+from explorer.tabs.try_it.probe_csv import PROBE_FORMS, ProbeForm
 
 
 class ProbeShown(NamedTuple):

@@ -16,8 +16,8 @@ from explorer.core.html import (
     tag,
 )
 from explorer.core.text import text
-from explorer.probe import Probe
-from explorer.probe_statistics import Bought
+from explorer.tabs.try_it.probe import Probe
+from explorer.tabs.try_it.probe_statistics import Bought
 
 ALPHA = 0.05
 Stage = Literal["running", "finished", "stopped"]

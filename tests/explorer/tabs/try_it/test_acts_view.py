@@ -23,10 +23,10 @@ from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
 from explorer.tabs.pairs.browse_view import Browse
 from explorer.tabs.pairs.fail_state import FailView
-from explorer.trial import Trial
-from explorer.ui.trial import TrialTab
-from explorer.ui.trialhtml import edits_html, numbers_html, status_html
-from explorer.ui.trialview import TrialShown
+from explorer.tabs.try_it.acts_view import TrialTab
+from explorer.tabs.try_it.html import edits_html, numbers_html, status_html
+from explorer.tabs.try_it.state import Trial
+from explorer.tabs.try_it.view import TrialShown
 from tests.conftest import PATIENCE
 from tests.explorer.browsing import act, stays
 from tests.explorer.html_reading import HtmlReading

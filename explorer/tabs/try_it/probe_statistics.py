@@ -6,10 +6,10 @@ from math import inf, sqrt
 
 import numpy as np
 
-from explorer.counterfactuals import Change, Side
 from explorer.stats.paired import holm, mcnemar_exact
 from explorer.stats.strata import Floats
 from explorer.stats.student import reach, within
+from explorer.tabs.try_it.counterfactuals import Change, Side
 
 _NOTHING = 1e-9
 """A spread of changes that is smaller, beside the largest of them, is rounding."""

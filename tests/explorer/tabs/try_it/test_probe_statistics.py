@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from explorer.counterfactuals import Change, Side
-from explorer.probe_statistics import Bought, ProbeScores, bought
 from explorer.stats.strata import Floats
+from explorer.tabs.try_it.counterfactuals import Change, Side
+from explorer.tabs.try_it.probe_statistics import Bought, ProbeScores, bought
 
 NAN = np.nan
 

@@ -5,9 +5,9 @@ from html import escape
 from explorer.core.html import chip, note, signed, step_html, tag
 from explorer.core.parts import button
 from explorer.core.text import text
-from explorer.counterfactuals import CHANGES, SIDES, Change, Side
 from explorer.runs.progress import Progress
-from explorer.trial import Trial
+from explorer.tabs.try_it.counterfactuals import CHANGES, SIDES, Change, Side
+from explorer.tabs.try_it.state import Trial
 
 UNKNOWN = "–"
 _OUTCOME_CSS = {"win": "good", "loss": "bad"}

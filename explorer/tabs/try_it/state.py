@@ -7,7 +7,12 @@ from dataclasses import dataclass, field, replace
 from explorer.core.text import text
 from explorer.core.validation import one_of
 from explorer.core.work import Latest
-from explorer.counterfactuals import (
+from explorer.data.typed import Texts
+from explorer.runs.orders import ModelOrder
+from explorer.runs.progress import Progress
+from explorer.runs.running import Rewarded, Runs
+from explorer.runs.visitors import Visitor
+from explorer.tabs.try_it.counterfactuals import (
     CHANGES,
     SIDES,
     Change,
@@ -17,11 +22,6 @@ from explorer.counterfactuals import (
     is_pairwise,
     variants,
 )
-from explorer.data.typed import Texts
-from explorer.runs.orders import ModelOrder
-from explorer.runs.progress import Progress
-from explorer.runs.running import Rewarded, Runs
-from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError, Stopped
 from scoring.probing.edits import edited
 from scoring.spec import Pair, RunFacts, ScoredPair, margin_of

@@ -16,10 +16,6 @@ from explorer.core.text import text
 from explorer.core.theme import painted
 from explorer.core.validation import one_of
 from explorer.core.work import Latest
-from explorer.probe import Probe, probed_changes, probing
-from explorer.probe_csv import ProbeForm, write_probe
-from explorer.probe_figure import probe_figure
-from explorer.probe_statistics import bought
 from explorer.reader.searchbar import filter_words
 from explorer.reader.state import View
 from explorer.runs.orders import ModelOrder
@@ -27,8 +23,12 @@ from explorer.runs.running import Runs
 from explorer.runs.selections import Choice, Selection
 from explorer.runs.visitors import Visitor
 from explorer.tabs.pairs.browse_view import Browse
-from explorer.ui.probehtml import Stage, probe_html, probe_status_html
-from explorer.ui.probeview import ProbeShown, ProbeView
+from explorer.tabs.try_it.probe import Probe, probed_changes, probing
+from explorer.tabs.try_it.probe_csv import ProbeForm, write_probe
+from explorer.tabs.try_it.probe_figure import probe_figure
+from explorer.tabs.try_it.probe_html import Stage, probe_html, probe_status_html
+from explorer.tabs.try_it.probe_statistics import bought
+from explorer.tabs.try_it.probe_view import ProbeShown, ProbeView
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 

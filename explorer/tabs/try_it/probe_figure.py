@@ -5,8 +5,8 @@ from typing import Any
 
 from explorer.core.figures import Figure
 from explorer.core.text import text
-from explorer.counterfactuals import SIDES
-from explorer.probe_statistics import Bought
+from explorer.tabs.try_it.counterfactuals import SIDES
+from explorer.tabs.try_it.probe_statistics import Bought
 from scoring.spec import margin_of
 
 _APART = 0.16

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.counterfactuals import CHANGES, Effect, effects_of, variants
+from explorer.tabs.try_it.counterfactuals import CHANGES, Effect, effects_of, variants
 from scoring.probing.edits import FILLER
 from scoring.spec import Pair, ScoredPair
 from tests.explorer.rewarding import Reward, by_length, first_is_better, scored

@@ -12,17 +12,17 @@ import pytest
 from explorer.core.work import Latest
 from explorer.data.filters import Filters
 from explorer.data.table import PairTable
-from explorer.probe import Probe, probing
-from explorer.probe_statistics import bought
 from explorer.reader.state import View
 from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
 from explorer.tabs.pairs.browse_view import Browse
-from explorer.ui.probehtml import probe_html, probe_status_html
-from explorer.ui.probepanel import ProbePanel, probe_followed, probe_shown
-from explorer.ui.probeview import ProbeShown
+from explorer.tabs.try_it.probe import Probe, probing
+from explorer.tabs.try_it.probe_acts_view import ProbePanel, probe_followed, probe_shown
+from explorer.tabs.try_it.probe_html import probe_html, probe_status_html
+from explorer.tabs.try_it.probe_statistics import bought
+from explorer.tabs.try_it.probe_view import ProbeShown
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.spec import Pair

@@ -9,8 +9,8 @@ from explorer.core.files import cell
 from explorer.core.text import text
 from explorer.core.validation import one_of
 from explorer.data.export import whole
-from explorer.probe import Probe
-from explorer.probe_statistics import bought
+from explorer.tabs.try_it.probe import Probe
+from explorer.tabs.try_it.probe_statistics import bought
 from scoring.errors import KnownError
 from scoring.spec import outcome_of
 
