@@ -27,6 +27,9 @@ from explorer.core.work import Latest
 from explorer.reader.links import tab_of
 from explorer.results.board_measuring import BoardMeasuring
 from explorer.stores import Stores
+from explorer.tabs.about.about_view import build_about
+from explorer.tabs.about.chooser_view import Chooser, ChooserView, build_chooser, wire_chooser
+from explorer.tabs.about.source_view import SourceBarView, build_sourcebar, sourcebar
 from explorer.tabs.models.board_view import (
     LeaderboardTab,
     LeaderboardView,
@@ -57,12 +60,9 @@ from explorer.tabs.score.signin_view import SignIn, SignInView, build_signin
 from explorer.tabs.score.view import ScoreView, build_score
 from explorer.tabs.try_it.acts_view import TrialTab, wire_trial
 from explorer.tabs.try_it.view import TrialView, build_trial
-from explorer.ui.about import build_about
-from explorer.ui.chooser import Chooser, ChooserView, build_chooser, wire_chooser
 from explorer.ui.endpoints import Endpoints, publish
 from explorer.ui.pair_endpoints import PairEndpoints, publish_pairs
 from explorer.ui.score_endpoints import ScoreEndpoints, publish_scoring
-from explorer.ui.sourcebar import SourceBarView, build_sourcebar, sourcebar
 
 POLL_SECONDS = 1.5
 KEPT = (3600, 7200)

@@ -24,6 +24,7 @@ from explorer.data.table import PairTable
 from explorer.reader.links import tab_of
 from explorer.results.boardroom import BoardRoom
 from explorer.stats.uncertainty import Measuring
+from explorer.tabs.about.source_view import SourceBarView, build_sourcebar
 from explorer.tabs.models.behind import behind_html
 from explorer.tabs.models.chart_tables import ChartScene
 from explorer.tabs.models.charts_view import BoardChartView, build_chart, chart_shown
@@ -33,7 +34,6 @@ from explorer.tabs.models.links import decode_board, encode_board
 from explorer.tabs.models.source_view import BoardSourceView, build_boardsource
 from explorer.tabs.models.state import BoardView, move_board, ranking_of, shown_rows
 from explorer.tabs.models.table import board_html
-from explorer.ui.sourcebar import SourceBarView, build_sourcebar
 from scoring.errors import KnownError
 from scoring.limits import Step
 

@@ -13,12 +13,12 @@ from typing import Any
 import gradio as gr
 import pytest
 
+from explorer.tabs.about.chooser_view import Chooser
 from explorer.tabs.pairs.browse_view import Browse
 from explorer.tabs.pairs.fails_view import Failures
 from explorer.tabs.score.acts_view import Score
 from explorer.tabs.score.runs_view import RunsTab
 from explorer.tabs.score.signin_view import SignIn
-from explorer.ui.chooser import Chooser
 from tests.conftest import ROOT
 from tests.explorer.browsing import by_name, posted, stays
 from tests.explorer.conftest import Serve

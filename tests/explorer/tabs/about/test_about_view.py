@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from explorer.data.datacard import data_card
-from explorer.ui.about import COLUMNS, about_html
+from explorer.tabs.about.about_view import COLUMNS, about_html
 from scoring.benchmark import COUNTS, SECTIONS
 from tests.explorer.html_reading import HtmlReading
 

@@ -10,7 +10,7 @@ from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.data.library import offers
 from explorer.data.table import PairTable
 from explorer.stores import Stores
-from explorer.ui.chooser import START, Chooser, build_chooser
+from explorer.tabs.about.chooser_view import START, Chooser, build_chooser
 from tests.explorer.browsing import library_of
 from tests.explorer.html_reading import HtmlReading
 
