@@ -9,6 +9,9 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.api.endpoints import Endpoints, publish
+from explorer.api.pair_endpoints import PairEndpoints, publish_pairs
+from explorer.api.score_endpoints import ScoreEndpoints, publish_scoring
 from explorer.core.html import help_html, tag
 from explorer.core.parts import (
     EVENT,
@@ -60,9 +63,6 @@ from explorer.tabs.score.signin_view import SignIn, SignInView, build_signin
 from explorer.tabs.score.view import ScoreView, build_score
 from explorer.tabs.try_it.acts_view import TrialTab, wire_trial
 from explorer.tabs.try_it.view import TrialView, build_trial
-from explorer.ui.endpoints import Endpoints, publish
-from explorer.ui.pair_endpoints import PairEndpoints, publish_pairs
-from explorer.ui.score_endpoints import ScoreEndpoints, publish_scoring
 
 POLL_SECONDS = 1.5
 KEPT = (3600, 7200)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from explorer.api.score_json import selection_score_json
 from explorer.results.boards import build_board
 from explorer.results.field import Field
 from explorer.results.own import with_runs
@@ -12,7 +13,6 @@ from explorer.runs.facts import run_facts, tie_words
 from explorer.runs.lines import summary_of
 from explorer.runs.running import Rewarded
 from explorer.runs.sections import run_intervals, sections_now
-from explorer.score_json import selection_score_json
 from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
 from explorer.tabs.models.compare_state import CompareView, compare_scene
 from explorer.tabs.models.compared import scores

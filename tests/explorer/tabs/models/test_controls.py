@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from explorer.api.endpoints import Endpoints
 from explorer.core.text import text
 from explorer.results.boards import Board, build_board
 from explorer.stats import intervals as statistics
@@ -21,7 +22,6 @@ from explorer.tabs.models.state import (
     TIES,
     BoardView,
 )
-from explorer.ui.endpoints import Endpoints
 from scoring.benchmark import SUBSETS
 from scoring.results.accuracies import V2_SUBSETS, Aggregate
 from scoring.results.files import LeftOut

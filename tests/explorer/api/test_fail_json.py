@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.data.table import PairTable
-from explorer.fail_json import (
+from explorer.api.fail_json import (
     MOST_ROWS,
     compare_json,
     failures_json,
     hardest_json,
     pair_json,
 )
+from explorer.api.pair_endpoints import PairEndpoints
+from explorer.data.table import PairTable
 from explorer.results.field import Field
-from explorer.ui.pair_endpoints import PairEndpoints
 from scoring.benchmark import SECTIONS
 from scoring.errors import KnownError
 from tests.explorer.board_data import real_results

@@ -6,8 +6,8 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.api.fail_json import compare_json, failures_json, hardest_json, pair_json
 from explorer.core.parts import guarded
-from explorer.fail_json import compare_json, failures_json, hardest_json, pair_json
 from explorer.results.field import Field
 from explorer.results.fields import Fields
 
@@ -17,7 +17,7 @@ class PairEndpoints:
     """What can be asked without a browser, of public results alone: nobody's own runs or files.
 
     Where results of each pair were not read yet on this server, they are read first, which can take
-    minutes. Types are checked by `explorer.fail_json`: Gradio does not.
+    minutes. Types are checked by `explorer.api.fail_json`: Gradio does not.
     """
 
     fields: Fields

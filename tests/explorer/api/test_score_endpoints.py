@@ -12,11 +12,11 @@ from gradio.utils import get_function_description
 from gradio_client import Client  # type: ignore[import-untyped]
 from gradio_client.exceptions import AppError  # type: ignore[import-untyped]
 
+from explorer.api.score_endpoints import ScoreEndpoints, publish_scoring
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.runs.cards import RunCard, write_card
 from explorer.stores import open_stores
-from explorer.ui.score_endpoints import ScoreEndpoints, publish_scoring
 from tests.explorer.tabs.score.test_publishing import scored
 
 PARAMETERS = {

@@ -6,13 +6,7 @@ from typing import Any, Literal
 
 import gradio as gr
 
-from explorer.core.parts import guarded
-from explorer.core.settings import Settings
-from explorer.data.library import Library
-from explorer.data.typed import longest_text, typed_pair
-from explorer.runs.running import Runs
-from explorer.runs.visitors import Visitor
-from explorer.score_json import (
+from explorer.api.score_json import (
     asked_order,
     asked_selection,
     models_json,
@@ -20,6 +14,12 @@ from explorer.score_json import (
     runs_json,
     selection_score_json,
 )
+from explorer.core.parts import guarded
+from explorer.core.settings import Settings
+from explorer.data.library import Library
+from explorer.data.typed import longest_text, typed_pair
+from explorer.runs.running import Runs
+from explorer.runs.visitors import Visitor
 from explorer.tabs.score.signin_view import visitor_of
 from scoring.errors import KnownError, shown
 from scoring.pairs.opening import as_pairs
@@ -33,7 +33,7 @@ FamilyName = Literal[
 
 @dataclass(frozen=True)
 class ScoreEndpoints:
-    """What can be asked without a browser. Types are checked by `explorer.score_json`.
+    """What can be asked without a browser. Types are checked by `explorer.api.score_json`.
 
     Who signed in on the page asks as themselves; any other program is a visitor like others, whose
     seconds are counted by its address.

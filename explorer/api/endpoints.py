@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import gradio as gr
 
-from explorer.board_json import leaderboard_json
+from explorer.api.board_json import leaderboard_json
 from explorer.core.parts import guarded
 from explorer.results.board_measuring import BoardMeasuring
 from explorer.results.boardroom import BoardRoom

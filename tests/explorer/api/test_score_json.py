@@ -6,15 +6,7 @@ from typing import Any
 
 import pytest
 
-from explorer.core.settings import Settings
-from explorer.core.text import text
-from explorer.data.table import PairTable
-from explorer.runs.cards import RunCard, write_card
-from explorer.runs.orders import ModelOrder
-from explorer.runs.running import Runs
-from explorer.runs.shelf import RunShelf
-from explorer.runs.visitors import Visitor
-from explorer.score_json import (
+from explorer.api.score_json import (
     STOPPED,
     asked_order,
     asked_selection,
@@ -23,6 +15,14 @@ from explorer.score_json import (
     runs_json,
     selection_score_json,
 )
+from explorer.core.settings import Settings
+from explorer.core.text import text
+from explorer.data.table import PairTable
+from explorer.runs.cards import RunCard, write_card
+from explorer.runs.orders import ModelOrder
+from explorer.runs.running import Runs
+from explorer.runs.shelf import RunShelf
+from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs

@@ -1,0 +1,1 @@
+"""The public endpoints, for programs and agents, and the JSON that they give."""
