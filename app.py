@@ -12,8 +12,8 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 from explorer.core.settings import read_settings
 from explorer.core.text import text
 from explorer.core.theme import STYLES, script, theme
+from explorer.page import build_page, queued
 from explorer.stores import open_stores
-from explorer.ui.page import build_page, queued
 from scoring.errors import KnownError
 
 

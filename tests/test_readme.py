@@ -45,5 +45,5 @@ def test_every_setting_is_in_the_table() -> None:
 
 def test_every_tab_is_told_in_the_order_of_the_page() -> None:
     readme = (ROOT / "README.md").read_text().partition("## The tabs")[2].partition("\n## ")[0]
-    tabs = re.findall(r'_tab\("(\w+)"\)', (ROOT / "explorer" / "ui" / "page.py").read_text())
+    tabs = re.findall(r'_tab\("(\w+)"\)', (ROOT / "explorer" / "page.py").read_text())
     assert re.findall(r"^- \*\*(.+?)\*\*:", readme, re.M) == [text(f"tab.{tab}") for tab in tabs]

@@ -29,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from gradio.state_holder import SessionState
 
 from explorer.core.settings import Settings
+from explorer.page import build_page
 from explorer.reader.state import View
 from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import Selection, selected_by_filter
@@ -36,7 +37,6 @@ from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.score.run_view import RunShown, followed
 from explorer.tabs.score.view import LOOK_SECONDS
-from explorer.ui.page import build_page
 from scoring.engine.scorer import facts
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder

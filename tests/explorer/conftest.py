@@ -11,9 +11,9 @@ from huggingface_hub import close_session, constants
 
 from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.data.table import PairTable
+from explorer.page import build_page, queued
 from explorer.stores import Stores, open_stores
 from explorer.tabs.pairs.browse_view import Browse
-from explorer.ui.page import build_page, queued
 from scoring.hub.access import Hub
 from scoring.pairs.opening import read_pairs
 from tests.explorer.posting import Visitor

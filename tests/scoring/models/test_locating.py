@@ -98,8 +98,8 @@ def test_a_folder_that_looks_like_a_hub_id_is_not_opened_where_folders_are_not_a
 
 def test_a_folder_of_the_app_is_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    assert "explorer/ui is not on this machine" in refusal("explorer/ui", CLOSED)
-    assert "explorer/ui is not a transformers model" in refusal("explorer/ui", OPEN)
+    assert "explorer/tabs is not on this machine" in refusal("explorer/tabs", CLOSED)
+    assert "explorer/tabs is not a transformers model" in refusal("explorer/tabs", OPEN)
 
 
 def test_a_revision_does_not_lead_to_a_folder_of_this_machine(folder: Path) -> None:

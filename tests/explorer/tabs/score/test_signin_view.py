@@ -116,7 +116,7 @@ import json, os, sys
 import gradio as gr
 from explorer.core.settings import read_settings
 from explorer.stores import open_stores
-from explorer.ui.page import build_page
+from explorer.page import build_page
 
 kept = dict(os.environ)
 for more in json.loads(sys.argv[1]):

@@ -16,9 +16,9 @@ import pytest
 
 from explorer.core.settings import DEMO_MODEL
 from explorer.data.export import FORMATS
+from explorer.page import Page
 from explorer.tabs.about.chooser_view import Chooser
 from explorer.tabs.pairs.browse_view import Browse
-from explorer.ui.page import Page
 from scoring.models.policy import DEMO
 from tests.explorer.browsing import by_name, posted, stays
 from tests.explorer.conftest import Serve

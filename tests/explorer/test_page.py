@@ -10,12 +10,12 @@ import pytest
 from explorer.core.settings import Settings
 from explorer.data.sources import Candidate, Shelf
 from explorer.data.table import PairTable
+from explorer.page import KEPT, LOOK_SECONDS, Page, build_page, queued
 from explorer.stores import Stores, open_stores
 from explorer.tabs.about.chooser_view import Chooser
 from explorer.tabs.pairs.browse_view import Browse
 from explorer.tabs.pairs.fails_view import Failures
 from explorer.tabs.score.acts_view import Score
-from explorer.ui.page import KEPT, LOOK_SECONDS, Page, build_page, queued
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from tests.conftest import PATIENCE

@@ -121,7 +121,7 @@ def test_nonsense_is_refused_clearly_and_the_page_goes_on(
         assert clear(visitor.post_to(number, data, NONSENSE[kind])["output"].get("error"))
     failed = [each for each in caplog.records if each.levelno >= logging.ERROR]
     assert [(each.getMessage(), each.exc_text) for each in failed] == []
-    assert f"{Path.cwd()}/explorer/ui/" not in capfd.readouterr().err
+    assert f"{Path.cwd()}/explorer/" not in capfd.readouterr().err
     assert not any((home / "runs").glob("*"))
     shown = by_name(visitor.data(Browse.act, event_data=posted("step", value=1)))
     assert "of 188 pairs" in shown["bar"] and 'class="pair' in shown["pair"]
@@ -269,7 +269,7 @@ def refused(visitor: Visitor, values: dict[str, Any]) -> str:
         "../shared/demo-model",
         "~",
         ".",
-        "explorer/ui",
+        "explorer/tabs",
         "assets/demo",
         "C:\\models",
         "",

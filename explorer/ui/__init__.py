@@ -1,1 +1,0 @@
-"""What people see: one file a tab, plus the parts that tabs share."""
