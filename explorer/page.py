@@ -28,11 +28,12 @@ from explorer.core.settings import ASSETS
 from explorer.core.text import text
 from explorer.core.work import Latest
 from explorer.reader.links import tab_of
+from explorer.reader.source_view import SourceBarView, build_sourcebar, sourcebar
+from explorer.reader.state import Tables
 from explorer.results.board_measuring import BoardMeasuring
 from explorer.stores import Stores
 from explorer.tabs.about.about_view import build_about
 from explorer.tabs.about.chooser_view import Chooser, ChooserView, build_chooser, wire_chooser
-from explorer.tabs.about.source_view import SourceBarView, build_sourcebar, sourcebar
 from explorer.tabs.models.board_view import (
     LeaderboardTab,
     LeaderboardView,
@@ -221,13 +222,14 @@ def _header() -> str:
 
 def _wire(view: PageView, stores: Stores, page: gr.Blocks) -> None:
     browse = Browse(stores.pairs, stores.counter, stores.settings)
-    score = Score(browse, stores.fields, stores.runs)
+    tables = Tables(stores.pairs, stores.counter)
+    score = Score(tables, stores.fields, stores.runs)
     failures = Failures(stores.fields, stores.settings)
     wire_browse(view.browse, browse)
     wire_review(view.browse.review, ReviewTab(stores.pairs), view.browse.table_id)
     where = [view.leaderboard.board_id, view.browse.table_id, view.signin.who]
     check = RunChecked(stores.runs, stores.fields, stores.room)
-    wire_score(view.score, score, view.browse, check, where, tab=view.score_tab)
+    wire_score(view.score, score, view.browse.seen, check, where, tab=view.score_tab)
     wire_find(view.score.find, Find(stores.hub), view.score.order, view.signin.who)
     run_list = RunsTab(stores.runs, stores.fields, stores.settings)
     wire_runs(view.runs, run_list, where, view.runs_tab)
@@ -242,7 +244,7 @@ def _wire(view: PageView, stores: Stores, page: gr.Blocks) -> None:
     wire_failures(view.failures, failures, with_notes, report.run_id, view.failures_tab)
     wire_trial(
         view.trial,
-        TrialTab(browse, stores.fields, stores.runs, stores.settings, Latest()),
+        TrialTab(tables, stores.fields, stores.runs, stores.settings, Latest()),
         who=view.signin.who,
         browsed=view.browse.seen,
         failed=view.failures.seen,

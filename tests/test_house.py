@@ -5,6 +5,7 @@ import json
 import pkgutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,7 +75,7 @@ PURE = [
     if is_in(name, *(f"explorer.{room}" for room in PURE_ROOMS)) and not is_in(name, *WITH_GRADIO)
 ]
 UI = [name for name in EXPLORER if name not in PURE]
-ROOMS = ("scoring", "core", "data", "stats", "runs", "results", "reader")
+ROOMS = ("scoring", "core", "data", "stats", "runs", "results", "reader", "tabs")
 """From the ground up: a module imports from its own room and from those before it."""
 
 
@@ -178,6 +179,24 @@ def test_rooms_import_downwards_alone() -> None:
             }  # fmt: skip
             found += imported([module], "app", *above - {"explorer"})
     assert found == []
+
+
+def test_no_tab_imports_another() -> None:
+    tabs = {name.split(".")[2] for name in EXPLORER if name.startswith("explorer.tabs.")}
+    assert [
+        line
+        for tab in sorted(tabs)
+        for line in imported(
+            [name for name in EXPLORER if is_in(name, f"explorer.tabs.{tab}")],
+            *(f"explorer.tabs.{other}" for other in tabs - {tab}),
+        )
+    ] == []
+
+
+def test_at_most_22_modules_stand_side_by_side() -> None:
+    files = [name for name in SCORING + EXPLORER if not ROOT.joinpath(*name.split(".")).is_dir()]
+    rooms = Counter(name.rpartition(".")[0] for name in files)
+    assert {room: n for room, n in rooms.items() if n > 22} == {}
 
 
 def test_the_scorer_imports_nothing_of_the_app() -> None:

@@ -11,6 +11,14 @@ _FORMULA = re.compile(
     r"[\t\r]|[\s\x00-\x1f\x7f-\x9f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*[=+\-@＝＋－＠]"
 )
 _PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}
+_MARKDOWN = {letter: f"\\{letter}" for letter in "\\`*_[]|~$:@#!"} | {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+}
+_UNSEEN = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff]+"
+)
 
 
 def cell(text: str) -> str:
@@ -47,3 +55,17 @@ def passing_folder() -> Iterator[Path]:
     """A folder for one download, which goes at the end: Gradio keeps a copy for a while."""
     with TemporaryDirectory(prefix="explorer-export-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)
+
+
+def markdown_cell(words: str) -> str:
+    r"""A text that Markdown shows as it stands, in one line of a table.
+
+    >>> print(markdown_cell("a|b_c <b>"), markdown_cell("https://x"))
+    a\|b\_c &lt;b&gt; https\://x
+    """
+    return "".join(_MARKDOWN.get(letter, letter) for letter in in_one_line(words))
+
+
+def in_one_line(words: str) -> str:
+    """A text without ends of lines and what is not seen, which cells of a table cannot hold."""
+    return _UNSEEN.sub(" ", words).strip()

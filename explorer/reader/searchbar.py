@@ -10,6 +10,10 @@ from explorer.data.filters import Filters, LengthRange
 from explorer.data.search import LONGEST_QUERY, PLACES
 from explorer.reader.facetpanel import name_words
 from explorer.reader.state import Scene
+from explorer.results.field import Field
+
+MOST_NAMES = 2_000
+"""Models that are offered while one types; any other can be typed whole."""
 
 
 def search_html(elem_id: str = "search") -> str:
@@ -122,3 +126,21 @@ def _range_words(one: LengthRange) -> str:
     if one.high is None:
         return text("filter.at_least", what=what, low=f"{one.low:,}", unit=unit)
     return text("filter.between", what=what, low=f"{one.low:,}", high=f"{one.high:,}", unit=unit)
+
+
+def models_html(fields: Sequence[Field], model: str, act: str, label: str, other: str = "") -> str:
+    """A field to choose a model by its name, one's own first.
+
+    act: what it sends. label: what is asked for. other: words that offer no model, or `MAJORITY`.
+    """
+    names = [name for field in fields for name in field.runs if name in field.place_of]
+    names += [name for field in fields for name in field.matrix.models if name not in field.runs]
+    known = "".join(tag("option", "", value=name) for name in names[:MOST_NAMES])
+    entry = tag(
+        "input", type="text", value=model, list=f"{act}-names", data_field="value",
+        maxlength="1000", placeholder=text("fails.type_model"), autocomplete="off",
+        spellcheck="false", id=f"{act}-name", css="model-name", **acting(act),
+    )  # fmt: skip
+    words = tag("label", escape(label), "legend", **{"for": f"{act}-name"})
+    none = button(other, act, {"value": ""}, "button") if other and model else ""
+    return tag("div", words + entry + tag("datalist", known, id=f"{act}-names") + none, "line")

@@ -11,8 +11,10 @@ from explorer.core.text import text
 from explorer.core.validation import one_of
 from explorer.data.filters import NO_FILTERS, Filters, LengthRange, Selection, select
 from explorer.data.lengths import MEASURED, Measured, measures_of
+from explorer.data.library import Library
 from explorer.data.search import Query, checked_query
 from explorer.data.table import MEASURES, UNITS, PairTable, Rows, Unit
+from explorer.data.tokens import TokenCounter
 from explorer.reader.reading import ACTS, FIRST, ListedRows, Reading, read_on
 from scoring.errors import KnownError, shown
 
@@ -211,3 +213,22 @@ def _chart_after(chart: Chart, values: Mapping[str, Any]) -> Chart:
         unit=one_of("A unit", UNITS, values.get("unit", chart.unit)),
         by_subset=values.get("by_subset", chart.by_subset) is True,
     )
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables that visitors look at."""
+
+    library: Library
+    counter: TokenCounter
+
+    def of(self, view: View) -> PairTable:
+        """The table of a view, with the token counts that it needs, as far as they are on disk.
+
+        Raises:
+            KnownError: it is not here any more.
+        """
+        table = self.library.here(view.source)
+        for each in view.filters.ranges:
+            self.counter.known(table, each.tokenizer)
+        return table

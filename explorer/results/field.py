@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.caches import once
+from explorer.core.validation import repaired
+from explorer.data.filters import LONGEST_NAME
 from explorer.data.table import PairTable, Rows
 from explorer.stats.clusters import clusters_of
 from explorer.stats.difficulty import (
@@ -265,3 +267,14 @@ _TEXTS: tuple[Literal["prompt", "chosen", "rejected"], ...] = ("prompt", "chosen
 def _scored(folder: Path, n_bytes: int) -> dict[str, ScoredPair]:
     """The pairs of a run by their texts. n_bytes: how much was written of it."""
     return {pair.text_hash: pair for pair in Run.open(folder).rows()}
+
+
+def checked_model(value: object) -> str:
+    """A model's name, or "".
+
+    Raises:
+        KnownError: it is no short text.
+    """
+    if not isinstance(value, str) or len(value) > LONGEST_NAME:
+        raise KnownError(f"A model is named by a short text, not {shown(value)}.")
+    return repaired(value)

@@ -1,7 +1,9 @@
 """What the numbers of a run rest on, in words."""
 
 import time
+from html import escape
 
+from explorer.core.html import tag
 from explorer.core.text import text
 from explorer.runs.cards import card_of
 from scoring.record import Run
@@ -45,3 +47,12 @@ def run_facts(run: Run) -> dict[str, str]:
     if card.wrong:
         lines["card"] = card.wrong
     return {text(f"facts.{name}"): value for name, value in lines.items()}
+
+
+def facts_html(run: Run) -> str:
+    """Everything that the numbers rest on, folded away."""
+    rows = "".join(
+        tag("dt", escape(name)) + tag("dd", escape(value)) for name, value in run_facts(run).items()
+    )
+    title = tag("summary", escape(text("score.made_with")))
+    return tag("details", title + tag("dl", rows), css="facts-list")

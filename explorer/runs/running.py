@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.data.table import PairTable
-from explorer.runs.begin import begin, go_on, tell_sure
 from explorer.runs.cards import RunCard, card_of
 from explorer.runs.gpu_calls import packs_of
 from explorer.runs.live import LiveRuns
@@ -16,7 +15,7 @@ from explorer.runs.locks import locked
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
 from explorer.runs.queue import Turn
-from explorer.runs.recording import recorded, watched
+from explorer.runs.recording import begin, go_on, recorded, tell_sure, watched
 from explorer.runs.scorers import Scorers, What
 from explorer.runs.selections import Selection, selected_by_keys
 from explorer.runs.shelf import RunShelf

@@ -7,12 +7,9 @@ from typing import Any
 from explorer.core.html import go_link, tag
 from explorer.core.parts import button
 from explorer.core.text import text
+from explorer.reader.tab_links import compare_query, failures_query
 from explorer.results.boards import Board, BoardRow, benchmark_of
 from explorer.stats.aggregate import Counted, Part
-from explorer.tabs.models.compare_links import encode_compare
-from explorer.tabs.models.compare_state import CompareView
-from explorer.tabs.pairs.fail_links import encode_fails
-from explorer.tabs.pairs.fail_state import FailView
 from scoring.errors import KnownError, shown
 
 
@@ -57,13 +54,13 @@ def _onwards(board: Board, row: BoardRow) -> str:
     """Ways to the pairs that a model loses, and to the one that stands next to it."""
     if not row.by_pairs or benchmark_of(board.rule) != "v1":
         return ""
-    lost = encode_fails(FailView(row.model))
+    lost = failures_query(row.model)
     links = " " + go_link(escape(text("board.failures")), "failures", lost)
     ranked = [each.model for each in board.rows if each.by_pairs and each.rank is not None]
     if row.model in ranked and len(ranked) > 1:
         place = ranked.index(row.model)
         other = ranked[place - 1 if place else 1]
-        both = encode_compare(CompareView(row.model, other))
+        both = compare_query(row.model, other)
         links += " " + go_link(escape(text("board.compare", model=other)), "compare", both)
     return links
 

@@ -22,9 +22,9 @@ from explorer.core.parts import (
 from explorer.core.text import text
 from explorer.data.table import PairTable
 from explorer.reader.links import tab_of
+from explorer.reader.source_view import SourceBarView, build_sourcebar
 from explorer.results.boardroom import BoardRoom
 from explorer.stats.uncertainty import Measuring
-from explorer.tabs.about.source_view import SourceBarView, build_sourcebar
 from explorer.tabs.models.behind import behind_html
 from explorer.tabs.models.chart_tables import ChartScene
 from explorer.tabs.models.charts_view import BoardChartView, build_chart, chart_shown

@@ -7,12 +7,11 @@ from explorer.core.html import go_link, note, p_words, percent, points, scroll_t
 from explorer.core.parts import acting, segments
 from explorer.core.text import text
 from explorer.data.filters import LONGEST_NAME
+from explorer.reader.tab_links import failures_query
 from explorer.results.ensemble_field import ensemble_name
 from explorer.results.ensemble_scores import Ensembles, EnsembleScore, ensembles_of, with_rewards
 from explorer.results.ensembles import LEAST_MEMBERS, WAYS
 from explorer.tabs.models.compare_state import MOST_MEMBERS, CompareScene
-from explorer.tabs.pairs.fail_links import encode_fails
-from explorer.tabs.pairs.fail_state import FailView
 from scoring.errors import KnownError
 
 MOST_OFFERED = 60
@@ -85,7 +84,7 @@ def _row(name: str, each: EnsembleScore, *further: str) -> str:
     model = ensemble_name(each.members, each.way) if each.way else each.members[0]
     words = tag("bdi", escape(name))
     if len(model) <= LONGEST_NAME:
-        words = go_link(words, "failures", encode_fails(FailView(model)))
+        words = go_link(words, "failures", failures_query(model))
     return table_row(words, *cells)
 
 

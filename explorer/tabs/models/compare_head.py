@@ -11,6 +11,7 @@ from explorer.core.text import text
 from explorer.data.search import EVERYTHING
 from explorer.reader.listing import reader_bar
 from explorer.reader.reader import pair_html
+from explorer.reader.searchbar import models_html
 from explorer.results.field import MAJORITY, Field
 from explorer.tabs.models.compare_state import (
     MOST_MODELS,
@@ -20,7 +21,6 @@ from explorer.tabs.models.compare_state import (
     in_section,
 )
 from explorer.tabs.models.compared import Likeness, likenesses
-from explorer.tabs.pairs.fail_bar import models_html
 
 LETTERS = "ABCD"
 """What the compared models are called in tables, in their order."""

@@ -14,7 +14,7 @@ from explorer.core.links import IGNORED, as_dropped, one_of, parts_of, told, wri
 from explorer.reader.links import decode, parts
 from explorer.reader.state import View
 from explorer.results.ensembles import WAYS
-from explorer.results.field import MAJORITY
+from explorer.results.field import MAJORITY, checked_model
 from explorer.tabs.models.compare_state import (
     PANELS,
     SECTIONS,
@@ -22,7 +22,6 @@ from explorer.tabs.models.compare_state import (
     checked_members,
     distinct,
 )
-from explorer.tabs.pairs.fail_state import checked_model
 from scoring.errors import KnownError, shown
 
 READING = ("source", "pair", "diff", "spaces", "markdown")

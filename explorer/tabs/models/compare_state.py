@@ -10,10 +10,9 @@ from explorer.core.links import as_dropped
 from explorer.core.validation import one_of
 from explorer.reader.reading import ACTS, FIRST, ListedRows, Reading, read_on
 from explorer.results.ensembles import WAYS, Way
-from explorer.results.field import MAJORITY, Doubles, Field, Mask
+from explorer.results.field import MAJORITY, Doubles, Field, Mask, checked_model
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import subsets_by
-from explorer.tabs.pairs.fail_state import checked_model
 from scoring.errors import KnownError, shown
 
 Panel = Literal["table", "scatter", "agreement", "ensembles"]

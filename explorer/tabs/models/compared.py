@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from explorer.data.filters import NO_FILTERS
 from explorer.data.table import Rows
+from explorer.reader import tab_links
 from explorer.reader.state import View
 from explorer.results.field import Doubles
 from explorer.stats.difficulty import correlations
@@ -18,8 +19,6 @@ from explorer.stats.rules import V1
 from explorer.stats.strata import plain, score_models
 from explorer.stats.uncertainty import strata_by
 from explorer.tabs.models.compare_state import CompareScene, subsets_in
-from explorer.tabs.pairs.fail_links import encode_fails
-from explorer.tabs.pairs.fail_state import FailView
 from scoring.benchmark import section_of
 
 Change = Literal["improved", "regressed", "higher", "lower", "same"]
@@ -190,9 +189,7 @@ def cell_query(now: CompareScene, cell: Cell, section: str = "", subset: str = "
     elif section:
         filters = filters.picking("subset", subsets)
     pairs = View(now.view.source, filters=filters)
-    return encode_fails(
-        FailView(model=now.view.a, kind="all", against=now.view.b, cell=cell, view=pairs)
-    )
+    return tab_links.cell_query(now.view.a, now.view.b, cell, pairs)
 
 
 def _shared(now: CompareScene) -> Doubles:

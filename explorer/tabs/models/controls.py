@@ -6,10 +6,10 @@ from html import escape
 from explorer.core.html import go_link, listing, note, tag
 from explorer.core.parts import acting, button, segments, ticked
 from explorer.core.text import text
+from explorer.reader.tab_links import compare_query
 from explorer.results.boards import Board, BoardRow, benchmark_of
 from explorer.stats.rules import PRIOR
-from explorer.tabs.models.compare_links import encode_compare
-from explorer.tabs.models.compare_state import MOST_MODELS, CompareView
+from explorer.tabs.models.compare_state import MOST_MODELS
 from explorer.tabs.models.state import (
     BENCHMARKS,
     DIGITS,
@@ -103,7 +103,7 @@ def _pinned(board: Board, view: BoardView) -> str:
     models = [row.model for row in board.rows if row.by_pairs and row.model in view.pins]
     if len(models) < 2 or benchmark_of(board.rule) != "v1":
         return ""
-    query = encode_compare(CompareView(models[0], models[1], tuple(models[2:MOST_MODELS])))
+    query = compare_query(*models[:MOST_MODELS])
     return go_link(escape(text("board.compare_pinned")), "compare", query, "button")
 
 

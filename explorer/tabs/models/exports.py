@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from explorer.core.files import cell
+from explorer.core.files import cell, in_one_line, markdown_cell
 from explorer.core.text import text
 from explorer.data.export import METADATA, whole
 from explorer.results.boards import Board, BoardRow
@@ -30,14 +30,6 @@ BOARD_FORMATS: tuple[BoardFormat, ...] = get_args(BoardFormat)
 
 Columns = dict[str, tuple[pa.DataType, list[Any]]]
 
-_UNSEEN = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff]+"
-)
-_MARKDOWN = {letter: f"\\{letter}" for letter in "\\`*_[]|~$:@#!"} | {
-    "&": "&amp;",
-    "<": "&lt;",
-    ">": "&gt;",
-}
 _LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
     "\\": "\\textbackslash{}",
     "~": "\\textasciitilde{}",
@@ -80,27 +72,14 @@ def board_file_name(board: Board, view: BoardView, form: BoardFormat) -> str:
     return "-".join([safe or "leaderboard", rule_of(view), f"{view.table}.{form}"])
 
 
-def markdown_cell(words: str) -> str:
-    r"""A text that Markdown shows as it stands, in one line of a table.
-
-    >>> print(markdown_cell("a|b_c <b>"), markdown_cell("https://x"))
-    a\|b\_c &lt;b&gt; https\://x
-    """
-    return "".join(_MARKDOWN.get(letter, letter) for letter in _in_one_line(words))
-
-
 def latex_cell(words: str) -> str:
     r"""A text that LaTeX sets as it stands.
 
     >>> print(latex_cell("50% of a_b & c"))
     50\% of a\_b \& c
     """
-    escaped = "".join(_LATEX.get(letter, letter) for letter in _in_one_line(words))
+    escaped = "".join(_LATEX.get(letter, letter) for letter in in_one_line(words))
     return escaped.replace("10⁹", "$10^9$")  # no font of LaTeX's own has the letter
-
-
-def _in_one_line(words: str) -> str:
-    return _UNSEEN.sub(" ", words).strip()
 
 
 def _columns(board: Board, view: BoardView, rows: Sequence[BoardRow]) -> Columns:

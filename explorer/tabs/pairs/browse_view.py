@@ -30,7 +30,7 @@ from explorer.reader.facetpanel import facets_html
 from explorer.reader.links import decode_for_browse, encode
 from explorer.reader.listing import reader_bar
 from explorer.reader.searchbar import bar_html, search_html
-from explorer.reader.state import PANELS, Scene, View, fitting, next_scene, scene
+from explorer.reader.state import PANELS, Scene, Tables, View, fitting, next_scene, scene
 from explorer.tabs.pairs.export_view import ExportPanelView, build_export, exporting, snippet_html
 from explorer.tabs.pairs.lengths_view import (
     LengthPanelView,
@@ -165,7 +165,7 @@ class Browse:
         """What the address asks for, as far as it is here."""
         decoded = decode_for_browse(query_string)
         view, notes = self._fitting(decoded.view)
-        return self.shown(scene(view, self.table(view)), (*decoded.dropped, *notes))
+        return self.shown(scene(view, self._table(view)), (*decoded.dropped, *notes))
 
     @guarded
     def missing(self, query_string: object) -> str:
@@ -189,7 +189,7 @@ class Browse:
         """What is shown after one act."""
         name, sent = act_of(event)
         try:
-            now = next_scene(seen, self.table(seen), name, sent)
+            now = next_scene(seen, self._table(seen), name, sent)
         except KnownError as error:
             if name != "search":
                 raise
@@ -199,18 +199,18 @@ class Browse:
     @guarded
     def count(self, wanted: object, seen: View) -> Iterator[tuple[str, str]]:
         """Count tokens: how far it is, and at last the tokenizer."""
-        yield from telling(self.counter.count(self.table(seen), wanted))
+        yield from telling(self.counter.count(self._table(seen), wanted))
 
     @guarded
     def count_in(self, tokenizer: str, seen: View) -> tuple[Any, ...]:
         """Draw lengths in the tokens of a tokenizer."""
         chart = replace(seen.chart, unit="tokens", tokenizer=tokenizer)
-        return self.shown(scene(replace(seen, chart=chart), self.table(seen)))
+        return self.shown(scene(replace(seen, chart=chart), self._table(seen)))
 
     @guarded
     def export(self, form: object, seen: View) -> Iterator[tuple[str, Any]]:
         """Write what is filtered to a file."""
-        yield from exporting(scene(seen, self.table(seen)), form)
+        yield from exporting(scene(seen, self._table(seen)), form)
 
     @guarded
     def turn_to(self, source: str, seen: View) -> tuple[Any, ...]:
@@ -221,19 +221,11 @@ class Browse:
 
     def _not_searched(self, seen: View, why: str) -> tuple[Any, ...]:
         """Why a search cannot be used, beside what is shown still: nobody types without slips."""
-        bar = bar_html(scene(seen, self.table(seen)), (), self.settings.link_base)
+        bar = bar_html(scene(seen, self._table(seen)), (), self.settings.link_base)
         return Shown.only(bar=bar + note(why, "wrong"))
 
-    def table(self, view: View) -> PairTable:
-        """The table of a view, with the token counts that it needs, as far as they are on disk.
-
-        Raises:
-            KnownError: it is not here any more.
-        """
-        table = self.library.here(view.source)
-        for each in view.filters.ranges:
-            self.counter.known(table, each.tokenizer)
-        return table
+    def _table(self, view: View) -> PairTable:
+        return Tables(self.library, self.counter).of(view)
 
     def shown(
         self, now: Scene, notes: tuple[str, ...] = (), before: View | None = None

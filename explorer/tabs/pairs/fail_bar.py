@@ -7,32 +7,10 @@ from explorer.core.html import chip, go_link, note, tag
 from explorer.core.parts import acting, button, copy_button
 from explorer.core.text import text
 from explorer.data.conditions import condition_of
-from explorer.reader.searchbar import filter_chips, removable
+from explorer.reader.searchbar import filter_chips, models_html, removable
+from explorer.reader.tab_links import compare_query
 from explorer.results.field import MAJORITY, Field
-from explorer.tabs.models.compare_links import encode_compare
-from explorer.tabs.models.compare_state import CompareView
 from explorer.tabs.pairs.fail_state import FIELD_KINDS, KINDS, FailScene
-
-MOST_NAMES = 2_000
-"""Models that are offered while one types; any other can be typed whole."""
-
-
-def models_html(fields: Sequence[Field], model: str, act: str, label: str, other: str = "") -> str:
-    """A field to choose a model by its name, one's own first.
-
-    act: what it sends. label: what is asked for. other: words that offer no model, or `MAJORITY`.
-    """
-    names = [name for field in fields for name in field.runs if name in field.place_of]
-    names += [name for field in fields for name in field.matrix.models if name not in field.runs]
-    known = "".join(tag("option", "", value=name) for name in names[:MOST_NAMES])
-    entry = tag(
-        "input", type="text", value=model, list=f"{act}-names", data_field="value",
-        maxlength="1000", placeholder=text("fails.type_model"), autocomplete="off",
-        spellcheck="false", id=f"{act}-name", css="model-name", **acting(act),
-    )  # fmt: skip
-    words = tag("label", escape(label), "legend", **{"for": f"{act}-name"})
-    none = button(other, act, {"value": ""}, "button") if other and model else ""
-    return tag("div", words + entry + tag("datalist", known, id=f"{act}-names") + none, "line")
 
 
 def head_html(now: FailScene, fields: Sequence[Field]) -> str:
@@ -56,7 +34,7 @@ def head_html(now: FailScene, fields: Sequence[Field]) -> str:
     )
     label = text("fails.kind")
     if view.model:
-        query = encode_compare(CompareView(view.model))
+        query = compare_query(view.model)
         names += go_link(escape(text("fails.compare")), "compare", query, "button")
     parts = names + tag("div", buttons, "segments kinds", role="group", aria_label=label)
     said = note(text(f"fails.about_{shown}" if now.field.matrix.models else "fails.no_models"))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from explorer.core.links import as_dropped, one_of, parts_of, told, written
 from explorer.reader.links import decode, parts
+from explorer.results.field import checked_model
 from explorer.stats.duels import CELLS
 from explorer.tabs.pairs.fail_state import (
     FIELD_KINDS,
@@ -19,7 +20,6 @@ from explorer.tabs.pairs.fail_state import (
     ORDERS,
     PANELS,
     FailView,
-    checked_model,
     checked_slices,
 )
 from scoring.errors import KnownError, shown

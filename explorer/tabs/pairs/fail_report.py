@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.core.files import pictured
+from explorer.core.files import markdown_cell, pictured
 from explorer.core.text import text
 from explorer.data.conditions import condition_of, conditions
 from explorer.data.table import Rows
@@ -18,7 +18,6 @@ from explorer.stats.matrix import is_reward_bench
 from explorer.stats.rules import V1
 from explorer.stats.strata import Floats, Strata, score_models
 from explorer.stats.uncertainty import strata_by
-from explorer.tabs.models.exports import markdown_cell
 from explorer.tabs.pairs.fail_state import FailScene, FailView, order_of, ordered
 from explorer.tabs.pairs.notes import PairNotes
 from explorer.tabs.pairs.slice_tests import LEAST_RIVALS

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.links import as_dropped
-from explorer.core.validation import one_of, repaired
+from explorer.core.validation import one_of
 from explorer.data.conditions import condition_of
 from explorer.data.filters import LONGEST_NAME, Selection, matching_rows, select
 from explorer.data.table import Rows
 from explorer.reader.reading import ACTS, ListedRows, read_on
 from explorer.reader.state import View, filters_after, fitting
-from explorer.results.field import MAJORITY, OUTCOMES, Doubles, Field, Mask
+from explorer.results.field import MAJORITY, OUTCOMES, Doubles, Field, Mask, checked_model
 from explorer.stats.duels import CELLS, Cell, cells_of
 from explorer.stats.margins import confident_losses, near_misses
 from scoring.errors import KnownError, shown
@@ -179,17 +179,6 @@ def with_kind(view: FailView, value: object) -> FailView:
     if view.model:
         return replace(view, kind=one_of("A kind", KINDS, value))
     return replace(view, field_kind=one_of("A kind", FIELD_KINDS, value))
-
-
-def checked_model(value: object) -> str:
-    """A model's name, or "".
-
-    Raises:
-        KnownError: it is no short text.
-    """
-    if not isinstance(value, str) or len(value) > LONGEST_NAME:
-        raise KnownError(f"A model is named by a short text, not {shown(value)}.")
-    return repaired(value)
 
 
 def checked_slices(values: object) -> tuple[str, ...]:

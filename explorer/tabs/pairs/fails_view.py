@@ -17,6 +17,7 @@ from explorer.reader.listing import reader_bar
 from explorer.reader.reading import FIRST
 from explorer.results.field import Field
 from explorer.results.fields import Fields
+from explorer.runs.facts import facts_html
 from explorer.tabs.pairs.fail_bar import fail_bar_html, head_html
 from explorer.tabs.pairs.fail_export_view import fail_exporting
 from explorer.tabs.pairs.fail_exports import FailFormat
@@ -36,7 +37,6 @@ from explorer.tabs.pairs.notes import PairNotes, mark_of
 from explorer.tabs.pairs.notes_view import note_html
 from explorer.tabs.pairs.rewards_view import RewardsView, rewards_shown
 from explorer.tabs.pairs.tokens_view import Tokens, has_tokens, wire_tokens
-from explorer.tabs.score.report import facts_html
 from scoring.errors import KnownError
 
 

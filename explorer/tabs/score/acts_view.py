@@ -14,6 +14,7 @@ from explorer.core.parts import EVENT, guarded, saying, unchanged
 from explorer.core.text import text
 from explorer.data.table import PairTable, Rows
 from explorer.reader.searchbar import filter_words
+from explorer.reader.state import Tables
 from explorer.results.fields import Fields
 from explorer.runs.cards import card_of, pairs_of
 from explorer.runs.live import LiveRun
@@ -22,7 +23,6 @@ from explorer.runs.progress import Progress
 from explorer.runs.running import Runs
 from explorer.runs.selections import WAYS, Choice, Selection
 from explorer.runs.visitors import Visitor
-from explorer.tabs.pairs.browse_view import Browse, BrowseView
 from explorer.tabs.score.before_view import card_html, selected_html
 from explorer.tabs.score.checked import RunChecked
 from explorer.tabs.score.run_view import Followed, RunShown, followed, reopened, shown
@@ -61,7 +61,7 @@ class Score:
     `choice` is (what the Browse tab shows, and the fields of `Choice`).
     """
 
-    browse: Browse
+    tables: Tables
     fields: Fields
     runs: Runs
 
@@ -119,7 +119,7 @@ class Score:
             return self._stored(self.runs.open(run_id, who), who)
         if act != "resume":
             return unchanged(RunShown)
-        table_of = partial(pairs_of, library=self.browse.library)
+        table_of = partial(pairs_of, library=self.tables.library)
         return _begun(
             self.runs.live.begin(
                 who, "", lambda stop: self.runs.resume(who, run_id, table_of, stop)
@@ -180,8 +180,8 @@ class Score:
                 is none, or too small or large.
         """
         seen = choice[0]
-        words, table = ", ".join(filter_words(seen.filters)), self.browse.table(seen)
-        lost, typed = partial(self._lost, where=where), self.browse.library.typed
+        words, table = ", ".join(filter_words(seen.filters)), self.tables.of(seen)
+        lost, typed = partial(self._lost, where=where), self.tables.library.typed
         return Choice(*choice[1:]).of(table, seen.filters, words, lost, typed)
 
     def _lost(self, model: object, where: Any) -> tuple[PairTable, Rows]:
@@ -197,14 +197,14 @@ def _begun(live: LiveRun) -> RunShown:
 def wire_score(
     view: ScoreView,
     score: Score,
-    browse: BrowseView,
+    browsed: gr.State,
     check: RunChecked,
     where: list[gr.components.Component],
     *,
     tab: gr.Tab,
 ) -> None:
     """Connect the components. where: as of `Score`."""
-    choice, report = [browse.seen, *view.choice.inputs], view.report
+    choice, report = [browsed, *view.choice.inputs], view.report
     counted: dict[str, Any] = {
         "fn": score.count,
         "inputs": [*where, *choice],

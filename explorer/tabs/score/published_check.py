@@ -35,13 +35,10 @@ import numpy as np
 from explorer.data.filters import NO_FILTERS
 from explorer.data.table import Rows
 from explorer.reader.state import View
+from explorer.reader.tab_links import cell_query, compare_query
 from explorer.results.field import Doubles, Field
 from explorer.stats.duels import Cell, DuelPart, duel
 from explorer.stats.rules import V1
-from explorer.tabs.models.compare_links import encode_compare
-from explorer.tabs.models.compare_state import CompareView
-from explorer.tabs.pairs.fail_links import encode_fails
-from explorer.tabs.pairs.fail_state import FailView
 from explorer.tabs.score.published_settings import NOT_KNOWN, BoardSettings, Setting, settings_of
 from scoring.benchmark import COUNTS, SECTIONS, overall_score
 from scoring.interval import wilson
@@ -168,7 +165,7 @@ def check_pairs(
         n=found.all_pairs.n,
         settings=settings,
         near=_near(field.margins(own), changed),
-        query=encode_compare(CompareView(own, model)),
+        query=compare_query(own, model),
     )
 
 
@@ -211,9 +208,7 @@ def changed_query(own: str, model: str, cell: Cell, section: str = "") -> str:
     'model=mine&show=all&against=org/rm&cell=only_a&section=Chat+Hard'
     """
     filters = NO_FILTERS.picking("section", [section]) if section else NO_FILTERS
-    return encode_fails(
-        FailView(model=own, kind="all", against=model, cell=cell, view=View(filters=filters))
-    )
+    return cell_query(own, model, cell, View(filters=filters))
 
 
 def _published(

@@ -6,7 +6,7 @@ from statistics import median
 
 from explorer.core.html import note, percent, signed, tag
 from explorer.core.text import text
-from explorer.runs.facts import run_facts, tie_words
+from explorer.runs.facts import tie_words
 from explorer.runs.sections import RunIntervals
 from scoring.benchmark import SECTIONS, section_of
 from scoring.interval import Interval
@@ -143,12 +143,3 @@ def _subset_row(name: str, tally: Tally, interval: Interval | None) -> str:
 
 def _ends(interval: Interval | None) -> str:
     return f"{percent(interval.low, 0)} – {percent(interval.high, 0)}" if interval else "–"
-
-
-def facts_html(run: Run) -> str:
-    """Everything that the numbers rest on, folded away."""
-    rows = "".join(
-        tag("dt", escape(name)) + tag("dd", escape(value)) for name, value in run_facts(run).items()
-    )
-    title = tag("summary", escape(text("score.made_with")))
-    return tag("details", title + tag("dl", rows), css="facts-list")

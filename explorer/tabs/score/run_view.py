@@ -14,12 +14,13 @@ from explorer.core.parts import Column, Grid, grid, unchanged
 from explorer.core.text import text
 from explorer.reader.reading import PAGE_ROWS
 from explorer.runs.cards import card_of
+from explorer.runs.facts import facts_html
 from explorer.runs.live import LiveRun
 from explorer.runs.progress import Progress
 from explorer.runs.sections import run_intervals, sections_now
 from explorer.stats.margins import margin_histogram
 from explorer.tabs.score.live_bars import bars_html, margins_html
-from explorer.tabs.score.report import facts_html, report_html, sections_html
+from explorer.tabs.score.report import report_html, sections_html
 from explorer.tabs.score.sure_words import sure_words
 from explorer.tabs.score.worst import worst_html
 from scoring.errors import KnownError

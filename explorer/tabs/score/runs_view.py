@@ -12,15 +12,12 @@ from explorer.core.files import passing_folder
 from explorer.core.parts import EVENT, Part, act_of, build_part, guarded, wire_part
 from explorer.core.settings import Settings
 from explorer.core.text import text
+from explorer.reader.tab_links import compare_query, failures_query
 from explorer.results.fields import Fields
 from explorer.runs.exports import RUN_FORMATS, RunFormat, export_run
 from explorer.runs.lines import RunsScene, RunsView, move_runs, runs_scene
 from explorer.runs.running import Runs
 from explorer.runs.visitors import Visitor
-from explorer.tabs.models.compare_links import encode_compare
-from explorer.tabs.models.compare_state import CompareView
-from explorer.tabs.pairs.fail_links import encode_fails
-from explorer.tabs.pairs.fail_state import FailView
 from explorer.tabs.score.publish_view import PublishView, build_publish
 from explorer.tabs.score.runs_list import run_html, runs_html
 
@@ -119,8 +116,8 @@ class RunsTab:
         query = compare = ""
         if now.open is not None:
             name = self.fields.name_of(now.open.run.id, *where)
-            query = encode_fails(FailView(name)) if name else ""
-            compare = encode_compare(CompareView(name)) if name else ""
+            query = failures_query(name) if name else ""
+            compare = compare_query(name) if name else ""
         opened = run_html(now.open, query=query, compare=compare, deleting=now.view.deleting)
         # An update of a tab that was not opened yet takes the words away unless it has them.
         csv, jsonl, json = (

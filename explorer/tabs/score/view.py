@@ -10,10 +10,9 @@ from explorer.core.html import note
 from explorer.core.parts import build_grid
 from explorer.core.settings import Settings
 from explorer.core.text import text
+from explorer.reader.fields_view import TypedFields, build_model, build_typed
 from explorer.runs.orders import ModelOrder
 from explorer.tabs.score.run_view import Followed
-from explorer.tabs.score.typed_view import TypedFields, build_typed
-from scoring.models.policy import DEMO
 from scoring.spec import FAMILIES
 
 LOOK_SECONDS = 1.0
@@ -185,18 +184,6 @@ def build_score(settings: Settings, models: Sequence[tuple[str, str]]) -> ScoreV
         gr.State(None), gr.State(Followed()), gr.State(""), gr.Timer(LOOK_SECONDS, active=False),
     )  # fmt: skip
     return ScoreView(order, find, choice, sure, report, check)
-
-
-def build_model(settings: Settings, models: Sequence[tuple[str, str]], elem_id: str) -> gr.Dropdown:
-    """The field that says which model. models: (words, name) of each that is offered."""
-    return gr.Dropdown(
-        [*models],
-        value=DEMO,
-        allow_custom_value=True,
-        label=text("score.model"),
-        info=text("score.model_info_space" if settings.public else "score.model_info"),
-        elem_id=elem_id,
-    )
 
 
 def _build_order(settings: Settings, models: Sequence[tuple[str, str]]) -> OrderView:

@@ -8,9 +8,8 @@ from explorer.core.html import go_link, signed, tag
 from explorer.core.text import text
 from explorer.reader.reading import Reading
 from explorer.reader.state import View
+from explorer.reader.tab_links import failures_query
 from explorer.results.own import own_name
-from explorer.tabs.pairs.fail_links import encode_fails
-from explorer.tabs.pairs.fail_state import FailView
 from scoring.record import Run
 from scoring.spec import ScoredPair
 
@@ -31,6 +30,6 @@ def worst_html(run: Run, scored: Sequence[ScoredPair]) -> str:
 
 
 def _link(name: str, key: str, margin: float) -> str:
-    view = FailView(name, view=View(reading=Reading(key=key)))
+    query = failures_query(name, View(reading=Reading(key=key)))
     words = tag("bdi", escape(key)) + " " + tag("small", escape(signed(margin)))
-    return go_link(words, "failures", encode_fails(view))
+    return go_link(words, "failures", query)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import gradio as gr
 
@@ -21,15 +21,13 @@ from explorer.data.typed import (
     typed_texts,
     written_conversation,
 )
-from explorer.reader.state import View
+from explorer.reader.state import Tables, View
 from explorer.reader.tokens import token_figure, tokens_html
 from explorer.results.fields import Fields
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
 from explorer.runs.running import Runs
 from explorer.runs.visitors import Visitor
-from explorer.tabs.pairs.browse_view import Browse
-from explorer.tabs.pairs.fail_state import FailView
 from explorer.tabs.try_it.html import edits_html, loading_html, numbers_html, status_html
 from explorer.tabs.try_it.probe_acts_view import ProbePanel, wire_probe
 from explorer.tabs.try_it.state import (
@@ -49,6 +47,18 @@ from scoring.pairs.opening import as_pairs
 Shown = tuple[Any, ...]
 
 
+class OfModel(Protocol):
+    """What the Failures tab shows."""
+
+    @property
+    def model(self) -> str:
+        """Whose outcomes; "" for those of all models."""
+
+    @property
+    def view(self) -> View:
+        """Of which pairs."""
+
+
 @dataclass(frozen=True)
 class TrialTab:
     """The tab's callbacks.
@@ -57,7 +67,7 @@ class TrialTab:
     as they are typed, `where` as of `explorer.tabs.pairs.fails_view.Failures`.
     """
 
-    browse: Browse
+    tables: Tables
     fields: Fields
     runs: Runs
     settings: Settings
@@ -115,11 +125,11 @@ class TrialTab:
     @guarded
     def browsed(self, seen: View, past: Past, *texts: Any) -> Shown:
         """The pair that is open on the Browse tab."""
-        new = _texts_of(self.browse.table(seen), seen.reading.key)
+        new = _texts_of(self.tables.of(seen), seen.reading.key)
         return _changed(past, self._checked(texts), new)
 
     @guarded
-    def failed(self, seen: FailView, past: Past, *posted: Any) -> Shown:
+    def failed(self, seen: OfModel, past: Past, *posted: Any) -> Shown:
         """The pair that is open on the Failures tab."""
         texts, where = posted[:3], posted[3:]
         field = self.fields.of(seen.model, *where) if seen.model else self.fields.largest(*where)
@@ -283,7 +293,7 @@ def wire_trial(
     view.tokens.button.click(tab.tokens, asked, [view.tokens.words, view.tokens.plot], **EVENT)
     wire_probe(
         view.probe,
-        ProbePanel(tab.browse, tab.runs, tab.settings, Latest()),
+        ProbePanel(tab.tables, tab.runs, tab.settings, Latest()),
         who,
         view.model,
         browsed,

@@ -17,12 +17,11 @@ from explorer.core.theme import painted
 from explorer.core.validation import one_of
 from explorer.core.work import Latest
 from explorer.reader.searchbar import filter_words
-from explorer.reader.state import View
+from explorer.reader.state import Tables, View
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
 from explorer.runs.selections import Choice, Selection
 from explorer.runs.visitors import Visitor
-from explorer.tabs.pairs.browse_view import Browse
 from explorer.tabs.try_it.probe import Probe, probed_changes, probing
 from explorer.tabs.try_it.probe_csv import ProbeForm, write_probe
 from explorer.tabs.try_it.probe_figure import probe_figure
@@ -41,7 +40,7 @@ EVERY_SECONDS = 0.4
 class ProbePanel:
     """The callbacks. `choice` is (which, pairs per subset, seed, changes)."""
 
-    browse: Browse
+    tables: Tables
     runs: Runs
     settings: Settings
     latest: Latest
@@ -76,7 +75,7 @@ class ProbePanel:
         """
         way = one_of("A way to choose pairs", WAYS, which)
         words = ", ".join(filter_words(seen.filters))
-        table, typed = self.browse.table(seen), self.browse.library.typed
+        table, typed = self.tables.of(seen), self.tables.library.typed
         found = Choice(way, per_subset, seed).of(table, seen.filters, words, _no_field, typed)
         if not len(found.rows):
             raise KnownError(text("score.none_selected"))

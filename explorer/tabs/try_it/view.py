@@ -11,9 +11,8 @@ from explorer.core.html import note, tag
 from explorer.core.parts import Part, build_part
 from explorer.core.settings import Settings
 from explorer.core.text import text
+from explorer.reader.fields_view import build_model, build_typed
 from explorer.reader.tokens_view import TokensView
-from explorer.tabs.score.typed_view import build_typed
-from explorer.tabs.score.view import build_model
 from explorer.tabs.try_it.probe_view import ProbeView, build_probe
 
 PART = "try"

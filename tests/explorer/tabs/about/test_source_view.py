@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from explorer.core.html import MOST_LINES
 from explorer.data.sources import Candidate, Shelf
-from explorer.tabs.about.source_view import SourceBar, sourcebar
+from explorer.reader.source_view import SourceBar, sourcebar
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from tests.conftest import PATIENCE

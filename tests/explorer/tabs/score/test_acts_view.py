@@ -17,13 +17,12 @@ from explorer.core.text import text
 from explorer.data.filters import Filters, LengthRange
 from explorer.data.search import Query
 from explorer.data.table import PairTable
-from explorer.reader.state import View
+from explorer.reader.state import Tables, View
 from explorer.runs.cards import card_of, pairs_of
 from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import MOST_PER_SUBSET, WAYS
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
-from explorer.tabs.pairs.browse_view import Browse
 from explorer.tabs.score.acts_view import Score
 from explorer.tabs.score.run_view import Followed, RunShown
 from explorer.tabs.score.view import build_score, order_of
@@ -31,7 +30,7 @@ from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run
 from tests.explorer.beginning import begun, finished, loaded
-from tests.explorer.browsing import browse_on
+from tests.explorer.browsing import library_of
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.tables import row, small_table
 
@@ -45,8 +44,8 @@ ORDER = ("demo", "", "", "", "auto", None, "")
 
 @pytest.fixture
 def score(stores: Stores) -> Score:
-    browse = Browse(stores.pairs, stores.counter, stores.settings)
-    return Score(browse, stores.fields, stores.runs)
+    tables = Tables(stores.pairs, stores.counter)
+    return Score(tables, stores.fields, stores.runs)
 
 
 def ended(score: Score, shown: RunShown, who: Visitor = WHERE[2]) -> RunShown:
@@ -89,7 +88,7 @@ def test_by_subset_the_filter_does_not_matter(score: Score) -> None:
 
 def test_the_pairs_are_those_of_the_view(demo: PairTable, stores: Stores) -> None:
     other = small_table(row(), row(), row())
-    score = Score(browse_on(demo, other), stores.fields, stores.runs)
+    score = Score(Tables(library_of(demo, other), stores.counter), stores.fields, stores.runs)
     chosen = score.chosen(WHERE, View(other.id), "filter", 1, 0)
     assert chosen.table is other and len(chosen.rows) == 3
     for which in ("filter", "subset"):
@@ -100,7 +99,7 @@ def test_rows_with_several_responses_are_refused_and_counted(stores: Stores) -> 
     both = {side: ["one", "two"] for side in ("chosen", "rejected")}
     several = [row(subset="several", **more) for more in (both, {"rejected": ["one", "two"]})]
     table = small_table(*several, row(subset="single", prompt="alone"))
-    score = Score(browse_on(table), stores.fields, stores.runs)
+    score = Score(Tables(library_of(table), stores.counter), stores.fields, stores.runs)
     sentence = text("score.several", n="2", of="3")
     for choice in (("filter", None, None), ("subset", 5, 0)):
         with pytest.raises(KnownError) as refused:
@@ -429,7 +428,7 @@ def test_a_page_joins_its_run_where_another_page_goes_on_with_it(
 
 def test_who_comes_back_is_told_why_their_run_ended(tmp_path: Path) -> None:
     stores = open_stores(Settings(tmp_path, public=True, offline=True, seconds_per_hour=1e-6))
-    score = Score(Browse(stores.pairs, stores.counter, stores.settings), stores.fields, stores.runs)
+    score = Score(Tables(stores.pairs, stores.counter), stores.fields, stores.runs)
     me = Visitor("browser:me", "one")
     loaded(stores.runs, order_of(*ORDER), me)
     shown = score.start(*ORDER, *ALL, None, None, me, *ALL_PAIRS)

@@ -15,13 +15,12 @@ from explorer.core.work import Latest
 from explorer.data.table import PairTable
 from explorer.data.typed import PUBLIC_LONGEST, typed_pair
 from explorer.reader.reading import Reading
-from explorer.reader.state import View
+from explorer.reader.state import Tables, View
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Rewarded
 from explorer.runs.scorers import BRIEF_SECONDS
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
-from explorer.tabs.pairs.browse_view import Browse
 from explorer.tabs.pairs.fail_state import FailView
 from explorer.tabs.try_it.acts_view import TrialTab
 from explorer.tabs.try_it.html import edits_html, numbers_html, status_html
@@ -42,8 +41,8 @@ TAGS = {
 
 @pytest.fixture
 def tab(stores: Stores) -> TrialTab:
-    browse = Browse(stores.pairs, stores.counter, stores.settings)
-    return TrialTab(browse, stores.fields, stores.runs, stores.settings, Latest())
+    tables = Tables(stores.pairs, stores.counter)
+    return TrialTab(tables, stores.fields, stores.runs, stores.settings, Latest())
 
 
 @pytest.fixture

@@ -12,12 +12,11 @@ import pytest
 from explorer.core.work import Latest
 from explorer.data.filters import Filters
 from explorer.data.table import PairTable
-from explorer.reader.state import View
+from explorer.reader.state import Tables, View
 from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
-from explorer.tabs.pairs.browse_view import Browse
 from explorer.tabs.try_it.probe import Probe, probing
 from explorer.tabs.try_it.probe_acts_view import ProbePanel, probe_followed, probe_shown
 from explorer.tabs.try_it.probe_html import probe_html, probe_status_html
@@ -39,8 +38,8 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 @pytest.fixture
 def panel(stores: Stores) -> ProbePanel:
-    browse = Browse(stores.pairs, stores.counter, stores.settings)
-    return ProbePanel(browse, stores.runs, stores.settings, Latest())
+    tables = Tables(stores.pairs, stores.counter)
+    return ProbePanel(tables, stores.runs, stores.settings, Latest())
 
 
 def run(
@@ -84,7 +83,7 @@ def test_stopped_it_keeps_what_is_known(panel: ProbePanel) -> None:
 
 
 def test_what_ends_in_an_error_keeps_what_is_known(panel: ProbePanel) -> None:
-    pairs = as_pairs(panel.browse.library.here("").arrow, range(60))
+    pairs = as_pairs(panel.tables.library.here("").arrow, range(60))
 
     def failing(packs: int) -> Iterator[Probe]:
         left = packs
@@ -112,7 +111,7 @@ def test_what_ends_in_an_error_keeps_what_is_known(panel: ProbePanel) -> None:
 
 
 def test_a_stop_reaches_it_between_two_packs_too(panel: ProbePanel) -> None:
-    pairs = as_pairs(panel.browse.library.here("").arrow, range(60))
+    pairs = as_pairs(panel.tables.library.here("").arrow, range(60))
     number = panel.latest.ask(ME.session)
     steps = probing(
         pairs,
@@ -162,8 +161,8 @@ def test_no_pairs_and_too_many_are_refused(panel: ProbePanel) -> None:
 
 def test_rows_with_further_responses_are_refused(stores: Stores) -> None:
     table = small_table(row(chosen=["one", "two"]), row())
-    browse = Browse(library_of(table), stores.counter, stores.settings)
-    panel = ProbePanel(browse, stores.runs, stores.settings, Latest())
+    tables = Tables(library_of(table), stores.counter)
+    panel = ProbePanel(tables, stores.runs, stores.settings, Latest())
     assert "several chosen or several rejected" in refused(panel, "filter", None, None, ["upper"])
 
 

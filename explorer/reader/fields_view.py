@@ -1,5 +1,6 @@
-"""The fields into which a pair is typed."""
+"""The fields in which a model is named and a pair is typed, wherever something is scored."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import gradio as gr
@@ -7,6 +8,7 @@ import gradio as gr
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.data.typed import longest_text
+from scoring.models.policy import DEMO
 
 
 class TypedFields(NamedTuple):
@@ -40,3 +42,15 @@ def build_typed(settings: Settings, prefix: str, *, are_examples: bool = False) 
         conversation = field("prompt", 3, 12)
         with gr.Row(equal_height=False):
             return TypedFields(conversation, field("chosen", 6, 18), field("rejected", 6, 18))
+
+
+def build_model(settings: Settings, models: Sequence[tuple[str, str]], elem_id: str) -> gr.Dropdown:
+    """The field that says which model. models: (words, name) of each that is offered."""
+    return gr.Dropdown(
+        [*models],
+        value=DEMO,
+        allow_custom_value=True,
+        label=text("score.model"),
+        info=text("score.model_info_space" if settings.public else "score.model_info"),
+        elem_id=elem_id,
+    )
