@@ -84,11 +84,7 @@ def _file(run: Run) -> str:
 
 def own_names(runs: Sequence[Run], taken: Iterable[str]) -> dict[str, Run]:
     """Runs by the names of their models. taken: names of others."""
-    named: dict[str, Run] = {}
-    others = set(taken)
-    for run in runs:
-        named[_name(run, others | named.keys())] = run
-    return named
+    return dict(zip(_names(runs, taken), runs, strict=True))
 
 
 def with_runs(found: Outcomes, runs: Sequence[Run]) -> tuple[Outcomes, dict[str, Run]]:
@@ -100,14 +96,13 @@ def with_runs(found: Outcomes, runs: Sequence[Run]) -> tuple[Outcomes, dict[str,
     taken = {result.model for result in found.results}
     files, results, left_out = [], [], []
     named: dict[str, Run] = {}
-    for run in runs:
-        file, name = _file(run), _name(run, taken)
+    for run, name in zip(runs, _names(runs, taken), strict=True):
+        file = _file(run)
         try:
             results.append(replace(results_of(run), model=name))
         except KnownError as error:
             left_out.append(LeftOut(file, str(error)))
             continue
-        taken.add(name)
         named[name] = run
         files.append(file)
     added = replace(
@@ -126,9 +121,14 @@ def own_name(run: Run) -> str:
     return text("board.own_run", model=printable(called), when=when)
 
 
-def _name(run: Run, taken: set[str]) -> str:
-    name = own_name(run)
-    number, unique = 2, name
-    while unique in taken:
-        unique, number = f"{name} {number}", number + 1
-    return unique
+def _names(runs: Sequence[Run], taken: Iterable[str]) -> list[str]:
+    """A name for each, newest first: a run keeps its own when another begins in the same second."""
+    others, names = set(taken), list[str]()
+    for run in reversed(runs):
+        name = own_name(run)
+        number, unique = 2, name
+        while unique in others:
+            unique, number = f"{name} {number}", number + 1
+        others.add(unique)
+        names.append(unique)
+    return names[::-1]

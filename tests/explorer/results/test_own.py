@@ -50,6 +50,14 @@ def test_a_run_is_as_a_file_of_results(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.scores_chosen, [1, 0.5, np.nan, np.nan])
 
 
+def test_a_run_keeps_its_name_when_another_begins_in_the_same_second(tmp_path: Path) -> None:
+    first = replace(run_of(tmp_path, REWARDS), started=1e9)
+    second = replace(run_of(tmp_path, REWARDS), started=1e9 + 0.5)
+    [name] = own_names([first], [])
+    assert own_names([second, first], [])[name] == first
+    assert with_runs(NOTHING, [second, first])[1][name] == first
+
+
 def same(one: OutcomeMatrix, other: OutcomeMatrix) -> None:
     for name in (field.name for field in fields(OutcomeMatrix)):
         here, there = getattr(one, name), getattr(other, name)
