@@ -55,7 +55,7 @@ def test_a_run_keeps_its_name_when_another_begins_in_the_same_second(tmp_path: P
     second = replace(run_of(tmp_path, REWARDS), started=1e9 + 0.5)
     [name] = own_names([first], [])
     assert own_names([second, first], [])[name] == first
-    assert with_runs(NOTHING, [second, first])[1][name] == first
+    assert with_runs(Outcomes(), [second, first])[1][name] == first
 
 
 def same(one: OutcomeMatrix, other: OutcomeMatrix) -> None:
