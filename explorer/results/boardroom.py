@@ -197,7 +197,9 @@ class BoardRoom:
             found = of_benchmark(with_uploaded(published, results.uploaded), benchmark)
             pairs = usual_order(of_benchmark(published, benchmark))
             if pairs is None:  # the person's own are all that there is
-                found, own = with_runs(found, runs)
+                found, own = with_runs(
+                    found, own_names(runs, (result.model for result in found.results))
+                )
                 matrix = outcome_matrix(found)
             else:
                 matrix = self._kept.once(("read", *read), lambda: outcome_matrix(found, pairs))

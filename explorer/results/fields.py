@@ -174,7 +174,7 @@ class Fields:
             left = {name: run for name, run in left.items() if name not in runs}
             if matrix.models:
                 yield field(each, matrix, runs)
-        rest, runs = with_runs(Outcomes(), list(left.values()))
+        rest, runs = with_runs(Outcomes(), left)
         for each in _without_texts(rest):
             yield field(each, each.matrix, {name: runs[name] for name in each.matrix.models})
 

@@ -83,20 +83,30 @@ def _file(run: Run) -> str:
 
 
 def own_names(runs: Sequence[Run], taken: Iterable[str]) -> dict[str, Run]:
-    """Runs by the names of their models. taken: names of others."""
-    return dict(zip(_names(runs, taken), runs, strict=True))
+    """Runs, newest first, by the names of their models. taken: names of others.
+
+    A run keeps its name when another one begins in the same second.
+    """
+    others, named = set(taken), list[tuple[str, Run]]()
+    for run in reversed(runs):
+        name = own_name(run)
+        number, unique = 2, name
+        while unique in others:
+            unique, number = f"{name} {number}", number + 1
+        others.add(unique)
+        named.append((unique, run))
+    return dict(reversed(named))
 
 
-def with_runs(found: Outcomes, runs: Sequence[Run]) -> tuple[Outcomes, dict[str, Run]]:
+def with_runs(found: Outcomes, runs: Mapping[str, Run]) -> tuple[Outcomes, dict[str, Run]]:
     """Outcomes with those of a person's runs, and these by the names of their models.
 
     A run that cannot be read, or has no pair yet, is listed among what was left out. This is for
     where nothing else says which pairs are looked at; else see `OwnRows`.
     """
-    taken = {result.model for result in found.results}
     files, results, left_out = [], [], []
     named: dict[str, Run] = {}
-    for run, name in zip(runs, _names(runs, taken), strict=True):
+    for name, run in runs.items():
         file = _file(run)
         try:
             results.append(replace(results_of(run), model=name))
@@ -119,16 +129,3 @@ def own_name(run: Run) -> str:
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(run.started))
     called = card_of(run).title or run.facts.model
     return text("board.own_run", model=printable(called), when=when)
-
-
-def _names(runs: Sequence[Run], taken: Iterable[str]) -> list[str]:
-    """A name for each, newest first: a run keeps its own when another begins in the same second."""
-    others, names = set(taken), list[str]()
-    for run in reversed(runs):
-        name = own_name(run)
-        number, unique = 2, name
-        while unique in others:
-            unique, number = f"{name} {number}", number + 1
-        others.add(unique)
-        names.append(unique)
-    return names[::-1]

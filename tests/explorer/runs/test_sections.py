@@ -10,7 +10,7 @@ import pytest
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.results.field import Field
-from explorer.results.own import with_runs
+from explorer.results.own import own_names, with_runs
 from explorer.runs.lines import RunsView, runs_scene
 from explorer.runs.sections import SectionNow, run_intervals, sections_now
 from explorer.runs.shelf import RunShelf
@@ -53,7 +53,7 @@ def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
     settings = Settings(home=tmp_path)
     run = Run.create(new_folder(settings.runs), FACTS, Plan((tuple(range(len(rows))),)), real.keys)
     list(run.record([ScoredPack(0, rows, 1)]))
-    outcomes, own = with_runs(Outcomes(), [run])
+    outcomes, own = with_runs(Outcomes(), own_names([run], []))
     field = Field(real, outcome_matrix(outcomes, order_of(real)), own, ("run",))
     [name] = own
     found = run_intervals(rows, FACTS)

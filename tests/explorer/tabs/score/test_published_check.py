@@ -9,7 +9,7 @@ import pytest
 
 from explorer.data.table import PairTable
 from explorer.results.field import Field
-from explorer.results.own import with_runs
+from explorer.results.own import own_names, with_runs
 from explorer.results.published_names import find_published
 from explorer.stats.matrix import order_of, outcome_matrix
 from explorer.tabs.models.compare_links import decode_compare
@@ -68,7 +68,7 @@ def published(real: PairTable, shared_data: Path) -> dict[str, bool]:
 
 def field_with(run: Run, table: PairTable, shared_data: Path) -> tuple[Field, str]:
     _, found, _ = real_results(shared_data)
-    joined, own = with_runs(found, [run])
+    joined, own = with_runs(found, own_names([run], []))
     [name] = own
     matrix = outcome_matrix(joined, order_of(table), lambda: table.hashes)
     return Field(table, matrix, own, ("real", run.id), own=frozenset(own)), name
