@@ -139,13 +139,16 @@ def wire_part(
     address: gr.Textbox | None = None,
     *told: gr.components.Component,
     js: str | None = None,
+    **turn: Any,
 ) -> None:
     """Let every act of a part call `callback(event, *inputs)`.
 
     address: holds the query string of what is shown then; None where the part has none.
-    told: what the page is told besides. js: script that the inputs pass through.
+    told: what the page is told besides. js: script that the inputs pass through. turn: Gradio's
+    concurrency, where other events show the same.
     """
-    acted = part.relay.act(callback, inputs, outputs, trigger_mode="multiple", js=js, **EVENT)
+    often = {"trigger_mode": "multiple", **EVENT, **turn}
+    acted = part.relay.act(callback, inputs, outputs, js=js, **often)
     acted.success(None, [address, *told] if address else None, None, js=done(part))
     acted.failure(None, None, None, js=refused(part))
 

@@ -133,8 +133,9 @@ def wire_runs(
     view: RunsTabView, tab: RunsTab, where: list[gr.components.Component], opened: gr.Tab
 ) -> None:
     """Connect the components. where: as of `RunsTab`."""
-    wire_part(view.part, tab.act, [view.seen, *where], view.outputs)
+    turn: dict[str, Any] = {"concurrency_id": "runs", "concurrency_limit": 1}  # none undoes an act
+    wire_part(view.part, tab.act, [view.seen, *where], view.outputs, **turn)
     for changed in (opened.select, where[2].change):  # a link opens the tab before it is known who
-        changed(tab.show, [view.seen, *where], view.outputs, **EVENT)
+        changed(tab.show, [view.seen, *where], view.outputs, **turn, **EVENT)
     for form, pressed in view.exports.items():
         pressed.click(partial(tab.export, form), [view.seen, where[2]], view.file, **EVENT)
