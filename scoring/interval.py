@@ -1,5 +1,6 @@
 """How sure a number is."""
 
+from collections.abc import Iterable
 from math import sqrt
 from typing import NamedTuple
 
@@ -36,3 +37,23 @@ def wilson(wins: float, n: float) -> Interval | None:
     spread = Z_95 * sqrt(rate * (1 - rate) / n + Z_95**2 / (4 * n**2))
     scale = 1 + Z_95**2 / n
     return Interval(max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale))
+
+
+def weighted_wilson(mean: float, strata: Iterable[tuple[float, float]]) -> Interval | None:
+    """Wilson's interval of a weighted mean of proportions, at the effective number of pairs.
+
+    With s_h the share of stratum h, shares adding up to 1, and n_h its pairs, that number is
+    1 / sum_h s_h**2 / n_h, rounded down. It takes all pairs to be equally hard and drawn one by
+    one.
+    Source: L. Kish, Survey Sampling (1965), 11.7, for the effective number.
+
+    Args:
+        mean: 0 to 1.
+        strata: (s_h, n_h), n_h above 0; none gives None.
+
+    >>> weighted_wilson(0.46, [(0.5, 50), (0.5, 50)]) == wilson(46, 100)
+    True
+    """
+    variance = sum(share**2 / n for share, n in strata)
+    n = int(1 / variance + 1e-9) if variance else 0
+    return wilson(mean * n, n)

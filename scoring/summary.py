@@ -15,7 +15,7 @@ from scoring.benchmark import (
     section_of,
     section_scores,
 )
-from scoring.interval import Interval, wilson
+from scoring.interval import Interval, weighted_wilson, wilson
 from scoring.spec import Outcome, ScoredPair
 
 GENERATIVE = ("judge", "rater")
@@ -102,42 +102,29 @@ class Summary:
         return {name: sum(tally.counts.values()) for name, tally in self.subsets.items()} == COUNTS
 
     def section_interval(self, section: str) -> Interval | None:
-        """Wilson's 95 % interval of a section score, as `_weighted` says; None without pairs."""
-        return _weighted(self._parts(section))
+        """The 95 % interval of a section score by `weighted_wilson`; None without pairs."""
+        return _interval(self._parts(section))
 
     @property
     def interval(self) -> Interval | None:
         """The same of the score; None where there is none."""
-        sections = list(filter(None, map(self._parts, SECTIONS)))
-        whole = [sum(weight for weight, _ in parts) for parts in sections]
-        return _weighted(
-            [
-                (weight / all_weights, tally)
-                for parts, all_weights in zip(sections, whole, strict=True)
-                for weight, tally in parts
-            ]
+        sections = [parts for parts in map(self._parts, SECTIONS) if parts]
+        return _interval(
+            [(share / len(sections), tally) for parts in sections for share, tally in parts]
         )
 
     def _parts(self, section: str) -> list[tuple[float, Tally]]:
-        """The subsets of a section that have pairs that count, with their official weights."""
-        known = ((name, self.subsets.get(name)) for name in SECTIONS[section])
-        return [(WEIGHTS[name], tally) for name, tally in known if tally is not None and tally.n]
+        """The subsets of a section that have pairs that count, with their shares of its score."""
+        known = ((WEIGHTS[name], self.subsets.get(name)) for name in SECTIONS[section])
+        found = [(weight, tally) for weight, tally in known if tally is not None and tally.n]
+        whole = sum(weight for weight, _ in found)
+        return [(weight / whole, tally) for weight, tally in found]
 
 
-def _weighted(parts: Sequence[tuple[float, Tally]]) -> Interval | None:
-    """Wilson's interval of a weighted mean of accuracies at the effective number of pairs.
-
-    With u_s the weight of subset s and n_s its pairs that count, that is
-    (sum u_s)^2 / sum u_s^2 / n_s, rounded down. It takes all pairs to be equally hard and drawn one
-    by one: that those of one prompt go together is left out.
-    Source: L. Kish, Survey Sampling (1965), 11.7, for the effective number.
-    """
-    if not parts:
-        return None
-    weight = sum(u for u, _ in parts)
-    mean = sum(u * (tally.accuracy or 0.0) for u, tally in parts) / weight
-    n = int(weight**2 / sum(u * u / tally.n for u, tally in parts) + 1e-9)
-    return wilson(mean * n, n)
+def _interval(parts: Sequence[tuple[float, Tally]]) -> Interval | None:
+    """Of the mean of accuracies with these shares."""
+    mean = sum(share * (tally.accuracy or 0.0) for share, tally in parts)
+    return weighted_wilson(mean, [(share, tally.n) for share, tally in parts])
 
 
 def summarise(scored: Iterable[ScoredPair], family: str) -> Summary:

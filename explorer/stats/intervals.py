@@ -21,7 +21,7 @@ from explorer.stats.strata import (
     score_weights,
     stratum_sums,
 )
-from scoring.interval import Interval, wilson
+from scoring.interval import Interval, weighted_wilson, wilson
 
 REPLICATES = 10_000
 """Ends of 95 % intervals then vary by some 3 % of a standard error from seed to seed."""
@@ -134,12 +134,8 @@ def rank_intervals(
 def unpaired_interval(score: float, groups: Strata, counts: ArrayLike) -> Interval | None:
     """A 95 % interval of an overall score of which only aggregates are known.
 
-    Wilson's interval at the effective number of pairs 1 / sum_i w_i**2, rounded down, w_i being
-    the weights of the pairs (`explorer.stats.strata.score_weights`). It takes all pairs to be
-    equally hard and independent; and being unpaired, it cannot say whether
-    two models differ: what is hard for one is often hard for the other, and that cancels in a
-    paired test only.
-    Source: L. Kish, Survey Sampling (1965), 11.7, for the effective number.
+    By `scoring.interval.weighted_wilson`. Being unpaired, it cannot say whether two models differ:
+    what is hard for one is often hard for the other, and that cancels in a paired test only.
 
     Args:
         score: 0 to 1; NaN gives None.
@@ -160,10 +156,10 @@ def unpaired_interval(score: float, groups: Strata, counts: ArrayLike) -> Interv
     """
     n = np.asarray(counts, dtype=np.float64)
     shares = groups.shares(n)
-    if np.isnan(score) or not shares.any():
+    if np.isnan(score):
         return None
-    effective = int(1 / float((shares[shares > 0] ** 2 / n[shares > 0]).sum()) + 1e-9)
-    return wilson(float(score) * effective, effective)
+    counting = shares > 0
+    return weighted_wilson(score, zip(shares[counting].tolist(), n[counting].tolist(), strict=True))
 
 
 def ranks(scores: Floats) -> Whole:
