@@ -126,7 +126,7 @@ class Board:
 
     @property
     def comparable(self) -> tuple[str, ...]:
-        """The models of `explorer.board_certainty.comparable`."""
+        """The models of `explorer.results.board_certainty.comparable`."""
         return tuple(row.model for row in comparable(self.rows))
 
 

@@ -24,6 +24,7 @@ from explorer.data.table import PairTable
 from explorer.reader.links import tab_of
 from explorer.reader.source_view import SourceBarView, build_sourcebar
 from explorer.results.boardroom import BoardRoom
+from explorer.results.boards import Board
 from explorer.stats.uncertainty import Measuring
 from explorer.tabs.models.behind import behind_html
 from explorer.tabs.models.chart_tables import ChartScene
@@ -44,8 +45,8 @@ PART = "leaderboard"
 class LeaderboardView:
     """The tab's components, and what a session remembers of it.
 
-    seen: a `BoardView`; None until the page has filled the tab. board_id: of the results.
-    address: the query string. known: as of `BoardShown`.
+    seen: a `BoardView`. board_id: of the results. address: the query string.
+    known: as of `BoardShown`; None until the page has filled the tab.
     """
 
     bar: SourceBarView
@@ -124,7 +125,7 @@ def build_leaderboard_tab() -> LeaderboardView:
         about = gr.HTML(elem_classes="about")
     return LeaderboardView(
         bar, source, part, controls, told, measure, stop, status, table, chart, behind, about,
-        exports, file, gr.State(None), gr.State(None), gr.Textbox(visible=False),
+        exports, file, gr.State(BoardView()), gr.State(None), gr.Textbox(visible=False),
         gr.State(None),
     )  # fmt: skip
 
@@ -149,26 +150,27 @@ class LeaderboardTab:
         return self.shown(board_id, decoded.view, own, decoded.dropped)
 
     @guarded
-    def show(self, board_id: object, view: BoardView | None, own: object) -> BoardShown:
+    def show(self, board_id: object, view: BoardView, own: object) -> BoardShown:
         """The same of other results, or with what was measured since."""
-        return self.shown(board_id, view or BoardView(), own)
+        return self.shown(board_id, view, own)
 
     @guarded
-    def turn_to(
-        self, board_id: object, view: BoardView | None, own: object, known: object
-    ) -> BoardShown:
+    def turn_to(self, board_id: object, view: BoardView, own: object, known: object) -> BoardShown:
         """What ended or was read since the tab was left; where nothing did, all stays."""
-        if view is None or known == self._known(board_id, view, own):
+        if known is None:
+            return unchanged(BoardShown)
+        ranking = ranking_of(view)
+        now = _known(self.room.board(board_id, ranking, own), self.room.unread(board_id, ranking))
+        if known == now:
             return unchanged(BoardShown)
         return self.shown(board_id, view, own)._replace(behind=gr.skip())
 
     @guarded
     def act(
-        self, event: gr.EventData, board_id: object, view: BoardView | None, own: object
+        self, event: gr.EventData, board_id: object, view: BoardView, own: object
     ) -> BoardShown:
         """What is shown after one act."""
         name, sent = act_of(event)
-        view = view or BoardView()
         if name == "behind":
             board = self.room.board(board_id, ranking_of(view), own)
             return unchanged(BoardShown, behind=behind_html(board, sent))
@@ -182,19 +184,19 @@ class LeaderboardTab:
 
     @guarded
     def measure(
-        self, board_id: object, view: BoardView | None, own: object, request: gr.Request
+        self, board_id: object, view: BoardView, own: object, request: gr.Request
     ) -> Iterator[tuple[str, Any]]:
         """Read each pair's results and measure how sure the board is, telling how far it is."""
-        session, view = request.session_hash, view or BoardView()
+        session, ranking = request.session_hash, ranking_of(view)
         self.measuring.add(session)
         try:
-            for step in self.room.measuring(board_id, ranking_of(view), own):
+            for step in self.room.measuring(board_id, ranking, own):
                 if session not in self.measuring:
                     break
                 yield _step_words(step), gr.update(visible=True)
         finally:
             self.measuring.discard(session)
-        yield refused_html(self.room.refused(board_id, ranking_of(view))), gr.update(visible=False)
+        yield refused_html(self.room.refused(board_id, ranking)), gr.update(visible=False)
 
     def stop(self, request: gr.Request) -> None:
         """End this session's measuring after its present step; what was read is kept."""
@@ -202,10 +204,9 @@ class LeaderboardTab:
 
     @guarded
     def export(
-        self, form: BoardFormat, board_id: object, view: BoardView | None, own: object
+        self, form: BoardFormat, board_id: object, view: BoardView, own: object
     ) -> Iterator[Any]:
         """Write the rows that are shown to a file."""
-        view = view or BoardView()
         board = self.room.board(board_id, ranking_of(view), own)
         with passing_folder() as folder:
             path = folder / board_file_name(board, view, form)
@@ -216,13 +217,13 @@ class LeaderboardTab:
         self, board_id: object, view: BoardView, own: object, dropped: tuple[str, ...] = ()
     ) -> BoardShown:
         """A view as values for `LeaderboardView.outputs`."""
-        board = self.room.board(board_id, ranking_of(view), own)
+        ranking = ranking_of(view)
+        board, unread = self.room.board(board_id, ranking, own), self.room.unread(board_id, ranking)
         rows = shown_rows(board, view)
-        unread = self.room.unread(board_id, ranking_of(view))
         # Of RewardBench 2, and with prior sets, sections alone are in groups.
         measured = any(row.tie_group or any(row.section_groups.values()) for row in board.rows)
         by_pairs = any(row.by_pairs for row in board.rows)
-        outcomes = partial(self.room.outcomes, board_id, ranking_of(view), own)
+        outcomes = partial(self.room.outcomes, board_id, ranking, own)
         scene = ChartScene(view, board, rows, outcomes, self.tables, unread)
         can_measure = view.table != "prior" and (unread > 0 or (by_pairs and not measured))
         return BoardShown(
@@ -233,18 +234,18 @@ class LeaderboardTab:
             gr.update(visible=can_measure),
             board_html(board, view, rows),
             "",
-            rule_html(board, view, self.room.left_out(board_id, ranking_of(view), own)),
+            rule_html(board, view, self.room.left_out(board_id, ranking, own)),
             *chart_shown(scene),
-            self._known(board_id, view, own),
+            _known(board, unread),
         )
-
-    def _known(self, board_id: object, view: BoardView, own: object) -> tuple[int, list[str]]:
-        rows = self.room.board(board_id, ranking_of(view), own).rows
-        return self.room.unread(board_id, ranking_of(view)), [row.model for row in rows if row.own]
 
     def _gone(self, board_id: object) -> str:
         """What is said where a visitor's files had to make room for others'."""
         return note(text("board.gone")) if self.room.library.is_gone(board_id) else ""
+
+
+def _known(board: Board, unread: int) -> tuple[int, list[str]]:
+    return unread, [row.model for row in board.rows if row.own]
 
 
 def _step_words(step: Step | Measuring) -> str:

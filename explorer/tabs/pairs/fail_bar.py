@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from explorer.core.html import chip, go_link, note, tag
+from explorer.core.html import go_link, note, tag
 from explorer.core.parts import acting, button, copy_button
 from explorer.core.text import text
 from explorer.data.conditions import condition_of
@@ -71,9 +71,3 @@ def fail_bar_html(now: FailScene, notes: Iterable[str], link_base: str) -> str:
     line = tag("div", count + tag("span", chips, css="chips") + copy, css="bar-line")
     none = "" if len(now.listed) else note(text("fails.none"))
     return line + none + "".join(note(text("filter.dropped", what=what)) for what in notes)
-
-
-def source_html(now: FailScene) -> str:
-    """Which pairs these are, and how many models were compared on them."""
-    n = now.field.n_models
-    return chip(text("fails.source", caption=now.field.table.caption, n=f"{n:,}"), "quiet")
