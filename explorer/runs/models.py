@@ -87,8 +87,8 @@ class ModelShelf:
         if self._is_placed(order):
             return Placed(order)
         asked, known = (order, visitor.token), self._known
-        if known is None or (known.asked, known.minutes) != (asked, _minutes()):
-            known = _Known(asked, _minutes(), self._located(visitor, order, tell, stop))
+        if known is None or known.asked != asked or known.seconds_old > SAME_SECONDS:
+            known = _Known(asked, time.monotonic(), self._located(visitor, order, tell, stop))
             # What was to be fetched lies here now.
             self._known, self._previews = known, Kept(KEPT)
         spec, settings = known.meaning
@@ -135,11 +135,16 @@ class _Fitting:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What was asked for, with whose token, in which minutes, and what it meant."""
+    """What was asked for, with whose token, when, by `time.monotonic`, and what it meant."""
 
     asked: tuple[ModelOrder, object]
-    minutes: int
+    asked_at: float
     meaning: tuple[ModelSpec, RunSettings]
+
+    @property
+    def seconds_old(self) -> float:
+        """How long ago it was asked."""
+        return time.monotonic() - self.asked_at
 
 
 def _asked(visitor: Visitor, order: ModelOrder) -> Asked:
