@@ -9,9 +9,9 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.api.endpoints import Endpoints, publish
-from explorer.api.pair_endpoints import PairEndpoints, publish_pairs
-from explorer.api.score_endpoints import ScoreEndpoints, publish_scoring
+from explorer.api.boards import BoardEndpoints, publish_boards
+from explorer.api.pairs import PairEndpoints, publish_pairs
+from explorer.api.scoring import ScoreEndpoints, publish_scoring
 from explorer.core.html import help_html, tag
 from explorer.core.parts import (
     EVENT,
@@ -162,7 +162,7 @@ def build_page(stores: Stores) -> gr.Blocks:
         title=text("app.title"), fill_width=True, analytics_enabled=False, delete_cache=KEPT
     ) as page:
         # First, so that no event of the page takes their names.
-        publish(Endpoints(stores.room, BoardMeasuring(stores.room)))
+        publish_boards(BoardEndpoints(stores.room, BoardMeasuring(stores.room)))
         publish_pairs(PairEndpoints(stores.fields))
         publish_scoring(ScoreEndpoints(stores.runs, stores.pairs, stores.settings))
         _wire(_lay_out(stores), stores, page)

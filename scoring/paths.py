@@ -1,6 +1,27 @@
-"""What a person typed, as a path, whatever it was."""
+"""Paths that a person typed, whatever they are, and files that are written whole."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
+
+
+@contextmanager
+def atomic_write(path: Path) -> Iterator[Path]:
+    """Where to write a file that then takes the place of `path`.
+
+    Until then, and where something is raised inside, `path` stays as it was.
+
+    Raises:
+        OSError: it cannot be put there.
+    """
+    part = path.with_name(f".{token_hex(8)}.part")
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def typed_path(text: str) -> Path:

@@ -8,12 +8,13 @@ the packs of its plan that are not whole on disk.
 import json
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_origin
 
 from scoring.errors import KnownError
+from scoring.paths import atomic_write
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair, outcome_of
 
 Status = Literal["running", "finished", "stopped", "failed"]
@@ -122,7 +123,9 @@ class Run:
         except (OSError, ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise KnownError(f"The plan of run {self.id!r} cannot be read.") from error
 
-    def record(self, packs: Iterable[ScoredPack], part: str = "") -> Iterator[ScoredPack]:
+    def record(
+        self, packs: Iterable[ScoredPack], part: str = ""
+    ) -> Generator[ScoredPack, None, None]:
         """Pass packs on, each written to disk before it is passed.
 
         part: names the file of one of several processes.
@@ -163,9 +166,8 @@ class Run:
         whole -= missing
         for path in self._parts():
             kept = [line for line in self._lines(path) if line["pack"] in whole]
-            part = path.with_suffix(".part")
-            part.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
-            part.replace(path)
+            with atomic_write(path) as part:
+                part.write_text("".join(json.dumps(line) + "\n" for line in kept), "utf-8")
         run = replace(self, status="running", seconds=0.0, n_scored=0, tokens=0, split_packs=0)
         run._write_facts()
         return run, whole
@@ -248,9 +250,8 @@ class Run:
         self._write(_FACTS_FILE, {**values, "facts": asdict(self.facts)})
 
     def _write(self, name: str, values: dict[str, Any]) -> None:
-        part = self.folder / f"{name}.part"
-        part.write_text(json.dumps(values, indent=1 if name == _FACTS_FILE else None), "utf-8")
-        part.replace(self.folder / name)
+        with atomic_write(self.folder / name) as part:
+            part.write_text(json.dumps(values, indent=1 if name == _FACTS_FILE else None), "utf-8")
 
 
 def has_run(folder: Path) -> bool:

@@ -1,11 +1,33 @@
-"""What written files have in common: cells that no spreadsheet runs, numbers, passing folders."""
+"""Files that people take away, one writer a format.
 
+Each is there whole in the end or not at all, and each writer raises a KnownError where that cannot
+be.
+
+- CSV is for spreadsheets: UTF-8 with a mark, and no cell that would be run as a formula.
+- JSONL and Parquet are exact.
+- Markdown (GitHub's tables) and LaTeX (`tabular` without packages) escape what is markup in a text.
+"""
+
+import csv
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, Literal, TextIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from scoring.errors import KnownError
+from scoring.hub.access import first_line
+from scoring.paths import atomic_write
+
+METADATA = b"rewardbench-explorer"
+"""Where a Parquet file's schema says, as JSON, what its rows are."""
 
 _FORMULA = re.compile(
     r"[\t\r]|[\s\x00-\x1f\x7f-\x9f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*[=+\-@＝＋－＠]"
@@ -16,9 +38,107 @@ _MARKDOWN = {letter: f"\\{letter}" for letter in "\\`*_[]|~$:@#!"} | {
     "<": "&lt;",
     ">": "&gt;",
 }
+_LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
+    "\\": "\\textbackslash{}",
+    "~": "\\textasciitilde{}",
+    "^": "\\textasciicircum{}",
+    "<": "\\textless{}",
+    ">": "\\textgreater{}",
+    "|": "\\textbar{}",
+    '"': "''",
+}
 _UNSEEN = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff]+"
 )
+
+Table = Sequence[Sequence[str]]
+"""Rows of cells."""
+
+
+@contextmanager
+def passing_folder() -> Iterator[Path]:
+    """A folder for one download, which goes at the end: Gradio keeps a copy for a while."""
+    with TemporaryDirectory(prefix="explorer-export-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Where to write a file that is there whole in the end, or not at all."""
+    try:
+        with atomic_write(path) as part:
+            yield part
+    except (OSError, pa.ArrowException) as error:
+        raise KnownError(
+            f"{path} cannot be written: {first_line(error).rstrip('.')}. Choose another place."
+        ) from error
+
+
+@contextmanager
+def csv_file(
+    path: Path, *, quoting: Literal[0, 1] = csv.QUOTE_MINIMAL, bom: bool = True
+) -> Iterator[Callable[[Iterable[object]], None]]:
+    """Write a CSV file; gives what writes a row, whose texts go through `cell`.
+
+    bom: whether it begins with the byte order mark by which spreadsheets know UTF-8.
+    """
+    how: dict[str, Any] = {"encoding": "utf-8-sig" if bom else "utf-8", "errors": "replace"}
+    with whole(path) as part, part.open("w", newline="", **how) as file:
+        writer = csv.writer(file, quoting=quoting, lineterminator="\r\n")
+
+        def write(values: Iterable[object]) -> None:
+            writer.writerow([cell(each) if isinstance(each, str) else each for each in values])
+
+        yield write
+
+
+@contextmanager
+def jsonl_file(path: Path) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """Write a JSONL file; gives what writes a line."""
+    with whole(path) as part, _text_file(part) as file:
+
+        def write(line: Mapping[str, Any]) -> None:
+            file.write(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
+
+        yield write
+
+
+@contextmanager
+def parquet_file(
+    path: Path, schema: pa.Schema, about: Mapping[str, Any]
+) -> Iterator[Callable[[pa.Table], None]]:
+    """Write a Parquet file; gives what writes some rows. about: see `METADATA`."""
+    described = schema.with_metadata({METADATA: json.dumps(about)})
+    with (
+        whole(path) as part,
+        part.open("wb") as file,
+        pq.ParquetWriter(file, described) as writer,
+    ):
+        yield writer.write_table
+
+
+def _text_file(path: Path) -> TextIO:
+    return path.open("w", encoding="utf-8", errors="replace", newline="\n")
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write a text: Markdown or LaTeX."""
+    with whole(path) as part, _text_file(part) as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+
+def markdown_table(headings: Sequence[str], rows: Table, is_words: Sequence[bool]) -> Iterator[str]:
+    """The lines of a table. is_words: whether each column holds words, which stand on the left."""
+    ruler = ["---" if words else "---:" for words in is_words]
+    written = [[markdown_cell(each) for each in row] for row in (headings, *rows)]
+    yield from (f"| {' | '.join(row)} |" for row in (written[0], ruler, *written[1:]))
+
+
+def latex_table(headings: Sequence[str], rows: Table, is_words: Sequence[bool]) -> Iterator[str]:
+    """The same for LaTeX."""
+    written = [f"{' & '.join(map(latex_cell, row))} \\\\" for row in (headings, *rows)]
+    yield f"\\begin{{tabular}}{{{''.join('l' if words else 'r' for words in is_words)}}}"
+    yield from ("\\hline", written[0], "\\hline", *written[1:], "\\hline", "\\end{tabular}")
 
 
 def cell(text: str) -> str:
@@ -41,31 +161,47 @@ def pictured(text: str) -> str:
     return text.translate(_PICTURES)
 
 
-def plain(value: float | None) -> float | None:
-    """A float that JSON has; None where there is none, or no number.
-
-    >>> plain(1), plain(float("nan")), plain(None)
-    (1.0, None, None)
-    """
-    return None if value is None or not isfinite(value) else float(value)
-
-
-@contextmanager
-def passing_folder() -> Iterator[Path]:
-    """A folder for one download, which goes at the end: Gradio keeps a copy for a while."""
-    with TemporaryDirectory(prefix="explorer-export-", ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
-
-
 def markdown_cell(words: str) -> str:
     r"""A text that Markdown shows as it stands, in one line of a table.
 
     >>> print(markdown_cell("a|b_c <b>"), markdown_cell("https://x"))
     a\|b\_c &lt;b&gt; https\://x
     """
-    return "".join(_MARKDOWN.get(letter, letter) for letter in in_one_line(words))
+    return "".join(_MARKDOWN.get(letter, letter) for letter in _in_one_line(words))
 
 
-def in_one_line(words: str) -> str:
+def latex_cell(words: str) -> str:
+    r"""A text that LaTeX sets as it stands.
+
+    >>> print(latex_cell("50% of a_b & c"))
+    50\% of a\_b \& c
+    """
+    escaped = "".join(_LATEX.get(letter, letter) for letter in _in_one_line(words))
+    return escaped.replace("10⁹", "$10^9$")  # no font of LaTeX's own has the letter
+
+
+def _in_one_line(words: str) -> str:
     """A text without ends of lines and what is not seen, which cells of a table cannot hold."""
     return _UNSEEN.sub(" ", words).strip()
+
+
+def as_json(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values as JSON has them, at whatever depth.
+
+    NumPy's numbers become Python's (Gradio makes texts of them), tuples become lists, and None is
+    what is infinite or no number.
+
+    >>> as_json({"a": (np.int64(1), float("nan")), "b": {"c": np.array([0.5])}})
+    {'a': [1, None], 'b': {'c': [0.5]}}
+    """
+    return {name: _json(value) for name, value in values.items()}
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return as_json(value)
+    if isinstance(value, list | tuple):
+        return [_json(each) for each in value]
+    return None if isinstance(value, float) and not isfinite(value) else value

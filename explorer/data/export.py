@@ -16,7 +16,7 @@ import glob
 import json
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, get_args
@@ -24,15 +24,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from explorer.core.files import cell
+from explorer.core.files import csv_file, jsonl_file, parquet_file
 from explorer.core.settings import DEMO_PAIRS, ROOT
 from explorer.core.text import text
 from explorer.data.table import PairTable, Rows
 from scoring.errors import KnownError, shown
-from scoring.hub.access import first_line
 from scoring.pairs.opening import take_rows
 
 Format = Literal["csv", "parquet", "jsonl"]
@@ -46,8 +44,6 @@ UPSTREAM_COLUMNS = (
     "subset",
     "id",
 )
-METADATA = b"rewardbench-explorer"
-"""Where a Parquet file's schema says, as JSON, its source, revision and selection."""
 BATCH_ROWS = 2_000
 """Rows at most that are Python objects at once."""
 BATCH_BYTES = 32_000_000
@@ -85,7 +81,8 @@ def export(
     The file is there once the generator has ended; closed earlier, it leaves nothing behind.
 
     rows: in the order in which they are written.
-    selection: how the rows were chosen, in words; kept in Parquet's schema (see `METADATA`).
+    selection: how the rows were chosen, in words; kept in Parquet's schema, with the source and
+        its revision.
 
     Raises:
         KnownError: an unknown format, no rows, or the file cannot be written.
@@ -95,31 +92,13 @@ def export(
     if not len(rows):
         raise KnownError("There is no pair to export. Take a filter away, or reset them.")
     source = {"source": str(table.source), "revision": table.source.revision}
-    about = json.dumps({**source, "selection": list(selection)})
+    about = {**source, "selection": list(selection)}
     written = 0
-    with whole(path) as part, _WRITERS[form](part, _layout(table.arrow, rows), about) as write:
+    with _WRITERS[form](path, _layout(table.arrow, rows), about) as write:
         for batch in batches(table.arrow, rows):
             write(batch)
             written += batch.num_rows
             yield written
-
-
-@contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """Where to write a file that is there whole in the end, or not at all.
-
-    Raises:
-        KnownError: it cannot be written.
-    """
-    part = path.with_name(f"{path.name}.part")
-    try:
-        yield part
-        part.replace(path)
-    except (OSError, pa.ArrowException) as error:
-        raise unwritable(path, error) from error
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
 
 
 def file_name(table: PairTable, rows: Rows, form: Format) -> str:
@@ -129,13 +108,6 @@ def file_name(table: PairTable, rows: Rows, form: Format) -> str:
     parts = [name.stem if source.kind == "file" else name.name, source.split or ""]
     safe = [re.sub(r"[^A-Za-z0-9_]+", "-", part)[:60].strip("-") for part in parts]
     return "-".join(filter(None, [safe[0] or "pairs", safe[1], f"{len(rows)}-pairs.{form}"]))
-
-
-def unwritable(path: Path, error: Exception) -> KnownError:
-    """What to tell of a file that could not be written."""
-    return KnownError(
-        f"{path} cannot be written: {first_line(error).rstrip('.')}. Choose another place."
-    )
 
 
 def batches(arrow: pa.Table, rows: Rows) -> Iterator[pa.Table]:
@@ -198,9 +170,9 @@ def _responses(row: Row, side: str) -> list[tuple[str, str]]:
 
 
 @contextmanager
-def _parquet(path: Path, layout: _Layout, about: str) -> Iterator[Write]:
-    schema = _schema(layout).with_metadata({METADATA: about})
-    with path.open("wb") as file, pq.ParquetWriter(file, schema) as writer:
+def _parquet(path: Path, layout: _Layout, about: Row) -> Iterator[Write]:
+    schema = _schema(layout)
+    with parquet_file(path, schema, about) as write_table:
 
         def write(batch: pa.Table) -> None:
             columns: dict[str, Any] = {
@@ -208,7 +180,7 @@ def _parquet(path: Path, layout: _Layout, about: str) -> Iterator[Write]:
             }
             if layout.dialogues or layout.several:
                 columns |= _lists(batch.to_pylist(), layout)
-            writer.write_table(pa.table(columns, schema=schema))
+            write_table(pa.table(columns, schema=schema))
 
         yield write
 
@@ -245,14 +217,14 @@ def _lists(rows: Sequence[Row], layout: _Layout) -> dict[str, list[Any]]:
 
 
 @contextmanager
-def _jsonl(path: Path, layout: _Layout, _: str) -> Iterator[Write]:
+def _jsonl(path: Path, layout: _Layout, _: Row) -> Iterator[Write]:
     as_number = layout.numbers and not layout.several
-    with path.open("w", encoding="utf-8", newline="\n") as file:
+    with jsonl_file(path) as write_line:
 
         def write(batch: pa.Table) -> None:
             for row in batch.to_pylist():
                 for line in preferences(row, as_number=as_number):
-                    file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                    write_line(line)
 
         yield write
 
@@ -279,18 +251,16 @@ def preferences(row: Row, *, as_number: bool) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def _csv(path: Path, layout: _Layout, _: str) -> Iterator[Write]:
+def _csv(path: Path, layout: _Layout, _: Row) -> Iterator[Write]:
     further = _FURTHER if layout.several else {}
     columns = [*_SHEET_COLUMNS, "chosen_model", "rejected_model"]
-    with path.open("w", encoding="utf-8-sig", newline="") as file:
-        writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
-        writer.writerow([*columns, *further])
+    with csv_file(path, quoting=csv.QUOTE_ALL) as write_row:
+        write_row([*columns, *further])
 
         def write(batch: pa.Table) -> None:
             for row in batch.to_pylist():
                 texts = [row[name] for name in columns]
-                texts += [_further(row, side) for side in further.values()]
-                writer.writerow([cell(text) for text in texts])
+                write_row(texts + [_further(row, side) for side in further.values()])
 
         yield write
 
@@ -300,7 +270,7 @@ def _further(row: Row, side: str) -> str:
     return "\n\n".join(f"[{model}]\n{text}" for text, model in _responses(row, side)[1:])
 
 
-_WRITERS: dict[Format, Callable[[Path, _Layout, str], AbstractContextManager[Write]]] = {
+_WRITERS: dict[Format, Callable[[Path, _Layout, Row], AbstractContextManager[Write]]] = {
     "csv": _csv,
     "parquet": _parquet,
     "jsonl": _jsonl,

@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,6 +32,7 @@ from scoring.hub.access import Hub, first_line
 from scoring.limits import Step
 from scoring.models.policy import DEMO, ModelPolicy
 from scoring.pairs.opening import TEXT_COLUMNS
+from scoring.paths import atomic_write
 
 logger = logging.getLogger(__name__)
 
@@ -181,10 +181,8 @@ class TokenCounter:
         """Write the counts whole or not at all; a disk that refuses costs only time."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            with TemporaryDirectory(dir=self._folder) as folder:
-                part = Path(folder) / "counts.npz"
-                np.savez_compressed(part, allow_pickle=False, **counts)
-                part.replace(self._path(table, name))
+            with atomic_write(self._path(table, name)) as part, part.open("wb") as file:
+                np.savez_compressed(file, allow_pickle=False, **counts)
             kept = sorted(self._folder.glob("*.npz"), key=lambda path: -path.stat().st_mtime)
             for path in kept[_KEPT_ON_DISK:]:
                 path.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from explorer.core.text import text
 from explorer.data.datacard import subset_card
 from explorer.data.search import Query, first_hits
 from explorer.reader.diffs import DIFFS
-from explorer.reader.reading import PAGE_ROWS, Listed, Reading, n_pages
+from explorer.reader.reading import PAGE_ROWS, ListedRows, Reading, n_pages
 
 CELL_CHARS = 140
 CELL_BYTES = 480
@@ -99,7 +99,7 @@ def harm_css(subset: str) -> str:
 def list_html(
     label: str,
     columns: Sequence[Column],
-    listed: Listed,
+    listed: ListedRows,
     reading: Reading,
     cells: Callable[[int], Sequence[str]],
     *,
@@ -181,7 +181,7 @@ def _pager(page: int, pages: int) -> str:
     return tag("nav", ends[0] + here + ends[1], "pager", aria_label=text("pager.label"))
 
 
-def reader_bar(listed: Listed, reading: Reading, more: str = "") -> str:
+def reader_bar(listed: ListedRows, reading: Reading, more: str = "") -> str:
     """Steps from pair to pair, where the open one stands, and how it is shown.
 
     more: HTML of further buttons.
@@ -212,7 +212,7 @@ def reader_bar(listed: Listed, reading: Reading, more: str = "") -> str:
     return tag("div", first + second, css="reader-bar")
 
 
-def _position(listed: Listed, reading: Reading) -> str:
+def _position(listed: ListedRows, reading: Reading) -> str:
     place = listed.place_of(reading.key) if reading.key else None
     if place is not None:
         where = text("reader.position", place=f"{place + 1:,}", n=f"{len(listed):,}")

@@ -1,10 +1,9 @@
 """Where a person is in a list of pairs and how the open one is shown, and the steps from there."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from random import randrange
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 
@@ -53,25 +52,9 @@ ACTS = ("open", "goto", "step", "random", "turn", "page", "diff", "spaces", "ren
 """What `read_on` understands."""
 
 
-class Listed(Protocol):
-    """The pairs of a list, in its order."""
-
-    def __len__(self) -> int:
-        """How many they are."""
-
-    def key(self, place: int) -> str:
-        """The key of the pair at a place, from 0."""
-
-    def place_of(self, key: str) -> int | None:
-        """Where a pair stands, from 0; None where it is not in the list."""
-
-    def exists(self, key: str) -> bool:
-        """Whether a pair can be opened, in the list or not."""
-
-
 @dataclass(frozen=True, slots=True)
 class ListedRows:
-    """Rows of a table. rows: in the order of the list."""
+    """The pairs of a list. rows: of the table, in the order of the list."""
 
     table: PairTable
     rows: Rows
@@ -80,11 +63,11 @@ class ListedRows:
         return len(self.rows)
 
     def key(self, place: int) -> str:
-        """The key of the row at a place."""
+        """The key of the pair at a place, from 0."""
         return self.table.key_of(int(self.rows[place]))
 
     def place_of(self, key: str) -> int | None:
-        """Where the row with that key stands."""
+        """Where a pair stands, from 0; None where it is not in the list."""
         row = self.table.row_of(key) if key else None
         if row is None:
             return None
@@ -92,30 +75,8 @@ class ListedRows:
         return int(places[0]) if len(places) else None
 
     def exists(self, key: str) -> bool:
-        """Whether the table has that key."""
+        """Whether a pair can be opened, in the list or not."""
         return self.table.row_of(key) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class ListedKeys:
-    """Keys that lie at hand; no others can be opened."""
-
-    keys: Sequence[str]
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-    def key(self, place: int) -> str:
-        """The key at a place."""
-        return self.keys[place]
-
-    def place_of(self, key: str) -> int | None:
-        """Where a key stands."""
-        return self.keys.index(key) if key in self.keys else None
-
-    def exists(self, key: str) -> bool:
-        """Whether it is one of them."""
-        return key in self.keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +100,7 @@ class Reading:
         """How the reader shows the open pair, the hits of a search marked."""
         return Look(self.diff, query, self.spaces, self.rendered)
 
-    def settled(self, listed: Listed) -> Self:
+    def settled(self, listed: ListedRows) -> Self:
         """The nearest that the list has: a page that there is, a pair that can be opened."""
         page = min(max(1, self.page), n_pages(len(listed)))
         if self.key and listed.exists(self.key):
@@ -147,7 +108,7 @@ class Reading:
         first = (page - 1) * PAGE_ROWS
         return replace(self, page=page, key=listed.key(first) if len(listed) else "")
 
-    def anew(self, listed: Listed) -> Self:
+    def anew(self, listed: ListedRows) -> Self:
         """After the list changed: the same pair where it is still there, else the first."""
         place = listed.place_of(self.key) if self.key else None
         if place is None:
@@ -176,7 +137,7 @@ def page_holding(place: int) -> int:
     return place // PAGE_ROWS + 1
 
 
-def read_on(reading: Reading, listed: Listed, act: str, value: object) -> Reading:
+def read_on(reading: Reading, listed: ListedRows, act: str, value: object) -> Reading:
     """One step further.
 
     Args:
@@ -188,9 +149,6 @@ def read_on(reading: Reading, listed: Listed, act: str, value: object) -> Readin
 
     Raises:
         KnownError: a key that is not there, or a value of the wrong type.
-
-    >>> read_on(Reading("a:1"), ListedKeys(["a:1", "a:2"]), "step", -1).key
-    'a:2'
     """
     if act in ("open", "goto"):
         return _at_key(reading, listed, value, stay=act == "open")
@@ -212,7 +170,7 @@ def read_on(reading: Reading, listed: Listed, act: str, value: object) -> Readin
     raise KnownError(f"There is no act {shown(act)}; there are {', '.join(ACTS)}.")
 
 
-def _at_key(reading: Reading, listed: Listed, value: object, *, stay: bool) -> Reading:
+def _at_key(reading: Reading, listed: ListedRows, value: object, *, stay: bool) -> Reading:
     key = value if isinstance(value, str) else ""
     key = key if listed.exists(key) else key.strip()
     if not key or len(key) > LONGEST_NAME or not listed.exists(key):
@@ -224,12 +182,12 @@ def _at_key(reading: Reading, listed: Listed, value: object, *, stay: bool) -> R
     return replace(reading, key=key, page=reading.page if place is None else page_holding(place))
 
 
-def _stepped(listed: Listed, place: int | None, step: int) -> int:
+def _stepped(listed: ListedRows, place: int | None, step: int) -> int:
     """So many places further, past the end at the beginning; the first where it was at none."""
     return 0 if place is None else (place + step) % len(listed)
 
 
-def _any(listed: Listed, place: int | None) -> int:
+def _any(listed: ListedRows, place: int | None) -> int:
     """Any place but this one, where there is another."""
     if place is None or len(listed) == 1:
         return randrange(len(listed))  # noqa: S311 - no secret

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -20,6 +19,7 @@ from explorer.runs.orders import ModelOrder
 from explorer.runs.visitors import EVERYBODY
 from scoring.errors import KnownError, shown
 from scoring.hub.access import first_line
+from scoring.paths import atomic_write
 from scoring.record import Run
 from scoring.sure import SureInterval, SureRule
 
@@ -98,17 +98,13 @@ def write_card(folder: Path, card: RunCard) -> None:
     Raises:
         OSError: the disk does not take it.
     """
-    part = folder / f"{_FILE}.{secrets.token_hex(8)}.part"
     values = {**asdict(card), "order": card.order and card.order.stored()}
     del values["wrong"]
-    try:
-        if not (folder / _OWNER).exists():
+    if not (folder / _OWNER).exists():
+        with atomic_write(folder / _OWNER) as part:
             part.write_text(card.owner, encoding="utf-8")
-            part.replace(folder / _OWNER)
+    with atomic_write(folder / _FILE) as part:
         part.write_text(json.dumps(values), encoding="utf-8")
-        part.replace(folder / _FILE)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def change_card(run: Run, change: Callable[[RunCard], RunCard]) -> None:

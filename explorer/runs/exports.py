@@ -1,14 +1,12 @@
 """A run's pairs as a file: their rewards and outcomes, and what the numbers rest on."""
 
-import csv
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from explorer.core.files import cell
-from explorer.data.export import unwritable, whole
+from explorer.core.files import as_json, csv_file, jsonl_file, whole
 from explorer.runs.cards import card_of
 from explorer.runs.facts import run_facts
 from scoring.benchmark import section_of
@@ -29,35 +27,29 @@ def export_run(run: Run, form: object, folder: Path) -> Path:
         raise KnownError(f"There is no format {shown(form)}; {', '.join(RUN_FORMATS)} are there.")
     path = folder / f"run-{run.id[:15]}.{form}"
     rows = list(_rows(run))
-    try:
-        with whole(path) as part, part.open("w", encoding="utf-8", newline="") as file:
-            if form == "csv":
-                writer = csv.writer(file)
-                writer.writerow(rows[0] if rows else ())
-                for row in rows:
-                    writer.writerow([_cell(value) for value in row.values()])
-            elif form == "jsonl":
-                file.writelines(json.dumps(row) + "\n" for row in rows)
-            else:
-                sure = card_of(run).sure
-                whole_run = {"facts": asdict(run.facts), "told": run_facts(run), "pairs": rows}
-                json.dump({**whole_run, "sure": sure and asdict(sure)}, file)
-    except OSError as error:
-        raise unwritable(path, error) from error
+    if form == "csv":
+        with csv_file(path, bom=False) as write_row:
+            for values in (rows[0] if rows else (), *(row.values() for row in rows)):
+                write_row(values)
+    elif form == "jsonl":
+        with jsonl_file(path) as write_line:
+            for row in rows:
+                write_line(row)
+    else:
+        sure = card_of(run).sure
+        whole_run = {"facts": asdict(run.facts), "told": run_facts(run), "pairs": rows}
+        with whole(path) as part:
+            part.write_text(json.dumps({**whole_run, "sure": sure and asdict(sure)}), "utf-8")
     return path
 
 
 def _rows(run: Run) -> Iterator[dict[str, Any]]:
     for row in run.rows():
-        yield {
+        first = {
             "key": row.key,
             "subset": row.subset,
             "section": section_of(row.subset),
             "outcome": row.outcome,
             "margin": row.margin,
-            **{name: value for name, value in asdict(row).items() if name not in ("key", "subset")},
         }
-
-
-def _cell(value: object) -> object:
-    return cell(value) if isinstance(value, str) else value
+        yield as_json(first | asdict(row))

@@ -7,7 +7,6 @@ import time
 from collections.abc import Collection, Generator
 from dataclasses import fields
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from explorer.stats.matrix import OutcomeMatrix
 from explorer.stats.rules import Rule
 from explorer.stats.uncertainty import SEED, Measuring, Uncertainty, blank, measure
 from scoring.hub.access import first_line
+from scoring.paths import atomic_write
 
 logger = logging.getLogger(__name__)
 
@@ -176,14 +176,8 @@ def _write(path: Path, found: Uncertainty) -> None:
     arrays["sections"] = _as_bytes(found.sections)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
-            part = Path(file.name)
-            try:
-                np.savez(file, allow_pickle=False, **arrays)
-                file.flush()
-                part.replace(path)
-            finally:
-                part.unlink(missing_ok=True)
+        with atomic_write(path) as part, part.open("wb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
         for old in sorted(path.parent.glob("*.npz"), key=_changed)[:-_KEPT_ON_DISK]:
             old.unlink(missing_ok=True)
     except OSError as error:

@@ -13,6 +13,7 @@ from typing import Any
 
 from scoring.errors import KnownError
 from scoring.hub.access import first_line, parse_hub_id
+from scoring.paths import atomic_write
 from scoring.results.accuracies import PRIOR_SETS, kind_of
 from scoring.spec import Pair, RunFacts, ScoredPair
 from scoring.summary import tie_worth
@@ -100,9 +101,9 @@ def write_results(
     for place, content in zip((kind, f"{kind}-scores"), contents, strict=True):
         path = folder / place / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
-        part.write_text(json.dumps(content, indent=4, sort_keys=True), encoding="utf-8")
-        written.append(part.replace(path))
+        with atomic_write(path) as part:
+            part.write_text(json.dumps(content, indent=4, sort_keys=True), encoding="utf-8")
+        written.append(path)
     return written
 
 

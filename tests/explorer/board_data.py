@@ -16,6 +16,7 @@ from explorer.stats.matrix import OutcomeMatrix, Outcomes, outcome_matrix
 from scoring.benchmark import SUBSETS
 from scoring.results.accuracies import Aggregate, Benchmark
 from scoring.results.order import PairOrder
+from tests.explorer.stepping import gone_through
 
 T = TypeVar("T")
 FOUR = ("mt-bench-easy", "mt-bench-hard", "donotanswer", "hep-go")
@@ -27,11 +28,7 @@ SOURCE = ResultsSource("folder", "made up", "", "2024-01-01")
 
 def finished(generator: Generator[object, None, T]) -> T:
     """What a generator returns."""
-    while True:
-        try:
-            next(generator)
-        except StopIteration as stopped:
-            return stopped.value  # type: ignore[no-any-return]
+    return gone_through(generator)[0]
 
 
 def results_of(

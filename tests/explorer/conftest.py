@@ -17,7 +17,7 @@ from explorer.tabs.pairs.browse_view import Browse
 from scoring.hub.access import Hub
 from scoring.pairs.opening import read_pairs
 from tests.explorer.posting import Visitor
-from tests.hub_server import HubServer, Repo
+from tests.hub_server import HubServer, Repo, use_hub
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -57,14 +57,7 @@ def hub_repos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[
     """What a Hub serves; it may change while it is asked. No token may be sent."""
     repos: dict[str, Repo] = {}
     with HubServer(repos) as server:
-        monkeypatch.setattr(constants, "ENDPOINT", server.url)
-        template = server.url + "/{repo_id}/resolve/{revision}/{filename}"
-        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-        monkeypatch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", False)
-        monkeypatch.setenv("HF_TOKEN", "hf_secret")
-        monkeypatch.setenv("no_proxy", "127.0.0.1")
-        close_session()
+        use_hub(server.url, tmp_path / "hub", monkeypatch)
         repos["datasets/allenai/reward-bench"] = Repo({"README.md": b""})  # the probe's
         yield repos
         assert {request.authorization for request in server.requests} <= {None}

@@ -1,26 +1,28 @@
 """A leaderboard as a file: CSV and Parquet for programs, Markdown and LaTeX for a text.
 
 - CSV and Parquet have scores from 0 to 1 at full precision, the ends of the 95 % intervals of
-  scores and ranks, and how ties count (`explorer.stats.aggregate.Ties`). In CSV a text that a
-  spreadsheet would run as a formula begins with an apostrophe.
-- Markdown (GitHub's tables) and LaTeX (`tabular` without packages) have percent with as many
-  decimals as on screen. What is markup in a name is escaped.
+  scores and ranks, and how ties count (`explorer.stats.aggregate.Ties`).
+- Markdown and LaTeX have percent with as many decimals as on screen.
 """
 
-import csv
-import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from explorer.core.files import cell, in_one_line, markdown_cell
+from explorer.core.files import (
+    Table,
+    csv_file,
+    latex_cell,
+    latex_table,
+    markdown_cell,
+    markdown_table,
+    parquet_file,
+    write_lines,
+)
 from explorer.core.text import text
-from explorer.data.export import METADATA, whole
 from explorer.results.boards import Board, BoardRow
 from explorer.tabs.models.state import BoardView, rule_of, shown_columns, value_of
 from scoring.errors import KnownError, shown
@@ -29,16 +31,6 @@ BoardFormat = Literal["csv", "parquet", "md", "tex"]
 BOARD_FORMATS: tuple[BoardFormat, ...] = get_args(BoardFormat)
 
 Columns = dict[str, tuple[pa.DataType, list[Any]]]
-
-_LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
-    "\\": "\\textbackslash{}",
-    "~": "\\textasciitilde{}",
-    "^": "\\textasciicircum{}",
-    "<": "\\textless{}",
-    ">": "\\textgreater{}",
-    "|": "\\textbar{}",
-    '"': "''",
-}
 
 
 def export_board(
@@ -55,8 +47,7 @@ def export_board(
         raise KnownError(f"A file can be {', '.join(BOARD_FORMATS)}, not {shown(form)}.")
     if not rows:
         raise KnownError("There is no model to export. Take a filter away, or reset them.")
-    with whole(path) as part:
-        _WRITERS[form](board, view, rows, part)
+    _WRITERS[form](board, view, rows, path)
 
 
 def board_file_name(board: Board, view: BoardView, form: BoardFormat) -> str:
@@ -70,16 +61,6 @@ def board_file_name(board: Board, view: BoardView, form: BoardFormat) -> str:
     name = board.source.name.rpartition("/")[2] or board.source.name
     safe = re.sub(r"[^A-Za-z0-9_]+", "-", name)[:60].strip("-")
     return "-".join([safe or "leaderboard", rule_of(view), f"{view.table}.{form}"])
-
-
-def latex_cell(words: str) -> str:
-    r"""A text that LaTeX sets as it stands.
-
-    >>> print(latex_cell("50% of a_b & c"))
-    50\% of a\_b \& c
-    """
-    escaped = "".join(_LATEX.get(letter, letter) for letter in in_one_line(words))
-    return escaped.replace("10⁹", "$10^9$")  # no font of LaTeX's own has the letter
 
 
 def _columns(board: Board, view: BoardView, rows: Sequence[BoardRow]) -> Columns:
@@ -119,11 +100,10 @@ def _columns(board: Board, view: BoardView, rows: Sequence[BoardRow]) -> Columns
 
 def _csv(board: Board, view: BoardView, rows: Sequence[BoardRow], path: Path) -> None:
     columns = _columns(board, view, rows)
-    with path.open("w", encoding="utf-8-sig", newline="", errors="replace") as file:
-        writer = csv.writer(file, lineterminator="\r\n")
-        writer.writerow([cell(name) for name in columns])
+    with csv_file(path) as write:
+        write(columns)
         for row in zip(*(values for _, values in columns.values()), strict=True):
-            writer.writerow([cell(value) if isinstance(value, str) else value for value in row])
+            write(row)
 
 
 def _parquet(board: Board, view: BoardView, rows: Sequence[BoardRow], path: Path) -> None:
@@ -137,30 +117,22 @@ def _parquet(board: Board, view: BoardView, rows: Sequence[BoardRow], path: Path
         "missing": board.options.missing,
         "intervals": "95 %",
     }
-    fields = [(name, kind) for name, (kind, _) in columns.items()]
-    schema = pa.schema(fields).with_metadata({METADATA: json.dumps(about)})
+    schema = pa.schema([(name, kind) for name, (kind, _) in columns.items()])
     values = {name: each for name, (_, each) in columns.items()}
-    pq.write_table(pa.table(values, schema=schema), path)
-
-
-@dataclass(frozen=True, slots=True)
-class _Printed:
-    """A table to read. words: whether each column holds words, which stand on the left."""
-
-    headings: list[str]
-    words: list[bool]
-    cells: list[list[str]]
+    with parquet_file(path, schema, about) as write:
+        write(pa.table(values, schema=schema))
 
 
 def _printed(
-    board: Board, view: BoardView, rows: Sequence[BoardRow], escaped: Callable[[str], str]
-) -> _Printed:
+    board: Board, view: BoardView, rows: Sequence[BoardRow]
+) -> tuple[list[str], Table, list[bool]]:
+    """Headings, rows, and whether each column holds words."""
     columns = ["rank", *shown_columns(board, view)]
     sure = "score" in columns and any(row.interval for row in rows)
     grouped = any(row.tie_group for row in rows)
     headings = [text(f"board.column_{name}") if name in _NAMED else name for name in columns]
     headings += [text("board.column_interval")] * sure + [text("board.column_group")] * grouped
-    cells = []
+    lines = []
     for row in rows:
         line = [_written(row, name, view.digits) for name in columns]
         if sure:
@@ -168,9 +140,9 @@ def _printed(
             line.append(" ".join(_percent(end, view.digits) for end in ends))
         if grouped:
             line.append(str(row.tie_group or ""))
-        cells.append([escaped(each) for each in line])
-    words = [name in ("model", "type") for name in columns] + [False] * (sure + grouped)
-    return _Printed([escaped(each) for each in headings], words, cells)
+        lines.append(line)
+    is_words = [name in ("model", "type") for name in columns] + [False] * (sure + grouped)
+    return headings, lines, is_words
 
 
 _NAMED = ("rank", "model", "type", "size", "score")
@@ -199,32 +171,13 @@ def _caption(board: Board, rows: Sequence[BoardRow]) -> str:
 
 
 def _markdown(board: Board, view: BoardView, rows: Sequence[BoardRow], path: Path) -> None:
-    table = _printed(board, view, rows, markdown_cell)
-    ruler = ["---" if words else "---:" for words in table.words]
-    lines = [f"| {' | '.join(line)} |" for line in (table.headings, ruler, *table.cells)]
-    _write(path, [markdown_cell(_caption(board, rows)), "", *lines])
+    caption = markdown_cell(_caption(board, rows))
+    write_lines(path, [caption, "", *markdown_table(*_printed(board, view, rows))])
 
 
 def _latex(board: Board, view: BoardView, rows: Sequence[BoardRow], path: Path) -> None:
-    table = _printed(board, view, rows, latex_cell)
-    kinds = "".join("l" if words else "r" for words in table.words)
-    _write(
-        path,
-        [
-            f"% {latex_cell(_caption(board, rows))}",
-            f"\\begin{{tabular}}{{{kinds}}}",
-            "\\hline",
-            f"{' & '.join(table.headings)} \\\\",
-            "\\hline",
-            *(f"{' & '.join(line)} \\\\" for line in table.cells),
-            "\\hline",
-            "\\end{tabular}",
-        ],
-    )
-
-
-def _write(path: Path, lines: Sequence[str]) -> None:
-    path.write_text("".join(f"{line}\n" for line in lines), "utf-8", "replace", "\n")
+    caption = f"% {latex_cell(_caption(board, rows))}"
+    write_lines(path, [caption, *latex_table(*_printed(board, view, rows))])
 
 
 _WRITERS: dict[BoardFormat, Callable[[Board, BoardView, Sequence[BoardRow], Path], None]] = {

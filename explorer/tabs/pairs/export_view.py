@@ -1,8 +1,9 @@
-"""The export panel of the Browse tab: files of what is filtered, and code that selects the same."""
+"""Files of what is listed: of pairs, with code that selects the same, and of a model's failures."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -14,6 +15,9 @@ from explorer.core.text import text
 from explorer.data.export import FORMATS, Format, export, file_name, snippet
 from explorer.reader.searchbar import filter_words
 from explorer.reader.state import Scene
+from explorer.tabs.pairs.fail_exports import FAIL_FORMATS, FailFormat, export_fails, fail_file_name
+from explorer.tabs.pairs.fail_state import FailScene
+from explorer.tabs.pairs.notes import PairNotes
 from scoring.limits import Step
 
 
@@ -54,11 +58,14 @@ def exporting(now: Scene, form: object) -> Iterator[tuple[str, Any]]:
     known = next((each for each in FORMATS if each == form), FORMATS[0])
     with passing_folder() as folder:
         path = folder / file_name(table, rows, known)
-        hidden = gr.update(visible=False)
-        for done in export(table, rows, known, path, filter_words(now.view.filters)):
-            yield step_html(Step("reading", done, len(rows))), hidden
-        words = note(text("export.done", n=f"{len(rows):,}"))
-        yield words, gr.update(value=str(path), visible=True)
+        steps = export(table, rows, known, path, filter_words(now.view.filters))
+        yield from _written(path, steps, len(rows), text("export.done", n=f"{len(rows):,}"))
+
+
+def _written(path: Path, steps: Iterator[int], n: int, said: str) -> Iterator[tuple[str, Any]]:
+    for done in steps:
+        yield step_html(Step("reading", done, n)), gr.update(visible=False)
+    yield note(said), gr.update(value=str(path), visible=True)
 
 
 def snippet_html(now: Scene) -> Any:
@@ -72,3 +79,46 @@ def snippet_html(now: Scene) -> Any:
     title = tag("div", tag("b", escape(text("export.snippet"))) + copy, css="line")
     body = tag("pre", escape(code), id="snippet", tabindex="0", aria_label=text("export.snippet"))
     return tag("div", title + body, css="snippet")
+
+
+@dataclass(frozen=True)
+class FailExportView:
+    """The components of the panel of failures."""
+
+    buttons: dict[FailFormat, gr.Button]
+    status: gr.HTML
+    file: gr.File
+
+    @property
+    def outputs(self) -> list[gr.components.Component]:
+        """The components that `fail_exporting` fills."""
+        return [self.status, self.file]
+
+
+def build_fail_export() -> FailExportView:
+    """Lay the buttons out where it is called."""
+    gr.HTML(note(text("failexport.about")))
+    with gr.Row(elem_classes="export-buttons"):
+        buttons = {
+            form: gr.Button(
+                text(f"failexport.{form}"), size="md", min_width=160, elem_id=f"fail-export-{form}"
+            )
+            for form in FAIL_FORMATS
+        }
+    status = gr.HTML(elem_id="fail-export-status")
+    file = gr.File(visible=False, label=text("export.file"), elem_id="fail-file")
+    return FailExportView(buttons, status, file)
+
+
+def fail_exporting(now: FailScene, form: FailFormat, notes: PairNotes) -> Iterator[tuple[str, Any]]:
+    """Write a file of what is listed: how far it is, and at last the file.
+
+    Raises:
+        KnownError: of `export_fails`.
+    """
+    with passing_folder() as folder:
+        path = folder / fail_file_name(now, form)
+        steps = export_fails(now, form, path, notes, filter_words(now.view.view.filters))
+        said = text("failexport.done", n=f"{len(now.listed):,}")
+        said += "" if now.field.has_texts else f" {text('fails.no_texts')}"
+        yield from _written(path, steps, len(now.listed), said)

@@ -9,16 +9,14 @@
 - Markdown is a report to read and to send on: see `explorer.tabs.pairs.fail_report`.
 """
 
-import csv
-import json
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from explorer.core.files import cell, plain
+from explorer.core.files import as_json, csv_file, jsonl_file, write_lines
 from explorer.core.text import text
-from explorer.data.export import batches, preferences, whole
+from explorer.data.export import batches, preferences
 from explorer.tabs.pairs.fail_report import report_lines
 from explorer.tabs.pairs.fail_state import FailScene
 from explorer.tabs.pairs.notes import PairNotes
@@ -58,8 +56,7 @@ def export_fails(
         raise KnownError(text("fails.none"))
     if form == "jsonl" and not now.field.has_texts:
         raise KnownError(text("failexport.needs_texts"))
-    with whole(path) as part:
-        yield from _WRITERS[form](now, notes, selection, part)
+    yield from _WRITERS[form](now, notes, selection, path)
 
 
 def fail_file_name(now: FailScene, form: FailFormat) -> str:
@@ -89,18 +86,19 @@ def pair_facts(now: FailScene, row: int, notes: PairNotes) -> dict[str, Any]:
         verdict = field.verdict(model, row)
         facts |= {
             "outcome": verdict.outcome,
-            "margin": plain(verdict.margin),
-            "chosen_reward": plain(verdict.chosen_reward),
-            "rejected_reward": plain(verdict.rejected_reward),
+            "margin": verdict.margin,
+            "chosen_reward": verdict.chosen_reward,
+            "rejected_reward": verdict.rejected_reward,
         }
     hard = field.difficulty(model)
-    return facts | {
-        "difficulty": plain(hard.share[row]),
-        "failed": int(hard.failed[row]),
-        "known": int(hard.known[row]),
-        "item_rest": plain(field.telling.correlation[row]),
+    facts |= {
+        "difficulty": hard.share[row],
+        "failed": hard.failed[row],
+        "known": hard.known[row],
+        "item_rest": field.telling.correlation[row],
         "note": notes.of(field, row),
     }
+    return as_json(facts)
 
 
 def _pairs(now: FailScene, notes: PairNotes) -> Iterator[tuple[dict[str, Any], Mapping[str, Any]]]:
@@ -114,19 +112,17 @@ def _pairs(now: FailScene, notes: PairNotes) -> Iterator[tuple[dict[str, Any], M
 
 def _csv(now: FailScene, notes: PairNotes, _: Sequence[str], path: Path) -> _Writing:
     texts = _TEXTS if now.field.has_texts else ()
-    with path.open("w", encoding="utf-8-sig", newline="", errors="replace") as file:
-        writer = csv.writer(file, lineterminator="\r\n")
+    with csv_file(path) as write:
         for done, (facts, cells) in enumerate(_pairs(now, notes)):
             if not done:
-                writer.writerow([*facts, *texts])
-            values = [*facts.values(), *(cells[name] for name in texts)]
-            writer.writerow([cell(each) if isinstance(each, str) else each for each in values])
+                write([*facts, *texts])
+            write([*facts.values(), *(cells[name] for name in texts)])
             if done % TOLD_EVERY == 0:
                 yield done + 1
 
 
 def _jsonl(now: FailScene, notes: PairNotes, _: Sequence[str], path: Path) -> _Writing:
-    with path.open("w", encoding="utf-8", newline="\n", errors="replace") as file:
+    with jsonl_file(path) as write:
         for done, (facts, cells) in enumerate(_pairs(now, notes)):
             told = {"key": facts["key"], "note": facts["note"]}
             if now.view.model:
@@ -136,15 +132,14 @@ def _jsonl(now: FailScene, notes: PairNotes, _: Sequence[str], path: Path) -> _W
                     "model_margin": facts["margin"],
                 }
             for line in preferences(cells, as_number=False):
-                file.write(json.dumps(line | told, ensure_ascii=False, allow_nan=False) + "\n")
+                write(line | told)
             if done % TOLD_EVERY == 0:
                 yield done + 1
 
 
 def _markdown(now: FailScene, notes: PairNotes, selection: Sequence[str], path: Path) -> _Writing:
-    with path.open("w", encoding="utf-8", newline="\n", errors="replace") as file:
-        yield 0
-        file.writelines(f"{line}\n" for line in report_lines(now, notes, selection))
+    yield 0
+    write_lines(path, report_lines(now, notes, selection))
 
 
 _WRITERS: dict[FailFormat, Callable[[FailScene, PairNotes, Sequence[str], Path], _Writing]] = {

@@ -9,7 +9,7 @@ from explorer.core.parts import Part, build_part, unchanged
 from explorer.core.text import text
 from explorer.reader.searchbar import search_html
 from explorer.reader.tokens_view import TokensView, build_tokens
-from explorer.tabs.pairs.fail_export_view import FailExportView, build_fail_export
+from explorer.tabs.pairs.export_view import FailExportView, build_fail_export
 from explorer.tabs.pairs.fail_state import PANELS, FailView, Panel
 from explorer.tabs.pairs.rewards_view import RewardsView, build_rewards
 

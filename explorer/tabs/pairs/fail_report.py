@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.core.files import markdown_cell, pictured
+from explorer.core.files import markdown_cell, markdown_table, pictured
 from explorer.core.text import text
 from explorer.data.conditions import condition_of, conditions
 from explorer.data.table import Rows
@@ -334,9 +334,7 @@ def _heading(words: str) -> Lines:
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> Lines:
     """A table. words: columns from the left that hold words, the others hold numbers."""
-    ruler = ["---" if at < words else "---:" for at in range(len(headings))]
-    cells = [[markdown_cell(each) for each in line] for line in (headings, *rows)]
-    yield from (f"| {' | '.join(line)} |" for line in (cells[0], ruler, *cells[1:]))
+    return markdown_table(headings, rows, [at < words for at in range(len(headings))])
 
 
 def _percent(share: float | None) -> str:

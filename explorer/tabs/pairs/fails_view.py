@@ -18,8 +18,8 @@ from explorer.reader.reading import FIRST
 from explorer.results.field import Field
 from explorer.results.fields import Fields
 from explorer.runs.facts import facts_html
+from explorer.tabs.pairs.export_view import fail_exporting
 from explorer.tabs.pairs.fail_bar import fail_bar_html, head_html
-from explorer.tabs.pairs.fail_export_view import fail_exporting
 from explorer.tabs.pairs.fail_exports import FailFormat
 from explorer.tabs.pairs.fail_links import decode_fails, encode_fails
 from explorer.tabs.pairs.fail_list import fail_list_html, fail_pair_html

@@ -19,10 +19,8 @@ from explorer.runs.live import LiveRun
 from explorer.runs.progress import Progress
 from explorer.runs.sections import run_intervals, sections_now
 from explorer.stats.margins import margin_histogram
-from explorer.tabs.score.live_bars import bars_html, margins_html
+from explorer.tabs.score.live_html import bars_html, margins_html, sure_words, worst_html
 from explorer.tabs.score.report import report_html, sections_html
-from explorer.tabs.score.sure_words import sure_words
-from explorer.tabs.score.worst import worst_html
 from scoring.errors import KnownError
 from scoring.record import Run
 from scoring.summary import summarise

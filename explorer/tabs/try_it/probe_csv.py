@@ -1,14 +1,12 @@
 """A bias probe as CSV: what each change bought, or what it did to each response."""
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, get_args
 
-from explorer.core.files import cell
+from explorer.core.files import csv_file
 from explorer.core.text import text
 from explorer.core.validation import one_of
-from explorer.data.export import whole
 from explorer.tabs.try_it.probe import Probe
 from explorer.tabs.try_it.probe_statistics import bought
 from scoring.errors import KnownError
@@ -38,10 +36,10 @@ def write_probe(probe: Probe | None, form: object, path: Path) -> None:
     if probe is None or not any(probe.effects.values()):
         raise KnownError(text("probe.nothing"))
     rows = _summary(probe) if known == "summary" else _of_pairs(probe)
-    with whole(path) as part, part.open("w", encoding="utf-8-sig", newline="") as file:
-        writer = csv.writer(file, lineterminator="\r\n")
-        writer.writerow(_SUMMARY if known == "summary" else _PAIRS)
-        writer.writerows([_cell(value) for value in row] for row in rows)
+    with csv_file(path) as write:
+        write(_SUMMARY if known == "summary" else _PAIRS)
+        for row in rows:
+            write(row)
 
 
 def _summary(probe: Probe) -> Iterator[tuple[Value, ...]]:
@@ -66,7 +64,3 @@ def _of_pairs(probe: Probe) -> Iterator[tuple[Value, ...]]:
 
 def _model(probe: Probe) -> tuple[str, str]:
     return (probe.facts.model, probe.facts.revision) if probe.facts else ("", "")
-
-
-def _cell(value: Value) -> Value:
-    return cell(value) if isinstance(value, str) else value

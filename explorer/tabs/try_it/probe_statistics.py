@@ -8,7 +8,6 @@ import numpy as np
 
 from explorer.stats.paired import holm, mcnemar_exact
 from explorer.stats.strata import Floats
-from explorer.stats.student import reach, within
 from explorer.tabs.try_it.counterfactuals import Change, Side
 
 _NOTHING = 1e-9
@@ -130,6 +129,8 @@ def _mean(values: Floats) -> tuple[float, float, float]:
     >>> _mean(np.array([2.0, 2.0])), _mean(np.array([2.0]))
     ((2.0, 0.0, 0.5), (2.0, inf, 1.0))
     """
+    from scipy import special  # type: ignore[import-untyped]
+
     n, mean = len(values), float(values.mean())
     if n < 2:
         return mean, inf, 1.0
@@ -137,7 +138,8 @@ def _mean(values: Floats) -> tuple[float, float, float]:
     if spread == 0:
         return mean, 0.0, mcnemar_exact(int((values > 0).sum()), int((values < 0).sum()))
     error = spread / sqrt(n)
-    return mean, reach(0.95, n - 1) * error, 1 - within(mean / error, n - 1)
+    wide = float(special.stdtrit(n - 1, 0.975)) * error
+    return mean, wide, 2 * float(special.stdtr(n - 1, -abs(mean / error)))
 
 
 def _spread(values: Floats) -> float:

@@ -19,7 +19,7 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub, parse_hub_id
 from scoring.limits import Step
 from tests.conftest import PATIENCE
-from tests.hub_server import HubServer, Repo
+from tests.hub_server import HubServer, Repo, use_hub
 
 Row = dict[str, str]
 
@@ -94,14 +94,7 @@ Make = Callable[..., World]
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
     """Makes a world with settings of one's own. Its owner has a token, which must not be sent."""
     with HubServer(REPOS) as server:
-        monkeypatch.setattr(constants, "ENDPOINT", server.url)
-        template = server.url + "/{repo_id}/resolve/{revision}/{filename}"
-        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-        monkeypatch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", False)
-        monkeypatch.setenv("HF_TOKEN", "hf_secret")
-        monkeypatch.setenv("no_proxy", "127.0.0.1")
-        close_session()
+        use_hub(server.url, tmp_path / "hub", monkeypatch)
 
         def world(**settings: object) -> World:
             chosen = Settings(home=tmp_path / "home", **settings)  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from huggingface_hub import close_session, constants
+from huggingface_hub import close_session
 
 from explorer.data.tokenizer import MOST_MEGABYTES, encoder, locate_tokenizer, refusing
 from scoring.errors import KnownError
@@ -13,7 +13,8 @@ from scoring.hub.access import Hub
 from scoring.limits import Step
 from scoring.models.policy import ModelPolicy
 from tests.conftest import DEMO_MODEL
-from tests.hub_server import HubServer, Repo
+from tests.explorer.stepping import gone_through
+from tests.hub_server import HubServer, Repo, use_hub
 
 OWN = ModelPolicy(DEMO_MODEL)
 PUBLIC = ModelPolicy(DEMO_MODEL, local_folders=False)
@@ -42,14 +43,7 @@ REPOS = {
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
     """A Hub whose visitor has a token, which must not be sent."""
     with HubServer(REPOS) as hub:
-        monkeypatch.setattr(constants, "ENDPOINT", hub.url)
-        template = hub.url + "/{repo_id}/resolve/{revision}/{filename}"
-        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-        monkeypatch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", False)
-        monkeypatch.setenv("HF_TOKEN", "hf_secret")
-        monkeypatch.setenv("no_proxy", "127.0.0.1")
-        close_session()
+        use_hub(hub.url, tmp_path / "hub", monkeypatch)
         yield hub
         assert {request.authorization for request in hub.requests} <= {None}
     close_session()
@@ -67,12 +61,8 @@ def fetched(server: HubServer) -> Callable[[], set[str]]:
 
 def located(typed: str, policy: ModelPolicy, hub: Hub) -> tuple[str, Path, list[Step]]:
     """Name, folder and steps told."""
-    finding, steps = locate_tokenizer(typed, policy, hub), []
-    while True:
-        try:
-            steps.append(next(finding))
-        except StopIteration as found:
-            return found.value.name, found.value.folder, steps
+    found, steps = gone_through(locate_tokenizer(typed, policy, hub))
+    return found.name, found.folder, steps
 
 
 def demo_name(hub: Hub) -> str:
@@ -153,12 +143,8 @@ def test_a_repository_without_a_tokenizer_is_refused(fetched: Callable[[], set[s
 
 
 def counted(typed: str, texts: list[str]) -> list[int]:
-    finding = locate_tokenizer(typed, OWN, Hub())
-    while True:
-        try:
-            next(finding)
-        except StopIteration as found:
-            return list(encoder(found.value)(texts))
+    found, _ = gone_through(locate_tokenizer(typed, OWN, Hub()))
+    return list(encoder(found)(texts))
 
 
 def test_a_vocabulary_will_do_where_there_is_no_whole_tokenizer(server: HubServer) -> None:

@@ -23,6 +23,7 @@ from scoring.limits import Step
 from scoring.models.policy import ModelPolicy
 from scoring.pairs.opening import SCHEMA, Pairs, PairSource, read_pairs
 from tests.conftest import DEMO_MODEL
+from tests.explorer.stepping import gone_through
 
 COLUMNS = ("prompt", "chosen", "rejected")
 
@@ -57,12 +58,7 @@ class Counted:
 
 
 def finished(counter: TokenCounter, table: PairTable, wanted: object = "demo") -> Counted:
-    counting, steps = counter.count(table, wanted), []
-    while True:
-        try:
-            steps.append(next(counting))
-        except StopIteration as end:
-            return Counted(end.value, steps)
+    return Counted(*gone_through(counter.count(table, wanted)))
 
 
 def small_batches(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:

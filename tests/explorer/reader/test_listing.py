@@ -21,7 +21,7 @@ from explorer.reader.listing import (
     list_html,
     reader_bar,
 )
-from explorer.reader.reading import PAGE_ROWS, ListedKeys, ListedRows, Reading
+from explorer.reader.reading import PAGE_ROWS, ListedRows, Reading
 from explorer.reader.state import View, next_scene, scene
 from explorer.tabs.pairs.browse_view import Browse
 from tests.explorer.browsing import by_name
@@ -38,11 +38,18 @@ SORTABLE = Column("difference", number=True, sort="difference")
 hostile = st.text(alphabet="<>&\"'`${}=/\\ \n\tsonclik😀", min_size=1, max_size=40)
 
 
-def keys(n: int) -> ListedKeys:
-    return ListedKeys([f"s:{number}" for number in range(n)])
+def keys(n: int) -> ListedRows:
+    """Pairs s:0, s:1 and so on."""
+    whole = small_table(*(row(subset="s") for _ in range(max(1, n))))
+    return ListedRows(whole, np.arange(n))
 
 
-def page_of(listed: ListedKeys, reading: Reading, sort: str = "") -> HtmlReading:
+def only(subset: str) -> ListedRows:
+    """One pair, whose key is that of its subset."""
+    return ListedRows(small_table(row(subset=subset)), np.arange(1))
+
+
+def page_of(listed: ListedRows, reading: Reading, sort: str = "") -> HtmlReading:
     shown = list_html("Pairs", [SORTABLE], listed, reading, lambda place: [str(place)], sort=sort)
     return HtmlReading(shown, TAGS)
 
@@ -123,8 +130,10 @@ def test_a_page_of_the_worst_cells_stays_small(letters: str, browse: Browse) -> 
 
 @given(key=hostile, cell=hostile)
 def test_a_key_is_shown_and_sent_as_it_is(key: str, cell: str) -> None:
+    listed = only(key)
+    key = listed.key(0)
     shown = list_html(
-        cell, [Column(cell)], ListedKeys([key]), Reading(key), lambda _: [excerpt(cell, Query())]
+        cell, [Column(cell)], listed, Reading(key), lambda _: [excerpt(cell, Query())]
     )
     seen = HtmlReading(shown, TAGS)
     assert sent(seen, "open") == [key]
@@ -134,16 +143,16 @@ def test_a_key_is_shown_and_sent_as_it_is(key: str, cell: str) -> None:
 
 
 def test_a_long_key_is_cut_but_sent_whole() -> None:
-    key = "k" * 500
-    seen = page_of(ListedKeys([key]), Reading())
-    assert sent(seen, "open") == [key]
+    seen = page_of(only("k" * 500), Reading())
+    [key] = sent(seen, "open")
+    assert key == f"{'k' * 500}:0"
     assert key not in seen.words and "k" * (CELL_CHARS - 1) + "…" in seen.words
 
 
 def test_a_key_is_written_once_to_be_sent_and_once_to_be_read() -> None:
-    shown = list_html("Pairs", [], ListedKeys(["k" * 99]), Reading(), lambda _: [])
-    assert shown.count("k" * 99) == 2
-    assert f'<button type="button">{"k" * 99}</button>' in shown
+    shown = list_html("Pairs", [], only("k" * 97), Reading(), lambda _: [])
+    assert shown.count("k" * 97) == 2
+    assert f'<button type="button">{"k" * 97}:0</button>' in shown
 
 
 def test_a_list_stays_a_table_where_it_is_laid_out_as_blocks() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.api.board_json import leaderboard_json
+from explorer.api.boards import leaderboard_json
 from explorer.core.settings import Settings
 from explorer.results.board_measuring import BoardMeasuring
 from explorer.results.boardroom import BoardRoom

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.api.board_json import leaderboard_json
+from explorer.api.boards import leaderboard_json
 from explorer.core.settings import ASSETS
 from explorer.results.boards import Board, BoardRow, build_board
 from explorer.results.outcomes import Results, beside, read_snapshot

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.api.score_json import selection_score_json
+from explorer.api.scoring import selection_score_json
 from explorer.results.boards import build_board
 from explorer.results.field import Field
 from explorer.results.own import own_names, with_runs

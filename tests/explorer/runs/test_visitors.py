@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from huggingface_hub import close_session, constants
+from huggingface_hub import close_session
 
 from explorer.core.settings import DEMO_MODEL, Settings
 from explorer.data.table import PairTable
@@ -16,7 +16,7 @@ from explorer.runs.selections import Selection
 from explorer.runs.visitors import EVERYBODY, LONGEST_SECRET, Visitor, owner_of
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from tests.hub_server import HubServer, Repo
+from tests.hub_server import HubServer, Repo, use_hub
 
 TOKEN = "hf_ofTheVisitor"
 SERVERS_TOKEN = "hf_ofTheServer"
@@ -42,14 +42,8 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServe
     files = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir() if path.is_file()}
     repos = {"models/ana/private": Repo(files), "datasets/allenai/reward-bench": Repo()}
     with HubServer(repos) as hub:
-        template = hub.url + "/{repo_id}/resolve/{revision}/{filename}"
-        monkeypatch.setattr(constants, "ENDPOINT", hub.url)
-        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-        monkeypatch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", False)
+        use_hub(hub.url, tmp_path / "hub", monkeypatch)
         monkeypatch.setenv("HF_TOKEN", SERVERS_TOKEN)
-        monkeypatch.setenv("no_proxy", "127.0.0.1")
-        close_session()
         yield hub
     close_session()
 

@@ -1,4 +1,3 @@
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from explorer.stats.strata import Strata, plain, score_models, strata
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.interval import wilson
 from tests.explorer.real_outcomes import read_real_outcomes, v1_strata
+from tests.explorer.stepping import gone_through
 
 SIZES = (60, 25, 150, 40)
 N = sum(SIZES)
@@ -43,17 +43,8 @@ def ranked(
     outcomes: Any, groups: Strata, replicates: int = 1000, seed: int = 0
 ) -> tuple[list[float], Ranks]:
     """What was told on the way, and the ranks."""
-    told: list[float] = []
-
-    def listen() -> Generator[float, None, Ranks]:
-        return (yield from rank_intervals(outcomes, groups, replicates, seed))
-
-    steps = listen()
-    while True:
-        try:
-            told.append(next(steps))
-        except StopIteration as ended:
-            return told, ended.value
+    ranks, told = gone_through(rank_intervals(outcomes, groups, replicates, seed))
+    return told, ranks
 
 
 def coverage(groups: Strata, score: float, n_models: int, spread: float = 1.0) -> float:

@@ -26,7 +26,14 @@ from explorer.data.table import PairTable
 from explorer.reader.reader import pair_html
 from explorer.reader.reading import Look
 from explorer.tabs.pairs.review.agreement import agreement
-from explorer.tabs.pairs.review.files import merged, resumed, write_decisions, write_kept
+from explorer.tabs.pairs.review.files import (
+    export_name,
+    merged,
+    read_upload,
+    resumed,
+    write_decisions,
+    write_kept,
+)
 from explorer.tabs.pairs.review.html import (
     Theirs,
     agreement_html,
@@ -46,7 +53,6 @@ from explorer.tabs.pairs.review.presses import (
 )
 from explorer.tabs.pairs.review.state import Review
 from explorer.tabs.pairs.review.stored import KeptReviews
-from explorer.tabs.pairs.review.transfer import export_name, read_upload
 from explorer.tabs.pairs.review.view import Panel, ReviewView
 from scoring.errors import KnownError, shown
 

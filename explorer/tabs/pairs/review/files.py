@@ -1,6 +1,7 @@
 """The files of a review: decisions as JSONL, out and in, and the kept pairs as Parquet."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -10,7 +11,10 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from explorer.data.export import export, unwritable
+from explorer.core.files import jsonl_file
+from explorer.core.parts import uploaded_file
+from explorer.core.text import text
+from explorer.data.export import export
 from explorer.data.table import PairTable, Rows
 from explorer.tabs.pairs.review.state import (
     MOST_DECISIONS,
@@ -29,8 +33,20 @@ from scoring.spec import text_hash
 State = Literal["keep", "drop", "unsure", "unmarked"]
 STATES: tuple[State, ...] = get_args(State)
 ONLY_KEEP: frozenset[State] = frozenset({"keep"})
+LARGEST_UPLOAD = 20_000_000
+"""Bytes of a file of decisions."""
 LONGEST_LINE = 2**17
 """Bytes; more than a line of the longest names and note needs, every character escaped."""
+
+
+def export_name(review: Review, ending: str) -> str:
+    """What a file of a review is called, by its subset.
+
+    >>> export_name(Review("demo", "../<b>"), "x.jsonl"), export_name(Review("demo", "日本"), "x")
+    ('b-x.jsonl', 'review-x')
+    """
+    name = re.sub("[^A-Za-z0-9_-]+", "-", review.subset).strip("-")[:60] or "review"
+    return f"{name}-{ending}"
 
 
 def write_decisions(review: Review, path: Path) -> int:
@@ -42,22 +58,41 @@ def write_decisions(review: Review, path: Path) -> int:
     Raises:
         KnownError: the file cannot be written.
     """
-    try:
-        with path.open("w", encoding="utf-8", newline="\n") as file:
-            for decision in review.standing.values():
-                line = {
-                    "source": review.source,
-                    "subset": review.subset,
-                    "key": decision.key,
-                    "text_hash": decision.text_hash,
-                    "verdict": decision.verdict,
-                    "note": decision.note,
-                    "at": _iso(decision.at),
-                }
-                file.write(json.dumps(line, ensure_ascii=False) + "\n")
-    except OSError as error:
-        raise unwritable(path, error) from error
+    with jsonl_file(path) as write:
+        for decision in review.standing.values():
+            line = {
+                "source": review.source,
+                "subset": review.subset,
+                "key": decision.key,
+                "text_hash": decision.text_hash,
+                "verdict": decision.verdict,
+                "note": decision.note,
+                "at": _iso(decision.at),
+            }
+            write(line)
     return len(review.standing)
+
+
+def read_upload(upload: object) -> tuple[Decision, ...]:
+    """The decisions of a file that was uploaded; it is deleted.
+
+    upload: where Gradio says it lies; anybody may have sent it.
+
+    Raises:
+        KnownError: it lies elsewhere, is too large, or is no file of decisions.
+    """
+    try:
+        path = uploaded_file(upload)
+    except KnownError:
+        raise KnownError(text("review.no_upload")) from None
+    if path.suffix.lower() != ".jsonl":
+        raise KnownError(text("review.no_upload"))
+    try:
+        if path.stat().st_size > LARGEST_UPLOAD:
+            raise KnownError(text("review.large_upload", most=f"{LARGEST_UPLOAD / 1e6:g}"))
+        return tuple(read_decisions(path))
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def read_decisions(path: Path) -> list[Decision]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from explorer.api.endpoints import Endpoints
+from explorer.api.boards import BoardEndpoints
 from explorer.core.text import text
 from explorer.results.boards import Board, build_board
 from explorer.stats import intervals as statistics
@@ -86,7 +86,7 @@ def test_every_interval_is_told_with_its_level() -> None:
     """Of scores and of ranks: on the page, to programs, and in files."""
     level = f"{100 * (statistics._ENDS[1] - statistics._ENDS[0]):.0f} %"
     on_page = [text("board.paired"), text("board.ranked")]
-    told = re.findall(r'"(?:rank_)?interval": ([^,]*)', Endpoints.leaderboard.__doc__ or "")
+    told = re.findall(r'"(?:rank_)?interval": ([^,]*)', BoardEndpoints.leaderboard.__doc__ or "")
     assert len(told) == 2
     assert [each for each in (*on_page, *told) if level not in each] == []
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from explorer.core.files import markdown_cell
-from explorer.data.export import METADATA
+from explorer.core.files import METADATA, latex_cell, markdown_cell
 from explorer.results.boards import Board, build_board
 from explorer.results.outcomes import Results, read_snapshot
 from explorer.tabs.models.exports import (
@@ -15,7 +14,6 @@ from explorer.tabs.models.exports import (
     BoardFormat,
     board_file_name,
     export_board,
-    latex_cell,
 )
 from explorer.tabs.models.state import BoardView, shown_rows
 from scoring.benchmark import SUBSETS

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from explorer.data.export import METADATA
+from explorer.core.files import METADATA
 from explorer.data.filters import Filters
 from explorer.data.search import Query
 from explorer.data.table import PairTable

@@ -12,7 +12,7 @@ import pytest
 
 from explorer.data.table import PairTable
 from explorer.stores import Stores
-from explorer.tabs.pairs.fail_export_view import fail_exporting
+from explorer.tabs.pairs.export_view import fail_exporting
 from explorer.tabs.pairs.fail_exports import FAIL_FORMATS
 from explorer.tabs.pairs.fail_list import fail_list_html
 from explorer.tabs.pairs.fail_parts_view import FailsShown

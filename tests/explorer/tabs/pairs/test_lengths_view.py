@@ -12,6 +12,7 @@ from explorer.stores import Stores
 from explorer.tabs.pairs.lengths_view import LengthsShown, lengths_shown, without_own_ranges
 from tests.explorer.browsing import stays
 from tests.explorer.html_reading import HtmlReading
+from tests.explorer.stepping import gone_through
 
 TAGS = {"div", "button", "label", "input"}
 SHORT = LengthRange("chosen", "chars", 0, 100)
@@ -99,12 +100,7 @@ def test_tokens_that_were_not_counted_are_asked_for(demo: PairTable, stores: Sto
 def test_tokens_that_were_counted_are_drawn_and_their_tokenizer_named(
     demo: PairTable, stores: Stores
 ) -> None:
-    counting = stores.counter.count(demo, "demo")
-    try:
-        while True:
-            next(counting)
-    except StopIteration as ended:
-        name = ended.value
+    name, _ = gone_through(stores.counter.count(demo, "demo"))
     now = lengths_of(demo, Chart("prompt", "tokens", tokenizer=name))
     shown = lengths_shown(now, stores.counter)
     assert drawn(shown) == len(demo)

@@ -131,7 +131,7 @@ def test_a_stopped_run_can_be_gone_on_with(
 ) -> None:
     stream = begun(stores.runs, "me", "demo", demo, np.arange(40))
     next(each for each in stream if each.stage == "running")
-    stream.close()  # type: ignore[attr-defined]
+    stream.close()
     [run] = stores.runs.visible(where[2])
     shown = tab.act(act("open", id=run.id), RunsView(), *where)
     assert f"Go on ({40 - len(run.rows())} pairs left)" in shown.opened
@@ -148,14 +148,14 @@ def test_runs_under_way_are_watched_from_here(
     assert running is not None
     order, few = ModelOrder("longer"), Selection(demo, np.arange(3), "few")
     live = stores.runs.live.begin(
-        where[2], "longer", lambda stop: stores.runs.start(where[2], order, few, stop=stop)
+        where[2], "longer", lambda: stores.runs.start(where[2], order, few)
     )
     shown = tab.act(act("open", id=running.id), RunsView(), *where)
     assert "A run of longer waits for its turn" in shown.listed
     for html, watched in ((shown.listed, live.id), (shown.opened, running.id)):
         [before, _] = html.split("Watch it live")
         assert watched in before.rpartition("<button")[2]
-    stream.close()  # type: ignore[attr-defined]
+    stream.close()
     assert live.ended.wait(PATIENCE)
     shown = tab.show(shown.seen, *where)
     assert "waits for its turn" not in shown.listed and "Watch it live" not in shown.opened

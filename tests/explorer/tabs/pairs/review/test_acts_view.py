@@ -17,6 +17,7 @@ from explorer.data.sources import pair_shelf
 from explorer.data.table import PairTable
 from explorer.tabs.pairs.review.acts_view import MOST_CHOICES, ReviewTab, Stay, wire_review
 from explorer.tabs.pairs.review.agreement import agreement
+from explorer.tabs.pairs.review.files import read_upload
 from explorer.tabs.pairs.review.html import (
     agreement_html,
     answer_html,
@@ -26,7 +27,6 @@ from explorer.tabs.pairs.review.html import (
 )
 from explorer.tabs.pairs.review.state import Decision, Review, Verdict
 from explorer.tabs.pairs.review.stored import KeptReviews, to_json
-from explorer.tabs.pairs.review.transfer import read_upload
 from explorer.tabs.pairs.review.view import ReviewView, build_review, remembered_review
 from scoring.errors import KnownError
 from scoring.hub.access import Hub

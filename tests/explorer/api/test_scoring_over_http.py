@@ -12,7 +12,7 @@ from gradio.utils import get_function_description
 from gradio_client import Client  # type: ignore[import-untyped]
 from gradio_client.exceptions import AppError  # type: ignore[import-untyped]
 
-from explorer.api.score_endpoints import ScoreEndpoints, publish_scoring
+from explorer.api.scoring import ScoreEndpoints, publish_scoring
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.runs.cards import RunCard, write_card

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from explorer.api.score_json import (
+from explorer.api.scoring import (
     STOPPED,
     asked_order,
     asked_selection,

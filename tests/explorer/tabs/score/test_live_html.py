@@ -15,14 +15,22 @@ from explorer.runs.progress import Progress
 from explorer.runs.sections import run_intervals, sections_now
 from explorer.stats.margins import MarginHistogram, margin_histogram
 from explorer.tabs.pairs.fail_links import decode_fails
-from explorer.tabs.score.live_bars import bar_html, bars_html, margins_html
+from explorer.tabs.score.live_html import (
+    WORST,
+    bar_html,
+    bars_html,
+    margins_html,
+    sure_words,
+    worst_html,
+)
 from explorer.tabs.score.run_view import followed, shown
-from explorer.tabs.score.worst import WORST, worst_html
 from scoring.benchmark import COUNTS, SUBSETS
+from scoring.engine.packing import random_order
 from scoring.interval import Interval
 from scoring.record import Run
 from scoring.spec import RunFacts, ScoredPair
 from scoring.summary import summarise
+from scoring.sure import SureInterval, SureRule, Watch
 from tests.explorer.html_reading import HtmlReading
 
 FACTS = RunFacts(
@@ -117,7 +125,7 @@ def test_of_packs_that_come_faster_than_they_are_drawn_the_end_is() -> None:
     stream = [Progress("running", 60, RUN, rows[: n + 1], 1.0) for n in range(60)]
     stream += [Progress("finished", 60, RUN, rows, 1.0)]
     live = LiveRun("", "m")
-    live.drive(lambda _: iter(stream))
+    live.drive(lambda: (each for each in stream))
     found = followed(live)
     assert "Finished" in found.status and found.ended == live.id
 
@@ -128,3 +136,27 @@ def test_a_word_leaves_the_report_where_it_is(run: Run | None) -> None:
     assert "&lt;b&gt;no" in told.status
     assert told.cards == told.margins == told.rows == {"__type__": "update"}
     assert told.run_id == (run.id if run else {"__type__": "update"})
+
+
+def looked(done: int, width: float = 0.2) -> SureInterval:
+    """After so many of 164 pairs, all won."""
+    watch = Watch({f"hep-go:{at}": "hep-go" for at in range(164)}, 0, SureRule("score", width))
+    keys = [f"hep-go:{place}" for place in random_order(164, 0)[:done]]
+    return watch.add(ScoredPair(key, "hep-go", "", 1.0, 0.0, 1, 1) for key in keys)
+
+
+def test_before_the_first_look_it_says_when_that_is() -> None:
+    assert "first look after" in sure_words(looked(3), False)
+
+
+@pytest.mark.parametrize("done", [110, 164])
+def test_a_look_tells_what_is_wanted_and_of_what_it_speaks(done: int) -> None:
+    words = sure_words(looked(done, 0.02), False)
+    assert "of this selection: 100.0 %" in words and "2.0 wanted" in words
+    assert ("Next look after" in words) is (done < 164)
+
+
+def test_it_says_that_it_ended_because_it_is_sure() -> None:
+    assert sure_words(looked(60), True).startswith("Sure enough; ")
+    assert "Sure enough" not in sure_words(looked(60), False)
+    assert "Sure enough" not in sure_words(looked(3), True)

@@ -1,16 +1,29 @@
-"""Accuracies as bars with whiskers, and margins as a histogram: HTML that is cheap to send."""
+"""A run under way as HTML that is cheap to send.
 
+Accuracies as bars with whiskers, margins as a histogram, the clearest failures, how sure it is.
+"""
+
+import heapq
 from collections.abc import Sequence
 from html import escape
 
-from explorer.core.html import percent, signed, tag
+from explorer.core.html import go_link, percent, signed, tag
 from explorer.core.text import text
+from explorer.reader.reading import Reading
+from explorer.reader.state import View
+from explorer.reader.tab_links import failures_query
+from explorer.results.own import own_name
 from explorer.runs.sections import SectionNow
 from explorer.stats.margins import MarginHistogram
 from scoring.interval import Interval
+from scoring.record import Run
+from scoring.spec import ScoredPair
+from scoring.sure import SureInterval
 
 HEIGHT = 90
 """Of the histogram, in units of its drawing; a bin is 10 wide."""
+WORST = 5
+"""Pairs that are lost most clearly, which are listed."""
 
 
 def bar_html(share: float | None, interval: Interval | None) -> str:
@@ -78,3 +91,47 @@ def margins_html(histogram: MarginHistogram) -> str:
     ends = (signed(histogram.edges[0]), "0", signed(histogram.edges[-1]))
     axis = tag("div", "".join(tag("span", escape(each)) for each in ends), "axis")
     return tag("figure", tag("figcaption", escape(words)) + drawing + axis, "live-margins")
+
+
+def worst_html(run: Run, scored: Sequence[ScoredPair]) -> str:
+    """Links to the losses with the widest margins so far; nothing where none is lost."""
+    margins = ((pair.margin, pair.key) for pair in scored)
+    lost = ((margin, key) for margin, key in margins if margin is not None and margin < 0)
+    worst = heapq.nsmallest(WORST, lost)
+    if not worst:
+        return ""
+    name = own_name(run)
+    items = "".join(tag("li", _link(name, key, margin)) for margin, key in worst)
+    title = tag("b", escape(text("score.live_worst")))
+    return tag("div", title + tag("ul", items), "live-worst")
+
+
+def _link(name: str, key: str, margin: float) -> str:
+    query = failures_query(name, View(reading=Reading(key=key)))
+    words = tag("bdi", escape(key)) + " " + tag("small", escape(signed(margin)))
+    return go_link(words, "failures", query)
+
+
+def sure_words(sure: SureInterval, ended: bool) -> str:
+    """What is sure since the last look, what was asked, and when the next look is.
+
+    ended: whether the run was stopped, be it because it is sure.
+    """
+    number = text(f"sure.{sure.rule.number}")
+    if sure.estimate is None:
+        return text("sure.waiting", number=number, n=f"{sure.following or 0:,}")
+    words = text(
+        "sure.now",
+        number=number,
+        estimate=percent(sure.estimate),
+        low=percent(sure.low),
+        high=percent(sure.high),
+        width=f"{100 * sure.width:.1f}",
+        wanted=f"{100 * sure.rule.width:.1f}",
+        n=f"{sure.n:,}",
+    )
+    if sure.is_enough:
+        return f"{text('sure.enough')} {words}" if ended else words
+    if sure.following is None:
+        return words
+    return f"{words} " + text("sure.following", n=f"{sure.following:,}")

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.api.fail_json import (
+from explorer.api.pairs import (
     MOST_ROWS,
+    PairEndpoints,
     compare_json,
     failures_json,
     hardest_json,
     pair_json,
 )
-from explorer.api.pair_endpoints import PairEndpoints
 from explorer.data.table import PairTable
 from explorer.results.field import Field
 from scoring.benchmark import SECTIONS

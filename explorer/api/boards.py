@@ -1,19 +1,21 @@
-"""The public endpoints, for programs and agents."""
+"""The public endpoint on leaderboards, for programs and agents."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import gradio as gr
 
-from explorer.api.board_json import leaderboard_json
+from explorer.core.files import as_json
 from explorer.core.parts import guarded
+from explorer.core.text import text
 from explorer.results.board_measuring import BoardMeasuring
 from explorer.results.boardroom import BoardRoom
+from explorer.results.boards import Board, BoardRow
 from explorer.tabs.models.state import BoardView, move_board, ranking_of
 
 
 @dataclass(frozen=True)
-class Endpoints:
+class BoardEndpoints:
     """What can be asked without a browser. Types are checked here: Gradio does not.
 
     measuring: of the boards of `room`.
@@ -62,6 +64,50 @@ class Endpoints:
         return leaderboard_json(self.room.board(None, ranking), left, refused)
 
 
-def publish(endpoints: Endpoints) -> None:
+def leaderboard_json(
+    board: Board, seconds_left: int | None = None, refused: str = ""
+) -> dict[str, Any]:
+    """A board for programs: scores from 0 to 1, unrounded; None where unknown.
+
+    seconds_left: until it will be measured, about; None where it is, or cannot be.
+    refused: why not all of it was measured; "" where it was.
+    """
+    source = board.source
+    missing = [text("board.not_measured", reason=refused)] if refused else []
+    return as_json(
+        {
+            "source": {
+                "kind": source.kind,
+                "name": source.name,
+                "revision": source.revision,
+                "date": source.date,
+                "rule": board.rule.name,
+                "ties": board.options.ties,
+                "missing": board.options.missing,
+            },
+            "remarks": [*board.remarks, *missing],
+            "measuring": seconds_left is not None,
+            "retry_after_seconds": seconds_left,
+            "rows": [_row(row) for row in board.rows],
+        }
+    )
+
+
+def _row(row: BoardRow) -> dict[str, Any]:
+    ranks = (row.best_rank, row.worst_rank)
+    return {
+        "rank": row.rank,
+        "model": row.model,
+        "model_type": row.model_type,
+        "score": row.score,
+        "sections": row.sections,
+        "interval": row.interval,
+        "paired": row.paired,
+        "rank_interval": None if None in ranks else ranks,
+        "tie_group": row.tie_group,
+    }
+
+
+def publish_boards(endpoints: BoardEndpoints) -> None:
     """Make the endpoints part of the page that is being built."""
     gr.api(endpoints.leaderboard, api_name="leaderboard")

@@ -1,18 +1,22 @@
-"""What models did on pairs, as the public endpoints give it: plain numbers, None where unknown.
+"""The public endpoints on single pairs: what models fail, how two differ, what is hard.
 
-Arguments come from anybody and are checked here.
+Arguments come from anybody and are checked here: Gradio does not.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+import gradio as gr
 import numpy as np
 
-from explorer.core.files import plain
+from explorer.core.files import as_json
+from explorer.core.parts import guarded
 from explorer.data.filters import LONGEST_NAME
 from explorer.data.table import PairTable
 from explorer.results.field import Field, Verdict
+from explorer.results.fields import Fields
 from explorer.stats.difficulty import LEAST_MODELS, failed_by_most
 from explorer.stats.duels import DuelPart, duel
 from explorer.stats.rules import V1
@@ -21,6 +25,93 @@ from scoring.benchmark import section_of
 from scoring.errors import KnownError, shown
 
 MOST_ROWS = 3_000
+
+
+@dataclass(frozen=True)
+class PairEndpoints:
+    """What can be asked without a browser, of public results alone: nobody's own runs or files.
+
+    Where results of each pair were not read yet on this server, they are read first, which can take
+    minutes.
+    """
+
+    fields: Fields
+
+    @guarded
+    def failures(self, model: str, subset: str | None = None, limit: int = 100) -> dict[str, Any]:
+        """The pairs that a model loses or ties on RewardBench, the worst margin first.
+
+        Where its rewards are not known, the most surprising come first: those that most others win.
+
+        Args:
+            model: as /leaderboard names it.
+            subset: only of this one, such as "hep-go"; null for all.
+            limit: pairs at most, 1 to 3000.
+
+        Returns:
+            {"rows": a list of {"key": of the pair, "subset", "outcome": "loss" or "tie",
+            "margin": chosen reward minus rejected reward, null where not known, "difficulty":
+            the share of the other models that fail the pair, 0 to 1; null where there is none}}.
+        """
+        return failures_json(self._read(), model, subset, limit)
+
+    @guarded
+    def compare(self, model_a: str, model_b: str) -> dict[str, Any]:
+        """How two models differ on the pairs of RewardBench that both have results of.
+
+        Args:
+            model_a: as /leaderboard names it.
+            model_b: the other.
+
+        Returns:
+            {"both", "only_a", "only_b", "neither": how many pairs both win, only one, or neither,
+            each counted once, "score_a", "score_b": by RewardBench's weights over these pairs,
+            0 to 1, "p_value": of the two scores being equal, a paired test by the same weights,
+            two-sided and not corrected for several tests, "sections": {name: the same seven}}. In
+            the four counts a tie is no win; in the scores and their test it counts half a win for
+            judges and nothing for others. Where no pair counts in RewardBench's score, all weigh
+            alike.
+        """
+        return compare_json(self._read(), model_a, model_b)
+
+    @guarded
+    def pair(self, key: str) -> dict[str, Any]:
+        """One pair with its texts, and what every model made of it.
+
+        Args:
+            key: the subset and the id, as "hep-rust:4348".
+
+        Returns:
+            {"key", "prompt": a conversation as its transcript, "chosen", "rejected", "subset",
+            "section", "models": {"chosen": who wrote it, "rejected"}, "source": {"name", "split",
+            "revision"}, "outcomes": a list of {"model", "outcome": "win", "loss" or "tie",
+            "chosen_reward", "rejected_reward"}}. What is not known is null.
+        """
+        fields = self._read()
+        return pair_json(fields, self.fields.tables.shelf.all()[::-1], key)
+
+    @guarded
+    def hardest(self, limit: int = 50) -> dict[str, Any]:
+        """The pairs of RewardBench that the most models fail, the hardest first.
+
+        Args:
+            limit: pairs at most, 1 to 3000.
+
+        Returns:
+            {"rows": a list of {"key": of the pair, "subset", "failed": models that do not win it,
+            "known": models with a result, "difficulty": failed / known, "item_rest": how far
+            models that win it do better on the other pairs of its subset, a correlation, below 0
+            where better models fail it more often, which a wrong label causes, too; null where
+            not known}}.
+        """
+        return hardest_json(self._read(), limit)
+
+    def _read(self) -> Sequence[Field]:
+        """The public results, read where they were not."""
+        if self.fields.unread(None):
+            for _ in self.fields.reading(None):
+                pass
+        return self.fields.published()
 
 
 def failures_json(
@@ -39,18 +130,17 @@ def failures_json(
         fails &= field.table.subset_of_row == _subset(field, subset)
     rows = ordered(FailView(name), field, np.flatnonzero(fails))[:most].tolist()
     margins, difficulty = field.margins(name), field.difficulty(name).share
-    return {
-        "rows": [
-            {
-                "key": field.table.key_of(row),
-                "subset": field.table.subset_of(row),
-                "outcome": field.outcome(name, row),
-                "margin": plain(margins[row]),
-                "difficulty": plain(difficulty[row]),
-            }
-            for row in rows
-        ]
-    }
+    listed = [
+        {
+            "key": field.table.key_of(row),
+            "subset": field.table.subset_of(row),
+            "outcome": field.outcome(name, row),
+            "margin": margins[row],
+            "difficulty": difficulty[row],
+        }
+        for row in rows
+    ]
+    return as_json({"rows": listed})
 
 
 def compare_json(fields: Sequence[Field], model_a: object, model_b: object) -> dict[str, Any]:
@@ -68,7 +158,7 @@ def compare_json(fields: Sequence[Field], model_a: object, model_b: object) -> d
         )
     found = duel(field.outcomes(one), field.outcomes(other), field.matrix.pairs, V1)
     sections = {part.name: _part(part) for part in found.sections}
-    return {**_part(found.headline), "sections": sections}
+    return as_json({**_part(found.headline), "sections": sections})
 
 
 def pair_json(fields: Sequence[Field], tables: Sequence[PairTable], key: object) -> dict[str, Any]:
@@ -84,7 +174,7 @@ def pair_json(fields: Sequence[Field], tables: Sequence[PairTable], key: object)
         row = field.table.row_of(wanted)
         if row is not None:
             cells = _cells(field.table, row, has_texts=field.has_texts)
-            return {**cells, "outcomes": [_outcome(each) for each in field.verdicts(row)]}
+            return as_json({**cells, "outcomes": [_outcome(each) for each in field.verdicts(row)]})
     for table in tables:
         row = table.row_of(wanted)
         if row is not None:
@@ -112,19 +202,18 @@ def hardest_json(fields: Sequence[Field], limit: object = 50) -> dict[str, Any]:
     hard = failed_by_most(rivals, share=0, least_models=least)
     correlation = field.telling.correlation
     numbers = zip(hard.rows, hard.failed, hard.known, hard.share, strict=True)
-    return {
-        "rows": [
-            {
-                "key": field.table.key_of(int(row)),
-                "subset": field.table.subset_of(int(row)),
-                "failed": int(failed),
-                "known": int(known),
-                "difficulty": plain(share),
-                "item_rest": plain(correlation[row]),
-            }
-            for row, failed, known, share in islice(numbers, most)
-        ]
-    }
+    listed = [
+        {
+            "key": field.table.key_of(int(row)),
+            "subset": field.table.subset_of(int(row)),
+            "failed": failed,
+            "known": known,
+            "difficulty": share,
+            "item_rest": correlation[row],
+        }
+        for row, failed, known, share in islice(numbers, most)
+    ]
+    return as_json({"rows": listed})
 
 
 def _field_of(fields: Sequence[Field], model: str) -> Field:
@@ -161,7 +250,7 @@ def _subset(field: Field, value: object) -> str:
 
 def _part(part: DuelPart) -> dict[str, Any]:
     cells = {"both": part.both, "only_a": part.only_a, "only_b": part.only_b}
-    scores = {"score_a": plain(part.a), "score_b": plain(part.b)}
+    scores = {"score_a": part.a, "score_b": part.b}
     return {**cells, "neither": part.neither, **scores, "p_value": part.test.p}
 
 
@@ -184,6 +273,12 @@ def _outcome(verdict: Verdict) -> dict[str, Any]:
     return {
         "model": verdict.model,
         "outcome": verdict.outcome,
-        "chosen_reward": plain(verdict.chosen_reward),
-        "rejected_reward": plain(verdict.rejected_reward),
+        "chosen_reward": verdict.chosen_reward,
+        "rejected_reward": verdict.rejected_reward,
     }
+
+
+def publish_pairs(endpoints: PairEndpoints) -> None:
+    """Make the endpoints part of the page that is being built."""
+    for name in ("failures", "compare", "pair", "hardest"):
+        gr.api(getattr(endpoints, name), api_name=name, concurrency_limit=1, concurrency_id="pairs")

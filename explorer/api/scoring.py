@@ -1,0 +1,365 @@
+"""The public endpoints that score, and what is known of models and runs.
+
+Arguments come from anybody and are checked here: Gradio does not.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import gradio as gr
+
+from explorer.core.files import as_json
+from explorer.core.parts import guarded
+from explorer.core.settings import Settings
+from explorer.core.validation import whole_number
+from explorer.data.library import Library
+from explorer.data.table import PairTable
+from explorer.data.typed import longest_text, typed_pair
+from explorer.runs.cards import card_of
+from explorer.runs.lines import summary_of
+from explorer.runs.model_list import ModelEntry, entry_of, licence_note, model_list
+from explorer.runs.orders import MOST_SEED, ModelOrder
+from explorer.runs.progress import Progress
+from explorer.runs.running import Rewarded, Runs
+from explorer.runs.selections import (
+    MOST_PER_SUBSET,
+    Selection,
+    selected_by_typed_keys,
+    selected_per_subset,
+)
+from explorer.runs.shelf import RunShelf
+from explorer.runs.visitors import Visitor
+from explorer.tabs.score.signin_view import visitor_of
+from scoring.errors import KnownError, shown
+from scoring.models.policy import DEMO
+from scoring.pairs.opening import as_pairs
+from scoring.record import Run
+from scoring.spec import ASKED, BASELINES, RunFacts, ScoredPair
+from scoring.summary import Summary, Tally, summarise
+
+MOST_RUNS = 1_000
+STOPPED = "It was stopped before all pairs were scored."
+_SETTINGS = (
+    "model", "revision", "family", "reading", "reference", "device", "dtype", "max_length",
+    "truncation_side", "template", "seed", "versions",
+)  # fmt: skip
+"""Facts that a number rests on, whatever the pairs."""
+_PAIR = (
+    "key", "subset", "chosen_reward", "rejected_reward", "margin", "outcome", "chosen_tokens",
+    "rejected_tokens",
+)  # fmt: skip
+FamilyName = Literal[
+    "classifier", "dpo", "logprob-sum", "logprob-mean", "judge", "rater", "pairrm", "random",
+    "longer", "shorter",
+]  # fmt: skip
+"""Families that a program can name; a server's models are scored on the page."""
+
+
+@dataclass(frozen=True)
+class ScoreEndpoints:
+    """What can be asked without a browser.
+
+    Who signed in on the page asks as themselves; any other program is a visitor like others, whose
+    seconds are counted by its address.
+    """
+
+    runs: Runs
+    tables: Library
+    settings: Settings
+
+    @guarded
+    def score_pair(
+        self,
+        request: gr.Request,
+        profile: gr.OAuthProfile | None,
+        token: gr.OAuthToken | None,
+        model: str,
+        prompt: str,
+        chosen: str,
+        rejected: str,
+        family: FamilyName | None = None,
+        reference: str = "",
+    ) -> dict[str, Any]:
+        """Score one preference pair with a reward model: which response does it prefer?
+
+        Args:
+            model: a Hub id such as org/name or org/name@revision, demo, or a baseline.
+            prompt: what both answer; several turns each after a line [system], [user], [assistant].
+            chosen: the response that ought to score higher.
+            rejected: the other one.
+            family: how the model scores; null for what its config says.
+            reference: the Hub id of a DPO policy's reference model.
+
+        Returns:
+            {"chosen_reward", "rejected_reward", "margin": their difference, "outcome": "win",
+            "loss", "tie" or "missing", "chosen_tokens", "rejected_tokens", "settings": what the
+            numbers rest on}. A reward that the model does not give is null.
+        """
+        order = asked_order(model, family, reference)
+        longest = longest_text(self.settings)
+        pair = typed_pair(prompt, chosen, rejected, longest=longest)
+        visitor = self._visitor(request, profile, token)
+        return pair_score_json(self.runs.rewards(visitor, order, [pair]))
+
+    @guarded
+    def score_selection(
+        self,
+        request: gr.Request,
+        profile: gr.OAuthProfile | None,
+        token: gr.OAuthToken | None,
+        model: str,
+        per_subset: int = 4,
+        seed: int = 0,
+        keys: list[str] | None = None,
+        pairs: str = "",
+        family: FamilyName | None = None,
+        reference: str = "",
+    ) -> Iterator[dict[str, Any]]:
+        """Score pairs of the benchmark with a reward model; rows stream in as they are scored.
+
+        Nothing is kept, and who disconnects ends it: score on the page for a run that goes on.
+
+        Args:
+            model: as of /score_pair.
+            per_subset: pairs of each subset, 1 to 1000, drawn with the seed.
+            seed: of the drawing, 0 to 4294967295.
+            keys: these pairs instead, such as ["hep-rust:3"]; null to draw them.
+            pairs: the id of pairs that the server has open; "" for those it shows first.
+            family: how the model scores; null for what its config says.
+            reference: the Hub id of a DPO policy's reference model.
+
+        Returns:
+            One message after the other: {"stage": "waiting", "loading", "running", and at last
+            "finished" or "stopped", "ahead": people who are served first, "total": pairs,
+            "scored": how many so far, "accuracy", "tie_counts": what a tie adds to it, half a win
+            for judges and else 0, "interval": of it, [low, high] at 95 %, each pair taken alone
+            though those of one prompt go together, "score": RewardBench's of what is scored,
+            "sections": {name: score}, "rows": the pairs that are new, in the last message all of
+            them, each {"key", "subset", "chosen_reward", "rejected_reward", "margin", "outcome",
+            "chosen_tokens", "rejected_tokens", "truncated"}, "settings": what the numbers
+            rest on}. The last one has a "message" besides: why pairs are left, "" where none are.
+            Shares are 0 to 1; what is not known is null.
+        """
+        order = asked_order(model, family, reference)
+        table = self.tables.here(_table_id(pairs))
+        selection = asked_selection(table, per_subset, seed, keys)
+        taken = as_pairs(table.arrow, selection.rows.tolist())
+        visitor = self._visitor(request, profile, token)
+        yield from selection_score_json(self.runs.rewarding(visitor, order, taken), len(taken))
+
+    @guarded
+    def models(self) -> dict[str, Any]:
+        """Which models may be scored with on this server, and how much.
+
+        Returns:
+            {"models": ids that are offered, "any": whether any other id of the Hub may be used,
+            "known": a list of {"id", "family", "billions": weights, "memory_gigabytes": in
+            bfloat16, "reference": of a DPO policy, "licence": of what it is built from by its name,
+            "why_not": in words, why it cannot run here} of well-known ones, "own_code": ids whose
+            own Python runs here, "max_gigabytes": of a model's weights,
+            "max_pairs": of one request, "seconds_per_hour": of scoring by one visitor, "sign_in":
+            whether only who signed in may score, "served_families": families that a server of the
+            owner's can run}. null means no limit.
+        """
+        return models_json(self.settings)
+
+    @guarded
+    def stored_runs(
+        self,
+        request: gr.Request,
+        profile: gr.OAuthProfile | None,
+        token: gr.OAuthToken | None,
+        limit: int = 100,
+    ) -> dict[str, Any]:
+        """Runs that are kept on this server, newest first: the caller's own, and public ones.
+
+        Args:
+            limit: runs at most, 1 to 1000.
+
+        Returns:
+            {"runs": a list of {"id", "title", "own": whether it is the caller's, "public",
+            "status": "running", "finished", "stopped" or "failed", "started": UTC, "pairs": their
+            source, "selection": in words, "total": pairs, "scored", "accuracy", "interval",
+            "score", "sections", "settings": what the numbers rest on, as of /score_selection}}.
+        """
+        return runs_json(self.runs.shelf, self._visitor(request, profile, token), limit)
+
+    def _visitor(
+        self, request: gr.Request, profile: gr.OAuthProfile | None, token: gr.OAuthToken | None
+    ) -> Visitor:
+        return visitor_of(request, profile, token, settings=self.settings)
+
+
+def _table_id(value: object) -> str:
+    if not isinstance(value, str):
+        raise KnownError(f"Pairs are named by the text of their id, not {shown(value)}.")
+    return value
+
+
+def asked_order(model: object, family: object, reference: object) -> ModelOrder:
+    """The model that a program names.
+
+    Raises:
+        KnownError: a value is of the wrong type, or there is no such family.
+    """
+    return ModelOrder.of({"model": model, "family": family, "reference": reference})
+
+
+def asked_selection(table: PairTable, per_subset: object, seed: object, keys: object) -> Selection:
+    """The pairs that a program names.
+
+    keys: a list of keys; None for so many of each subset.
+
+    Raises:
+        KnownError: a value is of the wrong type or out of range, or there is no such pair.
+    """
+    if keys is None:
+        n = whole_number("Pairs per subset", per_subset, 1, MOST_PER_SUBSET)
+        return selected_per_subset(table, n, whole_number("The seed", seed, 0, MOST_SEED))
+    if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+        raise KnownError(f"Keys are a list of texts such as hep-rust:3, not {shown(keys)}.")
+    return selected_by_typed_keys(table, "\n".join(keys))
+
+
+def pair_score_json(scored: Rewarded) -> dict[str, Any]:
+    """One pair's rewards, and what they rest on."""
+    [pair] = scored.scored
+    cells = {name: getattr(pair, name) for name in _PAIR[2:]}
+    return as_json({**cells, "settings": settings_json(scored.facts)})
+
+
+def selection_score_json(
+    stream: Iterable[Progress | Rewarded], total: int
+) -> Iterator[dict[str, Any]]:
+    """Scoring under way: a message for each step, with the rows that are new.
+
+    The last one says how it ended, "finished", or "stopped" where pairs are left, and why, and has
+    all rows.
+    """
+    done: list[ScoredPair] = []
+    facts: RunFacts | None = None
+    why = ""
+    for told in stream:
+        if isinstance(told, Progress):
+            yield _message(told.stage, done, (), total, facts, ahead=told.ahead)
+        else:
+            done += told.scored
+            facts, why = told.facts, told.message
+            yield _message("running", done, told.scored, total, facts)
+    is_whole = len(done) == total
+    last = _message("finished" if is_whole else "stopped", done, done, total, facts)
+    yield {**last, "message": "" if is_whole else why or STOPPED}
+
+
+def settings_json(facts: RunFacts) -> dict[str, Any]:
+    """What a number rests on."""
+    # Gradio's client takes whatever has a "path" for a file, and fetches it.
+    return {**{name: getattr(facts, name) for name in _SETTINGS}, "computed": facts.path}
+
+
+def models_json(settings: Settings) -> dict[str, Any]:
+    """Which models can be scored with here, what is known of them, and how much may be scored."""
+    listed = list(dict.fromkeys((DEMO, *settings.models, *BASELINES)))
+    allowed = [entry for name in settings.models if (entry := entry_of(name))]
+    known = allowed if settings.models else model_list()
+    return as_json(
+        {
+            "models": listed,
+            "any": not settings.models,
+            "known": [_known(entry) for entry in known],
+            "own_code": settings.own_code,
+            "max_gigabytes": settings.max_model_gigabytes,
+            "max_pairs": settings.max_pairs,
+            "seconds_per_hour": settings.seconds_per_hour,
+            "sign_in": settings.sign_in == "required",
+            "served_families": ASKED if settings.servers else [],
+        }
+    )
+
+
+def _known(entry: ModelEntry) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "family": entry.family,
+        "billions": entry.billions,
+        "memory_gigabytes": round(entry.memory_bytes() / 1e9, 1),
+        "reference": entry.reference or None,
+        "licence": licence_note(entry.id) or None,
+        "why_not": entry.why_not or None,
+    }
+
+
+def runs_json(shelf: RunShelf, visitor: Visitor, limit: object = 100) -> dict[str, Any]:
+    """The runs that a visitor may see, newest first.
+
+    Raises:
+        KnownError: a limit that is none.
+    """
+    most = whole_number("The limit", limit, 1, MOST_RUNS)
+    return as_json({"runs": [_run(run, shelf, visitor) for run in shelf.visible(visitor)[:most]]})
+
+
+def _run(run: Run, shelf: RunShelf, visitor: Visitor) -> dict[str, Any]:
+    card, summary = card_of(run), summary_of(run)
+    return {
+        "id": run.id,
+        "title": card.title,
+        "own": shelf.is_own(card, visitor),
+        "public": card.public,
+        "status": run.status,
+        "started": datetime.fromtimestamp(run.started, UTC).isoformat(timespec="seconds"),
+        "pairs": run.facts.pairs,
+        "selection": run.facts.selection,
+        "total": run.facts.n_pairs,
+        **_result(summary),
+        "settings": settings_json(run.facts),
+    }
+
+
+def _message(
+    stage: str,
+    done: Sequence[ScoredPair],
+    newly: Sequence[ScoredPair],
+    total: int,
+    facts: RunFacts | None,
+    *,
+    ahead: int = 0,
+) -> dict[str, Any]:
+    return as_json(
+        {
+            "stage": stage,
+            "ahead": ahead,
+            "total": total,
+            **_result(summarise(done, "" if facts is None else facts.family)),
+            "rows": [_pair(pair) for pair in newly],
+            "settings": None if facts is None else settings_json(facts),
+        }
+    )
+
+
+def _result(summary: Summary | None) -> dict[str, Any]:
+    """What pairs come to; without a summary nothing is known."""
+    tally = Tally() if summary is None else summary.total
+    return {
+        "scored": sum(tally.counts.values()),
+        "accuracy": tally.accuracy,
+        "tie_counts": tally.tie,
+        "interval": tally.interval,
+        "score": None if summary is None else summary.score,
+        "sections": {} if summary is None else summary.sections,
+    }
+
+
+def _pair(pair: ScoredPair) -> dict[str, Any]:
+    cells = {name: getattr(pair, name) for name in _PAIR}
+    return {**cells, "truncated": pair.chosen_truncated or pair.rejected_truncated}
+
+
+def publish_scoring(endpoints: ScoreEndpoints) -> None:
+    """Make the endpoints part of the page that is being built."""
+    gr.api(endpoints.score_pair, api_name="score_pair")
+    gr.api(endpoints.score_selection, api_name="score_selection")
+    gr.api(endpoints.models, api_name="models")
+    gr.api(endpoints.stored_runs, api_name="runs")
