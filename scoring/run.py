@@ -2,7 +2,6 @@
 
 import logging
 import math
-import threading
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -51,7 +50,6 @@ def score(
     *,
     packs: Sequence[int] | None = None,
     done: Container[int] = (),
-    stop: threading.Event | None = None,
 ) -> Iterator[ScoredPack]:
     """Score a job's packs in the order of its plan.
 
@@ -62,7 +60,6 @@ def score(
         scorer: what scores.
         packs: places of the packs to score; None means all.
         done: places of packs that are scored already.
-        stop: set it from anywhere to end the stream after the present pack.
 
     Yields:
         One pack after the other. Where memory runs out, a pack is computed in parts and says so,
@@ -76,8 +73,6 @@ def score(
     costs = [pair.cost for pair in job.prepared]
     budget = sum(costs) + 1
     for place in places:
-        if stop is not None and stop.is_set():
-            return
         pack = job.plan.packs[place]
         rewards: dict[int, tuple[float, float]] = {}
         parts, n_parts = split(pack, costs, budget), 0

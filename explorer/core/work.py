@@ -1,59 +1,83 @@
-"""Long work in a thread of its own, told step by step; and of a page's questions, only the last."""
+"""Long work: a generator of steps, which may have a thread of its own; of questions, only the last.
+
+Long work is a generator that yields how far it is and returns what it made. Whoever wants no more
+of it closes it; where it is to say how it ended, `Stopped` is thrown into it. What cannot yield, as
+it waits inside of others' code, is told of by `stepping`. What outlives a request of a page is
+driven by a thread (`in_background`).
+"""
 
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
-from queue import Empty, SimpleQueue
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from explorer.core.text import text
 from scoring.errors import Stopped
-from scoring.limits import Step, Tell
 
+S = TypeVar("S")
 T = TypeVar("T")
 EVERY_SECONDS = 0.25
 
 
-def stepping(work: Callable[[Tell], T]) -> Generator[Step, None, T]:
-    """Run `work(tell)`; yields its latest step a few times a second, and returns its result.
+def in_background(work: Callable[[], object]) -> threading.Thread:
+    """Begin work in a thread of its own, which ends with the server."""
+    # Whose request this is goes with it: on ZeroGPU it pays for the GPU.
+    thread = threading.Thread(target=copy_context().run, args=(work,), daemon=True)
+    thread.start()
+    return thread
 
-    Who stops listening leaves it running to its end: what it fetches is of use to the next.
+
+def stepping(
+    work: Callable[[Callable[[S], None]], T], stop: threading.Event | None = None
+) -> Generator[S, None, T]:
+    """Run `work(tell)` in a thread; yields its latest step a few times a second.
+
+    Args:
+        work: tells its steps, from whichever thread. What it returns is returned.
+        stop: is set where this is closed or `Stopped` is thrown, of which the latter waits for the
+            end of the work. None leaves it running: what it fetches is of use to the next.
 
     Raises:
         Exception: whatever the work raises.
     """
-    steps: SimpleQueue[Step] = SimpleQueue()
-    results: list[T] = []
-    errors: list[BaseException] = []
+    steps: list[S] = []
+    result: Future[T] = Future()
+
+    def tell(step: S) -> None:
+        steps[:] = [step]
 
     def run() -> None:
         try:
-            results.append(work(steps.put))
+            result.set_result(work(tell))
         except BaseException as error:
-            errors.append(error)
+            result.set_exception(error)
 
-    # Whose request this is goes with it: on ZeroGPU it pays for the GPU.
-    thread = threading.Thread(target=copy_context().run, args=(run,), daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(EVERY_SECONDS)
-        latest = _latest(steps)
-        if latest is not None and thread.is_alive():
-            yield latest
-    if errors:
-        raise errors[0]
-    return results[0]
+    thread = in_background(run)
+    try:
+        while thread.is_alive():
+            thread.join(EVERY_SECONDS)
+            if steps and thread.is_alive():
+                yield steps[0]
+    except (Stopped, GeneratorExit) as left:
+        if stop is not None:
+            stop.set()
+            thread.join(None if isinstance(left, Stopped) else 0)
+        raise
+    return result.result()
 
 
-def _latest(steps: "SimpleQueue[Step]") -> Step | None:
-    latest = None
-    while True:
-        try:
-            latest = steps.get_nowait()
-        except Empty:
-            return latest
+def until_stopped(steps: Generator[S, Any, object], stop: threading.Event) -> Iterator[S]:
+    """Steps to their end, or to what they say once `stop` is set and `Stopped` is thrown."""
+    for step in steps:
+        yield step
+        if stop.is_set():
+            break
+    with suppress(Stopped, StopIteration):
+        yield steps.throw(Stopped("It was stopped."))
+        yield from steps
 
 
 MOST_SESSIONS = 2_000

@@ -5,10 +5,9 @@ this one, of which one may serve several, and find them here. A whole run is one
 waits for a GPU anew. Only sequence classifiers are placed. Elsewhere this is scoring as ever.
 """
 
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from threading import Event
 from typing import TYPE_CHECKING
 
 from explorer.core.settings import Settings
@@ -122,22 +121,15 @@ class Placed:
 
 
 def packs_of(
-    job: "Job", scorer: Scorer, *, done: Collection[int] = (), stop: Event | None = None
-) -> Iterator[ScoredPack]:
-    """As `scoring.run.score`, where the GPU is.
-
-    done: places of packs that are left out. stop: ends it after its present pack.
-    """
+    job: "Job", scorer: Scorer, done: Collection[int] = ()
+) -> Generator[ScoredPack, None, None]:
+    """As `scoring.run.score`, where the GPU is. done: places of packs that are left out."""
     from scoring.run import score
 
-    if not isinstance(scorer, Placed):
-        yield from score(job, scorer, done=done, stop=stop)
-        return
-    packs = packs_there(scorer.name, job, frozenset(done))
-    for pack in packs:
-        yield pack
-        if stop is not None and stop.is_set():
-            packs.close()
+    if isinstance(scorer, Placed):
+        yield from packs_there(scorer.name, job, frozenset(done))
+    else:
+        yield from score(job, scorer, done=done)
 
 
 def _traits_seconds(name: str) -> int:

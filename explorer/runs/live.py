@@ -3,13 +3,13 @@
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Iterator
-from contextvars import copy_context
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 from explorer.core.text import text
-from explorer.runs.progress import Progress
+from explorer.core.work import in_background, until_stopped
+from explorer.runs.progress import Progress, Stream
 from explorer.runs.queue import MOST_OF_ONE, MOST_WAITING
 from explorer.runs.shelf import RunShelf
 from explorer.runs.visitors import Visitor
@@ -20,8 +20,8 @@ MOST_ENDED = 100
 
 logger = logging.getLogger(__name__)
 
-Steps = Callable[[threading.Event], Iterator[Progress]]
-"""What a run does, told step by step; the event ends it after its present pack."""
+Steps = Callable[[], Stream]
+"""What a run does."""
 
 
 class LiveRun:
@@ -55,7 +55,7 @@ class LiveRun:
     def drive(self, steps: Steps) -> None:
         """Do what there is to be done, to its end; whatever goes wrong is the last that is told."""
         try:
-            for now in steps(self.stop):
+            for now in until_stopped(steps(), self.stop):
                 self._tell(now)
         except KnownError as error:
             self._tell(Progress("refused", 0, message=str(error)))
@@ -98,9 +98,7 @@ class LiveRuns:
         if refusal:
             live.drive(partial(_refusing, refusal))
             return live
-        # Whose request this is goes with it: on ZeroGPU it pays for the GPU.
-        work = copy_context()
-        threading.Thread(target=work.run, args=(live.drive, steps), daemon=True).start()
+        in_background(partial(live.drive, steps))
         return live
 
     def of(self, visitor: Visitor) -> list[LiveRun]:
@@ -128,5 +126,5 @@ class LiveRuns:
         return [each for each in known if self._shelf.is_owners(each.owner, visitor)]
 
 
-def _refusing(message: str, _: threading.Event) -> Iterator[Progress]:
+def _refusing(message: str) -> Stream:
     raise KnownError(message)

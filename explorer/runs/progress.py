@@ -1,5 +1,6 @@
 """How far a run is, as its page is told."""
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -52,3 +53,7 @@ class Progress:
     def seconds_left(self) -> float | None:
         """How long the pairs that are left will take; None where that is not known."""
         return (self.total - len(self.scored)) / self.rate if self.rate else None
+
+
+Stream = Generator[Progress, None, None]
+"""A run under way; where `Stopped` is thrown into it, it says how it ended."""

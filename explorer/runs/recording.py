@@ -2,23 +2,23 @@
 
 import logging
 import shutil
-import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.runs.cards import RunCard, change_card, write_card
 from explorer.runs.gpu_calls import packs_of
-from explorer.runs.progress import Progress
+from explorer.runs.progress import Progress, Stream
 from scoring.engine.scorer import Scorer
-from scoring.errors import KnownError
+from scoring.errors import KnownError, Stopped
 from scoring.hub.access import first_line
 from scoring.record import Run, Status
 from scoring.resuming import resume
 from scoring.spec import RunFacts, ScoredPair
-from scoring.sure import SureInterval, Watch
+from scoring.sure import SureInterval
 
 if TYPE_CHECKING:
     from scoring.run import Job
@@ -89,9 +89,11 @@ def _keys(job: "Job") -> list[str]:
     return [prepared.pair.key for prepared in job.prepared]
 
 
-def recorded(
-    run: Run, job: "Job", done: Collection[int], scorer: Scorer, stop: threading.Event
-) -> Iterator[Progress]:
+Assess = Callable[[Progress, Sequence[ScoredPair]], Progress]
+"""Gives a progress, of which the latter pairs are new, with what else there is to say of it."""
+
+
+def recorded(run: Run, job: "Job", done: Collection[int], scorer: Scorer, assess: Assess) -> Stream:
     """Score the packs of a run that are not done, each written to disk before it is told of.
 
     The last progress says how the run ended. What was scored stays, also where the stream is
@@ -102,7 +104,7 @@ def recorded(
         job: its pairs, made ready for `scorer`.
         done: places of packs that are on disk.
         scorer: what scores.
-        stop: ends the run after its present pack.
+        assess: is asked after each pack; what is sure or has a message ends there.
     """
     total = len(job.prepared)
     before = tuple(run.rows()) if done else ()
@@ -110,15 +112,18 @@ def recorded(
     progress = Progress("running", total, run, before, spent)
     status: Status = "stopped"
     started = time.monotonic()
-    if before:
-        yield progress
     try:
-        for pack in run.record(packs_of(job, scorer, done=done, stop=stop)):
-            scored: tuple[ScoredPair, ...] = progress.scored + pack.rows
-            seconds = spent + time.monotonic() - started
-            progress = replace(progress, scored=scored, seconds=seconds)
+        if before:
+            progress = assess(progress, before)
             yield progress
-        status = "finished" if len(progress.scored) == total else "stopped"
+        with closing(run.record(packs_of(job, scorer, done))) as packs:
+            while not (progress.is_sure or progress.message) and (pack := next(packs, None)):
+                scored: tuple[ScoredPair, ...] = progress.scored + pack.rows
+                seconds = spent + time.monotonic() - started
+                progress = assess(replace(progress, scored=scored, seconds=seconds), pack.rows)
+                yield progress
+    except Stopped:
+        pass
     except KnownError as error:
         status, progress = "failed", replace(progress, message=str(error))
     except OSError as error:
@@ -129,27 +134,10 @@ def recorded(
         logger.exception("run %s failed", run.id[:15])
         progress = replace(progress, message="An error of ours; it is in the server's log.")
     finally:
+        if status != "failed" and len(progress.scored) == total:
+            status, progress = "finished", replace(progress, message="")
         run = _ended(run, status, progress.seconds)
     yield replace(progress, stage=status, run=run, seconds=run.seconds)
-
-
-def watched(
-    stream: Iterator[Progress], watch: Watch | None, stop: threading.Event
-) -> Iterator[Progress]:
-    """Progress with how sure it is; what is sure enough ends the run.
-
-    watch: None for a run that is to be sure of nothing.
-    """
-    known = 0
-    for progress in stream:
-        if watch is None:
-            yield progress
-            continue
-        sure = watch.add(progress.scored[known:])
-        known = len(progress.scored)
-        if watch.is_sure:
-            stop.set()
-        yield replace(progress, sure=sure, is_sure=watch.is_sure)
 
 
 def _ended(run: Run, status: Status, seconds: float) -> Run:

@@ -1,7 +1,6 @@
 """Runs of this server: started, followed, stopped, gone on with."""
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
@@ -13,15 +12,14 @@ from explorer.runs.gpu_calls import packs_of
 from explorer.runs.live import LiveRuns
 from explorer.runs.locks import locked
 from explorer.runs.orders import ModelOrder
-from explorer.runs.progress import Progress
-from explorer.runs.queue import Turn
-from explorer.runs.recording import begin, go_on, recorded, tell_sure, watched
-from explorer.runs.scorers import Scorers, What
+from explorer.runs.progress import Progress, Stream
+from explorer.runs.recording import begin, go_on, recorded, tell_sure
+from explorer.runs.scorers import Scorers
 from explorer.runs.selections import Selection, selected_by_keys
 from explorer.runs.shelf import RunShelf
 from explorer.runs.visitors import Visitor
 from scoring.engine.scorer import Scorer, facts
-from scoring.errors import KnownError
+from scoring.errors import KnownError, Stopped
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from scoring.probing.side_rewards import TokenRewards
@@ -64,9 +62,9 @@ class Runs:
         """
         return self.shelf.open(run_id, visitor)
 
-    def stop(self, visitor: Visitor, what: What | None = None) -> None:
-        """End what a visitor's page tries or probes, after its present pack. what: None for all."""
-        self.scorers.stop(visitor, what)
+    def stop(self, visitor: Visitor) -> None:
+        """End the loading of what a visitor's page tries."""
+        self.scorers.stop(visitor)
 
     def start(
         self,
@@ -74,8 +72,7 @@ class Runs:
         order: ModelOrder,
         selection: Selection,
         sure: SureRule | None = None,
-        stop: threading.Event | None = None,
-    ) -> Iterator[Progress]:
+    ) -> Stream:
         """Score a selection, as a stream of progress; what is scored is kept on disk.
 
         Args:
@@ -83,7 +80,6 @@ class Runs:
             order: what to score with.
             selection: what to score.
             sure: ends the run as soon as a number is that sure; None for all pairs.
-            stop: ends it after its present pack.
 
         Raises:
             KnownError: before anything is scored: too many or no pairs, or no such model.
@@ -91,22 +87,17 @@ class Runs:
         """
         self.check_pairs(len(selection.rows))
         pairs = as_pairs(selection.table.arrow, selection.rows.tolist())
-        yield from self._turn(visitor, order, pairs, selection, stop, sure=sure)
+        yield from self._turn(visitor, order, pairs, selection, sure=sure)
 
     def resume(
-        self,
-        visitor: Visitor,
-        run_id: object,
-        table_of: Callable[[Run], PairTable],
-        stop: threading.Event | None = None,
-    ) -> Iterator[Progress]:
+        self, visitor: Visitor, run_id: object, table_of: Callable[[Run], PairTable]
+    ) -> Stream:
         """Go on with a run that was stopped, failed or killed.
 
         Args:
             visitor: who asks for it.
             run_id: of the run.
             table_of: gives the pairs of a run, or raises a KnownError where they are not at hand.
-            stop: ends it after its present pack.
 
         Raises:
             KnownError: it is not the visitor's, is whole, is under way, was made
@@ -130,7 +121,7 @@ class Runs:
         self.check_pairs(len(keys))
         pairs = as_pairs(table.arrow, selection.rows.tolist())
         with locked(run.folder):
-            yield from self._turn(visitor, order, pairs, selection, stop, former=run)
+            yield from self._turn(visitor, order, pairs, selection, former=run)
 
     def rewards(
         self,
@@ -165,13 +156,15 @@ class Runs:
         self.check_pairs(len(pairs))
         told = Progress("loading", len(pairs))
         with self.scorers.brief(visitor) as (turn, stop):
-            scorer = yield from self.scorers.ready(visitor, order, turn, stop, told)
-            if scorer is not None:
-                yield _rewarded(scorer, order, pairs)
+            try:
+                scorer = yield from self.scorers.ready(visitor, order, turn, told, stop)
+            except Stopped:
+                return
+            yield _rewarded(scorer, order, pairs)
 
     def rewarding(
         self, visitor: Visitor, order: ModelOrder, pairs: Sequence[Pair]
-    ) -> Iterator[Progress | Rewarded]:
+    ) -> Generator[Progress | Rewarded, None, None]:
         """Score pairs without a run, in turn: progress while it waits and loads, then each pack.
 
         Raises:
@@ -179,17 +172,17 @@ class Runs:
         """
         self.check_pairs(len(pairs))
         told = Progress("waiting", len(pairs))
-        with self.scorers.stoppable(visitor, "probe") as stop, self.scorers.turn(visitor) as turn:
-            scorer = yield from self.scorers.ready(visitor, order, turn, stop, told)
-            if scorer is None:
-                return
+        with self.scorers.turn(visitor) as turn:
+            scorer = yield from self.scorers.ready(visitor, order, turn, told)
             from scoring.run import make_job
 
             job = make_job(pairs, scorer, order.settings.seed)
             said = facts(scorer, order.settings, "", len(pairs), "")
-            for pack in packs_of(job, scorer, stop=stop):
-                used_up = self.scorers.bound(visitor, turn, stop)
+            for pack in packs_of(job, scorer):
+                used_up = self.scorers.used_up(visitor, turn)
                 yield Rewarded(pack.rows, said, text("score.used_up") if used_up else "")
+                if used_up:
+                    return
 
     def token_rewards(self, visitor: Visitor, order: ModelOrder, pair: Pair) -> TokenRewards:
         """A pair's rewards token by token.
@@ -229,50 +222,48 @@ class Runs:
         order: ModelOrder,
         pairs: Sequence[Pair],
         selection: Selection,
-        stop: threading.Event | None,
         *,
         former: Run | None = None,
         sure: SureRule | None = None,
-    ) -> Iterator[Progress]:
+    ) -> Stream:
         self._check_owner(visitor)
         told, seed = Progress("waiting", len(pairs), former), order.settings.seed
         subsets = {pair.key: pair.subset for pair in pairs}
-        watch = sure and Watch(subsets, seed, sure)  # refuses what cannot be, before anybody waits
-        stop = stop or threading.Event()
+        if sure is not None:
+            Watch(subsets, seed, sure)  # refuses what cannot be, before anybody waits
         with self.scorers.turn(visitor) as turn:
-            scorer = yield from self.scorers.ready(visitor, order, turn, stop, told)
-            if scorer is None:
+            try:
+                scorer = yield from self.scorers.ready(visitor, order, turn, told)
+            except Stopped:
                 yield replace(told, stage="refused", message=text("score.stopped_early"))
                 return
             from scoring.run import make_job
 
-            watch = sure and Watch(subsets, seed, sure, tie_worth(scorer.spec.family))
+            worth = tie_worth(scorer.spec.family)
+            watch = None if sure is None else Watch(subsets, seed, sure, worth)
             job = make_job(pairs, scorer, seed)
             said = facts(scorer, order.settings, selection.table.id, len(pairs), selection.words)
             folder = former.folder if former else new_folder(self.shelf.folder)
+
+            def assess(progress: Progress, newly: Sequence[ScoredPair]) -> Progress:
+                turn.seconds = progress.seconds_left
+                if self.scorers.used_up(visitor, turn):
+                    progress = replace(progress, message=text("score.used_up"))
+                if watch is None:
+                    return progress
+                return replace(progress, sure=watch.add(newly), is_sure=watch.is_sure)
+
             with nullcontext() if former else locked(folder):
                 if former is None:
                     card = RunCard(visitor.owner, order=order, typed=selection.typed)
                     begun = begin(folder, said, job, card)
                 else:
                     begun = go_on(former, said, job)
-                stream = recorded(begun.run, begun.job, begun.done, scorer, stop)
                 try:
-                    for progress in watched(stream, watch or None, stop):
-                        turn.seconds = progress.seconds_left
-                        yield self._bounded(progress, visitor, turn, stop)
+                    yield from recorded(begun.run, begun.job, begun.done, scorer, assess)
                 finally:
                     if watch:
                         tell_sure(begun.run, watch.now)
-
-    def _bounded(
-        self, progress: Progress, visitor: Visitor, turn: Turn, stop: threading.Event
-    ) -> Progress:
-        """The progress with a word where the visitor's seconds are used up."""
-        used_up = self.scorers.bound(visitor, turn, stop)
-        if not used_up or progress.message or progress.stage not in ("running", "stopped"):
-            return progress
-        return replace(progress, message=text("score.used_up"))
 
 
 def _rewarded(scorer: Scorer, order: ModelOrder, pairs: Sequence[Pair]) -> Rewarded:

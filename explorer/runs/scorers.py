@@ -4,7 +4,6 @@ import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Literal
 
 from explorer.core.settings import Settings
 from explorer.core.text import text
@@ -21,8 +20,6 @@ from scoring.hub.access import Hub
 from scoring.limits import Step, Tell, tell_nobody
 from scoring.stopping import check_stop
 
-What = Literal["probe", "try"]
-"""What a page may have under way, which ends with it."""
 LOOK_SECONDS = 0.4
 """Between two looks at how far the line, or a loading, is."""
 BRIEF_SECONDS = 1.0
@@ -36,28 +33,27 @@ class Scorers:
         self.models = ModelShelf(settings, hub)
         self.quotas = Quotas(settings)
         self._line = Line()
-        self._stops: dict[str, set[tuple[What, threading.Event]]] = {}
+        self._stops: dict[str, set[threading.Event]] = {}
         self._stops_lock = threading.Lock()
 
-    def stop(self, visitor: Visitor, what: What | None = None) -> None:
-        """End what a visitor's page has under way, after its present pack. what: None for all."""
+    def stop(self, visitor: Visitor) -> None:
+        """End the loading of what a visitor's page does at once (`brief`)."""
         with self._stops_lock:
-            for each, stop in self._stops.get(visitor.session, ()):
-                if what in (None, each):
-                    stop.set()
+            for stop in self._stops.get(visitor.session, ()):
+                stop.set()
 
     @contextmanager
-    def stoppable(self, visitor: Visitor, what: What) -> Iterator[threading.Event]:
+    def stoppable(self, visitor: Visitor) -> Iterator[threading.Event]:
         """What is done inside can be ended by `stop`, which sets the event; so does its end."""
         stop = threading.Event()
         with self._stops_lock:
-            self._stops.setdefault(visitor.session, set()).add((what, stop))
+            self._stops.setdefault(visitor.session, set()).add(stop)
         try:
             yield stop
         finally:
             stop.set()
             with self._stops_lock:
-                self._stops[visitor.session].discard((what, stop))
+                self._stops[visitor.session].discard(stop)
                 if not self._stops[visitor.session]:
                     del self._stops[visitor.session]
 
@@ -80,29 +76,31 @@ class Scorers:
         visitor: Visitor,
         order: ModelOrder,
         turn: Turn,
-        stop: threading.Event,
         told: Progress,
-    ) -> Generator[Progress, None, Scorer | None]:
-        """Wait for the turn, then for the model; the model, or None where it was stopped.
+        stop: threading.Event | None = None,
+    ) -> Generator[Progress, None, Scorer]:
+        """Wait for the turn, then for the model, which is returned.
 
-        told: what the progress says that is told meanwhile.
+        told: what the progress says that is told meanwhile. stop: ends the loading, too.
 
         Raises:
+            Stopped: it was stopped.
             KnownError: no such model, it cannot be loaded, or the visitor has no seconds left.
         """
         while not turn.wait(LOOK_SECONDS):
-            if stop.is_set():
-                return None
             ahead = turn.ahead()
             yield replace(told, stage="waiting", ahead=ahead.people, wait_seconds=ahead.seconds)
         self.quotas.check(visitor)
-        yield replace(told, stage="loading")
-        steps = stepping(lambda tell: self._load(visitor, order, turn, stop, tell))
-        try:
-            scorer = yield from _telling(steps, told)
-        except Stopped:
-            return None
-        return None if stop.is_set() else scorer
+        told, end = replace(told, stage="loading"), stop or threading.Event()
+        yield told
+
+        def load(tell: Callable[[Progress], None]) -> Scorer:
+            tell(told)
+            return self._load(
+                visitor, order, turn, end, lambda step: tell(replace(told, step=step))
+            )
+
+        return (yield from stepping(load, end))
 
     @contextmanager
     def brief(
@@ -119,7 +117,7 @@ class Scorers:
         self.quotas.check(visitor)
         owner = visitor.owner or visitor.session
         with (
-            self.stoppable(visitor, "try") as stop,
+            self.stoppable(visitor) as stop,
             self._line.first(owner, BRIEF_SECONDS, visitor.address) as turn,
         ):
             try:
@@ -162,37 +160,20 @@ class Scorers:
         """The model, unless the visitor's seconds are used up while it is fetched and loaded."""
 
         def bounded(step: Step) -> None:
-            self.bound(visitor, turn, stop)
+            if self.used_up(visitor, turn):
+                stop.set()
             tell(step)
 
         try:
             scorer = self.models.load(visitor, order, bounded, stop)
             check_stop(stop)
         except Stopped:
-            if self.bound(visitor, turn, stop):
+            if self.used_up(visitor, turn):
                 raise KnownError(text("score.used_up")) from None
             raise
         return scorer
 
-    def bound(self, visitor: Visitor, turn: Turn, stop: threading.Event) -> bool:
-        """Stop, after its present pack, what has used up its visitor's seconds of this hour.
-
-        Gives whether it has.
-        """
+    def used_up(self, visitor: Visitor, turn: Turn) -> bool:
+        """Whether a turn has taken what its visitor had left of the seconds of this hour."""
         left = self.quotas.left(visitor)
-        used_up = left is not None and turn.lasted >= left
-        if used_up:
-            stop.set()
-        return used_up
-
-
-def _telling(
-    steps: Generator[Step, None, Scorer], told: Progress
-) -> Generator[Progress, None, Scorer]:
-    """Steps of a loading, as progress."""
-    while True:
-        try:
-            yield replace(told, stage="loading", step=next(steps))
-        except StopIteration as ended:
-            loaded: Scorer = ended.value
-            return loaded
+        return left is not None and turn.lasted >= left

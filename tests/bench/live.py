@@ -79,7 +79,7 @@ def app(
     counted, due, has_ended = Drawn(), 0.0, False
     began = time.perf_counter()
     live = stores.runs.live.begin(
-        WHO, order.model, lambda stop: stores.runs.start(WHO, order, selection, stop=stop)
+        WHO, order.model, lambda: stores.runs.start(WHO, order, selection)
     )
     while not has_ended:
         has_ended = live.ended.wait(LOOK_SECONDS)

@@ -1,14 +1,14 @@
 """Runs of the tests' own, begun as the page begins them."""
 
 import threading
-from collections.abc import Iterator
 
 from explorer.data.table import PairTable, Rows
 from explorer.runs.orders import ModelOrder
-from explorer.runs.progress import Progress
+from explorer.runs.progress import Progress, Stream
 from explorer.runs.running import Runs
 from explorer.runs.selections import Selection
 from explorer.runs.visitors import Visitor
+from scoring.errors import Stopped
 from scoring.limits import tell_nobody
 from scoring.record import Run
 
@@ -20,15 +20,14 @@ def begun(
     table: PairTable,
     rows: Rows,
     words: str = "",
-    stop: threading.Event | None = None,
-) -> Iterator[Progress]:
+) -> Stream:
     """A run, which goes on whenever its next progress is asked for.
 
-    who: the page that begins it, and to whom it belongs. stop: ends it after its present pack.
+    who: the page that begins it, and to whom it belongs.
     """
     order = ModelOrder.of({"model": model})
     visitor = Visitor(f"browser:{who}", session=who)
-    return runs.start(visitor, order, Selection(table, rows, words), stop=stop)
+    return runs.start(visitor, order, Selection(table, rows, words))
 
 
 def finished(runs: Runs, model: object, table: PairTable, rows: Rows, words: str = "") -> Run:
@@ -36,6 +35,11 @@ def finished(runs: Runs, model: object, table: PairTable, rows: Rows, words: str
     *_, last = begun(runs, "me", model, table, rows, words)
     assert last.run is not None and last.stage == "finished"
     return last.run
+
+
+def stopped(stream: Stream) -> Progress:
+    """What a run says last when it is stopped now."""
+    return [stream.throw(Stopped("It was stopped.")), *stream][-1]
 
 
 def loaded(runs: Runs, order: ModelOrder, visitor: Visitor) -> None:

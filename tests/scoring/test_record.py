@@ -290,7 +290,7 @@ def test_a_run_that_went_on_is_an_unbroken_run_to_the_last_bit(
     torn = start(tmp_path / "torn", pairs, scorer)
     stream = torn.record(score(make_job(pairs, scorer, 0), scorer))
     packs = [next(stream) for _ in range(4)]
-    stream.close()  # type: ignore[attr-defined]
+    stream.close()
     file = torn.folder / "rewards.jsonl"
     file.write_bytes(file.read_bytes()[:-30])
     n_before = len(scorer.asked)

@@ -1,7 +1,6 @@
 import math
 import random
 import shutil
-import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -350,27 +349,6 @@ def test_the_costliest_pack_comes_first_and_the_others_as_drawn() -> None:
 
 
 # Part of a run.
-
-
-def test_stopping_ends_the_stream_after_the_present_pack(
-    some_pairs: list[Pair], demo_scorer: Scorer
-) -> None:
-    scorer, stop, packs = Around(demo_scorer), threading.Event(), []
-    for pack in score(make_job(some_pairs, scorer, 0), scorer, stop=stop):
-        packs.append(pack)
-        if len(packs) == 2:
-            stop.set()
-    assert [pack.place for pack in packs] == [0, 1]
-    assert len(scorer.asked) == 2
-
-
-def test_a_run_stopped_before_it_began_scores_nothing(
-    some_pairs: list[Pair], demo_scorer: Scorer
-) -> None:
-    stop, scorer = threading.Event(), Around(demo_scorer)
-    stop.set()
-    assert list(score(make_job(some_pairs, scorer, 0), scorer, stop=stop)) == []
-    assert scorer.asked == []
 
 
 def test_no_pairs_is_told(demo_scorer: Scorer) -> None:

@@ -1,8 +1,6 @@
 """The Score tab: choose a model and pairs, watch the run, see what it came to."""
 
-import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,7 +17,7 @@ from explorer.results.fields import Fields
 from explorer.runs.cards import card_of, pairs_of
 from explorer.runs.live import LiveRun
 from explorer.runs.orders import LARGEST
-from explorer.runs.progress import Progress
+from explorer.runs.progress import Stream
 from explorer.runs.running import Runs
 from explorer.runs.selections import WAYS, Choice, Selection
 from explorer.runs.visitors import Visitor
@@ -102,9 +100,9 @@ class Score:
         order, sure, where, choice = posted[:7], posted[7:10], posted[10:13], posted[13:]
         who = where[2]
 
-        def steps(stop: threading.Event) -> Iterator[Progress]:
+        def steps() -> Stream:
             asked = order_of(*order), self.chosen(where, *choice), sure_of(*sure)
-            return self.runs.start(who, *asked, stop)
+            return self.runs.start(who, *asked)
 
         return _begun(self.runs.live.begin(who, str(posted[0]), steps))
 
@@ -120,11 +118,8 @@ class Score:
         if act != "resume":
             return unchanged(RunShown)
         table_of = partial(pairs_of, library=self.tables.library)
-        return _begun(
-            self.runs.live.begin(
-                who, "", lambda stop: self.runs.resume(who, run_id, table_of, stop)
-            )
-        )
+        resumed = partial(self.runs.resume, who, run_id, table_of)
+        return _begun(self.runs.live.begin(who, "", resumed))
 
     @guarded
     def follow(self, seen: Followed, who: Visitor) -> RunShown:
@@ -169,7 +164,7 @@ class Score:
             live.stop.set()
 
     def leave(self, request: gr.Request) -> None:
-        """End what a closed page tried or probed; its run goes on."""
+        """End what a closed page loads to try it; its run goes on."""
         self.runs.stop(Visitor(session=request.session_hash or ""))
 
     def chosen(self, where: Any, *choice: Any) -> Selection:

@@ -185,7 +185,6 @@ class TrialTab:
             asks.rewards,
             first=asks.loading_rewards([pair]) if loads else None,
             former=former,
-            is_wanted=asks.is_last,
             seconds=seconds,
         )
 

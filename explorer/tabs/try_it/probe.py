@@ -102,9 +102,8 @@ def probing(
     rewarding: Rewarding,
     *,
     most: int | None = None,
-    is_wanted: Callable[[], bool] = lambda: True,
     seed: int = 0,
-) -> Iterator[Probe]:
+) -> Generator[Probe, None, None]:
     """Score pairs as they are and with each change, telling after each pack what is known.
 
     They are taken in random order and some at a time, so that what is known when it is stopped can
@@ -115,7 +114,6 @@ def probing(
         changes: some of `CHANGES`.
         rewarding: scores; called for some pairs at a time.
         most: pairs that may be scored in all; None means no limit.
-        is_wanted: asked before some more pairs are taken; the end as soon as it says no.
         seed: of the order.
 
     Raises:
@@ -131,14 +129,14 @@ def probing(
     starts = [0, *range(FIRST, len(pairs), AT_ONCE)]
     for start, end in zip(starts, [*starts[1:], len(pairs)], strict=True):
         yield from _as_they_are(probe, start, end, rewarding)
-        if probe.facts is None or len(probe.before) < end or not is_wanted():
+        if probe.facts is None or len(probe.before) < end:
             return
         two_sided = is_pairwise(probe.facts.family)
         if not start:
             _check(probe, changes, most, pairwise=two_sided)
         made = variants(probe.pairs[start:end], changes, pairwise=two_sided)
         share = yield from _changed(probe, made, start, end, rewarding)
-        if share < 1 or not is_wanted():
+        if share < 1:
             return
     probe.share = 1.0
     yield probe

@@ -1,7 +1,7 @@
 """The bias probe below the Try tab: run, stop, take away as CSV."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -51,13 +51,14 @@ class ProbePanel:
     ) -> Iterator[ProbeShown]:
         """Probe, showing now and then what is known; what was known before stays until then."""
         yield unchanged(ProbeShown, **_buttons("running"), status=note(text("probe.loading")))
-        yield from probe_followed(self._probing(who, model, seen, *choice))
+        number = self.latest.ask(who.session)
+        steps = self._probing(who, model, seen, *choice)
+        yield from probe_followed(steps, lambda: self.latest.is_last(who.session, number))
 
     @guarded
     def stop(self, who: Visitor) -> None:
-        """End the probe after its present pack; between two packs it asks who asked last."""
+        """End the probe after its present pack."""
         self.latest.ask(who.session)
-        self.runs.stop(who, "probe")
 
     @guarded
     def export(self, form: ProbeForm, probe: Probe | None) -> Iterator[tuple[str, Any]]:
@@ -81,23 +82,28 @@ class ProbePanel:
             raise KnownError(text("score.none_selected"))
         return found
 
-    def _probing(self, who: Visitor, model: object, seen: View, *choice: object) -> Iterator[Probe]:
+    def _probing(
+        self, who: Visitor, model: object, seen: View, *choice: object
+    ) -> Generator[Probe, None, None]:
         which, per_subset, seed, changes = choice
         order = ModelOrder.of({"model": model})
         wanted = probed_changes(changes)
         selection = self.selected(seen, which, per_subset, seed)
         pairs = as_pairs(selection.table.arrow, selection.rows.tolist())
         rewarding = partial(self.runs.rewarding, who, order)
-        is_last = partial(self.latest.is_last, who.session, self.latest.ask(who.session))
-        most = self.settings.max_pairs
-        yield from probing(pairs, wanted, rewarding, most=most, is_wanted=is_last)
+        yield from probing(pairs, wanted, rewarding, most=self.settings.max_pairs)
 
 
-def probe_followed(steps: Iterator[Probe]) -> Iterator[ProbeShown]:
-    """A probe now and then while it goes on, and its end; what it knows outlives an error."""
+def probe_followed(
+    steps: Generator[Probe, None, None], is_last: Callable[[], bool]
+) -> Iterator[ProbeShown]:
+    """A probe now and then until its end or until `is_last` says no; it outlives an error."""
     probe, shown_at = None, 0.0
     try:
         for probe in steps:
+            if not is_last():
+                steps.close()
+                break
             if time.monotonic() - shown_at > EVERY_SECONDS:
                 yield probe_shown(probe, "running")
                 shown_at = time.monotonic()

@@ -108,7 +108,7 @@ class Question:
 
     def loading_rewards(self, pairs: Sequence[Pair]) -> Iterator[Progress | Rewarded]:
         """The same, once the model is loaded; what the page has under way here is ended for it."""
-        self.runs.stop(self.who, "try")
+        self.runs.stop(self.who)
         with self.latest.answering(self.who.session, self.number):
             yield from self.runs.loading_rewards(self.who, self.order, pairs)
 
@@ -120,7 +120,6 @@ def trying(
     *,
     first: Iterator[Progress | Rewarded] | None = None,
     former: Trial | None = None,
-    is_wanted: Callable[[], bool] = lambda: True,
     seconds: float | None = EDITS_SECONDS,
 ) -> Iterator[Progress | Trial]:
     """Score a pair, and then what each edit does to it, one edit after the other.
@@ -131,7 +130,6 @@ def trying(
         rewards: scores pairs by that model.
         first: scores the pair itself, where that may take long; None for `rewards`.
         former: the trial whose start stays; None makes these rewards the start.
-        is_wanted: asked before anything is told; the end as soon as it says no.
         seconds: after which edits are left out; None scores them all.
 
     Yields:
@@ -155,8 +153,6 @@ def trying(
         scored if former is None else former.start,
         frozenset((each.change, side) for each in made for side in each.sides),
     )
-    if not is_wanted():
-        return
     yield now
     started = time.monotonic()
     for change in CHANGES:
@@ -170,8 +166,6 @@ def trying(
             new = effects_of(of_change[row.key], scored, row)
             effects = {(change, side): effect for side, effect in new.items()}
             now = replace(now, effects={**now.effects, **effects})
-        if not is_wanted():
-            return
         yield now
 
 

@@ -1,11 +1,12 @@
 import threading
 import time
+from collections.abc import Generator
 
 import pytest
 
 import explorer.core.work
-from explorer.core.work import stepping
-from scoring.errors import KnownError
+from explorer.core.work import stepping, until_stopped
+from scoring.errors import KnownError, Stopped
 from scoring.limits import Step, Tell
 from tests.conftest import PATIENCE
 
@@ -32,7 +33,7 @@ def test_the_latest_step_is_told_and_the_result_returned() -> None:
     assert ended.value.value == "done"
 
 
-def test_every_step_that_is_waited_for_is_told_once() -> None:
+def test_every_step_that_is_waited_for_is_told() -> None:
     heard = [threading.Event() for _ in range(4)]
 
     def work(tell: Tell) -> None:
@@ -44,7 +45,45 @@ def test_every_step_that_is_waited_for_is_told_once() -> None:
     for step in stepping(work):
         told.append(step.done)
         heard[step.done].set()
-    assert told == [0, 1, 2, 3]
+    assert list(dict.fromkeys(told)) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("stopping", [False, True])
+def test_work_that_can_be_stopped_ends_with_who_listens(stopping: bool) -> None:
+    stop, ended = threading.Event(), threading.Event()
+
+    def work(tell: Tell) -> None:
+        tell(Step("asking"))
+        assert stop.wait(PATIENCE)
+        ended.set()
+
+    stream = stepping(work, stop)
+    assert next(stream) == Step("asking")
+    if stopping:
+        with pytest.raises(Stopped):
+            stream.throw(Stopped("It was stopped."))
+        assert ended.is_set(), "its end is waited for"
+    else:
+        stream.close()
+        assert ended.wait(PATIENCE)
+
+
+def test_what_is_stopped_says_how_it_ended() -> None:
+    stop = threading.Event()
+
+    def steps() -> Generator[int, None, None]:
+        try:
+            yield from range(9)
+        except Stopped:
+            yield -1
+
+    told = []
+    for step in until_stopped(steps(), stop):
+        told.append(step)
+        if step == 2:
+            stop.set()
+    assert told == [0, 1, 2, -1]
+    assert list(until_stopped(steps(), threading.Event())) == [*range(9)]
 
 
 def test_work_that_ends_while_it_is_waited_for_tells_nothing(
@@ -60,7 +99,7 @@ def test_work_that_ends_while_it_is_waited_for_tells_nothing(
 
 
 def test_it_works_in_a_thread_of_its_own() -> None:
-    stream = stepping(lambda tell: threading.get_ident())
+    stream: Generator[Step, None, int] = stepping(lambda tell: threading.get_ident())
     with pytest.raises(StopIteration) as ended:
         next(stream)
     assert ended.value.value != threading.get_ident()
@@ -96,7 +135,7 @@ def test_who_stops_listening_leaves_the_work_running() -> None:
 
 def test_nothing_begins_before_somebody_listens() -> None:
     begun = threading.Event()
-    stream = stepping(lambda tell: begun.set())
+    stream: Generator[Step, None, None] = stepping(lambda tell: begun.set())
     assert not begun.wait(0.05)
     list(stream)
     assert begun.is_set()

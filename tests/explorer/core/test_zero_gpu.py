@@ -17,7 +17,7 @@ import explorer.core.zero_gpu
 import spaces
 before = sorted({"torch", "gradio", "transformers"} & spaces.BEFORE)
 
-import json, sys, threading
+import json, sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from explorer.runs.selections import Selection
 from explorer.core.settings import Settings
 from explorer.data.sources import read_demo
 from explorer.runs.visitors import Visitor
+from scoring.errors import Stopped
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from scoring.spec import RunSettings
@@ -57,14 +58,12 @@ found = {"before": before, "same": told(there, order) == told(here, order)}
 found["short"] = told(there, short) == told(here, short)
 found["warm"] = there.scorers.models.is_warm(who, order)
 found["few"] = there.rewards(who, order, pairs, only_warm=True) == here.rewards(who, order, pairs)
-stop = threading.Event()
-stream = there.start(who, order, few, stop=stop)
+stream = there.start(who, order, few)
 for progress in stream:
     if progress.stage == "running":
-        stop.set()
         break
-*_, stopped = stream
-rest = lambda stop: there.resume(who, stopped.run.id, lambda _: table, stop)
+*_, stopped = [stream.throw(Stopped("It was stopped.")), *stream]
+rest = lambda: there.resume(who, stopped.run.id, lambda _: table)
 live = there.live.begin(who, "demo", rest)
 live.ended.wait()
 whole = live.now

@@ -4,7 +4,7 @@ import gc
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,13 +15,13 @@ from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.runs.live import MOST_ENDED, LiveRun, LiveRuns
 from explorer.runs.orders import ModelOrder
-from explorer.runs.progress import Progress, Stage
+from explorer.runs.progress import Progress, Stage, Stream
 from explorer.runs.queue import MOST_OF_ONE, MOST_WAITING
 from explorer.runs.running import Runs
 from explorer.runs.selections import Selection
 from explorer.runs.shelf import RunShelf
 from explorer.runs.visitors import Visitor
-from scoring.errors import KnownError
+from scoring.errors import KnownError, Stopped
 from scoring.hub.access import Hub
 from scoring.spec import ScoredPair
 from tests.conftest import PATIENCE
@@ -38,13 +38,13 @@ class Gated:
     ends_with: Exception | None = None
     lets: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
-    def __call__(self, stop: threading.Event) -> Iterator[Progress]:
-        for stage in self.stages:
-            assert self.lets.acquire(timeout=PATIENCE)
-            if stop.is_set():
-                yield Progress("stopped", 9)
-                return
-            yield Progress(stage, 9)
+    def __call__(self) -> Stream:
+        try:
+            for stage in self.stages:
+                assert self.lets.acquire(timeout=PATIENCE)
+                yield Progress(stage, 9)
+        except Stopped:
+            yield Progress("stopped", 9)
         if self.ends_with is not None:
             raise self.ends_with
 
@@ -122,7 +122,7 @@ def test_a_server_holds_no_pairs_of_a_run_that_ended(
     runs = Runs(Settings(home=tmp_path), hub)
     order = ModelOrder.of({"model": "longer"})
     few, before = Selection(demo, np.arange(188), "all"), scored_pairs()
-    run = runs.live.begin(ME, "longer", lambda stop: runs.start(ME, order, few, stop=stop))
+    run = runs.live.begin(ME, "longer", lambda: runs.start(ME, order, few))
     last = last_of(run)
     assert last.stage == "finished" and last.run is not None and last.scored == ()
     until(lambda: scored_pairs() <= before)
@@ -170,12 +170,12 @@ def test_a_run_that_waits_keeps_its_place(tmp_path: Path, hub: Hub, demo: PairTa
     order, few = ModelOrder.of({"model": "longer"}), Selection(demo, np.arange(3), "few")
     first = begun(runs, "she", "longer", demo, np.arange(3))
     assert next(first).stage == "loading"
-    run = runs.live.begin(YOU, "longer", lambda stop: runs.start(YOU, order, few, stop=stop))
+    run = runs.live.begin(YOU, "longer", lambda: runs.start(YOU, order, few))
     assert run.told.wait(PATIENCE)
     third = begun(runs, "he", "longer", demo, np.arange(3))
     assert next(third).ahead == 2
     assert (run.now.stage, run.now.ahead) == ("waiting", 1)
-    first.close()  # type: ignore[attr-defined]
+    first.close()
     last = last_of(run)
     assert last.stage == "finished" and last.run is not None
     assert runs.open(last.run.id, YOU).status == "finished"
@@ -188,7 +188,7 @@ def test_a_run_ends_with_its_visitors_seconds_though_nobody_looks(
     runs = Runs(Settings(home=tmp_path, public=True, seconds_per_hour=1e-6), hub)
     order, many = ModelOrder.of({"model": "demo"}), Selection(demo, np.arange(60), "many")
     loaded(runs, order, ME)
-    run = runs.live.begin(ME, "demo", lambda stop: runs.start(ME, order, many, stop=stop))
+    run = runs.live.begin(ME, "demo", lambda: runs.start(ME, order, many))
     last = last_of(run)
     [stored] = runs.visible(ME)
     assert stored.status == "stopped" and 0 < stored.n_scored < 60

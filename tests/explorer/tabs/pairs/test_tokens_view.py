@@ -100,4 +100,4 @@ def test_while_a_run_is_under_way_one_waits(
     next(each for each in stream if each.stage == "running")
     with pytest.raises(gr.Error, match="The device is busy"):
         list(tokens.show(seen, *WHERE))
-    stream.close()  # type: ignore[attr-defined]
+    stream.close()

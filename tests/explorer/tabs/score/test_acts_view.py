@@ -1,7 +1,6 @@
 """The Score tab: which pairs are chosen by what the Browse tab shows, and what is refused."""
 
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -29,7 +28,7 @@ from explorer.tabs.score.view import build_score, order_of
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run
-from tests.explorer.beginning import begun, finished, loaded
+from tests.explorer.beginning import begun, finished, loaded, stopped
 from tests.explorer.browsing import library_of
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.tables import row, small_table
@@ -339,12 +338,11 @@ def other(stores: Stores, demo: PairTable) -> Run:
 @pytest.fixture
 def halted(stores: Stores, demo: PairTable) -> Run:
     """A run that was stopped amid its pairs."""
-    stop = threading.Event()
-    for now in begun(stores.runs, "me", "demo", demo, np.arange(60), stop=stop):
-        if now.scored:
-            stop.set()
-    assert now.run is not None and now.stage == "stopped"
-    return now.run
+    stream = begun(stores.runs, "me", "demo", demo, np.arange(60))
+    next(now for now in stream if now.scored)
+    last = stopped(stream)
+    assert last.run is not None and last.stage == "stopped"
+    return last.run
 
 
 @pytest.fixture
@@ -352,8 +350,8 @@ def busy(stores: Stores, demo: PairTable) -> Iterator[Callable[[], None]]:
     """Somebody else scores, so that runs wait; until it is called."""
     stream = begun(stores.runs, "she", "longer", demo, np.arange(3))
     next(stream)
-    yield stream.close  # type: ignore[attr-defined]
-    stream.close()  # type: ignore[attr-defined]
+    yield stream.close
+    stream.close()
 
 
 def test_a_page_that_is_opened_sees_the_run_under_way_and_stops_it(

@@ -138,11 +138,6 @@ def test_stopped_it_keeps_what_it_has(n_packs: int, pairs: list[Pair]) -> None:
     assert (each.n > 0) == (n_packs > 2)
 
 
-def test_not_wanted_any_more_it_ends(pairs: list[Pair]) -> None:
-    steps = probing(pairs, ["upper"], in_packs(by_length), is_wanted=lambda: False)
-    assert len(last(steps).before) == FIRST
-
-
 def test_two_revisions_of_a_model_are_not_mixed(pairs: list[Pair]) -> None:
     n_calls = 0
 

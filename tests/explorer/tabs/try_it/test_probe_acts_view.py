@@ -1,7 +1,7 @@
 """The bias probe: run, stopped, refused, taken away; hostile names."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,7 @@ def test_stopped_it_keeps_what_is_known(panel: ProbePanel) -> None:
 def test_what_ends_in_an_error_keeps_what_is_known(panel: ProbePanel) -> None:
     pairs = as_pairs(panel.tables.library.here("").arrow, range(60))
 
-    def failing(packs: int) -> Iterator[Probe]:
+    def failing(packs: int) -> Generator[Probe, None, None]:
         left = packs
 
         def rewarding(some: Sequence[Pair]) -> Iterator[Progress | Rewarded]:
@@ -98,30 +98,16 @@ def test_what_ends_in_an_error_keeps_what_is_known(panel: ProbePanel) -> None:
 
         return probing(pairs, ["longer"], rewarding)
 
-    *_, last = probe_followed(failing(9))
+    *_, last = probe_followed(failing(9), lambda: True)
     assert "Your seconds are &lt;used&gt; up." in last.status and "wrong" in last.status
     assert last.start["interactive"] is True and last.stop["interactive"] is False
     assert not last.probe.is_whole and last.files.visible is True
     assert "Longer with filler" in last.table and last.plot["visible"] is True
     *_, (words, file) = panel.export("summary", last.probe)
     assert "written" in words and file["visible"] is True
-    *_, nothing = probe_followed(failing(1))
+    *_, nothing = probe_followed(failing(1), lambda: True)
     assert stays(nothing.table) and stays(nothing.files) and stays(nothing.probe)
     assert "Your seconds" in nothing.status
-
-
-def test_a_stop_reaches_it_between_two_packs_too(panel: ProbePanel) -> None:
-    pairs = as_pairs(panel.tables.library.here("").arrow, range(60))
-    number = panel.latest.ask(ME.session)
-    steps = probing(
-        pairs,
-        ["upper"],
-        in_packs(by_length),
-        is_wanted=lambda: panel.latest.is_last(ME.session, number),
-    )
-    next(probe for probe in steps if probe.share > 0)
-    panel.stop(ME)
-    assert len(list(steps)[-1].before) < len(pairs)
 
 
 @pytest.mark.parametrize(

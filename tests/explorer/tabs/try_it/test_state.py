@@ -78,18 +78,6 @@ def test_a_judge_is_asked_for_each_side_and_the_swap() -> None:
     assert trial.scored.margin == 3.0 and trial.swapped_margin == 1.0
 
 
-@pytest.mark.parametrize("n_told", [0, 1, 3])
-def test_what_is_not_wanted_any_more_is_neither_told_nor_scored(n_told: int) -> None:
-    rewards, told = Counting(), 0
-
-    def is_wanted() -> bool:
-        return told < n_told
-
-    for _ in trying(ORDER, PAIR, rewards, is_wanted=is_wanted):
-        told += 1
-    assert told == n_told and len(rewards.asked) == n_told + 1
-
-
 def test_of_a_slow_model_edits_are_left_out_until_they_are_asked_for() -> None:
     rewards = Counting()
     [only] = tried(PAIR, rewards, seconds=-1)
