@@ -6,15 +6,17 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from explorer.core.links import as_dropped, told
+from explorer.core.links import Codec, Parameter, as_dropped, checked, choice, flag, told
 from explorer.core.text import text
-from explorer.core.validation import one_of
-from explorer.data.filters import NO_FILTERS, Filters, LengthRange, Selection, select
+from explorer.core.validation import whole_number
+from explorer.data.facets import FACETS, Facet
+from explorer.data.filters import LONGEST_NAME, NO_FILTERS, Filters, LengthRange, Selection, select
 from explorer.data.lengths import MEASURED, Measured, measures_of
 from explorer.data.library import Library
-from explorer.data.search import Query, checked_query
+from explorer.data.search import PLACES, Query, checked_query
 from explorer.data.table import MEASURES, UNITS, PairTable, Rows, Unit
 from explorer.data.tokens import TokenCounter
+from explorer.reader.diffs import DIFFS
 from explorer.reader.reading import ACTS, FIRST, ListedRows, Reading, read_on
 from scoring.errors import KnownError, shown
 
@@ -40,6 +42,7 @@ class Chart:
 
 
 LENGTHS = Chart()
+MOST_PAGES = 10**7
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +155,10 @@ def move(view: View, act: str, sent: Mapping[str, Any]) -> View:
     >>> move(View(), "search", {"where": "chosen"}).filters.query.where
     'chosen'
     """
-    if act == "sort":
-        return replace(view, sort=one_of("An order", SORTS, sent.get("value")))
-    if act == "panel":
-        return replace(view, panel=one_of("A panel", PANELS, sent.get("value")))
+    if act in ("sort", "panel"):
+        return PAIRS_LINK.moved(view, act, sent.get("value"))
     if act == "chart":
-        return replace(view, chart=_chart_after(view.chart, sent))
+        return _chart_after(view, sent)
     return replace(view, filters=filters_after(view, act, sent))
 
 
@@ -206,13 +207,73 @@ def _query_after(query: Query, values: Mapping[str, Any]) -> Query:
     )
 
 
-def _chart_after(chart: Chart, values: Mapping[str, Any]) -> Chart:
-    return replace(
-        chart,
-        shown=one_of("A chart", MEASURED, values.get("shown", chart.shown)),
-        unit=one_of("A unit", UNITS, values.get("unit", chart.unit)),
-        by_subset=values.get("by_subset", chart.by_subset) is True,
+def _chart_after(view: View, values: Mapping[str, Any]) -> View:
+    for name in ("shown", "unit"):
+        if name in values:
+            view = PAIRS_LINK.moved(view, f"chart.{name}", values[name])
+    by_subset = values.get("by_subset", view.chart.by_subset) is True
+    return replace(view, chart=replace(view.chart, by_subset=by_subset))
+
+
+def _name(value: str) -> str:
+    if len(value) > LONGEST_NAME:
+        raise ValueError(value)
+    return value
+
+
+def _page(value: str) -> int:
+    return whole_number("A page", int(value), 1, MOST_PAGES)
+
+
+def _picked(facet: Facet) -> Parameter:
+    return Parameter(
+        facet,
+        "filters",
+        lambda filters, name: filters.picking(facet, (*filters.names(facet), name)),
+        lambda filters: filters.names(facet),
     )
+
+
+def _searched(query: Query, words: str) -> Query:
+    return checked_query(words, query.where, query.regex, query.case)
+
+
+def _ranged(filters: Filters, value: str) -> Filters:
+    measure, unit, low, high, *tokenizer = value.split(".", 4)
+    ends = (int(low) if low else None, int(high) if high else None)
+    return filters.keeping(LengthRange.of(measure, unit, *ends, "".join(tokenizer)))
+
+
+def _range_written(one: LengthRange) -> str:
+    """`chosen.chars.10.200`, an open end empty, a tokenizer last."""
+    ends = ["" if end is None else str(end) for end in (one.low, one.high)]
+    return ".".join([one.measure, one.unit, *ends, *([one.tokenizer] if one.tokenizer else [])])
+
+
+PAIRS_LINK = Codec(
+    View(),
+    (
+        checked("source", "source", _name),
+        *map(_picked, FACETS),
+        Parameter("q", "filters.query", _searched, lambda query: (query.words,), last=True),
+        choice("in", "filters.query.where", PLACES),
+        flag("regex", "filters.query.regex"),
+        flag("case", "filters.query.case"),
+        Parameter("range", "filters", _ranged, lambda filters: map(_range_written, filters.ranges)),
+        choice("sort", "sort", SORTS, "An order"),
+        checked("list-page", "reading.page", _page),
+        checked("pair", "reading.key", _name),
+        choice("diff", "reading.diff", DIFFS),
+        flag("spaces", "reading.spaces"),
+        flag("markdown", "reading.rendered"),
+        choice("panel", "panel", PANELS, "A panel"),
+        choice("chart", "chart.shown", MEASURED, "A chart"),
+        choice("unit", "chart.unit", UNITS, "A unit"),
+        flag("by-subset", "chart.by_subset"),
+        checked("tokenizer", "chart.tokenizer", _name),
+    ),
+)
+"""Such as `source=org/name:test@168d...&subset=hep-rust&q=unwrap&in=chosen&list-page=2`."""
 
 
 @dataclass(frozen=True)

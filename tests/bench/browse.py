@@ -47,8 +47,7 @@ from explorer.data.library import Library
 from explorer.data.sources import DEMO, Candidate, Shelf, pair_shelf, read_demo
 from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
-from explorer.reader.links import encode
-from explorer.reader.state import PANELS, View
+from explorer.reader.state import PAIRS_LINK, PANELS, View
 from explorer.tabs.pairs.browse_view import Browse
 from scoring.hub.access import Hub
 from scoring.pairs.opening import TEXT_COLUMNS, read_pairs
@@ -168,7 +167,7 @@ class Bench:
 
     def seconds(self, act: Act) -> float:
         """Time of one act, as the server has it."""
-        query_string = encode(act.view)
+        query_string = PAIRS_LINK.encode(act.view)
         event = gr.EventData(None, {"act": act.name, "sent": act.sent})
         start = time.perf_counter()
         acted = self._browse.act(event, act.view) if act.name else self._browse.open(query_string)

@@ -7,7 +7,7 @@ from typing import Any
 from explorer.core.html import go_link, tag
 from explorer.core.parts import button
 from explorer.core.text import text
-from explorer.reader.tab_links import compare_query, failures_query
+from explorer.reader.links import compare_query, failures_query
 from explorer.results.boards import Board, BoardRow, benchmark_of
 from explorer.stats.aggregate import Counted, Part
 from scoring.errors import KnownError, shown

@@ -31,9 +31,8 @@ from explorer.tabs.models.chart_tables import ChartScene
 from explorer.tabs.models.charts_view import BoardChartView, build_chart, chart_shown
 from explorer.tabs.models.controls import controls_html, counts_html, rule_html, search_html
 from explorer.tabs.models.exports import BOARD_FORMATS, BoardFormat, board_file_name, export_board
-from explorer.tabs.models.links import decode_board, encode_board
 from explorer.tabs.models.source_view import BoardSourceView, build_boardsource
-from explorer.tabs.models.state import BoardView, move_board, ranking_of, shown_rows
+from explorer.tabs.models.state import BOARD_LINK, BoardView, move_board, ranking_of, shown_rows
 from explorer.tabs.models.table import board_html
 from scoring.errors import KnownError
 from scoring.limits import Step
@@ -146,7 +145,7 @@ class LeaderboardTab:
     def open(self, query_string: object, board_id: object, own: object) -> BoardShown:
         """What the address asks for."""
         asked = query_string if tab_of(query_string) == PART else ""
-        decoded = decode_board(asked)
+        decoded = BOARD_LINK.decode(asked)
         return self.shown(board_id, decoded.view, own, decoded.dropped)
 
     @guarded
@@ -228,7 +227,7 @@ class LeaderboardTab:
         can_measure = view.table != "prior" and (unread > 0 or (by_pairs and not measured))
         return BoardShown(
             view,
-            encode_board(view),
+            BOARD_LINK.encode(view),
             controls_html(board, view, copy_button(text("filter.copy_link"), "link")),
             counts_html(board, rows, dropped, unread) + self._gone(board_id),
             gr.update(visible=can_measure),

@@ -7,7 +7,7 @@ from explorer.core.html import go_link, note, p_words, percent, points, scroll_t
 from explorer.core.parts import acting, segments
 from explorer.core.text import text
 from explorer.data.filters import LONGEST_NAME
-from explorer.reader.tab_links import failures_query
+from explorer.reader.links import failures_query
 from explorer.results.ensemble_field import ensemble_name
 from explorer.results.ensemble_scores import Ensembles, EnsembleScore, ensembles_of, with_rewards
 from explorer.results.ensembles import LEAST_MEMBERS, WAYS

@@ -6,9 +6,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from explorer.core.links import as_dropped
-from explorer.core.validation import one_of
+from explorer.core.links import Codec, Parameter, as_dropped, choice, several
 from explorer.reader.reading import ACTS, FIRST, ListedRows, Reading, read_on
+from explorer.reader.state import PAIRS_LINK
 from explorer.results.ensembles import WAYS, Way
 from explorer.results.field import MAJORITY, Doubles, Field, Mask, checked_model
 from explorer.stats.rules import V1
@@ -151,19 +151,15 @@ def move_compare(view: CompareView, act: str, sent: Mapping[str, Any]) -> Compar
             return replace(view, b=view.more[0], more=view.more[1:])
         return distinct(replace(view, b=model or MAJORITY))
     if act == "add":
-        return distinct(replace(view, more=(*view.more, checked_model(value))))
+        return _with(view, value)
     if act == "remove":
         return replace(view, more=tuple(each for each in view.more if each != value))
     if act == "swap":
         if view.b == MAJORITY:
             raise KnownError("The majority of the others is no model: choose one to swap with.")
         return replace(view, a=view.b, b=view.a)
-    if act == "section":
-        return replace(view, section=one_of("A section", SECTIONS, value))
-    if act == "panel":
-        return replace(view, panel=one_of("A panel", PANELS, value))
-    if act == "way":
-        return replace(view, way=one_of("A way", WAYS, value))
+    if act in ("section", "panel", "way"):
+        return COMPARE_LINK.moved(view, act, value)
     if act == "pick":
         return replace(view, members=checked_members(sent.get("names")))
     raise KnownError(f"There is no act {shown(act)}.")
@@ -267,3 +263,35 @@ def _other_pairs(model: str, of_model: Field, other: str, of_other: Field) -> Kn
 
 def _settled(reading: Reading, listed: ListedRows) -> Reading:
     return replace(replace(reading, page=1).settled(listed), page=1)
+
+
+def _with(view: CompareView, model: object) -> CompareView:
+    return distinct(replace(view, more=(*view.more, checked_model(model))))
+
+
+def _one(name: str) -> Parameter:
+    """The model `a` or `b`."""
+
+    def read(view: CompareView, model: str) -> CompareView:
+        named: Any = {name: checked_model(model)}
+        return distinct(replace(view, **named))
+
+    return Parameter(name, "", read, lambda view: (getattr(view, name),), last=True)
+
+
+READING = ("source", "pair", "diff", "spaces", "markdown")
+"""The parts that are written as in links of the Browse tab."""
+COMPARE_LINK = Codec(
+    CompareView(),
+    (
+        _one("a"),
+        _one("b"),
+        Parameter("with", "", _with, lambda view: view.more, last=True),
+        choice("section", "section", SECTIONS, "A section"),
+        choice("part", "panel", PANELS, "A panel"),
+        several("member", "members", checked_members),
+        choice("way", "way", WAYS, "A way"),
+        *(each for each in PAIRS_LINK.parameters if each.name in READING),
+    ),
+)
+"""Such as `a=org/new&b=org/old&with=org/third&section=Chat+Hard&part=scatter&pair=hep-rust:7`."""

@@ -33,9 +33,9 @@ from explorer.tabs.models.compare_head import (
     differing_pair_html,
     likeness_html,
 )
-from explorer.tabs.models.compare_links import decode_compare, encode_compare
 from explorer.tabs.models.compare_margins_view import margins_shown
 from explorer.tabs.models.compare_state import (
+    COMPARE_LINK,
     CompareScene,
     CompareView,
     compare_scene,
@@ -116,7 +116,7 @@ class Compare:
         """What a link asks for, where it is one of this tab."""
         if tab_of(query_string) != PART:
             return unchanged(CompareShown) if seen else self.show(CompareView(), *where)
-        decoded = decode_compare(query_string)
+        decoded = COMPARE_LINK.decode(query_string)
         view, notes = fitting_compare(decoded.view, partial(self._field_of, where=where))
         now = compare_scene(view, self._field_of(view.a, where))
         return self.shown(now, where, (*decoded.dropped, *notes))
@@ -161,7 +161,7 @@ class Compare:
         return unchanged(
             CompareShown,
             seen=view,
-            address=encode_compare(view),
+            address=COMPARE_LINK.encode(view),
             reader_bar=differing_html(now),
             pair=differing_pair_html(now),
             timer=gr.Timer(active=any(map(now.field.is_running, view.named))),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from explorer.data.filters import NO_FILTERS
 from explorer.data.table import Rows
-from explorer.reader import tab_links
+from explorer.reader import links
 from explorer.reader.state import View
 from explorer.results.field import Doubles
 from explorer.stats.difficulty import correlations
@@ -189,7 +189,7 @@ def cell_query(now: CompareScene, cell: Cell, section: str = "", subset: str = "
     elif section:
         filters = filters.picking("subset", subsets)
     pairs = View(now.view.source, filters=filters)
-    return tab_links.cell_query(now.view.a, now.view.b, cell, pairs)
+    return links.cell_query(now.view.a, now.view.b, cell, pairs)
 
 
 def _shared(now: CompareScene) -> Doubles:

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, TypeVar, get_args
 
+from explorer.core.links import Codec, Parameter, checked, choice, flag, several
 from explorer.core.validation import one_of, repaired, some_of
 from explorer.data.name_search import checked_search, matching_names
 from explorer.results.boards import Board, BoardRow, Ranking
@@ -196,9 +198,7 @@ def move_board(view: BoardView, act: str, sent: Mapping[str, Any]) -> BoardView:
         return _showing(view, sent.get("names"), sent.get("among"))
     if act == "pick":
         act, value = "types", sent.get("names")
-    if act not in _CHECKS:
-        raise KnownError(f"There is no act {shown(act)}.")
-    return replace(view, **{act: _CHECKS[act](value)})
+    return BOARD_LINK.moved(view, act, value)
 
 
 def in_order(columns: Sequence[str]) -> tuple[str, ...]:
@@ -246,25 +246,6 @@ def _sorted_by(view: BoardView, value: object, ascending: object) -> BoardView:
     return replace(view, sort=column, ascending=ascending is True)
 
 
-_CHECKS: dict[str, Any] = {
-    "benchmark": lambda value: one_of("A benchmark", BENCHMARKS, value),
-    "table": lambda value: one_of("A table", TABLES, value),
-    "search": checked_search,
-    "types": lambda value: some_of("A type", MODEL_TYPES, value),
-    "prior_sets": lambda value: one_of("Prior sets", (True, False), value),
-    "rule": lambda value: one_of("A rule", RULE_OPTIONS, value),
-    "ties": lambda value: one_of("A tie", TIES, value),
-    "missing": lambda value: one_of("What is missing", MISSING, value),
-    "hidden": lambda value: some_of("A column", HIDEABLE, value),
-    "pins": checked_pins,
-    "digits": lambda value: one_of("Decimals", DIGITS, value),
-    "own": lambda value: one_of("Own runs", (True, False), value),
-    "chart": lambda value: one_of("A chart", CHARTS, value),
-    "x": lambda value: one_of("A column of numbers", ("", *NUMBERS), value),
-    "y": lambda value: one_of("A column of numbers", ("", *NUMBERS), value),
-}
-
-
 def _has_type(row: BoardRow, view: BoardView) -> bool:
     return not view.types or row.own or kind_of(row.model_type) in view.types
 
@@ -281,3 +262,37 @@ def _sorted(rows: list[BoardRow], view: BoardView) -> list[BoardRow]:
         return value.casefold() if isinstance(value, str) else value
 
     return sorted(known, key=key, reverse=not view.ascending) + unknown
+
+
+def _by(view: BoardView, value: str) -> BoardView:
+    column = one_of("A column to sort by", COLUMNS, value.removeprefix("-"))
+    return replace(view, sort=column, ascending=not value.startswith("-"))
+
+
+def _order(view: BoardView) -> list[str]:
+    """`-Chat` with the highest first, as lengths are written in links of the Browse tab."""
+    return [view.sort if view.ascending else f"-{view.sort}"] if view.sort else []
+
+
+BOARD_LINK = Codec(
+    BoardView(),
+    (
+        choice("board", "benchmark", BENCHMARKS, "A benchmark"),
+        choice("table", "table", TABLES, "A table"),
+        checked("models", "search", checked_search),
+        several("type", "types", partial(some_of, "A type", MODEL_TYPES)),
+        flag("prior", "prior_sets", "Prior sets"),
+        choice("rule", "rule", RULE_OPTIONS, "A rule"),
+        choice("ties", "ties", TIES, "A tie"),
+        choice("missing", "missing", MISSING, "What is missing"),
+        Parameter("by", "", _by, _order),
+        several("hide", "hidden", partial(some_of, "A column", HIDEABLE)),
+        several("pin", "pins", checked_pins),
+        choice("digits", "digits", DIGITS, "Decimals"),
+        flag("without-own", "own", "Own runs", on=False),
+        choice("plot", "chart", CHARTS, "A chart"),
+        choice("x", "x", ("", *NUMBERS), "A column of numbers"),
+        choice("y", "y", ("", *NUMBERS), "A column of numbers"),
+    ),
+)
+"""Such as `board=v2&models=llama,8b&type=DPO&by=-Chat&pin=org/name&digits=2`."""

@@ -27,10 +27,19 @@ from explorer.data.sources import DEMO
 from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
 from explorer.reader.facetpanel import facets_html
-from explorer.reader.links import decode_for_browse, encode
+from explorer.reader.links import decode_for_browse
 from explorer.reader.listing import reader_bar
 from explorer.reader.searchbar import bar_html, search_html
-from explorer.reader.state import PANELS, Scene, Tables, View, fitting, next_scene, scene
+from explorer.reader.state import (
+    PAIRS_LINK,
+    PANELS,
+    Scene,
+    Tables,
+    View,
+    fitting,
+    next_scene,
+    scene,
+)
 from explorer.tabs.pairs.export_view import ExportPanelView, build_export, exporting, snippet_html
 from explorer.tabs.pairs.lengths_view import (
     LengthPanelView,
@@ -241,7 +250,7 @@ class Browse:
         return Shown(
             seen=view,
             table_id=view.source,
-            address=encode(view),
+            address=PAIRS_LINK.encode(view),
             facets=gr.skip() if same else facets_html(now.table, view.filters, now.selection),
             bar=bar_html(now, notes, self.settings.link_base),
             panels=_panels_html(view) if turned else gr.skip(),

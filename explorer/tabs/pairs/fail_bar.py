@@ -7,8 +7,8 @@ from explorer.core.html import go_link, note, tag
 from explorer.core.parts import acting, button, copy_button
 from explorer.core.text import text
 from explorer.data.conditions import condition_of
+from explorer.reader.links import compare_query
 from explorer.reader.searchbar import filter_chips, models_html, removable
-from explorer.reader.tab_links import compare_query
 from explorer.results.field import MAJORITY, Field
 from explorer.tabs.pairs.fail_state import FIELD_KINDS, KINDS, FailScene
 

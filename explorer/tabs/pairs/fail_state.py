@@ -7,13 +7,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.core.links import as_dropped
-from explorer.core.validation import one_of
+from explorer.core.links import Codec, as_dropped, checked, choice, several, within
 from explorer.data.conditions import condition_of
 from explorer.data.filters import LONGEST_NAME, Selection, matching_rows, select
 from explorer.data.table import Rows
 from explorer.reader.reading import ACTS, ListedRows, read_on
-from explorer.reader.state import View, filters_after, fitting
+from explorer.reader.state import PAIRS_LINK, View, filters_after, fitting
 from explorer.results.field import MAJORITY, OUTCOMES, Doubles, Field, Mask, checked_model
 from explorer.stats.duels import CELLS, Cell, cells_of
 from explorer.stats.margins import confident_losses, near_misses
@@ -147,16 +146,12 @@ def move_fails(view: FailView, act: str, sent: Mapping[str, Any]) -> FailView:
     if act == "model":
         return replace(_without_rival(view), model=checked_model(value))
     if act == "kind":
-        return with_kind(view, value)
-    if act == "sort":
-        return replace(view, order=one_of("An order", ORDERS, value))
-    if act == "panel":
-        return replace(view, panel=one_of("A panel", PANELS, value))
+        return FAILS_LINK.moved(view, "kind" if view.model else "field_kind", value)
+    if act in ("sort", "panel", "cell"):
+        return FAILS_LINK.moved(view, "order" if act == "sort" else act, value)
     if act == "against":
         rival = checked_model(value)
         return replace(view, against=rival, kind="all") if rival else _without_rival(view)
-    if act == "cell":
-        return replace(view, cell=one_of("A cell", CELLS, value))
     if act in ("slice", "unslice"):
         others = tuple(each for each in view.slices if each != value)
         return replace(view, slices=checked_slices((*others, value) if act == "slice" else others))
@@ -172,13 +167,6 @@ def _without_rival(view: FailView) -> FailView:
     usual = FailView()
     kind = usual.kind if view.against else view.kind
     return replace(view, against=usual.against, cell=usual.cell, kind=kind)
-
-
-def with_kind(view: FailView, value: object) -> FailView:
-    """The view with a kind of the model's pairs, or where there is no model, of all models'."""
-    if view.model:
-        return replace(view, kind=one_of("A kind", KINDS, value))
-    return replace(view, field_kind=one_of("A kind", FIELD_KINDS, value))
 
 
 def checked_slices(values: object) -> tuple[str, ...]:
@@ -321,3 +309,20 @@ def _mask(n: int, rows: NDArray[np.integer]) -> Mask:
     mask = np.zeros(n, np.bool_)
     mask[rows] = True
     return mask
+
+
+FAILS_LINK = Codec(
+    FailView(),
+    (
+        checked("model", "model", checked_model),
+        choice("show", "kind", KINDS, "A kind"),
+        choice("pairs", "field_kind", FIELD_KINDS, "A kind"),
+        several("slice", "slices", checked_slices),
+        choice("by", "order", ORDERS, "An order"),
+        checked("against", "against", checked_model),
+        choice("cell", "cell", CELLS, "A cell"),
+        choice("part", "panel", PANELS, "A panel"),
+        *within("view", PAIRS_LINK.parameters),
+    ),
+)
+"""Such as `model=org/name&show=near&slice=longer:rejected&by=-surprise&pair=hep-rust:7`."""

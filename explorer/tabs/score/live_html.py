@@ -9,9 +9,9 @@ from html import escape
 
 from explorer.core.html import go_link, percent, signed, tag
 from explorer.core.text import text
+from explorer.reader.links import failures_query
 from explorer.reader.reading import Reading
 from explorer.reader.state import View
-from explorer.reader.tab_links import failures_query
 from explorer.results.own import own_name
 from explorer.runs.sections import SectionNow
 from explorer.stats.margins import MarginHistogram

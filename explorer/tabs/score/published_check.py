@@ -34,8 +34,8 @@ import numpy as np
 
 from explorer.data.filters import NO_FILTERS
 from explorer.data.table import Rows
+from explorer.reader.links import cell_query, compare_query
 from explorer.reader.state import View
-from explorer.reader.tab_links import cell_query, compare_query
 from explorer.results.field import Doubles, Field
 from explorer.stats.duels import Cell, DuelPart, duel
 from explorer.stats.rules import V1

@@ -12,7 +12,7 @@ from explorer.core.files import passing_folder
 from explorer.core.parts import EVENT, Part, act_of, build_part, guarded, wire_part
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.reader.tab_links import compare_query, failures_query
+from explorer.reader.links import compare_query, failures_query
 from explorer.results.fields import Fields
 from explorer.runs.exports import RUN_FORMATS, RunFormat, export_run
 from explorer.runs.lines import RunsScene, RunsView, move_runs, runs_scene

@@ -11,10 +11,11 @@ from explorer.data.lengths import MEASURED
 from explorer.data.search import PLACES, Query, checked_query
 from explorer.data.table import MEASURES, UNITS
 from explorer.reader.diffs import DIFFS
-from explorer.reader.links import MOST_PAGES, decode, encode
 from explorer.reader.reading import Reading
-from explorer.reader.state import PANELS, SORTS, Chart, View
+from explorer.reader.state import MOST_PAGES, PAIRS_LINK, PANELS, SORTS, Chart, View
 from scoring.errors import KnownError, shown
+
+decode, encode = PAIRS_LINK.decode, PAIRS_LINK.encode
 
 # Any view that can be.
 

@@ -3,29 +3,29 @@
 import pytest
 
 from explorer.data.filters import NO_FILTERS
+from explorer.reader.links import cell_query, compare_query, failures_query
 from explorer.reader.reading import Reading
 from explorer.reader.state import View
-from explorer.reader.tab_links import cell_query, compare_query, failures_query
 from explorer.stats.duels import CELLS, Cell
-from explorer.tabs.models.compare_links import encode_compare
-from explorer.tabs.models.compare_state import CompareView
-from explorer.tabs.pairs.fail_links import encode_fails
-from explorer.tabs.pairs.fail_state import FailView
+from explorer.tabs.models.compare_state import COMPARE_LINK, CompareView
+from explorer.tabs.pairs.fail_state import FAILS_LINK, FailView
 
 SOME = View("org/set", NO_FILTERS.picking("section", ["Chat"]), reading=Reading(key="a:1"))
 
 
 @pytest.mark.parametrize("pairs", [View(), SOME])
 def test_a_models_failures_are_asked_for_as_their_tab_writes_them(pairs: View) -> None:
-    assert failures_query("org/m", pairs) == encode_fails(FailView("org/m", view=pairs))
+    assert failures_query("org/m", pairs) == FAILS_LINK.encode(FailView("org/m", view=pairs))
 
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_cells_are_asked_for_as_their_tab_writes_them(cell: Cell) -> None:
     view = FailView("a/&", "all", against="b", cell=cell, view=SOME)
-    assert cell_query("a/&", "b", cell, SOME) == encode_fails(view)
+    assert cell_query("a/&", "b", cell, SOME) == FAILS_LINK.encode(view)
 
 
 def test_models_are_compared_as_their_tab_writes_it() -> None:
-    assert compare_query("a") == encode_compare(CompareView("a"))
-    assert compare_query("a", "b", "c", "d") == encode_compare(CompareView("a", "b", ("c", "d")))
+    assert compare_query("a") == COMPARE_LINK.encode(CompareView("a"))
+    assert compare_query("a", "b", "c", "d") == COMPARE_LINK.encode(
+        CompareView("a", "b", ("c", "d"))
+    )

@@ -7,8 +7,13 @@ from explorer.reader.diffs import DIFFS
 from explorer.reader.reading import Reading
 from explorer.results.ensembles import WAYS
 from explorer.results.field import MAJORITY
-from explorer.tabs.models.compare_links import decode_compare, encode_compare
-from explorer.tabs.models.compare_state import MOST_MEMBERS, PANELS, SECTIONS, CompareView
+from explorer.tabs.models.compare_state import (
+    COMPARE_LINK,
+    MOST_MEMBERS,
+    PANELS,
+    SECTIONS,
+    CompareView,
+)
 
 LETTERS = st.characters(exclude_categories=["Cs"])
 NAMES = st.text(LETTERS, min_size=1, max_size=30) | st.sampled_from(["a,b", "100%", "a&b=c#+"])
@@ -38,15 +43,15 @@ def views(draw: st.DrawFn) -> CompareView:
 
 @given(views())
 def test_a_link_says_the_whole_view(view: CompareView) -> None:
-    link = encode_compare(view)
-    assert decode_compare(link).view == view
-    assert decode_compare(f"?tab=compare&{link}").dropped == ()
+    link = COMPARE_LINK.encode(view)
+    assert COMPARE_LINK.decode(link).view == view
+    assert COMPARE_LINK.decode(f"?tab=compare&{link}").dropped == ()
     assert link.isascii() and not set(link) & set(" \t\n\0<>\"'#")
 
 
 def test_a_plain_view_has_a_plain_link() -> None:
-    assert encode_compare(CompareView()) == ""
-    assert decode_compare("").view == CompareView()
+    assert COMPARE_LINK.encode(CompareView()) == ""
+    assert COMPARE_LINK.decode("").view == CompareView()
 
 
 @pytest.mark.parametrize(
@@ -59,7 +64,7 @@ def test_a_plain_view_has_a_plain_link() -> None:
 )  # fmt: skip
 def test_a_part_that_means_nothing_is_named_and_leaves_the_rest(part: str) -> None:
     link = f"a=m&b=n&with=o&pair=a:1&{part}" if part != "b=m" else "a=m&with=o&pair=a:1&b=m"
-    decoded = decode_compare(link)
+    decoded = COMPARE_LINK.decode(link)
     expected = CompareView("m", "n", ("o",), reading=Reading("a:1"))
     if part == "b=m":  # without the second there is no third
         assert decoded.view == CompareView("m", reading=Reading("a:1"))
@@ -70,10 +75,10 @@ def test_a_part_that_means_nothing_is_named_and_leaves_the_rest(part: str) -> No
 
 
 def test_more_models_or_members_than_there_can_be_are_dropped() -> None:
-    decoded = decode_compare("a=1&b=2&with=3&with=4&with=5&with=6")
+    decoded = COMPARE_LINK.decode("a=1&b=2&with=3&with=4&with=5&with=6")
     assert (decoded.view.named, decoded.dropped) == (tuple("1234"), ("with=5", "with=6"))
     members = "&".join(f"member={at}" for at in range(MOST_MEMBERS + 1))
-    decoded = decode_compare(members)
+    decoded = COMPARE_LINK.decode(members)
     assert len(decoded.view.members) == MOST_MEMBERS
     assert decoded.dropped == (f"member={MOST_MEMBERS}",)
 
@@ -83,12 +88,12 @@ def test_more_models_or_members_than_there_can_be_are_dropped() -> None:
               st.text(max_size=3))
 ).map("&".join))  # fmt: skip
 def test_whatever_a_link_says_its_view_has_a_link_of_its_own(query: str) -> None:
-    view = decode_compare(query).view
-    again = decode_compare(encode_compare(view))
+    view = COMPARE_LINK.decode(query).view
+    again = COMPARE_LINK.decode(COMPARE_LINK.encode(view))
     assert (again.view, again.dropped) == (view, ())
 
 
 @pytest.mark.parametrize("value", [None, 5, b"a=m", ["a=m"], True])
 def test_what_is_no_text_is_no_view(value: object) -> None:
-    assert decode_compare(value).view == CompareView()
-    assert decode_compare("a=" + "x" * LONGEST_LINK).view == CompareView()
+    assert COMPARE_LINK.decode(value).view == CompareView()
+    assert COMPARE_LINK.decode("a=" + "x" * LONGEST_LINK).view == CompareView()

@@ -3,12 +3,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from explorer.core.links import LONGEST_LINK
-from explorer.data.facets import FACETS
 from explorer.data.name_search import checked_search
-from explorer.reader import links
-from explorer.tabs.models.links import BOARD_NAMES, decode_board, encode_board
 from explorer.tabs.models.state import (
     BENCHMARKS,
+    BOARD_LINK,
     CHARTS,
     COLUMNS,
     DIGITS,
@@ -71,18 +69,18 @@ def views(draw: st.DrawFn) -> BoardView:
 @example(BoardView(pins=("", "a,b", "100%", "a&b=c", "#", "+ ")[1:], search="a%2C,b"))
 @example(BoardView(hidden=HIDEABLE, types=MODEL_TYPES))
 def test_a_link_says_all_of_a_view(view: BoardView) -> None:
-    link = encode_board(view)
-    decoded = decode_board(link)
+    link = BOARD_LINK.encode(view)
+    decoded = BOARD_LINK.decode(link)
     assert decoded.view == view
     assert decoded.dropped == ()
-    assert decode_board(f"?{link}").view == view
+    assert BOARD_LINK.decode(f"?{link}").view == view
     assert link.isascii()
     assert not set(link) & set(" \t\n\0<>\"'#")
 
 
 def test_a_view_with_nothing_special_has_an_empty_link() -> None:
-    assert encode_board(BoardView()) == ""
-    assert decode_board("").view == decode_board("?").view == BoardView()
+    assert BOARD_LINK.encode(BoardView()) == ""
+    assert BOARD_LINK.decode("").view == BOARD_LINK.decode("?").view == BoardView()
 
 
 def test_a_link_is_written_so_that_a_person_can_read_it() -> None:
@@ -90,7 +88,7 @@ def test_a_link_is_written_so_that_a_person_can_read_it() -> None:
         "v1", "subsets", "llama,8b", ("DPO", "Generative"), True, "paper", "half", "loss", "hep-go",
         True, ("size", "math-prm"), ("org/b", "org/a"), 2, False, "tradeoff", "Chat Hard", "size",
     )  # fmt: skip
-    assert encode_board(view).split("&") == [
+    assert BOARD_LINK.encode(view).split("&") == [
         "table=subsets",
         "models=llama%2C8b",
         "type=DPO",
@@ -149,38 +147,27 @@ def test_a_part_that_means_nothing_is_named_and_leaves_the_rest(subtests: pytest
     ]
     for part in cases:
         with subtests.test(part=part):
-            decoded = decode_board(f"pin=a&{part}&pin=b")
+            decoded = BOARD_LINK.decode(f"pin=a&{part}&pin=b")
             assert decoded.view == BoardView(pins=("a", "b"))
             assert decoded.dropped == ((part if "=" in part else f"{part}=")[:80],)
 
 
-def test_one_address_holds_a_view_of_each_tab() -> None:
-    browse = links.decode("subset=hep-go&sort=-chosen").view
-    names = {*FACETS, "source", "q", "in", "regex", "case", "range", "sort", "list-page", "pair",
-             "diff", "spaces", "markdown", "panel", "chart", "unit", "by-subset",
-             "tokenizer"}  # fmt: skip
-    assert not BOARD_NAMES & names
-    both = f"tab=leaderboard&{links.encode(browse)}&{encode_board(BoardView('v2'))}"
-    assert decode_board(both, others=names).view == BoardView("v2")
-    assert decode_board(both, others=names).dropped == ()
-
-
 @pytest.mark.parametrize("value", [None, 5, b"board=v2", ["board=v2"], True])
 def test_what_is_no_text_is_no_view(value: object) -> None:
-    decoded = decode_board(value)
+    decoded = BOARD_LINK.decode(value)
     assert (decoded.view, decoded.dropped) == (BoardView(), (shown(value),))
 
 
 @pytest.mark.parametrize("unit", ["a", "&", "pin=a&", "type=DPO&", "%00", "models=a&", "\ud800"])
 def test_a_megabyte_is_cut(unit: str) -> None:
-    decoded = decode_board(unit * (10**6 // len(unit)))
+    decoded = BOARD_LINK.decode(unit * (10**6 // len(unit)))
     assert decoded.dropped[0] == "…"
-    assert len(encode_board(decoded.view)) <= LONGEST_LINK
+    assert len(BOARD_LINK.encode(decoded.view)) <= LONGEST_LINK
 
 
 PARTS = st.builds(
     "{}={}".format,
-    st.sampled_from([*BOARD_NAMES, "tab"]) | st.text(max_size=3),
+    st.sampled_from([*(each.name for each in BOARD_LINK.parameters), "tab"]) | st.text(max_size=3),
     st.sampled_from([*COLUMNS, *MODEL_TYPES, *RULE_OPTIONS, "1", "v2", "-Chat", "("])
     | st.text(max_size=8),
 )
@@ -189,8 +176,8 @@ PARTS = st.builds(
 @settings(max_examples=500)
 @given(st.text() | st.lists(PARTS, max_size=12).map("&".join))
 def test_whatever_a_link_says_its_view_has_a_link_of_its_own(query_string: str) -> None:
-    decoded = decode_board(query_string)
-    again = decode_board(encode_board(decoded.view))
+    decoded = BOARD_LINK.decode(query_string)
+    again = BOARD_LINK.decode(BOARD_LINK.encode(decoded.view))
     assert again.view == decoded.view
     assert again.dropped == ()
     assert all(isinstance(each, str) and len(each) <= 80 for each in decoded.dropped)

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from explorer.core.text import text
 from explorer.data.filters import Filters, LengthRange
 from explorer.data.table import PairTable
-from explorer.reader.links import decode, encode
 from explorer.reader.reading import ACTS
-from explorer.reader.state import PANELS, Chart, View, move
+from explorer.reader.state import PAIRS_LINK, PANELS, Chart, View, move
 from explorer.stores import Stores
 from explorer.tabs.pairs.browse_view import Browse, Shown, build_browse
 from explorer.tabs.pairs.review.view import remembered_review
@@ -130,7 +129,7 @@ def test_a_search_that_is_no_pattern_is_dropped_and_said(browse: Browse) -> None
 def test_a_source_that_is_not_here_is_said_and_the_best_is_shown(
     source: str, browse: Browse, demo: PairTable
 ) -> None:
-    link = encode(View(source=source))
+    link = PAIRS_LINK.encode(View(source=source))
     shown = opened(browse, link)
     assert notes(shown) == [f"{source[:120]}: these pairs are not here yet."]
     assert shown["seen"].source == demo.id
@@ -138,20 +137,20 @@ def test_a_source_that_is_not_here_is_said_and_the_best_is_shown(
 
 @pytest.mark.parametrize("source", ["org/name", "no/such:split@0123", "demo"])
 def test_a_source_that_can_be_fetched_is_missing(source: str, browse: Browse) -> None:
-    assert browse.missing(encode(View(source=source))) == source
+    assert browse.missing(PAIRS_LINK.encode(View(source=source))) == source
 
 
 @pytest.mark.parametrize(
     "source", ["/etc/passwd", "pairs.jsonl", "~/a.csv", "a\\b.csv", f"org/{HOSTILE}", "x" * 900]
 )
 def test_a_link_asks_for_no_file_of_this_machine(source: str, browse: Browse) -> None:
-    assert browse.missing(encode(View(source=source))) == ""
+    assert browse.missing(PAIRS_LINK.encode(View(source=source))) == ""
 
 
 def test_nothing_is_missing_where_the_source_is_here_or_none_is_asked_for(
     browse: Browse, demo: PairTable
 ) -> None:
-    assert browse.missing(encode(View(source=demo.id))) == ""
+    assert browse.missing(PAIRS_LINK.encode(View(source=demo.id))) == ""
     for link in ("", None, "?q=dog", "x" * 100_000):
         assert browse.missing(link) == ""
 
@@ -193,7 +192,7 @@ def test_a_step_of_reading_leaves_the_facets_as_they_are(
     shown = acted(browse, seen, "step", value=1)
     assert written(shown) == ALWAYS | LIST
     assert f'data-key="{demo.keys[1]}"' in shown["pair"]
-    assert decode(shown["address"]).view.reading.key == demo.keys[1]
+    assert PAIRS_LINK.decode(shown["address"]).view.reading.key == demo.keys[1]
 
 
 def test_a_filter_writes_the_facets_too(browse: Browse, seen: View) -> None:
@@ -242,7 +241,7 @@ def test_the_lists_order_cycles_and_is_kept_in_the_address(browse: Browse, seen:
     for order in ("-difference", "difference", ""):
         shown = acted(browse, seen, "sort", value=order)
         seen = shown["seen"]
-        assert decode(shown["address"]).view.sort == order
+        assert PAIRS_LINK.decode(shown["address"]).view.sort == order
         numbers = [
             int(cell.replace(",", ""))
             for cell in re.findall(r'data-label="difference">(.*?)</td>', shown["pairs"])

@@ -5,8 +5,7 @@ from explorer.data.filters import Filters
 from explorer.reader.reading import Reading
 from explorer.reader.state import View
 from explorer.stats.duels import CELLS
-from explorer.tabs.pairs.fail_links import decode_fails, encode_fails
-from explorer.tabs.pairs.fail_state import FIELD_KINDS, KINDS, ORDERS, PANELS, FailView
+from explorer.tabs.pairs.fail_state import FAILS_LINK, FIELD_KINDS, KINDS, ORDERS, PANELS, FailView
 
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 views = st.builds(
@@ -32,20 +31,22 @@ views = st.builds(
 
 @given(views)
 def test_a_link_says_the_whole_view(view: FailView) -> None:
-    assert decode_fails(encode_fails(view)).view == view
-    assert decode_fails(f"?tab=failures&{encode_fails(view)}").dropped == ()
+    assert FAILS_LINK.decode(FAILS_LINK.encode(view)).view == view
+    assert FAILS_LINK.decode(f"?tab=failures&{FAILS_LINK.encode(view)}").dropped == ()
 
 
 def test_a_plain_view_has_a_plain_link() -> None:
-    assert encode_fails(FailView()) == ""
+    assert FAILS_LINK.encode(FailView()) == ""
 
 
 @given(st.text(max_size=200))
 def test_any_text_is_read(query: str) -> None:
-    decode_fails(query)
+    FAILS_LINK.decode(query)
 
 
 def test_what_means_nothing_is_told() -> None:
-    decoded = decode_fails("?model=m&show=x&slice=a&slice=b&slice=c&slice=d&slice=e&by=up&what=1")
+    decoded = FAILS_LINK.decode(
+        "?model=m&show=x&slice=a&slice=b&slice=c&slice=d&slice=e&by=up&what=1"
+    )
     assert decoded.view.model == "m"
     assert decoded.dropped == ("show=x", "slice=e", "by=up", "what=1")

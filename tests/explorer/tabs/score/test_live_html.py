@@ -14,7 +14,7 @@ from explorer.runs.live import LiveRun
 from explorer.runs.progress import Progress
 from explorer.runs.sections import run_intervals, sections_now
 from explorer.stats.margins import MarginHistogram, margin_histogram
-from explorer.tabs.pairs.fail_links import decode_fails
+from explorer.tabs.pairs.fail_state import FAIL_LINK
 from explorer.tabs.score.live_html import (
     WORST,
     bar_html,
@@ -84,7 +84,7 @@ def test_the_clearest_failures_lead_to_their_pairs() -> None:
     assert html.count("<li>") == WORST and "hep-go:39" in read.words
     assert html.index("&lt;i&gt;") < html.index("hep-go:39")
     query = html.split('href="?tab=failures&amp;')[1].split('"')[0].replace("&amp;", "&")
-    view = decode_fails(query).view
+    view = FAIL_LINK.decode(query).view
     assert (view.model, view.view.reading.key) == (own_name(RUN), hostile.key)
     assert worst_html(RUN, pairs(1)) == ""
 

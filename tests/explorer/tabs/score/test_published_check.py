@@ -12,9 +12,8 @@ from explorer.results.field import Field
 from explorer.results.own import own_names, with_runs
 from explorer.results.published_names import find_published
 from explorer.stats.matrix import order_of, outcome_matrix
-from explorer.tabs.models.compare_links import decode_compare
-from explorer.tabs.pairs.fail_links import decode_fails
-from explorer.tabs.pairs.fail_state import fail_scene
+from explorer.tabs.models.compare_state import COMPARE_LINK
+from explorer.tabs.pairs.fail_state import FAILS_LINK, fail_scene
 from explorer.tabs.score.published_check import (
     PublishedCheck,
     changed_query,
@@ -103,9 +102,9 @@ def test_exactly_the_flipped_pairs_are_found(
     assert set(found.lost) == {key for key in some if published[key]}
     assert found.verdict == "small" and found.near == 1.0 and found.n == 2985
     [field, name] = field_with(run, real, shared_data)
-    compare = decode_compare(found.query).view
+    compare = COMPARE_LINK.decode(found.query).view
     assert (compare.a, compare.b) == (name, MODEL)
-    scene = fail_scene(decode_fails(changed_query(name, MODEL, "only_b")).view, field)
+    scene = fail_scene(FAILS_LINK.decode(changed_query(name, MODEL, "only_b")).view, field)
     assert {field.table.key_of(int(row)) for row in scene.selection.rows} == set(found.lost)
 
 

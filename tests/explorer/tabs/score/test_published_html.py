@@ -8,7 +8,7 @@ import pytest
 
 from explorer.results.field import Field
 from explorer.results.published_names import Match
-from explorer.tabs.pairs.fail_links import decode_fails
+from explorer.tabs.pairs.fail_state import FAIL_LINK
 from explorer.tabs.score.published_check import check_pairs, check_sections
 from explorer.tabs.score.published_html import published_html
 from explorer.tabs.score.published_settings import NOT_KNOWN, BoardSettings
@@ -65,7 +65,7 @@ def test_both_numbers_their_difference_and_what_changed_are_shown(tmp_path: Path
     ):
         assert each in words
     links = re.findall(r'href="\?tab=failures&amp;([^"]*)"', html)
-    views = [decode_fails(each.replace("&amp;", "&")).view for each in links]
+    views = [FAIL_LINK.decode(each.replace("&amp;", "&")).view for each in links]
     assert {(view.model, view.against) for view in views} == {("mine", HOSTILE)}
     assert {view.cell for view in views} == {"only_a", "only_b"}
     assert html.count("?tab=compare&amp;a=mine&amp;b=") == 1
