@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 from explorer.core.links import Codec, Parameter, checked, choice, flag, several
 from explorer.core.validation import one_of, repaired, some_of
@@ -40,8 +40,6 @@ NUMBERS = tuple(dict.fromkeys(column for column in COLUMNS if column not in FACT
 HIDEABLE = tuple(dict.fromkeys(column for column in COLUMNS if column != "model"))
 DIGITS = (1, 2, 3, 4)
 MOST_PINS = 50
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,9 +146,9 @@ def move_fails(view: FailView, act: str, sent: Mapping[str, Any]) -> FailView:
     if act == "model":
         return replace(_without_rival(view), model=checked_model(value))
     if act == "kind":
-        return FAILS_LINK.moved(view, "kind" if view.model else "field_kind", value)
+        return FAIL_LINK.moved(view, "kind" if view.model else "field_kind", value)
     if act in ("sort", "panel", "cell"):
-        return FAILS_LINK.moved(view, "order" if act == "sort" else act, value)
+        return FAIL_LINK.moved(view, "order" if act == "sort" else act, value)
     if act == "against":
         rival = checked_model(value)
         return replace(view, against=rival, kind="all") if rival else _without_rival(view)
@@ -311,7 +311,7 @@ def _mask(n: int, rows: NDArray[np.integer]) -> Mask:
     return mask
 
 
-FAILS_LINK = Codec(
+FAIL_LINK = Codec(
     FailView(),
     (
         checked("model", "model", checked_model),

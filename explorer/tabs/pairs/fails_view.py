@@ -24,7 +24,7 @@ from explorer.tabs.pairs.fail_exports import FailFormat
 from explorer.tabs.pairs.fail_list import fail_list_html, fail_pair_html
 from explorer.tabs.pairs.fail_parts_view import PART, UNOPENED, FailsShown, FailuresView
 from explorer.tabs.pairs.fail_state import (
-    FAILS_LINK,
+    FAIL_LINK,
     PANELS,
     FailScene,
     FailView,
@@ -59,7 +59,7 @@ class Failures:
             return (*self.show(FailView(), *where), None)
         if tab_of(query_string) != PART:
             return (*FailsShown.only(), followed)
-        decoded = FAILS_LINK.decode(query_string)
+        decoded = FAIL_LINK.decode(query_string)
         view, notes = fitting_fails(decoded.view, partial(self._field_of, where=where))
         now = fail_scene(view, self._field_of(view.model, where))
         return (*self.shown(now, where, (*decoded.dropped, *notes)), run_id)
@@ -140,7 +140,7 @@ class Failures:
         run = field.runs.get(view.model)
         return FailsShown(
             seen=view,
-            address=FAILS_LINK.encode(view),
+            address=FAIL_LINK.encode(view),
             read=_read_button(self.fields.unread(where[0])),
             head=head_html(now, self.fields.all(*where[:3])),
             facets=facets_html(field.table, view.view.filters, now.selection),

@@ -22,7 +22,7 @@ from explorer.tabs.models.compared import (
     scores,
     standings,
 )
-from explorer.tabs.pairs.fail_state import FAILS_LINK, fail_scene
+from explorer.tabs.pairs.fail_state import FAIL_LINK, fail_scene
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
 from scoring.results.order import PairOrder
 from tests.explorer.board_data import matrix_of, real_results
@@ -127,10 +127,10 @@ def test_a_cell_leads_to_as_many_pairs_of_the_failures_tab() -> None:
     found = first_duel(now)
     for cell in CELLS:
         for section, of in [("", found.all_pairs), *((each.name, each) for each in found.sections)]:
-            view = FAILS_LINK.decode(cell_query(now, cell, section)).view
+            view = FAIL_LINK.decode(cell_query(now, cell, section)).view
             assert len(fail_scene(view, rivals()).listed) == getattr(of, cell)
         for each in found.subsets:
-            view = FAILS_LINK.decode(cell_query(now, cell, subset=each.name)).view
+            view = FAIL_LINK.decode(cell_query(now, cell, subset=each.name)).view
             assert len(fail_scene(view, rivals()).listed) == getattr(each, cell)
 
 
@@ -189,5 +189,5 @@ def test_real_cells_lead_to_their_pairs(whole: Field) -> None:
         found = first_duel(now)
         for section in found.sections:
             for cell in CELLS:
-                view = FAILS_LINK.decode(cell_query(now, cell, section.name)).view
+                view = FAIL_LINK.decode(cell_query(now, cell, section.name)).view
                 assert len(fail_scene(view, whole).listed) == getattr(section, cell)

@@ -5,7 +5,7 @@ from explorer.data.filters import Filters
 from explorer.reader.reading import Reading
 from explorer.reader.state import View
 from explorer.stats.duels import CELLS
-from explorer.tabs.pairs.fail_state import FAILS_LINK, FIELD_KINDS, KINDS, ORDERS, PANELS, FailView
+from explorer.tabs.pairs.fail_state import FAIL_LINK, FIELD_KINDS, KINDS, ORDERS, PANELS, FailView
 
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 views = st.builds(
@@ -31,21 +31,21 @@ views = st.builds(
 
 @given(views)
 def test_a_link_says_the_whole_view(view: FailView) -> None:
-    assert FAILS_LINK.decode(FAILS_LINK.encode(view)).view == view
-    assert FAILS_LINK.decode(f"?tab=failures&{FAILS_LINK.encode(view)}").dropped == ()
+    assert FAIL_LINK.decode(FAIL_LINK.encode(view)).view == view
+    assert FAIL_LINK.decode(f"?tab=failures&{FAIL_LINK.encode(view)}").dropped == ()
 
 
 def test_a_plain_view_has_a_plain_link() -> None:
-    assert FAILS_LINK.encode(FailView()) == ""
+    assert FAIL_LINK.encode(FailView()) == ""
 
 
 @given(st.text(max_size=200))
 def test_any_text_is_read(query: str) -> None:
-    FAILS_LINK.decode(query)
+    FAIL_LINK.decode(query)
 
 
 def test_what_means_nothing_is_told() -> None:
-    decoded = FAILS_LINK.decode(
+    decoded = FAIL_LINK.decode(
         "?model=m&show=x&slice=a&slice=b&slice=c&slice=d&slice=e&by=up&what=1"
     )
     assert decoded.view.model == "m"

@@ -13,7 +13,7 @@ from explorer.data.table import PairTable
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
 from explorer.tabs.pairs.fail_parts_view import UNOPENED, FailsShown
-from explorer.tabs.pairs.fail_state import FAILS_LINK, PANELS, FailView, fail_scene
+from explorer.tabs.pairs.fail_state import FAIL_LINK, PANELS, FailView, fail_scene
 from explorer.tabs.pairs.fails_view import Failures
 from explorer.tabs.pairs.kinds import kinds_html
 from explorer.tabs.pairs.rewards_view import RewardsView
@@ -119,7 +119,7 @@ def test_a_link_of_another_tab_changes_nothing(tab: Failures) -> None:
 
 
 def test_a_link_goes_before_a_run_that_was_scored_since(tab: Failures, run: Run) -> None:
-    link = f"?tab=failures&{FAILS_LINK.encode(FailView(field_kind='every'))}"
+    link = f"?tab=failures&{FAIL_LINK.encode(FailView(field_kind='every'))}"
     *shown, followed = tab.open(link, run.id, "earlier", *WHERE)
     assert followed == run.id
     *same, _ = tab.follow(run.id, followed, named(shown)["seen"], *WHERE)

@@ -13,7 +13,7 @@ from explorer.results.own import own_names, with_runs
 from explorer.results.published_names import find_published
 from explorer.stats.matrix import order_of, outcome_matrix
 from explorer.tabs.models.compare_state import COMPARE_LINK
-from explorer.tabs.pairs.fail_state import FAILS_LINK, fail_scene
+from explorer.tabs.pairs.fail_state import FAIL_LINK, fail_scene
 from explorer.tabs.score.published_check import (
     PublishedCheck,
     changed_query,
@@ -104,7 +104,7 @@ def test_exactly_the_flipped_pairs_are_found(
     [field, name] = field_with(run, real, shared_data)
     compare = COMPARE_LINK.decode(found.query).view
     assert (compare.a, compare.b) == (name, MODEL)
-    scene = fail_scene(FAILS_LINK.decode(changed_query(name, MODEL, "only_b")).view, field)
+    scene = fail_scene(FAIL_LINK.decode(changed_query(name, MODEL, "only_b")).view, field)
     assert {field.table.key_of(int(row)) for row in scene.selection.rows} == set(found.lost)
 
 
