@@ -117,8 +117,8 @@ class LiveRuns:
         """Why an owner's run may not begin now; "" where it may."""
         owners = [each.owner for each in self._runs.values() if not each.ended.is_set()]
         if owner and owners.count(owner) >= MOST_OF_ONE:
-            return text("line.yours", n=MOST_OF_ONE)
-        return text("line.full", n=MOST_WAITING) if len(owners) > MOST_WAITING else ""
+            return text("queue.yours", n=MOST_OF_ONE)
+        return text("queue.full", n=MOST_WAITING) if len(owners) > MOST_WAITING else ""
 
     def _known(self, visitor: Visitor) -> list[LiveRun]:
         with self._lock:

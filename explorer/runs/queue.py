@@ -1,4 +1,4 @@
-"""The line before the device: whoever comes first is served first, one at a time."""
+"""The queue before the device: whoever comes first is served first, one at a time."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ from scoring.errors import KnownError
 MOST_WAITING = 24
 """People who wait hold a thread of the server each."""
 MOST_OF_ONE = 2
-"""Places in the line of one owner."""
+"""Places in the queue of one owner."""
 MOST_OF_ADDRESS = 8
 """Of all who come from one address, where addresses tell people apart: owners can be made up."""
 
@@ -29,7 +29,7 @@ class Ahead:
     seconds: float | None
 
 
-class Line:
+class Queue:
     """People who wait for the device, in the order in which they came. Callable from any thread."""
 
     def __init__(self) -> None:
@@ -37,21 +37,21 @@ class Line:
         self._turns: list[Turn] = []
 
     def join(self, owner: str, address: str = "") -> "Turn":
-        """The last place in the line, to be used as a context: at its end, the place is free.
+        """The last place in the queue, to be used as a context: at its end, the place is free.
 
         owner: who has at most `MOST_OF_ONE` places; "" where nobody is told apart.
         address: where they come from, with at most `MOST_OF_ADDRESS`; "" likewise.
 
         Raises:
-            KnownError: the line is full, or the owner stands in it often enough.
+            KnownError: the queue is full, or the owner stands in it often enough.
         """
         with self._changed:
             if len(self._turns) > MOST_WAITING:
-                raise KnownError(text("line.full", n=MOST_WAITING))
+                raise KnownError(text("queue.full", n=MOST_WAITING))
             if owner and sum(turn.owner == owner for turn in self._turns) >= MOST_OF_ONE:
-                raise KnownError(text("line.yours", n=MOST_OF_ONE))
+                raise KnownError(text("queue.yours", n=MOST_OF_ONE))
             if address and sum(each.address == address for each in self._turns) >= MOST_OF_ADDRESS:
-                raise KnownError(text("line.yours", n=MOST_OF_ADDRESS))
+                raise KnownError(text("queue.yours", n=MOST_OF_ADDRESS))
             turn = Turn(self, owner, address)
             self._turns.append(turn)
             return turn
@@ -67,7 +67,7 @@ class Line:
         turn = self.join(owner, address)
         if not turn.wait(seconds):
             turn.leave()
-            raise KnownError(text("line.busy"))
+            raise KnownError(text("queue.busy"))
         return turn
 
     def _ahead(self, turn: "Turn") -> Ahead:
@@ -77,14 +77,14 @@ class Line:
 
 
 class Turn:
-    """One place in the line.
+    """One place in the queue.
 
     owner: whose it is. address: where they come from.
     seconds: how long it will take from now on, as far as one can say; None where one cannot.
     """
 
-    def __init__(self, line: Line, owner: str, address: str) -> None:
-        self._line = line
+    def __init__(self, queue: Queue, owner: str, address: str) -> None:
+        self._queue = queue
         self._came: float | None = None
         self.owner = owner
         self.address = address
@@ -97,14 +97,14 @@ class Turn:
 
     def ahead(self) -> Ahead:
         """Who is served before."""
-        with self._line._changed:
-            return self._line._ahead(self)
+        with self._queue._changed:
+            return self._queue._ahead(self)
 
     def wait(self, seconds: float) -> bool:
         """Wait until the turn has come, or for so long; whether it has come."""
-        with self._line._changed:
-            has_come = self._line._changed.wait_for(
-                lambda: self._line._turns[:1] == [self], timeout=seconds
+        with self._queue._changed:
+            has_come = self._queue._changed.wait_for(
+                lambda: self._queue._turns[:1] == [self], timeout=seconds
             )
             if has_come and self._came is None:
                 self._came = time.monotonic()
@@ -112,10 +112,10 @@ class Turn:
 
     def leave(self) -> None:
         """Give the place up; nothing happens where it was given up before."""
-        with self._line._changed:
-            if self in self._line._turns:
-                self._line._turns.remove(self)
-                self._line._changed.notify_all()
+        with self._queue._changed:
+            if self in self._queue._turns:
+                self._queue._turns.remove(self)
+                self._queue._changed.notify_all()
 
     def __enter__(self) -> Self:
         return self

@@ -11,7 +11,7 @@ from explorer.core.work import stepping
 from explorer.runs.models import ModelShelf
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
-from explorer.runs.queue import Line, Turn
+from explorer.runs.queue import Queue, Turn
 from explorer.runs.quotas import Quotas
 from explorer.runs.visitors import Visitor
 from scoring.engine.scorer import Scorer
@@ -21,7 +21,7 @@ from scoring.limits import Step, Tell, tell_nobody
 from scoring.stopping import check_stop
 
 LOOK_SECONDS = 0.4
-"""Between two looks at how far the line, or a loading, is."""
+"""Between two looks at how far the queue, or a loading, is."""
 BRIEF_SECONDS = 1.0
 """How long what is short waits for its turn."""
 
@@ -32,7 +32,7 @@ class Scorers:
     def __init__(self, settings: Settings, hub: Hub) -> None:
         self.models = ModelShelf(settings, hub)
         self.quotas = Quotas(settings)
-        self._line = Line()
+        self._queue = Queue()
         self._stops: dict[str, set[threading.Event]] = {}
         self._stops_lock = threading.Lock()
 
@@ -59,13 +59,13 @@ class Scorers:
 
     @contextmanager
     def turn(self, visitor: Visitor) -> Iterator[Turn]:
-        """A place in the line, until the end of the context.
+        """A place in the queue, until the end of the context.
 
         Raises:
-            KnownError: the line is full, or the visitor has no seconds left in this hour.
+            KnownError: the queue is full, or the visitor has no seconds left in this hour.
         """
         self.quotas.check(visitor)
-        with self._line.join(visitor.owner or visitor.session, visitor.address) as turn:
+        with self._queue.join(visitor.owner or visitor.session, visitor.address) as turn:
             try:
                 yield turn
             finally:
@@ -106,7 +106,7 @@ class Scorers:
     def brief(
         self, visitor: Visitor, is_wanted: Callable[[], bool] = lambda: True
     ) -> Iterator[tuple[Turn, threading.Event]]:
-        """A turn at once, for what is too short to stand in the line, and what `stop` sets.
+        """A turn at once, for what is too short to stand in the queue, and what `stop` sets.
 
         is_wanted: asked when the turn has come.
 
@@ -118,7 +118,7 @@ class Scorers:
         owner = visitor.owner or visitor.session
         with (
             self.stoppable(visitor) as stop,
-            self._line.first(owner, BRIEF_SECONDS, visitor.address) as turn,
+            self._queue.first(owner, BRIEF_SECONDS, visitor.address) as turn,
         ):
             try:
                 if not is_wanted():
@@ -136,7 +136,7 @@ class Scorers:
         only_warm: bool = False,
         is_wanted: Callable[[], bool] = lambda: True,
     ) -> Iterator[Scorer]:
-        """The model at once, for what is too short to stand in the line.
+        """The model at once, for what is too short to stand in the queue.
 
         only_warm: whether nothing may be loaded. is_wanted: as of `brief`.
 
