@@ -15,7 +15,7 @@ from explorer.core.text import text
 from explorer.data.search import hits
 from explorer.reader.diffs import Piece, Span, pieces, visible
 from explorer.reader.markdown import rendered
-from explorer.reader.reading import Look
+from explorer.reader.reading import Display
 from explorer.results.field import Verdict
 
 Side = Literal["prompt", "chosen", "rejected"]
@@ -29,20 +29,20 @@ _MARKS = {"prompt": "span", "chosen": "ins", "rejected": "del"}
 _SPEAKERS = ("system", "user", "assistant")
 
 
-def body_html(words: str, side: Side, look: Look, spans: Sequence[Span] | None = None) -> str:
+def body_html(words: str, side: Side, display: Display, spans: Sequence[Span] | None = None) -> str:
     """One text.
 
     Args:
         words: the text; what of it is not shown is said.
         side: whose it is: it decides how differences are marked and whether hits are.
-        look: how to show it.
+        display: how to show it.
         spans: what is shown of the text as `diff_spans` cut it; None marks no difference.
     """
     here = beginning(words)
     if len(here) == len(words):
-        return _body(words, side, look, spans)
+        return _body(words, side, display, spans)
     cut = text("reader.cut", shown=f"{len(here):,}", n=f"{len(words):,}")
-    return _body(here, side, look, spans) + note(cut)
+    return _body(here, side, display, spans) + note(cut)
 
 
 def beginning(words: str) -> str:
@@ -68,36 +68,36 @@ def fitting(lengths: Iterable[int], most: int) -> int:
     return shown
 
 
-def _body(words: str, side: Side, look: Look, spans: Sequence[Span] | None) -> str:
+def _body(words: str, side: Side, display: Display, spans: Sequence[Span] | None) -> str:
     if not words:
         return tag("span", escape(text("reader.empty_response")), css="empty")
-    if look.rendered:
+    if display.rendered:
         html = rendered(words)
         if html is not None:
             return tag("div", html, css="rendered")
         return note(text("reader.not_rendered")) + escape(words)
-    found = hits(words, look.query) if look.query.looks_at(side) else []
-    return "".join(_piece(piece, side, look.spaces) for piece in pieces(words, spans, found))
+    found = hits(words, display.query) if display.query.looks_at(side) else []
+    return "".join(_piece(piece, side, display.spaces) for piece in pieces(words, spans, found))
 
 
-def prompt_html(cells: Mapping[str, Any], look: Look) -> str:
+def prompt_html(cells: Mapping[str, Any], display: Display) -> str:
     """A prompt; of a conversation each turn under the name of who speaks."""
     if not cells.get("turns"):
-        return body_html(cells["prompt"], "prompt", look)
+        return body_html(cells["prompt"], "prompt", display)
     turns = json.loads(cells["turns"])
     n = fitting((len(words) for _, words in turns), MOST_TURNS)
-    html = "".join(_turn(role, words, look) for role, words in turns[:n])
+    html = "".join(_turn(role, words, display) for role, words in turns[:n])
     left = len(turns) - n
     return html + (note(text("reader.more_turns", n=f"{left:,}")) if left else "")
 
 
-def _turn(role: str, words: str, look: Look) -> str:
+def _turn(role: str, words: str, display: Display) -> str:
     known = role in _SPEAKERS
     speaker = text(f"reader.speaker_{role}") if known else role
     return tag(
         "div",
         tag("div", escape(speaker), css="speaker")
-        + tag("div", body_html(words, "prompt", look), css="words"),
+        + tag("div", body_html(words, "prompt", display), css="words"),
         css=f"turn {role}" if known else "turn",
     )
 

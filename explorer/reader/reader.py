@@ -22,7 +22,7 @@ from explorer.reader.bodies import (
 )
 from explorer.reader.diffs import diff_spans
 from explorer.reader.markdown import LONGEST
-from explorer.reader.reading import Look
+from explorer.reader.reading import Display
 from explorer.results.field import Verdict
 from scoring.benchmark import section_of
 from scoring.pairs.opening import PairSource
@@ -36,7 +36,7 @@ MOST_FURTHER = 50
 def pair_html(
     cells: Mapping[str, Any] | None,
     key: str | None,
-    look: Look,
+    display: Display,
     verdicts: Sequence[Verdict] = (),
     *,
     same_prompt: Sequence[str] = (),
@@ -47,7 +47,7 @@ def pair_html(
     Args:
         cells: the pair's columns; None where its texts are not at hand.
         key: how the pair is called here; None shows that none is open.
-        look: what is marked in the texts, and how they are shown.
+        display: what is marked in the texts, and how they are shown.
         verdicts: what models made of the pair; of several, a table.
         same_prompt: keys of the other pairs with this prompt.
         source: where the pair is from; the bundled pairs are this project's own.
@@ -58,8 +58,8 @@ def pair_html(
         chips = _chips(key, "", verdicts) + verdicts_html(verdicts)
         return tag("div", chips + note(text("reader.text_missing")), "pair-none")
     card = subset_card(cells["subset"])
-    look, notes = _possible(cells, card, look)
-    diff = "off" if look.rendered else look.diff
+    display, notes = _possible(cells, card, display)
+    diff = "off" if display.rendered else display.diff
     words = cells["rejected"]
     spans = diff_spans(beginning(cells["chosen"]), beginning(words), diff, cells["subset"])
     if diff != "off" and spans is None:
@@ -76,30 +76,30 @@ def pair_html(
     return tag(
         "div",
         warning
-        + _part("prompt", header, prompt_html(cells, look), title, below=_same(same_prompt))
+        + _part("prompt", header, prompt_html(cells, display), title, below=_same(same_prompt))
         + "".join(map(note, notes))
         + verdicts_html(verdicts)
-        + _side("chosen", cells, body_html(cells["chosen"], "chosen", look, chosen), verdicts)
-        + _side("rejected", cells, body_html(words, "rejected", look, rejected), verdicts)
-        + _further(cells, look),
+        + _side("chosen", cells, body_html(cells["chosen"], "chosen", display, chosen), verdicts)
+        + _side("rejected", cells, body_html(words, "rejected", display, rejected), verdicts)
+        + _further(cells, display),
         css=" ".join(css),
         data_key=key,
     )
 
 
 def _possible(
-    cells: Mapping[str, Any], card: SubsetCard | None, look: Look
-) -> tuple[Look, list[str]]:
-    """The look as far as these texts allow it, and why not all of it."""
+    cells: Mapping[str, Any], card: SubsetCard | None, display: Display
+) -> tuple[Display, list[str]]:
+    """The display as far as these texts allow it, and why not all of it."""
     length = sum(len(cells[name]) for name in ("prompt", "chosen", "rejected"))
     length += sum(len(each["text"]) for _, _, each in _more(cells))
-    if (look.rendered or look.spaces) and length > LONGEST:
-        return replace(look, rendered=False, spaces=False), [text("reader.too_long_look")]
-    if look.rendered and card is not None and card.language is not None:
-        return replace(look, rendered=False), [text("reader.code_as_written")]
-    if look.rendered and (look.diff != "off" or look.query.words or look.spaces):
-        return look, [text("reader.without_marks")]
-    return look, []
+    if (display.rendered or display.spaces) and length > LONGEST:
+        return replace(display, rendered=False, spaces=False), [text("reader.too_long_look")]
+    if display.rendered and card is not None and card.language is not None:
+        return replace(display, rendered=False), [text("reader.code_as_written")]
+    if display.rendered and (display.diff != "off" or display.query.words or display.spaces):
+        return display, [text("reader.without_marks")]
+    return display, []
 
 
 def _is_code(cells: Mapping[str, Any], card: SubsetCard | None) -> bool:
@@ -163,14 +163,14 @@ def _side(
     return _part(side, _header(title, facts) + reward, body, title, data_sync="pair")
 
 
-def _further(cells: Mapping[str, Any], look: Look) -> str:
+def _further(cells: Mapping[str, Any], display: Display) -> str:
     """A card for each response beyond the first of its side, each in its side's column."""
     html, more = [], _more(cells)
     n = fitting((len(response["text"]) for _, _, response in more), len(more))
     for side, number, response in more[:n]:
         title = text("reader.further", side=text(f"side.{side}"), n=number)
         header = _header(title, _facts(response["model"], response["text"]))
-        html.append(_part(side, header, body_html(response["text"], side, look), title))
+        html.append(_part(side, header, body_html(response["text"], side, display), title))
     left = sum(len(cells.get(f"more_{side}") or ()) for side in ("chosen", "rejected")) - n
     return "".join(html) + (note(text("reader.more_responses", n=f"{left:,}")) if left else "")
 

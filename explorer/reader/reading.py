@@ -17,7 +17,7 @@ _NO_QUERY = Query()
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Display:
     """How the reader shows a pair.
 
     diff: what is compared to mark the differences.
@@ -96,9 +96,9 @@ class Reading:
     spaces: bool = False
     rendered: bool = False
 
-    def look(self, query: Query) -> Look:
+    def display(self, query: Query) -> Display:
         """How the reader shows the open pair, the hits of a search marked."""
-        return Look(self.diff, query, self.spaces, self.rendered)
+        return Display(self.diff, query, self.spaces, self.rendered)
 
     def settled(self, listed: ListedRows) -> Self:
         """The nearest that the list has: a page that there is, a pair that can be opened."""

@@ -135,11 +135,11 @@ def differing_pair_html(now: CompareScene) -> str:
     reading, field = now.view.reading, now.field
     row = field.table.row_of(reading.key) if reading.key else None
     if row is None:
-        return pair_html(None, None, reading.look(EVERYTHING))
+        return pair_html(None, None, reading.display(EVERYTHING))
     verdicts = [field.verdict(model, row) for model in now.view.named]
     cells = field.table.cells(row) if field.has_texts else None
     return pair_html(
-        cells, reading.key, reading.look(EVERYTHING), verdicts, source=field.table.source
+        cells, reading.key, reading.display(EVERYTHING), verdicts, source=field.table.source
     )
 
 

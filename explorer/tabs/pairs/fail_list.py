@@ -60,12 +60,12 @@ def fail_list_html(now: FailScene, notes: PairNotes) -> str:
 def fail_pair_html(now: FailScene) -> str:
     """The open pair with what the model made of it, and below it what the others did."""
     reading, field = now.view.view.reading, now.field
-    look = reading.look(now.view.view.filters.query)
+    display = reading.display(now.view.view.filters.query)
     row = field.table.row_of(reading.key) if reading.key else None
     if row is None:
-        return pair_html(None, None, reading.look(EVERYTHING))
+        return pair_html(None, None, reading.display(EVERYTHING))
     cells = field.table.cells(row) if field.has_texts else None
-    pair = pair_html(cells, reading.key, look, _verdicts(now, row), source=field.table.source)
+    pair = pair_html(cells, reading.key, display, _verdicts(now, row), source=field.table.source)
     return pair + who_html(field, row, now.view.model)
 
 

@@ -52,7 +52,9 @@ def open_pair_html(now: Scene) -> str:
     reading, table = now.view.reading, now.table
     row = table.row_of(reading.key) if reading.key else None
     if row is None:
-        return pair_html(None, None, reading.look(EVERYTHING))
+        return pair_html(None, None, reading.display(EVERYTHING))
     others = [table.key_of(int(other)) for other in table.same_prompt(row)[:MOST_OTHERS]]
-    look = reading.look(now.view.filters.query)
-    return pair_html(table.cells(row), reading.key, look, same_prompt=others, source=table.source)
+    display = reading.display(now.view.filters.query)
+    return pair_html(
+        table.cells(row), reading.key, display, same_prompt=others, source=table.source
+    )

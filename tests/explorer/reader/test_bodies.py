@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from explorer.data.search import Query
 from explorer.reader.bodies import LONGEST_BODY, MOST_TURNS, body_html, prompt_html
 from explorer.reader.diffs import DIFFS, Diff, Span, diff_spans, visible
-from explorer.reader.reading import Look
+from explorer.reader.reading import Display
 from tests.explorer.html_reading import HtmlReading
 
 hostile = st.one_of(
@@ -28,30 +28,30 @@ def text_of(html: str) -> str:
 def test_the_text_is_given_back(
     diff: Diff, spaces: bool, chosen: str, rejected: str, query: str
 ) -> None:
-    look = Look(diff, Query(query), spaces)
+    display = Display(diff, Query(query), spaces)
     spans = diff_spans(chosen, rejected, diff)
-    words = text_of(body_html(chosen, "chosen", look, spans and spans[0]))
+    words = text_of(body_html(chosen, "chosen", display, spans and spans[0]))
     assert words == ("".join(s.sign or s.text for s in visible(chosen)) if spaces else chosen)
 
 
 def test_differences_and_hits_are_marked_where_they_overlap() -> None:
     spans = [Span("a ", True), Span("red", False), Span(" dog", True)]
-    look = Look("words", Query("ed d"))
-    assert body_html("a red dog", "chosen", look, spans) == (
+    display = Display("words", Query("ed d"))
+    assert body_html("a red dog", "chosen", display, spans) == (
         "a <ins>r</ins><ins><mark>ed</mark></ins><mark> d</mark>og"
     )
-    assert "<del>" in body_html("a red dog", "rejected", look, spans)
+    assert "<del>" in body_html("a red dog", "rejected", display, spans)
 
 
 def test_hits_are_marked_only_where_was_looked() -> None:
-    look = Look(query=Query("dog", "rejected"))
-    assert "<mark>" in body_html("dog", "rejected", look)
-    assert "<mark>" not in body_html("dog", "chosen", look)
-    assert "<mark>" not in body_html("dog", "prompt", look)
+    display = Display(query=Query("dog", "rejected"))
+    assert "<mark>" in body_html("dog", "rejected", display)
+    assert "<mark>" not in body_html("dog", "chosen", display)
+    assert "<mark>" not in body_html("dog", "prompt", display)
 
 
 def test_white_space_is_shown_on_request() -> None:
-    shown = body_html("a \tb\n\u202e<", "chosen", Look(spaces=True))
+    shown = body_html("a \tb\n\u202e<", "chosen", Display(spaces=True))
     assert shown == (
         'a<i class="ws">·</i><i class="ws">→\t</i>b<i class="ws">¶\n</i>'
         '<i class="ws named" title="RIGHT-TO-LEFT OVERRIDE">U+202E</i>&lt;'
@@ -59,18 +59,18 @@ def test_white_space_is_shown_on_request() -> None:
 
 
 def test_a_text_is_rendered_on_request_without_marks() -> None:
-    look = Look("words", Query("b"), rendered=True)
-    shown = body_html("**b**", "chosen", look, [Span("**b**", False)])
+    display = Display("words", Query("b"), rendered=True)
+    shown = body_html("**b**", "chosen", display, [Span("**b**", False)])
     assert shown == '<div class="rendered"><p><strong>b</strong></p>\n</div>'
 
 
 def test_a_text_too_deep_to_be_rendered_is_shown_as_it_is_written() -> None:
-    shown = body_html("> " * 100 + "<b>", "chosen", Look(rendered=True))
+    shown = body_html("> " * 100 + "<b>", "chosen", Display(rendered=True))
     assert "too deep" in shown and shown.endswith("&gt; &lt;b&gt;")
 
 
 def test_an_empty_text_is_said() -> None:
-    assert "(empty)" in body_html("", "chosen", Look())
+    assert "(empty)" in body_html("", "chosen", Display())
 
 
 def conversation(*turns: tuple[str, str]) -> dict[str, str]:
@@ -79,7 +79,7 @@ def conversation(*turns: tuple[str, str]) -> dict[str, str]:
 
 def test_a_conversation_shows_who_says_what() -> None:
     turns = (("system", "Be brief."), ("user", "Hi dog"), ("assistant", "Yes"), ("<b>", "x"))
-    html = prompt_html(conversation(*turns), Look(query=Query("dog")))
+    html = prompt_html(conversation(*turns), Display(query=Query("dog")))
     words = HtmlReading(html, {"div", "mark"}).of_class
     assert words["speaker"] == ["System", "User", "Assistant", "<b>"]
     assert words["words"] == ["Be brief.", "Hi dog", "Yes", "x"]
@@ -89,14 +89,14 @@ def test_a_conversation_shows_who_says_what() -> None:
 
 @given(role=hostile, words=hostile)
 def test_a_conversation_stays_text(role: str, words: str) -> None:
-    html = prompt_html(conversation((role, words)), Look())
+    html = prompt_html(conversation((role, words)), Display())
     reading = HtmlReading(html, {"div"})
     assert reading.of_class["words"] == [words]
     assert reading.of_class["speaker"] == [role]
 
 
 def test_a_single_message_of_a_user_has_no_speaker() -> None:
-    assert prompt_html({"prompt": "Hi", "turns": ""}, Look()) == "Hi"
+    assert prompt_html({"prompt": "Hi", "turns": ""}, Display()) == "Hi"
 
 
 # What is too much
@@ -104,20 +104,20 @@ def test_a_single_message_of_a_user_has_no_speaker() -> None:
 
 def test_a_text_too_long_for_the_page_is_cut_and_says_so() -> None:
     words = "q" * (LONGEST_BODY + 2)
-    html = body_html(words, "chosen", Look())
+    html = body_html(words, "chosen", Display())
     reading = HtmlReading(html, {"div"})
     assert reading.words.count("q") == LONGEST_BODY
     assert "the first 500,000 of 500,002 characters" in reading.of_class["note"][0]
-    assert body_html(words[:LONGEST_BODY], "chosen", Look()) == words[:LONGEST_BODY]
+    assert body_html(words[:LONGEST_BODY], "chosen", Display()) == words[:LONGEST_BODY]
 
 
 def test_of_a_conversation_without_end_the_beginning_is_shown() -> None:
-    html = prompt_html(conversation(*[("user", "hm")] * (MOST_TURNS + 1_234)), Look())
+    html = prompt_html(conversation(*[("user", "hm")] * (MOST_TURNS + 1_234)), Display())
     assert html.count("hm") == MOST_TURNS
     assert "1,234 more turns" in html
-    assert "more turns" not in prompt_html(conversation(*[("user", "hm")] * MOST_TURNS), Look())
+    assert "more turns" not in prompt_html(conversation(*[("user", "hm")] * MOST_TURNS), Display())
 
 
 def test_turns_are_shown_up_to_a_page_of_them() -> None:
-    html = prompt_html(conversation(*[("user", "x" * (LONGEST_BODY // 2))] * 9), Look())
+    html = prompt_html(conversation(*[("user", "x" * (LONGEST_BODY // 2))] * 9), Display())
     assert html.count('class="words"') == 2 and "7 more turns" in html

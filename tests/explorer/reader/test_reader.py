@@ -15,7 +15,7 @@ from explorer.reader.bodies import LONGEST_BODY
 from explorer.reader.diffs import DIFFS, MOST_WORDS, Diff
 from explorer.reader.markdown import LONGEST
 from explorer.reader.reader import MOST_FURTHER, MOST_SAME, pair_html
-from explorer.reader.reading import Look
+from explorer.reader.reading import Display
 from explorer.results.field import Verdict
 from scoring.benchmark import SUBSETS
 from scoring.pairs.opening import PairSource
@@ -23,7 +23,7 @@ from tests.explorer.html_reading import HtmlReading, is_told_as_our_own
 
 TAGS = {"div", "section", "header", "b", "span", "ins", "del", "mark", "i", "button", "a"}
 SCORED = [Verdict("m", "loss", 0.5, 1.5, 3, 4, rejected_truncated=True)]
-MARKED = Look("words", Query("dog"))
+MARKED = Display("words", Query("dog"))
 
 
 def read(html: str) -> HtmlReading:
@@ -58,8 +58,8 @@ def test_text_stays_text_whatever_it_is(diff: Diff, words: str, other: str, quer
         more_chosen=[{"text": other, "model": words}],
         more_rejected=[{"text": words, "model": other}],
     )
-    look = Look(diff, Query(query))
-    reading = read(pair_html(cells, words or "k", look, same_prompt=[words, other]))
+    display = Display(diff, Query(query))
+    reading = read(pair_html(cells, words or "k", display, same_prompt=[words, other]))
     empty = "(empty)"
     assert reading.of_class["body"] == [
         each or empty for each in (words, words, other, other, words)
@@ -71,28 +71,30 @@ def test_text_stays_text_whatever_it_is(diff: Diff, words: str, other: str, quer
 
 
 def test_a_pair_without_its_text_still_shows_its_margin() -> None:
-    html = pair_html(None, "s:1", Look(), SCORED)
+    html = pair_html(None, "s:1", Display(), SCORED)
     assert "not at hand" in html and "−1.000" in html
 
 
 def test_of_several_models_each_is_named_with_its_rewards() -> None:
     both = [*SCORED, Verdict("<b>", "win", 2.0, 1.0)]
-    html = pair_html(pair(), "k", Look(), both)
+    html = pair_html(pair(), "k", Display(), both)
     assert "&lt;b&gt;" in html and "−1.000" in html and "+1.000" in html
     assert 'class="reward"' not in html
 
 
 def test_an_outcome_without_rewards_is_told_alone() -> None:
-    html = pair_html(pair(), "k", Look(), [Verdict("m", "loss")])
+    html = pair_html(pair(), "k", Display(), [Verdict("m", "loss")])
     assert "lost" in html and "margin" not in html and 'class="reward"' not in html
 
 
 def test_no_open_pair_is_said() -> None:
-    assert "There is no pair" in pair_html(None, None, Look())
+    assert "There is no pair" in pair_html(None, None, Display())
 
 
 def test_the_facts_of_a_response_stand_in_its_header() -> None:
-    facts = read(pair_html(pair(chosen="a\u00a0b c\n\td "), "k", Look(), SCORED)).of_class["facts"]
+    facts = read(pair_html(pair(chosen="a\u00a0b c\n\td "), "k", Display(), SCORED)).of_class[
+        "facts"
+    ]
     assert facts == [
         "human · 3 words · 9 characters · 3 tokens",
         "gpt · 3 words · 9 characters · 4 tokens · truncated",
@@ -109,28 +111,28 @@ def test_the_facts_of_a_response_stand_in_its_header() -> None:
     ],
 )
 def test_what_differs_is_marked(diff: Diff, inserted: list[str], deleted: list[str]) -> None:
-    html = pair_html(pair(), "k", Look(diff))
+    html = pair_html(pair(), "k", Display(diff))
     assert [piece for piece in ("dog",) if f"<ins>{piece}</ins>" in html] == inserted
     assert [piece for piece in ("cat",) if f"<del>{piece}</del>" in html] == deleted
 
 
 def test_a_difference_of_a_few_characters_is_shown_in_code() -> None:
     cells = pair(subset="hep-js", chosen="return a[i+1];", rejected="return a[i-1];")
-    html = pair_html(cells, "k", Look())
+    html = pair_html(cells, "k", Display())
     assert "a[i<ins>+</ins>1]" in html and "a[i<del>-</del>1]" in html
     assert 'class="pair code"' in html
 
 
 def test_responses_with_fenced_code_are_set_as_code() -> None:
     fenced = "```\nx\n```"
-    assert 'class="pair code"' in pair_html(pair(chosen=fenced, rejected=fenced), "k", Look())
-    assert 'class="pair"' in pair_html(pair(chosen=fenced), "k", Look())
+    assert 'class="pair code"' in pair_html(pair(chosen=fenced, rejected=fenced), "k", Display())
+    assert 'class="pair"' in pair_html(pair(chosen=fenced), "k", Display())
 
 
 def test_texts_too_long_to_be_compared_are_said_to_be() -> None:
     long = "word " * (MOST_WORDS + 1)
-    assert "too long to be compared" in pair_html(pair(chosen=long), "k", Look("words"))
-    assert "too long" not in pair_html(pair(chosen=long), "k", Look("off"))
+    assert "too long to be compared" in pair_html(pair(chosen=long), "k", Display("words"))
+    assert "too long" not in pair_html(pair(chosen=long), "k", Display("off"))
 
 
 def test_every_response_of_a_row_is_shown_in_its_column() -> None:
@@ -168,19 +170,19 @@ def test_of_responses_without_end_the_first_are_shown_and_the_rest_counted() -> 
 
 def test_long_further_responses_are_shown_up_to_a_page_of_them() -> None:
     more = [{"text": "x" * (LONGEST_BODY // 2), "model": "m"}] * 9
-    html = pair_html(pair(more_chosen=more), "k", Look())
+    html = pair_html(pair(more_chosen=more), "k", Display())
     assert "7 more responses" in html and len(html) < 2 * LONGEST_BODY
 
 
 def test_of_endless_texts_what_is_shown_is_compared_and_all_is_counted() -> None:
     chosen, rejected = "a dog" + " " * LONGEST_BODY + "x y", "a cat" + " " * LONGEST_BODY
-    html = pair_html(pair(chosen=chosen, rejected=rejected), "k", Look("words"))
+    html = pair_html(pair(chosen=chosen, rejected=rejected), "k", Display("words"))
     assert "<ins>dog" in html and "<del>cat" in html and "4 words" in html
     assert html.count("500,000 of 500,0") == 2
 
 
 def test_the_two_first_responses_scroll_together_and_take_the_focus() -> None:
-    reading = read(pair_html(pair(more_chosen=[{"text": "x", "model": "y"}]), "k", Look()))
+    reading = read(pair_html(pair(more_chosen=[{"text": "x", "model": "y"}]), "k", Display()))
     assert reading.attributes["div", "data-sync"] == ["pair", "pair"]
     assert reading.attributes["div", "tabindex"] == ["0"] * 4
 
@@ -190,7 +192,7 @@ def test_a_subset_of_the_benchmark_says_where_it_is_from(subtests: pytest.Subtes
         with subtests.test(subset=subset):
             card = subset_card(subset)
             assert card is not None
-            reading = read(pair_html(pair(subset=subset), "k", Look()))
+            reading = read(pair_html(pair(subset=subset), "k", Display()))
             assert reading.attributes["a", "href"] == [card.origin.url]
             assert reading.attributes["a", "rel"] == ["noopener noreferrer"]
             assert card.origin.licence in reading.of_class["facts"][0]
@@ -202,49 +204,49 @@ def test_the_bundled_pairs_are_told_as_this_projects_own() -> None:
     ours = PairSource("demo", "demo pairs", None, "0")
     theirs = PairSource("hub", "allenai/reward-bench", "filtered", "0")
     for source in (ours, theirs):
-        html = [pair_html(pair(subset=each), "k", Look(), source=source) for each in SUBSETS]
+        html = [pair_html(pair(subset=each), "k", Display(), source=source) for each in SUBSETS]
         assert [is_told_as_our_own(each) for each in html] == [source is ours] * len(SUBSETS)
 
 
 def test_another_subset_has_no_origin() -> None:
-    assert "<a " not in pair_html(pair(), "k", Look())
+    assert "<a " not in pair_html(pair(), "k", Display())
 
 
 def test_harmful_subsets_begin_with_a_warning_and_others_have_none() -> None:
-    html = pair_html(pair(subset="donotanswer"), "k", Look())
+    html = pair_html(pair(subset="donotanswer"), "k", Display())
     assert html.startswith('<div class="pair may-harm" data-key="k"><div class="warning">')
     assert read(html).of_class["reveal"] == [text("reader.show_harm")]
-    assert "may-harm" not in pair_html(pair(subset="math-prm"), "k", Look())
-    assert "warning" not in pair_html(pair(), "k", Look())
+    assert "may-harm" not in pair_html(pair(subset="math-prm"), "k", Display())
+    assert "warning" not in pair_html(pair(), "k", Display())
 
 
 def test_other_pairs_with_the_prompt_are_named_up_to_a_number() -> None:
     keys = [f"s:{number}" for number in range(MOST_SAME + 3)]
-    reading = read(pair_html(pair(), "k", Look(), same_prompt=keys))
+    reading = read(pair_html(pair(), "k", Display(), same_prompt=keys))
     assert reading.attributes["button", "data-key"] == keys[:MOST_SAME]
     assert reading.of_class["same"][0].endswith("+ 3 more")
-    assert "more" not in read(pair_html(pair(), "k", Look(), same_prompt=["a"])).words
+    assert "more" not in read(pair_html(pair(), "k", Display(), same_prompt=["a"])).words
 
 
 def test_rendered_texts_say_that_they_carry_no_marks() -> None:
     cells = pair(prompt="# Pets", chosen="**dog**")
-    html = pair_html(cells, "k", Look("words", Query("dog"), rendered=True))
+    html = pair_html(cells, "k", Display("words", Query("dog"), rendered=True))
     assert '<p class="h1">Pets</p>' in html and "<strong>dog</strong>" in html
     assert "<ins>" not in html and "<mark>" not in html
     assert "carry no marks" in html
-    assert "carry no marks" not in pair_html(cells, "k", Look("off", rendered=True))
+    assert "carry no marks" not in pair_html(cells, "k", Display("off", rendered=True))
 
 
 def test_code_is_never_rendered() -> None:
     cells = pair(subset="hep-python", chosen="# a *b*", rejected="# a *c*")
-    html = pair_html(cells, "k", Look(rendered=True))
+    html = pair_html(cells, "k", Display(rendered=True))
     assert "# a *<ins>b</ins>*" in html and "as it is written" in html
 
 
-@pytest.mark.parametrize("look", [Look(rendered=True), Look(spaces=True)])
-def test_texts_too_long_for_a_look_stand_as_they_are_written(look: Look) -> None:
+@pytest.mark.parametrize("display", [Display(rendered=True), Display(spaces=True)])
+def test_texts_too_long_for_a_look_stand_as_they_are_written(display: Display) -> None:
     long = "**a** " * (LONGEST // 6)
-    reading = read(pair_html(pair(prompt=long), "k", look))
+    reading = read(pair_html(pair(prompt=long), "k", display))
     assert reading.of_class["body"][0] == long
     assert "too long to be rendered" in reading.words
 

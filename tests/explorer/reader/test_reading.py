@@ -13,6 +13,7 @@ from explorer.reader.reading import (
     PAGE_ROWS,
     ListedRows,
     Reading,
+    checked_diff,
     n_pages,
     page_holding,
     read_on,
@@ -118,8 +119,8 @@ def test_how_a_pair_is_shown_stays_wherever_one_goes() -> None:
         read_on(shown, NO_ROWS, "random", None),
     ):
         assert (after.diff, after.spaces, after.rendered) == ("words", True, True)
-    look = shown.look(Query("dog"))
-    assert (look.diff, look.query, look.spaces, look.rendered) == (
+    display = shown.display(Query("dog"))
+    assert (display.diff, display.query, display.spaces, display.rendered) == (
         "words",
         Query("dog"),
         True,
@@ -282,3 +283,9 @@ def test_whatever_is_sent_the_reading_stays_settled(
         assert reading.settled(listed) == reading
         assert 1 <= reading.page <= n_pages(len(listed))
         assert bool(reading.key) == bool(len(listed))
+
+
+@pytest.mark.parametrize("value", ["letters", "", 1, True, ["words"], {"a": 1}])
+def test_what_is_no_diff_is_refused_with_what_there_is(value: object) -> None:
+    with pytest.raises(KnownError, match="auto, off, words, characters"):
+        checked_diff(value)

@@ -24,7 +24,7 @@ from explorer.core.text import text
 from explorer.data.library import Library
 from explorer.data.table import PairTable
 from explorer.reader.reader import pair_html
-from explorer.reader.reading import Look
+from explorer.reader.reading import Display
 from explorer.tabs.pairs.review.agreement import agreement
 from explorer.tabs.pairs.review.files import (
     export_name,
@@ -257,7 +257,7 @@ def _panel(table: PairTable, opened: Opened, stay: Stay) -> Panel:
         gr.update(visible=True),
         progress + answer_html(review, stay.theirs, key),
         review.note_of(key),
-        pair_html(table.find(key), key, Look(), source=table.source),
+        pair_html(table.find(key), key, Display(), source=table.source),
         agreement_html(found, stay.theirs),
         differing,
         opened.place.written(),
