@@ -15,10 +15,12 @@ from explorer.api.scoring import ScoreEndpoints, publish_scoring
 from explorer.core.html import help_html, tag
 from explorer.core.parts import (
     EVENT,
+    Filling,
     Linked,
     Part,
     act_of,
     build_part,
+    components,
     done,
     filling,
     guarded,
@@ -27,30 +29,31 @@ from explorer.core.parts import (
 from explorer.core.settings import ASSETS
 from explorer.core.text import text
 from explorer.core.work import Latest
-from explorer.reader.links import tab_of
-from explorer.reader.source_view import SourceBarView, build_sourcebar, sourcebar
+from explorer.reader.links import TABS, tab_of
+from explorer.reader.session import Session
+from explorer.reader.source_view import SourceBarParts, build_sourcebar, sourcebar
 from explorer.reader.state import Tables
 from explorer.results.board_measuring import BoardMeasuring
 from explorer.stores import Stores
 from explorer.tabs.about.about_view import build_about
-from explorer.tabs.about.chooser_view import Chooser, ChooserView, build_chooser, wire_chooser
+from explorer.tabs.about.chooser_view import Chooser, ChooserParts, build_chooser, wire_chooser
 from explorer.tabs.models.board_view import (
+    LeaderboardParts,
     LeaderboardTab,
-    LeaderboardView,
     build_leaderboard_tab,
-    showing,
     wire_leaderboard,
 )
 from explorer.tabs.models.compare_view import (
     Compare,
-    CompareTabView,
+    CompareParts,
     build_compare,
     linked_compare,
     wire_compare,
 )
 from explorer.tabs.models.source_view import BoardSource, wire_boardsource
-from explorer.tabs.pairs.browse_view import Browse, BrowseView, build_browse, wire_browse
-from explorer.tabs.pairs.fail_parts_view import FailuresView, build_failures
+from explorer.tabs.pairs.browse_view import Browse, BrowseParts, build_browse, wire_browse
+from explorer.tabs.pairs.fail_parts_view import FailuresParts, build_failures
+from explorer.tabs.pairs.fail_state import FailView
 from explorer.tabs.pairs.fails_view import Failures, linked_failures, wire_failures
 from explorer.tabs.pairs.notes_view import remembered_notes
 from explorer.tabs.pairs.review.acts_view import ReviewTab, wire_review
@@ -59,11 +62,11 @@ from explorer.tabs.score.acts_view import Score, wire_score
 from explorer.tabs.score.before_view import Find, offered_models, wire_find
 from explorer.tabs.score.checked import RunChecked
 from explorer.tabs.score.publish_view import Publish, wire_publish
-from explorer.tabs.score.runs_view import RunsTab, RunsTabView, build_runs, wire_runs
-from explorer.tabs.score.signin_view import SignIn, SignInView, build_signin
-from explorer.tabs.score.view import ScoreView, build_score
+from explorer.tabs.score.runs_view import RunsParts, RunsTab, build_runs, showing, wire_runs
+from explorer.tabs.score.signin_view import SignIn, build_signin
+from explorer.tabs.score.view import ScoreParts, build_score
 from explorer.tabs.try_it.acts_view import TrialTab, wire_trial
-from explorer.tabs.try_it.view import TrialView, build_trial
+from explorer.tabs.try_it.view import TrialParts, build_trial
 
 POLL_SECONDS = 1.5
 KEPT = (3600, 7200)
@@ -73,25 +76,22 @@ READY = "() => { document.documentElement.dataset.explorer = 'ready'; return [];
 
 
 @dataclass(frozen=True)
-class PageView:
-    """All components of the page."""
+class PageParts:
+    """All components of the page. tab: by its name."""
 
-    bar: SourceBarView
-    signin: SignInView
-    chooser: ChooserView
+    session: gr.State
+    bar: SourceBarParts
+    secret: gr.BrowserState
+    chooser: ChooserParts
     tabs: gr.Tabs
-    browse: BrowseView
-    score: ScoreView
-    runs: RunsTabView
-    trial: TrialView
-    failures: FailuresView
-    compare: CompareTabView
-    leaderboard: LeaderboardView
-    score_tab: gr.Tab
-    runs_tab: gr.Tab
-    failures_tab: gr.Tab
-    compare_tab: gr.Tab
-    leaderboard_tab: gr.Tab
+    browse: BrowseParts
+    score: ScoreParts
+    runs: RunsParts
+    trial: TrialParts
+    failures: FailuresParts
+    compare: CompareParts
+    leaderboard: LeaderboardParts
+    tab: dict[str, gr.Tab]
     timer: gr.Timer
     go: Part
 
@@ -101,23 +101,26 @@ class Page:
     """The callbacks that join the tabs."""
 
     stores: Stores
+    parts: PageParts
 
     @guarded
-    def best_board(self) -> str:
-        """The id of the leaderboard to show."""
-        return self.stores.boards.shelf.best
+    def best_board(self, session: Session) -> None:
+        """Turn to the newest published results."""
+        session.results_id = self.stores.boards.shelf.best
 
     @guarded
-    def bars(self, table_id: object, board_id: object) -> tuple[Any, ...]:
+    def bars(self, session: Session) -> Filling:
         """What both source bars say now; the timer runs while the network is being asked."""
-        pairs, boards = self.stores.pairs.shelf, self.stores.boards
+        pairs, boards = self.stores.pairs, self.stores.boards
         can_retry = not self.stores.settings.offline
-        asking = pairs.fetching or boards.shelf.fetching
-        return (
-            *sourcebar(pairs, self.stores.pairs.find(table_id), can_retry),
-            *sourcebar(boards.shelf, boards.get(board_id), can_retry),
-            gr.Timer(active=asking),
-        )
+        seen = pairs.find(session.table_id), boards.get(session.results_id)
+        bars = self.parts.bar, self.parts.leaderboard.bar
+        asking = pairs.shelf.fetching or boards.shelf.fetching
+        return {
+            **sourcebar(bars[0], pairs.shelf, seen[0], can_retry),
+            **sourcebar(bars[1], boards.shelf, seen[1], can_retry),
+            self.parts.timer: gr.Timer(active=asking),
+        }
 
     @guarded
     def best_pairs(self) -> str:
@@ -169,35 +172,36 @@ def build_page(stores: Stores) -> gr.Blocks:
     return page
 
 
-def _lay_out(stores: Stores) -> PageView:
+def _lay_out(stores: Stores) -> PageParts:
+    settings = stores.settings
     gr.HTML(_header() + help_html())
     bar = build_sourcebar(text("source.show_pairs"))
-    signin = build_signin(stores.settings)
-    chooser = build_chooser(stores.settings)
+    secret = build_signin(settings)
+    chooser = build_chooser(settings)
     reviews, notes = remembered_review(), remembered_notes()
     with build_part("go") as go:
         pass
     with gr.Tabs(elem_id="tabs") as tabs:
-        with _tab("browse"):
+        tab = {name: _tab(name) for name in TABS}
+        with tab["browse"]:
             browse = build_browse(stores.counter, reviews)
-        with _tab("score") as score_tab:
-            score = build_score(stores.settings, offered_models(stores.settings))
-        with _tab("runs") as runs_tab:
-            runs = build_runs(stores.settings)
-        with _tab("try"):
-            trial = build_trial(stores.settings, offered_models(stores.settings))
-        with _tab("failures") as failures_tab:
+        with tab["score"]:
+            score = build_score(settings, offered_models(settings))
+        with tab["runs"]:
+            runs = build_runs(settings)
+        with tab["try"]:
+            trial = build_trial(settings, offered_models(settings))
+        with tab["failures"]:
             failures = build_failures(notes)
-        with _tab("compare") as compare_tab:
+        with tab["compare"]:
             compare = build_compare()
-        with _tab("leaderboard") as leaderboard_tab:
+        with tab["leaderboard"]:
             leaderboard = build_leaderboard_tab()
-        with _tab("about"):
+        with tab["about"]:
             build_about()
-    return PageView(
-        bar, signin, chooser, tabs, browse, score, runs, trial, failures, compare, leaderboard,
-        score_tab, runs_tab, failures_tab, compare_tab, leaderboard_tab,
-        gr.Timer(POLL_SECONDS, active=False), go,
+    return PageParts(
+        gr.State(Session()), bar, secret, chooser, tabs, browse, score, runs, trial, failures,
+        compare, leaderboard, tab, gr.Timer(POLL_SECONDS, active=False), go,
     )  # fmt: skip
 
 
@@ -220,61 +224,54 @@ def _header() -> str:
     return tag("div", LOGO.read_text(encoding="utf-8") + tag("div", words) + button, css="header")
 
 
-def _wire(view: PageView, stores: Stores, page: gr.Blocks) -> None:
-    browse = Browse(stores.pairs, stores.counter, stores.settings)
+def _wire(parts: PageParts, stores: Stores, page: gr.Blocks) -> None:
+    joined, session, settings = Page(stores, parts), parts.session, stores.settings
     tables = Tables(stores.pairs, stores.counter)
-    score = Score(tables, stores.fields, stores.runs)
-    failures = Failures(stores.fields, stores.settings)
-    wire_browse(view.browse, browse)
-    wire_review(view.browse.review, ReviewTab(stores.pairs), view.browse.table_id)
-    where = [view.leaderboard.board_id, view.browse.table_id, view.signin.who]
-    check = RunChecked(stores.runs, stores.fields, stores.room)
-    wire_score(view.score, score, view.browse.seen, check, where, tab=view.score_tab)
-    wire_find(view.score.find, Find(stores.hub), view.score.order, view.signin.who)
-    run_list = RunsTab(stores.runs, stores.fields, stores.settings)
-    wire_runs(view.runs, run_list, where, view.runs_tab)
-    publish = Publish(stores.runs, stores.pairs, stores.hub, stores.settings)
-    wire_publish(view.runs.publish, publish, view.runs.seen, view.signin.who)
-    report = view.score.report
-    view.runs.part.relay.act(run_list.asked, None, view.runs.asked, **EVENT)
-    view.runs.asked.change(run_list.turn, None, view.tabs, **EVENT)
-    asked = [view.runs.asked, view.signin.who]
-    view.runs.asked.change(score.resume, asked, report.outputs, **EVENT)
-    with_notes = [*where, view.failures.notes]
-    wire_failures(view.failures, failures, with_notes, report.run_id, view.failures_tab)
-    wire_trial(
-        view.trial,
-        TrialTab(tables, stores.fields, stores.runs, stores.settings, Latest()),
-        who=view.signin.who,
-        browsed=view.browse.seen,
-        failed=view.failures.seen,
-        where=where,
-    )
-    compare = Compare(stores.fields, stores.settings)
-    wire_compare(view.compare, compare, where, view.compare_tab)
-    ready = _wire_sources(view, stores, browse, score, page)
-    linked = [
-        linked_failures(view.failures, failures, with_notes, report.run_id),
-        linked_compare(view.compare, compare, where),
-    ]
-    _wire_links(view, ready, Page(stores), linked)
+    browse = Browse(tables, settings, parts.browse)
+    failures = Failures(stores.fields, settings, parts.failures)
+    compare = Compare(stores.fields, settings, parts.compare)
+    board = LeaderboardTab(stores.room, parts.leaderboard, stores.pairs.all)
+    score = Score(tables, stores.fields, stores.runs, parts.score, session)
+    runs = RunsTab(stores.runs, stores.fields, settings, parts.runs)
+    trial = TrialTab(
+        tables, stores.fields, stores.runs, settings, Latest(), parts.trial,
+        failed_of=lambda session: session.seen(FailView),
+    )  # fmt: skip
+    review = ReviewTab(stores.pairs, parts.browse.review)
+    publish = Publish(stores.runs, stores.pairs, stores.hub, settings, parts.runs.publish)
+    wire_browse(browse, session)
+    wire_review(review, session, parts.browse.table_id)
+    wire_failures(failures, session, parts.tab["failures"])
+    wire_compare(compare, session, parts.tab["compare"])
+    wire_leaderboard(board, session, parts.tab["leaderboard"])
+    wire_score(score, RunChecked(stores.runs, stores.fields, stores.room), tab=parts.tab["score"])
+    wire_find(Find(stores.hub, parts.score.find), parts.score.order.model, session)
+    wire_runs(runs, session, parts.tab["runs"])
+    wire_publish(publish, session)
+    wire_trial(trial, session)
+    opened = _wire_pairs(joined, browse, page)
+    known = opened.then(SignIn(settings).identify, [parts.secret, session], parts.secret, **EVENT)
+    report = parts.score.report
+    known.then(score.reopen, session, components(report), **EVENT)
+    known.then(**showing(runs, session))  # a link opens the tab before it is known who
+    ready = _wire_results(joined, board, known)
+    linked = [linked_failures(failures, session), linked_compare(compare, session)]
+    _wire_links(joined, ready, linked)
+    asked = parts.runs.asked
+    asked.change(runs.turn, None, parts.tabs, **EVENT)
+    asked.change(score.resume, [asked, session], components(report), **EVENT)
     inspected = report.inspect.click(
-        failures.turn_to,
-        [report.run_id, view.failures.seen, *with_notes],
-        view.failures.outputs,
-        **EVENT,
+        failures.turn_to, [session, parts.failures.notes], parts.failures.outputs, **EVENT
     )
-    inspected.then(None, view.failures.address, None, js=wrote(view.failures.part)).then(
-        Page(stores).to_failures, None, view.tabs, **EVENT
+    inspected.then(None, parts.failures.address, None, js=wrote(parts.failures.part)).then(
+        joined.to_failures, None, parts.tabs, **EVENT
     )
     page.unload(score.leave)
 
 
-def _wire_links(
-    view: PageView, ready: gr.events.Dependency, joined: Page, tabs: Sequence[Linked]
-) -> None:
+def _wire_links(joined: Page, ready: gr.events.Dependency, tabs: Sequence[Linked]) -> None:
     """Let the address that the page was opened with, and links on it, open these tabs."""
-    asked = gr.State("")
+    go, asked = joined.parts.go, gr.State("")
     for tab in tabs:
         ready = ready.then(
             tab.open,
@@ -284,73 +281,74 @@ def _wire_links(
             **EVENT,
         ).then(None, tab.address, None, js=filling(tab.part))
     ready.then(None, None, None, js=READY)
-    going = view.go.relay.act(joined.asked, None, asked, **EVENT)
+    going = go.relay.act(joined.asked, None, asked, **EVENT)
     for tab in tabs:
         going = going.then(tab.open, [asked, *tab.inputs], tab.outputs, **EVENT)
         going = going.then(None, tab.address, None, js=wrote(tab.part))
     # Last, since a tab that is opened shows what it has by then.
-    going.then(joined.tab, asked, view.tabs, **EVENT).then(None, None, None, js=done(view.go))
+    going.then(joined.tab, asked, joined.parts.tabs, **EVENT).then(None, None, None, js=done(go))
 
 
-def _wire_sources(
-    view: PageView, stores: Stores, browse: Browse, score: Score, page: gr.Blocks
-) -> gr.events.Dependency:
-    """Fill the page when it is opened; show what arrives when asked for, and what is chosen.
+def _bars(joined: Page) -> dict[str, Any]:
+    """The event that shows both source bars anew."""
+    parts = joined.parts
+    outputs = components(parts.bar, parts.leaderboard.bar, parts.timer)
+    return {"fn": joined.bars, "inputs": parts.session, "outputs": outputs, **EVENT}
 
-    Gives the event after which both the pairs and the leaderboard are there.
+
+def _wire_pairs(joined: Page, browse: Browse, page: gr.Blocks) -> gr.events.Dependency:
+    """Show the pairs that the address asks for, and later those that arrive or are chosen.
+
+    Gives the event after which there are pairs.
     """
-    joined, chooser = Page(stores), Chooser(stores.pairs)
-    board_tab = LeaderboardTab(stores.room, stores.pairs.all)
-    shown, board_id = view.browse, view.leaderboard.board_id
-    who, secret = view.signin.who, view.signin.secret
-    show_board = showing(view.leaderboard, board_tab, who)
-    wire_leaderboard(view.leaderboard, board_tab, who, view.leaderboard_tab)
-    bars = {
-        "fn": joined.bars,
-        "inputs": [shown.table_id, board_id],
-        "outputs": [*view.bar.outputs, *view.leaderboard.bar.outputs, view.timer],
-        **EVENT,
-    }
-    here = {"js": "() => window.location.search"}
-    opened = page.load(browse.open, shown.address, shown.outputs, **here, **EVENT)
+    parts, shown, session = joined.parts, browse.parts, joined.parts.session
+    bars, chooser = _bars(joined), Chooser(joined.stores.pairs)
+    here = {"js": "(address, ...others) => [window.location.search, ...others]"}
+    opened = page.load(browse.open, [shown.address, session], shown.outputs, **here, **EVENT)
     opened.then(None, shown.address, None, js=filling(shown.part))
-    page.load(joined.tab, shown.address, view.tabs, **here, **EVENT)
-    missing = opened.then(browse.missing, shown.address, view.chooser.missing, **here, **EVENT)
+    page.load(joined.tab, shown.address, parts.tabs, **here, **EVENT)
+    missing = opened.then(browse.missing, shown.address, parts.chooser.missing, **here, **EVENT)
     fetched = missing.then(
-        chooser.open, view.chooser.missing, [view.chooser.status, view.chooser.opened], **EVENT
+        chooser.open, parts.chooser.missing, [parts.chooser.status, parts.chooser.opened], **EVENT
     )
     followed = fetched.success(
         browse.follow,
-        [view.chooser.opened, shown.address],
+        [parts.chooser.opened, shown.address, session],
         shown.outputs,
-        js="(opened) => [opened, window.location.search]",
+        js="(opened, _, session) => [opened, window.location.search, session]",
         **EVENT,
     )
     followed.then(None, shown.address, None, js=wrote(shown.part)).then(**bars)
-    known = opened.then(SignIn(stores.settings).identify, secret, [secret, who], **EVENT)
-    known.then(score.reopen, who, view.score.report.outputs, **EVENT)
-    board = known.then(joined.best_board, None, board_id, **EVENT).then(
-        board_tab.open,
-        [view.leaderboard.address, board_id, who],
-        view.leaderboard.outputs,
-        js="(address, id, own) => [window.location.search, id, own]",
-        **EVENT,
-    )
-    board.then(None, view.leaderboard.address, None, js=filling(view.leaderboard.part))
-    ready = board.then(**bars)
-
-    view.timer.tick(**bars)
-    best = view.bar.show.click(joined.best_pairs, None, view.chooser.opened, **EVENT)
-    newest = view.leaderboard.bar.show.click(joined.best_board, None, board_id, **EVENT)
-    moved = wire_boardsource(view.leaderboard.source, BoardSource(stores.boards), board_id)
-    for event in (newest, *moved):
-        event.success(**show_board).then(**bars)
-    chosen = wire_chooser(view.chooser, chooser)
-    for source in (best, *chosen):
+    best = parts.bar.show.click(joined.best_pairs, None, parts.chooser.opened, **EVENT)
+    for source in (best, *wire_chooser(parts.chooser, chooser)):
         turned = source.success(
-            browse.turn_to, [view.chooser.opened, shown.seen], shown.outputs, **EVENT
+            browse.turn_to, [parts.chooser.opened, session], shown.outputs, **EVENT
         )
         turned.then(None, shown.address, None, js=wrote(shown.part)).then(**bars)
-    for bar in (view.bar, view.leaderboard.bar):
+    parts.timer.tick(**bars)
+    for bar in (parts.bar, parts.leaderboard.bar):
         bar.retry.click(joined.retry, **EVENT).then(**bars)
-    return ready
+    return opened
+
+
+def _wire_results(
+    joined: Page, board: LeaderboardTab, known: gr.events.Dependency
+) -> gr.events.Dependency:
+    """Fill the leaderboard once it is known who visits, and show what newer results there are.
+
+    Gives the event after which there are results.
+    """
+    parts, session, bars = board.parts, joined.parts.session, _bars(joined)
+    first = known.then(joined.best_board, session, None, **EVENT).then(
+        board.open,
+        [parts.address, session],
+        parts.outputs,
+        js="(address, session) => [window.location.search, session]",
+        **EVENT,
+    )
+    first.then(None, parts.address, None, js=filling(parts.part))
+    newest = parts.bar.show.click(joined.best_board, session, None, **EVENT)
+    source = BoardSource(joined.stores.boards, parts.source)
+    for event in (newest, *wire_boardsource(source, session)):
+        event.success(board.show, session, parts.outputs, **EVENT).then(**bars)
+    return first.then(**bars)

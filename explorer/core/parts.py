@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import gradio as gr
 from gradio.utils import get_upload_folder
@@ -83,7 +83,12 @@ def _shown() -> Iterator[None]:
 EVENT: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 """How every event of the page is wired: no public endpoint, no overlay."""
 
-T = TypeVar("T", bound=NamedTuple)
+Filling = dict[gr.blocks.Block, Any]
+"""What a callback shows: component -> its value. All others stay; see `nothing_new`."""
+
+Posted = Mapping[gr.blocks.Block, Any]
+"""What a callback gets whose inputs are a set: component -> what it holds, whoever sent it."""
+
 V = TypeVar("V", str, int)
 
 _LISTEN = """
@@ -116,11 +121,22 @@ class Linked:
     address: gr.Textbox
 
 
-def unchanged(shown: type[T], **changed: Any) -> T:
-    """Values for the components that a named tuple fills: all but `changed` stay as they are."""
-    skips: Any = shown(*[gr.skip()] * len(shown._fields))
-    replaced: T = skips._replace(**changed)
-    return replaced
+def nothing_new() -> Filling:
+    """What a callback gives where all stays; an empty dictionary Gradio takes for a value."""
+    filling: Filling = gr.skip()
+    return filling
+
+
+def components(*parts: object) -> list[gr.blocks.Block]:
+    """The components among these: dataclasses and dictionaries of components give all of theirs."""
+    found: list[gr.blocks.Block] = []
+    for each in parts:
+        if isinstance(each, gr.blocks.Block):
+            found.append(each)
+        else:
+            inner = each if isinstance(each, dict) else vars(each)
+            found += components(*inner.values())
+    return found
 
 
 @contextmanager

@@ -3,54 +3,43 @@
 import time
 from dataclasses import dataclass
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 import gradio as gr
 
 from explorer.core.html import listing, note, tag
-from explorer.core.parts import unchanged
+from explorer.core.parts import Filling
 from explorer.core.text import text
 from explorer.data.sources import Shelf, Shown
 
 
 @dataclass(frozen=True)
-class SourceBarView:
+class SourceBarParts:
     """The bar's components."""
 
     words: gr.HTML
     show: gr.Button
     retry: gr.Button
 
-    @property
-    def outputs(self) -> list[gr.components.Component]:
-        """The components that a `SourceBar` fills."""
-        return [self.words, self.show, self.retry]
 
-
-class SourceBar(NamedTuple):
-    """What the bar shows, in the order of `SourceBarView.outputs`."""
-
-    words: str
-    show: Any
-    retry: Any
-
-
-def build_sourcebar(show_words: str) -> SourceBarView:
+def build_sourcebar(show_words: str) -> SourceBarParts:
     """Lay the bar out where it is called. show_words: of the button that shows what arrived."""
     with gr.Row(elem_classes="sourcebar"):
         words = gr.HTML()
         show = gr.Button(show_words, variant="primary", size="md", scale=0, min_width=180)
         retry = gr.Button(text("source.retry"), size="md", scale=0, min_width=90)
-    return SourceBarView(words, show, retry)
+    return SourceBarParts(words, show, retry)
 
 
-def sourcebar(shelf: Shelf[Any], item: Shown | None, can_retry: bool) -> SourceBar:
+def sourcebar(
+    parts: SourceBarParts, shelf: Shelf[Any], item: Shown | None, can_retry: bool
+) -> Filling:
     """What the bar says to someone who looks at `item`, from the shelf or from elsewhere.
 
     item: None where what is on screen is not here any more; the bar says what it said.
     """
     if item is None:
-        return unchanged(SourceBar)
+        return {}
     arrived = item.id != shelf.best and shelf.find(item.id) is not None
     words = [tag("div", escape(item.caption), css="source")]
     if shelf.fetching:
@@ -67,8 +56,9 @@ def sourcebar(shelf: Shelf[Any], item: Shown | None, can_retry: bool) -> SourceB
         when = time.strftime("%H:%M:%S", time.gmtime(shelf.asked))
         words.append(note(text("source.asked", when=when)))
     words.append(listing(text("source.remarks", n=len(item.remarks)), item.remarks))
-    return SourceBar(
-        tag("div", "".join(words), role="status"),
-        gr.update(visible=arrived and not shelf.fetching),
-        gr.update(visible=can_retry and bool(reasons) and not shelf.fetching),
-    )
+    can_retry = can_retry and bool(reasons) and not shelf.fetching
+    return {
+        parts.words: tag("div", "".join(words), role="status"),
+        parts.show: gr.update(visible=arrived and not shelf.fetching),
+        parts.retry: gr.update(visible=can_retry),
+    }

@@ -8,7 +8,7 @@ from explorer.core.text import text
 
 
 @dataclass(frozen=True)
-class TokensView:
+class TokensParts:
     """The components; all but the button are filled when it is pressed."""
 
     button: gr.Button
@@ -16,9 +16,9 @@ class TokensView:
     plot: gr.Plot
 
 
-def build_tokens() -> TokensView:
+def build_tokens() -> TokensParts:
     """Lay them out where it is called."""
     button = gr.Button(
         text("tokens.button"), size="md", elem_id="token-rewards", visible=False, min_width=160
     )
-    return TokensView(button, gr.HTML(), gr.Plot(show_label=False, visible=False))
+    return TokensParts(button, gr.HTML(), gr.Plot(show_label=False, visible=False))

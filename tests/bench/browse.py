@@ -47,20 +47,19 @@ from explorer.data.library import Library
 from explorer.data.sources import DEMO, Candidate, Shelf, pair_shelf, read_demo
 from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
-from explorer.reader.state import PAIRS_LINK, PANELS, View
-from explorer.tabs.pairs.browse_view import Browse
+from explorer.reader.session import Session
+from explorer.reader.state import PAIRS_LINK, Tables, View
+from explorer.tabs.pairs.browse_view import Browse, build_browse
+from explorer.tabs.pairs.review.view import remembered_review
 from scoring.hub.access import Hub
 from scoring.pairs.opening import TEXT_COLUMNS, read_pairs
 from tests.bench.acts import Act, Visitor
+from tests.explorer.filling import laid_out
 
 pc: Any = pyarrow.compute  # its stubs know few of the types that it takes
 ROOT = Path(__file__).parents[2]
 REAL = ROOT.parent / "shared" / "data" / "reward-bench" / "filtered.parquet"
 PAGE_KB = 60
-PAGE = 6 + len(PANELS)
-"""Where the page of rows stands among a callback's values
-(`explorer.tabs.pairs.browse_view.Shown`).
-"""
 ROW_GROUP = 50_000
 """Rows of a Parquet file that are packed together: some 100 MB, as `datasets` writes them."""
 
@@ -162,19 +161,22 @@ class Bench:
         settings, hub = Settings(home=home, offline=True), Hub(offline=True)
         library = Library(Shelf([Candidate("bench", lambda: table)], hub), hub, settings)
         counter = TokenCounter(home, hub, settings.model_policy)
-        self._browse = Browse(library, counter, settings)
+        parts = laid_out(lambda: build_browse(counter, remembered_review()))
+        self._browse = Browse(Tables(library, counter), settings, parts)
         self.page = self.sent = 0
 
     def seconds(self, act: Act) -> float:
         """Time of one act, as the server has it."""
-        query_string = PAIRS_LINK.encode(act.view)
+        query_string, session = PAIRS_LINK.encode(act.view), Session()
+        session.show(act.view)
         event = gr.EventData(None, {"act": act.name, "sent": act.sent})
+        browse = self._browse
         start = time.perf_counter()
-        acted = self._browse.act(event, act.view) if act.name else self._browse.open(query_string)
-        written = [_written(value) for value in acted]
+        acted = browse.act(event, session) if act.name else browse.open(query_string, session)
+        written = {part: _written(value) for part, value in acted.items()}
         seconds = time.perf_counter() - start
-        self.page = max(self.page, written[PAGE])
-        self.sent = max(self.sent, sum(written))
+        self.page = max(self.page, written.get(browse.parts.pairs, 0))
+        self.sent = max(self.sent, sum(written.values()))
         return seconds
 
 

@@ -26,17 +26,19 @@ from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+import gradio as gr
 from gradio.state_holder import SessionState
 
+from explorer.core.parts import Filling, components
 from explorer.core.settings import Settings
-from explorer.page import build_page
+from explorer.reader.session import Session
 from explorer.reader.state import View
 from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import Selection, selected_by_filter
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
-from explorer.tabs.score.run_view import RunShown, followed
-from explorer.tabs.score.view import LOOK_SECONDS
+from explorer.tabs.score.run_view import Followed, followed
+from explorer.tabs.score.view import LOOK_SECONDS, ReportParts, build_score
 from scoring.engine.scorer import facts
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
@@ -44,6 +46,8 @@ from scoring.record import Run, new_folder
 MOST = 0.05
 """Of the engine's time."""
 WHO = Visitor(session="bench")
+Send = Callable[[Filling], int]
+"""Sends an update, and tells its bytes."""
 
 
 @dataclass
@@ -73,39 +77,39 @@ def engine(stores: Stores, order: ModelOrder, selection: Selection) -> float:
 
 
 def app(
-    stores: Stores, order: ModelOrder, selection: Selection, send: Callable[[RunShown], int]
+    stores: Stores, order: ModelOrder, selection: Selection, report: ReportParts, send: Send
 ) -> tuple[float, Drawn]:
     """Seconds from the press to the last update, and what was drawn."""
-    counted, due, has_ended = Drawn(), 0.0, False
+    counted, session, has_ended = Drawn(), Session(WHO), False
     began = time.perf_counter()
     live = stores.runs.live.begin(
         WHO, order.model, lambda: stores.runs.start(WHO, order, selection)
     )
     while not has_ended:
         has_ended = live.ended.wait(LOOK_SECONDS)
-        if not has_ended and time.monotonic() < due:
+        if not has_ended and time.monotonic() < session.seen(Followed).due:
             continue
         asked = time.perf_counter()
-        now = followed(live)
-        due = now.followed.due
+        now = followed(report, live, session)
         counted.updates += 1
         counted.largest = max(counted.largest, send(now))
         counted.seconds += time.perf_counter() - asked
     return time.perf_counter() - began, counted
 
 
-def sender(stores: Stores) -> Callable[[RunShown], int]:
-    """Does with an update what the server does, and tells its bytes."""
-    page = build_page(stores)
-    fills = len(RunShown._fields)
-    wired = next(each for each in page.fns.values() if len(each.outputs) == fills)
+def page_of(stores: Stores) -> tuple[ReportParts, Send]:
+    """What a run is drawn on, and what does with an update what the server does."""
+    with gr.Blocks(analytics_enabled=False) as page:
+        report = build_score(stores.settings, []).report
+        page.load(None, None, components(report))
+    [wired] = page.fns.values()
     state = SessionState(page)
 
-    def send(shown: RunShown) -> int:
-        ready = asyncio.run(page.postprocess_data(wired, list(shown), state))
+    def send(filling: Filling) -> int:
+        ready = asyncio.run(page.postprocess_data(wired, filling, state))
         return len(json.dumps(ready, default=str))
 
-    return send
+    return report, send
 
 
 def main() -> int:
@@ -120,16 +124,16 @@ def main() -> int:
         order = ModelOrder(asked.model)
         table = stores.pairs.get(None)
         selection = selected_by_filter(table, View().filters, "")
-        send = sender(stores)
+        page = page_of(stores)
         few = Selection(table, selection.rows[:20], "")
         engine(stores, order, few)
-        app(stores, order, few, send)
+        app(stores, order, few, *page)
         alone, within, drawings, cpu = [], [], [], []
         for _ in range(asked.rounds):
             before = time.process_time()
             alone.append(engine(stores, order, selection))
             between = time.process_time()
-            seconds, counted = app(stores, order, selection, send)
+            seconds, counted = app(stores, order, selection, *page)
             cpu.append((time.process_time() - between) / (between - before))
             within.append(seconds)
             drawings.append(counted)

@@ -31,18 +31,22 @@ import numpy as np
 
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
+from explorer.reader.session import Session
 from explorer.results.boards import Ranking
 from explorer.runs.locks import locked
 from explorer.stores import Stores, open_stores
-from explorer.tabs.models.board_view import LeaderboardTab
+from explorer.tabs.models.board_view import LeaderboardTab, build_leaderboard_tab
 from explorer.tabs.models.compare_state import PANELS as COMPARE_PANELS
 from explorer.tabs.models.compare_state import CompareView
-from explorer.tabs.models.compare_view import Compare
+from explorer.tabs.models.compare_view import Compare, build_compare
 from explorer.tabs.models.state import CHARTS, BoardView
+from explorer.tabs.pairs.fail_parts_view import build_failures
 from explorer.tabs.pairs.fail_state import KINDS, PANELS, FailView
 from explorer.tabs.pairs.fails_view import Failures
+from explorer.tabs.pairs.notes_view import remembered_notes
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from tests.explorer.filling import laid_out
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 N_MODELS = 188
@@ -79,12 +83,20 @@ def measure(settings: Settings) -> dict[str, float]:
     return {"measure: read, intervals, ranks, ties": 1000 * (time.perf_counter() - started)}
 
 
+def on(view: object = None) -> Session:
+    """A page that shows this."""
+    session = Session()
+    if view is not None:
+        session.show(view)
+    return session
+
+
 def acted(
-    tab: Any, state: tuple[Any, ...], name: str, *, rounds: int = ROUNDS, **sent: object
+    tab: Any, view: object, name: str, *told: object, rounds: int = ROUNDS, **sent: object
 ) -> float:
-    """How long an act takes; state: what the tab's `act` takes besides."""
+    """How long an act takes where this is shown; told: what the tab's `act` takes besides."""
     event = gr.EventData(None, {"act": name, "sent": sent})
-    return timed(lambda: tab.act(event, *state), rounds)
+    return timed(lambda: tab.act(event, on(view), *told), rounds)
 
 
 def timed(work: Callable[[], Any], rounds: int = ROUNDS) -> float:
@@ -100,44 +112,48 @@ def timed(work: Callable[[], Any], rounds: int = ROUNDS) -> float:
 def views(settings: Settings) -> dict[str, float]:
     """What each act takes, where all was read and measured before."""
     stores = open_stores(settings)
-    tab, view = LeaderboardTab(stores.room, stores.pairs.all), BoardView()
-    took = {"open: the leaderboard": timed(lambda: tab.show(None, view, []), 1)}
-    state: tuple[Any, ...] = (None, view, [])
+    tab, view = _board(stores), BoardView()
+    took = {"open: the leaderboard": timed(lambda: tab.show(on(view)), 1)}
     for name, value in (("sort", "Chat"), ("search", "llama,8b"), ("table", "subsets")):
-        took[f"board: {name}"] = acted(tab, state, name, value=value)
+        took[f"board: {name}"] = acted(tab, view, name, value=value)
     for chart in CHARTS:
-        took[f"board: chart {chart or 'none'}"] = acted(tab, state, "chart", value=chart)
+        took[f"board: chart {chart or 'none'}"] = acted(tab, view, "chart", value=chart)
     took |= _failures(stores)
-    outcomes = stores.fields.all(None, None, [])[0].matrix.outcomes
+    outcomes = stores.fields.all(*on().where)[0].matrix.outcomes
     took["one pass over all outcomes"] = timed(lambda: np.nanmean(outcomes, axis=0))
     return took
 
 
+def _board(stores: Stores) -> LeaderboardTab:
+    return LeaderboardTab(stores.room, laid_out(build_leaderboard_tab), stores.pairs.all)
+
+
+def _fails(stores: Stores) -> Failures:
+    parts = laid_out(lambda: build_failures(remembered_notes()))
+    return Failures(stores.fields, stores.settings, parts)
+
+
 def _failures(stores: Stores) -> dict[str, float]:
-    where: tuple[Any, ...] = (None, None, [], None)
-    tab = Failures(stores.fields, stores.settings)
-    [field] = stores.fields.all(*where[:3])
+    tab = _fails(stores)
+    [field] = stores.fields.all(*on().where)
     seen = FailView(field.matrix.models[0])
-    took = {"failures: first view": timed(lambda: tab.show(seen, *where), 1)}
-    state = (seen, *where)
+    took = {"failures: first view": timed(lambda: tab.show(on(seen), None), 1)}
     for kind in KINDS:
-        took[f"failures: {kind}"] = acted(tab, state, "kind", value=kind)
+        took[f"failures: {kind}"] = acted(tab, seen, "kind", None, value=kind)
     for panel in PANELS:
-        took[f"failures: panel {panel}"] = acted(tab, state, "panel", value=panel)
-    took["failures: a slice"] = acted(tab, state, "slice", value="longer:rejected")
-    took["failures: all models"] = acted(tab, state, "model", value="")
-    took |= _comparison(stores, field.matrix.models, where)
+        took[f"failures: panel {panel}"] = acted(tab, seen, "panel", None, value=panel)
+    took["failures: a slice"] = acted(tab, seen, "slice", None, value="longer:rejected")
+    took["failures: all models"] = acted(tab, seen, "model", None, value="")
+    took |= _comparison(stores, field.matrix.models)
     return took
 
 
-def _comparison(
-    stores: Stores, models: tuple[str, ...], where: tuple[Any, ...]
-) -> dict[str, float]:
-    tab, seen = Compare(stores.fields, stores.settings), CompareView(models[0], models[1])
-    state = (seen, *where[:3])
-    took = {"failures: compare two": timed(lambda: tab.show(*state), 1)}
+def _comparison(stores: Stores, models: tuple[str, ...]) -> dict[str, float]:
+    tab = Compare(stores.fields, stores.settings, laid_out(build_compare))
+    seen = CompareView(models[0], models[1])
+    took = {"failures: compare two": timed(lambda: tab.show(on(seen)), 1)}
     for panel in COMPARE_PANELS:
-        took[f"failures: compare, {panel}"] = acted(tab, state, "panel", value=panel)
+        took[f"failures: compare, {panel}"] = acted(tab, seen, "panel", value=panel)
     return took
 
 
@@ -148,30 +164,28 @@ def beside_runs(settings: Settings) -> dict[str, float]:
     folder = stores.runs.shelf.folder
     for number in range(N_RUNS):
         _run_of(folder, table, number).ended("finished")
-    where: tuple[Any, ...] = (None, None, [], None)
-    tab = Failures(stores.fields, stores.settings)
+    tab, where = _fails(stores), on().where
     run = _run_of(folder, table, N_RUNS, n=PACK)
     seconds = []
     with locked(run.folder):
-        name = stores.fields.name_of(run.id, *where[:3])
+        name = stores.fields.name_of(run.id, *where)
         seen = FailView(name)
-        took = {"runs: first view of a run": timed(lambda: tab.show(seen, *where), 1)}
+        took = {"runs: first view of a run": timed(lambda: tab.show(on(seen), None), 1)}
         rows = np.arange(PACK, (ROUNDS + 1) * PACK)
         for pack in range(ROUNDS):
             _record(run, table, rows[pack * PACK : (pack + 1) * PACK], pack + 1)
             started = time.perf_counter()
-            stores.fields.of(name, *where[:3])
+            stores.fields.of(name, *where)
             seconds.append(time.perf_counter() - started)
     took["runs: its field after a pack"] = 1000 * median(seconds)
-    board = LeaderboardTab(stores.room, stores.pairs.all)
-    state: tuple[Any, ...] = (None, BoardView(), [])
-    timed(lambda: board.show(*state), 1)
-    took["runs: the leaderboard sorted"] = acted(board, state, "sort", value="Chat")
+    board, view = _board(stores), BoardView()
+    timed(lambda: board.show(on(view)), 1)
+    took["runs: the leaderboard sorted"] = acted(board, view, "sort", value="Chat")
     walked.clear()
-    acted(board, state, "sort", value="Safety", rounds=1)
+    acted(board, view, "sort", value="Safety", rounds=1)
     took["listings of results: leaderboard"] = len(walked)
     walked.clear()
-    acted(tab, (seen, *where), "kind", value="losses", rounds=1)
+    acted(tab, seen, "kind", None, value="losses", rounds=1)
     took["listings of results: failures"] = len(walked)
     return took
 

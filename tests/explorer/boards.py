@@ -1,13 +1,15 @@
 """Boards whose models' names attack the page, what HTML may be made of, and visits."""
 
 import json
+from functools import cache
 from typing import Any
 
 from explorer.results.boards import Board, build_board
-from explorer.tabs.models.board_view import BoardShown, LeaderboardTab
+from explorer.tabs.models.board_view import LeaderboardParts, LeaderboardTab, build_leaderboard_tab
 from explorer.tabs.models.state import BoardView, rule_of
 from tests.explorer.board_data import results_of
 from tests.explorer.browsing import posted
+from tests.explorer.filling import Filled, answered, laid_out
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.posting import Visitor
 
@@ -50,18 +52,24 @@ def sent(seen: HtmlReading, act: str) -> list[dict[str, object]]:
 # Visits.
 
 
-def filled(values: list[Any]) -> dict[str, Any]:
-    """What an event fills the tab's components with, by name."""
-    return dict(zip(BoardShown._fields, values, strict=False))
+@cache
+def board_parts() -> LeaderboardParts:
+    """The components of the tab, on a page of their own."""
+    return laid_out(build_leaderboard_tab)
+
+
+def by_name(values: list[Any]) -> Filled:
+    """What an event of the tab was answered."""
+    return answered(board_parts(), values)
 
 
 def opened(visitor: Visitor, link: object) -> dict[str, Any]:
-    return filled(visitor.data(LeaderboardTab.open, {"Textbox": link}))
+    return by_name(visitor.data(LeaderboardTab.open, {"Textbox": link}))
 
 
 def acted(visitor: Visitor, name: object, /, **sent: Any) -> dict[str, Any]:
     """An act that must succeed; what it changes."""
-    return filled(visitor.data(LeaderboardTab.act, event_data=posted(name, **sent)))
+    return by_name(visitor.data(LeaderboardTab.act, event_data=posted(name, **sent)))
 
 
 def models(shown: dict[str, Any]) -> list[str]:

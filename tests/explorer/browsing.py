@@ -1,6 +1,6 @@
-"""What the callbacks of the Browse tab give, by name."""
+"""The callbacks of the Browse tab, and what they show, by name."""
 
-from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +11,12 @@ from explorer.data.library import Library
 from explorer.data.sources import Candidate, Shelf
 from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
-from explorer.reader.state import PANELS
-from explorer.tabs.pairs.browse_view import Browse
+from explorer.reader.session import Session
+from explorer.reader.state import Tables, View
+from explorer.tabs.pairs.browse_view import Browse, BrowseParts, build_browse
+from explorer.tabs.pairs.review.view import remembered_review
 from scoring.hub.access import Hub
-
-OUTPUTS = (
-    "seen", "table_id", "address", "facets", "bar", "panels",
-    *(f"column_{panel}" for panel in PANELS),
-    "pairs", "reader_bar", "pair",
-    "controls", "tokenizing", "status", "plot", "stats",
-    "snippet",
-)  # fmt: skip
-"""The outputs of the tab, in their order."""
+from tests.explorer.filling import Filled, answered, filled, laid_out
 
 
 def library_of(*tables: PairTable) -> Library:
@@ -34,16 +28,45 @@ def library_of(*tables: PairTable) -> Library:
     return library
 
 
+@cache
+def browse_parts() -> BrowseParts:
+    """The components of the tab, on a page of their own."""
+    settings = Settings(home=Path("/nonexistent"), offline=True)
+    counter = TokenCounter(settings.home, Hub(offline=True), settings.model_policy)
+    return laid_out(lambda: build_browse(counter, remembered_review()))
+
+
 def browse_on(*tables: PairTable) -> Browse:
     """The callbacks of the tab where these tables are at hand."""
     settings, hub = Settings(home=Path("/nonexistent"), offline=True), Hub(offline=True)
     counter = TokenCounter(settings.home, hub, settings.model_policy)
-    return Browse(library_of(*tables), counter, settings)
+    return Browse(Tables(library_of(*tables), counter), settings, browse_parts())
 
 
-def by_name(values: Sequence[Any]) -> dict[str, Any]:
-    """A value for each output."""
-    return dict(zip(OUTPUTS, values, strict=True))
+def page_on(view: View) -> Session:
+    """A page that shows this of the pairs."""
+    session = Session()
+    session.show(view)
+    return session
+
+
+def opened(browse: Browse, link: object = "") -> Filled:
+    """What a link shows; "seen" is the view."""
+    session = Session()
+    shown = filled(browse.parts, browse.open(link, session))
+    return Filled(shown, seen=session.seen(View))
+
+
+def acted(browse: Browse, seen: View, name: object, **sent: object) -> Filled:
+    """What an act of a person shows; "seen" is the view after it."""
+    session = page_on(seen)
+    shown = filled(browse.parts, browse.act(act(name, **sent), session))
+    return Filled(shown, seen=session.seen(View))
+
+
+def by_name(values: list[Any]) -> Filled:
+    """What an event of the tab was answered."""
+    return answered(browse_parts(), values)
 
 
 def act(name: object, /, **sent: object) -> gr.EventData:

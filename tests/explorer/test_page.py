@@ -3,14 +3,18 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import gradio as gr
 import pytest
 
+from explorer.core.parts import components
 from explorer.core.settings import Settings
 from explorer.data.sources import Candidate, Shelf
 from explorer.data.table import PairTable
-from explorer.page import KEPT, LOOK_SECONDS, Page, build_page, queued
+from explorer.page import KEPT, LOOK_SECONDS, Page, _lay_out, build_page, queued
+from explorer.reader.session import Session
+from explorer.reader.state import View
 from explorer.stores import Stores, open_stores
 from explorer.tabs.about.chooser_view import Chooser
 from explorer.tabs.pairs.browse_view import Browse
@@ -20,6 +24,7 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from tests.conftest import PATIENCE
 from tests.explorer.browsing import stays
+from tests.explorer.filling import laid_out
 from tests.explorer.posting import function_name
 from tests.explorer.tables import row, small_table
 
@@ -31,7 +36,20 @@ def page(stores: Stores) -> gr.Blocks:
 
 @pytest.fixture
 def joined(stores: Stores) -> Page:
-    return Page(stores)
+    return joined_on(stores)
+
+
+def joined_on(stores: Stores) -> Page:
+    return Page(stores, laid_out(_lay_out, stores))
+
+
+def bars(joined: Page, table_id: Any = "", results_id: Any = None) -> list[Any]:
+    """What both bars say of what a page looks at, and the timer."""
+    session = Session(results_id=results_id)
+    session.show(View(table_id))
+    parts, filling = joined.parts, joined.bars(session)
+    shown = [*components(parts.bar), *components(parts.leaderboard.bar), parts.timer]
+    return [filling.get(part, gr.skip()) for part in shown]
 
 
 def test_no_event_is_a_public_endpoint_but_those_designed(page: gr.Blocks) -> None:
@@ -125,16 +143,15 @@ def test_a_link_opens_its_tab(link: object, tab: str, joined: Page, page: gr.Blo
 
 
 def test_while_nothing_is_asked_the_timer_rests(joined: Page, stores: Stores) -> None:
-    *bars, timer = joined.bars(stores.pairs.best, None)
+    words, show, retry, board, *_, timer = bars(joined, stores.pairs.best)
     assert timer.active is False
-    words, show, retry, board, *_ = bars
     assert "188 pairs" in words and "models" in board
     assert show["visible"] is retry["visible"] is False
 
 
 @pytest.mark.parametrize("posted", [None, "gone", 5, ["x"], {}])
 def test_the_bar_of_what_is_not_here_any_more_stays_as_it_is(posted: object, joined: Page) -> None:
-    words, show, retry, board, *_, timer = joined.bars(posted, posted)
+    words, show, retry, board, *_, timer = bars(joined, posted, posted)
     assert stays(words) and stays(show) and stays(retry)
     assert "models" in board and timer.active is False
 
@@ -152,13 +169,13 @@ def test_what_arrives_is_offered_and_then_shown(home: Path) -> None:
     ]
     shelf = Shelf(candidates, Hub(offline=True))
     stores.pairs.shelf = shelf
-    joined = Page(replace(stores, settings=replace(stores.settings, offline=False)))
+    joined = joined_on(replace(stores, settings=replace(stores.settings, offline=False)))
     before = shelf.best
-    words, show, retry, *_ = joined.bars(before, None)
+    words, show, retry, *_ = bars(joined, before)
     assert show["visible"] is False and retry["visible"] is True
     joined.retry()
     shelf.wait(PATIENCE)
-    words, show, retry, *_ = joined.bars(before, None)
+    words, show, retry, *_ = bars(joined, before)
     assert "arrived" in words and show["visible"] is True and retry["visible"] is False
     assert joined.best_pairs() == arrived.id
 

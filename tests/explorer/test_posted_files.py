@@ -267,15 +267,15 @@ def test_tokens_are_counted_drawn_and_filtered_by(visitor: Visitor) -> None:
     act = partial(visitor.data, Browse.act)
     act(event_data=posted("panel", value="lengths"))
     shown = by_name(act(event_data=posted("chart", unit="tokens")))
-    assert "visible" in shown["tokenizing"] and shown["tokenizing"]["visible"]
-    assert not shown["plot"]["visible"] and "not counted" in shown["status"]
+    assert "visible" in shown["lengths.tokenizing"] and shown["lengths.tokenizing"]["visible"]
+    assert not shown["lengths.plot"]["visible"] and "not counted" in shown["lengths.status"]
 
     told, counted = visitor.data(Browse.count, {"tokenizer": DEMO})
     assert (told, counted) == ("", None)
     shown = by_name(visitor.data(Browse.count_in))
-    assert f"Counted by {DEMO}@" in shown["status"]
-    assert shown["plot"]["visible"] and shown["plot"]["value"]["type"] == "plotly"
-    assert "188" in shown["stats"] and "in tokens" in shown["stats"]
+    assert f"Counted by {DEMO}@" in shown["lengths.status"]
+    assert shown["lengths.plot"]["visible"] and shown["lengths.plot"]["value"]["type"] == "plotly"
+    assert "188" in shown["lengths.stats"] and "in tokens" in shown["lengths.stats"]
     assert "unit=tokens" in shown["address"] and "tokenizer=demo@" in shown["address"]
 
     ranged = by_name(act(event_data=posted("range", measure="chosen", low=1, high=20)))

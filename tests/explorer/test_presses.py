@@ -9,24 +9,28 @@ import numpy as np
 import pytest
 
 from explorer.core.settings import Settings
+from explorer.reader.session import Session
 from explorer.results.boards import Ranking
 from explorer.runs.locks import locked
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.models.board_view import LeaderboardTab
 from explorer.tabs.models.compare_state import CompareView
-from explorer.tabs.models.compare_view import Compare
+from explorer.tabs.models.compare_view import Compare, build_compare
 from explorer.tabs.models.source_view import BoardSource
-from explorer.tabs.models.state import BoardView
+from explorer.tabs.pairs.fail_parts_view import build_failures
 from explorer.tabs.pairs.fail_state import FailView
 from explorer.tabs.pairs.fails_view import Failures
+from explorer.tabs.pairs.notes_view import remembered_notes
 from scoring.record import Run, new_folder
 from scoring.results import order as pair_order
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from tests.explorer.board_data import coin_flips, write_results
+from tests.explorer.boards import board_parts
 from tests.explorer.browsing import act
+from tests.explorer.filling import laid_out
 
-ME: tuple[Any, ...] = (None, None, Visitor())
+ME = Session().where
 N_RUNS, PACK = 70, 4
 """More runs than any cache of whole ones would hold."""
 LISTS = ("os.scandir", "os.listdir")
@@ -82,15 +86,18 @@ def stores(folder: Path, tmp_path: Path) -> Stores:
 
 def presses(stores: Stores) -> dict[str, Callable[[], object]]:
     """Tab -> a press on it."""
-    board = LeaderboardTab(stores.room, stores.pairs.all)
-    failures, compare = (
-        Failures(stores.fields, stores.settings),
-        Compare(stores.fields, stores.settings),
+    board = LeaderboardTab(stores.room, board_parts(), stores.pairs.all)
+    failures = Failures(
+        stores.fields, stores.settings, laid_out(lambda: build_failures(remembered_notes()))
     )
+    compare = Compare(stores.fields, stores.settings, laid_out(build_compare))
+    session = Session()
+    session.show(FailView("org/m3"))
+    session.show(CompareView("org/m3"))
     return {
-        "leaderboard": lambda: board.act(act("sort", value="Chat"), None, BoardView(), Visitor()),
-        "failures": lambda: failures.act(act("kind", value="all"), FailView("org/m3"), *ME, {}),
-        "compare": lambda: compare.act(act("panel", value="agreement"), CompareView("org/m3"), *ME),
+        "leaderboard": lambda: board.act(act("sort", value="Chat"), session),
+        "failures": lambda: failures.act(act("kind", value="all"), session, {}),
+        "compare": lambda: compare.act(act("panel", value="agreement"), session),
     }
 
 
@@ -103,7 +110,7 @@ def test_a_press_lists_no_results_until_newer_ones_are_looked_for(
         _heard.clear()
         press()
         assert heard(folder, *LISTS) == [], tab
-    list(BoardSource(stores.boards).refresh(None))
+    list(BoardSource(stores.boards, board_parts().source).refresh(Session()))
     assert heard(folder, *LISTS) != []
 
 

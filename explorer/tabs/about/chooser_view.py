@@ -22,7 +22,7 @@ START = "start"
 
 
 @dataclass(frozen=True)
-class ChooserView:
+class ChooserParts:
     """The chooser's components.
 
     opened: the id of the table that was opened last. missing: what a link asks for and is not here.
@@ -38,7 +38,7 @@ class ChooserView:
     missing: gr.State
 
 
-def build_chooser(settings: Settings) -> ChooserView:
+def build_chooser(settings: Settings) -> ChooserParts:
     """Lay the chooser out where it is called."""
     with gr.Accordion(text("chooser.title"), open=False, elem_id="chooser"):
         with gr.Row(equal_height=False):
@@ -74,7 +74,7 @@ def build_chooser(settings: Settings) -> ChooserView:
                     )
         gr.HTML(note(text("chooser.limits", **_limits(settings))))
         status = gr.HTML(elem_id="chooser-status")
-    return ChooserView(
+    return ChooserParts(
         offer, about, wanted, open_button, upload, status, gr.State(""), gr.State("")
     )
 
@@ -135,7 +135,7 @@ def _opening(load: Callable[[Tell], PairTable]) -> Iterator[tuple[str, str]]:
     yield from telling(stepping(lambda tell: load(tell).id))
 
 
-def wire_chooser(view: ChooserView, chooser: Chooser) -> list[gr.events.Dependency]:
+def wire_chooser(view: ChooserParts, chooser: Chooser) -> list[gr.events.Dependency]:
     """Connect the components; gives the events after which `opened` has a table's id."""
     told = [view.status, view.opened]
     view.offer.input(chooser.about, view.offer, view.about, **EVENT)

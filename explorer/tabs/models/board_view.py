@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import gradio as gr
 
@@ -11,27 +11,30 @@ from explorer.core.files import passing_folder
 from explorer.core.html import note, refused_html, step_html
 from explorer.core.parts import (
     EVENT,
+    Filling,
     Part,
     act_of,
     build_part,
+    components,
     copy_button,
     guarded,
-    unchanged,
+    nothing_new,
     wire_part,
 )
 from explorer.core.text import text
 from explorer.data.table import PairTable
 from explorer.reader.links import tab_of
-from explorer.reader.source_view import SourceBarView, build_sourcebar
+from explorer.reader.session import Session
+from explorer.reader.source_view import SourceBarParts, build_sourcebar
 from explorer.results.boardroom import BoardRoom
 from explorer.results.boards import Board
 from explorer.stats.uncertainty import Measuring
 from explorer.tabs.models.behind import behind_html
 from explorer.tabs.models.chart_tables import ChartScene
-from explorer.tabs.models.charts_view import BoardChartView, build_chart, chart_shown
+from explorer.tabs.models.charts_view import BoardChartParts, build_chart, chart_shown
 from explorer.tabs.models.controls import controls_html, counts_html, rule_html, search_html
 from explorer.tabs.models.exports import BOARD_FORMATS, BoardFormat, board_file_name, export_board
-from explorer.tabs.models.source_view import BoardSourceView, build_boardsource
+from explorer.tabs.models.source_view import BoardSourceParts, build_boardsource
 from explorer.tabs.models.state import BOARD_LINK, BoardView, move_board, ranking_of, shown_rows
 from explorer.tabs.models.table import board_html
 from scoring.errors import KnownError
@@ -41,15 +44,19 @@ PART = "leaderboard"
 
 
 @dataclass(frozen=True)
-class LeaderboardView:
-    """The tab's components, and what a session remembers of it.
+class Known:
+    """What others than acts change of a board: how many files are unread, and its own models."""
 
-    seen: a `BoardView`. board_id: of the results. address: the query string.
-    known: as of `BoardShown`; None until the page has filled the tab.
-    """
+    unread: int = 0
+    own: tuple[str, ...] = ()
 
-    bar: SourceBarView
-    source: BoardSourceView
+
+@dataclass(frozen=True)
+class LeaderboardParts:
+    """The tab's components. address: the query string."""
+
+    bar: SourceBarParts
+    source: BoardSourceParts
     part: Part
     controls: gr.HTML
     told: gr.HTML
@@ -57,47 +64,23 @@ class LeaderboardView:
     stop: gr.Button
     status: gr.HTML
     table: gr.HTML
-    chart: BoardChartView
+    chart: BoardChartParts
     behind: gr.HTML
     about: gr.HTML
     exports: dict[BoardFormat, gr.Button]
     file: gr.File
-    seen: gr.State
-    board_id: gr.State
     address: gr.Textbox
-    known: gr.State
 
     @property
-    def outputs(self) -> list[gr.components.Component]:
-        """The components that a `BoardShown` fills."""
-        return [
-            self.seen, self.address, self.controls, self.told, self.measure, self.table,
-            self.behind, self.about, self.chart.about, self.chart.plot, self.chart.table,
-            self.known,
-        ]  # fmt: skip
+    def outputs(self) -> list[gr.blocks.Block]:
+        """The components that `LeaderboardTab.shown` fills."""
+        return components(
+            self.address, self.controls, self.told, self.measure, self.table, self.behind,
+            self.about, self.chart,
+        )  # fmt: skip
 
 
-class BoardShown(NamedTuple):
-    """What the tab shows, in the order of `LeaderboardView.outputs`.
-
-    known: the person's own models, and how many files are unread: what others than acts change.
-    """
-
-    seen: Any
-    address: Any
-    controls: Any
-    told: Any
-    measure: Any
-    table: Any
-    behind: Any
-    about: Any
-    chart: Any
-    plot: Any
-    chart_table: Any
-    known: Any
-
-
-def build_leaderboard_tab() -> LeaderboardView:
+def build_leaderboard_tab() -> LeaderboardParts:
     """Lay the tab out where it is called."""
     bar, source = build_sourcebar(text("source.show_board")), build_boardsource()
     with build_part(PART) as part:
@@ -114,7 +97,7 @@ def build_leaderboard_tab() -> LeaderboardView:
         table = gr.HTML(elem_id="board")
         chart_about, plot = build_chart()
         behind = gr.HTML(elem_id="behind")
-        chart = BoardChartView(chart_about, plot, gr.HTML(elem_id="chart-table"))
+        chart = BoardChartParts(chart_about, plot, gr.HTML(elem_id="chart-table"))
         with gr.Row(elem_classes="export-buttons"):
             exports = {
                 form: gr.Button(text(f"board.export_{form}"), size="md", min_width=100)
@@ -122,129 +105,133 @@ def build_leaderboard_tab() -> LeaderboardView:
             }
         file = gr.File(visible=False, label=text("export.file"), elem_id="board-file")
         about = gr.HTML(elem_classes="about")
-    return LeaderboardView(
+    return LeaderboardParts(
         bar, source, part, controls, told, measure, stop, status, table, chart, behind, about,
-        exports, file, gr.State(BoardView()), gr.State(None), gr.Textbox(visible=False),
-        gr.State(None),
+        exports, file, gr.Textbox(visible=False),
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class LeaderboardTab:
-    """The tab's callbacks. `state` is (the results' id, the view, the browser's own runs).
+    """The tab's callbacks.
 
     tables: gives the pairs whose texts are at hand.
     measuring: sessions that measure; one that is taken out stops.
     """
 
     room: BoardRoom
+    parts: LeaderboardParts
     tables: Callable[[], Sequence[PairTable]] = list
     measuring: set[str | None] = field(default_factory=set)
 
     @guarded
-    def open(self, query_string: object, board_id: object, own: object) -> BoardShown:
+    def open(self, query_string: object, session: Session) -> Filling:
         """What the address asks for."""
         asked = query_string if tab_of(query_string) == PART else ""
         decoded = BOARD_LINK.decode(asked)
-        return self.shown(board_id, decoded.view, own, decoded.dropped)
+        return self.shown(decoded.view, session, decoded.dropped)
 
     @guarded
-    def show(self, board_id: object, view: BoardView, own: object) -> BoardShown:
+    def show(self, session: Session) -> Filling:
         """The same of other results, or with what was measured since."""
-        return self.shown(board_id, view, own)
+        return self.shown(session.seen(BoardView), session)
 
     @guarded
-    def turn_to(self, board_id: object, view: BoardView, own: object, known: object) -> BoardShown:
+    def turn_to(self, session: Session) -> Filling:
         """What ended or was read since the tab was left; where nothing did, all stays."""
-        if known is None:
-            return unchanged(BoardShown)
-        ranking = ranking_of(view)
-        now = _known(self.room.board(board_id, ranking, own), self.room.unread(board_id, ranking))
-        if known == now:
-            return unchanged(BoardShown)
-        return self.shown(board_id, view, own)._replace(behind=gr.skip())
+        view = session.seen(BoardView)
+        now = self._known(self._board(view, session), view, session)
+        if session.get(Known) in (None, now):
+            return nothing_new()
+        filled = self.shown(view, session)
+        del filled[self.parts.behind]
+        return filled
 
     @guarded
-    def act(
-        self, event: gr.EventData, board_id: object, view: BoardView, own: object
-    ) -> BoardShown:
+    def act(self, event: gr.EventData, session: Session) -> Filling:
         """What is shown after one act."""
         name, sent = act_of(event)
+        view = session.seen(BoardView)
         if name == "behind":
-            board = self.room.board(board_id, ranking_of(view), own)
-            return unchanged(BoardShown, behind=behind_html(board, sent))
+            return {self.parts.behind: behind_html(self._board(view, session), sent)}
         try:
             moved = move_board(view, name, sent)
         except KnownError as error:
             if name != "search":  # nobody types without slips: what is shown stays
                 raise
-            return unchanged(BoardShown, told=note(str(error), "wrong"))
-        return self.shown(board_id, moved, own)
+            return {self.parts.told: note(str(error), "wrong")}
+        return self.shown(moved, session)
 
     @guarded
-    def measure(
-        self, board_id: object, view: BoardView, own: object, request: gr.Request
-    ) -> Iterator[tuple[str, Any]]:
+    def measure(self, session: Session, request: gr.Request) -> Iterator[tuple[str, Any]]:
         """Read each pair's results and measure how sure the board is, telling how far it is."""
-        session, ranking = request.session_hash, ranking_of(view)
-        self.measuring.add(session)
+        page, ranking = request.session_hash, ranking_of(session.seen(BoardView))
+        results_id = session.results_id
+        self.measuring.add(page)
         try:
-            for step in self.room.measuring(board_id, ranking, own):
-                if session not in self.measuring:
+            for step in self.room.measuring(results_id, ranking, session.visitor):
+                if page not in self.measuring:
                     break
                 yield _step_words(step), gr.update(visible=True)
         finally:
-            self.measuring.discard(session)
-        yield refused_html(self.room.refused(board_id, ranking)), gr.update(visible=False)
+            self.measuring.discard(page)
+        yield refused_html(self.room.refused(results_id, ranking)), gr.update(visible=False)
 
     def stop(self, request: gr.Request) -> None:
         """End this session's measuring after its present step; what was read is kept."""
         self.measuring.discard(request.session_hash)
 
     @guarded
-    def export(
-        self, form: BoardFormat, board_id: object, view: BoardView, own: object
-    ) -> Iterator[Any]:
+    def export(self, form: BoardFormat, session: Session) -> Iterator[Any]:
         """Write the rows that are shown to a file."""
-        board = self.room.board(board_id, ranking_of(view), own)
+        view = session.seen(BoardView)
+        board = self._board(view, session)
         with passing_folder() as folder:
             path = folder / board_file_name(board, view, form)
             export_board(board, view, shown_rows(board, view), form, path)
             yield gr.update(value=str(path), visible=True)
 
-    def shown(
-        self, board_id: object, view: BoardView, own: object, dropped: tuple[str, ...] = ()
-    ) -> BoardShown:
-        """A view as values for `LeaderboardView.outputs`."""
-        ranking = ranking_of(view)
-        board, unread = self.room.board(board_id, ranking, own), self.room.unread(board_id, ranking)
+    def shown(self, view: BoardView, session: Session, dropped: tuple[str, ...] = ()) -> Filling:
+        """What a view shows on the page, and from now on the session sees.
+
+        dropped: what of a link cannot be shown.
+        """
+        parts, ranking = self.parts, ranking_of(view)
+        where = session.results_id, ranking
+        board, unread = self._board(view, session), self.room.unread(*where)
+        session.show(view)
+        session.show(self._known(board, view, session))
         rows = shown_rows(board, view)
         # Of RewardBench 2, and with prior sets, sections alone are in groups.
         measured = any(row.tie_group or any(row.section_groups.values()) for row in board.rows)
         by_pairs = any(row.by_pairs for row in board.rows)
-        outcomes = partial(self.room.outcomes, board_id, ranking, own)
+        outcomes = partial(self.room.outcomes, *where, session.visitor)
         scene = ChartScene(view, board, rows, outcomes, self.tables, unread)
         can_measure = view.table != "prior" and (unread > 0 or (by_pairs and not measured))
-        return BoardShown(
-            view,
-            BOARD_LINK.encode(view),
-            controls_html(board, view, copy_button(text("filter.copy_link"), "link")),
-            counts_html(board, rows, dropped, unread) + self._gone(board_id),
-            gr.update(visible=can_measure),
-            board_html(board, view, rows),
-            "",
-            rule_html(board, view, self.room.left_out(board_id, ranking, own)),
-            *chart_shown(scene),
-            _known(board, unread),
-        )
+        left_out = self.room.left_out(*where, session.visitor)
+        copy_link = copy_button(text("filter.copy_link"), "link")
+        told = counts_html(board, rows, dropped, unread) + self._gone(session.results_id)
+        return {
+            parts.address: BOARD_LINK.encode(view),
+            parts.controls: controls_html(board, view, copy_link),
+            parts.told: told,
+            parts.measure: gr.update(visible=can_measure),
+            parts.table: board_html(board, view, rows),
+            parts.behind: "",
+            parts.about: rule_html(board, view, left_out),
+            **chart_shown(parts.chart, scene),
+        }
+
+    def _board(self, view: BoardView, session: Session) -> Board:
+        return self.room.board(session.results_id, ranking_of(view), session.visitor)
+
+    def _known(self, board: Board, view: BoardView, session: Session) -> Known:
+        unread = self.room.unread(session.results_id, ranking_of(view))
+        return Known(unread, tuple(row.model for row in board.rows if row.own))
 
     def _gone(self, board_id: object) -> str:
         """What is said where a visitor's files had to make room for others'."""
         return note(text("board.gone")) if self.room.library.is_gone(board_id) else ""
-
-
-def _known(board: Board, unread: int) -> tuple[int, list[str]]:
-    return unread, [row.model for row in board.rows if row.own]
 
 
 def _step_words(step: Step | Measuring) -> str:
@@ -254,21 +241,13 @@ def _step_words(step: Step | Measuring) -> str:
     return step_html(step, text("board.reading"))
 
 
-def showing(view: LeaderboardView, tab: LeaderboardTab, who: gr.State) -> dict[str, Any]:
-    """The event that shows the tab anew."""
-    state = [view.board_id, view.seen, who]
-    return {"fn": tab.show, "inputs": state, "outputs": view.outputs, **EVENT}
-
-
-def wire_leaderboard(
-    view: LeaderboardView, tab: LeaderboardTab, who: gr.State, opened: gr.Tab
-) -> None:
+def wire_leaderboard(tab: LeaderboardTab, session: gr.State, opened: gr.Tab) -> None:
     """Connect the components; the page fills the tab, by `LeaderboardTab.open`."""
-    state = [view.board_id, view.seen, who]
-    opened.select(tab.turn_to, [*state, view.known], view.outputs, **EVENT)
-    wire_part(view.part, tab.act, state, view.outputs, view.address)
-    measuring = view.measure.click(tab.measure, state, [view.status, view.stop], **EVENT)
-    measuring.then(**showing(view, tab, who))
-    view.stop.click(tab.stop, queue=False, **EVENT)
-    for form, button in view.exports.items():
-        button.click(partial(tab.export, form), state, view.file, **EVENT)
+    parts = tab.parts
+    opened.select(tab.turn_to, session, parts.outputs, **EVENT)
+    wire_part(parts.part, tab.act, session, parts.outputs, parts.address)
+    measuring = parts.measure.click(tab.measure, session, [parts.status, parts.stop], **EVENT)
+    measuring.then(tab.show, session, parts.outputs, **EVENT)
+    parts.stop.click(tab.stop, queue=False, **EVENT)
+    for form, button in parts.exports.items():
+        button.click(partial(tab.export, form), session, parts.file, **EVENT)

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 import gradio as gr
 
 from explorer.core.html import note, tag
-from explorer.core.parts import acting, segments
+from explorer.core.parts import Filling, acting, segments
 from explorer.core.text import text
 from explorer.core.theme import painted
 from explorer.tabs.models.chart_data import (
@@ -30,20 +30,12 @@ MOST_ALIKE = 200
 
 
 @dataclass(frozen=True)
-class BoardChartView:
+class BoardChartParts:
     """The components: buttons and words, the figure, its table."""
 
     about: gr.HTML
     plot: gr.Plot
     table: gr.HTML
-
-
-class ChartShown(NamedTuple):
-    """What the chart shows, in the order of `BoardChartView`."""
-
-    about: Any
-    plot: Any
-    table: Any
 
 
 def build_chart() -> tuple[gr.HTML, gr.Plot]:
@@ -54,13 +46,13 @@ def build_chart() -> tuple[gr.HTML, gr.Plot]:
     )
 
 
-def chart_shown(scene: ChartScene) -> ChartShown:
+def chart_shown(parts: BoardChartParts, scene: ChartScene) -> Filling:
     """The chart that a view asks for. Where it asks for none, nothing is computed."""
     chosen = scene.view.chart
     names: dict[str, str] = {each: text(f"chart.show_{each or 'none'}") for each in CHARTS}
     buttons = tag("div", segments(text("chart.chart"), "chart", names, chosen), css="line")
     if not chosen:
-        return ChartShown(buttons, gr.update(visible=False), "")
+        return {parts.about: buttons, parts.plot: gr.update(visible=False), parts.table: ""}
     drawn = _DRAW[chosen](scene) if scene.rows else Drawn([text("board.none")])
     notes = [text(f"chart.about_{chosen}"), *drawn.notes]
     plot = gr.update(visible=False)
@@ -68,7 +60,8 @@ def chart_shown(scene: ChartScene) -> ChartShown:
         plot = gr.update(value=painted(drawn.figure, 460), visible=True)
         notes += [text("chart.click")] if chosen != "difficulty" else []
     words = "".join(note(each) for each in notes)
-    return ChartShown(buttons + drawn.controls + words, plot, drawn.table)
+    about = buttons + drawn.controls + words
+    return {parts.about: about, parts.plot: plot, parts.table: drawn.table}
 
 
 def _agreement(scene: ChartScene) -> Drawn:

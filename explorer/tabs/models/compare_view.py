@@ -1,27 +1,29 @@
 """The Compare tab: models on the same pairs, or one against the majority of the others."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import gradio as gr
 
 from explorer.core.parts import (
     EVENT,
+    Filling,
     Linked,
     Part,
     act_of,
     again,
     build_part,
+    components,
     guarded,
-    unchanged,
+    nothing_new,
     wire_part,
     wrote,
 )
 from explorer.core.settings import Settings
 from explorer.reader.links import tab_of
 from explorer.reader.reading import FIRST
+from explorer.reader.session import Session
 from explorer.results.field import Field
 from explorer.results.fields import Fields
 from explorer.tabs.models.compare_ensembles import ensembles_html
@@ -49,11 +51,10 @@ REFRESH_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
-class CompareTabView:
-    """The tab's components, and what a session remembers of it.
+class CompareParts:
+    """The tab's components.
 
-    seen: a `CompareView`; None until the page's own address was looked at. address: its query
-        string. timer: runs while a run that is compared does.
+    address: its query string. timer: runs while a run that is compared does.
     """
 
     part: Part
@@ -64,113 +65,100 @@ class CompareTabView:
     plot: gr.Plot
     reader_bar: gr.HTML
     pair: gr.HTML
-    seen: gr.State
     address: gr.Textbox
     timer: gr.Timer
 
     @property
-    def outputs(self) -> list[gr.components.Component]:
-        """The components that a `CompareShown` fills."""
-        return [
-            self.seen, self.address, self.head, self.bar, self.choices, self.body, self.plot,
+    def outputs(self) -> list[gr.blocks.Block]:
+        """The components that `Compare.shown` fills."""
+        return components(
+            self.address, self.head, self.bar, self.choices, self.body, self.plot,
             self.reader_bar, self.pair, self.timer,
-        ]  # fmt: skip
+        )  # fmt: skip
 
 
-class CompareShown(NamedTuple):
-    """What the tab shows, in the order of `CompareTabView.outputs`."""
-
-    seen: Any
-    address: Any
-    head: Any
-    bar: Any
-    choices: Any
-    body: Any
-    plot: Any
-    reader_bar: Any
-    pair: Any
-    timer: Any
-
-
-def build_compare() -> CompareTabView:
+def build_compare() -> CompareParts:
     """Lay the tab out where it is called."""
     with build_part(PART) as part:
         head, bar, choices, body = (gr.HTML() for _ in range(4))
         plot = gr.Plot(show_label=False, visible=False, elem_classes="pairs-plot")
         reader, pair = gr.HTML(), gr.HTML(elem_classes="reader")
-    return CompareTabView(
-        part, head, bar, choices, body, plot, reader, pair, gr.State(None),
+    return CompareParts(
+        part, head, bar, choices, body, plot, reader, pair,
         gr.Textbox(visible=False), gr.Timer(REFRESH_SECONDS, active=False),
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Compare:
-    """The tab's callbacks. `where` is (the results' id, the pairs' id, the browser's own runs)."""
+    """The tab's callbacks."""
 
     fields: Fields
     settings: Settings
+    parts: CompareParts
 
     @guarded
-    def open(self, query_string: object, seen: CompareView | None, *where: object) -> CompareShown:
+    def open(self, query_string: object, session: Session) -> Filling:
         """What a link asks for, where it is one of this tab."""
         if tab_of(query_string) != PART:
-            return unchanged(CompareShown) if seen else self.show(CompareView(), *where)
+            is_open = session.get(CompareView)
+            return nothing_new() if is_open else self._show(CompareView(), session)
         decoded = COMPARE_LINK.decode(query_string)
-        view, notes = fitting_compare(decoded.view, partial(self._field_of, where=where))
-        now = compare_scene(view, self._field_of(view.a, where))
-        return self.shown(now, where, (*decoded.dropped, *notes))
+        return self._show(decoded.view, session, decoded.dropped)
 
     @guarded
-    def show(self, seen: CompareView | None, *where: object) -> CompareShown:
+    def show(self, session: Session) -> Filling:
         """The same with what was scored or read since."""
-        if seen is None:
-            return unchanged(CompareShown)
-        view, notes = fitting_compare(seen, partial(self._field_of, where=where))
-        return self.shown(compare_scene(view, self._field_of(view.a, where)), where, notes)
+        if session.get(CompareView) is None:
+            return nothing_new()
+        return self._show(session.seen(CompareView), session)
 
     @guarded
-    def act(self, event: gr.EventData, seen: CompareView | None, *where: object) -> CompareShown:
+    def act(self, event: gr.EventData, session: Session) -> Filling:
         """What is shown after one act."""
         name, sent = act_of(event)
-        seen = seen or CompareView()
         if name == "again":
-            return self.show(seen, *where)
-        now = next_compare_scene(seen, partial(self._field_of, where=where), name, sent)
-        return self.shown(now, where, before=seen)
+            return self.show(session)
+        seen = session.seen(CompareView)
+        now = next_compare_scene(seen, partial(self._field_of, session), name, sent)
+        return self.shown(now, session, before=seen)
+
+    def _show(self, view: CompareView, session: Session, dropped: tuple[str, ...] = ()) -> Filling:
+        view, notes = fitting_compare(view, partial(self._field_of, session))
+        now = compare_scene(view, self._field_of(session, view.a))
+        return self.shown(now, session, (*dropped, *notes))
 
     def shown(
         self,
         now: CompareScene,
-        where: tuple[object, ...],
+        session: Session,
         notes: tuple[str, ...] = (),
         before: CompareView | None = None,
-    ) -> CompareShown:
-        """A scene as values for `CompareTabView.outputs`. before: what is on screen already."""
-        view = now.view
-        anew: dict[str, Any] = {}
-        if before is None or _apart_from_reading(before) != _apart_from_reading(view):
-            body, plot = _body(now)
-            anew = {
-                "head": compare_head_html(now, self.fields.all(*where)),
-                "bar": compare_bar_html(now, notes, self.settings.link_base),
-                "choices": choices_html(now),
-                "body": body,
-                "plot": plot,
-            }
-        return unchanged(
-            CompareShown,
-            seen=view,
-            address=COMPARE_LINK.encode(view),
-            reader_bar=differing_html(now),
-            pair=differing_pair_html(now),
-            timer=gr.Timer(active=any(map(now.field.is_running, view.named))),
-            **anew,
-        )
+    ) -> Filling:
+        """What a scene changes on the page, and from now on the session sees.
 
-    def _field_of(self, model: str, where: tuple[object, ...]) -> Field:
+        before: what is on screen already.
+        """
+        view, parts = now.view, self.parts
+        session.show(view)
+        filled: Filling = {
+            parts.address: COMPARE_LINK.encode(view),
+            parts.reader_bar: differing_html(now),
+            parts.pair: differing_pair_html(now),
+            parts.timer: gr.Timer(active=any(map(now.field.is_running, view.named))),
+        }
+        if before is None or _apart_from_reading(before) != _apart_from_reading(view):
+            filled[parts.body], filled[parts.plot] = _body(now)
+            filled[parts.head] = compare_head_html(now, self.fields.all(*session.where))
+            filled[parts.bar] = compare_bar_html(now, notes, self.settings.link_base)
+            filled[parts.choices] = choices_html(now)
+        return filled
+
+    def _field_of(self, session: Session, model: str) -> Field:
         """The field that a model is in; of none, the largest."""
-        return self.fields.of(model, *where) if model else self.fields.largest(*where)
+        if model:
+            return self.fields.of(model, *session.where)
+        return self.fields.largest(*session.where)
 
 
 def _body(now: CompareScene) -> tuple[str, Any]:
@@ -186,23 +174,17 @@ def _apart_from_reading(view: CompareView) -> CompareView:
     return replace(view, reading=FIRST)
 
 
-def wire_compare(
-    view: CompareTabView,
-    tab: Compare,
-    where: Sequence[gr.components.Component],
-    opened: gr.Tab,
-) -> None:
+def wire_compare(tab: Compare, session: gr.State, opened: gr.Tab) -> None:
     """Connect the components; the tab is brought up to date when it is opened."""
-    state = [view.seen, *where]
-    wire_part(view.part, tab.act, state, view.outputs, view.address)
-    opened.select(tab.show, state, view.outputs, **EVENT).then(
-        None, view.address, None, js=wrote(view.part)
+    parts = tab.parts
+    wire_part(parts.part, tab.act, session, parts.outputs, parts.address)
+    opened.select(tab.show, session, parts.outputs, **EVENT).then(
+        None, parts.address, None, js=wrote(parts.part)
     )
-    view.timer.tick(None, None, None, js=again(view.part))
+    parts.timer.tick(None, None, None, js=again(parts.part))
 
 
-def linked_compare(
-    view: CompareTabView, tab: Compare, where: Sequence[gr.components.Component]
-) -> Linked:
+def linked_compare(tab: Compare, session: gr.State) -> Linked:
     """How a link opens the tab."""
-    return Linked(view.part, tab.open, [view.seen, *where], view.outputs, view.address)
+    parts = tab.parts
+    return Linked(parts.part, tab.open, [session], parts.outputs, parts.address)

@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import gradio as gr
 
 from explorer.core.html import note
-from explorer.core.parts import EVENT, guarded, telling, uploaded_file
+from explorer.core.parts import EVENT, Filling, guarded, telling, uploaded_file
 from explorer.core.text import text
 from explorer.core.work import stepping
 from explorer.data.library import file_name
+from explorer.reader.session import Session
 from explorer.results.library import ResultsLibrary
 from explorer.results.outcomes import Results
 from scoring.limits import Tell
@@ -22,7 +22,7 @@ _WAIT_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
-class BoardSourceView:
+class BoardSourceParts:
     """The components. often: whether newer results are looked for again and again."""
 
     upload: gr.UploadButton
@@ -33,7 +33,7 @@ class BoardSourceView:
     status: gr.HTML
 
 
-def build_boardsource() -> BoardSourceView:
+def build_boardsource() -> BoardSourceParts:
     """Lay the row out where it is called."""
     with gr.Row(elem_classes="board-source", equal_height=True):
         upload = gr.UploadButton(
@@ -52,41 +52,46 @@ def build_boardsource() -> BoardSourceView:
             elem_id="refresh-often", scale=0, min_width=170,
         )  # fmt: skip
     status = gr.HTML(elem_id="board-source-status")
-    return BoardSourceView(
+    return BoardSourceParts(
         upload, without, refresh, often, gr.Timer(REFRESH_SECONDS, active=False), status
     )
 
 
 @dataclass(frozen=True)
 class BoardSource:
-    """The callbacks. Each gives what it says, the id of the results, and the button `without`."""
+    """The callbacks. Results that they turn to are those that the session sees from then on."""
 
     library: ResultsLibrary
+    parts: BoardSourceParts
 
     @guarded
-    def upload(self, board_id: object, paths: object) -> Iterator[tuple[str, Any, Any]]:
+    def upload(self, session: Session, paths: object) -> Iterator[Filling]:
         """Put a visitor's files beside the results; they are read and then deleted."""
         sent = paths if isinstance(paths, list) and paths else [paths]
         files = [uploaded_file(path) for path in sent]
-        load = _read_once(self.library, board_id, files)
+        load = _read_once(self.library, session.results_id, files)
         for words, results_id in telling(stepping(lambda tell: load(tell).id)):
-            yield words, results_id, gr.update(visible=True)
+            if not words:
+                session.results_id = results_id
+            yield {self.parts.status: words, self.parts.without: gr.update(visible=True)}
 
     @guarded
-    def without(self, board_id: object) -> tuple[str, str, Any]:
+    def without(self, session: Session) -> Filling:
         """Take the visitor's files away."""
-        return "", self.library.without(board_id).id, gr.update(visible=False)
+        session.results_id = self.library.without(session.results_id).id
+        return {self.parts.status: "", self.parts.without: gr.update(visible=False)}
 
     @guarded
-    def refresh(self, board_id: object) -> Iterator[tuple[str, Any]]:
+    def refresh(self, session: Session) -> Iterator[str]:
         """Look for newer results, and turn to them."""
         shelf = self.library.shelf
         before = shelf.best
         shelf.refresh()
         while shelf.fetching:
-            yield note(text("board.refreshing")), gr.skip()
+            yield note(text("board.refreshing"))
             shelf.wait(_WAIT_SECONDS)
-        yield note(_found(shelf.refused, shelf.best != before)), self.library.newest(board_id).id
+        session.results_id = self.library.newest(session.results_id).id
+        yield note(_found(shelf.refused, shelf.best != before))
 
     def often(self, on: object) -> gr.Timer:
         """Whether to look again and again."""
@@ -122,16 +127,14 @@ def _found(refused: str, newer: bool) -> str:
     return text("board.newer" if newer else "board.nothing_newer")
 
 
-def wire_boardsource(
-    view: BoardSourceView, source: BoardSource, board_id: gr.State
-) -> list[gr.events.Dependency]:
-    """Connect the components; gives the events after which `board_id` may have changed."""
-    filled = [view.status, board_id, view.without]
-    refreshed = [view.status, board_id]
-    view.often.change(source.often, view.often, view.timer, **EVENT)
+def wire_boardsource(source: BoardSource, session: gr.State) -> list[gr.events.Dependency]:
+    """Connect the components; gives the events after which other results may be looked at."""
+    parts = source.parts
+    filled = [parts.status, parts.without]
+    parts.often.change(source.often, parts.often, parts.timer, **EVENT)
     return [
-        view.upload.upload(source.upload, [board_id, view.upload], filled, **EVENT),
-        view.without.click(source.without, board_id, filled, **EVENT),
-        view.refresh.click(source.refresh, board_id, refreshed, **EVENT),
-        view.timer.tick(source.refresh, board_id, refreshed, **EVENT),
+        parts.upload.upload(source.upload, [session, parts.upload], filled, **EVENT),
+        parts.without.click(source.without, session, filled, **EVENT),
+        parts.refresh.click(source.refresh, session, parts.status, **EVENT),
+        parts.timer.tick(source.refresh, session, parts.status, **EVENT),
     ]

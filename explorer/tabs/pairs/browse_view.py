@@ -3,36 +3,38 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import gradio as gr
 
 from explorer.core.html import note, nothing_to_tell
 from explorer.core.parts import (
     EVENT,
+    Filling,
     Part,
     act_of,
     build_part,
+    components,
     guarded,
+    nothing_new,
     segments,
     telling,
-    unchanged,
     wire_part,
     wrote,
 )
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.data.library import Library
 from explorer.data.sources import DEMO
-from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
 from explorer.reader.facetpanel import facets_html
 from explorer.reader.links import decode_for_browse
 from explorer.reader.listing import reader_bar
 from explorer.reader.searchbar import bar_html, search_html
+from explorer.reader.session import Session
 from explorer.reader.state import (
     PAIRS_LINK,
     PANELS,
+    Panel,
     Scene,
     Tables,
     View,
@@ -40,15 +42,10 @@ from explorer.reader.state import (
     next_scene,
     scene,
 )
-from explorer.tabs.pairs.export_view import ExportPanelView, build_export, exporting, snippet_html
-from explorer.tabs.pairs.lengths_view import (
-    LengthPanelView,
-    LengthsShown,
-    build_lengths,
-    lengths_shown,
-)
+from explorer.tabs.pairs.export_view import ExportParts, build_export, exporting, snippet_html
+from explorer.tabs.pairs.lengths_view import LengthParts, build_lengths, lengths_shown
 from explorer.tabs.pairs.list_view import open_pair_html, pairs_html
-from explorer.tabs.pairs.review.view import Remembered, ReviewView, build_review
+from explorer.tabs.pairs.review.view import Remembered, ReviewParts, build_review
 from scoring.errors import KnownError
 from scoring.hub.access import parse_hub_id
 
@@ -56,11 +53,10 @@ PART = "browse"
 
 
 @dataclass(frozen=True)
-class BrowseView:
-    """The tab's components, and what a session remembers of it.
+class BrowseParts:
+    """The tab's components.
 
-    seen: a `View`; table_id: its source.
-    address: its query string.
+    table_id: of the pairs on screen, for whom others concern. address: its query string.
     counted: the tokenizer whose tokens were counted last.
     """
 
@@ -68,69 +64,27 @@ class BrowseView:
     facets: gr.HTML
     bar: gr.HTML
     panels: gr.HTML
-    columns: dict[str, gr.Column]
+    columns: dict[Panel, gr.Column]
     pairs: gr.HTML
     reader_bar: gr.HTML
     pair: gr.HTML
-    lengths: LengthPanelView
-    review: ReviewView
-    export: ExportPanelView
-    seen: gr.State
+    lengths: LengthParts
+    review: ReviewParts
+    export: ExportParts
     table_id: gr.State
     address: gr.Textbox
     counted: gr.State
 
     @property
-    def outputs(self) -> list[gr.components.Component]:
-        """The components that a `Shown` fills."""
-        return [
-            self.seen,
-            self.table_id,
-            self.address,
-            self.facets,
-            self.bar,
-            self.panels,
-            *self.columns.values(),
-            self.pairs,
-            self.reader_bar,
-            self.pair,
-            *self.lengths.outputs,
-            self.export.snippet,
-        ]
+    def outputs(self) -> list[gr.blocks.Block]:
+        """The components that `Browse.shown` fills."""
+        return components(
+            self.facets, self.bar, self.panels, self.columns, self.pairs, self.reader_bar,
+            self.pair, self.lengths, self.export.snippet, self.table_id, self.address,
+        )  # fmt: skip
 
 
-class Shown(NamedTuple):
-    """What the tab shows, in the order of `BrowseView.outputs`; the columns one each."""
-
-    seen: View
-    table_id: str
-    address: str
-    facets: Any
-    bar: str
-    panels: Any
-    columns: list[Any]
-    pairs: Any
-    reader_bar: Any
-    pair: Any
-    lengths: LengthsShown
-    snippet: Any
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """One for each output."""
-        flat: list[Any] = []
-        for name, value in self._asdict().items():
-            flat += value if name in ("columns", "lengths") else [value]
-        return tuple(flat)
-
-    @classmethod
-    def only(cls, **changed: Any) -> tuple[Any, ...]:
-        """What leaves everything else as it is."""
-        columns = [gr.skip() for _ in PANELS]
-        return unchanged(cls, columns=columns, lengths=unchanged(LengthsShown), **changed).values
-
-
-def build_browse(counter: TokenCounter, reviews: Remembered) -> BrowseView:
+def build_browse(counter: TokenCounter, reviews: Remembered) -> BrowseParts:
     """Lay the tab out where it is called. reviews: from `remembered_review`."""
     with build_part(PART) as part, gr.Row(equal_height=False):
         with gr.Column(scale=1, min_width=270, elem_classes="side"):
@@ -147,17 +101,15 @@ def build_browse(counter: TokenCounter, reviews: Remembered) -> BrowseView:
                 review = build_review(reviews)
             with gr.Column(visible=False, elem_classes="panel") as export_column:
                 exports = build_export()
-    columns = {
+    columns: dict[Panel, gr.Column] = {
         "pairs": pairs_column,
         "lengths": lengths_column,
         "review": review_column,
         "export": export_column,
     }
-    return BrowseView(
-        part, facets, bar, panels,
-        columns,
-        pairs, reader, pair, lengths, review, exports,
-        gr.State(View()), gr.State(""), gr.Textbox(visible=False), gr.State(""),
+    return BrowseParts(
+        part, facets, bar, panels, columns, pairs, reader, pair, lengths, review, exports,
+        gr.State(""), gr.Textbox(visible=False), gr.State(""),
     )  # fmt: skip
 
 
@@ -165,111 +117,120 @@ def build_browse(counter: TokenCounter, reviews: Remembered) -> BrowseView:
 class Browse:
     """The tab's callbacks."""
 
-    library: Library
-    counter: TokenCounter
+    tables: Tables
     settings: Settings
+    parts: BrowseParts
 
     @guarded
-    def open(self, query_string: object) -> tuple[Any, ...]:
+    def open(self, query_string: object, session: Session) -> Filling:
         """What the address asks for, as far as it is here."""
         decoded = decode_for_browse(query_string)
         view, notes = self._fitting(decoded.view)
-        return self.shown(scene(view, self._table(view)), (*decoded.dropped, *notes))
+        return self.shown(self._scene(view), session, (*decoded.dropped, *notes))
 
     @guarded
     def missing(self, query_string: object) -> str:
         """The source that the address asks for, where it is not here; else nothing."""
         source = decode_for_browse(query_string).view.source
-        if self.library.find(source) or not (source == DEMO or parse_hub_id(source)):
+        if self.tables.library.find(source) or not (source == DEMO or parse_hub_id(source)):
             return ""  # a stranger's link opens no file of this machine
         return source
 
     @guarded
-    def follow(self, opened: str, query_string: object) -> tuple[Any, ...]:
+    def follow(self, opened: str, query_string: object, session: Session) -> Filling:
         """What the address asks for, once its source was opened; nothing where there was none."""
         if not opened:
-            return Shown.only()
+            return nothing_new()
         decoded = decode_for_browse(query_string)
         view, notes = self._fitting(replace(decoded.view, source=opened))
-        return self.shown(scene(view, self.library.here(opened)), (*decoded.dropped, *notes))
+        return self.shown(self._scene(view), session, (*decoded.dropped, *notes))
 
     @guarded
-    def act(self, event: gr.EventData, seen: View) -> tuple[Any, ...]:
+    def act(self, event: gr.EventData, session: Session) -> Filling:
         """What is shown after one act."""
         name, sent = act_of(event)
+        seen = session.seen(View)
         try:
-            now = next_scene(seen, self._table(seen), name, sent)
+            now = next_scene(seen, self.tables.of(seen), name, sent)
         except KnownError as error:
             if name != "search":
                 raise
             return self._not_searched(seen, str(error))
-        return self.shown(now, before=seen)
+        return self.shown(now, session, before=seen)
 
     @guarded
-    def count(self, wanted: object, seen: View) -> Iterator[tuple[str, str]]:
+    def count(self, wanted: object, session: Session) -> Iterator[tuple[str, str]]:
         """Count tokens: how far it is, and at last the tokenizer."""
-        yield from telling(self.counter.count(self._table(seen), wanted))
+        table = self.tables.of(session.seen(View))
+        yield from telling(self.tables.counter.count(table, wanted))
 
     @guarded
-    def count_in(self, tokenizer: str, seen: View) -> tuple[Any, ...]:
+    def count_in(self, tokenizer: str, session: Session) -> Filling:
         """Draw lengths in the tokens of a tokenizer."""
+        seen = session.seen(View)
         chart = replace(seen.chart, unit="tokens", tokenizer=tokenizer)
-        return self.shown(scene(replace(seen, chart=chart), self._table(seen)))
+        return self.shown(self._scene(replace(seen, chart=chart)), session)
 
     @guarded
-    def export(self, form: object, seen: View) -> Iterator[tuple[str, Any]]:
+    def export(self, form: object, session: Session) -> Iterator[tuple[str, Any]]:
         """Write what is filtered to a file."""
-        yield from exporting(scene(seen, self._table(seen)), form)
+        yield from exporting(self._scene(session.seen(View)), form)
 
     @guarded
-    def turn_to(self, source: str, seen: View) -> tuple[Any, ...]:
+    def turn_to(self, source: str, session: Session) -> Filling:
         """Another table in the same tab; nothing where none was opened."""
         if not source:
-            return Shown.only()
-        return self.shown(scene(seen.on(source), self.library.here(source)))
+            return nothing_new()
+        return self.shown(self._scene(session.seen(View).on(source)), session)
 
-    def _not_searched(self, seen: View, why: str) -> tuple[Any, ...]:
+    def _not_searched(self, seen: View, why: str) -> Filling:
         """Why a search cannot be used, beside what is shown still: nobody types without slips."""
-        bar = bar_html(scene(seen, self._table(seen)), (), self.settings.link_base)
-        return Shown.only(bar=bar + note(why, "wrong"))
+        bar = bar_html(self._scene(seen), (), self.settings.link_base)
+        return {self.parts.bar: bar + note(why, "wrong")}
 
-    def _table(self, view: View) -> PairTable:
-        return Tables(self.library, self.counter).of(view)
+    def _scene(self, view: View) -> Scene:
+        return scene(view, self.tables.of(view))
 
     def shown(
-        self, now: Scene, notes: tuple[str, ...] = (), before: View | None = None
-    ) -> tuple[Any, ...]:
-        """A scene as values for `BrowseView.outputs`.
+        self,
+        now: Scene,
+        session: Session,
+        notes: tuple[str, ...] = (),
+        before: View | None = None,
+    ) -> Filling:
+        """What a scene changes on the page, and from now on the session sees.
 
         before: what is on screen already, so that what stays is not sent again; None for nothing.
         """
-        view = now.view
-        same = before is not None and (before.source, before.filters) == (view.source, view.filters)
-        turned = before is None or before.panel != view.panel
-        read = view.panel == "pairs"
-        return Shown(
-            seen=view,
-            table_id=view.source,
-            address=PAIRS_LINK.encode(view),
-            facets=gr.skip() if same else facets_html(now.table, view.filters, now.selection),
-            bar=bar_html(now, notes, self.settings.link_base),
-            panels=_panels_html(view) if turned else gr.skip(),
-            columns=[
-                gr.Column(visible=panel == view.panel) if turned else gr.skip() for panel in PANELS
-            ],
-            pairs=pairs_html(now) if read else gr.skip(),
-            reader_bar=reader_bar(now.listed, view.reading) if read else gr.skip(),
-            pair=open_pair_html(now) if read else gr.skip(),
-            lengths=lengths_shown(now, self.counter),
-            snippet=snippet_html(now),
-        ).values
+        view, parts = now.view, self.parts
+        session.show(view)
+        filled: Filling = {
+            parts.table_id: view.source,
+            parts.address: PAIRS_LINK.encode(view),
+            parts.bar: bar_html(now, notes, self.settings.link_base),
+            **lengths_shown(parts.lengths, now, self.tables.counter),
+        }
+        if before is None or (before.source, before.filters) != (view.source, view.filters):
+            filled[parts.facets] = facets_html(now.table, view.filters, now.selection)
+        if before is None or before.panel != view.panel:
+            filled[parts.panels] = _panels_html(view)
+            for panel, column in parts.columns.items():
+                filled[column] = gr.Column(visible=panel == view.panel)
+        if view.panel == "pairs":
+            filled[parts.pairs] = pairs_html(now)
+            filled[parts.reader_bar] = reader_bar(now.listed, view.reading)
+            filled[parts.pair] = open_pair_html(now)
+        if view.panel == "export":
+            filled[parts.export.snippet] = snippet_html(now)
+        return filled
 
     def _fitting(self, view: View) -> tuple[View, tuple[str, ...]]:
         """The view as far as it can be shown here, and what of it cannot."""
-        table = self.library.find(view.source)
+        library, counter = self.tables.library, self.tables.counter
+        table = library.find(view.source)
         notes = [] if table or not view.source else [_missing(view.source)]
-        table = table or self.library.here("")
-        fitted, dropped = fitting(view, table, lambda name: self.counter.known(table, name))
+        table = table or library.here("")
+        fitted, dropped = fitting(view, table, lambda name: counter.known(table, name))
         return fitted, (*notes, *dropped)
 
 
@@ -282,19 +243,20 @@ def _panels_html(view: View) -> str:
     return segments(text("panel.label"), "panel", words, view.panel)
 
 
-def wire_browse(view: BrowseView, browse: Browse) -> None:
+def wire_browse(browse: Browse, session: gr.State) -> None:
     """Connect the components. The page fills the tab when it is opened, by `Browse.open`."""
-    lengths, export = view.lengths, view.export
-    wire_part(view.part, browse.act, view.seen, view.outputs, view.address)
+    parts = browse.parts
+    lengths, export = parts.lengths, parts.export
+    wire_part(parts.part, browse.act, session, parts.outputs, parts.address)
     counting = lengths.count.click(
-        browse.count, [lengths.tokenizer, view.seen], [lengths.status, view.counted], **EVENT
+        browse.count, [lengths.tokenizer, session], [lengths.status, parts.counted], **EVENT
     )
     counting.failure(nothing_to_tell, None, lengths.status, **EVENT)
-    drawn = counting.success(browse.count_in, [view.counted, view.seen], view.outputs, **EVENT)
-    drawn.then(None, view.address, None, js=wrote(view.part))
+    drawn = counting.success(browse.count_in, [parts.counted, session], parts.outputs, **EVENT)
+    drawn.then(None, parts.address, None, js=wrote(parts.part))
     lengths.stop.click(None, cancels=counting)
     writing = [
-        button.click(partial(browse.export, form), view.seen, [export.status, export.file], **EVENT)
+        button.click(partial(browse.export, form), session, [export.status, export.file], **EVENT)
         for form, button in export.buttons.items()
     ]
     for each in writing:

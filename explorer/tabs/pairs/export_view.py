@@ -22,7 +22,7 @@ from scoring.limits import Step
 
 
 @dataclass(frozen=True)
-class ExportPanelView:
+class ExportParts:
     """The panel's components."""
 
     buttons: dict[Format, gr.Button]
@@ -32,7 +32,7 @@ class ExportPanelView:
     snippet: gr.HTML
 
 
-def build_export() -> ExportPanelView:
+def build_export() -> ExportParts:
     """Lay the panel out where it is called."""
     gr.HTML(note(text("export.about")))
     with gr.Row(elem_classes="export-buttons"):
@@ -45,7 +45,7 @@ def build_export() -> ExportPanelView:
         stop = gr.Button(text("score.stop"), scale=0, min_width=80)
     status = gr.HTML(elem_id="export-status")
     file = gr.File(visible=False, label=text("export.file"), elem_id="exported")
-    return ExportPanelView(buttons, stop, status, file, gr.HTML())
+    return ExportParts(buttons, stop, status, file, gr.HTML())
 
 
 def exporting(now: Scene, form: object) -> Iterator[tuple[str, Any]]:
@@ -68,10 +68,8 @@ def _written(path: Path, steps: Iterator[int], n: int, said: str) -> Iterator[tu
     yield note(said), gr.update(value=str(path), visible=True)
 
 
-def snippet_html(now: Scene) -> Any:
-    """Python that selects what is in view; nothing anew while another panel is open."""
-    if now.view.panel != "export":
-        return gr.skip()
+def snippet_html(now: Scene) -> str:
+    """Python that selects what is in view."""
     if not len(now.listed):
         return note(text("list.none"))
     code = snippet(now.table, now.listed.rows, filter_words(now.view.filters))
@@ -82,20 +80,15 @@ def snippet_html(now: Scene) -> Any:
 
 
 @dataclass(frozen=True)
-class FailExportView:
+class FailExportParts:
     """The components of the panel of failures."""
 
     buttons: dict[FailFormat, gr.Button]
     status: gr.HTML
     file: gr.File
 
-    @property
-    def outputs(self) -> list[gr.components.Component]:
-        """The components that `fail_exporting` fills."""
-        return [self.status, self.file]
 
-
-def build_fail_export() -> FailExportView:
+def build_fail_export() -> FailExportParts:
     """Lay the buttons out where it is called."""
     gr.HTML(note(text("failexport.about")))
     with gr.Row(elem_classes="export-buttons"):
@@ -107,7 +100,7 @@ def build_fail_export() -> FailExportView:
         }
     status = gr.HTML(elem_id="fail-export-status")
     file = gr.File(visible=False, label=text("export.file"), elem_id="fail-file")
-    return FailExportView(buttons, status, file)
+    return FailExportParts(buttons, status, file)
 
 
 def fail_exporting(now: FailScene, form: FailFormat, notes: PairNotes) -> Iterator[tuple[str, Any]]:

@@ -1,12 +1,11 @@
 """The lengths panel of the Browse tab: a chart whose bars are filters, and its table."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import gradio as gr
 
 from explorer.core.html import note, tag
-from explorer.core.parts import segments, ticked, unchanged
+from explorer.core.parts import Filling, segments, ticked
 from explorer.core.text import text
 from explorer.core.theme import painted
 from explorer.data.filters import Filters, LengthRange, matching_rows
@@ -25,7 +24,7 @@ from explorer.tabs.pairs.length_charts import length_figure, small_multiples, st
 
 
 @dataclass(frozen=True)
-class LengthPanelView:
+class LengthParts:
     """The panel's components."""
 
     controls: gr.HTML
@@ -37,23 +36,8 @@ class LengthPanelView:
     plot: gr.Plot
     stats: gr.HTML
 
-    @property
-    def outputs(self) -> list[gr.components.Component]:
-        """The components that a `LengthsShown` fills."""
-        return [self.controls, self.tokenizing, self.status, self.plot, self.stats]
 
-
-class LengthsShown(NamedTuple):
-    """What the panel shows, in the order of `LengthPanelView.outputs`."""
-
-    controls: Any
-    tokenizing: Any
-    status: Any
-    plot: Any
-    stats: Any
-
-
-def build_lengths(counter: TokenCounter) -> LengthPanelView:
+def build_lengths(counter: TokenCounter) -> LengthParts:
     """Lay the panel out where it is called."""
     controls = gr.HTML()
     with gr.Column(visible=False, elem_classes="tokenizing") as tokenizing, gr.Row():
@@ -69,25 +53,30 @@ def build_lengths(counter: TokenCounter) -> LengthPanelView:
         stop = gr.Button(text("score.stop"), scale=0, min_width=80)
     status = gr.HTML(elem_id="tokens-status")
     plot = gr.Plot(show_label=False, container=True, elem_classes="lengths-plot")
-    return LengthPanelView(
+    return LengthParts(
         controls, tokenizing, tokenizer, count, stop, status, plot, gr.HTML(elem_classes="stats-of")
     )
 
 
-def lengths_shown(now: Scene, counter: TokenCounter) -> LengthsShown:
-    """The panel of a scene; nothing anew while another panel is open.
+def lengths_shown(parts: LengthParts, now: Scene, counter: TokenCounter) -> Filling:
+    """The panel of a scene; nothing while another panel is open.
 
     The bars count what passes every filter but the ranges that they show themselves, so that a
     range can be widened again; those are shaded. The table counts what passes all.
     """
     if now.view.panel != "lengths":
-        return unchanged(LengthsShown)
+        return {}
     chart, table = now.view.chart, now.table
-    controls = _controls(chart)
-    asked = gr.Column(visible=chart.unit == "tokens")
+    filled: Filling = {
+        parts.controls: _controls(chart),
+        parts.tokenizing: gr.Column(visible=chart.unit == "tokens"),
+    }
     if chart.unit == "tokens" and not counter.known(table, chart.tokenizer):
-        words = note(text("lengths.not_counted"))
-        return LengthsShown(controls, asked, words, gr.update(visible=False), "")
+        return filled | {
+            parts.status: note(text("lengths.not_counted")),
+            parts.plot: gr.update(visible=False),
+            parts.stats: "",
+        }
     rows = matching_rows(table, without_own_ranges(now.view.filters, chart))
     drawn = (table, rows, chart.shown, chart.unit, chart.tokenizer)
     if chart.by_subset:
@@ -97,13 +86,11 @@ def lengths_shown(now: Scene, counter: TokenCounter) -> LengthsShown:
         shaded = _shaded(now.view.filters, chart)
         figure = painted(length_figure(histogram(*drawn), chart.shown, chart.unit, shaded), 330)
     stats = length_stats(table, now.selection.rows, *drawn[2:])
-    return LengthsShown(
-        controls,
-        asked,
-        note(_said(table, chart)),
-        gr.update(value=figure, visible=len(rows) > 0),
-        stats_html(stats, chart.unit),
-    )
+    return filled | {
+        parts.status: note(_said(table, chart)),
+        parts.plot: gr.update(value=figure, visible=len(rows) > 0),
+        parts.stats: stats_html(stats, chart.unit),
+    }
 
 
 def _said(table: PairTable, chart: Chart) -> str:

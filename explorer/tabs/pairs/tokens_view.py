@@ -10,8 +10,9 @@ from explorer.core.html import note
 from explorer.core.parts import EVENT, guarded
 from explorer.core.text import text
 from explorer.core.theme import painted
+from explorer.reader.session import Session
 from explorer.reader.tokens import token_figure, tokens_html
-from explorer.reader.tokens_view import TokensView
+from explorer.reader.tokens_view import TokensParts
 from explorer.results.field import Field
 from explorer.results.fields import Fields
 from explorer.runs.cards import card_of
@@ -32,18 +33,19 @@ def has_tokens(field: Field, model: str) -> bool:
 
 @dataclass(frozen=True)
 class Tokens:
-    """The callback. `where` is as of `explorer.tabs.pairs.fails_view.Failures`."""
+    """The callback."""
 
     fields: Fields
     runs: Runs
 
     @guarded
-    def show(self, seen: FailView, *where: Any) -> Iterator[tuple[str, Any]]:
+    def show(self, session: Session) -> Iterator[tuple[str, Any]]:
         """The rewards of the open pair, token by token."""
-        field = self.fields.of(seen.model, *where)
+        seen = session.seen(FailView)
+        field = self.fields.of(seen.model, *session.where)
         order, pair = _asked(field, seen)
         yield note(text("tokens.working")), gr.skip()
-        rewards = self.runs.token_rewards(where[2], order, pair)
+        rewards = self.runs.token_rewards(session.visitor, order, pair)
         figure = painted(token_figure(rewards), 300)
         said = _differs(field, seen, rewards)
         yield (
@@ -72,8 +74,6 @@ def _differs(field: Field, seen: FailView, rewards: TokenRewards) -> str:
     return note(text("tokens.differs", difference=f"{most:.3g}"), "wrong") if most > least else ""
 
 
-def wire_tokens(
-    view: TokensView, tokens: Tokens, state: list[gr.components.Component]
-) -> gr.events.Dependency:
-    """Connect the components. state: a `FailView` and where it is seen."""
-    return view.button.click(tokens.show, state, [view.words, view.plot], **EVENT)
+def wire_tokens(parts: TokensParts, tokens: Tokens, session: gr.State) -> gr.events.Dependency:
+    """Connect the components."""
+    return parts.button.click(tokens.show, session, [parts.words, parts.plot], **EVENT)

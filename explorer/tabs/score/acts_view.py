@@ -8,158 +8,152 @@ from typing import Any
 import gradio as gr
 
 from explorer.core.html import note
-from explorer.core.parts import EVENT, guarded, saying, unchanged
+from explorer.core.parts import EVENT, Filling, Posted, components, guarded, nothing_new, saying
 from explorer.core.text import text
 from explorer.data.table import PairTable, Rows
 from explorer.reader.searchbar import filter_words
-from explorer.reader.state import Tables
+from explorer.reader.session import Session
+from explorer.reader.state import Tables, View
 from explorer.results.fields import Fields
 from explorer.runs.cards import card_of, pairs_of
 from explorer.runs.live import LiveRun
-from explorer.runs.orders import LARGEST
 from explorer.runs.progress import Stream
 from explorer.runs.running import Runs
-from explorer.runs.selections import WAYS, Choice, Selection
+from explorer.runs.selections import WAYS, Selection
 from explorer.runs.visitors import Visitor
 from explorer.tabs.score.before_view import card_html, selected_html
 from explorer.tabs.score.checked import RunChecked
-from explorer.tabs.score.run_view import Followed, RunShown, followed, reopened, shown
-from explorer.tabs.score.view import ScoreView, order_of
+from explorer.tabs.score.run_view import Followed, followed, reopened, shown
+from explorer.tabs.score.view import ScoreParts
 from scoring.errors import KnownError
-from scoring.errors import shown as shown_value
 from scoring.record import Run
-from scoring.sure import SureRule
 
-PARTS = {"subset": (0, 1), "keys": (2,), "failed": (3,), "typed": (4,)}
-"""Way to choose pairs -> which of `ChoiceView.parts` it needs."""
-N_PARTS = sum(map(len, PARTS.values()))
 FIRST_SECONDS = 2.0
 """How long a page waits for the first word of its run."""
 
 
-def sure_of(on: object, number: Any, width: Any) -> SureRule | None:
-    """What a run is to be sure of; None where it is to score all pairs. width: in points.
-
-    Raises:
-        KnownError: of `SureRule`, or the width is no number.
-    """
-    if on is not True:
-        return None
-    is_number = isinstance(width, int | float) and not isinstance(width, bool)
-    if not is_number or not -LARGEST <= width <= LARGEST:
-        raise KnownError(f"{text('sure.width')} must be a number, not {shown_value(width)}.")
-    return SureRule(number, width / 100)
-
-
 @dataclass(frozen=True)
 class Score:
-    """The tab's callbacks.
-
-    `where` is (results id, table id, visitor), as of `explorer.tabs.pairs.fails_view.Failures`;
-    `choice` is (what the Browse tab shows, and the fields of `Choice`).
-    """
+    """The tab's callbacks. `posted` is what all its fields hold, and the session."""
 
     tables: Tables
     fields: Fields
     runs: Runs
+    parts: ScoreParts
+    session: gr.State
 
     @guarded
-    def count(self, *posted: Any) -> str:
+    def count(self, posted: Posted) -> str:
         """How many pairs are chosen, and from where."""
         try:
-            selection = self.chosen(posted[:3], *posted[3:])
+            selection = self.chosen(posted)
             self.runs.check_pairs(len(selection.rows))
         except KnownError as error:
             return note(str(error), "wrong")
         return selected_html(selection)
 
     @guarded
-    def look(self, *posted: Any) -> str:
+    def look(self, posted: Posted) -> str:
         """The card of the model: what it is, whether it fits, how long it will take."""
-        order, where, choice = posted[:7], posted[7:10], posted[10:]
         try:
-            selection = self.chosen(where, *choice)
+            selection = self.chosen(posted)
         except KnownError:
             selection = None
-        return card_html(self.runs, where[2], order, selection)
+        visitor = posted[self.session].visitor
+        return card_html(self.runs, visitor, self.parts.order, posted, selection)
 
     @guarded
-    def turn(self, which: object, *where: object) -> tuple[Any, ...]:
+    def turn(self, which: object, session: Session) -> Filling:
         """Show what the way to choose pairs needs, and the models whose failures can be taken."""
-        needed = PARTS.get(str(which), ())
-        parts = [gr.update(visible=part in needed) for part in range(N_PARTS)]
+        choice = self.parts.choice
+        filled: Filling = {
+            each: gr.update(visible=way == which)
+            for way, needed in choice.needed.items()
+            for each in needed
+        }
         if which == WAYS[2]:
-            field = self.fields.largest(*where)
-            models = [] if field is None else [*field.matrix.models]
-            parts[3] = gr.update(choices=models, visible=True)
-        return tuple(parts)
+            models = self.fields.largest(*session.where).matrix.models
+            filled[choice.failed] = gr.update(choices=[*models], visible=True)
+        return filled
 
     @guarded
-    def start(self, *posted: Any) -> RunShown:
+    def start(self, posted: Posted) -> Filling:
         """Let a run begin, for this page to follow."""
-        order, sure, where, choice = posted[:7], posted[7:10], posted[10:13], posted[13:]
-        who = where[2]
+        parts, session = self.parts, posted[self.session]
 
         def steps() -> Stream:
-            asked = order_of(*order), self.chosen(where, *choice), sure_of(*sure)
-            return self.runs.start(who, *asked)
+            asked = parts.order.order(posted), self.chosen(posted), parts.sure.rule(posted)
+            return self.runs.start(session.visitor, *asked)
 
-        return _begun(self.runs.live.begin(who, str(posted[0]), steps))
+        model = str(posted[parts.order.model])
+        return self._begun(self.runs.live.begin(session.visitor, model, steps), session)
 
     @guarded
-    def resume(self, asked: Any, who: Visitor) -> RunShown:
+    def resume(self, asked: Any, session: Session) -> Filling:
         """Go on with a run, follow it, or show what it came to, as the Runs tab asks."""
         act, run_id = asked[:2] if asked else ("", "")
+        who = session.visitor
         live = self.runs.live.get(who, run_id)
         if live is not None and not live.ended.is_set():
-            return followed(live)
+            return followed(self.parts.report, live, session)
         if act == "report":
-            return self._stored(self.runs.open(run_id, who), who)
+            return self._stored(self.runs.open(run_id, who), session)
         if act != "resume":
-            return unchanged(RunShown)
+            return nothing_new()
         table_of = partial(pairs_of, library=self.tables.library)
         resumed = partial(self.runs.resume, who, run_id, table_of)
-        return _begun(self.runs.live.begin(who, "", resumed))
+        return self._begun(self.runs.live.begin(who, "", resumed), session)
 
     @guarded
-    def follow(self, seen: Followed, who: Visitor) -> RunShown:
+    def follow(self, session: Session) -> Filling:
         """How far the run is that the page follows."""
+        seen = session.seen(Followed)
         if not seen.live_id:
-            return unchanged(RunShown)
-        live = self.runs.live.get(who, seen.live_id)
+            return nothing_new()
+        live = self.runs.live.get(session.visitor, seen.live_id)
         if live is None:
-            return self.reopen(who)
+            return self.reopen(session)
         is_further = live.n_told > seen.seen and time.monotonic() >= seen.due
-        return followed(live) if is_further or live.ended.is_set() else unchanged(RunShown)
+        if not (is_further or live.ended.is_set()):
+            return nothing_new()
+        return followed(self.parts.report, live, session)
 
     @guarded
-    def reopen(self, who: Visitor) -> RunShown:
+    def reopen(self, session: Session) -> Filling:
         """After the page was opened: the run of this person that goes on, else their last one."""
+        who = session.visitor
         for live in self.runs.live.of(who):
-            return followed(live)
+            return followed(self.parts.report, live, session)
         for run in self.runs.shelf.own(who):
             if card_of(run).owner == who.owner:
-                return self._stored(run, who)
-        return unchanged(RunShown, followed=Followed(), timer=gr.update(active=False))
+                return self._stored(run, session)
+        session.show(Followed())
+        return {self.parts.report.timer: gr.update(active=False)}
 
     @guarded
-    def rejoin(self, seen: Followed, run_id: object, who: Visitor) -> RunShown:
+    def rejoin(self, session: Session) -> Filling:
         """After the tab was opened: the run that it shows, where it went on elsewhere."""
-        live = None if seen.live_id else self.runs.live.get(who, run_id)
+        if session.seen(Followed).live_id:
+            return nothing_new()
+        live = self.runs.live.get(session.visitor, session.run_id)
         if live is None or live.ended.is_set():
-            return unchanged(RunShown)
-        return followed(live)
+            return nothing_new()
+        return followed(self.parts.report, live, session)
 
-    def _stored(self, run: Run, who: Visitor) -> RunShown:
+    def _stored(self, run: Run, session: Session) -> Filling:
         """A stored run, with why it ended where this server saw it end."""
-        live = self.runs.live.get(who, run.id)
+        live = self.runs.live.get(session.visitor, run.id)
         if live is not None and live.ended.is_set() and live.now.stage == run.status:
-            return followed(live)
-        return shown(reopened(run))
+            return followed(self.parts.report, live, session)
+        return shown(self.parts.report, reopened(run), session)
 
-    def stop(self, who: Visitor, seen: Followed) -> None:
+    def _begun(self, live: LiveRun, session: Session) -> Filling:
+        live.told.wait(FIRST_SECONDS)
+        return followed(self.parts.report, live, session)
+
+    def stop(self, session: Session) -> None:
         """End the run that the page follows after its present pack, wherever it was begun."""
-        live = self.runs.live.get(who, seen.live_id)
+        live = self.runs.live.get(session.visitor, session.seen(Followed).live_id)
         if live is not None:
             live.stop.set()
 
@@ -167,78 +161,67 @@ class Score:
         """End what a closed page loads to try it; its run goes on."""
         self.runs.stop(Visitor(session=request.session_hash or ""))
 
-    def chosen(self, where: Any, *choice: Any) -> Selection:
+    def chosen(self, posted: Posted) -> Selection:
         """What is to be scored.
 
         Raises:
             KnownError: pairs that are not here any more, or have further responses; a number that
                 is none, or too small or large.
         """
-        seen = choice[0]
+        session = posted[self.session]
+        seen = session.seen(View)
         words, table = ", ".join(filter_words(seen.filters)), self.tables.of(seen)
-        lost, typed = partial(self._lost, where=where), self.tables.library.typed
-        return Choice(*choice[1:]).of(table, seen.filters, words, lost, typed)
+        lost, typed = partial(self._lost, session), self.tables.library.typed
+        return self.parts.choice.choice(posted).of(table, seen.filters, words, lost, typed)
 
-    def _lost(self, model: object, where: Any) -> tuple[PairTable, Rows]:
-        field = self.fields.of(model, *where)
+    def _lost(self, session: Session, model: object) -> tuple[PairTable, Rows]:
+        field = self.fields.of(model, *session.where)
         return field.table, field.lost(str(model))
 
 
-def _begun(live: LiveRun) -> RunShown:
-    live.told.wait(FIRST_SECONDS)
-    return followed(live)
-
-
-def wire_score(
-    view: ScoreView,
-    score: Score,
-    browsed: gr.State,
-    check: RunChecked,
-    where: list[gr.components.Component],
-    *,
-    tab: gr.Tab,
-) -> None:
-    """Connect the components. where: as of `Score`."""
-    choice, report = [browsed, *view.choice.inputs], view.report
+def wire_score(score: Score, check: RunChecked, *, tab: gr.Tab) -> None:
+    """Connect the components."""
+    parts, session = score.parts, score.session
+    report, outputs = parts.report, components(parts.report)
+    choice = {session, *parts.choice.inputs}
     counted: dict[str, Any] = {
         "fn": score.count,
-        "inputs": [*where, *choice],
-        "outputs": view.choice.selected,
+        "inputs": choice,
+        "outputs": parts.choice.selected,
         "concurrency_id": "count",
         "concurrency_limit": 1,  # in turn: an older count never comes after a newer one
     }
     looked = {
         "fn": score.look,
-        "inputs": [*view.order.inputs, *where, *choice],
-        "outputs": view.order.card,
+        "inputs": {*choice, *parts.order.inputs},
+        "outputs": parts.order.card,
     }
-    for part in view.choice.inputs:
+    for part in parts.choice.inputs:
         changed = part.change(**counted, trigger_mode="always_last", **EVENT)
         # The card is looked up when a text that is typed is left, not at each key.
-        after = part.blur if part in view.choice.texts else changed.then
+        after = part.blur if part in parts.choice.texts else changed.then
         after(**looked, trigger_mode="always_last", **EVENT)
     tab.select(**counted, **EVENT).then(**looked, **EVENT)
-    shown_run = [report.followed, report.run_id, where[2]]
-    tab.select(score.rejoin, shown_run, report.outputs, **EVENT)
-    for part in view.order.inputs:
+    tab.select(score.rejoin, session, outputs, **EVENT)
+    for part in parts.order.inputs:
         # What is typed is looked up when it is left, not at each key.
         typed = isinstance(part, gr.Textbox | gr.Number)
         for changed in (part.blur, part.submit) if typed else (part.change,):
             changed(**looked, trigger_mode="always_last", **EVENT)
-    view.choice.which.input(score.turn, [view.choice.which, *where], view.choice.parts, **EVENT)
+    ways = [each for needed in parts.choice.needed.values() for each in needed]
+    parts.choice.which.input(score.turn, [parts.choice.which, session], ways, **EVENT)
     report.start.click(
         score.start,
-        [*view.order.inputs, *view.sure.inputs, *where, *choice],
-        report.outputs,
+        {*choice, *parts.order.inputs, *parts.sure.inputs},
+        outputs,
         trigger_mode="once",
         **EVENT,
     )
-    report.start.click(None, None, view.check, js="() => ''", **EVENT)
-    follows = [report.followed, where[2]]
-    ticked = report.timer.tick(score.follow, follows, report.outputs, trigger_mode="once", **EVENT)
+    report.start.click(None, None, parts.check, js="() => ''", **EVENT)
+    ticked = report.timer.tick(score.follow, session, outputs, trigger_mode="once", **EVENT)
     ticked.failure(lambda: gr.update(active=False), None, report.timer, **EVENT)
     # What is published of the model of a run that ended stands beside it.
-    ended = report.ended.change(check.check, [report.run_id, *where], view.check, **EVENT)
+    ended = report.ended.change(check.check, session, parts.check, **EVENT)
     ended.then(**looked, **EVENT)
     said = saying("#status .status > div", text("score.stopping"))
-    report.stop.click(score.stop, [where[2], report.followed], None, js=said, queue=False, **EVENT)
+    report.stop.click(score.stop, session, None, js=said, queue=False, **EVENT)

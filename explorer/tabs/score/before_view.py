@@ -1,21 +1,21 @@
 """What the Score tab says of a model before it runs, and the search for one on the Hub."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import gradio as gr
 
 from explorer.core.html import bytes_words, count_words, note
-from explorer.core.parts import EVENT, guarded
+from explorer.core.parts import EVENT, Filling, Posted, guarded
 from explorer.core.settings import Settings
 from explorer.core.text import text
+from explorer.reader.session import Session
 from explorer.runs.estimates import forecast, work_of
 from explorer.runs.model_list import ModelEntry, entry_of, model_list
 from explorer.runs.running import Runs
 from explorer.runs.selections import Selection
 from explorer.runs.visitors import Visitor
 from explorer.tabs.score.model_card import model_card_html
-from explorer.tabs.score.view import FindView, OrderView, order_of
+from explorer.tabs.score.view import FindParts, OrderParts
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.hub.search import HubModel, search_models
@@ -57,15 +57,14 @@ def selected_html(selection: Selection) -> str:
     )
 
 
-def card_html(runs: Runs, who: Visitor, order: tuple[Any, ...], selection: Selection | None) -> str:
-    """The card of the model that is asked for, or why there is none.
-
-    order: what the fields of `OrderView` hold.
-    """
+def card_html(
+    runs: Runs, who: Visitor, parts: OrderParts, posted: Posted, selection: Selection | None
+) -> str:
+    """The card of the model that is asked for, or why there is none."""
     try:
-        seen = forecast(runs, who, order_of(*order), selection)
+        seen = forecast(runs, who, parts.order(posted), selection)
     except KnownError as error:
-        return note(str(error), "wrong") + _known_size(runs, order[0])
+        return note(str(error), "wrong") + _known_size(runs, posted[parts.model])
     refusal = note(seen.refusal, "wrong") if seen.refusal else ""
     return refusal + model_card_html(seen)
 
@@ -93,14 +92,17 @@ class Find:
     """The callbacks of the search on the Hub."""
 
     hub: Hub
+    parts: FindParts
 
     @guarded
-    def search(self, words: object, who: Visitor) -> tuple[Any, str]:
+    def search(self, words: object, session: Session) -> Filling:
         """Models on the Hub by their names; with the visitor's own token, if any."""
-        found = search_models(words, self.hub, token=who.token)
+        found = search_models(words, self.hub, token=session.visitor.token)
         choices = [(found_words(model), model.id) for model in found.models]
-        said = found.reason or text("score.found_n", n=len(choices))
-        return gr.update(choices=choices, value=None, visible=bool(choices)), note(said)
+        return {
+            self.parts.found: gr.update(choices=choices, value=None, visible=bool(choices)),
+            self.parts.said: note(found.reason or text("score.found_n", n=len(choices))),
+        }
 
     @guarded
     def take(self, model: object) -> object:
@@ -108,8 +110,9 @@ class Find:
         return model if isinstance(model, str) else gr.skip()
 
 
-def wire_find(view: FindView, find: Find, order: OrderView, who: gr.State) -> None:
-    """Connect the components."""
-    for asked in (view.words.submit, view.press.click):
-        asked(find.search, [view.words, who], [view.found, view.said], **EVENT)
-    view.found.input(find.take, view.found, order.model, **EVENT)
+def wire_find(find: Find, model: gr.Dropdown, session: gr.State) -> None:
+    """Connect the components. model: where one is typed."""
+    parts = find.parts
+    for asked in (parts.words.submit, parts.press.click):
+        asked(find.search, [parts.words, session], [parts.found, parts.said], **EVENT)
+    parts.found.input(find.take, parts.found, model, **EVENT)

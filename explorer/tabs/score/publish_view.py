@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 import gradio as gr
 
 from explorer.core.html import note, tag
-from explorer.core.parts import EVENT, guarded
+from explorer.core.parts import EVENT, Filling, guarded
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.data.library import Library
 from explorer.data.table import PairTable
+from explorer.reader.session import Session
 from explorer.runs.cards import pairs_of
 from explorer.runs.lines import RunsView
 from explorer.runs.running import Runs
@@ -24,8 +24,8 @@ from scoring.record import Run
 
 
 @dataclass(frozen=True)
-class PublishView:
-    """The panel's components. seen: the `Sending` that is on screen."""
+class PublishParts:
+    """The panel's components."""
 
     repo: gr.Textbox
     name: gr.Textbox
@@ -35,10 +35,9 @@ class PublishView:
     as_pull_request: gr.Checkbox
     send: gr.Button
     status: gr.HTML
-    seen: gr.State
 
 
-def build_publish(settings: Settings) -> PublishView:
+def build_publish(settings: Settings) -> PublishParts:
     """Lay the panel out where it is called; it says so where nothing can be published."""
     may = can_publish(settings)
     with gr.Accordion(text("publish.title"), open=False, elem_id="publish"):
@@ -86,9 +85,7 @@ def build_publish(settings: Settings) -> PublishView:
                 elem_id="publish-send",
             )
         status = gr.HTML(elem_id="publish-status")
-    return PublishView(
-        repo, name, look, shown, token, as_pull_request, send, status, gr.State(None)
-    )
+    return PublishParts(repo, name, look, shown, token, as_pull_request, send, status)
 
 
 def _about(settings: Settings) -> str:
@@ -108,47 +105,54 @@ def can_publish(settings: Settings) -> bool:
 
 @dataclass(frozen=True)
 class Publish:
-    """The panel's callbacks. A run is named by its id, or by what the list of runs shows."""
+    """The panel's callbacks. What is sent is the run that the list of runs shows."""
 
     runs: Runs
     tables: Library
     hub: Hub
     settings: Settings
+    parts: PublishParts
 
     @guarded
-    def look(self, opened: object, who: object, *asked: object) -> tuple[Any, ...]:
+    def look(self, session: Session, *asked: object) -> Filling:
         """What would be sent; it may be sent then. asked: the dataset, and the model's name."""
-        seen = preview(*self._run(opened, who), *asked)
-        return preview_html(seen), seen, gr.update(interactive=True), ""
+        seen = preview(*self._run(session), *asked)
+        session.show(seen)
+        parts = self.parts
+        ready = {parts.send: gr.update(interactive=True), parts.status: ""}
+        return {parts.shown: preview_html(seen), **ready}
 
     @guarded
-    def send(
-        self, opened: object, who: object, seen: object, typed: object, as_pull_request: object
-    ) -> Iterator[tuple[Any, ...]]:
+    def send(self, session: Session, typed: object, as_pull_request: object) -> Iterator[Filling]:
         """Send what was seen; the field of the token is emptied at once."""
-        token = self._token(who, typed)
-        run, table = self._run(opened, who)
-        yield note(text("publish.sending")), "", gr.update(interactive=False)
+        parts = self.parts
+        token = self._token(session.visitor, typed)
+        run, table = self._run(session)
+        seen = session.get(Sending)
+        held = {parts.token: "", parts.send: gr.update(interactive=False)}
+        yield held | {parts.status: note(text("publish.sending"))}
         # Who signed in lent no leave to write, not even to what is theirs.
         is_request = as_pull_request is True or self.settings.public
         sent = publish(seen, run, table, self.hub, token=token, as_pull_request=is_request)
-        yield published_html(sent), "", gr.update(interactive=False)
+        yield held | {parts.status: published_html(sent)}
 
-    def unsent(self) -> tuple[str, str, Any]:
+    def unsent(self) -> Filling:
         """Nothing was sent: it can be tried again, with the token typed anew."""
-        return "", "", gr.update(interactive=True)
+        parts = self.parts
+        again = gr.update(interactive=True)
+        return {parts.status: "", parts.token: "", parts.send: again}
 
-    def _run(self, opened: object, who: object) -> tuple[Run, PairTable]:
-        run_id = opened.open_id if isinstance(opened, RunsView) else opened
+    def _run(self, session: Session) -> tuple[Run, PairTable]:
+        run_id = session.seen(RunsView).open_id
         if not run_id:
             raise KnownError("No run is open. Open one of yours in the list of runs.")
-        run = self.runs.shelf.opened_own(run_id, who)
+        run = self.runs.shelf.opened_own(run_id, session.visitor)
         return run, pairs_of(run, self.tables)
 
-    def _token(self, who: object, typed: object) -> object:
+    def _token(self, who: Visitor, typed: object) -> object:
         if not can_publish(self.settings):
             raise KnownError(text("publish.sign_in_missing"))
-        if isinstance(who, Visitor) and who.token:
+        if who.token:
             return who.token
         if self.settings.public:
             raise KnownError("Sign in with Hugging Face first, at the top: it is sent as yours.")
@@ -177,22 +181,19 @@ def published_html(sent: Published) -> str:
     return tag("div", said + link, css="note", role="status")
 
 
-def wire_publish(view: PublishView, panel: Publish, opened: Any, who: gr.State) -> None:
-    """Connect the components.
-
-    opened: holds the id of the run that is open, or what the list of runs shows.
-    who: holds the `Visitor`.
-    """
-    view.look.click(
+def wire_publish(panel: Publish, session: gr.State) -> None:
+    """Connect the components."""
+    parts = panel.parts
+    parts.look.click(
         panel.look,
-        [opened, who, view.repo, view.name],
-        [view.shown, view.seen, view.send, view.status],
+        [session, parts.repo, parts.name],
+        [parts.shown, parts.send, parts.status],
         **EVENT,
     )
-    told = [view.status, view.token, view.send]
-    sent = view.send.click(
+    told = [parts.status, parts.token, parts.send]
+    sent = parts.send.click(
         panel.send,
-        [opened, who, view.seen, view.token, view.as_pull_request],
+        [session, parts.token, parts.as_pull_request],
         told,
         trigger_mode="once",
         **EVENT,

@@ -2,17 +2,18 @@
 
 import time
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 import gradio as gr
 import numpy as np
 
 from explorer.core.html import note, progress_html, signed, step_html, tag
-from explorer.core.parts import Column, Grid, grid, unchanged
+from explorer.core.parts import Column, Filling, Grid, grid
 from explorer.core.text import text
 from explorer.reader.reading import PAGE_ROWS
+from explorer.reader.session import Session
 from explorer.runs.cards import card_of
 from explorer.runs.facts import facts_html
 from explorer.runs.live import LiveRun
@@ -21,6 +22,7 @@ from explorer.runs.sections import run_intervals, sections_now
 from explorer.stats.margins import margin_histogram
 from explorer.tabs.score.live_html import bars_html, margins_html, sure_words, worst_html
 from explorer.tabs.score.report import report_html, sections_html
+from explorer.tabs.score.view import ReportParts
 from scoring.errors import KnownError
 from scoring.record import Run
 from scoring.summary import summarise
@@ -29,7 +31,8 @@ SHARE = 0.04
 """Of the time that passes between two drawings of a run, what the former may have taken."""
 
 
-class Followed(NamedTuple):
+@dataclass(frozen=True)
+class Followed:
     """The run under way that a page follows.
 
     live_id: as of `LiveRun`; "" for none.
@@ -42,24 +45,6 @@ class Followed(NamedTuple):
     due: float = 0.0
 
 
-class RunShown(NamedTuple):
-    """What a run looks like at a moment, in the order of `ReportView.outputs`."""
-
-    status: str
-    start: Any
-    stop: Any
-    cards: str
-    sections: str
-    margins: str
-    rows: Any
-    facts: str
-    inspect: Any
-    run_id: str | None
-    followed: Followed
-    ended: str
-    timer: Any
-
-
 def reopened(run: Run) -> Progress:
     """A stored run as its own last progress."""
     stage: Any = "left" if run.status == "running" else run.status
@@ -67,76 +52,81 @@ def reopened(run: Run) -> Progress:
     return Progress(stage, run.facts.n_pairs, run, rows, run.seconds, sure=sure)
 
 
-def followed(live: LiveRun) -> RunShown:
+def followed(parts: ReportParts, live: LiveRun, session: Session) -> Filling:
     """A run under way, to be looked at again so often that drawing does not hold it up; its end."""
     began = time.monotonic()
     has_ended, seen, now = live.ended.is_set(), live.n_told, live.now
-    if not has_ended:
-        drawn = shown(now, live.model, is_stopping=live.stop.is_set())
-        ended = time.monotonic()
-        again = Followed(live.id, seen, due=ended + (ended - began) / SHARE)
-        return drawn._replace(followed=again, ended=gr.skip(), timer=gr.update(active=True))
-    with suppress(KnownError):
-        now = replace(now, scored=tuple(now.run.rows()) if now.run else ())
-    return shown(now, live.model)._replace(ended=live.id)
+    if has_ended:
+        with suppress(KnownError):
+            now = replace(now, scored=tuple(now.run.rows()) if now.run else ())
+        return shown(parts, now, session, live.model) | {parts.ended: live.id}
+    drawn = _drawn(parts, now, live.model, is_stopping=live.stop.is_set())
+    drawn.pop(parts.ended, None)
+    ended = time.monotonic()
+    _turn(session, now, Followed(live.id, seen, due=ended + (ended - began) / SHARE))
+    return drawn | {parts.timer: gr.update(active=True)}
 
 
-def shown(progress: Progress, model: str = "", *, is_stopping: bool = False) -> RunShown:
+def shown(parts: ReportParts, progress: Progress, session: Session, model: str = "") -> Filling:
     """A run at a moment, which is not looked at again.
 
-    model: what was typed, for as long as there is no run. is_stopping: whether it ends after the
-        present pack.
+    model: what was typed, for as long as there is no run.
     """
+    drawn = _drawn(parts, progress, model)
+    _turn(session, progress, Followed())
+    return drawn | {parts.timer: gr.update(active=False)}
+
+
+def _turn(session: Session, progress: Progress, seen: Followed) -> None:
+    """Only after it was drawn: whoever presses Stop amid that means the run that was followed."""
+    session.show(seen)
+    if progress.run is not None:
+        session.run_id = progress.run.id
+
+
+def _drawn(
+    parts: ReportParts, progress: Progress, model: str, *, is_stopping: bool = False
+) -> Filling:
+    """A run at a moment. is_stopping: whether it ends after the present pack."""
+    filled: Filling = {
+        parts.status: _status(progress, model, is_stopping=is_stopping),
+        **_buttons(parts, progress),
+    }
     if not progress.scored or progress.run is None:
-        return _only_status(progress, model, is_stopping=is_stopping)
+        # The report of an earlier run stays until another's begins.
+        is_another = progress.stage in ("waiting", "loading")
+        return filled | (_emptied(parts) if is_another else {})
     summary = summarise(progress.scored, progress.run.facts.family)
     intervals = run_intervals(progress.scored, progress.run.facts)
     lost = summary.total.lost
     chosen = np.array([pair.chosen_reward for pair in progress.scored], np.float64)
     rejected = np.array([pair.rejected_reward for pair in progress.scored], np.float64)
-    return RunShown(
-        _status(progress, model, is_stopping=is_stopping),
-        *_buttons(progress),
-        report_html(progress.run, summary, intervals, progress.scored),
-        bars_html(sections_now(summary, intervals)) + sections_html(summary, intervals),
-        margins_html(margin_histogram(chosen, rejected)) + _worst(progress),
-        gr.update(value=_newest(progress), visible=True),
-        facts_html(progress.run),
-        gr.update(value=text("score.inspect", n=f"{lost:,}"), visible=lost > 0),
-        progress.run.id,
-        Followed(),
-        progress.run.id,
-        gr.update(active=False),
-    )
+    bars = bars_html(sections_now(summary, intervals)) + sections_html(summary, intervals)
+    worst = worst_html(progress.run, progress.scored)
+    return filled | {
+        parts.cards: report_html(progress.run, summary, intervals, progress.scored),
+        parts.sections: bars,
+        parts.margins: margins_html(margin_histogram(chosen, rejected)) + worst,
+        parts.rows: gr.update(value=_newest(progress), visible=True),
+        parts.facts: facts_html(progress.run),
+        parts.inspect: gr.update(value=text("score.inspect", n=f"{lost:,}"), visible=lost > 0),
+        parts.ended: progress.run.id,
+    }
 
 
-def _only_status(progress: Progress, model: str, *, is_stopping: bool) -> RunShown:
-    """A word on what happens, leaving the report of an earlier run where it is."""
-    start, stop = _buttons(progress)
-    told = unchanged(
-        RunShown,
-        status=_status(progress, model, is_stopping=is_stopping),
-        start=start,
-        stop=stop,
-        followed=Followed(),
-        timer=gr.update(active=False),
-    )
-    if progress.stage in ("waiting", "loading"):  # what stands there is another run's
-        hidden: Any = gr.update(visible=False)
-        told = told._replace(
-            cards="", sections="", margins="", rows=hidden, facts="", inspect=hidden
-        )
-    return told if progress.run is None else told._replace(run_id=progress.run.id)
+def _emptied(parts: ReportParts) -> Filling:
+    words: Filling = dict.fromkeys((parts.cards, parts.sections, parts.margins, parts.facts), "")
+    return words | dict.fromkeys((parts.rows, parts.inspect), gr.update(visible=False))
 
 
-def _buttons(progress: Progress) -> tuple[Any, Any]:
+def _buttons(parts: ReportParts, progress: Progress) -> Filling:
     """Score can be pressed while nothing runs, Stop while something does."""
     busy = progress.stage in ("waiting", "loading", "running")
     # An update of a tab that was not opened yet takes the words away unless it has them.
-    return (
-        gr.update(value=text("score.start"), interactive=not busy),
-        gr.update(value=text("score.stop"), interactive=busy),
-    )
+    return {
+        parts.start: gr.update(value=text("score.start"), interactive=not busy),
+        parts.stop: gr.update(value=text("score.stop"), interactive=busy),
+    }
 
 
 def _newest(progress: Progress) -> Grid:
@@ -146,13 +136,6 @@ def _newest(progress: Progress) -> Grid:
         for pair in newest
     ]
     return grid(_columns(), rows)
-
-
-def _worst(progress: Progress) -> str:
-    """The clearest failures, to be opened."""
-    if progress.run is None:
-        return ""
-    return worst_html(progress.run, progress.scored)
 
 
 def _status(progress: Progress, model: str, *, is_stopping: bool) -> str:

@@ -4,58 +4,57 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import gradio as gr
 
 from explorer.core.files import passing_folder
-from explorer.core.parts import EVENT, Part, act_of, build_part, guarded, wire_part
+from explorer.core.parts import (
+    EVENT,
+    Filling,
+    Part,
+    act_of,
+    build_part,
+    components,
+    guarded,
+    wire_part,
+)
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.reader.links import compare_query, failures_query
+from explorer.reader.session import Session
 from explorer.results.fields import Fields
 from explorer.runs.exports import RUN_FORMATS, RunFormat, export_run
-from explorer.runs.lines import RunsScene, RunsView, move_runs, runs_scene
+from explorer.runs.lines import RunsView, move_runs, runs_scene
 from explorer.runs.running import Runs
-from explorer.runs.visitors import Visitor
-from explorer.tabs.score.publish_view import PublishView, build_publish
+from explorer.tabs.score.publish_view import PublishParts, build_publish
 from explorer.tabs.score.runs_list import run_html, runs_html
 
 LEAVES = ("report", "resume")
 """Acts that open the Score tab."""
+IN_TURN: dict[str, Any] = {"concurrency_id": "runs", "concurrency_limit": 1}
+"""No list that comes late undoes an act."""
 
 
 @dataclass(frozen=True)
-class RunsTabView:
-    """The components."""
+class RunsParts:
+    """The components. asked: the act that opens the Score tab, the run it names, and when."""
 
     part: Part
     listed: gr.HTML
     opened: gr.HTML
     exports: dict[RunFormat, gr.Button]
     file: gr.File
-    publish: PublishView
-    seen: gr.State
+    publish: PublishParts
     asked: gr.State
 
     @property
-    def outputs(self) -> list[gr.components.Component]:
-        """In the order of `RunsTabShown`."""
-        return [self.listed, self.opened, *self.exports.values(), self.seen]
+    def outputs(self) -> list[gr.blocks.Block]:
+        """The components that `RunsTab.show` fills."""
+        return components(self.listed, self.opened, self.exports)
 
 
-class RunsTabShown(NamedTuple):
-    """What the components show."""
-
-    listed: str
-    opened: str
-    csv: Any
-    jsonl: Any
-    json: Any
-    seen: RunsView
-
-
-def build_runs(settings: Settings) -> RunsTabView:
+def build_runs(settings: Settings) -> RunsParts:
     """Lay the tab out where it is called."""
     with build_part("runs") as part:
         listed = gr.HTML(elem_id="runs-list")
@@ -70,30 +69,48 @@ def build_runs(settings: Settings) -> RunsTabView:
             }  # fmt: skip
         file = gr.File(visible=False, label=text("export.file"), elem_id="run-file")
         publish = build_publish(settings)
-    return RunsTabView(
-        part, listed, opened, exports, file, publish, gr.State(RunsView()), gr.State(None)
-    )
+    return RunsParts(part, listed, opened, exports, file, publish, gr.State(None))
 
 
 @dataclass(frozen=True)
 class RunsTab:
-    """The callbacks. `where` is (results id, table id, visitor)."""
+    """The callbacks."""
 
     runs: Runs
     fields: Fields
     settings: Settings
+    parts: RunsParts
 
     @guarded
-    def show(self, seen: RunsView, *where: Any) -> RunsTabShown:
+    def show(self, session: Session) -> Filling:
         """The list as it stands now."""
-        return self._shown(runs_scene(self.runs.shelf, where[2], seen), where)
+        now = runs_scene(self.runs.shelf, session.visitor, session.seen(RunsView))
+        session.show(now.view)
+        query = compare = ""
+        if now.open is not None:
+            name = self.fields.name_of(now.open.run.id, *session.where)
+            query = failures_query(name) if name else ""
+            compare = compare_query(name) if name else ""
+        waiting = [live for live in self.runs.live.of(session.visitor) if live.run_id is None]
+        parts, deleting = self.parts, now.view.deleting
+        return {
+            parts.listed: runs_html(now, waiting, kept=self.settings.runs_last),
+            parts.opened: run_html(now.open, query=query, compare=compare, deleting=deleting),
+            # An update of a tab that was not opened yet takes the words away unless it has them.
+            **{
+                button: gr.update(value=text(f"runs.export_{form}"), visible=now.open is not None)
+                for form, button in parts.exports.items()
+            },
+        }
 
     @guarded
-    def act(self, event: gr.EventData, seen: RunsView, *where: Any) -> RunsTabShown:
+    def act(self, event: gr.EventData, session: Session) -> Filling:
         """Do what was pressed."""
         act, sent = act_of(event)
-        moved = seen if act in LEAVES else move_runs(self.runs.shelf, where[2], seen, act, sent)
-        return self.show(moved, *where)
+        if act not in LEAVES:
+            seen = session.seen(RunsView)
+            session.show(move_runs(self.runs.shelf, session.visitor, seen, act, sent))
+        return self.show(session)
 
     @guarded
     def asked(self, event: gr.EventData) -> Any:
@@ -106,36 +123,23 @@ class RunsTab:
         return gr.Tabs(selected="score")
 
     @guarded
-    def export(self, form: str, seen: RunsView, who: Visitor) -> Iterator[Any]:
+    def export(self, form: str, session: Session) -> Iterator[Any]:
         """A file of the open run."""
         with passing_folder() as folder:
-            path = export_run(self.runs.open(seen.open_id, who), form, folder)
-            yield gr.update(value=str(path), visible=True)
-
-    def _shown(self, now: RunsScene, where: Any) -> RunsTabShown:
-        query = compare = ""
-        if now.open is not None:
-            name = self.fields.name_of(now.open.run.id, *where)
-            query = failures_query(name) if name else ""
-            compare = compare_query(name) if name else ""
-        opened = run_html(now.open, query=query, compare=compare, deleting=now.view.deleting)
-        # An update of a tab that was not opened yet takes the words away unless it has them.
-        csv, jsonl, json = (
-            gr.update(value=text(f"runs.export_{form}"), visible=now.open is not None)
-            for form in RUN_FORMATS
-        )
-        waiting = [live for live in self.runs.live.of(where[2]) if live.run_id is None]
-        listed = runs_html(now, waiting, kept=self.settings.runs_last)
-        return RunsTabShown(listed, opened, csv, jsonl, json, now.view)
+            run = self.runs.open(session.seen(RunsView).open_id, session.visitor)
+            yield gr.update(value=str(export_run(run, form, folder)), visible=True)
 
 
-def wire_runs(
-    view: RunsTabView, tab: RunsTab, where: list[gr.components.Component], opened: gr.Tab
-) -> None:
-    """Connect the components. where: as of `RunsTab`."""
-    turn: dict[str, Any] = {"concurrency_id": "runs", "concurrency_limit": 1}  # none undoes an act
-    wire_part(view.part, tab.act, [view.seen, *where], view.outputs, **turn)
-    for changed in (opened.select, where[2].change):  # a link opens the tab before it is known who
-        changed(tab.show, [view.seen, *where], view.outputs, **turn, **EVENT)
-    for form, pressed in view.exports.items():
-        pressed.click(partial(tab.export, form), [view.seen, where[2]], view.file, **EVENT)
+def showing(tab: RunsTab, session: gr.State) -> dict[str, Any]:
+    """The event that shows the list anew."""
+    return {"fn": tab.show, "inputs": session, "outputs": tab.parts.outputs, **IN_TURN, **EVENT}
+
+
+def wire_runs(tab: RunsTab, session: gr.State, opened: gr.Tab) -> None:
+    """Connect the components; the list is brought up to date when the tab is opened."""
+    parts = tab.parts
+    wire_part(parts.part, tab.act, session, parts.outputs, **IN_TURN)
+    opened.select(**showing(tab, session))
+    parts.part.relay.act(tab.asked, None, parts.asked, **EVENT)
+    for form, pressed in parts.exports.items():
+        pressed.click(partial(tab.export, form), session, parts.file, **EVENT)

@@ -10,6 +10,7 @@ from explorer.core.html import note
 from explorer.core.parts import guarded
 from explorer.core.settings import Settings
 from explorer.core.text import text
+from explorer.reader.session import Session
 from explorer.runs.visitors import Visitor, client_address, is_secret, owner_of
 from scoring.errors import KnownError
 
@@ -20,20 +21,10 @@ _OAUTH_PACKAGES = ("authlib", "itsdangerous")
 """What `gradio[oauth]` installs."""
 
 
-@dataclass(frozen=True)
-class SignInView:
-    """The components.
-
-    secret: of this browser; "" until the page was opened.
-    who: the `Visitor`. It stays on the server, where no event's data can replace it.
-    """
-
-    secret: gr.BrowserState
-    who: gr.State
-
-
-def build_signin(settings: Settings) -> SignInView:
+def build_signin(settings: Settings) -> gr.BrowserState:
     """Lay out what tells who visits; it must stand outside the tabs, which are filled when opened.
+
+    Gives the secret of this browser; "" until the page was opened.
 
     Raises:
         KnownError: people are to sign in, and the packages for it are not here.
@@ -50,8 +41,7 @@ def build_signin(settings: Settings) -> SignInView:
                 min_width=230,
                 elem_id="signin",
             )
-    secret = gr.BrowserState("", storage_key=STORAGE, secret=STORAGE)
-    return SignInView(secret, gr.State(Visitor()))
+    return gr.BrowserState("", storage_key=STORAGE, secret=STORAGE)
 
 
 def _check_packages() -> None:
@@ -74,8 +64,9 @@ class SignIn:
         profile: gr.OAuthProfile | None,
         token: gr.OAuthToken | None,
         secret: object,
-    ) -> tuple[str, Visitor]:
-        """The secret that the browser is to keep, and who visits.
+        session: Session,
+    ) -> str:
+        """The secret that the browser is to keep; the session knows from now on who visits.
 
         Gradio gives profile and token from the session of who signed in, and None for others,
         whatever was posted.
@@ -83,7 +74,8 @@ class SignIn:
         kept = secret if is_secret(secret) else ""
         if self.settings.public:
             kept = kept or token_urlsafe(SECRET_BYTES)
-        return kept, visitor_of(request, profile, token, kept, settings=self.settings)
+        session.visitor = visitor_of(request, profile, token, kept, settings=self.settings)
+        return kept
 
 
 def visitor_of(

@@ -1,26 +1,27 @@
 """The Score tab, laid out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import gradio as gr
 
 from explorer.core.html import note
-from explorer.core.parts import build_grid
+from explorer.core.parts import Posted, build_grid, components
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.reader.fields_view import TypedFields, build_model, build_typed
-from explorer.runs.orders import ModelOrder
-from explorer.tabs.score.run_view import Followed
+from explorer.runs.orders import LARGEST, ModelOrder
+from explorer.runs.selections import Choice
+from scoring.errors import KnownError, shown
 from scoring.spec import FAMILIES
+from scoring.sure import SureRule
 
 LOOK_SECONDS = 1.0
 """Between two looks of a page at the run that it follows."""
 
 
 @dataclass(frozen=True)
-class OrderView:
+class OrderParts:
     """Which model, and how it scores."""
 
     model: gr.Dropdown
@@ -34,40 +35,30 @@ class OrderView:
 
     @property
     def inputs(self) -> list[gr.components.Component]:
-        """What `order_of` takes."""
-        return [
-            self.model,
-            self.family,
-            self.reference,
-            self.reading,
-            self.dtype,
-            self.max_length,
-            self.url,
-        ]
+        """What is chosen here."""
+        return [each for each in components(self) if each is not self.card]
 
+    def order(self, posted: Posted) -> ModelOrder:
+        """What is asked for.
 
-def order_of(*values: Any) -> ModelOrder:
-    """What the fields of `OrderView` ask for.
-
-    Raises:
-        KnownError: of `ModelOrder.of`.
-    """
-    model, family, reference, reading, dtype, max_length, url = values
-    how = {"dtype": dtype, "max_length": max_length}
-    return ModelOrder.of(
-        {
-            "model": model,
-            "family": family,
-            "reference": reference,
-            "reading": reading,
-            "url": url,
-            "settings": how,
-        }
-    )
+        Raises:
+            KnownError: of `ModelOrder.of`.
+        """
+        how = {"dtype": posted[self.dtype], "max_length": posted[self.max_length]}
+        return ModelOrder.of(
+            {
+                "model": posted[self.model],
+                "family": posted[self.family],
+                "reference": posted[self.reference],
+                "reading": posted[self.reading],
+                "url": posted[self.url],
+                "settings": how,
+            }
+        )
 
 
 @dataclass(frozen=True)
-class FindView:
+class FindParts:
     """The search for a model on the Hub."""
 
     words: gr.Textbox
@@ -77,7 +68,7 @@ class FindView:
 
 
 @dataclass(frozen=True)
-class ChoiceView:
+class ChoiceParts:
     """Which pairs."""
 
     which: gr.Radio
@@ -91,17 +82,26 @@ class ChoiceView:
 
     @property
     def inputs(self) -> list[gr.components.Component]:
-        """The fields of `explorer.runs.selections.Choice`, in its order."""
+        """What is chosen here."""
         return [self.which, self.per_subset, self.seed, self.keys, self.failed, *self.texts]
 
     @property
-    def parts(self) -> list[gr.blocks.Block]:
-        """What is there for one way alone."""
-        return [self.per_subset, self.seed, self.keys, self.failed, self.typed]
+    def needed(self) -> dict[str, tuple[gr.blocks.Block, ...]]:
+        """Way to choose pairs -> what is there for it alone."""
+        return {
+            "subset": (self.per_subset, self.seed),
+            "keys": (self.keys,),
+            "failed": (self.failed,),
+            "typed": (self.typed,),
+        }
+
+    def choice(self, posted: Posted) -> Choice:
+        """What is asked for."""
+        return Choice(*(posted[each] for each in self.inputs))
 
 
 @dataclass(frozen=True)
-class SureView:
+class SureParts:
     """When to stop."""
 
     on: gr.Checkbox
@@ -110,13 +110,27 @@ class SureView:
 
     @property
     def inputs(self) -> list[gr.components.Component]:
-        """On or off, of which number, how narrow in points."""
-        return [self.on, self.number, self.width]
+        """What is chosen here."""
+        return components(self)
+
+    def rule(self, posted: Posted) -> SureRule | None:
+        """What a run is to be sure of; None where it is to score all pairs. The width is in points.
+
+        Raises:
+            KnownError: of `SureRule`, or the width is no number.
+        """
+        if posted[self.on] is not True:
+            return None
+        width = posted[self.width]
+        is_number = isinstance(width, int | float) and not isinstance(width, bool)
+        if not is_number or not -LARGEST <= width <= LARGEST:
+            raise KnownError(f"{text('sure.width')} must be a number, not {shown(width)}.")
+        return SureRule(posted[self.number], width / 100)
 
 
 @dataclass(frozen=True)
-class ReportView:
-    """What a run shows; `outputs` are in the order of `explorer.tabs.score.run_view.RunShown`."""
+class ReportParts:
+    """What a run shows. ended: the id of the run that ended last on this page."""
 
     status: gr.HTML
     start: gr.Button
@@ -127,30 +141,23 @@ class ReportView:
     rows: gr.Dataframe
     facts: gr.HTML
     inspect: gr.Button
-    run_id: gr.State
-    followed: gr.State
     ended: gr.State
     timer: gr.Timer
 
-    @property
-    def outputs(self) -> list[gr.components.Component]:
-        """All of it."""
-        return [getattr(self, field.name) for field in fields(self)]
-
 
 @dataclass(frozen=True)
-class ScoreView:
+class ScoreParts:
     """The tab's components."""
 
-    order: OrderView
-    find: FindView
-    choice: ChoiceView
-    sure: SureView
-    report: ReportView
+    order: OrderParts
+    find: FindParts
+    choice: ChoiceParts
+    sure: SureParts
+    report: ReportParts
     check: gr.HTML
 
 
-def build_score(settings: Settings, models: Sequence[tuple[str, str]]) -> ScoreView:
+def build_score(settings: Settings, models: Sequence[tuple[str, str]]) -> ScoreParts:
     """Lay the tab out where it is called. models: (words, name) of each that is offered."""
     with gr.Row(equal_height=False):
         with gr.Column(scale=1, min_width=300, elem_classes="side"):
@@ -179,14 +186,14 @@ def build_score(settings: Settings, models: Sequence[tuple[str, str]]) -> ScoreV
                     margins = gr.HTML(elem_id="margins")
                     rows = build_grid("scored", ["32%", "13%", "15%", "20%", "20%"], visible=False)
             check = gr.HTML(elem_id="published-check")
-    report = ReportView(
+    report = ReportParts(
         status, start, stop, cards, sections, margins, rows, facts, inspect,
-        gr.State(None), gr.State(Followed()), gr.State(""), gr.Timer(LOOK_SECONDS, active=False),
+        gr.State(""), gr.Timer(LOOK_SECONDS, active=False),
     )  # fmt: skip
-    return ScoreView(order, find, choice, sure, report, check)
+    return ScoreParts(order, find, choice, sure, report, check)
 
 
-def _build_order(settings: Settings, models: Sequence[tuple[str, str]]) -> OrderView:
+def _build_order(settings: Settings, models: Sequence[tuple[str, str]]) -> OrderParts:
     with gr.Group():
         model = build_model(settings, models, "model")
     card = gr.HTML(elem_id="model-card")
@@ -233,20 +240,20 @@ def _build_order(settings: Settings, models: Sequence[tuple[str, str]]) -> Order
             elem_id="url",
             max_lines=1,
         )
-    return OrderView(model, family, reference, reading, dtype, max_length, url, card)
+    return OrderParts(model, family, reference, reading, dtype, max_length, url, card)
 
 
-def _build_find(settings: Settings) -> FindView:
+def _build_find(settings: Settings) -> FindParts:
     may = not settings.offline and not settings.models
     with gr.Accordion(text("score.find"), open=False, visible=may, elem_id="find-model"):
         words = gr.Textbox(label=text("score.find_words"), max_lines=1, elem_id="find-words")
         press = gr.Button(text("score.find_press"), size="md", elem_id="find-press")
         found = gr.Dropdown([], label=text("score.find_found"), visible=False, elem_id="find-found")
         said = gr.HTML()
-    return FindView(words, press, found, said)
+    return FindParts(words, press, found, said)
 
 
-def _build_choice(settings: Settings) -> ChoiceView:
+def _build_choice(settings: Settings) -> ChoiceParts:
     with gr.Group():
         which = gr.Radio(
             [
@@ -281,10 +288,10 @@ def _build_choice(settings: Settings) -> ChoiceView:
         with gr.Column(visible=False) as typed:
             texts = build_typed(settings, "own")
     selected = gr.HTML(elem_id="selected")
-    return ChoiceView(which, per_subset, seed, keys, failed, typed, texts, selected)
+    return ChoiceParts(which, per_subset, seed, keys, failed, typed, texts, selected)
 
 
-def _build_sure() -> SureView:
+def _build_sure() -> SureParts:
     with gr.Accordion(text("sure.title"), open=False, elem_id="stop-when-sure"):
         on = gr.Checkbox(label=text("sure.on"), info=text("sure.about"), elem_id="sure")
         with gr.Row():
@@ -298,4 +305,4 @@ def _build_sure() -> SureView:
             width = gr.Number(
                 5, label=text("sure.width"), precision=1, min_width=100, elem_id="sure-width"
             )
-    return SureView(on, number, width)
+    return SureParts(on, number, width)

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import gradio as gr
 
 from explorer.core.html import note
-from explorer.core.parts import EVENT, act_of, done, guarded, refused, unchanged
+from explorer.core.parts import EVENT, Filling, act_of, done, guarded, refused
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.core.theme import painted
@@ -21,6 +22,7 @@ from explorer.data.typed import (
     typed_texts,
     written_conversation,
 )
+from explorer.reader.session import Session
 from explorer.reader.state import Tables, View
 from explorer.reader.tokens import token_figure, tokens_html
 from explorer.results.fields import Fields
@@ -35,16 +37,12 @@ from explorer.tabs.try_it.state import (
     Past,
     Question,
     Trial,
-    gone_back,
-    remembered,
     trying,
     with_edit,
 )
-from explorer.tabs.try_it.view import TrialShown, TrialView
+from explorer.tabs.try_it.view import TrialParts
 from scoring.errors import KnownError, shown
 from scoring.pairs.opening import as_pairs
-
-Shown = tuple[Any, ...]
 
 
 class OfModel(Protocol):
@@ -63,8 +61,8 @@ class OfModel(Protocol):
 class TrialTab:
     """The tab's callbacks.
 
-    `who` is the visitor, `trial` what was shown last, `texts` the conversation and both responses
-    as they are typed, `where` as of `explorer.tabs.pairs.fails_view.Failures`.
+    `texts` are the conversation and both responses as they are typed. failed: what a session shows
+    of models' failures.
     """
 
     tables: Tables
@@ -72,97 +70,112 @@ class TrialTab:
     runs: Runs
     settings: Settings
     latest: Latest
+    parts: TrialParts
+    failed_of: Callable[[Session], OfModel]
 
     @guarded
-    def press(self, who: Visitor, model: object, *texts: object) -> Iterator[TrialShown]:
+    def press(self, session: Session, model: object, *texts: object) -> Iterator[Filling]:
         """Score what is typed; it is what later rewards are compared with."""
-        yield unchanged(TrialShown, status=note(text("trial.working")))
-        yield from self._told(who, model, texts, None, loads=True)
+        yield {self.parts.status: note(text("trial.working"))}
+        yield from self._told(session, model, texts, None, loads=True)
 
     @guarded
-    def typed(
-        self, who: Visitor, model: object, trial: Trial | None, *texts: object
-    ) -> Iterator[TrialShown]:
+    def typed(self, session: Session, model: object, *texts: object) -> Iterator[Filling]:
         """Score what is typed by the model that is warm."""
-        if not self._is_warm(who, trial, model):
-            yield unchanged(TrialShown, status=_to_press(trial, model))
+        trial = session.get(Trial)
+        if not self._is_warm(session, model):
+            yield {self.parts.status: _to_press(trial, model)}
             return
-        yield from self._told(who, model, texts, trial)
+        yield from self._told(session, model, texts, trial)
 
     @guarded
-    def anew(
-        self, who: Visitor, model: object, trial: Trial | None, *texts: object
-    ) -> Iterator[TrialShown]:
+    def anew(self, session: Session, model: object, *texts: object) -> Iterator[Filling]:
         """The same for another pair, whose rewards are compared with none before."""
-        if self._is_warm(who, trial, model):
-            yield from self._told(who, model, texts, None)
+        if self._is_warm(session, model):
+            yield from self._told(session, model, texts, None)
             return
-        status = _to_press(None, model)
-        yield unchanged(TrialShown, status=status, numbers="", edits="", trial=None)
+        session.forget(Trial)
+        parts = self.parts
+        yield {parts.status: _to_press(None, model), parts.numbers: "", parts.edits: ""}
 
     @guarded
-    def rest(
-        self, who: Visitor, model: object, trial: Trial | None, *texts: object
-    ) -> Iterator[TrialShown]:
+    def rest(self, session: Session, model: object, *texts: object) -> Iterator[Filling]:
         """Score every edit, however long it takes."""
-        yield from self._told(who, model, texts, trial, seconds=None, loads=True)
+        trial = session.get(Trial)
+        yield from self._told(session, model, texts, trial, seconds=None, loads=True)
 
     @guarded
-    def act(self, event: gr.EventData, past: Past, *texts: Any) -> Shown:
+    def act(self, event: gr.EventData, session: Session, *texts: Any) -> Filling:
         """Make an edit in the text areas."""
         name, sent = act_of(event)
         if name != "apply":
             raise KnownError(f"There is no act {shown(name)}.")
         now = self._checked(texts)
-        return _changed(past, now, with_edit(now, sent.get("change"), sent.get("side")))
+        return self._changed(session, now, with_edit(now, sent.get("change"), sent.get("side")))
 
     @guarded
-    def undo(self, past: Past, *texts: Any) -> Shown:
+    def undo(self, session: Session, *texts: Any) -> Filling:
         """Go back to the texts before the last edit, or the last pair that was taken."""
-        former, rest = gone_back(past, self._checked(texts))
-        return (*former, rest, gr.update(interactive=bool(rest)))
+        former, rest = session.seen(Past).gone_back(self._checked(texts))
+        session.show(rest)
+        return self._typed_in(former, can_undo=bool(rest.texts))
 
     @guarded
-    def browsed(self, seen: View, past: Past, *texts: Any) -> Shown:
+    def browsed(self, session: Session, *texts: Any) -> Filling:
         """The pair that is open on the Browse tab."""
+        seen = session.seen(View)
         new = _texts_of(self.tables.of(seen), seen.reading.key)
-        return _changed(past, self._checked(texts), new)
+        return self._changed(session, self._checked(texts), new)
 
     @guarded
-    def failed(self, seen: OfModel, past: Past, *posted: Any) -> Shown:
+    def failed(self, session: Session, *texts: Any) -> Filling:
         """The pair that is open on the Failures tab."""
-        texts, where = posted[:3], posted[3:]
+        seen, where = self.failed_of(session), session.where
         field = self.fields.of(seen.model, *where) if seen.model else self.fields.largest(*where)
         if not field.has_texts:
             raise KnownError(text("trial.no_texts"))
         new = _texts_of(field.table, seen.view.reading.key)
-        return _changed(past, self._checked(texts), new)
+        return self._changed(session, self._checked(texts), new)
 
     @guarded
-    def tokens(self, who: Visitor, model: object, *texts: Any) -> Iterator[tuple[str, Any]]:
+    def tokens(self, session: Session, model: object, *texts: Any) -> Iterator[Filling]:
         """The rewards token by token of what is typed."""
+        words, plot = self.parts.tokens.words, self.parts.tokens.plot
         order = ModelOrder.of({"model": model})
         pair = typed_pair(*texts, longest=longest_text(self.settings))
-        yield note(text("tokens.working")), gr.skip()
-        rewards = self.runs.token_rewards(who, order, pair)
+        yield {words: note(text("tokens.working"))}
+        rewards = self.runs.token_rewards(session.visitor, order, pair)
         figure = painted(token_figure(rewards), 300)
-        yield tokens_html(rewards, text("trial.this"), KEY), gr.update(value=figure, visible=True)
+        yield {
+            words: tokens_html(rewards, text("trial.this"), KEY),
+            plot: gr.update(value=figure, visible=True),
+        }
+
+    def _changed(self, session: Session, texts: Texts, new: Texts) -> Filling:
+        session.show(session.seen(Past).remembering(texts))
+        return self._typed_in(new, can_undo=True)
+
+    def _typed_in(self, texts: Texts, *, can_undo: bool) -> Filling:
+        filled: Filling = dict(zip(self.parts.texts, texts, strict=True))
+        return filled | {self.parts.undo: gr.update(interactive=can_undo)}
 
     def _told(
         self,
-        who: Visitor,
+        session: Session,
         model: object,
         texts: tuple[Any, ...],
         former: Trial | None,
         **how: Any,
-    ) -> Iterator[TrialShown]:
+    ) -> Iterator[Filling]:
         """A trial as it comes to be known, for as long as nothing newer is asked.
 
         how: as of `_trying`.
         """
+        who = session.visitor
         number = self.latest.ask(who.session)
         steps = self._trying(who, model, texts, former, number, **how)
-        yield from trial_followed(steps, lambda: self.latest.is_last(who.session, number))
+        is_last = partial(self.latest.is_last, who.session, number)
+        yield from trial_followed(self.parts, session, steps, is_last)
 
     def _trying(
         self,
@@ -188,19 +201,23 @@ class TrialTab:
             seconds=seconds,
         )
 
-    def _is_warm(self, who: Visitor, trial: Trial | None, model: object) -> bool:
-        """Whether a trial is by the model that is chosen, and that is in memory still."""
+    def _is_warm(self, session: Session, model: object) -> bool:
+        """Whether what is shown is by the model that is chosen, and that is in memory still."""
+        trial = session.get(Trial)
         if trial is None or not isinstance(model, str) or trial.order.model != model.strip():
             return False
-        return self.runs.scorers.models.is_warm(who, trial.order)
+        return self.runs.scorers.models.is_warm(session.visitor, trial.order)
 
     def _checked(self, texts: tuple[Any, ...]) -> Texts:
         return typed_texts(*texts, longest=longest_text(self.settings))
 
 
 def trial_followed(
-    steps: Iterator[Progress | Trial], is_last: Callable[[], bool]
-) -> Iterator[TrialShown]:
+    parts: TrialParts,
+    session: Session,
+    steps: Iterator[Progress | Trial],
+    is_last: Callable[[], bool],
+) -> Iterator[Filling]:
     """A trial step by step, and its end; nothing more once `is_last` says no."""
     trial, status = None, None
     try:
@@ -208,36 +225,32 @@ def trial_followed(
             if not is_last():
                 return
             if isinstance(step, Progress):
-                yield unchanged(TrialShown, status=loading_html(step))
+                yield {parts.status: loading_html(step)}
             else:
                 trial = step
-                yield trial_shown(trial)
+                session.show(trial)
+                yield trial_shown(parts, trial)
     except KnownError as error:
         status = note(str(error), "wrong")
     if not is_last():
         return
     if trial is not None:
-        yield trial_shown(trial, ended=True)
+        yield trial_shown(parts, trial, ended=True)
     if status is not None:
-        yield unchanged(TrialShown, status=status)
+        yield {parts.status: status}
 
 
-def trial_shown(trial: Trial, *, ended: bool = False) -> TrialShown:
+def trial_shown(parts: TrialParts, trial: Trial, *, ended: bool = False) -> Filling:
     """A trial as far as it is. ended: whether no more edits are scored."""
-    anew = not (trial.effects or ended)  # token rewards of another text are of no use
-    return TrialShown(
-        status_html(trial),
-        numbers_html(trial),
-        edits_html(trial, ended=ended),
-        gr.update(visible=ended and not trial.is_whole),
-        trial,
-        "" if anew else gr.skip(),
-        gr.update(visible=False) if anew else gr.skip(),
-    )
-
-
-def _changed(past: Past, texts: Texts, new: Texts) -> Shown:
-    return (*new, remembered(past, texts), gr.update(interactive=True))
+    filled: Filling = {
+        parts.status: status_html(trial),
+        parts.numbers: numbers_html(trial),
+        parts.edits: edits_html(trial, ended=ended),
+        parts.rest: gr.update(visible=ended and not trial.is_whole),
+    }
+    if not (trial.effects or ended):  # token rewards of another text are of no use
+        filled |= {parts.tokens.words: "", parts.tokens.plot: gr.update(visible=False)}
+    return filled
 
 
 def _to_press(trial: Trial | None, model: object) -> str:
@@ -255,45 +268,28 @@ def _texts_of(table: PairTable, key: str) -> Texts:
     return written_conversation(pair.messages), pair.chosen, pair.rejected
 
 
-def wire_trial(
-    view: TrialView,
-    tab: TrialTab,
-    *,
-    who: gr.State,
-    browsed: gr.State,
-    failed: gr.State,
-    where: list[gr.components.Component],
-) -> None:
-    """Connect the components.
-
-    who: the visitor; browsed, failed: what the Browse and the Failures tab show; where: as of
-    `explorer.tabs.pairs.fails_view.Failures`, without the notes.
-    """
-    asked = [who, view.model, *view.texts]
-    going = [who, view.model, view.trial, *view.texts]
-    changed = [*view.texts, view.past, view.undo]
+def wire_trial(tab: TrialTab, session: gr.State) -> None:
+    """Connect the components."""
+    parts = tab.parts
+    asked = [session, parts.model, *parts.texts]
+    changed = [*parts.texts, parts.undo]
     often = {"trigger_mode": "multiple", **EVENT}
     long = {"concurrency_limit": None, **often}  # who loads a model holds nobody up
-    view.score.click(tab.press, asked, view.outputs, **long)
-    view.typed.typed(tab.typed, going, view.outputs, **often)
-    acted = view.part.relay.act(tab.act, [view.past, *view.texts], changed, **often)
-    acted.success(None, None, None, js=done(view.part))
-    acted.failure(None, None, None, js=refused(view.part))
-    view.rest.click(tab.rest, going, view.outputs, **long)
-    undone = view.undo.click(tab.undo, [view.past, *view.texts], changed, **EVENT)
+    parts.score.click(tab.press, asked, parts.outputs, **long)
+    parts.typed.typed(tab.typed, asked, parts.outputs, **often)
+    acted = parts.part.relay.act(tab.act, [session, *parts.texts], changed, **often)
+    acted.success(None, None, None, js=done(parts.part))
+    acted.failure(None, None, None, js=refused(parts.part))
+    parts.rest.click(tab.rest, asked, parts.outputs, **long)
+    undone = parts.undo.click(tab.undo, [session, *parts.texts], changed, **EVENT)
     taken = [
-        view.browsed.click(tab.browsed, [browsed, view.past, *view.texts], changed, **EVENT),
-        view.failed.click(tab.failed, [failed, view.past, *view.texts, *where], changed, **EVENT),
+        parts.browsed.click(tab.browsed, [session, *parts.texts], changed, **EVENT),
+        parts.failed.click(tab.failed, [session, *parts.texts], changed, **EVENT),
     ]
     for event in (acted, undone):
-        event.success(tab.typed, going, view.outputs, **often)
+        event.success(tab.typed, asked, parts.outputs, **often)
     for event in taken:
-        event.success(tab.anew, going, view.outputs, **often)
-    view.tokens.button.click(tab.tokens, asked, [view.tokens.words, view.tokens.plot], **EVENT)
-    wire_probe(
-        view.probe,
-        ProbePanel(tab.tables, tab.runs, tab.settings, Latest()),
-        who,
-        view.model,
-        browsed,
-    )
+        event.success(tab.anew, asked, parts.outputs, **often)
+    parts.tokens.button.click(tab.tokens, asked, [parts.tokens.words, parts.tokens.plot], **EVENT)
+    probe = ProbePanel(tab.tables, tab.runs, tab.settings, Latest(), parts.probe)
+    wire_probe(probe, parts.model, session)

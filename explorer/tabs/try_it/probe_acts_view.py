@@ -10,13 +10,14 @@ import gradio as gr
 
 from explorer.core.files import passing_folder
 from explorer.core.html import note
-from explorer.core.parts import EVENT, guarded, saying, unchanged
+from explorer.core.parts import EVENT, Filling, guarded, saying
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.core.theme import painted
 from explorer.core.validation import one_of
 from explorer.core.work import Latest
 from explorer.reader.searchbar import filter_words
+from explorer.reader.session import Session
 from explorer.reader.state import Tables, View
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
@@ -27,7 +28,7 @@ from explorer.tabs.try_it.probe_csv import ProbeForm, write_probe
 from explorer.tabs.try_it.probe_figure import probe_figure
 from explorer.tabs.try_it.probe_html import Stage, probe_html, probe_status_html
 from explorer.tabs.try_it.probe_statistics import bought
-from explorer.tabs.try_it.probe_view import ProbeShown, ProbeView
+from explorer.tabs.try_it.probe_view import ProbeParts
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 
@@ -44,25 +45,27 @@ class ProbePanel:
     runs: Runs
     settings: Settings
     latest: Latest
+    parts: ProbeParts
 
     @guarded
-    def start(
-        self, who: Visitor, model: object, seen: View, *choice: object
-    ) -> Iterator[ProbeShown]:
+    def start(self, session: Session, model: object, *choice: object) -> Iterator[Filling]:
         """Probe, showing now and then what is known; what was known before stays until then."""
-        yield unchanged(ProbeShown, **_buttons("running"), status=note(text("probe.loading")))
-        number = self.latest.ask(who.session)
+        parts = self.parts
+        yield _buttons(parts, "running") | {parts.status: note(text("probe.loading"))}
+        who, seen = session.visitor, session.seen(View)
+        is_last = partial(self.latest.is_last, who.session, self.latest.ask(who.session))
         steps = self._probing(who, model, seen, *choice)
-        yield from probe_followed(steps, lambda: self.latest.is_last(who.session, number))
+        yield from probe_followed(parts, session, steps, is_last)
 
     @guarded
-    def stop(self, who: Visitor) -> None:
+    def stop(self, session: Session) -> None:
         """End the probe after its present pack."""
-        self.latest.ask(who.session)
+        self.latest.ask(session.visitor.session)
 
     @guarded
-    def export(self, form: ProbeForm, probe: Probe | None) -> Iterator[tuple[str, Any]]:
+    def export(self, form: ProbeForm, session: Session) -> Iterator[tuple[str, Any]]:
         """A file of what was probed."""
+        probe = session.get(Probe)
         with passing_folder() as folder:
             path = folder / f"bias-probe-{form}.csv"
             write_probe(probe, form, path)
@@ -95,8 +98,11 @@ class ProbePanel:
 
 
 def probe_followed(
-    steps: Generator[Probe, None, None], is_last: Callable[[], bool]
-) -> Iterator[ProbeShown]:
+    parts: ProbeParts,
+    session: Session,
+    steps: Generator[Probe, None, None],
+    is_last: Callable[[], bool],
+) -> Iterator[Filling]:
     """A probe now and then until its end or until `is_last` says no; it outlives an error."""
     probe, shown_at = None, 0.0
     try:
@@ -105,61 +111,64 @@ def probe_followed(
                 steps.close()
                 break
             if time.monotonic() - shown_at > EVERY_SECONDS:
-                yield probe_shown(probe, "running")
+                yield probe_shown(parts, probe, "running")
                 shown_at = time.monotonic()
     except KnownError as error:
-        yield probe_ended(probe)._replace(status=note(str(error), "wrong"))
+        yield probe_ended(parts, session, probe) | {parts.status: note(str(error), "wrong")}
         return
     if probe is not None:
-        yield probe_shown(probe, "finished" if probe.is_whole else "stopped")
+        session.show(probe)
+        yield probe_shown(parts, probe, "finished" if probe.is_whole else "stopped")
 
 
-def probe_ended(probe: Probe | None) -> ProbeShown:
+def probe_ended(parts: ProbeParts, session: Session, probe: Probe | None) -> Filling:
     """A probe that ended early; what was shown before stays where nothing is known of this one."""
     if probe is None or not any(probe.effects.values()):
-        return unchanged(ProbeShown, **_buttons("stopped"))
-    return probe_shown(probe, "stopped")
+        return _buttons(parts, "stopped")
+    session.show(probe)
+    return probe_shown(parts, probe, "stopped")
 
 
-def probe_shown(probe: Probe, stage: Stage) -> ProbeShown:
+def probe_shown(parts: ProbeParts, probe: Probe, stage: Stage) -> Filling:
     """A probe at a moment."""
     found = bought(probe.scores) if any(probe.effects.values()) else []
-    figure = gr.update(value=painted(probe_figure(found)), visible=True) if found else gr.skip()
-    return ProbeShown(
-        status=probe_status_html(probe, stage),
-        **_buttons(stage),
-        table=probe_html(probe, found) if found else gr.skip(),
-        plot=figure,
-        files=gr.Column(visible=bool(found) and stage != "running"),
-        probe=gr.skip() if stage == "running" else probe,
-    )
+    filled = _buttons(parts, stage) | {
+        parts.status: probe_status_html(probe, stage),
+        parts.files: gr.Column(visible=bool(found) and stage != "running"),
+    }
+    if found:
+        filled[parts.table] = probe_html(probe, found)
+        filled[parts.plot] = gr.update(value=painted(probe_figure(found)), visible=True)
+    return filled
 
 
-def _buttons(stage: Stage) -> dict[str, Any]:
+def _buttons(parts: ProbeParts, stage: Stage) -> Filling:
     """Start can be pressed while nothing runs, Stop while something does."""
     busy = stage == "running"
-    return {"start": gr.update(interactive=not busy), "stop": gr.update(interactive=busy)}
+    return {
+        parts.start: gr.update(interactive=not busy),
+        parts.stop: gr.update(interactive=busy),
+    }
 
 
 def _no_field(model: object) -> Any:
     raise AssertionError(f"no way of choosing probed pairs asks for {model}")
 
 
-def wire_probe(
-    view: ProbeView, panel: ProbePanel, who: gr.State, model: gr.Dropdown, browsed: gr.State
-) -> None:
-    """Connect the components. browsed: what the Browse tab shows."""
-    view.start.click(
+def wire_probe(panel: ProbePanel, model: gr.Dropdown, session: gr.State) -> None:
+    """Connect the components. model: which is probed."""
+    parts = panel.parts
+    parts.start.click(
         panel.start,
-        [who, model, browsed, *view.inputs],
-        view.outputs,
+        [session, model, *parts.inputs],
+        parts.outputs,
         trigger_mode="once",
         concurrency_limit=None,  # who waits in the line holds nobody up
         **EVENT,
     )
     said = saying("#probe-status .note, #probe-status .status > div", text("score.stopping"))
-    view.stop.click(panel.stop, who, None, js=said, queue=False, **EVENT)
-    for form, press in view.exports.items():
+    parts.stop.click(panel.stop, session, None, js=said, queue=False, **EVENT)
+    for form, press in parts.exports.items():
         press.click(
-            partial(panel.export, form), view.probe, [view.export_status, view.file], **EVENT
+            partial(panel.export, form), session, [parts.export_status, parts.file], **EVENT
         )

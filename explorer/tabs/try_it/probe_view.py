@@ -1,35 +1,19 @@
 """The bias probe, laid out: which pairs, which changes, what they buy."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import gradio as gr
 
 from explorer.core.html import note
+from explorer.core.parts import components
 from explorer.core.text import text
 from explorer.tabs.try_it.counterfactuals import CHANGES
 from explorer.tabs.try_it.probe_csv import PROBE_FORMS, ProbeForm
 
 
-class ProbeShown(NamedTuple):
-    """What is shown of a probe, in the order of `ProbeView.outputs`."""
-
-    status: Any
-    start: Any
-    stop: Any
-    table: Any
-    plot: Any
-    files: Any
-    probe: Any
-
-
 @dataclass(frozen=True)
-class ProbeView:
-    """The components.
-
-    files: holds the exports, once there is something to export.
-    probe: the `Probe` that is shown; None before the first.
-    """
+class ProbeParts:
+    """The components. files: holds the exports, once there is something to export."""
 
     which: gr.Radio
     per_subset: gr.Number
@@ -44,7 +28,6 @@ class ProbeView:
     exports: dict[ProbeForm, gr.Button]
     export_status: gr.HTML
     file: gr.File
-    probe: gr.State
 
     @property
     def inputs(self) -> list[gr.components.Component]:
@@ -52,12 +35,12 @@ class ProbeView:
         return [self.which, self.per_subset, self.seed, self.changes]
 
     @property
-    def outputs(self) -> list[gr.components.Component]:
-        """What a `ProbeShown` fills."""
-        return [getattr(self, name) for name in ProbeShown._fields]
+    def outputs(self) -> list[gr.blocks.Block]:
+        """The components that a probe fills."""
+        return components(self.status, self.start, self.stop, self.table, self.plot, self.files)
 
 
-def build_probe() -> ProbeView:
+def build_probe() -> ProbeParts:
     """Lay it out where it is called."""
     gr.HTML(note(text("probe.about")))
     with gr.Group():
@@ -104,7 +87,7 @@ def build_probe() -> ProbeView:
             }
         export_status = gr.HTML()
         file = gr.File(visible=False, label=text("export.file"), elem_id="probe-file")
-    return ProbeView(
+    return ProbeParts(
         which, per_subset, seed, changes, start, stop, status, table, plot, files, exports,
-        export_status, file, gr.State(None),
+        export_status, file,
     )  # fmt: skip

@@ -32,8 +32,6 @@ MOST_UNDONE = 20
 
 Rewards = Callable[[Sequence[Pair]], Rewarded]
 """Scores a few pairs at once."""
-Past = tuple[Texts, ...]
-"""Texts that can be gone back to, the oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,18 +209,23 @@ def with_edit(texts: Texts, change: object, side: object) -> Texts:
     return (conversation, made, rejected) if whose == "chosen" else (conversation, chosen, made)
 
 
-def remembered(past: Past, texts: Texts) -> Past:
-    """With the texts as they were before a change; what is `MOST_UNDONE` changes old is forgotten.
+@dataclass(frozen=True, slots=True)
+class Past:
+    """Texts that can be gone back to, the oldest first; what is `MOST_UNDONE` changes old is not.
 
-    >>> remembered((("p", "a", "b"),), ("p", "A", "b"))
-    (('p', 'a', 'b'), ('p', 'A', 'b'))
+    >>> Past().remembering(("p", "a", "b")).gone_back(("p", "A", "b"))
+    (('p', 'a', 'b'), Past(texts=()))
     """
-    return (*past, texts)[-MOST_UNDONE:]
 
+    texts: tuple[Texts, ...] = ()
 
-def gone_back(past: Past, texts: Texts) -> tuple[Texts, Past]:
-    """The texts before the last change, and what can be gone back to from there.
+    def remembering(self, texts: Texts) -> "Past":
+        """With the texts as they were before a change."""
+        return Past((*self.texts, texts)[-MOST_UNDONE:])
 
-    texts: as they are; they stay where there is nothing to go back to.
-    """
-    return (past[-1], past[:-1]) if past else (texts, ())
+    def gone_back(self, texts: Texts) -> "tuple[Texts, Past]":
+        """The texts before the last change, and what can be gone back to from there.
+
+        texts: as they are; they stay where there is nothing to go back to.
+        """
+        return (self.texts[-1], Past(self.texts[:-1])) if self.texts else (texts, self)

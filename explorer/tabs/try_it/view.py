@@ -3,17 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, NamedTuple
 
 import gradio as gr
 
 from explorer.core.html import note, tag
-from explorer.core.parts import Part, build_part
+from explorer.core.parts import Part, build_part, components
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.reader.fields_view import build_model, build_typed
-from explorer.reader.tokens_view import TokensView
-from explorer.tabs.try_it.probe_view import ProbeView, build_probe
+from explorer.reader.tokens_view import TokensParts
+from explorer.tabs.try_it.probe_view import ProbeParts, build_probe
 
 PART = "try"
 TYPED_MILLISECONDS = 400
@@ -31,25 +30,11 @@ if (isNew) part.addEventListener("input", (event) => {{
 """
 
 
-class TrialShown(NamedTuple):
-    """What is shown of a trial, in the order of `TrialView.outputs`."""
-
-    status: Any
-    numbers: Any
-    edits: Any
-    rest: Any
-    trial: Any
-    tokens_words: Any
-    tokens_plot: Any
-
-
 @dataclass(frozen=True)
-class TrialView:
+class TrialParts:
     """The components.
 
     typed: has the event `typed`, some time after the last key in one of the text areas.
-    trial: the `Trial` that is shown; None before the first.
-    past: the texts that can be gone back to.
     """
 
     part: Part
@@ -66,10 +51,8 @@ class TrialView:
     numbers: gr.HTML
     edits: gr.HTML
     rest: gr.Button
-    tokens: TokensView
-    probe: ProbeView
-    trial: gr.State
-    past: gr.State
+    tokens: TokensParts
+    probe: ProbeParts
 
     @property
     def texts(self) -> list[gr.components.Component]:
@@ -77,14 +60,14 @@ class TrialView:
         return [self.conversation, self.chosen, self.rejected]
 
     @property
-    def outputs(self) -> list[gr.components.Component]:
-        """What a `TrialShown` fills."""
-        words, plot = self.tokens.words, self.tokens.plot
-        shown = [self.status, self.numbers, self.edits, self.rest]
-        return [*shown, self.trial, words, plot]
+    def outputs(self) -> list[gr.blocks.Block]:
+        """The components that a trial fills."""
+        return components(
+            self.status, self.numbers, self.edits, self.rest, self.tokens.words, self.tokens.plot
+        )
 
 
-def build_trial(settings: Settings, models: Sequence[tuple[str, str]]) -> TrialView:
+def build_trial(settings: Settings, models: Sequence[tuple[str, str]]) -> TrialParts:
     """Lay the tab out where it is called. models: (words, name) of each that is offered."""
     with build_part(PART) as part, gr.Row(equal_height=False):
         typed = gr.HTML("", visible="hidden", js_on_load=_LISTEN)
@@ -105,15 +88,15 @@ def build_trial(settings: Settings, models: Sequence[tuple[str, str]]) -> TrialV
             tokens = _build_tokens()
             gr.HTML(tag("h2", escape(text("probe.title")), "probe-title"))
             probe = build_probe()
-    return TrialView(
+    return TrialParts(
         part, typed, model, score, browsed, failed, undo, status, *texts,
-        numbers, edits, rest, tokens, probe, gr.State(None), gr.State(()),
+        numbers, edits, rest, tokens, probe,
     )  # fmt: skip
 
 
-def _build_tokens() -> TokensView:
+def _build_tokens() -> TokensParts:
     with gr.Row():
         button = gr.Button(
             text("tokens.button"), size="md", scale=0, min_width=200, elem_id="try-tokens"
         )
-    return TokensView(button, gr.HTML(), gr.Plot(show_label=False, visible=False))
+    return TokensParts(button, gr.HTML(), gr.Plot(show_label=False, visible=False))

@@ -22,9 +22,10 @@ from explorer.reader.listing import (
     reader_bar,
 )
 from explorer.reader.reading import PAGE_ROWS, ListedRows, Reading
+from explorer.reader.session import Session
 from explorer.reader.state import View, next_scene, scene
 from explorer.tabs.pairs.browse_view import Browse
-from tests.explorer.browsing import by_name
+from tests.explorer.filling import filled
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.tables import row, small_table
 
@@ -119,7 +120,7 @@ def test_a_page_of_the_worst_cells_stays_small(letters: str, browse: Browse) -> 
         if query:
             now = next_scene(now.view, table, "search", {"words": query})
         assert len(now.listed) == PAGE_ROWS + 1
-        page = by_name(browse.shown(now))["pairs"]
+        page = filled(browse.parts, browse.shown(now, Session())).pairs
         assert page.count("<tr") == PAGE_ROWS + 1
         assert ("<mark>" in page) == bool(query)
         assert len(page.encode()) < PAGE_BYTES

@@ -12,12 +12,13 @@ from explorer.core.files import passing_folder
 from explorer.core.links import written
 from explorer.core.parts import (
     EVENT,
+    Filling,
     act_of,
     after_acts,
     explained,
     guarded,
+    nothing_new,
     sending,
-    unchanged,
     wire_part,
 )
 from explorer.core.text import text
@@ -25,6 +26,7 @@ from explorer.data.library import Library
 from explorer.data.table import PairTable
 from explorer.reader.reader import pair_html
 from explorer.reader.reading import Display
+from explorer.reader.session import Session
 from explorer.tabs.pairs.review.agreement import agreement
 from explorer.tabs.pairs.review.files import (
     export_name,
@@ -53,7 +55,7 @@ from explorer.tabs.pairs.review.presses import (
 )
 from explorer.tabs.pairs.review.state import Review
 from explorer.tabs.pairs.review.stored import KeptReviews
-from explorer.tabs.pairs.review.view import Panel, ReviewView
+from explorer.tabs.pairs.review.view import ReviewParts
 from scoring.errors import KnownError, shown
 
 MOST_CHOICES = 500
@@ -67,6 +69,13 @@ STORED = "(...inputs) => [...inputs.slice(0, -1), window.explorer.reviews(inputs
 """The last input is what the browser keeps by now, in whichever of its tabs it was made."""
 
 
+@dataclass(frozen=True)
+class Colleague:
+    """Whose decisions one's own are compared with."""
+
+    decisions: Theirs = ()
+
+
 class Stay(NamedTuple):
     """What an act is about: the pairs on screen, and what is remembered.
 
@@ -77,6 +86,7 @@ class Stay(NamedTuple):
     review: Review | None
     theirs: Theirs
     kept: KeptReviews
+    session: Session
 
 
 Sent = Mapping[str, Any]
@@ -88,73 +98,69 @@ class ReviewTab:
     """The panel's callbacks."""
 
     library: Library
+    parts: ReviewParts
 
     @guarded
-    def act(
-        self,
-        event: gr.EventData,
-        table_id: object,
-        review: Review | None,
-        theirs: Theirs,
-        kept: object,
-    ) -> Panel:
+    def act(self, event: gr.EventData, session: Session, kept: object) -> Filling:
         """What is shown after one act."""
         name, sent = act_of(event)
         if name not in _ACTS:
             raise KnownError(f"There is no act {shown(name)}.")
-        stay = Stay(self.library.get(table_id), review, theirs, KeptReviews.read(kept))
+        table, review = self.library.get(session.table_id), session.get(Review)
+        theirs = session.seen(Colleague).decisions
+        stay = Stay(table, review, theirs, KeptReviews.read(kept), session)
         return _ACTS[name](self, sent, stay)
 
-    def offer(self, _: Sent, stay: Stay) -> Panel:
+    def offer(self, _: Sent, stay: Stay) -> Filling:
         """After other pairs came on screen: their subsets; what was marked on others is kept."""
         table, review = stay.table, stay.review
         if review is not None and review.source == table.id:
-            return unchanged(Panel)
+            return nothing_new()
         last = next((each for each in stay.kept.reviews if each.source == table.id), None)
         subset = last.subset if last else next(iter(table.subset_counts), None)
         told = [*(_elsewhere(review) or _so_far(last)), *stay.kept.left_out]
-        return unchanged(
-            Panel,
-            subset=gr.update(choices=_counted(table), value=subset),
-            start=_shown_start(last),
-            told=told_html(told),
-            marking=gr.update(visible=False),
-            address=written([("source", table.id)]),
-            review=None,
-        )
+        stay.session.forget(Review)
+        parts = self.parts
+        return {
+            parts.subset: gr.update(choices=_counted(table), value=subset),
+            parts.start: _shown_start(last),
+            parts.told: told_html(told),
+            parts.marking: gr.update(visible=False),
+            parts.address: written([("source", table.id)]),
+        }
 
-    def choose(self, sent: Sent, stay: Stay) -> Panel:
+    def choose(self, sent: Sent, stay: Stay) -> Filling:
         """After a subset was chosen: what this browser keeps of its review."""
         former = stay.kept.of(stay.table.id, str(sent.get("subset")))
         told = told_html(_so_far(former))
-        return unchanged(Panel, start=_shown_start(former), told=told)
+        return {self.parts.start: _shown_start(former), self.parts.told: told}
 
-    def begin(self, sent: Sent, stay: Stay) -> Panel:
+    def begin(self, sent: Sent, stay: Stay) -> Filling:
         """Begin a review, or go on with the one that this browser keeps."""
         fresh = Review.begin(stay.table, sent.get("subset"), _read_start(sent.get("start")))
         former = stay.kept.of(fresh.source, fresh.subset)
         review = replace(former, start=fresh.start) if former else fresh
-        return _panel(stay.table, onward(review, keys_under(stay.table, review), None), stay)
+        return self._opened(stay.table, onward(review, keys_under(stay.table, review), None), stay)
 
-    def press(self, sent: Sent, stay: Stay) -> Panel:
+    def press(self, sent: Sent, stay: Stay) -> Filling:
         """Count presses. Where they are refused, that is answered, or they would come again."""
         asked = sent.get("presses")
         try:
             table, review, place = self._here(sent, stay)
-            return _panel(table, pressed(table, review, place, asked, time.time()), stay)
+            return self._opened(table, pressed(table, review, place, asked, time.time()), stay)
         except Exception as error:
             lost = not_counted(len(asked) if isinstance(asked, list) else 0)
-            return unchanged(Panel, told=told_html([explained(error), lost]))
+            return {self.parts.told: told_html([explained(error), lost])}
 
-    def differ(self, sent: Sent, stay: Stay) -> Panel:
+    def differ(self, sent: Sent, stay: Stay) -> Filling:
         """Open a pair on which the colleague disagrees."""
         table, review, _ = self._here(sent, stay)
         wanted = sent.get("pair")
         if not isinstance(wanted, str) or review.verdict_of(wanted) is None:
             raise KnownError(text("review.no_such_pair"))
-        return _panel(table, Opened(review, wanted), stay)
+        return self._opened(table, Opened(review, wanted), stay)
 
-    def resume(self, sent: Sent, stay: Stay) -> Panel:
+    def resume(self, sent: Sent, stay: Stay) -> Filling:
         """Go on with the decisions of a file; what this browser keeps of that subset joins them."""
         table = stay.table
         found, left_out = resumed(table, read_upload(_path(sent)))
@@ -163,23 +169,25 @@ class ReviewTab:
         told = [text("review.resumed", n=f"{len(found.standing):,}", subset=found.subset[:80])]
         if left_out:
             told.append(text("review.left_out", n=f"{left_out:,}"))
-        return _panel(table, onward(review, keys_under(table, review), None, told), stay)
+        return self._opened(table, onward(review, keys_under(table, review), None, told), stay)
 
-    def compare(self, sent: Sent, stay: Stay) -> Panel:
+    def compare(self, sent: Sent, stay: Stay) -> Filling:
         """See where the decisions in a colleague's file differ."""
         self._here(sent, stay)  # where no review is under way, that is what is said
         return self.join(sent, stay._replace(theirs=read_upload(_path(sent))))
 
-    def join(self, sent: Sent, stay: Stay) -> Panel:
+    def join(self, sent: Sent, stay: Stay) -> Filling:
         """Stay where one is, with what another tab of this browser made meanwhile."""
         table, review, place = self._here(sent, stay)
         opened = Opened(review, place.key, is_over=place.is_over)
-        return _panel(table, opened, stay)._replace(note=gr.skip())
+        filled = self._opened(table, opened, stay)
+        del filled[self.parts.note]
+        return filled
 
     @guarded
-    def export_decisions(self, review: Review | None) -> Iterator[str]:
+    def export_decisions(self, session: Session) -> Iterator[str]:
         """Write all decisions that hold as JSONL."""
-        review = _under_way(review)
+        review = _under_way(session)
         if not review.decisions:
             raise KnownError(text("review.nothing_to_export"))
         with passing_folder() as folder:
@@ -188,14 +196,48 @@ class ReviewTab:
             yield str(path)
 
     @guarded
-    def export_kept(self, states: Any, review: Review | None) -> Iterator[str]:
+    def export_kept(self, states: Any, session: Session) -> Iterator[str]:
         """Write the pairs of the subset that are kept as Parquet."""
-        review = _under_way(review)
+        review = _under_way(session)
         with passing_folder() as folder:
             path = folder / export_name(review, "kept.parquet")
             table = self.library.here(review.source)
             write_kept(review, table, path, tuple(states or ()))
             yield str(path)
+
+    def _opened(self, table: PairTable, opened: Opened, stay: Stay) -> Filling:
+        """That pair open; the review is kept in the browser, with what it kept since."""
+        opened = opened._replace(review=_joined(opened.review, stay))
+        review, key, told, _ = opened
+        kept, lost = stay.kept, stay.kept.left_out
+        if review.decisions or review.notes or kept.of(review.source, review.subset):
+            kept = kept.put(review)
+            lost += kept.left_out
+        stay.session.show(review)
+        stay.session.show(Colleague(stay.theirs))
+        found = agreement(review.standing.values(), stay.theirs)
+        choices = differing_choices(found, review.standing, stay.theirs)
+        differing = gr.update(
+            choices=choices,
+            value=key if key in found.differing else None,
+            visible=bool(choices),
+            label=text("review.differing_n", n=f"{len(choices):,}"),
+        )
+        progress = progress_html(review, keys_under(table, review), key)
+        parts = self.parts
+        return {
+            parts.subset: gr.update(value=review.subset),
+            parts.start: _shown_start(review),
+            parts.told: told_html([*told, *lost]),
+            parts.marking: gr.update(visible=True),
+            parts.progress: progress + answer_html(review, stay.theirs, key),
+            parts.note: review.note_of(key),
+            parts.pair: pair_html(table.find(key), key, Display(), source=table.source),
+            parts.compared: agreement_html(found, stay.theirs),
+            parts.differing: differing,
+            parts.address: opened.place.written(),
+            parts.kept: kept.texts(),
+        }
 
     def _here(self, sent: Sent, stay: Stay) -> tuple[PairTable, Review, Place]:
         """The table and the review in which an act was done, and where in it.
@@ -209,7 +251,7 @@ class ReviewTab:
         return table, review_at(place, table, known), place
 
 
-_ACTS: dict[str, Callable[[ReviewTab, Sent, Stay], Panel]] = {
+_ACTS: dict[str, Callable[[ReviewTab, Sent, Stay], Filling]] = {
     "offer": ReviewTab.offer,
     "choose": ReviewTab.choose,
     "begin": ReviewTab.begin,
@@ -227,44 +269,11 @@ def _path(sent: Sent) -> object:
     return file.get("path") if isinstance(file, dict) else None
 
 
-def _under_way(review: Review | None) -> Review:
+def _under_way(session: Session) -> Review:
+    review = session.get(Review)
     if review is None:
         raise KnownError(text("review.none"))
     return review
-
-
-def _panel(table: PairTable, opened: Opened, stay: Stay) -> Panel:
-    """The panel with that pair open; the review is kept in the browser, with what it kept since."""
-    opened = opened._replace(review=_joined(opened.review, stay))
-    review, key, told, _ = opened
-    kept, lost = stay.kept, stay.kept.left_out
-    if review.decisions or review.notes or kept.of(review.source, review.subset):
-        kept = kept.put(review)
-        lost += kept.left_out
-    found = agreement(review.standing.values(), stay.theirs)
-    choices = differing_choices(found, review.standing, stay.theirs)
-    differing = gr.update(
-        choices=choices,
-        value=key if key in found.differing else None,
-        visible=bool(choices),
-        label=text("review.differing_n", n=f"{len(choices):,}"),
-    )
-    progress = progress_html(review, keys_under(table, review), key)
-    return Panel(
-        gr.update(value=review.subset),
-        _shown_start(review),
-        told_html([*told, *lost]),
-        gr.update(visible=True),
-        progress + answer_html(review, stay.theirs, key),
-        review.note_of(key),
-        pair_html(table.find(key), key, Display(), source=table.source),
-        agreement_html(found, stay.theirs),
-        differing,
-        opened.place.written(),
-        review,
-        stay.theirs,
-        kept.texts(),
-    )
 
 
 def _joined(review: Review, stay: Stay) -> Review:
@@ -312,23 +321,24 @@ def _so_far(review: Review | None) -> list[str]:
     return [text("review.so_far", subset=review.subset[:80], marked=marked, when=when)]
 
 
-def wire_review(view: ReviewView, tab: ReviewTab, table_id: gr.State) -> None:
+def wire_review(tab: ReviewTab, session: gr.State, table_id: gr.State) -> None:
     """Connect the components. `table_id` offers its subsets whenever it changes."""
-    remembered = [table_id, view.review, view.theirs, view.kept]
-    wire_part(view.part, tab.act, remembered, view.outputs, view.address, view.kept, js=STORED)
+    parts = tab.parts
+    remembered = [session, parts.kept]
+    wire_part(parts.part, tab.act, remembered, parts.outputs, parts.address, parts.kept, js=STORED)
     for listened, act, values in (
         (table_id.change, "offer", {}),
-        (view.subset.input, "choose", {"subset": view.subset}),
-        (view.begin.click, "begin", {"subset": view.subset, "start": view.start}),
-        (view.resume_file.upload, "resume", {"file": view.resume_file}),
-        (view.compare_file.upload, "compare", {"file": view.compare_file}),
-        (view.differing.input, "differ", {"pair": view.differing}),
+        (parts.subset.input, "choose", {"subset": parts.subset}),
+        (parts.begin.click, "begin", {"subset": parts.subset, "start": parts.start}),
+        (parts.resume_file.upload, "resume", {"file": parts.resume_file}),
+        (parts.compare_file.upload, "compare", {"file": parts.compare_file}),
+        (parts.differing.input, "differ", {"pair": parts.differing}),
     ):
-        listened(None, [*values.values()], None, js=sending(view.part, act, *values))
+        listened(None, [*values.values()], None, js=sending(parts.part, act, *values))
     for button, export, asked in (
-        (view.export_decisions, tab.export_decisions, []),
-        (view.export_kept, tab.export_kept, [view.states]),
+        (parts.export_decisions, tab.export_decisions, []),
+        (parts.export_kept, tab.export_kept, [parts.states]),
     ):
-        exported = {"inputs": [*asked, view.review], "outputs": view.file, **EVENT}
-        written_ = button.click(export, js=after_acts(view.part), **exported)
+        exported = {"inputs": [*asked, session], "outputs": parts.file, **EVENT}
+        written_ = button.click(export, js=after_acts(parts.part), **exported)
         written_.success(None, None, None, js=FETCH)

@@ -1,30 +1,29 @@
 """The review panel's components, and how they are laid out."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import gradio as gr
 
-from explorer.core.parts import Part, build_part
+from explorer.core.parts import Part, build_part, components
 from explorer.core.text import text
 from explorer.tabs.pairs.review.files import ONLY_KEEP, STATES
-from explorer.tabs.pairs.review.html import Theirs, marks_html
-from explorer.tabs.pairs.review.state import LONGEST_NOTE, Review
+from explorer.tabs.pairs.review.html import marks_html
+from explorer.tabs.pairs.review.state import LONGEST_NOTE
 
 PART = "review"
 """The part's element, as assets/acts.js knows it."""
 
 
 @dataclass(frozen=True)
-class ReviewView:
-    """The panel's components, and what a visitor's stay remembers.
+class ReviewParts:
+    """The panel's components.
 
     part: whose acts all that changes the panel is.
     told: what happened that a person should know.
     marking: the column that is seen while a review is under way.
     file: is filled with an export and then pressed by a script; nobody sees it.
     address: the open `Place`; before a review is begun, the source of the pairs that are offered.
-    review: the one under way. theirs: a colleague's decisions.
     kept: the reviews of this browser, as texts; assets/acts.js stores them, for all its tabs.
     """
 
@@ -46,35 +45,15 @@ class ReviewView:
     compared: gr.HTML
     differing: gr.Dropdown
     address: gr.Textbox
-    review: gr.State
-    theirs: gr.State
     kept: gr.JSON
 
     @property
-    def outputs(self) -> list[gr.components.Component]:
-        """What a `Panel` fills."""
-        shown = [self.told, self.marking, self.progress, self.note, self.pair]
-        compared = [self.compared, self.differing]
-        remembered = [self.address, self.review, self.theirs, self.kept]
-        return [self.subset, self.start, *shown, *compared, *remembered]
-
-
-class Panel(NamedTuple):
-    """What the panel shows and what is remembered of it, in the order of `ReviewView.outputs`."""
-
-    subset: Any
-    start: Any
-    told: str
-    marking: Any
-    progress: str
-    note: Any
-    pair: str
-    compared: str
-    differing: Any
-    address: str
-    review: Review | None
-    theirs: Theirs
-    kept: list[str]
+    def outputs(self) -> list[gr.blocks.Block]:
+        """The components that an act fills."""
+        return components(
+            self.subset, self.start, self.told, self.marking, self.progress, self.note, self.pair,
+            self.compared, self.differing, self.address, self.kept,
+        )  # fmt: skip
 
 
 class Remembered(NamedTuple):
@@ -91,7 +70,7 @@ def remembered_review() -> Remembered:
     return Remembered(part, kept)
 
 
-def build_review(remembered: Remembered) -> ReviewView:
+def build_review(remembered: Remembered) -> ReviewParts:
     """Lay the panel out where it is called. remembered: from `remembered_review`."""
     with gr.Row(elem_classes="review-bar", equal_height=False):
         # Gradio's own check would repeat a value as HTML; custom values pass it, to ours.
@@ -145,10 +124,10 @@ def build_review(remembered: Remembered) -> ReviewView:
             visible=False,
             elem_id="review-differing",
         )
-    return ReviewView(
+    return ReviewParts(
         remembered.part, subset, start, begin, resume_file, told, marking, progress, words, pair,
         states, export_decisions, export_kept, file, compare_file, compared, differing,
-        gr.Textbox(visible=False), gr.State(None), gr.State(()), remembered.kept,
+        gr.Textbox(visible=False), remembered.kept,
     )  # fmt: skip
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from explorer.core.html import MOST_LINES
 from explorer.data.sources import Candidate, Shelf
-from explorer.reader.source_view import SourceBar, sourcebar
+from explorer.reader.source_view import build_sourcebar, sourcebar
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from tests.conftest import PATIENCE
 from tests.explorer.browsing import stays
+from tests.explorer.filling import Filled, filled, laid_out
 from tests.explorer.html_reading import HtmlReading
 
 TAGS = {"div", "details", "summary", "ul", "li"}
@@ -35,17 +36,25 @@ def shelf(local: Item, label: str = "org/name", remote: Callable[[], Item] = abs
     return Shelf(candidates, Hub(offline=False))
 
 
-def read(bar: SourceBar) -> HtmlReading:
+PARTS = laid_out(build_sourcebar, "Show")
+
+
+def bar_of(shelf: Shelf[Item], item: Item | None, can_retry: bool) -> Filled:
+    return filled(PARTS, sourcebar(PARTS, shelf, item, can_retry))
+
+
+def read(bar: Filled) -> HtmlReading:
     return HtmlReading(bar.words, TAGS)
 
 
 def test_of_what_is_not_here_any_more_it_says_what_it_said() -> None:
-    assert all(stays(value) for value in sourcebar(shelf(Item("demo")), None, can_retry=True))
+    bar = bar_of(shelf(Item("demo")), None, can_retry=True)
+    assert all(stays(value) for value in bar.values())
 
 
 def test_what_is_shown_stays_text() -> None:
     item = Item("demo", HOSTILE, (HOSTILE, "second"))
-    seen = read(sourcebar(shelf(item, HOSTILE), item, can_retry=True))
+    seen = read(bar_of(shelf(item, HOSTILE), item, can_retry=True))
     assert seen.of_class["source"] == [HOSTILE]
     assert seen.of_class["note"] == [f"Not shown: {HOSTILE}: nobody answers"]
     assert "2 remarks" in seen.words and seen.words.endswith(f"{HOSTILE}second")
@@ -53,7 +62,7 @@ def test_what_is_shown_stays_text() -> None:
 
 def test_of_many_remarks_the_first_are_shown_and_the_others_counted() -> None:
     item = Item("demo", remarks=tuple(f"[{number}]" for number in range(MOST_LINES + 5)))
-    words = read(sourcebar(shelf(item), item, can_retry=True)).words
+    words = read(bar_of(shelf(item), item, can_retry=True)).words
     assert f"{MOST_LINES + 5} remarks" in words and words.endswith("and 5 more")
     assert f"[{MOST_LINES - 1}]" in words and f"[{MOST_LINES}]" not in words
 
@@ -64,7 +73,7 @@ def test_a_reason_that_begins_with_its_label_does_not_repeat_it() -> None:
         Candidate("org/name", lambda: absent("org/name is not here.")),
         Candidate("demo", lambda: item),
     ]
-    words = read(sourcebar(Shelf(candidates, Hub(offline=True)), item, can_retry=False)).words
+    words = read(bar_of(Shelf(candidates, Hub(offline=True)), item, can_retry=False)).words
     assert words.count("org/name") == 1
 
 
@@ -73,10 +82,10 @@ def test_after_the_network_failed_one_can_ask_again_where_it_is_of_use() -> None
     asked = shelf(item)
     asked.fetch()
     asked.wait(PATIENCE)
-    bar = sourcebar(asked, item, can_retry=True)
+    bar = bar_of(asked, item, can_retry=True)
     assert (bar.show["visible"], bar.retry["visible"]) == (False, True)
     assert re.search(r"Last asked at \d\d:\d\d:\d\d UTC", read(bar).words)
-    assert sourcebar(asked, item, can_retry=False).retry["visible"] is False
+    assert bar_of(asked, item, can_retry=False).retry["visible"] is False
 
 
 def test_while_the_network_is_asked_it_is_said_and_nothing_is_offered() -> None:
@@ -89,7 +98,7 @@ def test_while_the_network_is_asked_it_is_said_and_nothing_is_offered() -> None:
     asked = shelf(item, remote=slow)
     asked.fetch()
     try:
-        bar = sourcebar(asked, item, can_retry=True)
+        bar = bar_of(asked, item, can_retry=True)
         assert read(bar).of_class["asking"]
         assert (bar.show["visible"], bar.retry["visible"]) == (False, False)
     finally:
@@ -102,9 +111,9 @@ def test_what_arrived_is_offered_to_who_does_not_look_at_it_yet() -> None:
     asked = shelf(local, remote=lambda: remote)
     asked.fetch()
     asked.wait(PATIENCE)
-    bar = sourcebar(asked, local, can_retry=True)
+    bar = bar_of(asked, local, can_retry=True)
     assert read(bar).of_class["arrived"] == [f"Has arrived: New {HOSTILE}"]
     assert (bar.show["visible"], bar.retry["visible"]) == (True, False)
-    assert sourcebar(asked, remote, can_retry=True).show["visible"] is False
-    elsewhere = sourcebar(asked, Item("uploaded"), can_retry=True)
+    assert bar_of(asked, remote, can_retry=True).show["visible"] is False
+    elsewhere = bar_of(asked, Item("uploaded"), can_retry=True)
     assert elsewhere.show["visible"] is False

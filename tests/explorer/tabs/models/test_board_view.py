@@ -11,18 +11,28 @@ import gradio as gr
 import pytest
 
 from explorer.core.settings import Settings
+from explorer.reader.session import Session
 from explorer.results.boards import Ranking
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.visitors import owner_of
 from explorer.stats.rules import PRIOR_SCORED
 from explorer.stores import open_stores
 from explorer.tabs.models.board_view import LeaderboardTab
-from explorer.tabs.models.state import MOST_PINS, BoardView
+from explorer.tabs.models.state import MOST_PINS
 from explorer.tabs.score.signin_view import SignIn
 from tests.explorer.board_data import coin_flips, write_results
-from tests.explorer.boards import HOSTILE, acted, filled, models, opened, reading
+from tests.explorer.boards import (
+    HOSTILE,
+    acted,
+    board_parts,
+    by_name,
+    models,
+    opened,
+    reading,
+)
 from tests.explorer.browsing import posted, stays
 from tests.explorer.conftest import Serve
+from tests.explorer.filling import filled
 from tests.explorer.posting import Visitor
 from tests.explorer.results.test_own import run_of
 
@@ -104,15 +114,11 @@ def test_sessions_do_not_see_each_other(visitor: Visitor) -> None:
     assert models(acted(visitor, "digits", value=2))[0] == "org/gemma-2b"
 
 
-def test_a_state_is_never_sent_out(visitor: Visitor) -> None:
-    assert acted(visitor, "digits", value=2)["seen"] is None
-
-
 def measured(visitor: Visitor) -> dict[str, Any]:
     """The tab after the press of a button that must be there."""
-    assert filled(visitor.data(LeaderboardTab.show))["measure"]["visible"]
+    assert by_name(visitor.data(LeaderboardTab.show))["measure"]["visible"]
     assert visitor.data(LeaderboardTab.measure)[0] == ""
-    return filled(visitor.data(LeaderboardTab.show))
+    return by_name(visitor.data(LeaderboardTab.show))
 
 
 def test_what_was_measured_is_shown_and_the_button_goes(visitor: Visitor) -> None:
@@ -136,9 +142,9 @@ def test_a_stop_ends_the_measuring_of_its_session_and_keeps_what_was_read(
     results: Path, tmp_path: Path
 ) -> None:
     settings = Settings(tmp_path, pairs="demo", results=str(results), offline=True)
-    tab = LeaderboardTab(open_stores(settings).room)
+    tab = LeaderboardTab(open_stores(settings).room, board_parts())
     mine, another = gr.Request(session_hash="mine"), gr.Request(session_hash="another")
-    steps = tab.measure(None, BoardView(), (), mine)
+    steps = tab.measure(Session(), mine)
     next(steps), next(steps)
     tab.stop(another)
     assert "2 / 4" in next(steps)[0]
@@ -154,8 +160,8 @@ def test_what_could_not_be_had_is_told_when_all_was_asked_for(
     folder = tmp_path / "results"
     shutil.copytree(results, folder)
     settings = Settings(tmp_path / "home", pairs="demo", results=str(folder), offline=True)
-    tab = LeaderboardTab(open_stores(settings).room)
-    steps = tab.measure(None, BoardView(), (), gr.Request(session_hash="mine"))
+    tab = LeaderboardTab(open_stores(settings).room, board_parts())
+    steps = tab.measure(Session(), gr.Request(session_hash="mine"))
     next(steps)
     for file in (folder / "eval-set-scores" / "org").iterdir():
         file.unlink()
@@ -163,7 +169,7 @@ def test_what_could_not_be_had_is_told_when_all_was_asked_for(
     words, stop = [*steps][-1]
     assert "could not be had: 4" in words and "0000.json: it cannot be opened" in words
     assert stop == gr.update(visible=False)
-    shown = tab.show(None, BoardView(), ())
+    shown = filled(tab.parts, tab.show(Session()))
     assert "Remarks on results of each pair: 4" in shown.about
     assert shown.measure["visible"]
 
@@ -261,7 +267,7 @@ def test_what_a_link_says_wrongly_is_told_as_text(visitor: Visitor) -> None:
 
 @pytest.mark.parametrize("state", NONSENSE, ids=lambda value: repr(value)[:20])
 def test_a_posted_state_is_not_looked_at(visitor: Visitor, state: Any) -> None:
-    shown = filled(visitor.data(LeaderboardTab.show, {"State": state, "BrowserState": None}))
+    shown = by_name(visitor.data(LeaderboardTab.show, {"State": state, "BrowserState": None}))
     assert len(models(shown)) == len(SHARES)
 
 
@@ -269,7 +275,7 @@ def test_a_run_that_ended_since_is_there_when_the_tab_is_turned_to(
     visitor: Visitor, home: Path
 ) -> None:
     visitor.data(SignIn.identify, {"BrowserState": "the secret of another"})
-    assert not models(filled(visitor.data(LeaderboardTab.show)))[len(SHARES) :]
+    assert not models(by_name(visitor.data(LeaderboardTab.show)))[len(SHARES) :]
     run = run_of(home / "runs", {"hep-go:3": (1.0, 0.0)})
     write_card(run.folder, RunCard(owner_of(None, "the secret of another")))
     [turning] = [
@@ -278,11 +284,13 @@ def test_a_run_that_ended_since_is_there_when_the_tab_is_turned_to(
         if ("leaderboard", "select") in [(_tab_of(visitor, at), what) for at, what in event.targets]
         and event.outputs
     ]
-    shown = filled(visitor.post_to(turning, [None] * 4)["output"]["data"])
+    shown = by_name(visitor.post_to(turning, [None])["output"]["data"])
     assert f"{len(SHARES) + 1} of {len(SHARES) + 1} models" in shown["told"]
     assert stays(shown["behind"])
-    again = filled(visitor.post_to(turning, [None] * 4)["output"]["data"])
-    assert all(stays(again[name]) for name in ("told", "table", "plot"))  # words on a link, too
+    again = by_name(visitor.post_to(turning, [None])["output"]["data"])
+    assert all(
+        stays(again[name]) for name in ("told", "table", "chart.plot")
+    )  # words on a link, too
 
 
 def _tab_of(visitor: Visitor, number: int | None) -> str | None:
@@ -295,10 +303,10 @@ def test_a_run_is_on_the_board_of_its_owner_alone(visitor: Visitor, home: Path) 
     run = run_of(home / "runs", {"hep-go:3": (1.0, 0.0)})
     write_card(run.folder, RunCard(owner_of(None, "the secret of one")))
     visitor.data(SignIn.identify, {"BrowserState": "the secret of one"})
-    mine = filled(visitor.data(LeaderboardTab.show))
+    mine = by_name(visitor.data(LeaderboardTab.show))
     assert any("<b>mine</b> (your run of" in name for name in models(mine))
     assert run.id not in json.dumps(mine)
     for secret in (None, "", "another", run.id, {"owner": "x"}):
         stranger = Visitor(visitor.page)
         stranger.data(SignIn.identify, {"BrowserState": secret})
-        assert len(models(filled(stranger.data(LeaderboardTab.show)))) == len(SHARES)
+        assert len(models(by_name(stranger.data(LeaderboardTab.show)))) == len(SHARES)

@@ -11,20 +11,22 @@ import gradio as gr
 import numpy as np
 import pytest
 
+from explorer.core.parts import nothing_new
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
+from explorer.reader.session import Session
 from explorer.stores import Stores, open_stores
 from explorer.tabs.models.compare_state import MOST_MEMBERS, PANELS, CompareView
-from explorer.tabs.models.compare_view import Compare, CompareShown
+from explorer.tabs.models.compare_view import Compare, build_compare
 from explorer.tabs.pairs.fails_view import Failures
 from tests.explorer.browsing import act, posted, stays
 from tests.explorer.conftest import Serve
+from tests.explorer.filling import Filled, answered, filled, laid_out
 from tests.explorer.html_reading import HtmlReading, is_told_as_our_own
 from tests.explorer.posting import Visitor
 from tests.explorer.rival_fields import HOSTILE
 
 A, B, PLAIN, HALF = "org/a", "org/b", "org/plain", "org/half"
-WHERE: tuple[Any, ...] = (None, None, [])
 TAGS = {
     "div", "section", "header", "fieldset", "legend", "label", "input", "datalist", "option",
     "button", "span", "b", "small", "bdi", "a", "h2", "table", "thead", "tbody", "tr", "th", "td",
@@ -67,7 +69,7 @@ def on_results(home: Path, results: Path) -> Stores:
 
 @pytest.fixture
 def tab(on_results: Stores) -> Compare:
-    return Compare(on_results.fields, on_results.settings)
+    return Compare(on_results.fields, on_results.settings, laid_out(build_compare))
 
 
 @pytest.fixture(autouse=True)
@@ -77,12 +79,25 @@ def no_bug(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     assert [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR] == []
 
 
-def opened(tab: Compare, link: str) -> CompareShown:
-    return tab.open(f"?tab=compare&{link}", None, *WHERE)
+def shown_on(tab: Compare, session: Session, filling: Any) -> Filled:
+    """What a callback shows; "seen" is the view after it."""
+    return Filled(filled(tab.parts, filling), seen=session.seen(CompareView))
 
 
-def acted(tab: Compare, seen: CompareView, name: str, **sent: Any) -> CompareShown:
-    return tab.act(act(name, **sent), seen, *WHERE)
+def opened(tab: Compare, link: str) -> Filled:
+    session = Session()
+    return shown_on(tab, session, tab.open(f"?tab=compare&{link}", session))
+
+
+def page_on(seen: CompareView) -> Session:
+    session = Session()
+    session.show(seen)
+    return session
+
+
+def acted(tab: Compare, seen: CompareView, name: str, **sent: Any) -> Filled:
+    session = page_on(seen)
+    return shown_on(tab, session, tab.act(act(name, **sent), session))
 
 
 def numbers(html: str) -> list[int]:
@@ -92,7 +107,7 @@ def numbers(html: str) -> list[int]:
 
 def test_two_models_are_compared_in_numbers(tab: Compare, on_results: Stores) -> None:
     shown = opened(tab, f"a={A}&b={B}")
-    [field] = [each for each in on_results.fields.all(*WHERE) if A in each.place_of]
+    [field] = [each for each in on_results.fields.all(*Session().where) if A in each.place_of]
     a, b = field.outcomes(A) == 1, field.outcomes(B) == 1
     cells = [int(each.sum()) for each in (a & b, a & ~b, ~a & b, ~a & ~b)]
     assert numbers(shown.body)[:4] == cells
@@ -181,7 +196,7 @@ def test_without_rewards_of_two_models_there_are_no_ensembles(tab: Compare) -> N
 @pytest.mark.parametrize("panel", PANELS)
 def test_hostile_names_stay_words(tab: Compare, panel: str) -> None:
     view = CompareView(HOSTILE, A, (B,), panel=panel, members=(HOSTILE, A))  # type: ignore[arg-type]
-    shown = tab.show(view, *WHERE)
+    shown = filled(tab.parts, tab.show(page_on(view)))
     for html in (shown.head, shown.bar, shown.choices, shown.body, shown.reader_bar):
         read = HtmlReading(html, TAGS)
         links = read.attributes["a", "href"]
@@ -197,10 +212,11 @@ def test_the_panels_of_one_model_that_nothing_compares_with(tab: Compare) -> Non
 def test_links_of_other_tabs_leave_it_and_the_first_look_at_the_address_goes_first(
     tab: Compare,
 ) -> None:
-    shown = tab.open("?tab=failures&model=org/a", None, *WHERE)
-    assert shown.seen.a == "" and shown.head  # the tab may be open already
-    assert all(stays(each) for each in tab.open("?tab=failures", CompareView(), *WHERE))
-    assert all(stays(each) for each in tab.show(None, *WHERE))
+    session = Session()
+    assert tab.show(session) == nothing_new()
+    shown = filled(tab.parts, tab.open("?tab=failures&model=org/a", session))
+    assert session.seen(CompareView).a == "" and shown.head  # the tab may be open already
+    assert tab.open("?tab=failures", session) == nothing_new()
 
 
 def test_what_a_link_says_wrongly_is_told(tab: Compare) -> None:
@@ -210,7 +226,8 @@ def test_what_a_link_says_wrongly_is_told(tab: Compare) -> None:
 
 
 def test_before_anything_was_read_it_says_what_to_do(stores: Stores) -> None:
-    shown = Compare(stores.fields, stores.settings).show(CompareView(), *WHERE)
+    tab = Compare(stores.fields, stores.settings, laid_out(build_compare))
+    shown = filled(tab.parts, tab.show(page_on(CompareView())))
     assert "No results of each pair" in shown.head and shown.body == ""
 
 
@@ -234,12 +251,12 @@ def visitor(server: Visitor) -> Visitor:
 
 def posting(visitor: Visitor, name: object, **sent: object) -> dict[str, Any]:
     values = visitor.data(Compare.act, event_data=posted(name, **sent))
-    return dict(zip(CompareShown._fields, values, strict=True))
+    return answered(laid_out(build_compare), values)
 
 
 def test_an_act_is_answered_over_the_wire(visitor: Visitor) -> None:
     shown = posting(visitor, "swap")
-    assert shown["address"].startswith(f"a={B}&b={A}") and shown["seen"] is None
+    assert shown["address"].startswith(f"a={B}&b={A}")
     assert stays(posting(visitor, "step", value=1)["body"])
 
 

@@ -15,15 +15,19 @@ from explorer.core.text import text
 from explorer.data.filters import Filters, LengthRange
 from explorer.data.table import PairTable
 from explorer.reader.reading import ACTS
+from explorer.reader.session import Session
 from explorer.reader.state import PAIRS_LINK, PANELS, Chart, View, move
-from explorer.stores import Stores
-from explorer.tabs.pairs.browse_view import Browse, Shown, build_browse
-from explorer.tabs.pairs.review.view import remembered_review
-from tests.explorer.browsing import OUTPUTS, act, browse_on, by_name, stays
+from explorer.tabs.pairs.browse_view import Browse
+from tests.explorer.browsing import act, acted, browse_on, opened, page_on, stays
+from tests.explorer.filling import Filled, filled
 from tests.explorer.html_reading import HtmlReading, is_told_as_our_own
 from tests.explorer.tables import row, small_table
 
 HOSTILE = "<img src=x onerror=alert(1)>"
+ALWAYS = {"seen", "table_id", "address", "bar"}
+LIST = {"pairs", "reader_bar", "pair"}
+LENGTHS = {f"lengths.{name}" for name in ("controls", "tokenizing", "status", "plot", "stats")}
+TURNED = {"panels", *(f"columns.{panel}" for panel in PANELS)}
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +39,6 @@ def other() -> PairTable:
 @pytest.fixture
 def two(demo: PairTable, other: PairTable) -> Browse:
     return browse_on(demo, other)
-
-
-def opened(browse: Browse, link: object = "") -> dict[str, Any]:
-    return by_name(browse.open(link))
-
-
-def acted(browse: Browse, seen: View, name: str, **sent: object) -> dict[str, Any]:
-    return by_name(browse.act(act(name, **sent), seen))
 
 
 def notes(shown: dict[str, Any]) -> list[str]:
@@ -58,7 +54,7 @@ def written(shown: dict[str, Any]) -> set[str]:
 
 def columns(shown: dict[str, Any]) -> list[str]:
     """The panels that are visible."""
-    return [panel for panel in PANELS if shown[f"column_{panel}"].visible]
+    return [panel for panel in PANELS if shown[f"columns.{panel}"].visible]
 
 
 # Links
@@ -73,9 +69,7 @@ def test_a_link_that_says_nothing_opens_the_first_page(
     assert "188 of 188 pairs" in shown["bar"]
     assert f'data-key="{demo.keys[0]}"' in shown["pair"] and is_told_as_our_own(shown["pair"])
     assert columns(shown) == ["pairs"]
-    assert written(shown) == {*OUTPUTS} - {
-        "controls", "tokenizing", "status", "plot", "stats", "snippet",
-    }  # fmt: skip
+    assert written(shown) == ALWAYS | LIST | TURNED | {"facets"}
 
 
 def test_a_link_opens_what_it_says(browse: Browse, demo: PairTable) -> None:
@@ -157,14 +151,13 @@ def test_nothing_is_missing_where_the_source_is_here_or_none_is_asked_for(
 
 def test_once_its_source_is_here_the_whole_link_is_followed(two: Browse, other: PairTable) -> None:
     link = "?source=org/name&subset=mine&subset=gone&q=dog"
-    shown = by_name(two.follow(other.id, link))
+    shown = filled(two.parts, two.follow(other.id, link, Session()))
     assert shown["table_id"] == other.id
     assert "1 of 2 pairs" in shown["bar"] and notes(shown) == ["subset=gone"]
 
 
 def test_nothing_is_followed_where_nothing_was_opened(browse: Browse) -> None:
-    shown = by_name(browse.follow("", "?q=dog"))
-    assert written(shown) == set()
+    assert written(filled(browse.parts, browse.follow("", "?q=dog", Session()))) == set()
 
 
 def test_a_link_can_be_copied_for_the_space(browse: Browse) -> None:
@@ -180,10 +173,6 @@ def test_a_link_can_be_copied_for_the_space(browse: Browse) -> None:
 def seen(browse: Browse) -> View:
     view: View = opened(browse)["seen"]
     return view
-
-
-ALWAYS = {"seen", "table_id", "address", "bar"}
-LIST = {"pairs", "reader_bar", "pair"}
 
 
 def test_a_step_of_reading_leaves_the_facets_as_they_are(
@@ -202,23 +191,25 @@ def test_a_filter_writes_the_facets_too(browse: Browse, seen: View) -> None:
 
 
 @pytest.mark.parametrize(
-    ("panel", "filled"),
+    ("panel", "fills"),
     [
-        ("lengths", {"controls", "tokenizing", "status", "plot", "stats"}),
+        (
+            "lengths",
+            {f"lengths.{each}" for each in ("controls", "tokenizing", "status", "plot", "stats")},
+        ),
         ("review", set()),
-        ("export", {"snippet"}),
+        ("export", {"export.snippet"}),
         ("pairs", LIST),
     ],
 )
 def test_a_panel_is_filled_when_it_is_turned_to(
-    browse: Browse, seen: View, panel: str, filled: set[str]
+    browse: Browse, seen: View, panel: str, fills: set[str]
 ) -> None:
     before = acted(browse, seen, "panel", value="review")["seen"] if panel == "pairs" else seen
     if panel == "review":
         before = replace(seen, panel="export")
     shown = acted(browse, before, "panel", value=panel)
-    turned = {"panels", *(f"column_{each}" for each in PANELS)}
-    assert written(shown) == ALWAYS | turned | filled
+    assert written(shown) == ALWAYS | TURNED | fills
     assert columns(shown) == [panel]
 
 
@@ -276,7 +267,8 @@ BUG = text("error.bug")
 def after(browse: Browse, seen: View, event: gr.EventData) -> dict[str, Any] | None:
     """What an act of anybody gives: a whole page that can be sent, or None for a clear refusal."""
     try:
-        shown = by_name(browse.act(event, seen))
+        session = page_on(seen)
+        shown = Filled(filled(browse.parts, browse.act(event, session)), seen=session.seen(View))
     except gr.Error as error:
         assert error.message != BUG
         assert 0 < len(error.message) < 1000
@@ -314,8 +306,7 @@ def test_whatever_is_posted_the_page_stands_and_goes_on(
 ) -> None:
     browse = browse_on(demo)
     shown = after(browse, View(demo.id), gr.EventData(None, {"act": name, "sent": sent}))
-    moved = shown and not stays(shown["seen"])  # a search that cannot be used leaves it
-    seen = shown["seen"] if shown and moved else View(demo.id)
+    seen = shown["seen"] if shown else View(demo.id)
     assert acted(browse, seen, "reset")["bar"].count("188 of 188")
 
 
@@ -331,25 +322,26 @@ def test_turning_to_another_table_keeps_the_look_and_drops_the_filters(
         panel="lengths",
         sort="chosen",
     )
-    shown = by_name(two.turn_to(other.id, seen))
-    assert shown["seen"] == replace(
-        View(other.id), panel="lengths", sort="chosen", reading=shown["seen"].reading
-    )
+    session = page_on(seen)
+    shown = filled(two.parts, two.turn_to(other.id, session))
+    now = session.seen(View)
+    assert now == replace(View(other.id), panel="lengths", sort="chosen", reading=now.reading)
     assert "2 of 2 pairs" in shown["bar"]
-    assert shown["seen"].reading.key == other.keys[0]
+    assert now.reading.key == other.keys[0]
 
 
 def test_where_no_table_was_opened_all_stays_as_it_is(two: Browse, other: PairTable) -> None:
-    assert written(by_name(two.turn_to("", View(other.id)))) == set()
+    shown = filled(two.parts, two.turn_to("", page_on(View(other.id))))
+    assert written(shown) == set()
 
 
 def test_a_table_that_was_forgotten_is_not_taken_for_another(browse: Browse) -> None:
-    seen = View(f"gone {HOSTILE}", filters=Filters().picking("subset", ["mine"]))
+    page = page_on(View(f"gone {HOSTILE}", filters=Filters().picking("subset", ["mine"])))
     for refused in (
-        lambda: browse.act(act("step", value=1), seen),
-        lambda: list(browse.export("csv", seen)),
-        lambda: list(browse.count("demo", seen)),
-        lambda: browse.count_in("demo", seen),
+        lambda: browse.act(act("step", value=1), page),
+        lambda: list(browse.export("csv", page)),
+        lambda: list(browse.count("demo", page)),
+        lambda: browse.count_in("demo", page),
     ):
         with pytest.raises(gr.Error, match="not in memory any more") as error:
             refused()
@@ -360,21 +352,9 @@ def test_ranges_of_tokens_that_are_not_counted_any_more_can_be_taken_away(browse
     lost = Filters().keeping(LengthRange("chosen", "tokens", 1, None, "gone"))
     seen = View(filters=lost, chart=Chart(unit="tokens", tokenizer="gone"))
     with pytest.raises(gr.Error, match="not counted"):
-        browse.act(act("step", value=1), seen)
+        acted(browse, seen, "step", value=1)
     shown = acted(browse, seen, "unrange", measure="chosen", unit="tokens")
     assert "188 of 188" in shown["bar"]
-
-
-def test_the_outputs_are_as_many_as_the_values(stores: Stores) -> None:
-    with gr.Blocks():
-        view = build_browse(stores.counter, remembered_review())
-    assert len(view.outputs) == len(OUTPUTS) == len(Shown.only())
-    placed = dict(zip(OUTPUTS, view.outputs, strict=True))
-    assert [placed[f"column_{panel}"] for panel in PANELS] == list(view.columns.values())
-    assert (placed["seen"], placed["pair"], placed["plot"]) == (
-        view.seen, view.pair, view.lengths.plot,
-    )  # fmt: skip
-    assert placed["snippet"] is view.export.snippet
 
 
 def test_a_move_that_is_none_is_refused_by_name() -> None:

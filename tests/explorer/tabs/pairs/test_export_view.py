@@ -14,7 +14,6 @@ from explorer.data.table import PairTable
 from explorer.reader.state import Scene, View, scene
 from explorer.tabs.pairs.export_view import exporting, snippet_html
 from scoring.errors import KnownError
-from tests.explorer.browsing import stays
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.tables import row, small_table
 
@@ -76,7 +75,6 @@ def test_the_snippet_is_python_whatever_is_filtered() -> None:
     assert seen.attributes["pre", "id"] == ["snippet"]
 
 
-def test_the_snippet_is_written_only_while_its_panel_is_open(demo: PairTable) -> None:
-    assert stays(snippet_html(scene(View(panel="pairs"), demo)))
+def test_of_nothing_there_is_no_snippet(demo: PairTable) -> None:
     none = snippet_html(of(demo, Filters().picking("subset", ["gone"])))
     assert "No pair matches" in none and "<pre" not in none

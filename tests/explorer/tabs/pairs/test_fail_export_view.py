@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,19 +12,20 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
+from explorer.reader.session import Session
 from explorer.stores import Stores
 from explorer.tabs.pairs.export_view import fail_exporting
 from explorer.tabs.pairs.fail_exports import FAIL_FORMATS
 from explorer.tabs.pairs.fail_list import fail_list_html
-from explorer.tabs.pairs.fail_parts_view import FailsShown
+from explorer.tabs.pairs.fail_parts_view import build_failures
 from explorer.tabs.pairs.fail_state import FailView, fail_scene, next_fail_scene
 from explorer.tabs.pairs.fails_view import Failures
 from explorer.tabs.pairs.notes import LONGEST_NOTE, MOST_NOTES, PairNotes, mark_of
-from explorer.tabs.pairs.notes_view import note_html
-from explorer.tabs.pairs.rewards_view import RewardsView
+from explorer.tabs.pairs.notes_view import note_html, remembered_notes
 from tests.explorer.beginning import begun
 from tests.explorer.browsing import act, posted, stays
 from tests.explorer.conftest import Serve
+from tests.explorer.filling import Filled, filled, laid_out
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.posting import Visitor
 from tests.explorer.small_fields import HOSTILE, MODEL, small_field
@@ -41,30 +43,34 @@ def seen(stores: Stores, demo: PairTable) -> FailView:
 
 @pytest.fixture
 def tab(stores: Stores) -> Failures:
-    return Failures(stores.fields, stores.settings)
+    parts = laid_out(lambda: build_failures(remembered_notes()))
+    return Failures(stores.fields, stores.settings, parts)
 
 
-def where(notes: object = None) -> tuple[Any, ...]:
-    return (None, None, [], notes)
+@pytest.fixture
+def session(seen: FailView) -> Session:
+    """A page that shows the baseline's run."""
+    session = Session()
+    session.show(seen)
+    return session
 
 
-def named(values: Any) -> dict[str, Any]:
-    """What is shown after an act, by name; columns and rewards are left out."""
-    columns = len(values) - len(FailsShown._fields) + 2 - RewardsView.N
-    start = FailsShown._fields.index("columns")
-    values = [*values[:start], None, *values[start + columns :]]
-    at = FailsShown._fields.index("rewards")
-    values = [*values[:at], None, *values[at + RewardsView.N :]]
-    return dict(zip(FailsShown._fields, values, strict=True))
+def again(tab: Failures, session: Session, notes: object = None) -> Filled:
+    return filled(tab.parts, tab.show(session, notes))
 
 
-def noted(tab: Failures, seen: FailView, notes: object, **sent: object) -> dict[str, Any]:
-    return named(tab.act(act("note", **sent), seen, *where(notes)))
+def key_of(session: Session) -> str:
+    """Of the open pair."""
+    return session.seen(FailView).view.reading.key
 
 
-def written(tab: Failures, form: Any, seen: FailView, notes: object = None) -> tuple[str, str]:
+def noted(tab: Failures, session: Session, notes: object, **sent: object) -> Filled:
+    return filled(tab.parts, tab.act(act("note", **sent), session, notes))
+
+
+def written(tab: Failures, form: Any, session: Session, notes: object = None) -> tuple[str, str]:
     """The name of an exported file, and what is in it."""
-    for _, update in tab.export(form, seen, *where(notes)):
+    for _, update in tab.export(form, session, notes):
         if update["visible"]:
             path = Path(update["value"])
             return path.name, path.read_text("utf-8-sig")
@@ -90,19 +96,19 @@ def test_what_a_file_lacks_is_said() -> None:
 
 
 @pytest.mark.parametrize("form", FAIL_FORMATS)
-def test_the_tab_writes_its_list_with_the_notes(tab: Failures, seen: FailView, form: Any) -> None:
-    shown = named(tab.show(seen, *where()))
-    key = shown["seen"].view.reading.key
-    notes = noted(tab, shown["seen"], {}, key=key, value="is this right?")["notes"]
-    name, content = written(tab, form, shown["seen"], notes)
+def test_the_tab_writes_its_list_with_the_notes(tab: Failures, session: Session, form: Any) -> None:
+    again(tab, session)
+    notes = noted(tab, session, {}, key=key_of(session), value="is this right?").notes
+    name, content = written(tab, form, session, notes)
     assert name.endswith(f".{form}")
     assert "is this right?" in content
     if form == "md":
         assert "## How the rewards were made" in content and "baseline/longer" in content
 
 
-def test_rewards_of_a_run_are_exact(tab: Failures, seen: FailView, stores: Stores) -> None:
-    _, content = written(tab, "csv", FailView(seen.model, "all"))
+def test_rewards_of_a_run_are_exact(tab: Failures, session: Session, stores: Stores) -> None:
+    session.show(replace(session.seen(FailView), kind="all"))
+    _, content = written(tab, "csv", session)
     rows = {each["key"]: each for each in csv.DictReader(content.splitlines())}
     [run] = [run for run in stores.runs.visible([]) if run.facts.n_pairs == len(rows)]
     for pair in run.rows():
@@ -110,18 +116,18 @@ def test_rewards_of_a_run_are_exact(tab: Failures, seen: FailView, stores: Store
         assert rows[pair.key]["outcome"] == pair.outcome
 
 
-def test_a_note_is_kept_and_its_row_has_a_sign(tab: Failures, seen: FailView) -> None:
-    shown = named(tab.show(seen, *where()))
-    assert "noted" not in shown["pairs"] and stays(shown["notes"])
-    key = shown["seen"].view.reading.key
-    after = noted(tab, shown["seen"], {}, key=key, value=" wrong\nway <b> ")
-    assert list(after["notes"].values()) == ["wrong way <b>"]
-    assert 'class="noted"' in after["pairs"] and "<b>" not in after["note"]
-    assert stays(after["seen"]) and stays(after["pair"]) and stays(after["head"])
-    again = named(tab.show(shown["seen"], *where(after["notes"])))
-    assert again["note"] == after["note"] and again["pairs"] == after["pairs"]
-    gone = noted(tab, shown["seen"], after["notes"], key=key, value="")
-    assert gone["notes"] == {} and gone["pairs"] == shown["pairs"]
+def test_a_note_is_kept_and_its_row_has_a_sign(tab: Failures, session: Session) -> None:
+    shown = again(tab, session)
+    assert "noted" not in shown.pairs and stays(shown.notes)
+    key = key_of(session)
+    after = noted(tab, session, {}, key=key, value=" wrong\nway <b> ")
+    assert list(after.notes.values()) == ["wrong way <b>"]
+    assert 'class="noted"' in after.pairs and "<b>" not in after.note
+    assert stays(after.pair) and stays(after.head)
+    later = again(tab, session, after.notes)
+    assert later.note == after.note and later.pairs == after.pairs
+    gone = noted(tab, session, after.notes, key=key, value="")
+    assert gone.notes == {} and gone.pairs == shown.pairs
 
 
 @pytest.mark.parametrize(
@@ -135,20 +141,21 @@ def test_a_note_is_kept_and_its_row_has_a_sign(tab: Failures, seen: FailView) ->
     ],
 )
 def test_a_note_on_no_pair_is_refused(
-    tab: Failures, seen: FailView, sent: dict[str, object], words: str
+    tab: Failures, session: Session, sent: dict[str, object], words: str
 ) -> None:
     with pytest.raises(gr.Error, match=words):
-        noted(tab, seen, {}, **sent)
+        noted(tab, session, {}, **sent)
 
 
 @pytest.mark.parametrize("value", [None, 5, ["x"], {}, "x" * (LONGEST_NOTE + 1)])
-def test_what_is_no_note_is_refused(tab: Failures, seen: FailView, value: object) -> None:
-    key = named(tab.show(seen, *where()))["seen"].view.reading.key
+def test_what_is_no_note_is_refused(tab: Failures, session: Session, value: object) -> None:
+    again(tab, session)
+    key = key_of(session)
     with pytest.raises(gr.Error, match="A note"):
-        noted(tab, seen, {}, key=key, value=value)
+        noted(tab, session, {}, key=key, value=value)
     full = {str(number): "x" for number in range(MOST_NOTES)}
     with pytest.raises(gr.Error, match="keeps notes on 500 pairs"):
-        noted(tab, seen, full, key=key, value="one more")
+        noted(tab, session, full, key=key, value="one more")
 
 
 def test_the_field_for_a_note_is_inert() -> None:
@@ -196,9 +203,9 @@ def test_a_visitor_fetches_the_file(visitor: Visitor, form: Any) -> None:
 def test_a_visitor_writes_a_note(visitor: Visitor) -> None:
     shown = json.dumps(visitor.data(Failures.show))
     key = shown.split('data-key=\\"')[1].split('\\"')[0]
-    filled = visitor.data(Failures.act, event_data=posted("note", key=key, value="<i>odd"))
-    assert {"<i>odd"} in [set(each.values()) for each in filled if is_notes(each)]
-    assert "<i>odd" not in "".join(each for each in filled if isinstance(each, str))
+    told = visitor.data(Failures.act, event_data=posted("note", key=key, value="<i>odd"))
+    assert {"<i>odd"} in [set(each.values()) for each in told if is_notes(each)]
+    assert "<i>odd" not in "".join(each for each in told if isinstance(each, str))
 
 
 def is_notes(value: object) -> bool:

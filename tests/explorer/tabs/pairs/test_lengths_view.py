@@ -7,10 +7,12 @@ import pytest
 
 from explorer.data.filters import Filters, LengthRange
 from explorer.data.table import PairTable
+from explorer.data.tokens import TokenCounter
 from explorer.reader.state import Chart, Scene, View, scene
 from explorer.stores import Stores
-from explorer.tabs.pairs.lengths_view import LengthsShown, lengths_shown, without_own_ranges
-from tests.explorer.browsing import stays
+from explorer.tabs.pairs.lengths_view import lengths_shown, without_own_ranges
+from tests.explorer.browsing import browse_parts
+from tests.explorer.filling import Filled, filled
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.stepping import gone_through
 
@@ -22,19 +24,24 @@ def lengths_of(table: PairTable, chart: Chart, filters: Filters | None = None) -
     return scene(View(filters=filters or Filters(), panel="lengths", chart=chart), table)
 
 
-def drawn(shown: LengthsShown) -> int:
+def shown_of(now: Scene, counter: TokenCounter) -> Filled:
+    parts = browse_parts().lengths
+    return filled(parts, lengths_shown(parts, now, counter))
+
+
+def drawn(shown: Filled) -> int:
     """Pairs that the bars of the figure count."""
     traces = json.loads(shown.plot["value"].to_json())["data"]
     return int(sum(sum(trace["y"]) for trace in traces if trace["type"] == "bar"))
 
 
 def test_nothing_is_drawn_while_another_panel_is_open(demo: PairTable, stores: Stores) -> None:
-    shown = lengths_shown(scene(View(panel="export"), demo), stores.counter)
-    assert all(stays(value) for value in shown)
+    now = scene(View(panel="export"), demo)
+    assert lengths_shown(browse_parts().lengths, now, stores.counter) == {}
 
 
 def test_all_pairs_are_drawn_and_counted(demo: PairTable, stores: Stores) -> None:
-    shown = lengths_shown(lengths_of(demo, Chart("prompt")), stores.counter)
+    shown = shown_of(lengths_of(demo, Chart("prompt")), stores.counter)
     assert drawn(shown) == len(demo) and shown.plot["visible"]
     assert "All pairs</th><td>188</td>" in shown.stats
     assert shown.tokenizing.visible is False
@@ -44,7 +51,7 @@ def test_all_pairs_are_drawn_and_counted(demo: PairTable, stores: Stores) -> Non
 def test_a_range_shades_the_bars_and_narrows_the_table(demo: PairTable, stores: Stores) -> None:
     filters = Filters().keeping(LengthRange("prompt", "chars", 0, 150)).picking("section", ["Chat"])
     now = lengths_of(demo, Chart("prompt"), filters)
-    shown = lengths_shown(now, stores.counter)
+    shown = shown_of(now, stores.counter)
     assert 0 < len(now.selection.rows) < 40
     assert drawn(shown) == 40  # the bars of what the range leaves out are still there to be clicked
     assert f"All pairs</th><td>{len(now.selection.rows)}</td>" in shown.stats
@@ -54,7 +61,7 @@ def test_a_range_shades_the_bars_and_narrows_the_table(demo: PairTable, stores: 
 
 def test_the_range_of_each_side_is_shaded(demo: PairTable, stores: Stores) -> None:
     filters = Filters().keeping(SHORT).keeping(LengthRange("rejected", "chars", 50, None))
-    shapes = lengths_shown(lengths_of(demo, Chart(), filters), stores.counter).plot["value"].layout
+    shapes = shown_of(lengths_of(demo, Chart(), filters), stores.counter).plot["value"].layout
     places = {shade.name: (shade.x0, shade.x1) for shade in shapes.shapes}
     assert places["selected-chosen"] == (0, 101) and places["selected-rejected"][0] == 50
 
@@ -77,20 +84,20 @@ def test_a_charts_own_ranges_are_those_of_what_it_shows(chart: Chart, own: bool)
 
 
 def test_many_small_charts_are_drawn_by_subset(demo: PairTable, stores: Stores) -> None:
-    shown = lengths_shown(lengths_of(demo, Chart(by_subset=True)), stores.counter)
+    shown = shown_of(lengths_of(demo, Chart(by_subset=True)), stores.counter)
     assert len(shown.plot["value"].data) > 20
 
 
 def test_where_nothing_passes_there_is_no_figure(demo: PairTable, stores: Stores) -> None:
     filters = Filters().picking("subset", ["no such subset"])
-    shown = lengths_shown(lengths_of(demo, Chart(), filters), stores.counter)
+    shown = shown_of(lengths_of(demo, Chart(), filters), stores.counter)
     assert shown.plot["visible"] is False
 
 
 def test_tokens_that_were_not_counted_are_asked_for(demo: PairTable, stores: Stores) -> None:
     for tokenizer in ("", "nobody/nothing@main"):
         now = lengths_of(demo, Chart(unit="tokens", tokenizer=tokenizer))
-        shown = lengths_shown(now, stores.counter)
+        shown = shown_of(now, stores.counter)
         assert shown.tokenizing.visible and shown.plot == {
             "visible": False, "__type__": "update",
         }  # fmt: skip
@@ -102,14 +109,14 @@ def test_tokens_that_were_counted_are_drawn_and_their_tokenizer_named(
 ) -> None:
     name, _ = gone_through(stores.counter.count(demo, "demo"))
     now = lengths_of(demo, Chart("prompt", "tokens", tokenizer=name))
-    shown = lengths_shown(now, stores.counter)
+    shown = shown_of(now, stores.counter)
     assert drawn(shown) == len(demo)
     assert f"Counted by {name}." in shown.status
 
 
 def test_the_controls_say_what_is_shown_and_send_the_rest(demo: PairTable, stores: Stores) -> None:
     chart = Chart("difference", "words", by_subset=True)
-    html = lengths_shown(lengths_of(demo, chart), stores.counter).controls
+    html = shown_of(lengths_of(demo, chart), stores.counter).controls
     seen = HtmlReading(html, TAGS)
     sent = [json.loads(each) for each in seen.attributes["button", "data-sent"]]
     pressed = zip(sent, seen.attributes["button", "aria-pressed"], strict=True)
@@ -118,5 +125,5 @@ def test_the_controls_say_what_is_shown_and_send_the_rest(demo: PairTable, store
     ]  # fmt: skip
     assert seen.attributes["input", "data-field"] == ["by_subset"]
     assert ("input", "checked") in seen.attributes
-    off = lengths_shown(lengths_of(demo, replace(chart, by_subset=False)), stores.counter).controls
+    off = shown_of(lengths_of(demo, replace(chart, by_subset=False)), stores.counter).controls
     assert "checked" not in off

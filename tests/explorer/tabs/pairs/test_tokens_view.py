@@ -2,7 +2,6 @@
 
 import re
 from html import unescape
-from typing import Any
 
 import gradio as gr
 import numpy as np
@@ -11,8 +10,8 @@ import pytest
 from explorer.core.html import signed
 from explorer.data.table import PairTable
 from explorer.reader.reading import Reading
+from explorer.reader.session import Session
 from explorer.reader.state import View
-from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
 from explorer.tabs.pairs.fail_state import FailView
 from explorer.tabs.pairs.tokens_view import Tokens, has_tokens
@@ -20,7 +19,6 @@ from scoring.record import Run
 from tests.explorer.beginning import begun
 from tests.explorer.tables import row, small_table
 
-WHERE: tuple[Any, ...] = (None, None, Visitor())
 HOSTILE = '<script>alert(1)</script> & "quotes" 漢字 👍🏽'
 
 
@@ -36,8 +34,12 @@ def tokens(stores: Stores) -> Tokens:
     return Tokens(stores.fields, stores.runs)
 
 
-def seen_of(tokens: Tokens, run: Run, key: str) -> FailView:
-    return FailView(tokens.fields.name_of(run.id, *WHERE), view=View(reading=Reading(key)))
+def page_of(tokens: Tokens, run: Run, key: str) -> Session:
+    """A page that shows a pair of a run."""
+    session = Session()
+    model = tokens.fields.name_of(run.id, *session.where)
+    session.show(FailView(model, view=View(reading=Reading(key))))
+    return session
 
 
 def texts_of(html: str) -> list[str]:
@@ -51,7 +53,7 @@ def test_both_responses_are_there_whole_with_the_rewards_of_the_run(
     tokens: Tokens, run: Run, demo: PairTable
 ) -> None:
     pair = run.rows()[0]
-    *_, (html, plot) = tokens.show(seen_of(tokens, run, pair.key), *WHERE)
+    *_, (html, plot) = tokens.show(page_of(tokens, run, pair.key))
     cells = demo.find(pair.key)
     assert cells is not None
     assert [each.strip() for each in texts_of(html)] == [
@@ -68,8 +70,7 @@ def test_hostile_text_stays_text(tokens: Tokens, stores: Stores) -> None:
     stores.pairs._opened[table.id] = table
     *_, last = begun(stores.runs, "me", "demo", table, np.arange(1))
     assert last.run is not None
-    seen = seen_of(tokens, last.run, "mine:0")
-    *_, (html, _) = tokens.show(seen, *WHERE)
+    *_, (html, _) = tokens.show(page_of(tokens, last.run, "mine:0"))
     assert "<script>" not in html
     assert texts_of(html)[0].strip() == HOSTILE
 
@@ -80,24 +81,25 @@ def test_they_are_offered_for_runs_of_a_classifier_alone(
     *_, last = begun(stores.runs, "me", "longer", demo, np.arange(4))
     assert last.run is not None
     for each, offered in ((run, True), (last.run, False)):
-        seen = seen_of(tokens, each, demo.key_of(0))
-        assert has_tokens(tokens.fields.of(seen.model, *WHERE), seen.model) is offered
+        page = page_of(tokens, each, demo.key_of(0))
+        model = page.seen(FailView).model
+        assert has_tokens(tokens.fields.of(model, *page.where), model) is offered
     with pytest.raises(gr.Error, match="need a model that is at hand"):
-        list(tokens.show(seen, *WHERE))
+        list(tokens.show(page))
 
 
 @pytest.mark.parametrize("key", ["gone:1", "", "\ud800"])
 def test_a_pair_that_is_not_there_is_refused(key: str, tokens: Tokens, run: Run) -> None:
     with pytest.raises(gr.Error, match="choose a run of your own"):
-        list(tokens.show(seen_of(tokens, run, key), *WHERE))
+        list(tokens.show(page_of(tokens, run, key)))
 
 
 def test_while_a_run_is_under_way_one_waits(
     tokens: Tokens, run: Run, stores: Stores, demo: PairTable
 ) -> None:
-    seen = seen_of(tokens, run, run.rows()[0].key)
+    page = page_of(tokens, run, run.rows()[0].key)
     stream = begun(stores.runs, "she", "demo", demo, np.arange(40))
     next(each for each in stream if each.stage == "running")
     with pytest.raises(gr.Error, match="The device is busy"):
-        list(tokens.show(seen, *WHERE))
+        list(tokens.show(page))
     stream.close()

@@ -3,12 +3,13 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from explorer.core.html import percent
+from explorer.core.settings import Settings
+from explorer.reader.session import Session
 from explorer.results.own import own_name
 from explorer.runs.live import LiveRun
 from explorer.runs.progress import Progress
@@ -24,6 +25,7 @@ from explorer.tabs.score.live_html import (
     worst_html,
 )
 from explorer.tabs.score.run_view import followed, shown
+from explorer.tabs.score.view import ReportParts, build_score
 from scoring.benchmark import COUNTS, SUBSETS
 from scoring.engine.packing import random_order
 from scoring.interval import Interval
@@ -31,6 +33,7 @@ from scoring.record import Run
 from scoring.spec import RunFacts, ScoredPair
 from scoring.summary import summarise
 from scoring.sure import SureInterval, SureRule, Watch
+from tests.explorer.filling import Filled, filled, laid_out
 from tests.explorer.html_reading import HtmlReading
 
 FACTS = RunFacts(
@@ -50,6 +53,15 @@ def pairs(n: int, subset: str = "hep-go") -> list[ScoredPair]:
 def everything() -> list[ScoredPair]:
     """As many pairs as RewardBench has."""
     return [pair for each in SUBSETS for pair in pairs(COUNTS[each], each)]
+
+
+@pytest.fixture(scope="module")
+def report() -> ReportParts:
+    return laid_out(build_score, Settings(home=Path("unused")), []).report
+
+
+def drawn(report: ReportParts, progress: Progress) -> Filled:
+    return filled(report, shown(report, progress, Session()))
 
 
 def test_a_bar_has_its_whisker_where_it_belongs() -> None:
@@ -89,24 +101,26 @@ def test_the_clearest_failures_lead_to_their_pairs() -> None:
     assert worst_html(RUN, pairs(1)) == ""
 
 
-def test_an_update_is_small_whatever_the_run_has() -> None:
+def test_an_update_is_small_whatever_the_run_has(report: ReportParts) -> None:
     for n in (1, 50, 2985):
-        now = shown(Progress("running", 2985, RUN, tuple(everything()[:n]), 10.0))
+        now = drawn(report, Progress("running", 2985, RUN, tuple(everything()[:n]), 10.0))
         assert len(json.dumps(now)) < 40_000
 
 
-def test_failures_are_listed_and_counted() -> None:
+def test_failures_are_listed_and_counted(report: ReportParts) -> None:
     for stage in ("running", "finished"):
-        now = shown(Progress(stage, 4, RUN, tuple(pairs(4)), 1.0))
+        now = drawn(report, Progress(stage, 4, RUN, tuple(pairs(4)), 1.0))
         assert "Clearest failures" in now.margins
         assert now.inspect["visible"] and "2" in now.inspect["value"]
 
 
 @pytest.mark.parametrize("each_of", [COUNTS, dict.fromkeys(SUBSETS, 3)])
-def test_every_headline_score_has_its_interval(each_of: dict[str, int]) -> None:
+def test_every_headline_score_has_its_interval(
+    each_of: dict[str, int], report: ReportParts
+) -> None:
     """The RewardBench score of a whole run, and the mean of sections of some pairs of each."""
     rows = tuple(pair for subset, n in each_of.items() for pair in pairs(n, subset))
-    now = shown(Progress("finished", len(rows), RUN, rows, 1.0))
+    now = drawn(report, Progress("finished", len(rows), RUN, rows, 1.0))
     score = HtmlReading(now.cards, {"h2", "div", "p", "span"}).of_class["card"][1]
     interval = run_intervals(rows, FACTS).score
     assert interval is not None
@@ -114,28 +128,30 @@ def test_every_headline_score_has_its_interval(each_of: dict[str, int]) -> None:
     assert f"95 % interval {percent(interval.low)} to {percent(interval.high)}" in score
 
 
-def test_hostile_names_are_shown_as_they_are() -> None:
-    now = shown(Progress("running", 4, RUN, tuple(pairs(4)), 1.0))
+def test_hostile_names_are_shown_as_they_are(report: ReportParts) -> None:
+    now = drawn(report, Progress("running", 4, RUN, tuple(pairs(4)), 1.0))
     for html in (now.cards, now.sections, now.margins, now.facts):
         assert "<b>rm" not in html
 
 
-def test_of_packs_that_come_faster_than_they_are_drawn_the_end_is() -> None:
+def test_of_packs_that_come_faster_than_they_are_drawn_the_end_is(report: ReportParts) -> None:
     rows = tuple(pairs(60))
     stream = [Progress("running", 60, RUN, rows[: n + 1], 1.0) for n in range(60)]
     stream += [Progress("finished", 60, RUN, rows, 1.0)]
     live = LiveRun("", "m")
     live.drive(lambda: (each for each in stream))
-    found = followed(live)
+    found = filled(report, followed(report, live, Session()))
     assert "Finished" in found.status and found.ended == live.id
 
 
 @pytest.mark.parametrize("run", [None, RUN])
-def test_a_word_leaves_the_report_where_it_is(run: Run | None) -> None:
-    told: Any = shown(Progress("failed", 4, run, message="<b>no</b>"))
+def test_a_word_leaves_the_report_where_it_is(run: Run | None, report: ReportParts) -> None:
+    session = Session(run_id="earlier")
+    failed = Progress("failed", 4, run, message="<b>no</b>")
+    told = filled(report, shown(report, failed, session))
     assert "&lt;b&gt;no" in told.status
     assert told.cards == told.margins == told.rows == {"__type__": "update"}
-    assert told.run_id == (run.id if run else {"__type__": "update"})
+    assert session.run_id == (run.id if run else "earlier")
 
 
 def looked(done: int, width: float = 0.2) -> SureInterval:

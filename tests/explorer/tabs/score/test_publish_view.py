@@ -15,6 +15,7 @@ from explorer.core.settings import Settings
 from explorer.data.library import Library
 from explorer.data.sources import pair_shelf
 from explorer.data.table import PairTable
+from explorer.reader.session import Session
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.lines import RunsView
 from explorer.runs.running import Runs
@@ -26,10 +27,11 @@ from explorer.tabs.score.publish_view import (
     published_html,
     wire_publish,
 )
-from explorer.tabs.score.publishing import Published
+from explorer.tabs.score.publishing import Published, Sending
 from scoring.hub.access import Hub
 from scoring.pairs.opening import read_pairs
 from scoring.record import Run
+from tests.explorer.filling import filled, laid_out
 from tests.explorer.posting import Visitor as Stranger
 from tests.explorer.tables import benchmark_table
 from tests.explorer.tabs.score.test_publishing import scored
@@ -69,6 +71,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
     close_session()
 
 
+def opened(run_id: Any, session: Session) -> None:
+    """What the list of runs does."""
+    session.show(RunsView(run_id))
+
+
 @dataclass
 class Panel:
     """The panel alone on a page, with a run of all pairs and one of a few."""
@@ -77,42 +84,46 @@ class Panel:
     whole: Run
     part: Run
 
+    def open(self, run_id: object) -> None:
+        self.stranger.data(opened, {"opened": run_id})
+
     def look(self, run: Run, repo: str = "ana/results", name: str = "") -> list[Any]:
-        values = {"opened": run.id, "publish-repo": repo, "publish-name": name}
-        return self.stranger.data(Publish.look, values)
+        self.open(run.id)
+        return self.stranger.data(Publish.look, {"publish-repo": repo, "publish-name": name})
 
     def send(self, run: Run, **values: Any) -> dict[str, Any]:
-        sent = {"opened": run.id, "publish-token": TOKEN, "publish-pull-request": False, **values}
+        self.open(run.id)
+        sent = {"publish-token": TOKEN, "publish-pull-request": False, **values}
         return self.stranger.post(Publish.send, sent)
 
 
-def build(settings: Settings, who: Visitor) -> tuple[gr.Blocks, Publish]:
+def publish(settings: Settings) -> Publish:
+    """The panel, laid out where it is called."""
     hub = Hub()
     offline = Hub(offline=True)
     runs = Runs(settings, offline)
     tables = Library(pair_shelf(settings, offline), offline, settings)
-    panel = Publish(runs, tables, hub, settings)
-    with gr.Blocks() as page:
-        opened = gr.Textbox(elem_id="opened")
-        wire_publish(build_publish(settings), panel, opened, gr.State(who))
-    return page, panel
+    return Publish(runs, tables, hub, settings, build_publish(settings))
 
 
 @pytest.fixture
 def panel(tmp_path: Path, bench: PairTable, pairs: Path, server: HubServer) -> Iterator[Panel]:
     settings = Settings(home=tmp_path, pairs=str(pairs))
     whole, part = (scored(settings.runs, bench, n) for n in (len(bench), 5))
-    page, _ = build(settings, Visitor())
+    with gr.Blocks() as page:
+        session = gr.State(Session())
+        wire_publish(publish(settings), session)
+        gr.Button().click(opened, [gr.Textbox(elem_id="opened"), session])
     page.launch(_frontend=False, prevent_thread_lock=True, quiet=True)
     yield Panel(Stranger(page), whole, part)
     page.close()
 
 
 def test_first_the_files_are_seen_then_they_are_sent(panel: Panel, server: HubServer) -> None:
-    shown, seen, button, status = panel.look(panel.whole)
+    shown, button, status = panel.look(panel.whole)
     assert "2 files would be sent to ana/results" in shown
     assert "eval-set-scores/baseline/longer.json" in shown and "<pre" in shown
-    assert (seen, button["interactive"], status) == (None, True, "")
+    assert (button["interactive"], status) == (True, "")
     assert server.commits == []
     message = panel.send(panel.whole)
     status, token, button = message["output"]["data"]
@@ -165,11 +176,14 @@ def test_whatever_is_posted_is_one_clear_message(
     values: dict[str, Any], said: str, panel: Panel
 ) -> None:
     right = {"opened": panel.whole.id, "publish-repo": "ana/results", "publish-name": ""}
-    assert said in panel.stranger.refused(Publish.look, right | values)
+    asked = right | values
+    panel.open(asked.pop("opened"))
+    assert said in panel.stranger.refused(Publish.look, asked)
 
 
 def test_a_part_is_not_published(panel: Panel) -> None:
-    values = {"opened": panel.part.id, "publish-repo": "ana/results", "publish-name": ""}
+    panel.open(panel.part.id)
+    values = {"publish-repo": "ana/results", "publish-name": ""}
     assert "only runs of all pairs" in panel.stranger.refused(Publish.look, values)
 
 
@@ -178,9 +192,16 @@ def test_a_hostile_model_is_shown_as_text(tmp_path: Path, bench: PairTable, pair
     run = scored(settings.runs, bench, len(bench), "baseline/longer")
     hostile = replace(run.facts, template="<img src=x onerror=alert(1)>")
     replace(run, facts=hostile)._write_facts()
-    _, panel = build(settings, Visitor())
-    shown = panel.look(RunsView(run.id), Visitor(), "ana/results", "")[0]
+    panel = laid_out(publish, settings)
+    shown = filled(panel.parts, panel.look(on(run, Visitor()), "ana/results", "")).shown
     assert "<img" not in shown and "&lt;img" in shown
+
+
+def on(run: Run, who: Visitor) -> Session:
+    """A page where the run is open."""
+    session = Session(who)
+    opened(run.id, session)
+    return session
 
 
 @pytest.fixture
@@ -195,30 +216,31 @@ def test_on_a_space_a_run_is_sent_as_its_owner_and_by_nobody_else(
 ) -> None:
     run = scored(space.runs, bench, len(bench))
     write_card(run.folder, RunCard(ANA.owner, public=True))
-    _, panel = build(replace(space, sign_in="no"), ANA)
-    panel = replace(panel, settings=space)
-    seen = panel.look(run.id, ANA, "ana/results", "")[1]
-    *_, (status, _, _) = panel.send(run.id, ANA, seen, "hf_typed", False)
-    assert "Sent as a pull request. As ana" in status
+    panel, session = laid_out(publish, space), on(run, ANA)
+    panel.look(session, "ana/results", "")
+    *_, last = panel.send(session, "hf_typed", False)
+    assert "Sent as a pull request. As ana" in filled(panel.parts, last).status
     assert [commit.is_pull_request for commit in server.commits] == [True]
-    for other in (Visitor("user:ben", "s2", "hf_ben"), Visitor("browser:1", "s3"), Visitor(), None):
+    for other in (Visitor("user:ben", "s2", "hf_ben"), Visitor("browser:1", "s3"), Visitor()):
+        session.visitor = other
         with pytest.raises(gr.Error, match="There is no such run"):
-            panel.look(run.id, other, "ben/results", "")
+            panel.look(session, "ben/results", "")
+        assert session.get(Sending)
         with pytest.raises(gr.Error):
-            list(panel.send(run.id, other, seen, TOKEN, False))
+            list(panel.send(session, TOKEN, False))
     assert len(server.commits) == 1
 
 
 def test_on_a_space_a_typed_token_is_not_taken(space: Settings, bench: PairTable) -> None:
     run = scored(space.runs, bench, len(bench))
     write_card(run.folder, RunCard("browser:1"))
-    _, panel = build(replace(space, sign_in="no"), ANA)
-    who = Visitor("browser:1", "s3")
+    panel = laid_out(publish, replace(space, sign_in="no"))
+    session = on(run, Visitor("browser:1", "s3"))
     with pytest.raises(gr.Error, match="which this server does not offer"):
-        list(panel.send(run.id, who, None, TOKEN, False))
+        list(panel.send(session, TOKEN, False))
     panel = replace(panel, settings=space)
     with pytest.raises(gr.Error, match="Sign in with Hugging Face first"):
-        list(panel.send(run.id, who, None, TOKEN, False))
+        list(panel.send(session, TOKEN, False))
 
 
 @pytest.mark.parametrize(
@@ -234,22 +256,21 @@ def test_on_a_space_a_typed_token_is_not_taken(space: Settings, bench: PairTable
 def test_where_no_token_can_be_had_the_panel_says_so(changes: dict[str, Any], may: bool) -> None:
     settings = Settings(home=Path("unused"), **changes)
     assert can_publish(settings) is may
-    with gr.Blocks():
-        view = build_publish(settings)
-    assert view.token.visible is not settings.public
-    assert view.token.type == "password"
-    assert view.send.interactive is False
+    parts = laid_out(build_publish, settings)
+    assert parts.token.visible is not settings.public
+    assert parts.token.type == "password"
+    assert parts.send.interactive is False
 
 
 def test_where_people_sign_in_the_panel_says_that_it_asks(space: Settings, tmp_path: Path) -> None:
     for settings, asks in ((space, True), (Settings(home=tmp_path), False)):
         with gr.Blocks() as page:
-            view = build_publish(settings)
+            parts = build_publish(settings)
         said = "".join(
             str(each.value) for each in page.blocks.values() if isinstance(each, gr.HTML)
         )
         assert ("always as a pull request" in said) is asks
-        assert view.as_pull_request.visible is not asks
+        assert parts.as_pull_request.visible is not asks
 
 
 def test_only_a_secure_address_becomes_a_link() -> None:

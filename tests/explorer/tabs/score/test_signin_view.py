@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import gradio as gr
 import pytest
 
 from explorer.core.settings import Settings
+from explorer.reader.session import Session
 from explorer.runs.visitors import EVERYBODY, Visitor, owner_of
 from explorer.tabs.score.signin_view import SignIn, build_signin, visitor_of
 from scoring.errors import KnownError
@@ -32,8 +32,12 @@ def request(peer: str = "8.8.8.8", forwarded: str = "") -> gr.Request:
     return gr.Request(session_hash="s1", client={"host": peer}, headers=headers)
 
 
-def identify(settings: Settings, *given: Any) -> tuple[str, Visitor]:
-    return SignIn(settings).identify(request(), *given)
+def identify(
+    settings: Settings, profile: gr.OAuthProfile | None, token: gr.OAuthToken | None, secret: object
+) -> tuple[str, Visitor]:
+    session = Session()
+    kept = SignIn(settings).identify(request(), profile, token, secret, session)
+    return kept, session.visitor
 
 
 def test_on_ones_own_machine_everything_is_everybodys() -> None:
@@ -169,17 +173,17 @@ def built_in_a_new_process(tmp_path: Path, environs: list[dict[str, str]]) -> li
     return done.stdout.splitlines()[-len(environs) :]
 
 
-def owner_seen(who: Visitor) -> str:
-    return f"{who.owner}|{who.session}"
+def owner_seen(session: Session) -> str:
+    return f"{session.visitor.owner}|{session.visitor.session}"
 
 
 @pytest.fixture(scope="module")
 def stranger() -> Iterator[Stranger]:
     with gr.Blocks() as page:
-        view = build_signin(PUBLIC)
+        session, secret = gr.State(Session()), build_signin(PUBLIC)
         seen, button = gr.Textbox(elem_id="seen"), gr.Button()
-        page.load(SignIn(PUBLIC).identify, view.secret, [view.secret, view.who])
-        button.click(owner_seen, view.who, seen)
+        page.load(SignIn(PUBLIC).identify, [secret, session], secret)
+        button.click(owner_seen, session, seen)
     page.launch(_frontend=False, prevent_thread_lock=True, quiet=True)
     yield Stranger(page)
     page.close()
@@ -190,8 +194,7 @@ def test_the_visitor_stays_on_the_server_whatever_is_posted_in_their_place(
 ) -> None:
     before = stranger.data(owner_seen)[0]
     assert before == "|"
-    secret, state = stranger.data(SignIn.identify, {"BrowserState": "mine"})
-    assert secret == "mine" and state is None
+    assert stranger.data(SignIn.identify, {"BrowserState": "mine"}) == ["mine"]
     claimed = {"owner": "user:ana", "session": "other", "token": "hf_x", "address": ""}
     for posted in (None, claimed, "user:ana"):
         said = stranger.data(owner_seen, {"State": posted})[0]
@@ -206,7 +209,8 @@ def test_no_header_or_cookie_makes_an_account(stranger: Stranger) -> None:
         for number, event in stranger.page.fns.items()
         if getattr(event.fn, "__name__", "") == "identify"
     )
-    body = json.dumps({"data": ["mine"], "fn_index": index, "session_hash": "forged"}).encode()
+    posted = {"data": ["mine", None], "fn_index": index, "session_hash": "forged"}
+    body = json.dumps(posted).encode()
     headers = {
         "Content-Type": "application/json",
         "Cookie": "session=eyJvYXV0aF9pbmZvIjogeyJ1c2VyaW5mbyI6IHsibmFtZSI6ICJhbmEifX19.x.y",

@@ -1,6 +1,7 @@
 """The Try tab: rewards that follow what is typed, edits, pairs that are taken, and bad input."""
 
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from html import escape
@@ -10,11 +11,13 @@ import gradio as gr
 import pytest
 
 from explorer.core.html import signed
+from explorer.core.parts import Filling
 from explorer.core.settings import Settings
 from explorer.core.work import Latest
 from explorer.data.table import PairTable
 from explorer.data.typed import PUBLIC_LONGEST, typed_pair
 from explorer.reader.reading import Reading
+from explorer.reader.session import Session
 from explorer.reader.state import Tables, View
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Rewarded
@@ -24,14 +27,15 @@ from explorer.stores import Stores
 from explorer.tabs.pairs.fail_state import FailView
 from explorer.tabs.try_it.acts_view import TrialTab
 from explorer.tabs.try_it.html import edits_html, numbers_html, status_html
-from explorer.tabs.try_it.state import Trial
-from explorer.tabs.try_it.view import TrialShown
+from explorer.tabs.try_it.state import Past, Trial
+from explorer.tabs.try_it.view import build_trial
 from tests.conftest import PATIENCE
 from tests.explorer.browsing import act, stays
+from tests.explorer.filling import Filled, filled, laid_out
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.rewarding import FACTS, by_length, scored
 
-ME, OTHER = Visitor(session="me"), Visitor(session="other")
+OTHER = Visitor(session="other")
 TEXTS = ("Fruit?", "Take **figs**. Wash them.", "No.")
 HOSTILE = '<script>alert(1)</script> & "quotes" {n}'
 TAGS = {
@@ -42,137 +46,167 @@ TAGS = {
 @pytest.fixture
 def tab(stores: Stores) -> TrialTab:
     tables = Tables(stores.pairs, stores.counter)
-    return TrialTab(tables, stores.fields, stores.runs, stores.settings, Latest())
+    parts = laid_out(build_trial, stores.settings, [("demo", "demo")])
+    return TrialTab(
+        tables, stores.fields, stores.runs, stores.settings, Latest(), parts,
+        failed_of=lambda session: session.seen(FailView),
+    )  # fmt: skip
 
 
 @pytest.fixture
-def pressed(tab: TrialTab) -> TrialShown:
-    *_, shown = tab.press(ME, "demo", *TEXTS)
+def me() -> Session:
+    return Session(Visitor(session="me"))
+
+
+@pytest.fixture
+def pressed(tab: TrialTab, me: Session) -> Filled:
+    *_, shown = steps_of(tab, tab.press(me, "demo", *TEXTS))
     return shown
 
 
-def trial_of(shown: TrialShown) -> Trial:
-    assert isinstance(shown.trial, Trial)
-    return shown.trial
+def steps_of(tab: TrialTab, stream: Iterator[Filling]) -> Iterator[Filled]:
+    """What is shown one after another."""
+    return (filled(tab.parts, filling) for filling in stream)
 
 
-def values(shown: TrialShown) -> list[str]:
+def trial_of(session: Session) -> Trial:
+    """The trial that is shown."""
+    trial = session.get(Trial)
+    assert trial is not None
+    return trial
+
+
+def typed_in(tab: TrialTab, filling: Filling) -> tuple[list[str], bool]:
+    """The texts that an act gave, and whether it can be undone."""
+    shown = filled(tab.parts, filling)
+    return [shown.conversation, shown.chosen, shown.rejected], shown.undo["interactive"]
+
+
+def values(shown: Filled) -> list[str]:
     return [words.strip() for words in HtmlReading(shown.numbers, TAGS).of_class["value"]]
 
 
-def told(shown: TrialShown) -> str:
+def told(shown: Filled) -> str:
     """What the status says, where everything else stays as it is."""
-    assert all(stays(getattr(shown, name)) for name in TrialShown._fields if name != "status")
+    assert all(stays(value) for name, value in shown.items() if name != "status")
     return HtmlReading(shown.status, TAGS).words
 
 
 def test_both_rewards_and_the_margin_are_shown_and_then_each_edit(
-    tab: TrialTab, stores: Stores
+    tab: TrialTab, me: Session, stores: Stores
 ) -> None:
-    working, *steps = tab.press(ME, "demo", *TEXTS)
-    loading = [step for step in steps if stays(step.trial)]
+    working, *steps = steps_of(tab, tab.press(me, "demo", *TEXTS))
+    loading = [step for step in steps if stays(step.numbers)]
     first, *_, last = steps[len(loading) :]
     assert "Loading the model" in told(working) and all(map(told, loading)) and loading
     pair = typed_pair(*TEXTS, longest=1000)
-    [row] = stores.runs.rewards(ME, ModelOrder("demo"), [pair]).scored
+    [row] = stores.runs.rewards(me.visitor, ModelOrder("demo"), [pair]).scored
     rewards = (row.chosen_reward, row.rejected_reward, row.margin)
     assert values(first) == [signed(reward) for reward in rewards]
     assert "…" in first.edits and "…" not in last.edits
-    assert trial_of(last).is_whole and last.rest["visible"] is False
+    assert trial_of(me).is_whole and last.rest["visible"] is False
     assert "Scored by demo" in last.status
 
 
-def test_typing_moves_the_rewards_and_says_by_how_much(tab: TrialTab, pressed: TrialShown) -> None:
-    start = trial_of(pressed)
-    *_, moved = tab.typed(ME, "demo", start, TEXTS[0], "Take nothing.", TEXTS[2])
+def test_typing_moves_the_rewards_and_says_by_how_much(
+    tab: TrialTab, me: Session, pressed: Filled
+) -> None:
+    *_, moved = steps_of(tab, tab.typed(me, "demo", TEXTS[0], "Take nothing.", TEXTS[2]))
     assert values(moved)[0] != values(pressed)[0] and values(moved)[1] == values(pressed)[1]
-    change = trial_of(moved).moved("chosen")
+    change = trial_of(me).moved("chosen")
     assert change and f"{signed(change)} since Score" in moved.numbers
-    *_, back = tab.typed(ME, "demo", trial_of(moved), *TEXTS)
+    *_, back = steps_of(tab, tab.typed(me, "demo", *TEXTS))
     assert values(back) == values(pressed) and "since Score" not in back.numbers
 
 
-def test_an_older_answer_never_replaces_a_newer_one(tab: TrialTab, pressed: TrialShown) -> None:
-    start = trial_of(pressed)
-    older = tab.typed(ME, "demo", start, TEXTS[0], "Older.", TEXTS[2])
+def test_an_older_answer_never_replaces_a_newer_one(
+    tab: TrialTab, me: Session, pressed: Filled
+) -> None:
+    older = steps_of(tab, tab.typed(me, "demo", TEXTS[0], "Older.", TEXTS[2]))
     next(older)
-    someone_else = list(tab.press(OTHER, "demo", *TEXTS))
-    assert next(older).trial is not None and trial_of(someone_else[-1]).is_whole
-    newer = list(tab.typed(ME, "demo", start, TEXTS[0], "Newer.", TEXTS[2]))
-    assert list(older) == [] and trial_of(newer[-1]).is_whole
+    someone_else = Session(OTHER)
+    list(tab.press(someone_else, "demo", *TEXTS))
+    assert values(next(older)) and trial_of(someone_else).is_whole
+    list(tab.typed(me, "demo", TEXTS[0], "Newer.", TEXTS[2]))
+    assert list(older) == []
+    assert trial_of(me).is_whole and trial_of(me).pair.chosen == "Newer."
 
 
 @pytest.mark.parametrize("model", ["longer", "gone/model", "", None, 5, ["demo"], "x" * 5000])
 def test_another_model_is_not_loaded_by_typing(
-    model: Any, tab: TrialTab, pressed: TrialShown
+    model: Any, tab: TrialTab, me: Session, pressed: Filled
 ) -> None:
-    [only] = tab.typed(ME, model, trial_of(pressed), *TEXTS)
+    trial = trial_of(me)
+    [only] = steps_of(tab, tab.typed(me, model, *TEXTS))
     assert "Press Score this pair to load" in told(only) and len(only.status) < 300
+    assert trial_of(me) is trial
 
 
 def test_a_model_whose_place_another_took_is_not_loaded_by_typing(
-    tab: TrialTab, pressed: TrialShown
+    tab: TrialTab, me: Session, pressed: Filled
 ) -> None:
     pair, models = typed_pair(*TEXTS, longest=1000), tab.runs.scorers.models
     tab.runs.rewards(OTHER, ModelOrder("longer"), [pair])
-    [typed] = tab.typed(ME, "demo", trial_of(pressed), *TEXTS)
-    [anew] = tab.anew(ME, "demo", trial_of(pressed), *TEXTS)
+    [typed] = steps_of(tab, tab.typed(me, "demo", *TEXTS))
+    [anew] = steps_of(tab, tab.anew(me, "demo", *TEXTS))
     assert "Press Score this pair to load 'demo'" in told(typed)
-    assert "press Score this pair" in anew.status and anew.trial is None
+    assert "press Score this pair" in anew.status and me.get(Trial) is None
     assert models.is_warm(OTHER, ModelOrder("longer"))
-    *_, whole = tab.press(ME, "demo", *TEXTS)
-    assert trial_of(whole).is_whole
+    list(tab.press(me, "demo", *TEXTS))
+    assert trial_of(me).is_whole
 
 
-def test_nor_is_it_loaded_for_the_edits(tab: TrialTab, pressed: TrialShown) -> None:
+def test_nor_is_it_loaded_for_the_edits(tab: TrialTab, me: Session, pressed: Filled) -> None:
     pair = typed_pair(*TEXTS, longest=1000)
-    steps = tab.typed(ME, "demo", trial_of(pressed), *TEXTS)
+    steps = steps_of(tab, tab.typed(me, "demo", *TEXTS))
     first = next(steps)
     tab.runs.rewards(OTHER, ModelOrder("longer"), [pair])
     ended, last = steps
     assert "…" in first.edits and "…" not in ended.edits and ended.rest["visible"] is True
     assert "Press Score this pair to load 'demo'" in told(last)
-    *_, whole = tab.rest(ME, "demo", trial_of(ended), *TEXTS)
-    assert trial_of(whole).is_whole
+    list(tab.rest(me, "demo", *TEXTS))
+    assert trial_of(me).is_whole
 
 
-def test_a_page_that_is_closed_ends_the_loading(tab: TrialTab) -> None:
+def test_a_page_that_is_closed_ends_the_loading(tab: TrialTab, me: Session) -> None:
     tab.runs.scorers.models.release()
-    steps = tab.press(ME, "demo", *TEXTS)
+    steps = steps_of(tab, tab.press(me, "demo", *TEXTS))
     assert "Loading the model" in told(next(steps)) and "Loading the model" in told(next(steps))
-    tab.runs.stop(ME)
+    tab.runs.stop(me.visitor)
     assert "Press Score this pair" in told(list(steps)[-1])
-    assert not tab.runs.scorers.models.is_warm(ME, ModelOrder("demo"))
+    assert not tab.runs.scorers.models.is_warm(me.visitor, ModelOrder("demo"))
 
 
-def test_what_is_pressed_ends_what_the_page_has_under_way(tab: TrialTab) -> None:
-    with tab.runs.scorers.stoppable(ME) as own, tab.runs.scorers.stoppable(OTHER) as other:
-        list(tab.press(ME, "demo", *TEXTS))
+def test_what_is_pressed_ends_what_the_page_has_under_way(tab: TrialTab, me: Session) -> None:
+    scorers = tab.runs.scorers
+    with scorers.stoppable(me.visitor) as own, scorers.stoppable(OTHER) as other:
+        list(tab.press(me, "demo", *TEXTS))
         assert own.is_set() and not other.is_set()
 
 
 def test_the_newest_key_waits_for_an_older_one_of_the_same_page(
-    tab: TrialTab, pressed: TrialShown
+    tab: TrialTab, me: Session, pressed: Filled
 ) -> None:
-    def typed(words: str) -> list[TrialShown]:
-        return list(tab.typed(ME, "demo", trial_of(pressed), TEXTS[0], words, TEXTS[2]))
+    def typed(words: str) -> list[Filling]:
+        return list(tab.typed(me, "demo", TEXTS[0], words, TEXTS[2]))
 
-    number = tab.latest.ask(ME.session)
+    who = me.visitor
+    number = tab.latest.ask(who.session)
     with ThreadPoolExecutor(2) as pool:
-        with tab.latest.answering(ME.session, number), tab.runs.scorers.brief(ME):
+        with tab.latest.answering(who.session, number), tab.runs.scorers.brief(who):
             older = pool.submit(typed, "Older.")
-            while tab.latest.is_last(ME.session, number) and not older.done():
+            while tab.latest.is_last(who.session, number) and not older.done():
                 time.sleep(0.01)
             newer = pool.submit(typed, "Newer.")
             assert older.result(PATIENCE) == []  # dropped while the device is taken
             with pytest.raises(TimeoutError):
                 newer.result(2 * BRIEF_SECONDS)
-        assert trial_of(newer.result(PATIENCE)[-1]).is_whole
-    assert trial_of(newer.result()[-1]).pair.chosen == "Newer."
+        assert newer.result(PATIENCE)
+    assert trial_of(me).is_whole and trial_of(me).pair.chosen == "Newer."
 
 
-def test_before_anything_is_scored_typing_scores_nothing(tab: TrialTab) -> None:
-    [only] = tab.typed(ME, "demo", None, *TEXTS)
+def test_before_anything_is_scored_typing_scores_nothing(tab: TrialTab, me: Session) -> None:
+    [only] = steps_of(tab, tab.typed(me, "demo", *TEXTS))
     assert "Nothing scored yet" in told(only)
 
 
@@ -192,26 +226,27 @@ def test_before_anything_is_scored_typing_scores_nothing(tab: TrialTab) -> None:
     ],
 )
 def test_what_cannot_be_scored_is_told_and_the_numbers_stay(
-    model: Any, texts: tuple[Any, ...], why: str, tab: TrialTab
+    model: Any, texts: tuple[Any, ...], why: str, tab: TrialTab, me: Session
 ) -> None:
-    *_, last = tab.press(ME, model, *texts)
-    assert why in told(last) and "wrong" in last.status
+    *_, last = steps_of(tab, tab.press(me, model, *texts))
+    assert why in told(last) and "wrong" in last.status and me.get(Trial) is None
 
 
-def test_strangers_may_type_less(tab: TrialTab) -> None:
+def test_strangers_may_type_less(tab: TrialTab, me: Session) -> None:
     public = replace(tab, settings=Settings(tab.settings.home, public=True))
-    *_, last = public.press(ME, "demo", "p", "a" * (PUBLIC_LONGEST + 1), "b")
+    *_, last = steps_of(tab, public.press(me, "demo", "p", "a" * (PUBLIC_LONGEST + 1), "b"))
     assert "at most 20,000" in told(last)
 
 
-def test_while_others_score_one_is_told_so(tab: TrialTab, pressed: TrialShown) -> None:
+def test_while_others_score_one_is_told_so(tab: TrialTab, me: Session, pressed: Filled) -> None:
+    trial = trial_of(me)
     with tab.runs.scorers.turn(OTHER):
-        *_, last = tab.typed(ME, "demo", trial_of(pressed), *TEXTS)
-    assert "The device is busy" in told(last)
+        *_, last = steps_of(tab, tab.typed(me, "demo", *TEXTS))
+    assert "The device is busy" in told(last) and trial_of(me) is trial
 
 
-def test_hostile_texts_do_nothing(tab: TrialTab) -> None:
-    *_, last = tab.press(ME, "demo", HOSTILE, HOSTILE, HOSTILE)
+def test_hostile_texts_do_nothing(tab: TrialTab, me: Session) -> None:
+    *_, last = steps_of(tab, tab.press(me, "demo", HOSTILE, HOSTILE, HOSTILE))
     for html in (last.status, last.numbers, last.edits):
         assert "script" not in HtmlReading(html, TAGS).words
     facts = replace(FACTS, model=HOSTILE, reading=HOSTILE)
@@ -223,7 +258,7 @@ def test_hostile_texts_do_nothing(tab: TrialTab) -> None:
     assert escape(HOSTILE) in status_html(trial)
 
 
-def test_an_edit_that_does_not_apply_is_no_effect_of_zero(pressed: TrialShown) -> None:
+def test_an_edit_that_does_not_apply_is_no_effect_of_zero(pressed: Filled) -> None:
     cells = HtmlReading(pressed.edits, TAGS).of_class["none"]
     assert cells == ["does not apply"] * 2  # a last sentence, and Markdown, of the rejected "No."
 
@@ -231,16 +266,17 @@ def test_an_edit_that_does_not_apply_is_no_effect_of_zero(pressed: TrialShown) -
 # The texts
 
 
-def test_an_edit_is_made_and_undone(tab: TrialTab) -> None:
-    *texts, past, undo = tab.act(act("apply", change="plain", side="chosen"), (), *TEXTS)
-    assert texts == ["Fruit?", "Take figs. Wash them.", "No."] and undo["interactive"] is True
-    *texts, past, _ = tab.act(act("apply", change="swap"), past, *texts)
+def test_an_edit_is_made_and_undone(tab: TrialTab, me: Session) -> None:
+    plain = act("apply", change="plain", side="chosen")
+    texts, can_undo = typed_in(tab, tab.act(plain, me, *TEXTS))
+    assert texts == ["Fruit?", "Take figs. Wash them.", "No."] and can_undo is True
+    texts, _ = typed_in(tab, tab.act(act("apply", change="swap"), me, *texts))
     assert texts == ["Fruit?", "No.", "Take figs. Wash them."]
-    *texts, past, undo = tab.undo(past, *texts)
-    assert texts[1] == "Take figs. Wash them." and undo["interactive"] is True
-    *texts, past, undo = tab.undo(past, *texts)
-    assert tuple(texts) == TEXTS and past == () and undo["interactive"] is False
-    assert tuple(tab.undo((), *TEXTS)[:3]) == TEXTS
+    texts, can_undo = typed_in(tab, tab.undo(me, *texts))
+    assert texts[1] == "Take figs. Wash them." and can_undo is True
+    for _ in range(2):  # there is nothing to go back to any more
+        texts, can_undo = typed_in(tab, tab.undo(me, *texts))
+        assert tuple(texts) == TEXTS and me.seen(Past) == Past() and can_undo is False
 
 
 @pytest.mark.parametrize(
@@ -255,54 +291,61 @@ def test_an_edit_is_made_and_undone(tab: TrialTab) -> None:
         gr.EventData(None, "x"),
     ],
 )
-def test_an_act_that_there_is_not_is_refused(posted: gr.EventData, tab: TrialTab) -> None:
+def test_an_act_that_there_is_not_is_refused(
+    posted: gr.EventData, tab: TrialTab, me: Session
+) -> None:
     with pytest.raises(gr.Error, match=r"is one of|There is no act|does not apply"):
-        tab.act(posted, (), *TEXTS)
+        tab.act(posted, me, *TEXTS)
 
 
 @pytest.mark.parametrize("posted", [None, 5, ["x"], "x" * 200_001])
-def test_no_text_of_any_size_is_kept(posted: Any, tab: TrialTab) -> None:
+def test_no_text_of_any_size_is_kept(posted: Any, tab: TrialTab, me: Session) -> None:
     with pytest.raises(gr.Error, match=r"must be text|characters"):
-        tab.act(act("apply", change="swap"), (), "p", posted, "r")
+        tab.act(act("apply", change="swap"), me, "p", posted, "r")
     with pytest.raises(gr.Error, match=r"must be text|characters"):
-        tab.undo((), "p", "c", posted)
+        tab.undo(me, "p", "c", posted)
+    assert me.seen(Past) == Past()
 
 
-def test_the_pair_open_in_browse_is_taken(tab: TrialTab, demo: PairTable) -> None:
-    key = demo.key_of(7)
-    *texts, past, _ = tab.browsed(View(demo.id, reading=Reading(key)), (), *TEXTS)
+def test_the_pair_open_in_browse_is_taken(tab: TrialTab, me: Session, demo: PairTable) -> None:
+    me.show(View(demo.id, reading=Reading(demo.key_of(7))))
+    texts, _ = typed_in(tab, tab.browsed(me, *TEXTS))
     cells = demo.cells(7)
-    assert texts[1:] == [cells["chosen"], cells["rejected"]] and past == (TEXTS,)
+    assert texts[1:] == [cells["chosen"], cells["rejected"]] and me.seen(Past) == Past((TEXTS,))
     for nothing in ("gone:1", "", "\ud800"):
+        me.show(View(demo.id, reading=Reading(nothing)))
         with pytest.raises(gr.Error, match="No pair is open"):
-            tab.browsed(View(demo.id, reading=Reading(nothing)), (), *TEXTS)
+            tab.browsed(me, *TEXTS)
 
 
-def test_the_pair_open_in_failures_is_taken(tab: TrialTab, demo: PairTable) -> None:
-    seen = FailView(view=View(demo.id, reading=Reading(demo.key_of(3))))
-    *texts, _, _ = tab.failed(seen, (), *TEXTS, None, None, ME)
+def test_the_pair_open_in_failures_is_taken(tab: TrialTab, me: Session, demo: PairTable) -> None:
+    me.show(FailView(view=View(demo.id, reading=Reading(demo.key_of(3)))))
+    texts, _ = typed_in(tab, tab.failed(me, *TEXTS))
     assert texts[1] == demo.cells(3)["chosen"]
 
 
-def test_what_is_taken_is_scored_as_a_new_start(tab: TrialTab, pressed: TrialShown) -> None:
-    *_, anew = tab.anew(ME, "demo", trial_of(pressed), "p", "Other words.", "r")
-    assert trial_of(anew).start == trial_of(anew).scored
-    [cleared] = tab.anew(ME, "longer", trial_of(pressed), *TEXTS)
-    assert (cleared.numbers, cleared.edits, cleared.trial) == ("", "", None)
+def test_what_is_taken_is_scored_as_a_new_start(
+    tab: TrialTab, me: Session, pressed: Filled
+) -> None:
+    list(tab.anew(me, "demo", "p", "Other words.", "r"))
+    assert trial_of(me).start == trial_of(me).scored
+    [cleared] = steps_of(tab, tab.anew(me, "longer", *TEXTS))
+    assert (cleared.numbers, cleared.edits, me.get(Trial)) == ("", "", None)
 
 
-def test_slow_edits_are_offered_and_scored_on_demand(tab: TrialTab) -> None:
-    shown = list(tab._told(ME, "demo", TEXTS, None, seconds=-1.0, loads=True))
-    assert shown[-1].rest["visible"] is True and "are not scored yet" in shown[-1].edits
-    *_, whole = tab.rest(ME, "demo", trial_of(shown[-1]), *TEXTS)
-    assert trial_of(whole).is_whole and "not scored" not in whole.edits
+def test_slow_edits_are_offered_and_scored_on_demand(tab: TrialTab, me: Session) -> None:
+    slow = tab._told(me, "demo", TEXTS, None, seconds=-1.0, loads=True)
+    *_, shown = steps_of(tab, slow)
+    assert shown.rest["visible"] is True and "are not scored yet" in shown.edits
+    *_, whole = steps_of(tab, tab.rest(me, "demo", *TEXTS))
+    assert trial_of(me).is_whole and "not scored" not in whole.edits
 
 
-def test_token_rewards_end_with_the_reward(tab: TrialTab, pressed: TrialShown) -> None:
-    working, (html, plot) = tab.tokens(ME, "demo", *TEXTS)
-    assert "Loading" in working[0] and plot["visible"] is True
-    assert values(pressed)[0] in html and "this pair" in html
+def test_token_rewards_end_with_the_reward(tab: TrialTab, me: Session, pressed: Filled) -> None:
+    working, done = steps_of(tab, tab.tokens(me, "demo", *TEXTS))
+    assert "Loading" in working["tokens.words"] and done["tokens.plot"]["visible"] is True
+    assert values(pressed)[0] in done["tokens.words"] and "this pair" in done["tokens.words"]
     with pytest.raises(gr.Error, match="no reward after each"):
-        list(tab.tokens(ME, "longer", *TEXTS))
+        list(tab.tokens(me, "longer", *TEXTS))
     with pytest.raises(gr.Error, match="is empty"):
-        list(tab.tokens(ME, "demo", "p", "", "r"))
+        list(tab.tokens(me, "demo", "p", "", "r"))

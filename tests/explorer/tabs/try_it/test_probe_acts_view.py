@@ -11,7 +11,9 @@ import pytest
 
 from explorer.core.work import Latest
 from explorer.data.filters import Filters
+from explorer.data.library import Library
 from explorer.data.table import PairTable
+from explorer.reader.session import Session
 from explorer.reader.state import Tables, View
 from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded
@@ -21,68 +23,86 @@ from explorer.tabs.try_it.probe import Probe, probing
 from explorer.tabs.try_it.probe_acts_view import ProbePanel, probe_followed, probe_shown
 from explorer.tabs.try_it.probe_html import probe_html, probe_status_html
 from explorer.tabs.try_it.probe_statistics import bought
-from explorer.tabs.try_it.probe_view import ProbeShown
+from explorer.tabs.try_it.probe_view import build_probe
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.spec import Pair
 from tests.conftest import PATIENCE
 from tests.explorer.browsing import library_of, stays
+from tests.explorer.filling import Filled, filled, laid_out
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.rewarding import FACTS, by_length, in_packs
 from tests.explorer.tables import row, small_table
 
-ME = Visitor(session="me")
 TAGS = {"div", "h2", "table", "thead", "tbody", "tr", "th", "td", "b", "i"}
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
+def panel_of(stores: Stores, library: Library) -> ProbePanel:
+    """The probe where these tables are at hand."""
+    tables, parts = Tables(library, stores.counter), laid_out(build_probe)
+    return ProbePanel(tables, stores.runs, stores.settings, Latest(), parts)
+
+
 @pytest.fixture
 def panel(stores: Stores) -> ProbePanel:
-    tables = Tables(stores.pairs, stores.counter)
-    return ProbePanel(tables, stores.runs, stores.settings, Latest())
+    return panel_of(stores, stores.pairs)
+
+
+@pytest.fixture
+def me() -> Session:
+    return Session(Visitor(session="me"))
 
 
 def run(
-    panel: ProbePanel, *choice: Any, model: Any = "longer", seen: View | None = None
-) -> list[ProbeShown]:
-    return list(panel.start(ME, model, seen or View(), *choice))
+    panel: ProbePanel, session: Session, *choice: Any, model: Any = "longer"
+) -> Iterator[Filled]:
+    return (filled(panel.parts, each) for each in panel.start(session, model, *choice))
+
+
+def probe_of(session: Session) -> Probe:
+    """The probe that is shown."""
+    probe = session.get(Probe)
+    assert probe is not None
+    return probe
 
 
 def refused(panel: ProbePanel, *choice: Any, model: Any = "longer") -> str:
-    *_, last = run(panel, *choice, model=model)
-    assert stays(last.table) and stays(last.probe) and last.start["interactive"] is True
+    session = Session()
+    *_, last = run(panel, session, *choice, model=model)
+    assert stays(last.table) and session.get(Probe) is None and last.start["interactive"] is True
     said = HtmlReading(last.status, TAGS)
     assert len(said.of_class["wrong"]) == 1
     return said.words
 
 
-def test_it_runs_to_its_end(panel: ProbePanel) -> None:
-    first, *_, last = run(panel, "subset", 1, 0, ["longer", "upper"])
+def test_it_runs_to_its_end(panel: ProbePanel, me: Session) -> None:
+    first, *_, last = run(panel, me, "subset", 1, 0, ["longer", "upper"])
     assert first.start["interactive"] is False and first.stop["interactive"] is True
     assert last.start["interactive"] is True and last.stop["interactive"] is False
-    assert isinstance(last.probe, Probe) and last.probe.is_whole and len(last.probe.pairs) == 23
+    assert probe_of(me).is_whole and len(probe_of(me).pairs) == 23
     assert "Finished: 23 pairs" in HtmlReading(last.status, TAGS).words
     assert last.plot["visible"] is True and last.files.visible is True
     said = HtmlReading(last.table, TAGS).words
     assert "Longer with filler" in said and "Polite" not in said
 
 
-def test_what_the_browse_tab_filters_is_probed(panel: ProbePanel) -> None:
-    seen = View(filters=Filters().picking("subset", ["donotanswer"]))
-    *_, last = run(panel, "filter", None, None, ["upper"], seen=seen)
-    assert {pair.subset for pair in last.probe.pairs} == {"donotanswer"}
+def test_what_the_browse_tab_filters_is_probed(panel: ProbePanel, me: Session) -> None:
+    me.show(View(filters=Filters().picking("subset", ["donotanswer"])))
+    list(run(panel, me, "filter", None, None, ["upper"]))
+    assert {pair.subset for pair in probe_of(me).pairs} == {"donotanswer"}
 
 
-def test_stopped_it_keeps_what_is_known(panel: ProbePanel) -> None:
-    steps = panel.start(ME, "longer", View(), "subset", 8, 0, ["longer"])
+def test_stopped_it_keeps_what_is_known(panel: ProbePanel, me: Session) -> None:
+    steps = run(panel, me, "subset", 8, 0, ["longer"])
     shown = [next(steps), next(steps)]
-    panel.stop(ME)
+    panel.stop(me)
     shown += list(steps)
     assert "Stopped: " in shown[-1].status and shown[-1].start["interactive"] is True
-    assert not shown[-1].probe.is_whole and len(shown[-1].probe.before) < 184
+    assert not probe_of(me).is_whole and len(probe_of(me).before) < 184
 
 
-def test_what_ends_in_an_error_keeps_what_is_known(panel: ProbePanel) -> None:
+def test_what_ends_in_an_error_keeps_what_is_known(panel: ProbePanel, me: Session) -> None:
     pairs = as_pairs(panel.tables.library.here("").arrow, range(60))
 
     def failing(packs: int) -> Generator[Probe, None, None]:
@@ -98,15 +118,20 @@ def test_what_ends_in_an_error_keeps_what_is_known(panel: ProbePanel) -> None:
 
         return probing(pairs, ["longer"], rewarding)
 
-    *_, last = probe_followed(failing(9), lambda: True)
+    def end(packs: int) -> Filled:
+        *_, last = probe_followed(panel.parts, me, failing(packs), lambda: True)
+        return filled(panel.parts, last)
+
+    last = end(9)
     assert "Your seconds are &lt;used&gt; up." in last.status and "wrong" in last.status
     assert last.start["interactive"] is True and last.stop["interactive"] is False
-    assert not last.probe.is_whole and last.files.visible is True
+    known = probe_of(me)
+    assert not known.is_whole and last.files.visible is True
     assert "Longer with filler" in last.table and last.plot["visible"] is True
-    *_, (words, file) = panel.export("summary", last.probe)
+    *_, (words, file) = panel.export("summary", me)
     assert "written" in words and file["visible"] is True
-    *_, nothing = probe_followed(failing(1), lambda: True)
-    assert stays(nothing.table) and stays(nothing.files) and stays(nothing.probe)
+    nothing = end(1)
+    assert stays(nothing.table) and stays(nothing.files) and probe_of(me) is known
     assert "Your seconds" in nothing.status
 
 
@@ -136,9 +161,9 @@ def test_a_model_that_cannot_be_is_refused(model: Any, panel: ProbePanel) -> Non
     assert refused(panel, "subset", 1, 0, ["upper"], model=model)
 
 
-def test_no_pairs_and_too_many_are_refused(panel: ProbePanel) -> None:
-    gone = View(filters=Filters().picking("subset", ["gone"]))
-    *_, last = run(panel, "filter", None, None, ["upper"], seen=gone)
+def test_no_pairs_and_too_many_are_refused(panel: ProbePanel, me: Session) -> None:
+    me.show(View(filters=Filters().picking("subset", ["gone"])))
+    *_, last = run(panel, me, "filter", None, None, ["upper"])
     assert "No pairs" in last.status
     few = replace(panel, settings=replace(panel.settings, max_pairs=30))
     assert "may score 30 pairs here" in refused(few, "subset", 1, 0, ["upper"])
@@ -146,18 +171,16 @@ def test_no_pairs_and_too_many_are_refused(panel: ProbePanel) -> None:
 
 
 def test_rows_with_further_responses_are_refused(stores: Stores) -> None:
-    table = small_table(row(chosen=["one", "two"]), row())
-    tables = Tables(library_of(table), stores.counter)
-    panel = ProbePanel(tables, stores.runs, stores.settings, Latest())
+    panel = panel_of(stores, library_of(small_table(row(chosen=["one", "two"]), row())))
     assert "several chosen or several rejected" in refused(panel, "filter", None, None, ["upper"])
 
 
-def test_it_waits_for_its_turn_and_says_so(panel: ProbePanel) -> None:
+def test_it_waits_for_its_turn_and_says_so(panel: ProbePanel, me: Session) -> None:
     seen: list[str] = []
     waits = threading.Event()
 
     def probe() -> None:
-        for shown in panel.start(ME, "longer", View(), "subset", 1, 0, ["upper"]):
+        for shown in run(panel, me, "subset", 1, 0, ["upper"]):
             seen.append(shown.status)
             if "ahead of you" in shown.status:
                 waits.set()
@@ -170,24 +193,25 @@ def test_it_waits_for_its_turn_and_says_so(panel: ProbePanel) -> None:
     assert "1 ahead of you" in " ".join(seen) and "Finished" in seen[-1]
 
 
-def test_files_are_of_what_is_shown(panel: ProbePanel) -> None:
-    *_, last = run(panel, "subset", 1, 0, ["upper"])
+def test_files_are_of_what_is_shown(panel: ProbePanel, me: Session) -> None:
+    list(run(panel, me, "subset", 1, 0, ["upper"]))
     for form in ("summary", "pairs"):
-        for words, file in panel.export(form, last.probe):
+        for words, file in panel.export(form, me):
             lines = Path(file["value"]).read_text("utf-8-sig").splitlines()
             assert len(lines) > 2 and "written" in words and file["visible"] is True
     with pytest.raises(gr.Error, match="Nothing was probed yet"):
-        list(panel.export("summary", None))
+        list(panel.export("summary", Session()))
 
 
-def test_hostile_names_do_nothing(demo: PairTable) -> None:
+def test_hostile_names_do_nothing(panel: ProbePanel, demo: PairTable) -> None:
     pairs = [replace(pair, key=HOSTILE + pair.key) for pair in as_pairs(demo.arrow, range(9))]
     rewarding = in_packs(by_length, replace(FACTS, model=HOSTILE))
     *_, probe = probing(pairs, ["upper", "longer"], rewarding)
     html = probe_html(probe, bought(probe.scores))
     assert HOSTILE in HtmlReading(html, TAGS).words
     HtmlReading(probe_status_html(probe, "finished"), TAGS)
-    assert "<img" not in probe_shown(probe, "finished").plot["value"].to_json()
+    shown = filled(panel.parts, probe_shown(panel.parts, probe, "finished"))
+    assert "<img" not in shown.plot["value"].to_json()
 
 
 def test_what_is_sure_is_marked(demo: PairTable) -> None:

@@ -12,9 +12,8 @@ from explorer.runs.running import Rewarded
 from explorer.tabs.try_it.counterfactuals import SIDES
 from explorer.tabs.try_it.state import (
     MOST_UNDONE,
+    Past,
     Trial,
-    gone_back,
-    remembered,
     trying,
     with_edit,
 )
@@ -148,10 +147,10 @@ def test_an_edit_changes_one_text() -> None:
 
 
 def test_one_can_go_back() -> None:
-    past: tuple[tuple[str, str, str], ...] = ()
+    past = Past()
     for n in range(MOST_UNDONE + 5):
-        past = remembered(past, ("p", str(n), "r"))
-    assert len(past) == MOST_UNDONE and past[0][1] == "5"
-    texts, past = gone_back(past, ("p", "now", "r"))
-    assert texts[1] == str(MOST_UNDONE + 4) and len(past) == MOST_UNDONE - 1
-    assert gone_back((), texts) == (texts, ())
+        past = past.remembering(("p", str(n), "r"))
+    assert len(past.texts) == MOST_UNDONE and past.texts[0][1] == "5"
+    texts, past = past.gone_back(("p", "now", "r"))
+    assert texts[1] == str(MOST_UNDONE + 4) and len(past.texts) == MOST_UNDONE - 1
+    assert Past().gone_back(texts) == (texts, Past())

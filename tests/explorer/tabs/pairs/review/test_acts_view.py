@@ -15,6 +15,7 @@ from explorer.core.settings import Settings
 from explorer.data.library import Library
 from explorer.data.sources import pair_shelf
 from explorer.data.table import PairTable
+from explorer.reader.session import Session
 from explorer.tabs.pairs.review.acts_view import MOST_CHOICES, ReviewTab, Stay, wire_review
 from explorer.tabs.pairs.review.agreement import agreement
 from explorer.tabs.pairs.review.files import read_upload
@@ -27,9 +28,11 @@ from explorer.tabs.pairs.review.html import (
 )
 from explorer.tabs.pairs.review.state import Decision, Review, Verdict
 from explorer.tabs.pairs.review.stored import KeptReviews, to_json
-from explorer.tabs.pairs.review.view import ReviewView, build_review, remembered_review
+from explorer.tabs.pairs.review.view import ReviewParts, build_review, remembered_review
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
+from tests.explorer.browsing import stays
+from tests.explorer.filling import filled
 from tests.explorer.html_reading import HtmlReading, is_told_as_our_own
 from tests.explorer.posting import Visitor, function_name
 from tests.explorer.tables import row, small_table
@@ -106,7 +109,7 @@ class Panel:
     """The panel on a server, and a table it is about."""
 
     page: gr.Blocks
-    view: ReviewView
+    view: ReviewParts
     library: Library
     uploads: Path
 
@@ -129,7 +132,7 @@ def panel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Panel]:
         patch.setenv("GRADIO_TEMP_DIR", str(uploads))
         with gr.Blocks(analytics_enabled=False) as page:
             view = build_review(remembered_review())
-            wire_review(view, ReviewTab(library), gr.State(None))
+            wire_review(ReviewTab(library, view), gr.State(Session()), gr.State(None))
         page.queue(default_concurrency_limit=8).launch(
             _frontend=False, prevent_thread_lock=True, quiet=True
         )
@@ -193,7 +196,7 @@ def begin(reviewer: Reviewer, panel: Panel, start: int = 1) -> dict[str, Any]:
 
 
 def stay_on(table: PairTable, review: Review | None = None) -> Stay:
-    return Stay(table, review, (), KeptReviews())
+    return Stay(table, review, (), KeptReviews(), Session())
 
 
 def keys(panel: Panel) -> list[str]:
@@ -474,14 +477,17 @@ def test_what_is_no_upload_is_refused(panel: Panel, upload: object) -> None:
 
 
 def test_other_pairs_end_the_review_and_what_was_pressed_before_still_counts(panel: Panel) -> None:
-    tab = ReviewTab(panel.library)
-    begun = tab.begin({"subset": panel.subset, "start": 1}, stay_on(panel.table))
-    here, elsewhere = small_table(row(id="x")), stay_on(small_table(row(id="x")), begun.review)
-    offered = tab.offer({}, elsewhere)
+    tab, stay = ReviewTab(panel.library, panel.view), stay_on(panel.table)
+    begun = filled(tab.parts, tab.begin({"subset": panel.subset, "start": 1}, stay))
+    here, review = small_table(row(id="x")), stay.session.get(Review)
+    elsewhere = stay_on(small_table(row(id="x")), review)
+    elsewhere.session.show(review)
+    offered = filled(tab.parts, tab.offer({}, elsewhere))
     assert "was on other pairs" in offered.told
-    assert offered.review is None and offered.marking["visible"] is False
+    assert elsewhere.session.get(Review) is None and offered.marking["visible"] is False
     assert [value for _, value in offered.subset["choices"]] == list(here.subset_counts)
-    pressed = tab.press({"place": begun.address, "presses": [["keep", "hm"]]}, elsewhere)
+    sent = {"place": begun.address, "presses": [["keep", "hm"]]}
+    pressed = filled(tab.parts, tab.press(sent, elsewhere))
     assert [each.key for each in KeptReviews.read(pressed.kept).reviews[0].decisions] == [
         keys(panel)[0]
     ]
@@ -490,13 +496,18 @@ def test_other_pairs_end_the_review_and_what_was_pressed_before_still_counts(pan
 def test_the_largest_of_a_thousand_subsets_are_offered_and_any_can_be_begun(panel: Panel) -> None:
     rows = [row(subset=f"s{number:04}") for number in range(1_000)]
     rows += [row(subset=f"s{number:04}", id=f"more-{number}") for number in range(400, 1_000)]
-    tab, stay = ReviewTab(panel.library), stay_on(small_table(*rows, chunk_rows=2_000))
-    choices = [name for _, name in tab.offer({}, stay).subset["choices"]]
+    tab, stay = (
+        ReviewTab(panel.library, panel.view),
+        stay_on(small_table(*rows, chunk_rows=2_000)),
+    )
+    choices = [name for _, name in filled(tab.parts, tab.offer({}, stay)).subset["choices"]]
     assert len(choices) == MOST_CHOICES and set(choices) <= {f"s{n:04}" for n in range(400, 1_000)}
-    assert "key=s0007:7" in tab.begin({"subset": "s0007", "start": 1}, stay).address
+    begun = filled(tab.parts, tab.begin({"subset": "s0007", "start": 1}, stay))
+    assert "key=s0007:7" in begun.address
 
 
 def test_the_same_pairs_leave_the_review_as_it_is(panel: Panel) -> None:
     review = Review(panel.table.id, panel.subset)
-    offered = ReviewTab(panel.library).offer({}, stay_on(panel.table, review))
-    assert all(value == gr.skip() for value in offered)
+    tab = ReviewTab(panel.library, panel.view)
+    offered = filled(tab.parts, tab.offer({}, stay_on(panel.table, review)))
+    assert all(stays(value) for value in offered.values())
