@@ -8,11 +8,12 @@ driven by a thread (`in_background`).
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
+from weakref import WeakValueDictionary
 
 from explorer.core.text import text
 from scoring.errors import Stopped
@@ -78,6 +79,60 @@ def until_stopped(steps: Generator[S, Any, object], stop: threading.Event) -> It
     with suppress(Stopped, StopIteration):
         yield steps.throw(Stopped("It was stopped."))
         yield from steps
+
+
+class _Taken(Generic[S, T]):
+    """Steps that several take together: whoever comes when nobody takes one takes the next."""
+
+    def __init__(self, steps: Generator[S, None, T]) -> None:
+        self._steps = steps
+        self._taking = threading.Lock()
+        self._latest: list[S] = []
+        self.result: Future[T] = Future()
+
+    def take(self) -> Generator[S, None, T]:
+        """The latest step, again and again until the end."""
+        while not self.result.done():
+            if self._taking.acquire(timeout=EVERY_SECONDS):
+                try:
+                    self._next()
+                finally:
+                    self._taking.release()
+            if not self.result.done():
+                yield from self._latest
+        return self.result.result()
+
+    def _next(self) -> None:
+        if self.result.done():
+            return
+        try:
+            self._latest = [next(self._steps)]
+        except StopIteration as ended:
+            self.result.set_result(ended.value)
+        except BaseException as error:
+            self.result.set_exception(error)
+
+
+class Shared(Generic[S, T]):
+    """Long work that is done once for all who ask for the same meanwhile. Callable from any thread.
+
+    Whoever asks takes the next step, so nobody depends on who began it; with the last who asks the
+    work is closed.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._under_way: WeakValueDictionary[Hashable, _Taken[S, T]] = WeakValueDictionary()
+
+    def follow(
+        self, key: Hashable, begin: Callable[[], Generator[S, None, T]]
+    ) -> Generator[S, None, T]:
+        """The steps of what is under way by that key, or is begun now, and what it returns."""
+        with self._lock:
+            taken = self._under_way.get(key)
+            if taken is None or taken.result.done():
+                taken = self._under_way[key] = _Taken(begin())
+        return (yield from taken.take())
 
 
 MOST_SESSIONS = 2_000

@@ -5,10 +5,11 @@ from collections.abc import Generator
 import pytest
 
 import explorer.core.work
-from explorer.core.work import stepping, until_stopped
+from explorer.core.work import Shared, stepping, until_stopped
 from scoring.errors import KnownError, Stopped
 from scoring.limits import Step, Tell
 from tests.conftest import PATIENCE
+from tests.explorer.stepping import gone_through
 
 
 @pytest.fixture(autouse=True)
@@ -139,3 +140,74 @@ def test_nothing_begins_before_somebody_listens() -> None:
     assert not begun.wait(0.05)
     list(stream)
     assert begun.is_set()
+
+
+def counting(taken: list[int], most: int = 9) -> Generator[int, None, str]:
+    """Steps that note when they are taken, and when that is given up."""
+    try:
+        for number in range(most):
+            taken.append(number)
+            yield number
+    finally:
+        taken.append(-1)
+    return "done"
+
+
+def test_who_asks_for_the_same_takes_the_next_step() -> None:
+    shared, taken = Shared[int, str](), list[int]()
+    first, second = (shared.follow("same", lambda: counting(taken)) for _ in range(2))
+    assert [next(first), next(second), next(first)] == [0, 1, 2]
+    other = shared.follow("other", lambda: counting([]))
+    assert next(other) == 0
+    first.close()
+    (result, told), (late, nothing) = gone_through(second), gone_through(second)
+    assert (result, told) == ("done", [*range(3, 9)]) and (late, nothing) == (None, [])
+    assert taken == [*range(9), -1]
+
+
+def test_what_all_gave_up_is_closed_and_begun_anew() -> None:
+    shared, taken = Shared[int, str](), list[int]()
+    first, second = (shared.follow("same", lambda: counting(taken)) for _ in range(2))
+    assert [next(first), next(second)] == [0, 1]
+    first.close()
+    assert taken == [0, 1]
+    second.close()
+    assert taken == [0, 1, -1]
+    assert gone_through(shared.follow("same", lambda: counting(taken)))[1] == [*range(9)]
+
+
+def test_an_error_is_told_to_all_who_ask() -> None:
+    def failing() -> Generator[int, None, str]:
+        yield 1
+        yield 2
+        raise KnownError("It broke.")
+
+    shared = Shared[int, str]()
+    first, second = (shared.follow("same", failing) for _ in range(2))
+    assert [next(first), next(second)] == [1, 2]
+    for each in (first, second):
+        with pytest.raises(KnownError, match="It broke"):
+            gone_through(each)
+
+
+def test_who_waits_for_a_step_is_told_the_last_one_and_can_leave() -> None:
+    held, begun = threading.Event(), threading.Event()
+
+    def slow() -> Generator[int, None, str]:
+        yield 1
+        begun.set()
+        assert held.wait(PATIENCE)
+        yield 2
+        return "done"
+
+    shared, found = Shared[int, str](), list[str]()
+    first, second = (shared.follow("same", slow) for _ in range(2))
+    assert next(first) == 1
+    thread = threading.Thread(target=lambda: found.append(gone_through(first)[0]))
+    thread.start()
+    assert begun.wait(PATIENCE)
+    assert next(second) == next(second) == 1
+    second.close()
+    held.set()
+    thread.join(PATIENCE)
+    assert found == ["done"]
