@@ -6,6 +6,7 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.core.html import note
 from explorer.core.parts import (
     EVENT,
     Filling,
@@ -21,10 +22,12 @@ from explorer.core.parts import (
     wrote,
 )
 from explorer.core.settings import Settings
+from explorer.core.text import text
+from explorer.core.theme import painted
 from explorer.reader.links import tab_of
 from explorer.reader.reading import FIRST
 from explorer.reader.session import Session
-from explorer.results.field import Field
+from explorer.results.field import MAJORITY, Field
 from explorer.results.fields import Fields
 from explorer.tabs.models.compare_ensembles import ensembles_html
 from explorer.tabs.models.compare_head import (
@@ -35,7 +38,6 @@ from explorer.tabs.models.compare_head import (
     differing_pair_html,
     likeness_html,
 )
-from explorer.tabs.models.compare_margins_view import margins_shown
 from explorer.tabs.models.compare_state import (
     COMPARE_LINK,
     CompareScene,
@@ -45,6 +47,8 @@ from explorer.tabs.models.compare_state import (
     next_compare_scene,
 )
 from explorer.tabs.models.compare_table import table_html
+from explorer.tabs.models.compared import MarginPoints, margin_points
+from explorer.tabs.models.figures import margins_figure
 
 PART = "compare"
 REFRESH_SECONDS = 2.0
@@ -164,7 +168,7 @@ class Compare:
 def _body(now: CompareScene) -> tuple[str, Any]:
     """The words and the figure of a panel."""
     if now.view.a and now.view.panel == "scatter":
-        return margins_shown(now)
+        return _margins_shown(now)
     words = {"table": table_html, "agreement": likeness_html, "ensembles": ensembles_html}
     html = words[now.view.panel](now) if now.view.a else ""
     return html, gr.update(visible=False)
@@ -172,6 +176,33 @@ def _body(now: CompareScene) -> tuple[str, Any]:
 
 def _apart_from_reading(view: CompareView) -> CompareView:
     return replace(view, reading=FIRST)
+
+
+def _margins_shown(now: CompareScene) -> tuple[str, Any]:
+    """The words and the figure of a scene; no figure where there is nothing to draw."""
+    found = margin_points(now)
+    words = _margins_words(now, found)
+    if found is None or not found.n:
+        return words, gr.update(visible=False)
+    keys = [now.field.table.key_of(row) for row in found.rows.tolist()]
+    figure = painted(margins_figure(found, keys), 520)
+    return words, gr.update(value=figure, visible=True)
+
+
+def _margins_words(now: CompareScene, found: MarginPoints | None) -> str:
+    """What is drawn, or why nothing is. found: of the scene."""
+    if now.view.b == MAJORITY:
+        return note(text("compare.scatter_majority"))
+    if found is None:
+        without = [each for each in now.view.named[:2] if not now.field.has_rewards(each)]
+        return note(text("compare.scatter_missing", models=", ".join(without)))
+    if not found.n:
+        return note(text("compare.scatter_none"))
+    html = note(text("compare.scatter_about"))
+    if len(found.rows) < found.n:
+        n, of = f"{len(found.rows):,}", f"{found.n:,}"
+        html += note(text("compare.scatter_cut", n=n, of=of))
+    return html
 
 
 def wire_compare(tab: Compare, session: gr.State, opened: gr.Tab) -> None:
