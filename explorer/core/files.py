@@ -56,7 +56,7 @@ Table = Sequence[Sequence[str]]
 
 
 @contextmanager
-def passing_folder() -> Iterator[Path]:
+def download_folder() -> Iterator[Path]:
     """A folder for one download, which goes at the end: Gradio keeps a copy for a while."""
     with TemporaryDirectory(prefix="explorer-export-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)

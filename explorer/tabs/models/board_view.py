@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.core.files import passing_folder
+from explorer.core.files import download_folder
 from explorer.core.html import note, refused_html, step_html
 from explorer.core.parts import (
     EVENT,
@@ -186,7 +186,7 @@ class LeaderboardTab:
         """Write the rows that are shown to a file."""
         view = session.seen(BoardView)
         board = self._board(view, session)
-        with passing_folder() as folder:
+        with download_folder() as folder:
             path = folder / board_file_name(board, view, form)
             export_board(board, view, shown_rows(board, view), form, path)
             yield gr.update(value=str(path), visible=True)

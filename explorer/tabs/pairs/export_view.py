@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.core.files import passing_folder
+from explorer.core.files import download_folder
 from explorer.core.html import note, step_html, tag
 from explorer.core.parts import copy_button
 from explorer.core.text import text
@@ -56,7 +56,7 @@ def exporting(now: Scene, form: object) -> Iterator[tuple[str, Any]]:
     """
     rows, table = now.listed.rows, now.table
     known = next((each for each in FORMATS if each == form), FORMATS[0])
-    with passing_folder() as folder:
+    with download_folder() as folder:
         path = folder / file_name(table, rows, known)
         steps = export(table, rows, known, path, filter_words(now.view.filters))
         yield from _written(path, steps, len(rows), text("export.done", n=f"{len(rows):,}"))
@@ -109,7 +109,7 @@ def fail_exporting(now: FailScene, form: FailFormat, notes: PairNotes) -> Iterat
     Raises:
         KnownError: of `export_fails`.
     """
-    with passing_folder() as folder:
+    with download_folder() as folder:
         path = folder / fail_file_name(now, form)
         steps = export_fails(now, form, path, notes, filter_words(now.view.view.filters))
         said = text("failexport.done", n=f"{len(now.listed):,}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.core.files import passing_folder
+from explorer.core.files import download_folder
 from explorer.core.parts import (
     EVENT,
     Filling,
@@ -125,7 +125,7 @@ class RunsTab:
     @guarded
     def export(self, form: str, session: Session) -> Iterator[Any]:
         """A file of the open run."""
-        with passing_folder() as folder:
+        with download_folder() as folder:
             run = self.runs.open(session.seen(RunsView).open_id, session.visitor)
             yield gr.update(value=str(export_run(run, form, folder)), visible=True)
 

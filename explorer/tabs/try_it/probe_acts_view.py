@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.core.files import passing_folder
+from explorer.core.files import download_folder
 from explorer.core.html import note
 from explorer.core.parts import EVENT, Filling, guarded, saying
 from explorer.core.settings import Settings
@@ -66,7 +66,7 @@ class ProbePanel:
     def export(self, form: ProbeForm, session: Session) -> Iterator[tuple[str, Any]]:
         """A file of what was probed."""
         probe = session.get(Probe)
-        with passing_folder() as folder:
+        with download_folder() as folder:
             path = folder / f"bias-probe-{form}.csv"
             write_probe(probe, form, path)
             yield note(text("probe.written")), gr.update(value=str(path), visible=True)

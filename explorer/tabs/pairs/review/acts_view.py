@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
-from explorer.core.files import passing_folder
+from explorer.core.files import download_folder
 from explorer.core.links import written
 from explorer.core.parts import (
     EVENT,
@@ -190,7 +190,7 @@ class ReviewTab:
         review = _under_way(session)
         if not review.decisions:
             raise KnownError(text("review.nothing_to_export"))
-        with passing_folder() as folder:
+        with download_folder() as folder:
             path = folder / export_name(review, "decisions.jsonl")
             write_decisions(review, path)
             yield str(path)
@@ -199,7 +199,7 @@ class ReviewTab:
     def export_kept(self, states: Any, session: Session) -> Iterator[str]:
         """Write the pairs of the subset that are kept as Parquet."""
         review = _under_way(session)
-        with passing_folder() as folder:
+        with download_folder() as folder:
             path = folder / export_name(review, "kept.parquet")
             table = self.library.here(review.source)
             write_kept(review, table, path, tuple(states or ()))

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from explorer.core.files import passing_folder
+from explorer.core.files import download_folder
 from explorer.tabs.models.board_view import LeaderboardTab
 from explorer.tabs.models.exports import BOARD_FORMATS
 from scoring.errors import KnownError
@@ -31,7 +31,7 @@ def visitor(server: Visitor) -> Visitor:
 
 
 def test_a_folder_goes_with_what_is_in_it_even_after_a_failure() -> None:
-    with pytest.raises(KnownError), passing_folder() as folder:
+    with pytest.raises(KnownError), download_folder() as folder:
         (folder / "file").write_text("x")
         raise KnownError("the file cannot be written")
     assert not folder.exists()
