@@ -7,6 +7,7 @@ import pytest
 from huggingface_hub import metadata_load
 
 from explorer.core.text import text
+from explorer.reader.links import TABS
 
 ROOT = Path(__file__).parents[1]
 COLOURS = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}
@@ -45,5 +46,4 @@ def test_every_setting_is_in_the_table() -> None:
 
 def test_every_tab_is_told_in_the_order_of_the_page() -> None:
     readme = (ROOT / "README.md").read_text().partition("## The tabs")[2].partition("\n## ")[0]
-    tabs = re.findall(r'_tab\("(\w+)"\)', (ROOT / "explorer" / "page.py").read_text())
-    assert re.findall(r"^- \*\*(.+?)\*\*:", readme, re.M) == [text(f"tab.{tab}") for tab in tabs]
+    assert re.findall(r"^- \*\*(.+?)\*\*:", readme, re.M) == [text(f"tab.{tab}") for tab in TABS]
