@@ -11,7 +11,7 @@ from explorer.core.text import text
 from explorer.results.board_measuring import BoardMeasuring
 from explorer.results.boardroom import BoardRoom
 from explorer.results.boards import Board, BoardRow
-from explorer.tabs.models.state import BoardView, move_board, ranking_of
+from explorer.tabs.models.state import BoardState, move_board, ranking_of
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class BoardEndpoints:
             of the rank, [best, worst], "tie_group": models that tests at 5 % do not tell from its
             best}}. Scores are 0 to 1, unrounded; what is not known is null.
         """
-        view = replace(BoardView(), own=False)
+        view = replace(BoardState(), own=False)
         counted = "official" if ties == "loss" else ties
         asked = {"benchmark": benchmark, "prior_sets": prior_sets, "ties": counted}
         for act, value in asked.items():

@@ -19,7 +19,7 @@ _KEPT = Kept(400)
 
 
 @dataclass(frozen=True, slots=True)
-class RunsView:
+class RunsState:
     """What a person sees of the list. open_id: the run that is open; "" for none."""
 
     open_id: str = ""
@@ -62,7 +62,7 @@ class RunLine:
 class RunsScene:
     """The list at a moment. lines: of the page; total: runs in all; open: the run that is open."""
 
-    view: RunsView
+    view: RunsState
     lines: tuple[RunLine, ...]
     total: int
     open: RunLine | None
@@ -73,7 +73,7 @@ class RunsScene:
         return max(1, -(-self.total // PAGE))
 
 
-def runs_scene(shelf: RunShelf, visitor: object, view: RunsView) -> RunsScene:
+def runs_scene(shelf: RunShelf, visitor: object, view: RunsState) -> RunsScene:
     """What a person sees of their runs now; a run that is gone is not open."""
     runs = shelf.visible(visitor)
     pages = max(1, -(-len(runs) // PAGE))
@@ -87,8 +87,8 @@ def runs_scene(shelf: RunShelf, visitor: object, view: RunsView) -> RunsScene:
 
 
 def move_runs(
-    shelf: RunShelf, visitor: object, view: RunsView, act: str, sent: Mapping[str, Any]
-) -> RunsView:
+    shelf: RunShelf, visitor: object, view: RunsState, act: str, sent: Mapping[str, Any]
+) -> RunsState:
     """Do what was pressed, with the run it names.
 
     Acts: "open" (id), "close", "page" (value), "title" (id, value), "share" (id, value), "delete"

@@ -37,9 +37,9 @@ from explorer.runs.locks import locked
 from explorer.stores import Stores, open_stores
 from explorer.tabs.models.board_view import LeaderboardTab, build_leaderboard_tab
 from explorer.tabs.models.compare_state import PANELS as COMPARE_PANELS
-from explorer.tabs.models.compare_state import CompareView
+from explorer.tabs.models.compare_state import CompareState
 from explorer.tabs.models.compare_view import Compare, build_compare
-from explorer.tabs.models.state import CHARTS, BoardView
+from explorer.tabs.models.state import CHARTS, BoardState
 from explorer.tabs.pairs.fail_parts_view import build_failures
 from explorer.tabs.pairs.fail_state import KINDS, PANELS, FailView
 from explorer.tabs.pairs.fails_view import Failures
@@ -112,7 +112,7 @@ def timed(work: Callable[[], Any], rounds: int = ROUNDS) -> float:
 def views(settings: Settings) -> dict[str, float]:
     """What each act takes, where all was read and measured before."""
     stores = open_stores(settings)
-    tab, view = _board(stores), BoardView()
+    tab, view = _board(stores), BoardState()
     took = {"open: the leaderboard": timed(lambda: tab.show(on(view)), 1)}
     for name, value in (("sort", "Chat"), ("search", "llama,8b"), ("table", "subsets")):
         took[f"board: {name}"] = acted(tab, view, name, value=value)
@@ -150,7 +150,7 @@ def _failures(stores: Stores) -> dict[str, float]:
 
 def _comparison(stores: Stores, models: tuple[str, ...]) -> dict[str, float]:
     tab = Compare(stores.fields, stores.settings, laid_out(build_compare))
-    seen = CompareView(models[0], models[1])
+    seen = CompareState(models[0], models[1])
     took = {"failures: compare two": timed(lambda: tab.show(on(seen)), 1)}
     for panel in COMPARE_PANELS:
         took[f"failures: compare, {panel}"] = acted(tab, seen, "panel", value=panel)
@@ -178,7 +178,7 @@ def beside_runs(settings: Settings) -> dict[str, float]:
             stores.fields.of(name, *where)
             seconds.append(time.perf_counter() - started)
     took["runs: its field after a pack"] = 1000 * median(seconds)
-    board, view = _board(stores), BoardView()
+    board, view = _board(stores), BoardState()
     timed(lambda: board.show(on(view)), 1)
     took["runs: the leaderboard sorted"] = acted(board, view, "sort", value="Chat")
     walked.clear()

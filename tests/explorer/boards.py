@@ -6,7 +6,7 @@ from typing import Any
 
 from explorer.results.boards import Board, build_board
 from explorer.tabs.models.board_view import LeaderboardParts, LeaderboardTab, build_leaderboard_tab
-from explorer.tabs.models.state import BoardView, rule_of
+from explorer.tabs.models.state import BoardState, rule_of
 from tests.explorer.board_data import results_of
 from tests.explorer.browsing import posted
 from tests.explorer.filling import Filled, answered, laid_out
@@ -30,10 +30,10 @@ TAGS = {
 }  # fmt: skip
 
 
-def hostile_board(view: BoardView | None = None) -> Board:
+def hostile_board(view: BoardState | None = None) -> Board:
     """Of models with hostile names, the first the best."""
     shares = {name: 0.9 - 0.05 * place for place, name in enumerate(HOSTILE)}
-    return build_board(results_of(shares), rule_of(view or BoardView()))
+    return build_board(results_of(shares), rule_of(view or BoardState()))
 
 
 def reading(html: str) -> HtmlReading:

@@ -15,7 +15,7 @@ from explorer.runs.locks import locked
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.models.board_view import LeaderboardTab
-from explorer.tabs.models.compare_state import CompareView
+from explorer.tabs.models.compare_state import CompareState
 from explorer.tabs.models.compare_view import Compare, build_compare
 from explorer.tabs.models.source_view import BoardSource
 from explorer.tabs.pairs.fail_parts_view import build_failures
@@ -93,7 +93,7 @@ def presses(stores: Stores) -> dict[str, Callable[[], object]]:
     compare = Compare(stores.fields, stores.settings, laid_out(build_compare))
     session = Session()
     session.show(FailView("org/m3"))
-    session.show(CompareView("org/m3"))
+    session.show(CompareState("org/m3"))
     return {
         "leaderboard": lambda: board.act(act("sort", value="Chat"), session),
         "failures": lambda: failures.act(act("kind", value="all"), session, {}),

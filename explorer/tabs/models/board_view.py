@@ -35,7 +35,7 @@ from explorer.tabs.models.charts_view import BoardChartParts, build_chart, chart
 from explorer.tabs.models.controls import controls_html, counts_html, rule_html, search_html
 from explorer.tabs.models.exports import BOARD_FORMATS, BoardFormat, board_file_name, export_board
 from explorer.tabs.models.source_view import BoardSourceParts, build_boardsource
-from explorer.tabs.models.state import BOARD_LINK, BoardView, move_board, ranking_of, shown_rows
+from explorer.tabs.models.state import BOARD_LINK, BoardState, move_board, ranking_of, shown_rows
 from explorer.tabs.models.table import board_html
 from scoring.errors import KnownError
 from scoring.limits import Step
@@ -134,12 +134,12 @@ class LeaderboardTab:
     @guarded
     def show(self, session: Session) -> Filling:
         """The same of other results, or with what was measured since."""
-        return self.shown(session.seen(BoardView), session)
+        return self.shown(session.seen(BoardState), session)
 
     @guarded
     def turn_to(self, session: Session) -> Filling:
         """What ended or was read since the tab was left; where nothing did, all stays."""
-        view = session.seen(BoardView)
+        view = session.seen(BoardState)
         now = self._known(self._board(view, session), view, session)
         if session.get(Known) in (None, now):
             return nothing_new()
@@ -151,7 +151,7 @@ class LeaderboardTab:
     def act(self, event: gr.EventData, session: Session) -> Filling:
         """What is shown after one act."""
         name, sent = act_of(event)
-        view = session.seen(BoardView)
+        view = session.seen(BoardState)
         if name == "behind":
             return {self.parts.behind: behind_html(self._board(view, session), sent)}
         try:
@@ -165,7 +165,7 @@ class LeaderboardTab:
     @guarded
     def measure(self, session: Session, request: gr.Request) -> Iterator[tuple[str, Any]]:
         """Read each pair's results and measure how sure the board is, telling how far it is."""
-        page, ranking = request.session_hash, ranking_of(session.seen(BoardView))
+        page, ranking = request.session_hash, ranking_of(session.seen(BoardState))
         results_id = session.results_id
         self.measuring.add(page)
         try:
@@ -184,14 +184,14 @@ class LeaderboardTab:
     @guarded
     def export(self, form: BoardFormat, session: Session) -> Iterator[Any]:
         """Write the rows that are shown to a file."""
-        view = session.seen(BoardView)
+        view = session.seen(BoardState)
         board = self._board(view, session)
         with download_folder() as folder:
             path = folder / board_file_name(board, view, form)
             export_board(board, view, shown_rows(board, view), form, path)
             yield gr.update(value=str(path), visible=True)
 
-    def shown(self, view: BoardView, session: Session, dropped: tuple[str, ...] = ()) -> Filling:
+    def shown(self, view: BoardState, session: Session, dropped: tuple[str, ...] = ()) -> Filling:
         """What a view shows on the page, and from now on the session sees.
 
         dropped: what of a link cannot be shown.
@@ -222,10 +222,10 @@ class LeaderboardTab:
             **chart_shown(parts.chart, scene),
         }
 
-    def _board(self, view: BoardView, session: Session) -> Board:
+    def _board(self, view: BoardState, session: Session) -> Board:
         return self.room.board(session.results_id, ranking_of(view), session.visitor)
 
-    def _known(self, board: Board, view: BoardView, session: Session) -> Known:
+    def _known(self, board: Board, view: BoardState, session: Session) -> Known:
         unread = self.room.unread(session.results_id, ranking_of(view))
         return Known(unread, tuple(row.model for row in board.rows if row.own))
 

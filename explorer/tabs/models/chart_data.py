@@ -12,7 +12,7 @@ from explorer.stats.matrix import OutcomeMatrix
 from explorer.stats.rules import Rule
 from explorer.stats.strata import Floats
 from explorer.stats.uncertainty import COMPOSITES, subsets_by
-from explorer.tabs.models.state import FACTS, BoardView, kind_of, value_of
+from explorer.tabs.models.state import FACTS, BoardState, kind_of, value_of
 from scoring.interval import Interval
 
 OWN = "own"
@@ -49,12 +49,12 @@ def number_columns(board: Board) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*FACTS[2:], *board.rule.sections, *board.subsets)))
 
 
-def axes_of(board: Board, view: BoardView) -> tuple[str, str]:
+def axes_of(board: Board, view: BoardState) -> tuple[str, str]:
     """The two columns that a view's trade-off shows; what the board has not is the usual one.
 
     >>> from explorer.results.boards import build_board
     >>> from explorer.results.outcomes import read_snapshot
-    >>> axes_of(build_board(read_snapshot(), "v1"), BoardView(x="Focus", y="hep-go"))
+    >>> axes_of(build_board(read_snapshot(), "v1"), BoardState(x="Focus", y="hep-go"))
     ('Chat Hard', 'hep-go')
     """
     columns = number_columns(board)

@@ -13,7 +13,7 @@ from explorer.stats.matrix import OutcomeMatrix
 from explorer.tabs.models.chart_data import SubsetSpread
 from explorer.tabs.models.figures import Axis
 from explorer.tabs.models.length_bias import CATEGORIES, LengthBias, Share
-from explorer.tabs.models.state import BoardView
+from explorer.tabs.models.state import BoardState
 from explorer.tabs.models.table import MOST_ROWS
 
 
@@ -27,7 +27,7 @@ class ChartScene:
     unread: files with results of each pair that were not read yet.
     """
 
-    view: BoardView
+    view: BoardState
     board: Board
     rows: Sequence[BoardRow]
     outcomes: Callable[[], OutcomeMatrix | None]

@@ -27,7 +27,7 @@ FieldOf = Callable[[str], Field]
 
 
 @dataclass(frozen=True, slots=True)
-class CompareView:
+class CompareState:
     """What the Compare tab shows.
 
     a: the model; "" for none yet.
@@ -67,7 +67,7 @@ class CompareScene:
         first, and of these, as of the rest, those that most models of the field win.
     """
 
-    view: CompareView
+    view: CompareState
     field: Field
     outcomes: Doubles
     shared: Mask
@@ -75,7 +75,7 @@ class CompareScene:
     listed: ListedRows
 
 
-def compare_scene(view: CompareView, field: Field) -> CompareScene:
+def compare_scene(view: CompareState, field: Field) -> CompareScene:
     """What a view shows.
 
     Raises:
@@ -98,7 +98,7 @@ def compare_scene(view: CompareView, field: Field) -> CompareScene:
 
 
 def next_compare_scene(
-    view: CompareView, field_of: FieldOf, act: str, sent: Mapping[str, Any]
+    view: CompareState, field_of: FieldOf, act: str, sent: Mapping[str, Any]
 ) -> CompareScene:
     """What is shown after one act of a person.
 
@@ -129,7 +129,7 @@ def next_compare_scene(
     return replace(now, view=replace(now.view, reading=kept))
 
 
-def move_compare(view: CompareView, act: str, sent: Mapping[str, Any]) -> CompareView:
+def move_compare(view: CompareState, act: str, sent: Mapping[str, Any]) -> CompareState:
     """The view after an act that is no step of reading.
 
     act: "a" and "b" a model, of b "" for the majority; "add" and "remove" a further one; "swap" a
@@ -138,13 +138,13 @@ def move_compare(view: CompareView, act: str, sent: Mapping[str, Any]) -> Compar
     Raises:
         KnownError: an act that there is not, or a value that it cannot have.
 
-    >>> move_compare(CompareView("org/new", "org/old"), "swap", {}).a
+    >>> move_compare(CompareState("org/new", "org/old"), "swap", {}).a
     'org/old'
     """
     value = sent.get("value")
     if act == "a":
         model = checked_model(value)
-        return distinct(replace(view, a=model) if model else CompareView(panel=view.panel))
+        return distinct(replace(view, a=model) if model else CompareState(panel=view.panel))
     if act == "b":
         model = checked_model(value)
         if not model and view.more:
@@ -165,7 +165,7 @@ def move_compare(view: CompareView, act: str, sent: Mapping[str, Any]) -> Compar
     raise KnownError(f"There is no act {shown(act)}.")
 
 
-def distinct(view: CompareView) -> CompareView:
+def distinct(view: CompareState) -> CompareState:
     """The view, if its models can stand side by side at all.
 
     Raises:
@@ -199,7 +199,7 @@ def checked_members(values: object) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(map(checked_model, values)) if name)
 
 
-def common_field(view: CompareView, field_of: FieldOf) -> Field:
+def common_field(view: CompareState, field_of: FieldOf) -> Field:
     """The field that all models of a view are in.
 
     Raises:
@@ -212,12 +212,12 @@ def common_field(view: CompareView, field_of: FieldOf) -> Field:
     return field
 
 
-def fitting_compare(view: CompareView, field_of: FieldOf) -> tuple[CompareView, tuple[str, ...]]:
+def fitting_compare(view: CompareState, field_of: FieldOf) -> tuple[CompareState, tuple[str, ...]]:
     """A view as far as it can be shown here, and what of it cannot, as a link says it."""
     try:
         field = field_of(view.a)
     except KnownError as error:
-        return CompareView(panel=view.panel, reading=view.reading), (str(error),)
+        return CompareState(panel=view.panel, reading=view.reading), (str(error),)
     dropped: list[str] = []
 
     def there(model: str) -> bool:
@@ -265,14 +265,14 @@ def _settled(reading: Reading, listed: ListedRows) -> Reading:
     return replace(replace(reading, page=1).settled(listed), page=1)
 
 
-def _with(view: CompareView, model: object) -> CompareView:
+def _with(view: CompareState, model: object) -> CompareState:
     return distinct(replace(view, more=(*view.more, checked_model(model))))
 
 
 def _one(name: str) -> Parameter:
     """The model `a` or `b`."""
 
-    def read(view: CompareView, model: str) -> CompareView:
+    def read(view: CompareState, model: str) -> CompareState:
         named: Any = {name: checked_model(model)}
         return distinct(replace(view, **named))
 
@@ -282,7 +282,7 @@ def _one(name: str) -> Parameter:
 READING = ("source", "pair", "diff", "spaces", "markdown")
 """The parts that are written as in links of the Browse tab."""
 COMPARE_LINK = Codec(
-    CompareView(),
+    CompareState(),
     (
         _one("a"),
         _one("b"),

@@ -41,7 +41,7 @@ from explorer.tabs.models.compare_head import (
 from explorer.tabs.models.compare_state import (
     COMPARE_LINK,
     CompareScene,
-    CompareView,
+    CompareState,
     compare_scene,
     fitting_compare,
     next_compare_scene,
@@ -105,17 +105,17 @@ class Compare:
     def open(self, query_string: object, session: Session) -> Filling:
         """What a link asks for, where it is one of this tab."""
         if tab_of(query_string) != PART:
-            is_open = session.get(CompareView)
-            return nothing_new() if is_open else self._show(CompareView(), session)
+            is_open = session.get(CompareState)
+            return nothing_new() if is_open else self._show(CompareState(), session)
         decoded = COMPARE_LINK.decode(query_string)
         return self._show(decoded.view, session, decoded.dropped)
 
     @guarded
     def show(self, session: Session) -> Filling:
         """The same with what was scored or read since."""
-        if session.get(CompareView) is None:
+        if session.get(CompareState) is None:
             return nothing_new()
-        return self._show(session.seen(CompareView), session)
+        return self._show(session.seen(CompareState), session)
 
     @guarded
     def act(self, event: gr.EventData, session: Session) -> Filling:
@@ -123,11 +123,11 @@ class Compare:
         name, sent = act_of(event)
         if name == "again":
             return self.show(session)
-        seen = session.seen(CompareView)
+        seen = session.seen(CompareState)
         now = next_compare_scene(seen, partial(self._field_of, session), name, sent)
         return self.shown(now, session, before=seen)
 
-    def _show(self, view: CompareView, session: Session, dropped: tuple[str, ...] = ()) -> Filling:
+    def _show(self, view: CompareState, session: Session, dropped: tuple[str, ...] = ()) -> Filling:
         view, notes = fitting_compare(view, partial(self._field_of, session))
         now = compare_scene(view, self._field_of(session, view.a))
         return self.shown(now, session, (*dropped, *notes))
@@ -137,7 +137,7 @@ class Compare:
         now: CompareScene,
         session: Session,
         notes: tuple[str, ...] = (),
-        before: CompareView | None = None,
+        before: CompareState | None = None,
     ) -> Filling:
         """What a scene changes on the page, and from now on the session sees.
 
@@ -174,7 +174,7 @@ def _body(now: CompareScene) -> tuple[str, Any]:
     return html, gr.update(visible=False)
 
 
-def _apart_from_reading(view: CompareView) -> CompareView:
+def _apart_from_reading(view: CompareState) -> CompareState:
     return replace(view, reading=FIRST)
 
 

@@ -18,7 +18,7 @@ from explorer.tabs.models.state import (
     RULE_OPTIONS,
     TABLES,
     TIES,
-    BoardView,
+    BoardState,
     columns_of,
     kind_of,
 )
@@ -36,7 +36,7 @@ def search_html() -> str:
     return tag("div", field, css="searchbar", role="search")
 
 
-def controls_html(board: Board, view: BoardView, more: str) -> str:
+def controls_html(board: Board, view: BoardState, more: str) -> str:
     """Which benchmark, which table, which models and columns, by which rule."""
     first = _segments("benchmark", BENCHMARKS, view.benchmark)
     tables = TABLES if view.benchmark == "v1" else TABLES[:1]
@@ -74,7 +74,7 @@ def counts_html(board: Board, rows: Sequence[BoardRow], dropped: Sequence[str], 
     return tag("span", escape(words), css="count", role="status") + "".join(told)
 
 
-def rule_html(board: Board, view: BoardView, left_out: Sequence[LeftOut] = ()) -> str:
+def rule_html(board: Board, view: BoardState, left_out: Sequence[LeftOut] = ()) -> str:
     """The rule in words, what intervals mean, and what is to be known of the numbers.
 
     left_out: files of each pair that are not used, and what of the others is not.
@@ -98,7 +98,7 @@ def rule_html(board: Board, view: BoardView, left_out: Sequence[LeftOut] = ()) -
     return "".join(parts)
 
 
-def _pinned(board: Board, view: BoardView) -> str:
+def _pinned(board: Board, view: BoardState) -> str:
     """A way to compare pinned models; nothing where fewer than two have results of each pair."""
     models = [row.model for row in board.rows if row.by_pairs and row.model in view.pins]
     if len(models) < 2 or benchmark_of(board.rule) != "v1":

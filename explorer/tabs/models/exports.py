@@ -24,7 +24,7 @@ from explorer.core.files import (
 )
 from explorer.core.text import text
 from explorer.results.boards import Board, BoardRow
-from explorer.tabs.models.state import BoardView, rule_of, shown_columns, value_of
+from explorer.tabs.models.state import BoardState, rule_of, shown_columns, value_of
 from scoring.errors import KnownError, shown
 
 BoardFormat = Literal["csv", "parquet", "md", "tex"]
@@ -34,7 +34,7 @@ Columns = dict[str, tuple[pa.DataType, list[Any]]]
 
 
 def export_board(
-    board: Board, view: BoardView, rows: Sequence[BoardRow], form: BoardFormat, path: Path
+    board: Board, view: BoardState, rows: Sequence[BoardRow], form: BoardFormat, path: Path
 ) -> None:
     """Write rows to a file, which is there whole or not at all.
 
@@ -50,12 +50,12 @@ def export_board(
     _WRITERS[form](board, view, rows, path)
 
 
-def board_file_name(board: Board, view: BoardView, form: BoardFormat) -> str:
+def board_file_name(board: Board, view: BoardState, form: BoardFormat) -> str:
     """A short name for the file, safe wherever it is saved: source, rule, table.
 
     >>> from explorer.results.outcomes import read_snapshot
     >>> from explorer.results.boards import build_board
-    >>> board_file_name(build_board(read_snapshot(), "v1"), BoardView(), "csv")
+    >>> board_file_name(build_board(read_snapshot(), "v1"), BoardState(), "csv")
     'RewardBench-paper-arXiv-2403-13787v2-v1-sections.csv'
     """
     name = board.source.name.rpartition("/")[2] or board.source.name
@@ -63,7 +63,7 @@ def board_file_name(board: Board, view: BoardView, form: BoardFormat) -> str:
     return "-".join([safe or "leaderboard", rule_of(view), f"{view.table}.{form}"])
 
 
-def _columns(board: Board, view: BoardView, rows: Sequence[BoardRow]) -> Columns:
+def _columns(board: Board, view: BoardState, rows: Sequence[BoardRow]) -> Columns:
     """Every column with its type and its values."""
     number, whole, words = pa.float64(), pa.int64(), pa.string()
     columns: Columns = {
@@ -98,7 +98,7 @@ def _columns(board: Board, view: BoardView, rows: Sequence[BoardRow]) -> Columns
     return columns
 
 
-def _csv(board: Board, view: BoardView, rows: Sequence[BoardRow], path: Path) -> None:
+def _csv(board: Board, view: BoardState, rows: Sequence[BoardRow], path: Path) -> None:
     columns = _columns(board, view, rows)
     with csv_file(path) as write:
         write(columns)
@@ -106,7 +106,7 @@ def _csv(board: Board, view: BoardView, rows: Sequence[BoardRow], path: Path) ->
             write(row)
 
 
-def _parquet(board: Board, view: BoardView, rows: Sequence[BoardRow], path: Path) -> None:
+def _parquet(board: Board, view: BoardState, rows: Sequence[BoardRow], path: Path) -> None:
     columns = _columns(board, view, rows)
     about = {
         "source": str(board.source),
@@ -124,7 +124,7 @@ def _parquet(board: Board, view: BoardView, rows: Sequence[BoardRow], path: Path
 
 
 def _printed(
-    board: Board, view: BoardView, rows: Sequence[BoardRow]
+    board: Board, view: BoardState, rows: Sequence[BoardRow]
 ) -> tuple[list[str], Table, list[bool]]:
     """Headings, rows, and whether each column holds words."""
     columns = ["rank", *shown_columns(board, view)]
@@ -170,17 +170,17 @@ def _caption(board: Board, rows: Sequence[BoardRow]) -> str:
     return text("board.caption", n=n, title=board.rule.title, source=dated, ties=ties)
 
 
-def _markdown(board: Board, view: BoardView, rows: Sequence[BoardRow], path: Path) -> None:
+def _markdown(board: Board, view: BoardState, rows: Sequence[BoardRow], path: Path) -> None:
     caption = markdown_cell(_caption(board, rows))
     write_lines(path, [caption, "", *markdown_table(*_printed(board, view, rows))])
 
 
-def _latex(board: Board, view: BoardView, rows: Sequence[BoardRow], path: Path) -> None:
+def _latex(board: Board, view: BoardState, rows: Sequence[BoardRow], path: Path) -> None:
     caption = f"% {latex_cell(_caption(board, rows))}"
     write_lines(path, [caption, *latex_table(*_printed(board, view, rows))])
 
 
-_WRITERS: dict[BoardFormat, Callable[[Board, BoardView, Sequence[BoardRow], Path], None]] = {
+_WRITERS: dict[BoardFormat, Callable[[Board, BoardState, Sequence[BoardRow], Path], None]] = {
     "csv": _csv,
     "parquet": _parquet,
     "md": _markdown,

@@ -43,7 +43,7 @@ MOST_PINS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class BoardView:
+class BoardState:
     """What a leaderboard shows.
 
     search: regular expressions with commas between; a model's name matches one of them.
@@ -79,17 +79,17 @@ class BoardView:
     y: str = ""
 
 
-def ranking_of(view: BoardView) -> Ranking:
+def ranking_of(view: BoardState) -> Ranking:
     """How the models of the board that a view shows are ranked."""
     return Ranking(rule_of(view), view.ties, view.missing, view.own)
 
 
-def rule_of(view: BoardView) -> RuleName:
+def rule_of(view: BoardState) -> RuleName:
     """The rule of the board that a view shows.
 
-    >>> rule_of(BoardView()), rule_of(BoardView(prior_sets=True)), rule_of(BoardView("v2"))
+    >>> rule_of(BoardState()), rule_of(BoardState(prior_sets=True)), rule_of(BoardState("v2"))
     ('v1', 'v1_prior', 'v2')
-    >>> rule_of(BoardView(table="prior")), rule_of(BoardView(table="prior", rule="paper"))
+    >>> rule_of(BoardState(table="prior")), rule_of(BoardState(table="prior", rule="paper"))
     ('prior', 'prior_all')
     """
     if view.benchmark == "v2":
@@ -114,12 +114,12 @@ def kind_of(model_type: str | None) -> ModelType:
     return next((each for each in MODEL_TYPES if each == model_type), "unknown")
 
 
-def columns_of(board: Board, view: BoardView) -> tuple[str, ...]:
+def columns_of(board: Board, view: BoardState) -> tuple[str, ...]:
     """The columns of the view's table, hidden ones too.
 
     >>> from explorer.results.outcomes import read_snapshot
     >>> from explorer.results.boards import build_board
-    >>> columns_of(build_board(read_snapshot(), "v1"), BoardView())
+    >>> columns_of(build_board(read_snapshot(), "v1"), BoardState())
     ('model', 'type', 'size', 'score', 'Chat', 'Chat Hard', 'Safety', 'Reasoning')
     """
     sections = tuple(board.rule.sections)
@@ -128,12 +128,12 @@ def columns_of(board: Board, view: BoardView) -> tuple[str, ...]:
     return (*FACTS, *board.subsets)
 
 
-def shown_columns(board: Board, view: BoardView) -> tuple[str, ...]:
+def shown_columns(board: Board, view: BoardState) -> tuple[str, ...]:
     """The columns that are not hidden."""
     return tuple(column for column in columns_of(board, view) if column not in view.hidden)
 
 
-def shown_rows(board: Board, view: BoardView) -> list[BoardRow]:
+def shown_rows(board: Board, view: BoardState) -> list[BoardRow]:
     """The rows to show: pinned ones first, then those that pass the filters, in the view's order.
 
     Raises:
@@ -159,13 +159,13 @@ def value_of(row: BoardRow, column: str) -> str | float | None:
     return row.sections[column] if column in row.sections else row.subsets.get(column)
 
 
-def move_board(view: BoardView, act: str, sent: Mapping[str, Any]) -> BoardView:
+def move_board(view: BoardState, act: str, sent: Mapping[str, Any]) -> BoardState:
     """The view after an act of a person.
 
     Args:
         view: as it is.
-        act: a field of `BoardView`; "pin" and "unpin" a model, "show" and "hide" a column, "reset";
-            "pick" kinds of models, or columns.
+        act: a field of `BoardState`; "pin" and "unpin" a model, "show" and "hide" a column;
+            "reset"; "pick" kinds of models, or columns.
         sent: what came with it, by anybody: `value`, and for "sort" also `ascending`; without the
             latter, sorting by the same column again turns the order round. With "pick" the `names`
             that are ticked, of the `facet` "types", or of "columns" `among` those offered.
@@ -173,15 +173,15 @@ def move_board(view: BoardView, act: str, sent: Mapping[str, Any]) -> BoardView:
     Raises:
         KnownError: an act that there is not, or a value that it cannot have.
 
-    >>> move_board(BoardView(), "sort", {"value": "Chat"}).ascending
+    >>> move_board(BoardState(), "sort", {"value": "Chat"}).ascending
     False
-    >>> move_board(BoardView(sort="Chat"), "sort", {"value": "Chat"}).ascending
+    >>> move_board(BoardState(sort="Chat"), "sort", {"value": "Chat"}).ascending
     True
     """
     value = sent.get("value")
     if act == "reset":
         kept = ("benchmark", "table", "digits", "pins", "chart", "x", "y")
-        return BoardView(**{name: getattr(view, name) for name in kept})
+        return BoardState(**{name: getattr(view, name) for name in kept})
     if act in ("pin", "unpin"):
         model = _name(value)
         pins = tuple(each for each in view.pins if each != model)
@@ -224,7 +224,7 @@ def _name(value: object) -> str:
     return repaired(value)
 
 
-def _showing(view: BoardView, names: object, among: object) -> BoardView:
+def _showing(view: BoardState, names: object, among: object) -> BoardState:
     """The view with these columns of those offered; others stay hidden or not."""
     wanted, offered = (some_of("A column", HIDEABLE, each) for each in (names, among))
     others = [column for column in view.hidden if column not in offered]
@@ -232,7 +232,7 @@ def _showing(view: BoardView, names: object, among: object) -> BoardView:
     return replace(view, hidden=in_order([*others, *hidden]))
 
 
-def _sorted_by(view: BoardView, value: object, ascending: object) -> BoardView:
+def _sorted_by(view: BoardState, value: object, ascending: object) -> BoardState:
     column = one_of("A column to sort by", ("", *COLUMNS), value)
     if not column:
         return replace(view, sort="", ascending=False)
@@ -244,11 +244,11 @@ def _sorted_by(view: BoardView, value: object, ascending: object) -> BoardView:
     return replace(view, sort=column, ascending=ascending is True)
 
 
-def _has_type(row: BoardRow, view: BoardView) -> bool:
+def _has_type(row: BoardRow, view: BoardState) -> bool:
     return not view.types or row.own or kind_of(row.model_type) in view.types
 
 
-def _sorted(rows: list[BoardRow], view: BoardView) -> list[BoardRow]:
+def _sorted(rows: list[BoardRow], view: BoardState) -> list[BoardRow]:
     """In the view's order; those that have nothing there come last in either direction."""
     if not view.sort:
         return rows
@@ -262,18 +262,18 @@ def _sorted(rows: list[BoardRow], view: BoardView) -> list[BoardRow]:
     return sorted(known, key=key, reverse=not view.ascending) + unknown
 
 
-def _by(view: BoardView, value: str) -> BoardView:
+def _by(view: BoardState, value: str) -> BoardState:
     column = one_of("A column to sort by", COLUMNS, value.removeprefix("-"))
     return replace(view, sort=column, ascending=not value.startswith("-"))
 
 
-def _order(view: BoardView) -> list[str]:
+def _order(view: BoardState) -> list[str]:
     """`-Chat` with the highest first, as lengths are written in links of the Browse tab."""
     return [view.sort if view.ascending else f"-{view.sort}"] if view.sort else []
 
 
 BOARD_LINK = Codec(
-    BoardView(),
+    BoardState(),
     (
         choice("board", "benchmark", BENCHMARKS, "A benchmark"),
         choice("table", "table", TABLES, "A table"),

@@ -11,14 +11,14 @@ from explorer.core.html import chip, note, tag
 from explorer.core.parts import acting, button
 from explorer.core.text import text
 from explorer.results.boards import Board, BoardRow
-from explorer.tabs.models.state import FACTS, BoardView, shown_columns, value_of
+from explorer.tabs.models.state import FACTS, BoardState, shown_columns, value_of
 from scoring.interval import Interval
 
 MOST_ROWS = 300
 """Models that are written to the page; the search finds the others."""
 
 
-def board_html(board: Board, view: BoardView, rows: Sequence[BoardRow]) -> str:
+def board_html(board: Board, view: BoardState, rows: Sequence[BoardRow]) -> str:
     """The table of a view.
 
     rows: as `explorer.tabs.models.state.shown_rows` gives them.
@@ -56,7 +56,7 @@ def column_words(column: str) -> str:
     return text(f"board.column_{column}") if column in FACTS else column
 
 
-def _head(column: str, view: BoardView) -> str:
+def _head(column: str, view: BoardState) -> str:
     sorted_by = column == (view.sort or "score")
     mark = ("▲" if view.ascending else "▼") if sorted_by else "↕"
     order = ("ascending" if view.ascending else "descending") if sorted_by else "none"
@@ -67,7 +67,7 @@ def _head(column: str, view: BoardView) -> str:
 
 def _row(
     row: BoardRow,
-    view: BoardView,
+    view: BoardState,
     columns: Sequence[str],
     shades: dict[str, "_Shade"],
     measured: bool,
@@ -97,7 +97,7 @@ def _row(
     return tag("tr", cells, css=css, data_model=row.model)
 
 
-def _model(row: BoardRow, view: BoardView) -> str:
+def _model(row: BoardRow, view: BoardState) -> str:
     pinned = row.model in view.pins
     words = text("board.unpin" if pinned else "board.pin", model=row.model)
     pin = button(

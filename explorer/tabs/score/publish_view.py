@@ -14,7 +14,7 @@ from explorer.data.library import Library
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
 from explorer.runs.cards import pairs_of
-from explorer.runs.lines import RunsView
+from explorer.runs.lines import RunsState
 from explorer.runs.running import Runs
 from explorer.runs.visitors import Visitor
 from explorer.tabs.score.publishing import FilePreview, Published, Sending, preview, publish
@@ -143,7 +143,7 @@ class Publish:
         return {parts.status: "", parts.token: "", parts.send: again}
 
     def _run(self, session: Session) -> tuple[Run, PairTable]:
-        run_id = session.seen(RunsView).open_id
+        run_id = session.seen(RunsState).open_id
         if not run_id:
             raise KnownError("No run is open. Open one of yours in the list of runs.")
         run = self.runs.shelf.opened_own(run_id, session.visitor)

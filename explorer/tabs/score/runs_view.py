@@ -25,7 +25,7 @@ from explorer.reader.links import compare_query, failures_query
 from explorer.reader.session import Session
 from explorer.results.fields import Fields
 from explorer.runs.exports import RUN_FORMATS, RunFormat, export_run
-from explorer.runs.lines import RunsView, move_runs, runs_scene
+from explorer.runs.lines import RunsState, move_runs, runs_scene
 from explorer.runs.running import Runs
 from explorer.tabs.score.publish_view import PublishParts, build_publish
 from explorer.tabs.score.runs_list import run_html, runs_html
@@ -84,7 +84,7 @@ class RunsTab:
     @guarded
     def show(self, session: Session) -> Filling:
         """The list as it stands now."""
-        now = runs_scene(self.runs.shelf, session.visitor, session.seen(RunsView))
+        now = runs_scene(self.runs.shelf, session.visitor, session.seen(RunsState))
         session.show(now.view)
         query = compare = ""
         if now.open is not None:
@@ -108,7 +108,7 @@ class RunsTab:
         """Do what was pressed."""
         act, sent = act_of(event)
         if act not in LEAVES:
-            seen = session.seen(RunsView)
+            seen = session.seen(RunsState)
             session.show(move_runs(self.runs.shelf, session.visitor, seen, act, sent))
         return self.show(session)
 
@@ -126,7 +126,7 @@ class RunsTab:
     def export(self, form: str, session: Session) -> Iterator[Any]:
         """A file of the open run."""
         with download_folder() as folder:
-            run = self.runs.open(session.seen(RunsView).open_id, session.visitor)
+            run = self.runs.open(session.seen(RunsState).open_id, session.visitor)
             yield gr.update(value=str(export_run(run, form, folder)), visible=True)
 
 

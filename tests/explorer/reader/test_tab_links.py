@@ -7,7 +7,7 @@ from explorer.reader.links import cell_query, compare_query, failures_query
 from explorer.reader.reading import Reading
 from explorer.reader.state import View
 from explorer.stats.duels import CELLS, Cell
-from explorer.tabs.models.compare_state import COMPARE_LINK, CompareView
+from explorer.tabs.models.compare_state import COMPARE_LINK, CompareState
 from explorer.tabs.pairs.fail_state import FAIL_LINK, FailView
 
 SOME = View("org/set", NO_FILTERS.picking("section", ["Chat"]), reading=Reading(key="a:1"))
@@ -25,7 +25,7 @@ def test_cells_are_asked_for_as_their_tab_writes_them(cell: Cell) -> None:
 
 
 def test_models_are_compared_as_their_tab_writes_it() -> None:
-    assert compare_query("a") == COMPARE_LINK.encode(CompareView("a"))
+    assert compare_query("a") == COMPARE_LINK.encode(CompareState("a"))
     assert compare_query("a", "b", "c", "d") == COMPARE_LINK.encode(
-        CompareView("a", "b", ("c", "d"))
+        CompareState("a", "b", ("c", "d"))
     )

@@ -15,7 +15,7 @@ from explorer.runs.visitors import Visitor
 from explorer.stats.rules import V2_PAIRS
 from explorer.stats.uncertainty import Measuring
 from explorer.stores import open_stores
-from explorer.tabs.models.state import MISSING, RULE_OPTIONS, TIES, BoardView, ranking_of
+from explorer.tabs.models.state import MISSING, RULE_OPTIONS, TIES, BoardState, ranking_of
 from scoring.benchmark import COUNTS
 from scoring.limits import Step
 from scoring.record import Run
@@ -244,7 +244,7 @@ def test_only_the_last_boards_stay_in_memory(folder: Path) -> None:
     room = room_of(folder)
     measured(room)
     views = [
-        ranking_of(BoardView(rule=rule, prior_sets=prior_sets, ties=ties, missing=missing))
+        ranking_of(BoardState(rule=rule, prior_sets=prior_sets, ties=ties, missing=missing))
         for rule, prior_sets in (("official", True), *((rule, False) for rule in RULE_OPTIONS))
         for ties in TIES
         for missing in MISSING

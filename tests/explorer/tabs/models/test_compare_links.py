@@ -12,7 +12,7 @@ from explorer.tabs.models.compare_state import (
     MOST_MEMBERS,
     PANELS,
     SECTIONS,
-    CompareView,
+    CompareState,
 )
 
 LETTERS = st.characters(exclude_categories=["Cs"])
@@ -21,10 +21,10 @@ MODELS = NAMES.filter(lambda name: name != MAJORITY)
 
 
 @st.composite
-def views(draw: st.DrawFn) -> CompareView:
+def views(draw: st.DrawFn) -> CompareState:
     models = draw(st.lists(MODELS, unique=True, max_size=4))
     a, b, *more = [*models, *[""] * 2][: max(2, len(models))]
-    return CompareView(
+    return CompareState(
         a,
         b or MAJORITY,
         tuple(more),
@@ -42,7 +42,7 @@ def views(draw: st.DrawFn) -> CompareView:
 
 
 @given(views())
-def test_a_link_says_the_whole_view(view: CompareView) -> None:
+def test_a_link_says_the_whole_view(view: CompareState) -> None:
     link = COMPARE_LINK.encode(view)
     assert COMPARE_LINK.decode(link).view == view
     assert COMPARE_LINK.decode(f"?tab=compare&{link}").dropped == ()
@@ -50,8 +50,8 @@ def test_a_link_says_the_whole_view(view: CompareView) -> None:
 
 
 def test_a_plain_view_has_a_plain_link() -> None:
-    assert COMPARE_LINK.encode(CompareView()) == ""
-    assert COMPARE_LINK.decode("").view == CompareView()
+    assert COMPARE_LINK.encode(CompareState()) == ""
+    assert COMPARE_LINK.decode("").view == CompareState()
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_a_plain_view_has_a_plain_link() -> None:
 def test_a_part_that_means_nothing_is_named_and_leaves_the_rest(part: str) -> None:
     link = f"a=m&b=n&with=o&pair=a:1&{part}" if part != "b=m" else "a=m&with=o&pair=a:1&b=m"
     decoded = COMPARE_LINK.decode(link)
-    expected = CompareView("m", "n", ("o",), reading=Reading("a:1"))
+    expected = CompareState("m", "n", ("o",), reading=Reading("a:1"))
     if part == "b=m":  # without the second there is no third
-        assert decoded.view == CompareView("m", reading=Reading("a:1"))
+        assert decoded.view == CompareState("m", reading=Reading("a:1"))
         assert decoded.dropped == ("b=m", "with=o")
         return
     assert decoded.view == expected
@@ -95,5 +95,5 @@ def test_whatever_a_link_says_its_view_has_a_link_of_its_own(query: str) -> None
 
 @pytest.mark.parametrize("value", [None, 5, b"a=m", ["a=m"], True])
 def test_what_is_no_text_is_no_view(value: object) -> None:
-    assert COMPARE_LINK.decode(value).view == CompareView()
-    assert COMPARE_LINK.decode("a=" + "x" * LONGEST_LINK).view == CompareView()
+    assert COMPARE_LINK.decode(value).view == CompareState()
+    assert COMPARE_LINK.decode("a=" + "x" * LONGEST_LINK).view == CompareState()

@@ -9,7 +9,7 @@ from explorer.reader.reading import Reading
 from explorer.results.field import MAJORITY, Field
 from explorer.tabs.models.compare_state import (
     MOST_MEMBERS,
-    CompareView,
+    CompareState,
     compare_scene,
     fitting_compare,
     next_compare_scene,
@@ -19,22 +19,22 @@ from scoring.errors import KnownError
 from tests.explorer.board_data import real_results
 from tests.explorer.rival_fields import HOSTILE, elsewhere, field_of, rivals
 
-TWO = CompareView("org/a", "org/b")
-FOUR = CompareView("org/a", "org/b", (HOSTILE, "half"))
+TWO = CompareState("org/a", "org/b")
+FOUR = CompareState("org/a", "org/b", (HOSTILE, "half"))
 
 
-def after(view: CompareView, act: str, **sent: object) -> CompareView:
+def after(view: CompareState, act: str, **sent: object) -> CompareState:
     return next_compare_scene(view, field_of, act, sent).view
 
 
-def differing(view: CompareView) -> list[int]:
+def differing(view: CompareState) -> list[int]:
     return [*map(int, compare_scene(view, rivals()).listed.rows)]
 
 
 def test_what_a_loses_is_listed_first_and_of_that_what_most_others_win() -> None:
     assert differing(TWO) == [6, 2, 1, 5]
     assert differing(replace(TWO, section="Chat")) == [6, 5]
-    assert differing(CompareView("org/b", "org/a")) == [1, 5, 6, 2]
+    assert differing(CompareState("org/b", "org/a")) == [1, 5, 6, 2]
 
 
 def test_several_are_compared_on_the_pairs_that_all_have() -> None:
@@ -45,20 +45,20 @@ def test_several_are_compared_on_the_pairs_that_all_have() -> None:
 
 
 def test_the_majority_is_of_all_others() -> None:
-    scene = compare_scene(CompareView("half"), rivals())
+    scene = compare_scene(CompareState("half"), rivals())
     # The other three win rows 0 to 3 in 2, 2, 2 and 2 cases.
     assert scene.outcomes[1, :4].tolist() == [1, 1, 1, 1]
     assert sorted(scene.listed.rows.tolist()) == [2, 3]
 
 
 def test_nothing_is_compared_before_a_model_is_chosen() -> None:
-    scene = compare_scene(CompareView(), rivals())
+    scene = compare_scene(CompareState(), rivals())
     assert scene.outcomes.shape == (0, 8) and len(scene.listed) == 0
     assert scene.view.reading == Reading()
 
 
 def test_a_first_model_stands_against_the_majority_then_against_others() -> None:
-    view = after(CompareView(), "a", value="org/a")
+    view = after(CompareState(), "a", value="org/a")
     assert (view.a, view.b, view.reading.key) == ("org/a", MAJORITY, "mt-bench-easy:6")
     view = after(view, "b", value="org/b")
     view = after(after(view, "add", value=HOSTILE), "add", value="half")
@@ -68,7 +68,7 @@ def test_a_first_model_stands_against_the_majority_then_against_others() -> None
     without = after(view, "b", value="")
     assert without.named == ("org/a", HOSTILE, "half")
     assert after(after(without, "b", value=""), "b", value="").b == MAJORITY
-    assert after(view, "a", value="") == replace(CompareView(), source=view.source)
+    assert after(view, "a", value="") == replace(CompareState(), source=view.source)
 
 
 def test_steps_go_through_the_pairs_in_which_they_differ() -> None:
@@ -104,7 +104,7 @@ def test_models_on_different_pairs_are_not_compared(act: str) -> None:
     assert "8 pairs" in str(refused.value) and "2 pairs" in str(refused.value)
 
 
-NONSENSE: list[tuple[CompareView, str, dict[str, object]]] = [
+NONSENSE: list[tuple[CompareState, str, dict[str, object]]] = [
     (TWO, act, {"value": value})
     for act in ("a", "b", "add")
     for value in (None, 5, ["org/a"], "gone", "x" * 5000, "org/a", "org/b", MAJORITY)
@@ -113,13 +113,13 @@ NONSENSE: list[tuple[CompareView, str, dict[str, object]]] = [
 
 
 def test_what_cannot_be_is_refused(subtests: pytest.Subtests) -> None:
-    cases: list[tuple[CompareView, str, dict[str, object]]] = [
+    cases: list[tuple[CompareState, str, dict[str, object]]] = [
         *NONSENSE,
         (TWO, "add", {"value": ""}),
         (FOUR, "add", {"value": "fifth"}),
-        (CompareView("org/a"), "add", {"value": "half"}),
-        (CompareView("org/a"), "swap", {}),
-        (CompareView(), "b", {"value": "org/b"}),
+        (CompareState("org/a"), "add", {"value": "half"}),
+        (CompareState("org/a"), "swap", {}),
+        (CompareState(), "b", {"value": "org/b"}),
         (TWO, "section", {"value": "<b>"}),
         (TWO, "panel", {}),
         (TWO, "way", {"value": "best"}),
@@ -136,20 +136,20 @@ def test_what_cannot_be_is_refused(subtests: pytest.Subtests) -> None:
 
 
 def test_a_view_that_is_not_possible_here_is_cut_down_and_told() -> None:
-    view = CompareView("org/a", "elsewhere", ("gone", "half"), members=("org/b", "gone"))
+    view = CompareState("org/a", "elsewhere", ("gone", "half"), members=("org/b", "gone"))
     fitted, dropped = fitting_compare(view, field_of)
     assert (fitted.named, fitted.members) == (("org/a", "half"), ("org/b",))
     assert [part in words for part, words in zip(
         ("different pairs", "gone", "member=gone"), dropped, strict=True
     )] == [True] * 3  # fmt: skip
     fitted, dropped = fitting_compare(replace(view, a="gone", panel="scatter"), field_of)
-    assert fitted == CompareView(panel="scatter") and len(dropped) == 1
+    assert fitted == CompareState(panel="scatter") and len(dropped) == 1
 
 
 def test_the_source_is_told_where_texts_are_at_hand() -> None:
     assert compare_scene(TWO, rivals()).view.source == rivals().table.id
     textless = replace(elsewhere(), has_texts=False)
-    assert compare_scene(CompareView("elsewhere"), textless).view.source == ""
+    assert compare_scene(CompareState("elsewhere"), textless).view.source == ""
 
 
 def test_real_models_differ_where_a_count_by_hand_says(shared_data: Path, real: PairTable) -> None:
@@ -159,7 +159,7 @@ def test_real_models_differ_where_a_count_by_hand_says(shared_data: Path, real: 
     for one in range(0, 66, 11):
         names = matrix.models[one], matrix.models[one - 7]
         for section in ("", "Chat Hard", "Reasoning"):
-            scene = compare_scene(CompareView(*names, section=section), field)
+            scene = compare_scene(CompareState(*names, section=section), field)
             a, b = matrix.outcomes[one], matrix.outcomes[one - 7]
             expected = [
                 row

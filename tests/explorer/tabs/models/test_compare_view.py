@@ -16,7 +16,7 @@ from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
 from explorer.stores import Stores, open_stores
-from explorer.tabs.models.compare_state import MOST_MEMBERS, PANELS, CompareView
+from explorer.tabs.models.compare_state import MOST_MEMBERS, PANELS, CompareState
 from explorer.tabs.models.compare_view import Compare, build_compare
 from explorer.tabs.pairs.fails_view import Failures
 from tests.explorer.browsing import act, posted, stays
@@ -81,7 +81,7 @@ def no_bug(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 def shown_on(tab: Compare, session: Session, filling: Any) -> Filled:
     """What a callback shows; "seen" is the view after it."""
-    return Filled(filled(tab.parts, filling), seen=session.seen(CompareView))
+    return Filled(filled(tab.parts, filling), seen=session.seen(CompareState))
 
 
 def opened(tab: Compare, link: str) -> Filled:
@@ -89,13 +89,13 @@ def opened(tab: Compare, link: str) -> Filled:
     return shown_on(tab, session, tab.open(f"?tab=compare&{link}", session))
 
 
-def page_on(seen: CompareView) -> Session:
+def page_on(seen: CompareState) -> Session:
     session = Session()
     session.show(seen)
     return session
 
 
-def acted(tab: Compare, seen: CompareView, name: str, **sent: Any) -> Filled:
+def acted(tab: Compare, seen: CompareState, name: str, **sent: Any) -> Filled:
     session = page_on(seen)
     return shown_on(tab, session, tab.act(act(name, **sent), session))
 
@@ -137,7 +137,7 @@ def test_the_reader_tells_what_every_compared_model_made_of_a_pair(tab: Compare)
 
 
 def test_a_model_alone_stands_against_the_majority(tab: Compare) -> None:
-    shown = acted(tab, CompareView(), "a", value=PLAIN)
+    shown = acted(tab, CompareState(), "a", value=PLAIN)
     assert "the majority of the others" in shown.head and "majority wins" in shown.bar
     assert sum(numbers(shown.body)[:4]) <= 188
 
@@ -195,7 +195,7 @@ def test_without_rewards_of_two_models_there_are_no_ensembles(tab: Compare) -> N
 
 @pytest.mark.parametrize("panel", PANELS)
 def test_hostile_names_stay_words(tab: Compare, panel: str) -> None:
-    view = CompareView(HOSTILE, A, (B,), panel=panel, members=(HOSTILE, A))  # type: ignore[arg-type]
+    view = CompareState(HOSTILE, A, (B,), panel=panel, members=(HOSTILE, A))  # type: ignore[arg-type]
     shown = filled(tab.parts, tab.show(page_on(view)))
     for html in (shown.head, shown.bar, shown.choices, shown.body, shown.reader_bar):
         read = HtmlReading(html, TAGS)
@@ -215,7 +215,7 @@ def test_links_of_other_tabs_leave_it_and_the_first_look_at_the_address_goes_fir
     session = Session()
     assert tab.show(session) == nothing_new()
     shown = filled(tab.parts, tab.open("?tab=failures&model=org/a", session))
-    assert session.seen(CompareView).a == "" and shown.head  # the tab may be open already
+    assert session.seen(CompareState).a == "" and shown.head  # the tab may be open already
     assert tab.open("?tab=failures", session) == nothing_new()
 
 
@@ -227,7 +227,7 @@ def test_what_a_link_says_wrongly_is_told(tab: Compare) -> None:
 
 def test_before_anything_was_read_it_says_what_to_do(stores: Stores) -> None:
     tab = Compare(stores.fields, stores.settings, laid_out(build_compare))
-    shown = filled(tab.parts, tab.show(page_on(CompareView())))
+    shown = filled(tab.parts, tab.show(page_on(CompareState())))
     assert "No results of each pair" in shown.head and shown.body == ""
 
 
@@ -288,4 +288,4 @@ def test_what_cannot_be_compared_is_said_in_words(visitor: Visitor) -> None:
 
 def test_an_unknown_act_is_shown_as_an_error(tab: Compare) -> None:
     with pytest.raises(gr.Error, match="no act"):
-        acted(tab, CompareView(), "fly")
+        acted(tab, CompareState(), "fly")

@@ -17,7 +17,7 @@ from explorer.tabs.models.state import (
     RULE_OPTIONS,
     TABLES,
     TIES,
-    BoardView,
+    BoardState,
     in_order,
 )
 from scoring.errors import KnownError, shown
@@ -39,10 +39,10 @@ def searches(draw: st.DrawFn) -> str:
 
 
 @st.composite
-def views(draw: st.DrawFn) -> BoardView:
+def views(draw: st.DrawFn) -> BoardState:
     sort = draw(st.sampled_from(["", *COLUMNS]))
     types = draw(st.sets(st.sampled_from(MODEL_TYPES)))
-    return BoardView(
+    return BoardState(
         benchmark=draw(st.sampled_from(BENCHMARKS)),
         table=draw(st.sampled_from(TABLES)),
         search=draw(searches() | SEARCHES),
@@ -65,10 +65,10 @@ def views(draw: st.DrawFn) -> BoardView:
 
 @settings(max_examples=500)
 @given(views())
-@example(BoardView())
-@example(BoardView(pins=("", "a,b", "100%", "a&b=c", "#", "+ ")[1:], search="a%2C,b"))
-@example(BoardView(hidden=HIDEABLE, types=MODEL_TYPES))
-def test_a_link_says_all_of_a_view(view: BoardView) -> None:
+@example(BoardState())
+@example(BoardState(pins=("", "a,b", "100%", "a&b=c", "#", "+ ")[1:], search="a%2C,b"))
+@example(BoardState(hidden=HIDEABLE, types=MODEL_TYPES))
+def test_a_link_says_all_of_a_view(view: BoardState) -> None:
     link = BOARD_LINK.encode(view)
     decoded = BOARD_LINK.decode(link)
     assert decoded.view == view
@@ -79,12 +79,12 @@ def test_a_link_says_all_of_a_view(view: BoardView) -> None:
 
 
 def test_a_view_with_nothing_special_has_an_empty_link() -> None:
-    assert BOARD_LINK.encode(BoardView()) == ""
-    assert BOARD_LINK.decode("").view == BOARD_LINK.decode("?").view == BoardView()
+    assert BOARD_LINK.encode(BoardState()) == ""
+    assert BOARD_LINK.decode("").view == BOARD_LINK.decode("?").view == BoardState()
 
 
 def test_a_link_is_written_so_that_a_person_can_read_it() -> None:
-    view = BoardView(
+    view = BoardState(
         "v1", "subsets", "llama,8b", ("DPO", "Generative"), True, "paper", "half", "loss", "hep-go",
         True, ("size", "math-prm"), ("org/b", "org/a"), 2, False, "tradeoff", "Chat Hard", "size",
     )  # fmt: skip
@@ -148,14 +148,14 @@ def test_a_part_that_means_nothing_is_named_and_leaves_the_rest(subtests: pytest
     for part in cases:
         with subtests.test(part=part):
             decoded = BOARD_LINK.decode(f"pin=a&{part}&pin=b")
-            assert decoded.view == BoardView(pins=("a", "b"))
+            assert decoded.view == BoardState(pins=("a", "b"))
             assert decoded.dropped == ((part if "=" in part else f"{part}=")[:80],)
 
 
 @pytest.mark.parametrize("value", [None, 5, b"board=v2", ["board=v2"], True])
 def test_what_is_no_text_is_no_view(value: object) -> None:
     decoded = BOARD_LINK.decode(value)
-    assert (decoded.view, decoded.dropped) == (BoardView(), (shown(value),))
+    assert (decoded.view, decoded.dropped) == (BoardState(), (shown(value),))
 
 
 @pytest.mark.parametrize("unit", ["a", "&", "pin=a&", "type=DPO&", "%00", "models=a&", "\ud800"])

@@ -17,7 +17,7 @@ from explorer.tabs.models.state import (
     MODEL_TYPES,
     MOST_PINS,
     NUMBERS,
-    BoardView,
+    BoardState,
     columns_of,
     kind_of,
     move_board,
@@ -52,7 +52,7 @@ def board() -> Board:
 
 
 def names(board: Board, **changed: Any) -> list[str]:
-    return [row.model for row in shown_rows(board, BoardView(**changed))]
+    return [row.model for row in shown_rows(board, BoardState(**changed))]
 
 
 ALL = ["org/Gemma-2B", "a, b", "x/(y)", "org/llama-8b", "part", "mine"]
@@ -83,9 +83,9 @@ def test_a_search_is_expressions_with_commas_between(
 @pytest.mark.parametrize("search", ["(", "llama,(", "a{2,1}(", r"(?=x)", r"(a)\1", "[", "*"])
 def test_a_bad_expression_is_refused_by_name(board: Board, search: str) -> None:
     with pytest.raises(KnownError, match="no regular expression"):
-        shown_rows(board, BoardView(search=search))
+        shown_rows(board, BoardState(search=search))
     with pytest.raises(KnownError, match="no regular expression"):
-        move_board(BoardView(), "search", {"value": search})
+        move_board(BoardState(), "search", {"value": search})
 
 
 def test_expressions_that_others_choke_on_come_to_an_end() -> None:
@@ -125,31 +125,31 @@ def test_a_column_sorts_in_both_directions_and_what_is_unknown_comes_last(board:
 
 def test_the_tables_have_their_columns(board: Board) -> None:
     facts = ("model", "type", "size", "score")
-    assert columns_of(board, BoardView()) == (*facts, *SECTIONS)
-    assert columns_of(board, BoardView(table="subsets")) == (*facts, *SUBSETS)
+    assert columns_of(board, BoardState()) == (*facts, *SECTIONS)
+    assert columns_of(board, BoardState(table="subsets")) == (*facts, *SUBSETS)
     hidden = ("size", "Safety")
-    assert shown_columns(board, BoardView(hidden=hidden)) == (
+    assert shown_columns(board, BoardState(hidden=hidden)) == (
         "model", "type", "score", "Chat", "Chat Hard", "Reasoning",
     )  # fmt: skip
-    prior = BoardView(table="prior")
+    prior = BoardState(table="prior")
     snapshot = build_board(read_snapshot(), rule_of(prior))
     assert columns_of(snapshot, prior) == (*facts, *PRIOR_PAIRS)
     assert value_of(snapshot.rows[0], "mtbench_gpt4") is not None
-    for view in (BoardView("v2"), BoardView("v2", table="subsets")):
+    for view in (BoardState("v2"), BoardState("v2", table="subsets")):
         assert columns_of(build_board(read_snapshot(), "v2"), view) == (*facts, *V2_PAIRS)
 
 
 def test_each_view_has_its_rule() -> None:
-    assert rule_of(BoardView(rule="paper")) == "paper"
-    assert rule_of(BoardView(rule="prior-full")) == "v1_prior_full"
-    assert rule_of(BoardView("v2", rule="paper", prior_sets=True)) == "v2"
+    assert rule_of(BoardState(rule="paper")) == "paper"
+    assert rule_of(BoardState(rule="prior-full")) == "v1_prior_full"
+    assert rule_of(BoardState("v2", rule="paper", prior_sets=True)) == "v2"
 
 
 # Acts.
 
 
 def test_acts_change_what_they_name() -> None:
-    view = BoardView()
+    view = BoardState()
     for act, value in {
         "benchmark": "v2", "table": "prior", "search": "a,b", "prior_sets": True, "rule": "paper",
         "ties": "half", "missing": "loss", "digits": 3, "own": False, "chart": "tradeoff",
@@ -169,16 +169,16 @@ def test_acts_change_what_they_name() -> None:
     assert move_board(view, "unpin", {"value": "b"}).pins == ("a",)
     fresh = move_board(view, "reset", {})
     kept = {"chart": "tradeoff", "x": "size", "y": "math-prm"}
-    assert fresh == BoardView("v2", "prior", pins=("b", "a"), digits=3, **kept)  # type: ignore[arg-type]
+    assert fresh == BoardState("v2", "prior", pins=("b", "a"), digits=3, **kept)  # type: ignore[arg-type]
 
 
 def test_sorting_by_a_column_again_turns_it_round() -> None:
-    view = move_board(BoardView(), "sort", {"value": "model"})
+    view = move_board(BoardState(), "sort", {"value": "model"})
     assert (view.sort, view.ascending) == ("model", True)
     assert not move_board(view, "sort", {"value": "model"}).ascending
     assert not move_board(view, "sort", {"value": "score"}).ascending
     assert move_board(view, "sort", {"value": "score", "ascending": True}).ascending
-    assert move_board(view, "sort", {"value": ""}) == BoardView()
+    assert move_board(view, "sort", {"value": ""}) == BoardState()
 
 
 BAD: list[object] = [None, 5, 1.5, "nonsense", [], {}, [[]], "x" * 10**6, "\ud800", True, "1", -1]
@@ -188,7 +188,7 @@ ACTS = [
 ]  # fmt: skip
 
 
-def is_valid(view: BoardView) -> bool:
+def is_valid(view: BoardState) -> bool:
     return (
         len(view.search) <= LONGEST_QUERY
         and set(view.types) <= set(MODEL_TYPES)
@@ -210,7 +210,7 @@ def test_any_value_gives_a_view_or_a_known_error(act: str, subtests: pytest.Subt
     for value in BAD:
         with subtests.test(value=repr(value)[:20]):
             try:
-                assert is_valid(move_board(BoardView(), act, {"value": value}))
+                assert is_valid(move_board(BoardState(), act, {"value": value}))
             except KnownError as error:
                 assert len(str(error)) < 2000
 
@@ -230,7 +230,7 @@ def test_any_value_gives_a_view_or_a_known_error(act: str, subtests: pytest.Subt
 )  # fmt: skip
 def test_whatever_is_posted_the_view_is_valid_or_refused(act: str, sent: dict[str, Any]) -> None:
     try:
-        view = move_board(BoardView(search="a", digits=2), act, sent)
+        view = move_board(BoardState(search="a", digits=2), act, sent)
     except KnownError:
         return
     assert is_valid(view)
@@ -240,17 +240,17 @@ def test_an_axis_is_a_column_of_numbers() -> None:
     for axis in ("x", "y"):
         for column in ("model", "type", "rank"):
             with pytest.raises(KnownError, match="column of numbers"):
-                move_board(BoardView(), axis, {"value": column})
-    assert move_board(BoardView(x="size"), "x", {"value": ""}) == BoardView()
+                move_board(BoardState(), axis, {"value": column})
+    assert move_board(BoardState(x="size"), "x", {"value": ""}) == BoardState()
 
 
 def test_an_act_that_there_is_not_is_refused() -> None:
     with pytest.raises(KnownError, match="no act 'explode'"):
-        move_board(BoardView(), "explode", {})
+        move_board(BoardState(), "explode", {})
 
 
 def test_so_many_pins_and_no_more() -> None:
-    view = replace(BoardView(), pins=tuple(f"m{n}" for n in range(MOST_PINS)))
+    view = replace(BoardState(), pins=tuple(f"m{n}" for n in range(MOST_PINS)))
     with pytest.raises(KnownError, match="Unpin one"):
         move_board(view, "pin", {"value": "one more"})
     assert len(move_board(view, "pin", {"value": "m3"}).pins) == MOST_PINS

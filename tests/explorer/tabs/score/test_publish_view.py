@@ -17,7 +17,7 @@ from explorer.data.sources import pair_shelf
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
 from explorer.runs.cards import RunCard, write_card
-from explorer.runs.lines import RunsView
+from explorer.runs.lines import RunsState
 from explorer.runs.running import Runs
 from explorer.runs.visitors import Visitor
 from explorer.tabs.score.publish_view import (
@@ -73,7 +73,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
 
 def opened(run_id: Any, session: Session) -> None:
     """What the list of runs does."""
-    session.show(RunsView(run_id))
+    session.show(RunsState(run_id))
 
 
 @dataclass

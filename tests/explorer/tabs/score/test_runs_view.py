@@ -14,7 +14,7 @@ from explorer.data.table import PairTable
 from explorer.reader.session import Session
 from explorer.reader.state import View
 from explorer.runs.cards import RunCard, card_of, write_card
-from explorer.runs.lines import PAGE, RunsView
+from explorer.runs.lines import PAGE, RunsState
 from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import Selection
 from explorer.runs.visitors import Visitor
@@ -179,7 +179,7 @@ def test_a_broken_run_is_listed_all_the_same(
 ) -> None:
     run = finished(stores.runs, "longer", demo, np.arange(3))
     next(run.folder.glob("rewards*")).write_text("{}\n")
-    me.show(RunsView(run.id))
+    me.show(RunsState(run.id))
     assert run.id in shown_to(tab, me).listed
     write_card(run.folder, RunCard())
     (run.folder / "card.json").write_text("[")
@@ -198,7 +198,7 @@ def scored(stores: Stores, demo: PairTable) -> Run:
 
 
 def exported(tab: RunsTab, form: str, run: Run, session: Session) -> str:
-    session.show(RunsView(run.id))
+    session.show(RunsState(run.id))
     stream = tab.export(form, session)
     path = Path(next(stream)["value"])
     content = path.read_text(encoding="utf-8")
@@ -221,9 +221,9 @@ def test_every_pair_is_in_each_file(tab: RunsTab, scored: Run, me: Session) -> N
 
 def test_no_other_format_and_no_strangers_file(tab: RunsTab, scored: Run) -> None:
     session = Session()
-    session.show(RunsView(scored.id))
+    session.show(RunsState(scored.id))
     with pytest.raises(gr.Error, match="no format"):
         next(tab.export("exe", session))
-    session.show(RunsView("other"))
+    session.show(RunsState("other"))
     with pytest.raises(gr.Error, match="no such run"):
         next(tab.export("csv", session))
