@@ -47,6 +47,6 @@ def open_stores(settings: Settings) -> Stores:
     cache, sure = OutcomeCache(settings.home), Uncertainties(settings.home)
     library = ResultsLibrary(boards, settings.limits)
     tables = Library(pairs, hub, settings)
-    room = BoardRoom(library, cache, sure, runs)
     fields = Fields(library, tables, cache, runs)
+    room = BoardRoom(fields, sure)
     return Stores(settings, hub, tables, library, room, fields, runs, counter)

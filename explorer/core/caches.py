@@ -1,51 +1,87 @@
-"""What is made once: the last things of a kind, and properties that threads share."""
+"""Caches: of the values that were used last, and properties that threads share."""
 
-import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator, MutableMapping
 from threading import RLock
 from typing import Any, Generic, Self, TypeVar, overload
 
 T = TypeVar("T")
 
 
-class Kept:
-    """Remembers what was asked for last, by keys that tell everything apart. Callable from any
-    thread; two that ask at once may both make it.
+class LruCache(MutableMapping[Hashable, T]):
+    """A mapping that drops what was not used for longest. Callable from any thread.
 
-    >>> kept, made = Kept(1), []
-    >>> [kept.once(key, lambda: made.append("made")) for key in ("a", "a", "b", "a")]
-    [None, None, None, None]
-    >>> len(made)
-    3
+    >>> cache = LruCache[int](2)
+    >>> cache["a"], cache["b"] = 1, 2
+    >>> cache.get_or_create("a", lambda: 3), cache.get_or_create("c", lambda: 4), list(cache)
+    (1, 4, ['a', 'c'])
     """
 
-    def __init__(self, most: int) -> None:
-        """most: things that stay in memory; what was not asked for longest makes room."""
-        self._most = most
-        self._lock = threading.Lock()
-        self._things: OrderedDict[Hashable, Any] = OrderedDict()
+    def __init__(self, most: float, size_of: Callable[[T], float] = lambda value: 1) -> None:
+        """most: what all values may have together in size; the last one stays in any case."""
+        self._most, self._size_of = most, size_of
+        self._lock = RLock()
+        self._values: OrderedDict[Hashable, T] = OrderedDict()  # not used for longest first
+        self._size = 0.0
+
+    def get_or_create(self, key: Hashable, create: Callable[[], T]) -> T:
+        """What is under a key, created now where nothing is.
+
+        Two threads that ask at once may both create it; both get the same.
+        """
+        with self._lock:
+            if key in self:
+                return self[key]
+        return self.setdefault(key, create())
+
+    def setdefault(self, key: Hashable, default: T) -> T:  # type: ignore[override]
+        """As of a dict, in one step for all threads."""
+        with self._lock:
+            if key not in self:
+                self[key] = default
+            return self[key]
+
+    def discard(self, key: Hashable) -> None:
+        """Drop what is under a key, if anything is."""
+        with self._lock:
+            if key in self:
+                del self[key]
+
+    def snapshot(self) -> list[T]:
+        """All values, the one used last at the end. To be in it is not to be used."""
+        with self._lock:
+            return list(self._values.values())
+
+    def __getitem__(self, key: Hashable) -> T:
+        with self._lock:
+            value = self._values[key]
+            self._values.move_to_end(key)
+            return value
+
+    def __setitem__(self, key: Hashable, value: T) -> None:
+        with self._lock:
+            self.discard(key)
+            self._values[key] = value
+            self._size += self._size_of(value)
+            while len(self) > 1 and self._size > self._most:
+                del self[next(iter(self._values))]
+
+    def __delitem__(self, key: Hashable) -> None:
+        with self._lock:
+            self._size -= self._size_of(self._values.pop(key))
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._values
+
+    def __iter__(self) -> Iterator[Hashable]:
+        with self._lock:
+            return iter(list(self._values))
 
     def __len__(self) -> int:
-        """How many things are kept."""
-        return len(self._things)
-
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What was made for a key before, or is made now."""
-        with self._lock:
-            if key in self._things:
-                self._things.move_to_end(key)
-                known: T = self._things[key]
-                return known
-        made = make()
-        with self._lock:
-            self._things[key] = made
-            while len(self._things) > self._most:
-                self._things.popitem(last=False)
-        return made
+        return len(self._values)
 
 
-class once(Generic[T]):  # noqa: N801 - a decorator, called as `property` is
+class locked_cached_property(Generic[T]):  # noqa: N801 - a decorator, called as `property` is
     """What a method returns, computed for each object when it is first asked for, then kept in it.
 
     Of `functools.cached_property` Python 3.11 lets all objects of a class wait for one of them, and
@@ -54,7 +90,7 @@ class once(Generic[T]):  # noqa: N801 - a decorator, called as `property` is
     but not itself.
 
     >>> class Row:
-    ...     @once
+    ...     @locked_cached_property
     ...     def words(self) -> list[str]:
     ...         return "a b".split()
     >>> row = Row()

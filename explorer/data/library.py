@@ -5,7 +5,6 @@ What was opened stays here for everybody who knows its id, until others need the
 
 import threading
 import tomllib
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 from weakref import WeakValueDictionary
 
-from explorer.core.caches import Kept
+from explorer.core.caches import LruCache
 from explorer.core.settings import ASSETS, MAX_DATASET_MB, Settings
 from explorer.data.sources import DEMO, Shelf, read_demo
 from explorer.data.table import PairTable
@@ -70,8 +69,11 @@ class Library:
         self._hub = hub
         self._settings = settings
         self._lock = threading.Lock()
-        self._opened: OrderedDict[str, PairTable] = OrderedDict()  # least recently seen first
-        self._typed = Kept(MOST_TYPED)
+        limit = MEGABYTE * (settings.max_dataset_megabytes or MAX_DATASET_MB)
+        self._opened = LruCache[PairTable](
+            max(LEAST_KEPT_BYTES, 2 * limit), lambda table: table.arrow.nbytes
+        )
+        self._typed = LruCache[PairTable](MOST_TYPED)
         self._only: dict[str, str] = {}  # repo@commit of a dataset with one split -> id
         self._loading: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         self._slots = threading.BoundedSemaphore(LOADS_AT_ONCE)
@@ -88,11 +90,8 @@ class Library:
         table = self.shelf.find(item_id)
         if table is not None:
             return table
-        with self._lock:
-            if item_id in self._opened:
-                self._opened.move_to_end(item_id)
-                return self._opened[item_id]
-        return self._demo if item_id == self._demo.id else None
+        opened = self._opened.get(item_id)
+        return self._demo if opened is None and item_id == self._demo.id else opened
 
     def get(self, item_id: object) -> PairTable:
         """What a session is looking at; the best there is where its id is unknown."""
@@ -115,8 +114,7 @@ class Library:
 
     def all(self) -> list[PairTable]:
         """Everything that everybody may be shown: no uploaded file, whose id is the permission."""
-        with self._lock:
-            opened = [table for table in self._opened.values() if table.source.kind != "file"]
+        opened = [table for table in self._opened.snapshot() if table.source.kind != "file"]
         tables = {table.id: table for table in (*self.shelf.all(), self._demo, *opened)}
         return list(tables.values())
 
@@ -169,8 +167,7 @@ class Library:
             KnownError: of `explorer.data.typed.typed_pair`.
         """
         pair = typed_pair(conversation, chosen, rejected, longest=longest_text(self._settings))
-        made: PairTable = self._typed.once(pair, lambda: typed_table(pair))
-        return made
+        return self._typed.get_or_create(pair, lambda: typed_table(pair))
 
     @cached_property
     def _demo(self) -> PairTable:
@@ -251,21 +248,7 @@ class Library:
         """Its table, or the one that is here already; others go where memory is short."""
         table = PairTable(pairs)
         present = self.find(table.id)
-        if present is not None:
-            return present
-        with self._lock:
-            table = self._opened.setdefault(table.id, table)
-            self._opened.move_to_end(table.id)
-            sizes = [opened.arrow.nbytes for opened in self._opened.values()]
-            while len(sizes) > 1 and sum(sizes) > self._most_bytes:
-                self._opened.popitem(last=False)
-                sizes.pop(0)
-        return table
-
-    @property
-    def _most_bytes(self) -> float:
-        limit = self._settings.max_dataset_megabytes or MAX_DATASET_MB
-        return max(LEAST_KEPT_BYTES, 2 * limit * MEGABYTE)
+        return self._opened.setdefault(table.id, table) if present is None else present
 
 
 def file_name(name: str, suffix: str) -> str:

@@ -8,11 +8,11 @@ revisions have come.
 import logging
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from explorer.core.caches import LruCache
 from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
@@ -73,7 +73,7 @@ class Shelf(Generic[T]):
         self._candidates = candidates
         self._hub = hub
         self._lock = threading.Lock()
-        self._items: OrderedDict[str, T] = OrderedDict()  # longest not looked at first
+        self._items = LruCache[T](KEPT)
         self._passed_over: dict[str, str] = {}
         self._thread: threading.Thread | None = None
         self._asked: float | None = None
@@ -92,11 +92,8 @@ class Shelf(Generic[T]):
 
     def _add(self, item: T) -> None:
         with self._lock:
-            self._best = item.id
             self._items[item.id] = item
-            self._items.move_to_end(item.id)
-            while len(self._items) > KEPT:
-                self._items.popitem(last=False)
+            self._best = item.id
 
     @property
     def best(self) -> str:
@@ -127,15 +124,11 @@ class Shelf(Generic[T]):
         """Everything that is here, the best last."""
         with self._lock:
             best = self._items[self._best]
-            return [*(item for item in self._items.values() if item is not best), best]
+            return [*(item for item in self._items.snapshot() if item is not best), best]
 
     def find(self, item_id: object) -> T | None:
         """What has that id; None where nothing here has, or not any more."""
-        with self._lock:
-            found = self._items.get(item_id) if isinstance(item_id, str) else None
-            if found is not None:
-                self._items.move_to_end(found.id)
-            return found
+        return self._items.get(item_id) if isinstance(item_id, str) else None
 
     def get(self, item_id: object) -> T:
         """What a session is looking at; the best there is where its id is unknown."""

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from explorer.core.caches import once
+from explorer.core.caches import LruCache, locked_cached_property
 from explorer.core.text import text
 from explorer.data.counting import Counts, count_chars, count_words
 from explorer.data.facets import Coded, Facet, coded, coded_facets, grouped
@@ -35,6 +35,7 @@ Unit = Literal["chars", "words", "tokens"]
 
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 UNITS: tuple[Unit, ...] = get_args(Unit)
+KEPT_TOKENIZERS = 12
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,9 @@ class PairTable:
     """
 
     pairs: Pairs
-    tokens: dict[str, dict[str, Counts]] = field(default_factory=dict, compare=False, repr=False)
+    tokens: LruCache[dict[str, Counts]] = field(
+        default_factory=lambda: LruCache(KEPT_TOKENIZERS), compare=False, repr=False
+    )
 
     @property
     def source(self) -> PairSource:
@@ -81,7 +84,7 @@ class PairTable:
         """Columns of `scoring.pairs.opening.SCHEMA`, in the chunks in which they were read."""
         return self.pairs.table
 
-    @once
+    @locked_cached_property
     def keys(self) -> list[str]:
         """The key of each row."""
         return [str(key) for key in self.arrow.column("key").to_pylist()]
@@ -95,12 +98,12 @@ class PairTable:
         row = pc.index(self.arrow.column("key"), wanted).as_py()
         return None if key is None or row < 0 else int(row)
 
-    @once
+    @locked_cached_property
     def row_of_hash(self) -> dict[str, int]:
         """`text_hash` -> row: how outcomes find their texts, whatever dataset they name."""
         return {digits: row for row, digits in enumerate(self.hashes)}
 
-    @once
+    @locked_cached_property
     def hashes(self) -> list[str]:
         """The `text_hash` of each row."""
         # Chunk by chunk, so that never all texts are Python objects.
@@ -110,44 +113,44 @@ class PairTable:
         )
         return [text_hash(*texts) for texts in rows]
 
-    @once
+    @locked_cached_property
     def subsets(self) -> Coded:
         """The subset of each row, the benchmark's subsets first and in its order."""
         found = coded(self.arrow.column("subset"))
         return found.renamed(in_order(found.names), {name: name for name in found.names})
 
-    @once
+    @locked_cached_property
     def prompt_of_row(self) -> NDArray[np.int32]:
         """A number for each row; rows with the same prompt have the same."""
         return grouped(self.arrow.column("prompt"))
 
-    @once
+    @locked_cached_property
     def facets(self) -> dict[Facet, Coded]:
         """What rows can be told apart by."""
         return coded_facets(self.arrow, self.subsets, self.prompt_of_row, self.chars)
 
-    @once
+    @locked_cached_property
     def markers(self) -> Mapping[Marker, Marked]:
         """Which responses have which marker of form."""
         return markers(self.arrow)
 
-    @once
+    @locked_cached_property
     def matching(self) -> Callable[[Query], NDArray[np.bool_]]:
         """Whether each row holds what a query looks for; the last few searches are remembered."""
         return lru_cache(maxsize=16)(partial(matching, self.arrow))
 
-    @once
+    @locked_cached_property
     def subset_of_row(self) -> NDArray[np.object_]:
         """The subset of each row."""
         return np.array(self.subsets.names, dtype=object)[self.subsets.codes]
 
-    @once
+    @locked_cached_property
     def subset_counts(self) -> dict[str, int]:
         """Subset -> pairs, the benchmark's subsets first and in its order."""
         counts = np.bincount(self.subsets.codes, minlength=len(self.subsets.names))
         return dict(zip(self.subsets.names, counts.tolist(), strict=True))
 
-    @once
+    @locked_cached_property
     def section_counts(self) -> dict[str, int]:
         """Section -> pairs, for the sections that the table has."""
         counts = dict.fromkeys(SECTIONS, 0)
@@ -163,12 +166,12 @@ class PairTable:
         others: Rows = rows[rows != row]
         return others
 
-    @once
+    @locked_cached_property
     def chars(self) -> dict[str, Counts]:
         """Text column -> characters of each row."""
         return {name: count_chars(self.arrow.column(name)) for name in TEXT_COLUMNS}
 
-    @once
+    @locked_cached_property
     def words(self) -> dict[str, Counts]:
         """Text column -> words of each row."""
         return {name: count_words(self.arrow.column(name)) for name in TEXT_COLUMNS}

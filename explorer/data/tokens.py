@@ -11,11 +11,12 @@ from bisect import bisect_right
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
 
+from explorer.core.caches import LruCache
 from explorer.data.counting import Counts
 from explorer.data.table import PairTable
 from explorer.data.tokenizer import (
@@ -40,13 +41,10 @@ MOST_CHARS = 200_000
 """Characters of one text that are looked at."""
 _BATCH_CHARS = 1_000_000
 _BATCH_ROWS = 2_000
-_KEPT_IN_MEMORY = 12
 _KEPT_UNFINISHED = 4
 _KEPT_ON_DISK = 400
 _FORMAT = "1"
 """Changes when what is counted of the same text does."""
-
-_T = TypeVar("_T")
 
 
 @dataclass
@@ -79,8 +77,7 @@ class TokenCounter:
         self._folder = home / "tokens"
         self._hub = hub
         self._policy = policy
-        self._lock = threading.Lock()
-        self._jobs: dict[str, _Job] = {}
+        self._jobs = LruCache[_Job](_KEPT_UNFINISHED)
 
     def suggested(self) -> str:
         """The tokenizer to offer first: the card's, or the bundled one where the Hub is away."""
@@ -98,7 +95,7 @@ class TokenCounter:
             return True
         counts = self._stored(table, name)
         if counts is not None:
-            self._remember(table, name, counts)
+            table.tokens[name] = counts
         return counts is not None
 
     def count(self, table: PairTable, wanted: object) -> Generator[Step, None, str]:
@@ -134,31 +131,21 @@ class TokenCounter:
                 step = job.next_batch(table)
             yield step
         if located.name not in table.tokens:
-            self._remember(table, located.name, job.counts)
+            table.tokens[located.name] = job.counts
             self._store(table, located.name, job.counts)
-        with self._lock:
-            self._jobs.pop(_key(table, located.name), None)
+        self._jobs.discard(_key(table, located.name))
         return located.name
 
     def _job(self, table: PairTable, located: LocatedTokenizer) -> _Job:
         """The count of these, begun by somebody before or begun now."""
-        key = _key(table, located.name)
-        with self._lock:
-            job = self._jobs.get(key)
-        if job is None:
+
+        def begun() -> _Job:
             with refusing(located.name):
                 encode = encoder(located)
             counts = {name: np.zeros(len(table), dtype=np.int32) for name in TEXT_COLUMNS}
-            begun = _Job(encode, counts, _batch_stops(table))
-            with self._lock:
-                job = self._jobs.setdefault(key, begun)
-                _forget_oldest(self._jobs, _KEPT_UNFINISHED)
-        return job
+            return _Job(encode, counts, _batch_stops(table))
 
-    def _remember(self, table: PairTable, name: str, counts: dict[str, Counts]) -> None:
-        with self._lock:
-            table.tokens[name] = counts
-            _forget_oldest(table.tokens, _KEPT_IN_MEMORY)
+        return self._jobs.get_or_create(_key(table, located.name), begun)
 
     def _stored(self, table: PairTable, name: str) -> dict[str, Counts] | None:
         """What was counted before; None where nothing was, or the file is broken."""
@@ -212,8 +199,3 @@ def _batch_stops(table: PairTable) -> list[int]:
         chars += np.minimum(table.chars[column], MOST_CHARS)
     full = np.flatnonzero(np.diff(np.cumsum(chars) // _BATCH_CHARS)) + 1
     return sorted({*full.tolist(), *range(_BATCH_ROWS, len(table), _BATCH_ROWS), len(table)})
-
-
-def _forget_oldest(kept: dict[str, _T], most: int) -> None:
-    for key in list(kept)[: max(0, len(kept) - most)]:
-        del kept[key]

@@ -9,7 +9,7 @@ from explorer.results.board_counts import Noticed, counts_of, covers, taken
 from explorer.results.outcomes import Results, ResultsSource, model_url
 from explorer.runs.model_list import marks_of, size_of
 from explorer.stats.aggregate import Aggregated, Counted, Missing, Ties, aggregate
-from explorer.stats.matrix import OutcomeMatrix, of_benchmark, of_models
+from explorer.stats.matrix import OutcomeMatrix, of_models
 from explorer.stats.rules import PRIOR_PAIRS, RULES, Rule, RuleName
 from explorer.stats.uncertainty import COMPOSITES, Uncertainty, intervals
 from scoring.interval import Interval, wilson
@@ -282,7 +282,7 @@ def _rowless(
     """Which of a visitor's files of results of each pair give no row, and why."""
     if results.uploaded is None or benchmark_of(rule) == "prior":
         return []
-    found = of_benchmark(results.uploaded.outcomes, benchmark_of(rule))
+    found = results.uploaded.outcomes.of_benchmark(benchmark_of(rule))
     left_out = outcomes.left_out if outcomes is not None else ()
     reasons = {each.file: each.reason for each in left_out if each.whole}
     return [

@@ -5,20 +5,30 @@ A file of results of each pair has 7 MB and more, nearly all of it texts. What t
 """
 
 import hashlib
+import logging
 import shutil
 import threading
 import time
-from collections.abc import Generator
+from collections import defaultdict
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from uuid import uuid4
 
-from explorer.results.outcome_shelf import OutcomeShelf, changed
-from explorer.results.rows import Read
-from explorer.results.sources import Entry, Folder, Source
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from explorer.core.caches import LruCache
+from explorer.results.rows import SCHEMA, Read, orders_as_json, read_rows, rows_of
+from explorer.results.sources import FOLDER, Entry, Source
 from explorer.stats.matrix import Outcomes
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.limits import Step
 from scoring.results.files import LeftOut, printable
+from scoring.results.order import PairOrder
 from scoring.results.pairs import read_pair_results
 
 SAVED_EVERY_SECONDS = 10.0
@@ -31,35 +41,35 @@ _KEPT_ON_DISK = 12
 _KEPT_IN_MEMORY = 6
 _FORMAT = "4"
 """Changes when what is kept of the same file does."""
+_VERSIONS = count()
+
+logger = logging.getLogger(__name__)
 
 
 class OutcomeCache:
-    """Reads result files of each pair, and remembers what it read: in memory, and on disk."""
+    """Reads result files of each pair, and remembers what it read: in memory, and on disk.
+
+    Where there is no source, nothing is known and nothing is to be read.
+    """
 
     def __init__(self, home: Path) -> None:
         """home: what the settings call so."""
         self._folder = home / "outcomes"
-        self._lock = threading.Lock()
-        self._shelves: dict[str, OutcomeShelf] = {}
+        self._opened = LruCache[_SourceCache](_KEPT_IN_MEMORY)
 
-    def known(self, source: Source, folder: Folder = "eval-set-scores") -> Outcomes:
+    def known(self, source: Source | None) -> Outcomes:
         """What was read before, without reading or fetching any result file."""
-        shelf, entries, left_out = self._opened(source, folder)
-        return _outcomes(shelf, entries, source.fixed, left_out)
+        return Outcomes() if source is None else self._of(source).outcomes(source)
 
-    def unread(self, source: Source, folder: Folder = "eval-set-scores") -> int:
+    def unread(self, source: Source | None) -> int:
         """How many files were not read yet as they are now, well or ill."""
-        shelf, entries, _ = self._opened(source, folder)
-        return sum(not shelf.has(entry) for entry in entries)
+        return 0 if source is None else len(self._of(source).unread(source))
 
-    def refused(self, source: Source, folder: Folder = "eval-set-scores") -> list[LeftOut]:
+    def refused(self, source: Source | None) -> list[LeftOut]:
         """Files that could not be had when they were last asked for, in the order of asking."""
-        shelf, entries, _ = self._opened(source, folder)
-        return _refused(shelf, entries)
+        return [] if source is None else self._of(source).refused_of(source)
 
-    def read(
-        self, source: Source, folder: Folder = "eval-set-scores"
-    ) -> Generator[Step, None, Outcomes]:
+    def read(self, source: Source | None) -> Generator[Step, None, Outcomes]:
         """Read the files that are not known yet, one by one, telling each step in files.
 
         Closing the generator stops between two files; what was read is kept. Several who ask at
@@ -68,54 +78,51 @@ class OutcomeCache:
         Returns:
             All that can be read of the source. A file that cannot is listed with its reason.
         """
-        shelf, entries, left_out = self._opened(source, folder)
-        unread = [entry for entry in entries if not shelf.has(entry)]
-        done, refused, saved = len(entries) - len(unread), 0, time.monotonic()
-        yield Step("reading", done, len(entries))
+        if source is None:
+            return Outcomes()
+        opened, total = self._of(source), len(source.entries[0])
+        unread = opened.unread(source)
+        done, refused, saved = total - len(unread), 0, time.monotonic()
+        yield Step("reading", done, total)
         try:
             for entry in unread:
                 why = f"not asked for, as {refused} files before it could not be had"
                 if refused < MOST_REFUSALS:
-                    claim = shelf.claim(entry)
+                    claim = opened.claim(entry)
                     while not claim.acquire(timeout=_WAIT_SECONDS):
-                        yield Step("reading", done, len(entries))
+                        yield Step("reading", done, total)
                     try:
-                        why = "" if shelf.has(entry) else _read(shelf, source, entry)
+                        why = "" if opened.has(entry) else _read(opened, source, entry)
                     finally:
                         claim.release()
                     refused = refused + 1 if why else 0
                 if why:
-                    shelf.refused[entry.name] = why
+                    opened.refused[entry.name] = why
                 if time.monotonic() - saved > SAVED_EVERY_SECONDS:
-                    shelf.save()
+                    opened.save()
                     saved = time.monotonic()
                 done += 1
-                yield Step("reading", done, len(entries))
-            shelf.tidy(entries, source.fixed)
+                yield Step("reading", done, total)
+            opened.tidy(source)
         finally:
-            shelf.save()
+            opened.save()
             self._forget_old()
-        return _outcomes(shelf, entries, source.fixed, left_out)
+        return opened.outcomes(source)
 
-    def _opened(
-        self, source: Source, folder: Folder
-    ) -> tuple[OutcomeShelf, list[Entry], list[LeftOut]]:
-        """What is known of a source, and what it has now."""
-        family, own = (_key(_FORMAT, name, folder) for name in (source.family, source.id))
+    def _of(self, source: Source) -> "_SourceCache":
+        family, own = (_key(_FORMAT, name, FOLDER) for name in (source.family, source.id))
         key = f"{family}-{own}"
-        with self._lock:
-            shelf = self._shelves.pop(key, None) or OutcomeShelf(self._folder / key)
-            self._shelves[key] = shelf
-            for oldest in list(self._shelves)[:-_KEPT_IN_MEMORY]:
-                del self._shelves[oldest]
-        shelf.load()
-        entries, left_out = source.entries(folder)
-        shelf.adopt(entries, self._folder.glob(f"{family}-*"))
-        return shelf, entries, left_out
+
+        def load() -> _SourceCache:
+            opened = _SourceCache(self._folder / key)
+            opened.load(source, self._folder.glob(f"{family}-*"))
+            return opened
+
+        return self._opened.get_or_create(key, load)
 
     def _forget_old(self) -> None:
         """Remove what was written longest ago: of other revisions, most likely."""
-        folders = sorted(self._folder.glob("*/"), key=changed)
+        folders = sorted(self._folder.glob("*/"), key=_changed)
         for folder in folders[:-_KEPT_ON_DISK]:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -125,7 +132,7 @@ def _key(*names: str) -> str:
     return hashlib.sha256(written).hexdigest()[:32]
 
 
-def _read(shelf: OutcomeShelf, source: Source, entry: Entry) -> str:
+def _read(opened: "_SourceCache", source: Source, entry: Entry) -> str:
     """Read one file; why it could not be had this time, or "" where it was, well or ill."""
     try:
         path = source.path(entry.name)
@@ -135,30 +142,162 @@ def _read(shelf: OutcomeShelf, source: Source, entry: Entry) -> str:
     except (OSError, ValueError) as error:
         return f"it cannot be opened: {getattr(error, 'strerror', None) or first_line(error)}"
     try:
-        shelf.put(Read(entry.name, entry.stamp, read_pair_results(path, entry.name)))
+        opened.put(Read(entry.name, entry.stamp, read_pair_results(path, entry.name)))
     except KnownError as error:
-        shelf.put(Read(entry.name, entry.stamp, reason=str(error)))
+        opened.put(Read(entry.name, entry.stamp, reason=str(error)))
     finally:
         source.release(entry.name)
     return ""
 
 
-def _refused(shelf: OutcomeShelf, entries: list[Entry]) -> list[LeftOut]:
-    asked = ((entry.name, shelf.refused.get(entry.name)) for entry in entries)
-    return [LeftOut(printable(name), why) for name, why in asked if why is not None]
+@dataclass
+class _SourceCache:
+    """What is known of one source's files. Callable from any thread; no file is read under a lock.
 
+    folder: where it is kept.
+    parts: the files of that folder that `rows` were read from.
+    version: changes when a row is read, and is no other source's.
+    refused: file -> why it could not be had when it was last asked for.
+    claims: file -> the lock of whoever reads it.
+    """
 
-def _outcomes(
-    shelf: OutcomeShelf, entries: list[Entry], fixed: bool, left_out: list[LeftOut]
-) -> Outcomes:
-    names = None if fixed else [entry.name for entry in entries if shelf.has(entry)]
-    version, rows = shelf.read(names)
-    broken = [LeftOut(row.file, row.reason) for row in rows if row.results is None]
-    read = [(row.file, row.results) for row in rows if row.results is not None]
-    others = [*left_out, *broken, *_refused(shelf, entries)]
-    return Outcomes(
-        files=tuple(file for file, _ in read),
-        results=tuple(results for _, results in read),
-        left_out=tuple(sorted(others, key=lambda item: item.file)),
-        version=version,
+    folder: Path
+    rows: dict[str, Read] = field(default_factory=dict)
+    orders: dict[str, PairOrder] = field(default_factory=dict)
+    parts: list[Path] = field(default_factory=list)
+    version: int = field(default_factory=lambda: next(_VERSIONS))
+    refused: dict[str, str] = field(default_factory=dict)
+    claims: defaultdict[str, threading.Lock] = field(
+        default_factory=lambda: defaultdict(threading.Lock)
     )
+    _unsaved: list[str] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _saving: threading.Lock = field(default_factory=threading.Lock)
+
+    def has(self, entry: Entry) -> bool:
+        """Whether the file was read as it is now."""
+        row = self.rows.get(entry.name)
+        return row is not None and row.stamp == entry.stamp
+
+    def claim(self, entry: Entry) -> threading.Lock:
+        """The lock that who reads a file must hold meanwhile."""
+        with self._lock:
+            return self.claims[entry.name]
+
+    def load(self, source: Source, kin: Iterable[Path]) -> None:
+        """Read what is kept; what is broken is as if it had not been read.
+
+        kin: folders of caches whose files are the same where name and stamp are, to take them from
+            where nothing is known of this source.
+        """
+        self.parts = _parts(self.folder)
+        self.rows = {row.file: row for row in self._rows_in(self.parts)}
+        wanted = {} if self.rows else {each.name: each for each in source.entries[0]}
+        for folder in kin if wanted else ():
+            for row in self._rows_in(_parts(folder)):
+                if row.file in wanted and row.stamp == wanted[row.file].stamp:
+                    self._put(row)
+
+    def put(self, row: Read) -> None:
+        """Remember one file."""
+        with self._lock:
+            self._put(row)
+            self.refused.pop(row.file, None)
+
+    def unread(self, source: Source) -> list[Entry]:
+        """Files that were not read as they are now."""
+        return [entry for entry in source.entries[0] if not self.has(entry)]
+
+    def refused_of(self, source: Source) -> list[LeftOut]:
+        """Files that could not be had when they were last asked for."""
+        asked = ((entry.name, self.refused.get(entry.name)) for entry in source.entries[0])
+        return [LeftOut(printable(name), why) for name, why in asked if why is not None]
+
+    def outcomes(self, source: Source) -> Outcomes:
+        """What is known of the files that the source has; of a fixed one, of all it ever had."""
+        entries, left_out = source.entries
+        with self._lock:
+            names = self.rows if source.fixed else [each.name for each in entries if self.has(each)]
+            version = self.version
+            rows = [self.rows[name] for name in sorted(names)]
+        read = [(row.file, row.results) for row in rows if row.results is not None]
+        broken = [LeftOut(row.file, row.reason) for row in rows if row.results is None]
+        others = [*left_out, *broken, *self.refused_of(source)]
+        return Outcomes(
+            files=tuple(file for file, _ in read),
+            results=tuple(results for _, results in read),
+            left_out=tuple(sorted(others, key=lambda item: item.file)),
+            version=version,
+        )
+
+    def save(self) -> None:
+        """Write what is not kept yet, whole or not at all; a full disk costs only time."""
+        with self._saving:
+            with self._lock:
+                unsaved = list(self._unsaved)
+                rows = [self.rows[file] for file in dict.fromkeys(unsaved)]
+            part = self._written(rows) if rows else None
+            if part is not None:
+                with self._lock:
+                    self.parts.append(part)
+                    del self._unsaved[: len(unsaved)]
+
+    def tidy(self, source: Source) -> None:
+        """Make one file of several, without what is no longer there."""
+        if not source.fixed:
+            names = {entry.name for entry in source.entries[0]}
+            with self._lock:
+                self.rows = {name: row for name, row in self.rows.items() if name in names}
+                self._unsaved = [name for name in self._unsaved if name in names]
+        self.save()
+        with self._saving:
+            with self._lock:
+                old, rows = list(self.parts), list(self.rows.values())
+                several = len(old) > 1 and not self._unsaved
+            part = self._written(rows) if several else None
+            if part is not None:
+                with self._lock:
+                    self.parts = [part]
+                for each in old:
+                    each.unlink(missing_ok=True)
+
+    def _put(self, row: Read) -> None:
+        if row.results is not None:
+            order = self.orders.setdefault(row.digest, row.results.order)
+            row = replace(row, results=replace(row.results, order=order))
+        self.rows[row.file] = row
+        self.version = next(_VERSIONS)
+        self._unsaved.append(row.file)
+
+    def _rows_in(self, parts: Iterable[Path]) -> Iterable[Read]:
+        for part in parts:
+            try:
+                yield from read_rows(part, self.orders)
+            except Exception as error:  # a broken file makes pyarrow raise anything
+                logger.warning("the outcomes in %s are not used: %s", part, first_line(error))
+
+    def _written(self, rows: list[Read]) -> Path | None:
+        table = pa.Table.from_pylist(rows_of(rows), schema=SCHEMA)
+        table = table.replace_schema_metadata({"orders": orders_as_json(rows)})
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with TemporaryDirectory(dir=self.folder) as place:
+                part = Path(place) / "part"
+                pq.write_table(table, part, compression="zstd", write_page_checksum=True)
+                return part.replace(self.folder / f"{uuid4().hex}.parquet")
+        except OSError as error:
+            logger.warning("outcomes are not kept in %s: %s", self.folder, first_line(error))
+            return None
+
+
+def _changed(path: Path) -> float:
+    """When a file or folder changed, in seconds since 1970; 0 where it is gone."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _parts(folder: Path) -> list[Path]:
+    """In the order of writing, so that of a file that changed the last reading is taken."""
+    return sorted(folder.glob("*.parquet"), key=_changed)

@@ -2,17 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.core.caches import once
+from explorer.core.caches import LruCache, locked_cached_property
 from explorer.core.validation import repaired
 from explorer.data.filters import LONGEST_NAME
 from explorer.data.table import PairTable, Rows
+from explorer.runs.outcomes import rows_of
 from explorer.stats.clusters import clusters_of
 from explorer.stats.difficulty import (
     Difficulty,
@@ -23,7 +22,7 @@ from explorer.stats.difficulty import (
     telling,
 )
 from explorer.stats.duels import majority_of
-from explorer.stats.matrix import OutcomeMatrix
+from explorer.stats.matrix import OutcomeMatrix, of_models
 from scoring.errors import KnownError, shown
 from scoring.record import Run
 from scoring.spec import Outcome, ScoredPair, margin_of, text_hash
@@ -95,7 +94,7 @@ class Field:
     own: frozenset[str] = frozenset()
     model_of: Mapping[str, str] = field(default_factory=dict)
 
-    @once
+    @locked_cached_property
     def is_rival(self) -> Mask:
         """(models,): those that a model is measured against, each model once. Not the person's own,
         if there are others: what is said of a published model is the same for everybody.
@@ -109,7 +108,16 @@ class Field:
         mask: Mask = np.isin(np.arange(len(published)), list(of_model.values()))
         return mask
 
-    @once
+    @locked_cached_property
+    def published(self) -> OutcomeMatrix:
+        """The models that are not the person's own, if there are any; else all.
+
+        What is said of them is thereby the same for everybody, and known to everybody at once.
+        """
+        published = set(self.matrix.models).difference(self.own)
+        return of_models(self.matrix, published) if published else self.matrix
+
+    @locked_cached_property
     def row_models(self) -> list[str]:
         """The model that each row of the matrix is of."""
         return [self.model_of.get(name, name) for name in self.matrix.models]
@@ -119,7 +127,7 @@ class Field:
         """How many models there are, however many runs of each."""
         return len(set(self.row_models))
 
-    @once
+    @locked_cached_property
     def place_of(self) -> dict[str, int]:
         """Model -> its row of the matrix."""
         return {model: place for place, model in enumerate(self.matrix.models)}
@@ -135,7 +143,7 @@ class Field:
             raise KnownError(f"There are no results of each pair of a model {shown(model)} here.")
         return found
 
-    @once
+    @locked_cached_property
     def _difficulties(self) -> dict[str, Difficulty]:
         return {}
 
@@ -151,17 +159,17 @@ class Field:
             self._difficulties[model] = difficulty(found)
         return self._difficulties[model]
 
-    @once
+    @locked_cached_property
     def clusters(self) -> NDArray[np.intp]:
         """The cluster of each pair: those of one prompt."""
         return clusters_of(self.matrix.pairs)
 
-    @once
+    @locked_cached_property
     def telling(self) -> Telling:
         """How well pairs tell good rivals from bad."""
         return telling(self.matrix.outcomes[self.is_rival], self.table.subsets.codes)
 
-    @once
+    @locked_cached_property
     def hardest(self) -> HardPairs:
         """Pairs that most rivals fail."""
         return failed_by_most(self.matrix.outcomes[self.is_rival])
@@ -235,7 +243,7 @@ class Field:
         run = self.runs.get(model)
         if run is not None and self.has_texts:
             cells = self.table.cells(row)
-            told = _scored(run.folder, run.n_bytes())
+            told = _scored(run)
             scored = told.get(text_hash(*(cells[name] for name in _TEXTS)))
             if scored is not None:
                 return Verdict.of(model, scored)
@@ -263,10 +271,14 @@ class Field:
 _TEXTS: tuple[Literal["prompt", "chosen", "rejected"], ...] = ("prompt", "chosen", "rejected")
 
 
-@lru_cache(maxsize=KEPT_RUNS)
-def _scored(folder: Path, n_bytes: int) -> dict[str, ScoredPair]:
-    """The pairs of a run by their texts. n_bytes: how much was written of it."""
-    return {pair.text_hash: pair for pair in Run.open(folder).rows()}
+_SCORED = LruCache[dict[str, ScoredPair]](KEPT_RUNS)
+
+
+def _scored(run: Run) -> dict[str, ScoredPair]:
+    """The pairs of a run by their texts."""
+    return _SCORED.get_or_create(
+        (run.folder, run.n_bytes()), lambda: {pair.text_hash: pair for pair in rows_of(run)}
+    )
 
 
 def checked_model(value: object) -> str:

@@ -1,19 +1,22 @@
-"""The fields of a session: each model's results joined to the pairs that they are of.
+"""The one join of published, uploaded and own results to the pairs that they are of.
 
 By the texts where a file carries them, else by position or key, and never across datasets: what is
-of no table at hand makes a field of its own, without texts.
+of no table at hand makes a field of its own, without texts. Published results are put in order once
+for everybody; a person's own files and runs are laid over them, each read and put in order once, so
+that a pack more of a run makes nothing else anew.
 """
 
 import hashlib
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from explorer.core.caches import Kept
+from explorer.core.caches import LruCache
 from explorer.data.library import Library
 from explorer.data.table import PairTable
 from explorer.results.cache import OutcomeCache
@@ -21,32 +24,34 @@ from explorer.results.ensemble_field import members_of, with_ensemble
 from explorer.results.field import Field
 from explorer.results.library import ResultsLibrary
 from explorer.results.outcomes import Results
-from explorer.results.own import OwnRows, own_name, own_names, with_runs
-from explorer.results.published_names import published_as
-from explorer.results.uploads import model_of_uploaded, with_uploaded
+from explorer.results.own import outcomes_of, own_name, own_names, published_as
+from explorer.results.uploads import model_of_uploaded
 from explorer.runs.cards import card_of, pairs_of
 from explorer.runs.running import Runs
 from explorer.stats.matrix import (
     OutcomeMatrix,
+    OutcomeRows,
     Outcomes,
-    of_benchmark,
+    laid_over,
     order_of,
     outcome_matrix,
+    outcome_rows,
     usual_order,
 )
 from scoring.errors import KnownError, shown
 from scoring.limits import Step
 from scoring.pairs.opening import SCHEMA, Pairs, PairSource
 from scoring.record import Run
+from scoring.results.accuracies import Benchmark
 from scoring.results.files import LeftOut
 from scoring.results.order import PairOrder
 
 KEPT = 8
 """Sets of fields that stay in memory."""
+KEPT_ROWS = 2048
+"""Own models that do, each once for every set of pairs that it was looked for among."""
 MOST_TEXTLESS = 8
 """Sets of pairs without texts; results of further ones are not shown."""
-
-Stamp = tuple[str, str, str, int]
 
 
 class Fields:
@@ -58,10 +63,12 @@ class Fields:
         """cache: of what was read of published results; nothing is read here."""
         self.results = results
         self.tables = tables
-        self._cache = cache
+        self.cache = cache
         self.runs = runs
-        self._joined, self._kept, self._joint = Kept(KEPT), Kept(KEPT), Kept(KEPT)
-        self._rows = OwnRows()
+        self._published = LruCache[tuple[Field, ...]](KEPT)
+        self._own = LruCache[OutcomeRows](KEPT_ROWS)
+        self._joined = LruCache[tuple[Field, ...]](KEPT)
+        self._ensembles = LruCache[Field](KEPT)
 
     def all(self, results_id: object, table_id: object, own: object) -> tuple[Field, ...]:
         """Every field, that of the pairs that are looked at first; a model is in one of them.
@@ -72,31 +79,73 @@ class Fields:
             own: the person's runs, as `Runs.visible` takes them.
         """
         runs = self.runs.visible(own)
-        return self._fields(self.results.get(results_id), self._tables(table_id, runs), runs)
+        return self._join(self.results.get(results_id), "v1", runs, self._tables(table_id, runs))
 
     def published(self) -> tuple[Field, ...]:
         """The fields of what this server shows from the start: nobody's runs, files or pairs."""
         tables = {each.id: each for each in (self.tables.get(None), *self.tables.shelf.all())}
-        return self._fields(self.results.get(None), list(tables.values()), [])
+        return self._join(self.results.get(None), "v1", [], list(tables.values()))
 
-    def _fields(
-        self, results: Results, tables: Sequence[PairTable], runs: Sequence[Run]
+    def usual(self, results: Results, benchmark: Benchmark, runs: Sequence[Run]) -> Field | None:
+        """The field, without texts, of the pairs that most published files are of, in their order;
+        where none was read, of those that most of the person's own are of. None without any.
+        """
+        return next(iter(self._join(results, benchmark, runs, [], 1)), None)
+
+    def _join(
+        self,
+        results: Results,
+        benchmark: Benchmark,
+        runs: Sequence[Run],
+        tables: Sequence[PairTable],
+        most: int | None = None,
     ) -> tuple[Field, ...]:
-        source = results.pairs_of("v1")
-        published = self._cache.known(source) if source is not None else Outcomes()
-        found = of_benchmark(with_uploaded(published, results.uploaded), "v1")
-        read = (published.version, results.id, published.files)
+        """The first fields of a join. most: how many of them; None for all."""
+        found = self.cache.known(results.pairs_of(benchmark))
         ids = tuple(table.id for table in tables)
-        key = (*read, ids, *(_stamp(run) for run in runs))
+        read = (benchmark, found.version, found.files, found.left_out, ids, most)
+        token = results.uploaded.token if results.uploaded else ""
+        key = (*read, token, *((own_name(run), *_version(run)) for run in runs))
 
-        def made() -> tuple[Field, ...]:
-            joined = self._joined.once((*read, ids), lambda: tuple(_joined(found, tables)))
-            own = own_names(runs, (result.model for result in found.results))
-            model_of = {name: model_of_uploaded(name) for name in results.own_models}
-            model_of |= {name: published_as(run.facts) for name, run in own.items()}
-            return tuple(self._with_runs(joined, own, model_of, key))
+        def join() -> tuple[Field, ...]:
+            published = found.of_benchmark(benchmark)
+            bases = self._published.get_or_create(
+                read, lambda: tuple(islice(_on_tables(published, tables), most))
+            )
+            own = _own_models(results, benchmark, runs, set(published.models))
+            return tuple(islice(self._with_own(bases, own, published.of_models(()), key), most))
 
-        return self._kept.once(key, made)
+        return self._joined.get_or_create(key, join)
+
+    def _with_own(
+        self, bases: Sequence[Field], own: Mapping[str, "_Own"], nothing: Outcomes, key: Hashable
+    ) -> Iterator[Field]:
+        """Fields of published results, with each own model in the first that it is of; then those
+        of the own models that are of none. nothing: what of the published is not used.
+        """
+        model_of = {name: each.model for name, each in own.items()}
+
+        def field(base: Field, matrix: OutcomeMatrix, here: Mapping[str, _Own]) -> Field:
+            runs = {name: each.run for name, each in here.items() if each.run is not None}
+            at = (key, base.table.id)
+            return Field(base.table, matrix, runs, at, base.has_texts, frozenset(own), model_of)
+
+        left = dict(own)
+        for base in bases:
+            pairs_id = base.table.id if base.has_texts else base.matrix.pairs
+            rows = {
+                name: self._own.get_or_create(
+                    (name, *each.version, pairs_id), partial(_rows, each, base)
+                )
+                for name, each in left.items()
+                if each.typed == _is_typed(base.table)
+            }
+            here = {name: left.pop(name) for name in rows if rows[name].matrix.models}
+            matrix = laid_over(base.matrix, rows.values())
+            if matrix.models:
+                yield field(base, matrix, here)
+        for base in _without_texts(sum((each.outcomes() for each in left.values()), nothing)):
+            yield field(base, base.matrix, {name: left[name] for name in base.matrix.models})
 
     def of(self, model: object, results_id: object, table_id: object, own: object) -> Field:
         """The field that a model is in, or whose models an ensemble joins.
@@ -109,7 +158,7 @@ class Fields:
             way, members = joined
             field = self.of(members[0], results_id, table_id, own)
             name = str(model)
-            return self._joint.once(
+            return self._ensembles.get_or_create(
                 (field.key, name), lambda: with_ensemble(field, name, way, members)
             )
         for field in self.all(results_id, table_id, own):
@@ -122,19 +171,15 @@ class Fields:
 
     def unread(self, results_id: object) -> int:
         """How many published files of results of each pair were not read yet."""
-        source = self.results.get(results_id).pairs_of("v1")
-        return 0 if source is None else self._cache.unread(source)
+        return self.cache.unread(self.results.get(results_id).pairs_of("v1"))
 
     def reading(self, results_id: object) -> Generator[Step, None, None]:
         """Read them, telling each step. Closing the generator stops; what was read is kept."""
-        source = self.results.get(results_id).pairs_of("v1")
-        if source is not None:
-            yield from self._cache.read(source)
+        yield from self.cache.read(self.results.get(results_id).pairs_of("v1"))
 
     def refused(self, results_id: object) -> list[LeftOut]:
         """Those that could not be had when they were last asked for."""
-        source = self.results.get(results_id).pairs_of("v1")
-        return [] if source is None else self._cache.refused(source)
+        return self.cache.refused(self.results.get(results_id).pairs_of("v1"))
 
     def name_of(self, run_id: object, results_id: object, table_id: object, own: object) -> str:
         """What a run of the person is called among models; "" where it has no pair yet."""
@@ -152,32 +197,6 @@ class Fields:
         table = self.tables.get(table_id)
         return Field(table, outcome_matrix(Outcomes(), order_of(table)), {}, ("", table.id))
 
-    def _with_runs(
-        self,
-        joined: Iterable["_Joined"],
-        own: Mapping[str, Run],
-        model_of: Mapping[str, str],
-        key: object,
-    ) -> Iterable[Field]:
-        """Fields of published results, with each run laid over the first that it is of."""
-
-        def field(of: _Joined, matrix: OutcomeMatrix, runs: Mapping[str, Run]) -> Field:
-            at = (key, of.table.id)
-            return Field(of.table, matrix, runs, at, of.has_texts, frozenset(model_of), model_of)
-
-        left = dict(own)
-        for each in joined:
-            typed = each.table.source.kind == "typed"
-            asked = {name: run for name, run in left.items() if typed == _is_typed(run)}
-            hashes = partial(_hashes_of, each.table) if each.has_texts else None
-            matrix, runs = self._rows.over(each.matrix, asked, each.table.id, hashes)
-            left = {name: run for name, run in left.items() if name not in runs}
-            if matrix.models:
-                yield field(each, matrix, runs)
-        rest, runs = with_runs(Outcomes(), left)
-        for each in _without_texts(rest):
-            yield field(each, each.matrix, {name: runs[name] for name in each.matrix.models})
-
     def _tables(self, table_id: object, runs: Sequence[Run]) -> list[PairTable]:
         """Tables that results may be of, each once."""
         scored_on = [self._table_of(run) for run in runs]
@@ -192,26 +211,58 @@ class Fields:
             return None
 
 
-@dataclass(frozen=True)
-class _Joined:
-    """Published results and the pairs that they are of; some pairs have none.
+@dataclass(frozen=True, eq=False)
+class _Own:
+    """A model of the person's own: a run, or files.
 
-    has_texts: of the pairs.
+    version: changes when its outcomes do. model: the one that it is of, as it is published.
+    typed: whether it is of a pair that somebody typed.
     """
 
-    table: PairTable
-    matrix: OutcomeMatrix
-    has_texts: bool = True
+    version: tuple[object, ...]
+    outcomes: Callable[[], Outcomes]
+    model: str
+    run: Run | None = None
+    typed: bool = False
 
 
-def _joined(found: Outcomes, tables: Sequence[PairTable]) -> Iterable[_Joined]:
+def _own_models(
+    results: Results, benchmark: Benchmark, runs: Sequence[Run], taken: set[str]
+) -> dict[str, _Own]:
+    """The person's own models by names that no other has. taken: names of the published."""
+    own: dict[str, _Own] = {}
+    if results.uploaded is not None:
+        files = results.uploaded.outcomes.of_benchmark(benchmark)
+        for name in dict.fromkeys(files.models):
+            if name not in taken:
+                version, outcomes = (results.uploaded.token,), partial(files.of_models, {name})
+                own[name] = _Own(version, outcomes, model_of_uploaded(name))
+    for name, run in own_names(runs, {*taken, *own}).items():
+        typed = card_of(run).typed is not None
+        outcomes = partial(outcomes_of, run, name)
+        own[name] = _Own(_version(run), outcomes, published_as(run.facts), run, typed)
+    return own
+
+
+def _version(run: Run) -> tuple[object, ...]:
+    """Changes when pairs are added to a run."""
+    scored = run.n_bytes() if run.status == "running" else run.n_scored
+    return run.id, run.status, run.seconds, scored
+
+
+def _rows(own: _Own, base: Field) -> OutcomeRows:
+    hashes = partial(_hashes_of, base.table) if base.has_texts else None
+    return outcome_rows(own.outcomes(), base.matrix.pairs, hashes)
+
+
+def _on_tables(found: Outcomes, tables: Sequence[PairTable]) -> Iterator[Field]:
     """Each model in the first table that it is of; then those that are of none."""
     rest = found
     for table in tables:
-        of_table = Outcomes() if table.source.kind == "typed" else rest
+        of_table = Outcomes() if _is_typed(table) else rest
         matrix = outcome_matrix(of_table, order_of(table), partial(_hashes_of, table))
-        yield _Joined(table, matrix)
-        rest = _without(rest, matrix.models)
+        yield Field(table, matrix, {}, (table.id,))
+        rest = rest.of_models(set(rest.models).difference(matrix.models))
     yield from _without_texts(rest)
 
 
@@ -219,33 +270,20 @@ def _hashes_of(table: PairTable) -> Sequence[str]:
     return table.hashes
 
 
-def _without_texts(rest: Outcomes) -> Iterable[_Joined]:
+def _is_typed(table: PairTable) -> bool:
+    return table.source.kind == "typed"
+
+
+def _without_texts(rest: Outcomes) -> Iterator[Field]:
     """Results whose pairs are not at hand, by the order of pairs that most of them have."""
     for _ in range(MOST_TEXTLESS):
         order = usual_order(rest)
         matrix = outcome_matrix(rest, order)
         if order is None or not matrix.models:
             return
-        yield _Joined(_textless(order), matrix, has_texts=False)
-        rest = _without(rest, matrix.models)
-
-
-def _stamp(run: Run) -> Stamp:
-    """Changes when pairs are added to a run, or it gets another name."""
-    return run.id, own_name(run), run.status, run.n_bytes()
-
-
-def _is_typed(run: Run) -> bool:
-    return card_of(run).typed is not None
-
-
-def _without(found: Outcomes, models: Iterable[str]) -> Outcomes:
-    gone = set(models)
-    pairs = zip(found.files, found.results, strict=True)
-    kept = [(file, result) for file, result in pairs if result.model not in gone]
-    return replace(
-        found, files=tuple(file for file, _ in kept), results=tuple(each for _, each in kept)
-    )
+        table = _textless(order)
+        yield Field(table, matrix, {}, (table.id,), has_texts=False)
+        rest = rest.of_models(set(rest.models).difference(matrix.models))
 
 
 def _textless(order: PairOrder) -> PairTable:

@@ -1,11 +1,10 @@
 """Results that can be looked at: those of the shelf, and those with a visitor's files beside."""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from explorer.core.caches import LruCache
 from explorer.data.sources import Shelf
 from explorer.results.outcomes import UPLOADED, Results, beside
 from explorer.results.uploads import Uploaded, read_result_files
@@ -31,8 +30,7 @@ class ResultsLibrary:
         """shelf: the results that everybody sees. limits: of the files that visitors send."""
         self.shelf = shelf
         self._limits = limits
-        self._lock = threading.Lock()
-        self._beside: OrderedDict[str, _Beside] = OrderedDict()
+        self._beside = LruCache[_Beside](KEPT)
 
     def get(self, results_id: object) -> Results:
         """What a session is looking at; the best there is where its id is unknown.
@@ -79,17 +77,10 @@ class ResultsLibrary:
 
     def _keep(self, base: Results, uploaded: Uploaded, before: _Beside | None) -> Results:
         results = beside(base, uploaded)
-        with self._lock:
-            if before is not None:
-                self._beside.pop(before.results.id, None)
-            self._beside[results.id] = _Beside(base.id, results, uploaded)
-            while len(self._beside) > KEPT:
-                self._beside.popitem(last=False)
+        if before is not None:
+            self._beside.discard(before.results.id)
+        self._beside[results.id] = _Beside(base.id, results, uploaded)
         return results
 
     def _find(self, results_id: object) -> _Beside | None:
-        with self._lock:
-            found = self._beside.get(results_id) if isinstance(results_id, str) else None
-            if found is not None:
-                self._beside.move_to_end(found.results.id)
-            return found
+        return self._beside.get(results_id) if isinstance(results_id, str) else None

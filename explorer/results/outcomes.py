@@ -193,7 +193,7 @@ def read_results_folder(folder: Path) -> Results:
         raise KnownError(f"There is no folder {folder}.")
     found, left_out = _aggregates_below(folder)
     pairs = FolderSource(folder)
-    if not found and not pairs.entries("eval-set-scores")[0]:
+    if not found and not pairs.entries[0]:
         raise _nothing(f"{folder} has no results below eval-set/", left_out)
     source = ResultsSource("folder", folder.resolve().name, "", "")
     return Results(source, found, left_out, pairs)

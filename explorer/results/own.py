@@ -1,85 +1,28 @@
-"""A person's own runs beside published results: each as if it were one more file of a source.
-
-What was published is put in order once for everybody; runs are laid over it (`OwnRows`), so that a
-pack more of one of them makes nothing else anew.
-"""
+"""A person's own runs beside published results: as files of them, and what they are called."""
 
 import time
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 
-import numpy as np
-
-from explorer.core.caches import Kept
 from explorer.core.text import text
 from explorer.runs.cards import card_of
 from explorer.runs.outcomes import results_of
-from explorer.stats.matrix import (
-    Hashes,
-    OutcomeMatrix,
-    OutcomeRow,
-    Outcomes,
-    laid_over,
-    outcome_matrix,
-    outcome_row,
-)
+from explorer.stats.matrix import Outcomes
 from scoring.errors import KnownError
 from scoring.record import Run
-from scoring.results.files import LeftOut, printable
-from scoring.results.order import PairOrder
+from scoring.results.files import REFERENCE_FREE, LeftOut, printable
+from scoring.spec import RunFacts
 
-KEPT_ROWS = 2048
-"""Rows that stay in memory: of a run, one for each set of pairs that it was looked for among."""
-
-
-class OwnRows:
-    """Runs as rows of matrices: each is read and put in order once, as long as no pair is added.
-
-    Callable from any thread.
-    """
-
-    def __init__(self) -> None:
-        self._kept = Kept(KEPT_ROWS)
-
-    def over(
-        self,
-        matrix: OutcomeMatrix,
-        named: Mapping[str, Run],
-        pairs_id: Hashable,
-        hashes: Hashes = None,
-    ) -> tuple[OutcomeMatrix, dict[str, Run]]:
-        """A matrix with the runs that are of its pairs, and those runs.
-
-        A run that is not, cannot be read or has no pair yet is listed among what was left out.
-
-        Args:
-            matrix: of others.
-            named: model -> run, as `own_names` gives them.
-            pairs_id: tells the pairs of the matrix from all others.
-            hashes: as of `outcome_matrix`.
-        """
-        rows = {
-            name: self._kept.once(
-                (run.id, run.n_bytes(), pairs_id), partial(_row, run, matrix.pairs, hashes)
-            )
-            for name, run in named.items()
-        }
-        taken = {name: run for name, run in named.items() if rows[name].matrix.models}
-        return laid_over(matrix, rows), taken
+MOST_SIMILAR = 5
 
 
-def _row(run: Run, pairs: PairOrder, hashes: Hashes) -> OutcomeRow:
+def outcomes_of(run: Run, name: str) -> Outcomes:
+    """A run as a file of results of that model; left out where it has no pair, or is unreadable."""
+    file = f"runs/{run.id[:15]}"  # not its whole id, as who knows that may read it
     try:
-        return outcome_row(_file(run), results_of(run), pairs, hashes)
+        return Outcomes((file,), (replace(results_of(run), model=name),))
     except KnownError as error:
-        nothing = outcome_matrix(Outcomes(left_out=(LeftOut(_file(run), str(error)),)), pairs)
-        return OutcomeRow(np.zeros(0, np.int64), nothing)
-
-
-def _file(run: Run) -> str:
-    """What stands for a run's file; not its whole id, as who knows that may read it."""
-    return f"runs/{run.id[:15]}"
+        return Outcomes(left_out=(LeftOut(file, str(error)),))
 
 
 def own_names(runs: Sequence[Run], taken: Iterable[str]) -> dict[str, Run]:
@@ -98,34 +41,63 @@ def own_names(runs: Sequence[Run], taken: Iterable[str]) -> dict[str, Run]:
     return dict(reversed(named))
 
 
-def with_runs(found: Outcomes, runs: Mapping[str, Run]) -> tuple[Outcomes, dict[str, Run]]:
-    """Outcomes with those of a person's runs, and these by the names of their models.
-
-    A run that cannot be read, or has no pair yet, is listed among what was left out. This is for
-    where nothing else says which pairs are looked at; else see `OwnRows`.
-    """
-    files, results, left_out = [], [], []
-    named: dict[str, Run] = {}
-    for name, run in runs.items():
-        file = _file(run)
-        try:
-            results.append(replace(results_of(run), model=name))
-        except KnownError as error:
-            left_out.append(LeftOut(file, str(error)))
-            continue
-        named[name] = run
-        files.append(file)
-    added = replace(
-        found,
-        files=(*found.files, *files),
-        results=(*found.results, *results),
-        left_out=(*found.left_out, *left_out),
-    )
-    return added, named
-
-
 def own_name(run: Run) -> str:
     """What a run is called beside published models, unless two began in the same second."""
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(run.started))
     called = card_of(run).title or run.facts.model
     return text("board.own_run", model=printable(called), when=when)
+
+
+def published_as(facts: RunFacts) -> str:
+    """What a run's model is called where results of it are published.
+
+    >>> published_as(RunFacts("org/lm@main", "", "logprob-sum", "", "", 0, "", "", "", 0, 0))
+    'org/lm_ref_free'
+    """
+    own = facts.model.partition("@")[0]
+    return own + REFERENCE_FREE if facts.family.startswith("logprob") else own
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What is published of a run's model.
+
+    model: its published name, which is the run's own; "" where there is none.
+    similar: names that may be of the same model, or of another; nobody knows.
+    """
+
+    model: str
+    similar: tuple[str, ...]
+
+
+def find_published(facts: RunFacts, models: Collection[str]) -> Match:
+    """The published name of a run's model.
+
+    It is the same where the Hub id is: a model of that name in someone else's space, or with
+    another spelling, is only told of. Models scored without a reference are published under their
+    id with an ending of upstream's. Revisions are not published, so another may be meant.
+
+    Args:
+        facts: the run's.
+        models: published names.
+
+    >>> facts = RunFacts("org/rm", "", "classifier", "", "", 0, "", "", "", 0, 0)
+    >>> find_published(facts, ["org/rm", "other/RM", "org/rm_ref_free"])
+    Match(model='org/rm', similar=('org/rm_ref_free', 'other/RM'))
+    >>> find_published(facts, ["other/RM"])
+    Match(model='', similar=('other/RM',))
+    """
+    own, wanted = facts.model.partition("@")[0], published_as(facts)
+    name = _bare(own)
+    similar = sorted(each for each in models if _bare(each) == name and each != wanted)
+    is_id = "/" in own and not own.startswith("/")
+    return Match(wanted if is_id and wanted in models else "", tuple(similar[:MOST_SIMILAR]))
+
+
+def _bare(model: str) -> str:
+    """A name without its owner and spelling.
+
+    >>> _bare("Org/RM_ref_free")
+    'rm'
+    """
+    return model.rpartition("/")[2].removesuffix(REFERENCE_FREE).casefold()

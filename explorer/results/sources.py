@@ -1,19 +1,20 @@
 """Where result files of each pair lie: a folder here, or a dataset of the Hub."""
 
-import hashlib
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
+from explorer.core.caches import locked_cached_property
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, Listing
 from scoring.limits import MEGABYTE
 from scoring.results.files import OUTPUTS, Found, LeftOut, files_below, files_of_command
 from scoring.results.pairs import MOST_BYTES
 
-Folder = Literal["eval-set-scores", "pref-sets-scores"]
+FOLDER = "eval-set-scores"
+"""Where upstream has results of each pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,9 @@ class Entry:
 
     name: str
     stamp: str
+
+
+Entries = tuple[list[Entry], list[LeftOut]]
 
 
 class Source(Protocol):
@@ -38,7 +42,8 @@ class Source(Protocol):
     family: str
     fixed: bool
 
-    def entries(self, folder: Folder) -> tuple[list[Entry], list[LeftOut]]:
+    @property
+    def entries(self) -> Entries:
         """Its files in the order of names, and what lies there besides."""
         ...
 
@@ -55,47 +60,21 @@ class Source(Protocol):
         ...
 
 
-def listing_digest(source: Source, folder: Folder) -> str:
-    """Changes when a file of a source comes, goes or changes, as far as its stamps tell."""
-    written = repr(source.entries(folder)).encode("utf-8", "replace")
-    return hashlib.blake2b(written, digest_size=8).hexdigest()
-
-
-Entries = tuple[list[Entry], list[LeftOut]]
-
-
-class _Listed:
-    """Lists each folder once, when it is first asked for."""
-
-    def __init__(self) -> None:
-        self._entries: dict[Folder, Entries] = {}
-
-    def entries(self, folder: Folder) -> Entries:
-        """As `Source` says."""
-        if folder not in self._entries:
-            self._entries[folder] = self._list(folder)
-        return self._entries[folder]
-
-    def _list(self, folder: Folder) -> Entries:
-        raise NotImplementedError
-
-
-class FolderSource(_Listed):
+class FolderSource:
     """A folder of this machine in upstream's layout, or as its command line leaves one."""
 
     fixed = False
 
     def __init__(self, root: Path) -> None:
-        super().__init__()
         self._root = root
         self._paths: dict[str, Path] = {}
         self.id = self.family = f"folder {root.resolve()}"
 
-    def _list(self, folder: Folder) -> Entries:
-        """A file is the same while its size and date are."""
-        found, strays = files_below(self._root, folder)
-        if folder == "eval-set-scores":
-            found += files_of_command(self._root, OUTPUTS)
+    @locked_cached_property
+    def entries(self) -> Entries:
+        """As `Source` says; a file is the same while its size and date are."""
+        found, strays = files_below(self._root, FOLDER)
+        found += files_of_command(self._root, OUTPUTS)
         return _stamped(found, self._paths), strays
 
     def path(self, name: str) -> Path:
@@ -106,7 +85,7 @@ class FolderSource(_Listed):
         """Nothing is to be done."""
 
 
-class HubSource(_Listed):
+class HubSource:
     """A dataset of the Hub at one commit. Each file is fetched when it is read, without a token.
 
     A file that was fetched for this alone is removed afterwards: only what was read is kept.
@@ -116,7 +95,6 @@ class HubSource(_Listed):
 
     def __init__(self, listing: Listing, hub: Hub) -> None:
         """listing: of the dataset, as `Hub.look` gave it."""
-        super().__init__()
         at_commit = replace(listing.hub_id, revision=listing.commit)
         self._listing = replace(listing, hub_id=at_commit)
         self._hub = hub
@@ -124,12 +102,13 @@ class HubSource(_Listed):
         self.family = f"hub {listing.hub_id.repo}"
         self.id = f"{self.family}@{listing.commit}"
 
-    def _list(self, folder: Folder) -> Entries:
-        """A file is the same while its content is, at whatever commit."""
+    @locked_cached_property
+    def entries(self) -> Entries:
+        """As `Source` says; a file is the same while its content is, at whatever commit."""
         entries: list[Entry] = []
         left_out: list[LeftOut] = []
         for name, size in sorted(self._listing.sizes.items()):
-            if not name.startswith(f"{folder}/"):
+            if not name.startswith(f"{FOLDER}/"):
                 continue
             if not name.lower().endswith(".json"):
                 left_out.append(LeftOut(name, "no JSON file"))

@@ -156,13 +156,3 @@ def _named(model: str) -> str:
 def model_of_uploaded(name: str) -> str:
     """What a model of `Uploaded` is called in its file."""
     return name.removesuffix(text("board.uploaded", model=""))
-
-
-def with_uploaded(found: Outcomes, uploaded: Uploaded | None) -> Outcomes:
-    """Outcomes of a source with those of a visitor's files."""
-    if uploaded is None:
-        return found
-    more = uploaded.outcomes
-    return replace(
-        found, files=(*found.files, *more.files), results=(*found.results, *more.results)
-    )

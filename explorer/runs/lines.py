@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from explorer.core.caches import Kept
+from explorer.core.caches import LruCache
 from explorer.core.validation import whole_number
 from explorer.runs.cards import RunCard, card_of
-from explorer.runs.sections import run_intervals
+from explorer.runs.outcomes import rows_of
+from explorer.runs.sections import total_interval
 from explorer.runs.shelf import RunShelf
 from scoring.errors import KnownError, shown
 from scoring.interval import Interval
@@ -15,7 +16,8 @@ from scoring.record import Run
 from scoring.summary import Summary, summarise
 
 PAGE = 25
-_KEPT = Kept(400)
+_SUMMARIES = LruCache[Summary | None](400)
+_INTERVALS = LruCache[Interval | None](400)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,21 +123,20 @@ def move_runs(
 
 def _line(run: Run, shelf: RunShelf, visitor: object) -> RunLine:
     card = card_of(run)
-    return RunLine(run, card, shelf.is_own(card, visitor), *_result(run))
+    summary = summary_of(run)
+    interval = summary and _INTERVALS.get_or_create(
+        (run.folder, run.n_bytes()), lambda: total_interval(rows_of(run), run.facts)
+    )
+    return RunLine(run, card, shelf.is_own(card, visitor), summary, interval)
 
 
 def summary_of(run: Run) -> Summary | None:
     """What a run's pairs come to, as far as it is; None where they cannot be read."""
-    return _result(run)[0]
+    return _SUMMARIES.get_or_create((run.folder, run.n_bytes()), lambda: _summary(run))
 
 
-def _result(run: Run) -> tuple[Summary | None, Interval | None]:
-    return _KEPT.once((run.folder, run.n_bytes()), lambda: _read(run))
-
-
-def _read(run: Run) -> tuple[Summary | None, Interval | None]:
+def _summary(run: Run) -> Summary | None:
     try:
-        rows = run.rows()
+        return summarise(rows_of(run), run.facts.family)
     except KnownError:
-        return None, None
-    return summarise(rows, run.facts.family), run_intervals(rows, run.facts).total
+        return None

@@ -4,7 +4,7 @@ import threading
 import time
 from dataclasses import dataclass, replace
 
-from explorer.core.caches import Kept
+from explorer.core.caches import LruCache
 from explorer.core.settings import Settings
 from explorer.runs.gpu_calls import Placed
 from explorer.runs.orders import ModelOrder
@@ -33,7 +33,7 @@ class ModelShelf:
         self._settings = settings
         self._hub = hub
         self._warm = WarmScorer()
-        self._previews = Kept(KEPT)
+        self._previews = LruCache[Preview](KEPT)
         self._known: _Known | None = None
 
     def preview(self, visitor: Visitor, order: ModelOrder) -> Preview:
@@ -43,7 +43,7 @@ class ModelShelf:
             KnownError: there is none, it is not allowed, or no reward model.
         """
         asked = (replace(order, settings=RunSettings()), visitor.token, _minutes())
-        return self._previews.once(
+        return self._previews.get_or_create(
             asked,
             lambda: preview(
                 order.model, self._settings.model_policy, self._hub, **_asked(visitor, order)
@@ -90,7 +90,7 @@ class ModelShelf:
         if known is None or known.asked != asked or known.seconds_old > SAME_SECONDS:
             known = _Known(asked, time.monotonic(), self._located(visitor, order, tell, stop))
             # What was to be fetched lies here now.
-            self._known, self._previews = known, Kept(KEPT)
+            self._known, self._previews = known, LruCache(KEPT)
         spec, settings = known.meaning
         return self._warm.get(spec, settings, tell=tell, stop=stop)
 

@@ -1,15 +1,27 @@
-"""A run as results of pairs, as if it were a file of them."""
+"""The pairs of a run, and the same as results of pairs, as if it were a file of them."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from explorer.core.caches import LruCache
 from scoring.errors import KnownError
 from scoring.record import Run
 from scoring.results.order import PairOrder
 from scoring.results.pairs import PairResults
 from scoring.spec import RunFacts, ScoredPair
 from scoring.summary import tie_worth
+
+_ROWS = LruCache[list[ScoredPair]](8)
+
+
+def rows_of(run: Run) -> list[ScoredPair]:
+    """`Run.rows`, of the last few runs without reading them again; not to be changed.
+
+    Raises:
+        KnownError: of `Run.rows`.
+    """
+    return _ROWS.get_or_create((run.folder, run.n_bytes()), run.rows)
 
 
 def results_of(run: Run) -> PairResults:
@@ -48,7 +60,7 @@ def results_of_rows(rows: Sequence[ScoredPair], facts: RunFacts) -> PairResults:
 
 
 def _in_order(run: Run) -> list[ScoredPair]:
-    row_of = {row.key: row for row in run.rows()}
+    row_of = {row.key: row for row in rows_of(run)}
     _, keys = run.plan()
     return [row_of[key] for key in keys if key in row_of]
 

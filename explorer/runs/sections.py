@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.runs.outcomes import results_of_rows
+from explorer.stats.clusters import clusters_of
 from explorer.stats.intervals import score_intervals
 from explorer.stats.rules import V1
 from explorer.stats.strata import plain
@@ -61,11 +63,8 @@ def run_intervals(scored: Sequence[ScoredPair], facts: RunFacts) -> RunIntervals
     """
     found = results_of_rows(scored, facts)
     groups = strata_by(V1, found.order)
-    clusters, names, codes = groups.clusters, found.order.names, found.order.codes
-
-    def unweighted(at: NDArray[np.bool_]) -> Interval | None:
-        of_pairs = None if clusters is None else clusters[at]
-        return score_intervals(found.results[None, at], plain(int(at.sum()), of_pairs))[0]
+    names, codes = found.order.names, found.order.codes
+    unweighted = partial(_unweighted, found.results, groups.clusters)
 
     score, *of_sections = (
         score_intervals(found.results[None], each)[0]
@@ -76,6 +75,19 @@ def run_intervals(scored: Sequence[ScoredPair], facts: RunFacts) -> RunIntervals
     sections[""] = unweighted(np.isin(codes, others))
     subsets = {name: unweighted(codes == code) for code, name in enumerate(names)}
     return RunIntervals(unweighted(np.full(len(scored), True)), score, sections, subsets)
+
+
+def total_interval(scored: Sequence[ScoredPair], facts: RunFacts) -> Interval | None:
+    """The `total` of `run_intervals` alone."""
+    found = results_of_rows(scored, facts)
+    return _unweighted(found.results, clusters_of(found.order), np.full(len(scored), True))
+
+
+def _unweighted(
+    outcomes: NDArray[np.float32], clusters: NDArray[np.intp] | None, at: NDArray[np.bool_]
+) -> Interval | None:
+    of_pairs = None if clusters is None else clusters[at]
+    return score_intervals(outcomes[None, at], plain(int(at.sum()), of_pairs))[0]
 
 
 def sections_now(summary: Summary, intervals: RunIntervals) -> tuple[SectionNow, ...]:

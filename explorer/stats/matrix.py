@@ -1,7 +1,7 @@
 """Outcomes of many models on the same pairs, as one matrix."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,6 +36,37 @@ class Outcomes:
     results: tuple[PairResults, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     version: int = 0
+
+    def __add__(self, more: "Outcomes") -> "Outcomes":
+        """Both, at this version."""
+        return replace(
+            self,
+            files=(*self.files, *more.files),
+            results=(*self.results, *more.results),
+            left_out=(*self.left_out, *more.left_out),
+        )
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The model of each file."""
+        return tuple(result.model for result in self.results)
+
+    def of_models(self, models: Collection[str]) -> "Outcomes":
+        """The files of some models; all else is as it was."""
+        return self._where(lambda result: result.model in models)
+
+    def of_benchmark(self, benchmark: Benchmark) -> "Outcomes":
+        """The files whose pairs are of one benchmark, by their subsets; all else is as it was.
+
+        A model may have a file of each, and the order of one is none for the other.
+        """
+        return self._where(lambda result: is_v2(result.order.names) == (benchmark == "v2"))
+
+    def _where(self, is_kept: Callable[[PairResults], bool]) -> "Outcomes":
+        pairs = zip(self.files, self.results, strict=True)
+        kept = [(file, result) for file, result in pairs if is_kept(result)]
+        files, results = (tuple(each) for each in zip(*kept, strict=True)) if kept else ((), ())
+        return replace(self, files=files, results=results)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -87,19 +118,6 @@ def is_reward_bench(order: PairOrder) -> bool:
     """Whether these are RewardBench's subsets with as many pairs as each has there."""
     counts = np.bincount(order.codes, minlength=len(order.names)).tolist()
     return dict(zip(order.names, counts, strict=True)) == COUNTS
-
-
-def of_benchmark(found: Outcomes, benchmark: Benchmark) -> Outcomes:
-    """The files whose pairs are of one benchmark, by their subsets; all else is as it was.
-
-    A model may have a file of each, and the order of one is none for the other.
-    """
-    pairs = zip(found.files, found.results, strict=True)
-    second = benchmark == "v2"
-    kept = [(file, each) for file, each in pairs if is_v2(each.order.names) == second]
-    return replace(
-        found, files=tuple(file for file, _ in kept), results=tuple(each for _, each in kept)
-    )
 
 
 def usual_order(found: Outcomes) -> PairOrder | None:
@@ -183,50 +201,55 @@ def outcome_matrix(
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class OutcomeRow:
-    """What a model did on some pairs, to be laid over a matrix of them and others.
+class OutcomeRows:
+    """What models did on some pairs, to be laid over a matrix of them and others.
 
     at: their places among the pairs of that matrix.
-    matrix: of the model and these pairs alone; without a model where none of its outcomes are of
-        the pairs, which is said in what is left out.
+    matrix: of the models and these pairs alone; files that are not of the pairs are left out.
     """
 
     at: NDArray[np.int64]
     matrix: OutcomeMatrix
 
 
-def outcome_row(
-    file: str, result: PairResults, pairs: PairOrder, hashes: Hashes = None
-) -> OutcomeRow:
-    """One file in the order of pairs, without those it has not. hashes: as of `outcome_matrix`."""
-    whole = outcome_matrix(Outcomes((file,), (result,)), pairs, hashes)
+def outcome_rows(found: Outcomes, pairs: PairOrder, hashes: Hashes = None) -> OutcomeRows:
+    """Files in the order of pairs, without those that none of them has.
+
+    Arguments are as of `outcome_matrix`.
+    """
+    whole = outcome_matrix(found, pairs, hashes)
     at = np.flatnonzero(whole.held.any(axis=0))
     columns: dict[str, Any] = {name: getattr(whole, name)[:, at] for name in _BY_PAIR}
     order = PairOrder(pairs.names, pairs.codes[at])
-    return OutcomeRow(at, replace(whole, pairs=order, **columns))
+    return OutcomeRows(at, replace(whole, pairs=order, **columns))
 
 
-def laid_over(matrix: OutcomeMatrix, rows: Mapping[str, OutcomeRow]) -> OutcomeMatrix:
-    """A matrix with more models. rows: by their names, which no other model has."""
-    said = [*matrix.left_out, *(each for row in rows.values() for each in row.matrix.left_out)]
-    own = {name: row for name, row in rows.items() if row.matrix.models}
-    names = sorted([*matrix.models, *own])
-    place = {name: at for at, name in enumerate(names)}
+def laid_over(matrix: OutcomeMatrix, rows: Collection[OutcomeRows]) -> OutcomeMatrix:
+    """A matrix with more models, whose names no other model has."""
+    if not rows:
+        return matrix
+    models = sorted([*matrix.models, *(name for each in rows for name in each.matrix.models)])
+    place = {name: at for at, name in enumerate(models)}
     grown: dict[str, Any] = {}
     for field in _BY_PAIR:
         of_others = getattr(matrix, field)
         nothing = np.nan if of_others.dtype == np.float32 else False
-        values = np.full((len(names), len(matrix.pairs)), nothing, of_others.dtype)
+        values = np.full((len(models), len(matrix.pairs)), nothing, of_others.dtype)
         values[[place[name] for name in matrix.models]] = of_others
-        for name, row in own.items():
-            values[place[name], row.at] = getattr(row.matrix, field)[0]
+        for each in rows:
+            for name, row in zip(each.matrix.models, getattr(each.matrix, field), strict=True):
+                values[place[name], each.at] = row
         grown[field] = values
+    parts = (matrix, *(each.matrix for each in rows))
     for field in _BY_MODEL:
-        of_model = dict(zip(matrix.models, getattr(matrix, field), strict=True))
-        of_model |= {name: getattr(row.matrix, field)[0] for name, row in own.items()}
-        grown[field] = tuple(of_model[name] for name in names)
-    left_out = tuple(sorted(said, key=lambda item: item.file))
-    return replace(matrix, models=tuple(names), left_out=left_out, **grown)
+        of_model = {
+            name: value
+            for part in parts
+            for name, value in zip(part.models, getattr(part, field), strict=True)
+        }
+        grown[field] = tuple(of_model[name] for name in models)
+    said = sorted((each for part in parts for each in part.left_out), key=lambda item: item.file)
+    return replace(matrix, models=tuple(models), left_out=tuple(said), **grown)
 
 
 def of_models(matrix: OutcomeMatrix, models: Collection[str]) -> OutcomeMatrix:

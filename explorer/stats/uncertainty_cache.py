@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.core.caches import LruCache
 from explorer.stats.aggregate import Missing, Ties
 from explorer.stats.clusters import clusters_of
 from explorer.stats.intervals import REPLICATES
@@ -72,7 +73,7 @@ class Uncertainties:
         """home: what the settings call so."""
         self._folder = home / "uncertainty"
         self._lock = threading.Lock()
-        self._known: dict[str, Uncertainty] = {}
+        self._known = LruCache[Uncertainty](_KEPT_IN_MEMORY)
         self._under_way: dict[str, _UnderWay] = {}
 
     def known(
@@ -115,7 +116,7 @@ class Uncertainties:
                 found = yield from mine.told(
                     measure(outcomes, rule, ties=ties, missing=missing, ranked=ranked)
                 )
-                self._remember(key, found)
+                self._known[key] = found
                 _write(self._folder / f"{key}.npz", found)
             finally:
                 with self._lock:
@@ -125,21 +126,13 @@ class Uncertainties:
         return found
 
     def _find(self, key: str, models: tuple[str, ...]) -> Uncertainty | None:
-        with self._lock:
-            found = self._known.get(key)
+        found = self._known.get(key)
         if found is None:
             found = _read(self._folder / f"{key}.npz")
             if found is None or found.models != models:
                 return None
-            self._remember(key, found)
-        return found
-
-    def _remember(self, key: str, found: Uncertainty) -> None:
-        with self._lock:
-            self._known.pop(key, None)
             self._known[key] = found
-            for oldest in list(self._known)[:-_KEPT_IN_MEMORY]:
-                del self._known[oldest]
+        return found
 
 
 def key_of(

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from explorer.results.cache import OutcomeCache
 from explorer.results.outcomes import Results, ResultsSource, read_results_folder
+from explorer.results.own import outcomes_of
 from explorer.stats.matrix import OutcomeMatrix, Outcomes, outcome_matrix
 from scoring.benchmark import SUBSETS
+from scoring.record import Run
 from scoring.results.accuracies import Aggregate, Benchmark
 from scoring.results.order import PairOrder
 from tests.explorer.stepping import gone_through
@@ -72,6 +74,11 @@ def matrix_of(
         rejected=nothing,
         how=tuple("position" for _ in outcomes),
     )
+
+
+def with_runs(found: Outcomes, runs: Mapping[str, Run]) -> Outcomes:
+    """Outcomes with those of runs, by the names of their models."""
+    return sum((outcomes_of(run, name) for name, run in runs.items()), found)
 
 
 @lru_cache(maxsize=1)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from explorer.core.text import text
-from explorer.results.published_names import REFERENCE_FREE
 from explorer.runs.model_list import entry_of
+from scoring.results.files import REFERENCE_FREE
 from scoring.spec import RunFacts, ScoredPair
 
 LARGEST, BATCH = 0.224, 0.051

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from explorer.results.boards import Board
 from explorer.results.field import Field
-from explorer.results.published_names import Match, find_published
+from explorer.results.own import Match, find_published
 from explorer.tabs.score.published_check import PublishedCheck, check_pairs, check_sections
 from explorer.tabs.score.published_settings import NOT_KNOWN, BoardSettings, board_settings
 from scoring.record import Run

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 
-from explorer.core.caches import once
+from explorer.core.caches import locked_cached_property
 from tests.conftest import PATIENCE
 
 
@@ -16,22 +16,22 @@ class Slow:
         self.may = threading.Event()
         self.computed = 0
 
-    @once
+    @locked_cached_property
     def words(self) -> list[str]:
         """What it says."""
         self.computed += 1
         assert self.may.wait(PATIENCE)
         return ["a", "b"]
 
-    @once
+    @locked_cached_property
     def first(self) -> str:
         return self.words[0]
 
-    @once
+    @locked_cached_property
     def quick(self) -> int:
         return 1
 
-    @once
+    @locked_cached_property
     def broken(self) -> int:
         self.computed += 1
         raise ValueError("no")

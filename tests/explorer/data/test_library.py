@@ -452,11 +452,12 @@ def small(world: World, mark: str) -> str:
 def test_the_least_recently_seen_are_dropped_and_those_of_the_start_never(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    other = make()
+    room = int(3.5 * other.library.get(small(other, "a")).arrow.nbytes)
+    monkeypatch.setattr("explorer.data.library.LEAST_KEPT_BYTES", room)
     library = (world := make(max_dataset_megabytes=0.02)).library
     start = library.get(None)
     first = small(world, "a")
-    room = int(3.5 * library.get(first).arrow.nbytes)
-    monkeypatch.setattr("explorer.data.library.LEAST_KEPT_BYTES", room)
     second, third = small(world, "b"), small(world, "c")
     assert library.find(first) is not None  # seen again, so the second is now the oldest
     fourth = small(world, "d")

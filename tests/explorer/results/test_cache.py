@@ -14,7 +14,7 @@ import pytest
 from explorer.data.table import PairTable
 from explorer.results import cache as outcome_cache
 from explorer.results.cache import OutcomeCache
-from explorer.results.sources import Folder, FolderSource, HubSource, Source
+from explorer.results.sources import FolderSource, HubSource, Source
 from explorer.stats.matrix import (
     Outcomes,
     is_reward_bench,
@@ -48,9 +48,9 @@ def result_file(model: str, results: list[float | None] | None = None, **other: 
     return json.dumps({key: value for key, value in values.items() if value is not None}).encode()
 
 
-def put(root: Path, files: Mapping[str, bytes], folder: str = "eval-set-scores") -> FolderSource:
+def put(root: Path, files: Mapping[str, bytes]) -> FolderSource:
     for name, content in files.items():
-        path = root / folder / name
+        path = root / "eval-set-scores" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     return FolderSource(root)
@@ -62,8 +62,8 @@ class Done:
     steps: list[Step]
 
 
-def finished(cache: OutcomeCache, source: Source, folder: Folder = "eval-set-scores") -> Done:
-    reading, steps = cache.read(source, folder), []
+def finished(cache: OutcomeCache, source: Source) -> Done:
+    reading, steps = cache.read(source), []
     while True:
         try:
             steps.append(next(reading))
@@ -231,12 +231,10 @@ def test_a_disk_that_refuses_costs_only_time(tmp_path: Path) -> None:
     assert models(finished(OutcomeCache(tmp_path / "home"), source).found) == ["a", "b", "c"]
 
 
-def test_folders_and_sources_do_not_mix(tmp_path: Path, cache: OutcomeCache) -> None:
+def test_sources_do_not_mix(tmp_path: Path, cache: OutcomeCache) -> None:
     source = put(tmp_path / "one", ABC)
-    put(tmp_path / "one", {"d.json": result_file("d")}, "pref-sets-scores")
     other = put(tmp_path / "two", {"e.json": result_file("e")})
     assert models(finished(cache, source).found) == ["a", "b", "c"]
-    assert models(finished(cache, source, "pref-sets-scores").found) == ["d"]
     assert models(finished(cache, other).found) == ["e"]
     assert models(finished(cache, FolderSource(tmp_path / "three")).found) == []
 
@@ -369,9 +367,8 @@ def test_a_file_has_the_same_stamp_on_the_hub_and_in_its_cache(repos: dict[str, 
     names = [f"eval-set-scores/org/{name}" for name in ABC]
     hub.fetch(listing, names, token=False)
     cached = HubSource(hub.look(org, "dataset", token=False, local_only=True), hub)
-    entries, _ = cached.entries("eval-set-scores")
-    assert entries == HubSource(listing, hub).entries("eval-set-scores")[0]
-    assert len({entry.stamp for entry in entries}) == 3
+    assert cached.entries[0] == HubSource(listing, hub).entries[0]
+    assert len({entry.stamp for entry in cached.entries[0]}) == 3
 
 
 def test_a_file_that_left_the_dataset_is_not_in_its_new_revision(

@@ -85,6 +85,7 @@ def test_the_oldest_files_make_room(
     library: ResultsLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(results_library, "KEPT", 1)
+    library = ResultsLibrary(library.shelf, Limits())
     first, second = (library.upload(None, sent(tmp_path, model)) for model in "bc")
     assert models(library.get(first.id)) == ["org/a"]
     assert library.is_gone(first.id) and not library.is_gone(second.id)

@@ -5,14 +5,20 @@ import numpy as np
 import pytest
 
 from explorer.results.boards import build_board
-from explorer.results.own import OwnRows, own_names, with_runs
+from explorer.results.own import outcomes_of, own_names
 from explorer.runs.outcomes import results_of
-from explorer.stats.matrix import OutcomeMatrix, Outcomes, outcome_matrix
+from explorer.stats.matrix import (
+    OutcomeMatrix,
+    Outcomes,
+    laid_over,
+    outcome_matrix,
+    outcome_rows,
+)
 from scoring.errors import KnownError
 from scoring.record import Run, new_folder
 from scoring.results.pairs import PairResults
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from tests.explorer.board_data import NOTHING, matrix_of, real_results
+from tests.explorer.board_data import NOTHING, matrix_of, real_results, with_runs
 
 FACTS = RunFacts("org/<b>mine</b>", "", "classifier", "cpu", "float32", 2048, "left", "", "", 4, 0)
 
@@ -89,26 +95,26 @@ def test_runs_laid_over_a_matrix_are_as_if_they_were_files_of_it(tmp_path: Path)
             )
         ),
     )
-    alone, rows = outcome_matrix(published, order), OwnRows()
-    found, _ = with_runs(published, own_names(runs, []))
-    for _ in range(2):
-        laid, own = rows.over(alone, own_names(runs, alone.models), "order")
-        same(laid, outcome_matrix(found, order))
-        assert list(own.values()) == runs[:2]
+    own = own_names(runs, published.models)
+    rows = [outcome_rows(outcomes_of(run, name), order) for name, run in own.items()]
+    laid = laid_over(outcome_matrix(published, order), rows)
+    same(laid, outcome_matrix(with_runs(published, own), order))
+    assert [run for name, run in own.items() if name in laid.models] == runs[:2]
 
 
 def test_runs_stand_beside_each_other_under_names_of_their_own(tmp_path: Path) -> None:
     runs = [run_of(tmp_path, REWARDS) for _ in range(3)]
     broken = run_of(tmp_path, REWARDS)
     (broken.folder / "plan.json").write_text("{")
-    found, own = with_runs(Outcomes(), own_names([*runs, broken], []))
-    assert len(set(own)) == 3
+    own = own_names([*runs, broken], [])
+    found = with_runs(Outcomes(), own)
+    assert len(set(own)) == 4 and set(found.models) == {name for name in own if own[name] != broken}
     assert all(name.startswith("org/<b>mine</b> (your run of ") for name in own)
     [left_out] = found.left_out
     assert "cannot be read" in left_out.reason
     assert broken.id not in left_out.file  # who knows an id may read the run
     board = build_board(NOTHING, "v1", outcomes=outcome_matrix(found), own=list(own))
-    assert {row.model for row in board.rows} == set(own)
+    assert {row.model for row in board.rows} == set(found.models)
     assert all(row.own and row.rank is None and row.url is None for row in board.rows)
     assert board.rows[0].sections["Reasoning"] == 0.5
 
@@ -127,13 +133,15 @@ def test_a_run_of_some_pairs_joins_the_real_models(shared_data: Path, tmp_path: 
     assert ids is not None
     wanted = range(0, 2985, 100)
     rewards = {f"{names[codes[row]]}:{ids[row]}": (1.0, 0.0) for row in wanted}
-    found, own = with_runs(published, own_names([run_of(tmp_path, dict(rewards))], []))
+    own = own_names([run_of(tmp_path, dict(rewards))], [])
+    found = with_runs(published, own)
     [name] = own
     joined = outcome_matrix(found, matrix.pairs)
     mine = joined.models.index(name)
     assert len(joined.models) == 67
     assert np.flatnonzero(joined.outcomes[mine] == 1).tolist() == list(wanted)
-    same(OwnRows().over(matrix, own, "real")[0], joined)
+    rows = outcome_rows(outcomes_of(own[name], name), matrix.pairs)
+    same(laid_over(matrix, [rows]), joined)
     board = build_board(results, "v1", outcomes=joined, own=own)
     row = board.find(name)
     assert row is not None

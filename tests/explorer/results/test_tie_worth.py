@@ -8,7 +8,7 @@ import pytest
 from explorer.api.scoring import selection_score_json
 from explorer.results.boards import build_board
 from explorer.results.field import Field
-from explorer.results.own import own_names, with_runs
+from explorer.results.own import own_names
 from explorer.runs.facts import run_facts, tie_words
 from explorer.runs.lines import summary_of
 from explorer.runs.running import Rewarded
@@ -30,7 +30,7 @@ from scoring.results.pairs import PairResults, read_pair_results
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise
 from scoring.sure import SureRule, Watch
-from tests.explorer.board_data import NOTHING
+from tests.explorer.board_data import NOTHING, with_runs
 from tests.explorer.tables import row, small_table
 
 TABLE = small_table(*(row(id=str(at), subset="hep-go", prompt=f"p{at}") for at in range(4)))
@@ -58,7 +58,8 @@ def exported(run: Run, folder: Path) -> PairResults:
 
 
 def field_of(run: Run, published: PairResults) -> tuple[Field, str]:
-    found, own = with_runs(Outcomes(("a.json",), (published,)), own_names([run], []))
+    own = own_names([run], [])
+    found = with_runs(Outcomes(("a.json",), (published,)), own)
     matrix = outcome_matrix(found, order_of(TABLE))
     return Field(TABLE, matrix, own, ("ties",), own=frozenset(own)), next(iter(own))
 
@@ -103,7 +104,8 @@ def test_a_run_has_the_same_score_everywhere(family: str, score: float, tmp_path
 def test_counted_half_every_familys_ties_are_worth_the_same(tmp_path: Path) -> None:
     for family, _ in WORTH:
         run = run_of(family, tmp_path / family)
-        found, own = with_runs(Outcomes(), own_names([run], []))
+        own = own_names([run], [])
+        found = with_runs(Outcomes(), own)
         matrix = outcome_matrix(found, order_of(TABLE))
         board = build_board(NOTHING, "v1", outcomes=matrix, ties="half", own=list(own))
         assert board.rows[0].sections["Reasoning"] == 0.75

@@ -10,7 +10,7 @@ import pytest
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.results.field import Field
-from explorer.results.own import own_names, with_runs
+from explorer.results.own import own_names
 from explorer.runs.lines import RunsState, runs_scene
 from explorer.runs.sections import SectionNow, run_intervals, sections_now
 from explorer.runs.shelf import RunShelf
@@ -22,7 +22,7 @@ from explorer.tabs.pairs.fail_report import section_scores
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise
-from tests.explorer.board_data import finished
+from tests.explorer.board_data import finished, with_runs
 
 FACTS = RunFacts("org/m", "", "classifier", "cpu", "float32", 9, "left", "own", "x", 9, 0)
 
@@ -53,7 +53,8 @@ def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
     settings = Settings(home=tmp_path)
     run = Run.create(new_folder(settings.runs), FACTS, Plan((tuple(range(len(rows))),)), real.keys)
     list(run.record([ScoredPack(0, rows, 1)]))
-    outcomes, own = with_runs(Outcomes(), own_names([run], []))
+    own = own_names([run], [])
+    outcomes = with_runs(Outcomes(), own)
     field = Field(real, outcome_matrix(outcomes, order_of(real)), own, ("run",))
     [name] = own
     found = run_intervals(rows, FACTS)

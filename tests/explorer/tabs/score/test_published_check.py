@@ -9,8 +9,7 @@ import pytest
 
 from explorer.data.table import PairTable
 from explorer.results.field import Field
-from explorer.results.own import own_names, with_runs
-from explorer.results.published_names import find_published
+from explorer.results.own import find_published, own_names
 from explorer.stats.matrix import order_of, outcome_matrix
 from explorer.tabs.models.compare_state import COMPARE_LINK
 from explorer.tabs.pairs.fail_state import FAIL_LINK, fail_scene
@@ -25,7 +24,7 @@ from explorer.tabs.score.run_check import check_run
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from tests.explorer.board_data import matrix_of, real_results, results_of
+from tests.explorer.board_data import matrix_of, real_results, results_of, with_runs
 from tests.explorer.tables import benchmark_table
 
 MODEL = "sfairXC/FsfairX-LLaMA3-RM-v0.1"
@@ -67,7 +66,8 @@ def published(real: PairTable, shared_data: Path) -> dict[str, bool]:
 
 def field_with(run: Run, table: PairTable, shared_data: Path) -> tuple[Field, str]:
     _, found, _ = real_results(shared_data)
-    joined, own = with_runs(found, own_names([run], []))
+    own = own_names([run], [])
+    joined = with_runs(found, own)
     [name] = own
     matrix = outcome_matrix(joined, order_of(table), lambda: table.hashes)
     return Field(table, matrix, own, ("real", run.id), own=frozenset(own)), name

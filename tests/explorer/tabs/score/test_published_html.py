@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from explorer.results.field import Field
-from explorer.results.published_names import Match
+from explorer.results.own import Match
 from explorer.tabs.pairs.fail_state import FAIL_LINK
 from explorer.tabs.score.published_check import check_pairs, check_sections
 from explorer.tabs.score.published_html import published_html
