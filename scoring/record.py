@@ -10,6 +10,7 @@ import secrets
 import time
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_origin
 
@@ -76,27 +77,16 @@ class Run:
         run._write_facts()
         return run
 
-    @classmethod
-    def open(cls, folder: Path) -> Self:
-        """Open a stored run.
+    @staticmethod
+    def open(folder: Path) -> "Run":
+        """Open a stored run; its file is not read again while it is the same.
 
         Raises:
             KnownError: the folder is not a run.
         """
         try:
-            values = json.loads((folder / _FACTS_FILE).read_text(encoding="utf-8"))
-            facts = RunFacts(**values["facts"])
-            status, started, seconds = values["status"], values["started"], values["seconds"]
-            for name, kind in _FACT_TYPES.items():
-                if not isinstance(getattr(facts, name), kind):
-                    raise ValueError(f"{name} is not {kind}")
-            if status not in get_args(Status):
-                raise ValueError(f"no status {status!r}")
-            times = float(started), float(seconds)
-            if not all(0 <= seconds < LATEST for seconds in times):
-                raise ValueError("no time of day")
-            counts = [int(values.get(name, 0)) for name in ("n_scored", "tokens", "split_packs")]
-            return cls(folder, facts, status, *times, *counts)
+            now = (folder / _FACTS_FILE).stat()
+            return _opened(folder, (now.st_mtime_ns, now.st_ino, now.st_size))
         except (
             OSError,
             ArithmeticError,
@@ -252,6 +242,24 @@ class Run:
     def _write(self, name: str, values: dict[str, Any]) -> None:
         with atomic_write(self.folder / name) as part:
             part.write_text(json.dumps(values, indent=1 if name == _FACTS_FILE else None), "utf-8")
+
+
+@lru_cache(maxsize=4096)
+def _opened(folder: Path, version: tuple[int, int, int]) -> Run:
+    """version: the time, number and size of its file, one of which a change changes."""
+    values = json.loads((folder / _FACTS_FILE).read_text(encoding="utf-8"))
+    facts = RunFacts(**values["facts"])
+    status, started, seconds = values["status"], values["started"], values["seconds"]
+    for name, kind in _FACT_TYPES.items():
+        if not isinstance(getattr(facts, name), kind):
+            raise ValueError(f"{name} is not {kind}")
+    if status not in get_args(Status):
+        raise ValueError(f"no status {status!r}")
+    times = float(started), float(seconds)
+    if not all(0 <= seconds < LATEST for seconds in times):
+        raise ValueError("no time of day")
+    counts = [int(values.get(name, 0)) for name in ("n_scored", "tokens", "split_packs")]
+    return Run(folder, facts, status, *times, *counts)
 
 
 def has_run(folder: Path) -> bool:
