@@ -240,9 +240,3 @@ def rows_per_subset(table: PairTable, per_subset: int, seed: int) -> Rows:
         generator.permutation(rows)[: max(0, per_subset)] for rows in np.split(by_subset, ends[:-1])
     ]
     return np.sort(np.concatenate(taken))
-
-
-def n_per_subset(table: PairTable, per_subset: int) -> int:
-    """How many rows `rows_per_subset` takes, whatever the seed."""
-    counts = np.array(list(table.subset_counts.values()))
-    return int(np.minimum(counts, max(0, per_subset)).sum())

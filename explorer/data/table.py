@@ -21,7 +21,7 @@ from explorer.data.counting import Counts, count_chars, count_words
 from explorer.data.facets import Coded, Facet, coded, coded_facets, grouped
 from explorer.data.markers import Marked, Marker, markers
 from explorer.data.search import Query, matching
-from scoring.benchmark import SECTIONS, in_order, section_of
+from scoring.benchmark import in_order
 from scoring.pairs.opening import TEXT_COLUMNS, Pairs, PairSource
 from scoring.spec import text_hash
 
@@ -149,16 +149,6 @@ class PairTable:
         """Subset -> pairs, the benchmark's subsets first and in its order."""
         counts = np.bincount(self.subsets.codes, minlength=len(self.subsets.names))
         return dict(zip(self.subsets.names, counts.tolist(), strict=True))
-
-    @locked_cached_property
-    def section_counts(self) -> dict[str, int]:
-        """Section -> pairs, for the sections that the table has."""
-        counts = dict.fromkeys(SECTIONS, 0)
-        for subset, count in self.subset_counts.items():
-            section = section_of(subset)
-            if section:
-                counts[section] += count
-        return {section: count for section, count in counts.items() if count}
 
     def same_prompt(self, row: int) -> Rows:
         """The other rows that put the same prompt."""

@@ -124,27 +124,6 @@ def accuracies_of(
     }
 
 
-def four_way(scores: NDArray[Any]) -> NDArray[np.float64]:
-    """RewardBench 2's outcome of a row, all subsets but Ties: the right response scores highest.
-
-    Responses that share the highest score share the credit. Source: `reroll_and_score_dataset` in
-    upstream's rewardbench/utils.py, where a NaN makes 0; here it makes the outcome missing.
-
-    Args:
-        scores: (rows, responses), the right response first.
-
-    Returns:
-        (rows,) of 0 to 1.
-
-    >>> four_way(np.array([[1, 0.5, 0.2, 0.1], [1, 1, 0.2, 0.1], [0.5, 1, 0, 0]])).tolist()
-    [1.0, 0.5, 0.0]
-    """
-    best = scores.max(axis=1)
-    sharing = (scores == best[:, None]).sum(axis=1)
-    credit = np.where(scores[:, 0] == best, 1 / np.maximum(sharing, 1), 0.0)
-    return np.where(np.isnan(best), np.nan, credit)
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
     """What one subset adds to its section.

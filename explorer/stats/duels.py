@@ -81,15 +81,6 @@ class Duel:
         """What the two are compared by: the score, and the accuracy where no pair counts in it."""
         return self.score if self.score.n else self.all_pairs
 
-    def subsets_better(self, who: Literal["a", "b"] | None) -> tuple[str, ...]:
-        """Subsets in which that model is significantly better; None for those in which none is."""
-        return tuple(each.name for each in self.subsets if each.n and each.better == who)
-
-    def subsets_ahead(self, sign: Literal[1, 0, -1]) -> tuple[str, ...]:
-        """Subsets in which a is ahead (1), behind (-1) or neither (0), by however little."""
-        signs = {each.name: np.sign(each.difference or 0.0) for each in self.subsets if each.n}
-        return tuple(name for name, of_subset in signs.items() if of_subset == sign)
-
 
 def duel(a: ArrayLike, b: ArrayLike, pairs: PairOrder, rule: Rule) -> Duel:
     """Compare two models, by `paired_test` with pairs of one prompt taken together.
@@ -108,8 +99,8 @@ def duel(a: ArrayLike, b: ArrayLike, pairs: PairOrder, rule: Rule) -> Duel:
     >>> found = duel([1, 1, 0, 1], [0, 0, 0, np.nan], pairs, RULES["v1"])
     >>> found.all_pairs.only_a, found.all_pairs.n, found.all_pairs.test.p
     (2, 3, 0.5)
-    >>> found.subsets_ahead(1), found.subsets_better("a"), [each.n for each in found.sections]
-    (('hep-go',), (), [0, 0, 0, 3])
+    >>> [each.n for each in found.sections]
+    [0, 0, 0, 3]
     """
     two, groups = _of_both(a, b, pairs, rule)
     subsets = subsets_by(rule, pairs)

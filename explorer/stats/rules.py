@@ -6,7 +6,7 @@ Weights and sections of RewardBench stand in `scoring.benchmark`; the arithmetic
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 
 from explorer.core.text import text
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS, WEIGHTS
@@ -21,7 +21,6 @@ RuleName = Literal[
     "prior_all",
     "v2",
 ]
-RULE_NAMES: tuple[RuleName, ...] = get_args(RuleName)
 
 PRIOR = "Prior Sets"
 """The section of the test sets that were there before RewardBench."""

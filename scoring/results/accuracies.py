@@ -52,55 +52,26 @@ _ENDS = {"Ties": (-0.01, 1.01)}
 
 
 @dataclass(frozen=True, slots=True)
-class SubsetResults:
-    """One model's accuracy on each subset.
+class Aggregate:
+    """The accuracies of one file: one model's on each subset.
 
     model_type: upstream's word for it ("Seq. Classifier", "DPO", ...), None where unknown.
-    accuracies: subset -> 0 to 1, for the subsets of RewardBench that the file has; RewardBench 2's
-        Ties, a composite, -0.01 to 1.01.
-    """
-
-    model: str
-    model_type: str | None
-    accuracies: dict[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregate(SubsetResults):
-    """The accuracies of one file.
-
+    accuracies: subset -> 0 to 1, for the subsets of the benchmark that the file has; RewardBench
+        2's Ties, a composite, -0.01 to 1.01.
     benchmark: whose subsets they are, by their names.
     file: its path below the source's root.
     extra: numbers under other names (legacy ones, and a person's own subsets).
     chat_template, reference: as the file has them, None where it has none.
     """
 
+    model: str
+    model_type: str | None
+    accuracies: dict[str, float]
     benchmark: Benchmark = "v1"
     file: str = ""
     extra: dict[str, float] = field(default_factory=dict)
     chat_template: str | None = None
     reference: str | None = None
-
-
-def read_eval_set(folder: Path) -> tuple[list[SubsetResults], list[str]]:
-    """Read every aggregate file below `folder/eval-set`, however deep, in the order of paths.
-
-    Returns:
-        The results, and one sentence for each JSON file that was left out.
-    """
-    results: list[SubsetResults] = []
-    left_out: list[str] = []
-    files, _ = files_below(folder, "eval-set")
-    for file in files:
-        try:
-            read = read_aggregate(file.path, file.name)
-            if read.benchmark != "v1":
-                raise KnownError("it has none of RewardBench's subsets")
-        except KnownError as error:
-            left_out.append(f"{file.name}: {error}")
-        else:
-            results.append(SubsetResults(read.model, read.model_type, read.accuracies))
-    return results, left_out
 
 
 def read_aggregates(root: Path, kind: Kind = "eval-set") -> tuple[list[Aggregate], list[LeftOut]]:

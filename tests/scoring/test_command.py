@@ -19,7 +19,7 @@ from scoring import command
 from scoring.__main__ import main
 from scoring.benchmark import section_of
 from scoring.record import Run
-from scoring.results.accuracies import read_eval_set
+from scoring.results.accuracies import read_aggregates
 from scoring.spec import Pair
 from scoring.summary import Summary, summarise
 from tests.conftest import DEMO_MODEL, PATIENCE, ROOT
@@ -141,7 +141,7 @@ def test_the_exports_agree_with_the_rows_in_the_datasets_order(
     assert scores["scores_chosen"] == [rows[key].chosen_reward for key in keys]
     assert scores["scores_rejected"] == [rows[key].rejected_reward for key in keys]
     assert scores["results"] == [int(rows[key].outcome == "win") for key in keys]
-    (result,), left_out = read_eval_set(whole.folder)
+    (result,), left_out = read_aggregates(whole.folder)
     subsets = whole.summary.subsets
     assert result.accuracies == {subset: tally.accuracy for subset, tally in subsets.items()}
     assert left_out == []

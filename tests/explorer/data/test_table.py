@@ -10,7 +10,7 @@ import pytest
 from explorer.core.settings import DEMO_PAIRS
 from explorer.data.search import Query
 from explorer.data.table import PairTable
-from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
+from scoring.benchmark import COUNTS, SUBSETS
 from scoring.pairs.opening import TEXT_COLUMNS, read_pairs
 from scoring.spec import text_hash
 from tests.conftest import PATIENCE
@@ -38,12 +38,7 @@ def test_subsets_stand_in_the_benchmarks_order_and_unknown_ones_after_them(tmp_p
         ("my-own", 1),
         ("zebra", 2),
     ]
-    assert table.section_counts == {"Chat": 1, "Safety": 1, "Reasoning": 1}
     assert table.subset_of_row.tolist() == subsets
-
-
-def test_a_table_of_unknown_subsets_has_no_sections(tmp_path: Path) -> None:
-    assert table_of(tmp_path / "mine.jsonl", pair()).section_counts == {}
 
 
 def test_characters_are_counted_as_python_counts_them(tmp_path: Path) -> None:
@@ -187,8 +182,6 @@ def test_the_real_split_has_the_published_sizes(real: PairTable) -> None:
     assert len(real) == 2985
     assert real.subset_counts == COUNTS
     assert list(real.subset_counts) == list(SUBSETS)
-    assert real.section_counts == {"Chat": 358, "Chat Hard": 456, "Safety": 740, "Reasoning": 1431}
-    assert list(real.section_counts) == list(SECTIONS)
 
 
 def test_keys_and_texts_are_unique_on_the_real_split(real: PairTable) -> None:

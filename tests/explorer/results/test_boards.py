@@ -16,7 +16,7 @@ from explorer.results.uploads import Uploaded
 from explorer.runs.model_list import MODELS, marks_of, size_of
 from explorer.stats.aggregate import Counted
 from explorer.stats.matrix import Outcomes, outcome_matrix
-from explorer.stats.rules import PRIOR, PRIOR_SCORED, RULE_NAMES, RULES, V2_PAIRS, RuleName
+from explorer.stats.rules import PRIOR, PRIOR_SCORED, RULES, V2_PAIRS, RuleName
 from explorer.stats.uncertainty import measure
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.interval import wilson
@@ -75,7 +75,7 @@ def test_a_model_that_won_nothing_is_ranked() -> None:
     assert ranks(board) == [(1, "zero"), (None, "no")]
 
 
-@pytest.mark.parametrize("rule", RULE_NAMES)
+@pytest.mark.parametrize("rule", RULES)
 def test_no_results_give_an_empty_board(rule: RuleName) -> None:
     board = build_board(NOTHING, rule)
     assert (board.rows, board.remarks, board.comparable) == ((), (), ())

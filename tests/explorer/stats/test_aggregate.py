@@ -13,7 +13,6 @@ from explorer.stats.aggregate import (
     accuracies_of,
     aggregate,
     aggregate_counted,
-    four_way,
     overall,
     settled,
 )
@@ -323,32 +322,3 @@ def test_an_outcome_out_of_range_is_refused(outcome: float) -> None:
 def test_outcomes_of_other_pairs_are_refused() -> None:
     with pytest.raises(ValueError, match="3 outcomes for 2 pairs"):
         accuracies_of(np.zeros(3, np.float32), Coded(["a"], np.zeros(2, np.int32)))
-
-
-@pytest.mark.parametrize(
-    ("scores", "credit"),
-    [
-        ([1, 0.5, 0.2, 0.1], 1),
-        ([1, 1, 0.2, 0.1], 0.5),
-        ([0.3, 0.3, 0.3, 0.3], 0.25),
-        ([2, 2, 2, -1], 1 / 3),
-        ([0.5, 1, 0, 0], 0),
-        ([0.5, 1, 1, 0], 0),
-        ([-np.inf, -np.inf, -np.inf, -np.inf], 0.25),
-    ],
-)
-def test_four_way_credit_is_shared_by_those_at_the_top(scores: list[float], credit: float) -> None:
-    assert four_way(np.array([scores])).tolist() == [credit]
-
-
-@pytest.mark.parametrize("place", range(4))
-def test_a_row_with_a_nan_is_missing_or_upstreams_0(place: int) -> None:
-    scores = np.array([[4.0, 3, 2, 1]])
-    scores[0, place] = np.nan
-    outcomes = four_way(scores)
-    assert np.isnan(outcomes).tolist() == [True]
-    assert settled(outcomes, missing="loss").tolist() == [0.0]
-
-
-def test_no_rows_have_no_outcomes() -> None:
-    assert four_way(np.zeros((0, 4))).tolist() == []

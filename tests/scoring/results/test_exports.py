@@ -14,7 +14,7 @@ import pytest
 from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs, read_pairs
-from scoring.results.accuracies import SubsetResults, read_aggregates, read_eval_set
+from scoring.results.accuracies import read_aggregates
 from scoring.results.exports import result_name, upload, write_results
 from scoring.spec import Family, Message, Pair, RunFacts, ScoredPair, text_hash
 
@@ -160,12 +160,13 @@ def test_the_accuracies_read_back_as_a_published_models(
 ) -> None:
     rows = [scored(each, len(each.chosen), len(each.rejected)) for each in demo_pairs]
     write_results(tmp_path, "org/model", FACTS, demo_pairs, rows)
-    (result,), left_out = read_eval_set(tmp_path)
+    (result,), left_out = read_aggregates(tmp_path)
     accuracies = {}
     for subset in SUBSETS:
         won = [row.outcome == "win" for row in rows if row.subset == subset]
         accuracies[subset] = sum(won) / len(won)
-    assert result == SubsetResults("org/model", "Seq. Classifier", accuracies)
+    assert (result.model, result.model_type) == ("org/model", "Seq. Classifier")
+    assert result.accuracies == accuracies
     assert left_out == []
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from explorer.results.boards import Board, build_board
-from explorer.stats.rules import RULE_NAMES, RuleName
+from explorer.stats.rules import RULES, RuleName
 from explorer.tabs.models.behind import behind_html
 from scoring.errors import KnownError
 from tests.explorer.board_data import FOUR, NOTHING, matrix_of, results_of
@@ -53,7 +53,7 @@ def test_the_score_shows_all_sections(board: Board) -> None:
     assert board.rule.formula in reading(html).words
 
 
-@pytest.mark.parametrize("rule", RULE_NAMES)
+@pytest.mark.parametrize("rule", RULES)
 def test_every_rule_can_be_looked_behind(rule: RuleName) -> None:
     shares = {"mtbench_human": 0.5, "shp": 0.25, "Focus": 0.5, "Ties": 1.01, "hep-go": 0.5}
     for benchmark in ("v1", "v2", "prior"):

@@ -4,7 +4,7 @@ import pytest
 
 from explorer.results.boards import Board, build_board
 from explorer.results.outcomes import Results, read_snapshot
-from explorer.stats.rules import RULE_NAMES, RuleName
+from explorer.stats.rules import RULES, RuleName
 from explorer.tabs.models.chart_data import OWN, axes_of, number_columns, points_of, subset_spreads
 from explorer.tabs.models.state import NUMBERS, BoardState
 from scoring.benchmark import SUBSETS
@@ -19,7 +19,7 @@ def board() -> Board:
     return build_board(results, "v1", outcomes=mine, own=("mine-8B",))
 
 
-@pytest.mark.parametrize("rule", RULE_NAMES)
+@pytest.mark.parametrize("rule", RULES)
 def test_every_rule_has_two_axes_among_its_columns_of_numbers(rule: RuleName) -> None:
     board = build_board(read_snapshot(), rule)
     columns = number_columns(board)

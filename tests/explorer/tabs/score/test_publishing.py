@@ -26,7 +26,7 @@ from scoring.families import open_scorer
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
-from scoring.results.accuracies import read_eval_set
+from scoring.results.accuracies import read_aggregates
 from scoring.run import make_job, score
 from scoring.spec import ModelSpec, RunSettings
 from tests import hub_server
@@ -125,7 +125,7 @@ def test_what_is_sent_is_what_was_shown_and_reads_as_upstreams(
     for path, content in commit.files.items():
         (tmp_path / path).parent.mkdir(parents=True)
         (tmp_path / path).write_bytes(content)
-    (result,), left_out = read_eval_set(tmp_path)
+    (result,), left_out = read_aggregates(tmp_path)
     assert (result.model, left_out) == ("ana/my-model", [])
     won: dict[str, list[bool]] = {}
     for each in run.rows():
