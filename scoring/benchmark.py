@@ -110,13 +110,10 @@ def section_scores(accuracies: Mapping[str, float]) -> dict[str, float | None]:
     >>> section_scores({})["Safety"] is None
     True
     """
-    scores: dict[str, float | None] = {}
-    for section, subsets in SECTIONS.items():
-        present = [subset for subset in subsets if subset in accuracies]
-        weight = sum(WEIGHTS[subset] for subset in present)
-        total = sum(accuracies[subset] * WEIGHTS[subset] for subset in present)
-        scores[section] = total / weight if weight else None
-    return scores
+    return {
+        section: weighted_mean((accuracies.get(subset), WEIGHTS[subset]) for subset in subsets)
+        for section, subsets in SECTIONS.items()
+    }
 
 
 def overall_score(sections: Mapping[str, float | None]) -> float | None:
@@ -129,5 +126,16 @@ def overall_score(sections: Mapping[str, float | None]) -> float | None:
     >>> overall_score({"Chat": None}) is None
     True
     """
-    known = [score for score in sections.values() if score is not None]
-    return fmean(known) if known else None
+    return weighted_mean((score, 1) for score in sections.values())
+
+
+def weighted_mean(weighted: Iterable[tuple[float | None, float]]) -> float | None:
+    """The mean of the values known; summed exactly, so that their order does not matter.
+
+    weighted: (value, weight) of each, weights above 0; None where no value is known.
+
+    >>> weighted_mean([(1.0, 1), (None, 5), (0.5, 3)])
+    0.625
+    """
+    known = [(value, weight) for value, weight in weighted if value is not None]
+    return fmean(*zip(*known, strict=True)) if known else None

@@ -33,6 +33,11 @@ def tie_worth(family: str) -> float:
     return 0.5 if family in GENERATIVE else 0.0
 
 
+def credit_of(outcome: Outcome, tie: float) -> float | None:
+    """What an outcome counts, as a part of a win; None where it is missing. tie: of `tie_worth`."""
+    return {"win": 1, "loss": 0, "tie": tie, "missing": None}[outcome]
+
+
 @dataclass(slots=True)
 class Tally:
     """How often each outcome came. tie: what a tie counts, as a part of a win."""
@@ -103,15 +108,14 @@ class Summary:
 
     def section_interval(self, section: str) -> Interval | None:
         """The 95 % interval of a section score by `weighted_wilson`; None without pairs."""
-        return _interval(self._parts(section))
+        return _interval(self.sections[section], self._parts(section))
 
     @property
     def interval(self) -> Interval | None:
         """The same of the score; None where there is none."""
         sections = [parts for parts in map(self._parts, SECTIONS) if parts]
-        return _interval(
-            [(share / len(sections), tally) for parts in sections for share, tally in parts]
-        )
+        shares = [(share / len(sections), tally) for parts in sections for share, tally in parts]
+        return _interval(self.score, shares)
 
     def _parts(self, section: str) -> list[tuple[float, Tally]]:
         """The subsets of a section that have pairs that count, with their shares of its score."""
@@ -121,9 +125,10 @@ class Summary:
         return [(weight / whole, tally) for weight, tally in found]
 
 
-def _interval(parts: Sequence[tuple[float, Tally]]) -> Interval | None:
+def _interval(mean: float | None, parts: Sequence[tuple[float, Tally]]) -> Interval | None:
     """Of the mean of accuracies with these shares."""
-    mean = sum(share * (tally.accuracy or 0.0) for share, tally in parts)
+    if mean is None:
+        return None
     return weighted_wilson(mean, [(share, tally.n) for share, tally in parts])
 
 

@@ -10,7 +10,7 @@ from scoring.record import Run
 from scoring.results.order import PairOrder
 from scoring.results.pairs import PairResults
 from scoring.spec import RunFacts, ScoredPair
-from scoring.summary import tie_worth
+from scoring.summary import credit_of, tie_worth
 
 _ROWS = LruCache[list[ScoredPair]](8)
 
@@ -42,7 +42,7 @@ def results_of_rows(rows: Sequence[ScoredPair], facts: RunFacts) -> PairResults:
     """The same of pairs in any order."""
     subsets = tuple(dict.fromkeys(row.subset for row in rows))
     place = {subset: at for at, subset in enumerate(subsets)}
-    counts = {"win": 1.0, "tie": tie_worth(facts.family), "loss": 0.0, "missing": np.nan}
+    tie = tie_worth(facts.family)
     return PairResults(
         model=facts.model,
         model_type=None,
@@ -52,7 +52,7 @@ def results_of_rows(rows: Sequence[ScoredPair], facts: RunFacts) -> PairResults:
             [row.key.removeprefix(f"{row.subset}:") for row in rows],
             [row.text_hash for row in rows],
         ),
-        results=np.array([counts[row.outcome] for row in rows], np.float32),
+        results=np.array([credit_of(row.outcome, tie) for row in rows], np.float32),
         equal=np.array([row.outcome == "tie" for row in rows], np.bool_),
         scores_chosen=_rewards([row.chosen_reward for row in rows]),
         scores_rejected=_rewards([row.rejected_reward for row in rows]),

@@ -4,10 +4,9 @@ Source: `calculate_scores_per_section` in upstream's rewardbench/utils.py and
 `get_average_over_rewardbench` in analysis/get_benchmark_results.py.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
-from statistics import fmean
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from explorer.data.facets import Coded
 from explorer.stats.rules import Rule
+from scoring.benchmark import weighted_mean
 
 Outcomes = NDArray[np.floating[Any]]
 """0 to 1 (1 a win), NaN where missing; the last axis is pairs."""
@@ -226,7 +226,9 @@ def aggregate(
     known = {subset: _finite(accuracies.get(subset)) for subset in rule.subsets}
     sections = {
         section: _as_counted(
-            rule, section, _mean((known[subset], weight) for subset, weight in weights.items())
+            rule,
+            section,
+            weighted_mean((known[subset], weight) for subset, weight in weights.items()),
         )
         for section, weights in rule.sections.items()
     }
@@ -251,7 +253,7 @@ def overall(rule: Rule, sections: Mapping[str, float | None]) -> float | None:
     >>> overall(RULES["v1_prior"], {**armo, "Prior Sets": 0.0}) == overall(RULES["v1"], armo)
     True
     """
-    return _mean(
+    return weighted_mean(
         (_as_counted(rule, section, _finite(sections.get(section))), weight)
         for section, weight in rule.weights.items()
     )
@@ -266,9 +268,3 @@ def _as_counted(rule: Rule, section: str, value: float | None) -> float | None:
 
 def _finite(value: float | None) -> float | None:
     return None if value is None or not isfinite(value) else value
-
-
-def _mean(weighted: Iterable[tuple[float | None, int]]) -> float | None:
-    """The mean of the values known; summed exactly, so that their order does not matter."""
-    known = [(value, weight) for value, weight in weighted if value is not None]
-    return fmean(*zip(*known, strict=True)) if known else None

@@ -16,7 +16,7 @@ from scoring.hub.access import first_line, parse_hub_id
 from scoring.paths import atomic_write
 from scoring.results.accuracies import PRIOR_SETS, kind_of
 from scoring.spec import Pair, RunFacts, ScoredPair
-from scoring.summary import tie_worth
+from scoring.summary import credit_of, tie_worth
 
 ALL_PAIRS = "all pairs"
 """The selection of a run that leaves none out."""
@@ -129,11 +129,6 @@ def _settings(facts: RunFacts) -> str:
     return "; ".join(f"{name}={getattr(facts, name)}" for name in names)
 
 
-def _result(row: ScoredPair, tie: float) -> float | None:
-    """What a pair counts: 1 for a win, 0 for a loss, None without rewards."""
-    return {"win": 1, "loss": 0, "tie": tie, "missing": None}[row.outcome]
-
-
 def _accuracies(
     pairs: Sequence[Pair],
     subsets: Sequence[str],
@@ -142,7 +137,7 @@ def _accuracies(
 ) -> dict[str, float]:
     won: dict[str, list[float]] = {}
     for pair, subset in zip(pairs, subsets, strict=True):
-        won.setdefault(subset, []).append(_result(row_of[pair.key], tie) or 0)
+        won.setdefault(subset, []).append(credit_of(row_of[pair.key].outcome, tie) or 0)
     return {
         f"{subset} (subset)" if subset in _TAKEN else subset: sum(wins) / len(wins)
         for subset, wins in won.items()
@@ -156,7 +151,7 @@ def _columns(
     ids = [pair.key.removeprefix(f"{pair.subset}:") for pair in pairs]
     return {
         "id": [int(each) if _NUMBER.fullmatch(each) else each for each in ids],
-        "results": [_result(row, tie) for row in rows],
+        "results": [credit_of(row.outcome, tie) for row in rows],
         "scores_chosen": [row.chosen_reward for row in rows],
         "scores_rejected": [row.rejected_reward for row in rows],
         "text_chosen": [_conversation(pair, pair.chosen) for pair in pairs],
