@@ -33,7 +33,7 @@ from explorer.reader.links import TABS, tab_of
 from explorer.reader.session import Session
 from explorer.reader.source_view import SourceBarParts, build_sourcebar, sourcebar
 from explorer.reader.state import Tables
-from explorer.results.board_measuring import BoardMeasuring
+from explorer.results.boardroom import BoardMeasuring
 from explorer.stores import Stores
 from explorer.tabs.about.about_view import build_about
 from explorer.tabs.about.chooser_view import Chooser, ChooserParts, build_chooser, wire_chooser

@@ -9,8 +9,7 @@ from explorer.data.tokens import TokenCounter
 from explorer.results.boardroom import BoardRoom
 from explorer.results.cache import OutcomeCache
 from explorer.results.fields import Fields
-from explorer.results.library import ResultsLibrary
-from explorer.results.shelf import results_shelf
+from explorer.results.library import ResultsLibrary, results_shelf
 from explorer.runs.gpu_calls import place
 from explorer.runs.running import Runs
 from explorer.stats.uncertainty_cache import Uncertainties

@@ -8,8 +8,7 @@ import gradio as gr
 from explorer.core.files import as_json
 from explorer.core.parts import guarded
 from explorer.core.text import text
-from explorer.results.board_measuring import BoardMeasuring
-from explorer.results.boardroom import BoardRoom
+from explorer.results.boardroom import BoardMeasuring, BoardRoom
 from explorer.results.boards import Board, BoardRow
 from explorer.tabs.models.state import BoardState, move_board, ranking_of
 

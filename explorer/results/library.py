@@ -1,14 +1,30 @@
-"""Results that can be looked at: those of the shelf, and those with a visitor's files beside."""
+"""Which results are shown, and those with a visitor's files beside them.
+
+The owner's, upstream's from the Hub, or the bundled figures.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from explorer.core.caches import LruCache
-from explorer.data.sources import Shelf
-from explorer.results.outcomes import UPLOADED, Results, beside
+from explorer.core.settings import Settings
+from explorer.core.text import text
+from explorer.data.sources import Candidate, Shelf
+from explorer.results.outcomes import (
+    UPLOADED,
+    Results,
+    beside,
+    fetch_results,
+    read_results_folder,
+    read_snapshot,
+)
 from explorer.results.uploads import Uploaded, read_result_files
+from scoring.errors import KnownError
+from scoring.hub.access import Hub, HubId, parse_hub_id
 from scoring.limits import Limits, Tell, tell_nobody
+from scoring.paths import is_folder, typed_path
+from scoring.results.files import LeftOut
 
 KEPT = 24
 """Sets of results with files beside them that stay in memory."""
@@ -84,3 +100,78 @@ class ResultsLibrary:
 
     def _find(self, results_id: object) -> _Beside | None:
         return self._beside.get(results_id) if isinstance(results_id, str) else None
+
+
+DEFAULT_RESULTS = HubId("allenai/reward-bench-results")
+DEFAULT_SECOND = HubId("allenai/reward-bench-2-results")
+"""Upstream keeps the results of RewardBench 2 in a dataset of their own."""
+
+
+class Upstream:
+    """Upstream's results of both benchmarks, each from its dataset; remembers what it had last."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._first: Results | None = None
+        self._second: Results | None = None
+
+    def read(self, *, local_only: bool = False, tell: Tell = tell_nobody) -> Results:
+        """Both; where the second fails, what was had of it before stays, with the reason.
+
+        Raises:
+            KnownError: the first cannot be had, or it is the same as before and the second fails.
+        """
+        first = fetch_results(DEFAULT_RESULTS, self._hub, local_only=local_only, tell=tell)
+        try:
+            second = fetch_results(DEFAULT_SECOND, self._hub, local_only=local_only, tell=tell)
+        except KnownError as error:
+            # A reason's own words may differ each time: they alone are nothing newer.
+            if self._first is not None and self._first.id == first.id:
+                raise
+            self._first = first
+            return self._without_newer_second(first, str(error))
+        self._first, self._second = first, second
+        return joined(first, second)
+
+    def _without_newer_second(self, first: Results, reason: str) -> Results:
+        second = self._second
+        if second is not None:
+            reason = text("source.second_stays", source=str(second.source), reason=reason)
+        said = LeftOut(str(DEFAULT_SECOND), reason, whole=second is None)
+        lacking = replace(first, left_out=(*first.left_out, said))
+        return lacking if second is None else joined(lacking, second)
+
+
+def joined(first: Results, second: Results) -> Results:
+    """Two sources as one: RewardBench 2 of the second, all else of the first."""
+    aggregates = (
+        *(each for each in first.aggregates if each.benchmark != "v2"),
+        *(each for each in second.aggregates if each.benchmark == "v2"),
+    )
+    left_out = (*first.left_out, *second.left_out)
+    return Results(first.source, aggregates, left_out, first.pairs, second.source, second.pairs)
+
+
+def results_shelf(settings: Settings, hub: Hub) -> Shelf[Results]:
+    """The results: EXPLORER_RESULTS, else upstream's from the Hub, else the bundled figures."""
+    upstream = Upstream(hub)
+    candidates = [
+        Candidate(str(DEFAULT_RESULTS), lambda: upstream.read(local_only=True), upstream.read),
+        Candidate("the bundled figures", read_snapshot),
+    ]
+    if settings.results:
+        hub_id, folder = parse_hub_id(settings.results), typed_path(settings.results)
+        if hub_id and not is_folder(folder):
+            candidates.insert(0, _hub_candidate(hub_id, hub))
+        else:
+            label = f"EXPLORER_RESULTS={settings.results}"
+            candidates.insert(0, Candidate(label, lambda: read_results_folder(folder)))
+    return Shelf(candidates, hub)
+
+
+def _hub_candidate(hub_id: HubId, hub: Hub) -> Candidate[Results]:
+    return Candidate(
+        str(hub_id),
+        lambda: fetch_results(hub_id, hub, local_only=True),
+        lambda: fetch_results(hub_id, hub),
+    )

@@ -8,8 +8,13 @@ from explorer.core.parts import acting, segments
 from explorer.core.text import text
 from explorer.data.filters import LONGEST_NAME
 from explorer.reader.links import failures_query
-from explorer.results.ensemble_field import ensemble_name
-from explorer.results.ensemble_scores import Ensembles, EnsembleScore, ensembles_of, with_rewards
+from explorer.results.ensemble_field import (
+    Ensembles,
+    EnsembleScore,
+    ensemble_name,
+    ensembles_of,
+    with_rewards,
+)
 from explorer.results.ensembles import LEAST_MEMBERS, WAYS
 from explorer.tabs.models.compare_state import MOST_MEMBERS, CompareScene
 from scoring.errors import KnownError

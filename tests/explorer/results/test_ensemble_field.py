@@ -1,13 +1,28 @@
+"""Ensembles of a field's models."""
+
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
-from explorer.results.ensemble_field import ensemble_name, members_of, with_ensemble
-from explorer.results.ensembles import WAYS
+from explorer.results.ensemble_field import (
+    MOST_RANKED,
+    ensemble_name,
+    ensembles_of,
+    members_of,
+    with_ensemble,
+    with_rewards,
+)
+from explorer.results.ensembles import WAYS, Way
 from explorer.results.field import Field
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from explorer.tabs.pairs.fail_state import FailView, fail_scene
+from scoring.benchmark import SUBSETS, overall_score, section_scores
 from scoring.errors import KnownError
-from tests.explorer.tables import row, small_table
+from tests.explorer.board_data import matrix_of
+from tests.explorer.rival_fields import HOSTILE, rivals
+from tests.explorer.tables import benchmark_table, row, small_table
 
 TABLE = small_table(*(row(id=str(at), subset="hep-go") for at in range(4)))
 CHOSEN = np.array([[4.0, 0.0, 1.0, 2.0], [1.0, 1.0, 0.0, np.nan], [np.nan] * 4], np.float32)
@@ -66,3 +81,100 @@ def test_a_member_without_rewards_is_refused() -> None:
 @pytest.mark.parametrize("name", ["org/a", "mean: a", "median: a + b", "", None, 5, "mean: a + a"])
 def test_what_is_no_ensemble_is_none(name: object) -> None:
     assert members_of(name) is None
+
+
+MEMBERS = ("org/a", "org/b", HOSTILE)
+
+
+def joined(rewards: Any, way: Way) -> float:
+    """One response's rewards by an ensemble, of the normalised ones of its members."""
+    if way == "worst":
+        return float(min(rewards))
+    return float(np.mean(rewards) - (np.std(rewards) if way == "mean_minus_std" else 0.0))
+
+
+def test_models_with_rewards_are_offered_ones_own_first() -> None:
+    assert with_rewards(rivals()) == MEMBERS
+    field = replace(rivals(), runs={HOSTILE: None})  # type: ignore[dict-item]
+    assert with_rewards(field) == (HOSTILE, "org/a", "org/b")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_ensemble_is_scored_beside_its_members_on_the_pairs_of_all(way: Way) -> None:
+    field = noisy_field()
+    found = ensembles_of(field, ["m0", "m1", "m2"], way)
+    matrix, subsets = field.matrix, field.table.subset_of_row
+    sides = np.stack([matrix.chosen[:3], matrix.rejected[:3]], axis=1).astype(float)
+    sides[:, :, np.isnan(sides).any(axis=(0, 1))] = np.nan  # of one member, of all
+    scaled = (sides - np.nanmean(sides, axis=(1, 2), keepdims=True)) / np.nanstd(
+        sides, axis=(1, 2), keepdims=True
+    )
+    known = [row for row in range(len(subsets)) if not np.isnan(sides[:, :, row]).any()]
+    won = {row: joined(scaled[:, 0, row], way) > joined(scaled[:, 1, row], way) for row in known}
+    assert (found.n, found.missing, found.by_rule) == (len(known), len(subsets) - len(known), True)
+    assert found.whole.failures == len(known) - sum(won.values())
+    assert found.whole.score == pytest.approx(score_of(won, subsets))
+    for place, alone in enumerate(found.alone):
+        mine = {row: bool(matrix.outcomes[place, row]) for row in known}
+        assert alone.own.failures == len(known) - sum(mine.values())
+        assert alone.own.score == pytest.approx(score_of(mine, subsets))
+        difference = (found.whole.score or 0) - (alone.own.score or 0)
+        assert alone.test.difference == pytest.approx(difference)
+
+
+def test_all_combinations_are_ranked() -> None:
+    found = ensembles_of(noisy_field(), ["m0", "m1", "m2", "m3"], "mean")
+    assert found.tried == 3 * 11 and len(found.ranked) == MOST_RANKED
+    scores = [each.score or 0 for each in found.ranked]
+    assert scores == sorted(scores, reverse=True)
+    assert len({(each.members, each.way) for each in found.ranked}) == MOST_RANKED
+
+
+def test_pairs_of_no_benchmark_are_scored_by_accuracy() -> None:
+    table = benchmark_table()
+    field = noisy_field()
+    pairs = replace(field.matrix.pairs, names=("own",), codes=np.zeros(len(table), np.int32))
+    own = replace(field, matrix=replace(field.matrix, pairs=pairs))
+    found = ensembles_of(own, ["m0", "m1"], "mean")
+    assert not found.by_rule
+    assert found.whole.score == pytest.approx(1 - found.whole.failures / found.n)
+
+
+@pytest.mark.parametrize(
+    ("members", "told"),
+    [((), "2 members"), (("org/a",), "2 members"), (("org/a", "half"), "have none"),
+     (("org/a", "gone"), "no results")],
+)  # fmt: skip
+def test_what_is_no_ensemble_is_refused(members: tuple[str, ...], told: str) -> None:
+    with pytest.raises(KnownError, match=told):
+        ensembles_of(rivals(), members, "mean")
+
+
+def test_members_without_a_common_pair_make_none() -> None:
+    field = rivals()
+    chosen = field.matrix.chosen.copy()
+    chosen[0, 4:], chosen[1, :4] = np.nan, np.nan
+    apart = replace(field, matrix=replace(field.matrix, chosen=chosen))
+    with pytest.raises(KnownError, match="no pair that all"):
+        ensembles_of(apart, ["org/a", "org/b"], "mean")
+
+
+def noisy_field() -> Field:
+    """Four models with rewards of RewardBench's pairs, the third not of all."""
+    table = benchmark_table()
+    drawn = np.random.default_rng(3)
+    n = len(table)
+    chosen = (drawn.normal(size=(4, n)) * [[1], [9], [2], [3]] + 0.5).astype(np.float32)
+    rejected = drawn.normal(size=(4, n)).astype(np.float32)
+    chosen[2, ::10] = np.nan
+    outcomes = np.where(np.isnan(chosen), np.nan, chosen > rejected)
+    rows = {f"m{at}": row.tolist() for at, row in enumerate(outcomes)}
+    matrix = matrix_of(rows, table.subset_of_row.tolist())
+    return Field(table, replace(matrix, chosen=chosen, rejected=rejected), {}, ("noisy",))
+
+
+def score_of(won: dict[int, bool], subsets: np.ndarray) -> float:
+    means = {
+        name: float(np.mean([won[row] for row in won if subsets[row] == name])) for name in SUBSETS
+    }
+    return overall_score(section_scores(means)) or 0.0

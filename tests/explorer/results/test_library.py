@@ -1,17 +1,23 @@
+"""Which results are shown, and those with a visitor's files beside them."""
+
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from explorer.core.settings import Settings
 from explorer.data.sources import Candidate, Shelf
 from explorer.results import library as results_library
-from explorer.results.library import ResultsLibrary
+from explorer.results.library import ResultsLibrary, Upstream, joined, results_shelf
 from explorer.results.outcomes import Results, ResultsSource
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Limits
 from scoring.results.accuracies import Aggregate
 from tests.conftest import PATIENCE
+from tests.explorer.conftest import COMMIT, PutInCache
+from tests.hub_server import Repo
 
 
 def results(date: str) -> Results:
@@ -92,3 +98,157 @@ def test_the_oldest_files_make_room(
     others: tuple[object, ...] = (None, [], "no id", library.get(None).id)
     assert not any(map(library.is_gone, others))
     assert models(library.get(second.id)) == ["org/a", "c (uploaded)"]
+
+
+FIRST, SECOND = "datasets/allenai/reward-bench-results", "datasets/allenai/reward-bench-2-results"
+WriteResult = Callable[[str, object], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> WriteResult:
+    """Writes one file below eval-set."""
+
+    def write_file(name: str, values: object) -> Path:
+        path = tmp_path / "eval-set" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(values), "utf-8")
+        return path
+
+    return write_file
+
+
+def shown_for(wanted: str | None, tmp_path: Path) -> tuple[Results, dict[str, str]]:
+    settings = Settings(home=tmp_path / "home", results=wanted)
+    shelf = results_shelf(settings, Hub(offline=True))
+    return shelf.get(None), shelf.passed_over
+
+
+def test_the_bundled_figures_are_shown_where_there_is_nothing_else(tmp_path: Path) -> None:
+    board, passed_over = shown_for(None, tmp_path)
+    assert board.source.kind == "snapshot"
+    assert list(passed_over) == ["allenai/reward-bench-results"]
+
+
+def test_the_owners_folder_is_preferred(tmp_path: Path, write: WriteResult) -> None:
+    write("org/m.json", {"model": "org/m", "hep-go": 0.5})
+    board, passed_over = shown_for(str(tmp_path), tmp_path)
+    assert (board.source.kind, board.source.name) == ("folder", tmp_path.name)
+    assert passed_over == {}
+
+
+def test_cached_results_are_preferred_to_the_bundled_figures(
+    tmp_path: Path, put_in_cache: PutInCache
+) -> None:
+    result = json.dumps({"model": "org/m", "hep-go": 0.5}).encode()
+    put_in_cache("allenai/reward-bench-results", {"eval-set/org/m.json": result})
+    board, passed_over = shown_for(None, tmp_path)
+    assert (board.source.kind, board.source.revision) == ("hub", COMMIT)
+    assert board.source.name == "allenai/reward-bench-results"
+    assert passed_over == {}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "label", "reason"),
+    [
+        ("no such folder", "EXPLORER_RESULTS=no such folder", "There is no folder"),
+        ("{tmp}", "EXPLORER_RESULTS={tmp}", "has no results below eval-set/"),
+        ("org/name", "org/name", "is not on this machine"),
+    ],
+)
+def test_results_that_cannot_be_shown_have_their_reason(
+    tmp_path: Path, wanted: str, label: str, reason: str
+) -> None:
+    board, passed_over = shown_for(wanted.format(tmp=tmp_path), tmp_path)
+    assert board.source.kind == "snapshot"
+    assert reason in passed_over[label.format(tmp=tmp_path)]
+
+
+@pytest.mark.parametrize("wanted", ["~nobody-of-that-name/x", "x" * 300])
+def test_results_that_cannot_be_looked_up_fall_back_as_well(tmp_path: Path, wanted: str) -> None:
+    board, passed_over = shown_for(wanted, tmp_path)
+    assert board.source.kind == "snapshot"
+    assert f"EXPLORER_RESULTS={wanted}" in passed_over
+
+
+# RewardBench 2 has a dataset of its own.
+
+
+def made_up(*accuracies: tuple[str, str]) -> Results:
+    found = (Aggregate(model, None, {"Focus": 0.5}, of) for model, of in accuracies)  # type: ignore[arg-type]
+    return Results(ResultsSource("folder", accuracies[0][0], "", "2024-01-01"), tuple(found))
+
+
+def test_the_second_benchmark_comes_from_a_dataset_of_its_own() -> None:
+    both = joined(made_up(("a", "v1"), ("a", "v2")), second := made_up(("b", "v1"), ("b", "v2")))
+    assert {(each.model, each.benchmark) for each in both.aggregates} == {("a", "v1"), ("b", "v2")}
+    assert both.second == second.source
+
+
+def test_both_of_upstreams_datasets_are_read(put_in_cache: PutInCache) -> None:
+    v1 = json.dumps({"model": "org/m", "hep-go": 0.5}).encode()
+    prior = json.dumps({"model": "org/m", "shp": 0.5}).encode()
+    files = {"eval-set/org/m.json": v1, "pref-sets/org/m.json": prior}
+    put_in_cache("allenai/reward-bench-results", files)
+    alone = Upstream(Hub(offline=True)).read(local_only=True)
+    assert alone.benchmarks() == ("v1", "prior")
+    assert "reward-bench-2-results is not on this machine" in alone.remarks[0]
+    v2 = json.dumps({"model": "org/n", "Focus": 0.5}).encode()
+    put_in_cache("allenai/reward-bench-2-results", {"eval-set/org/n.json": v2})
+    both = Upstream(Hub(offline=True)).read(local_only=True)
+    assert (both.benchmarks(), both.remarks) == (("v1", "v2", "prior"), ())
+    assert both.pairs_of("v2") is both.second_pairs is not both.pairs_of("v1")
+
+
+def accuracies(model: str, subset: str, share: float = 0.5) -> Repo:
+    values = {"model": model, subset: share}
+    return Repo({f"eval-set/{model}.json": json.dumps(values).encode()})
+
+
+@pytest.fixture
+def upstream(hub_repos: dict[str, Repo], tmp_path: Path) -> Shelf[Results]:
+    """Both datasets are on the Hub and were fetched."""
+    hub_repos[FIRST] = accuracies("org/m", "hep-go")
+    hub_repos[SECOND] = accuracies("org/n", "Focus")
+    return refreshed(results_shelf(Settings(home=tmp_path / "home"), Hub()))
+
+
+def refreshed(shelf: Shelf[Results]) -> Shelf[Results]:
+    shelf._asked = None
+    shelf.refresh()
+    shelf.wait(PATIENCE)
+    return shelf
+
+
+def test_where_the_second_fails_and_nothing_else_is_new_all_stays(
+    upstream: Shelf[Results], hub_repos: dict[str, Repo]
+) -> None:
+    before = upstream.best
+    hub_repos[SECOND] = Repo(refusal=(503, ""))
+    assert refreshed(upstream).best == before
+    assert "reward-bench-2-results" in upstream.refused
+    assert upstream.get(None).benchmarks() == ("v1", "v2")
+
+
+def test_where_the_second_fails_its_last_results_stand_beside_a_newer_first(
+    upstream: Shelf[Results], hub_repos: dict[str, Repo]
+) -> None:
+    before = upstream.get(None)
+    hub_repos[FIRST] = accuracies("org/m", "hep-go", 0.75)
+    hub_repos[SECOND] = Repo(refusal=(503, ""))
+    shown = refreshed(upstream).get(None)
+    assert shown.of("v1")["org/m"].accuracies == {"hep-go": 0.75}
+    assert (shown.of("v2"), shown.second) == (before.of("v2"), before.second)
+    [remark] = shown.remarks
+    assert f"{before.second}, which was had before, stays: The Hub could not give" in remark
+    assert refreshed(upstream).best == shown.id and upstream.refused
+
+
+def test_a_second_that_was_never_had_is_lacking_with_its_reason(
+    hub_repos: dict[str, Repo], tmp_path: Path
+) -> None:
+    hub_repos[FIRST] = accuracies("org/m", "hep-go")
+    shelf = refreshed(results_shelf(Settings(home=tmp_path / "home"), Hub()))
+    assert "There is no public dataset" in shelf.get(None).remarks[0]
+    hub_repos[SECOND] = accuracies("org/n", "Focus")
+    assert refreshed(shelf).get(None).benchmarks() == ("v1", "v2")
+    assert (shelf.get(None).remarks, shelf.refused) == ((), "")
