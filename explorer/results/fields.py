@@ -102,16 +102,19 @@ class Fields:
     ) -> tuple[Field, ...]:
         """The first fields of a join. most: how many of them; None for all."""
         found = self.cache.known(results.pairs_of(benchmark))
-        ids = tuple(table.id for table in tables)
+        shared = [table for table in tables if not _is_typed(table)]
+        ids = tuple(table.id for table in shared)
         read = (benchmark, found.version, found.files, found.left_out, ids, most)
         token = results.uploaded.token if results.uploaded else ""
-        key = (*read, token, *((own_name(run), *_version(run)) for run in runs))
+        versions = ((own_name(run), *_version(run)) for run in runs)
+        key = (*read, token, tuple(table.id for table in tables), *versions)
 
         def join() -> tuple[Field, ...]:
             published = found.of_benchmark(benchmark)
             bases = self._published.get_or_create(
-                read, lambda: tuple(islice(_on_tables(published, tables), most))
+                read, lambda: tuple(islice(_on_tables(published, shared), most))
             )
+            bases = _with_typed(tables, bases)
             own = _own_models(results, benchmark, runs, set(published.models))
             return tuple(islice(self._with_own(bases, own, published.of_models(()), key), most))
 
@@ -259,11 +262,22 @@ def _on_tables(found: Outcomes, tables: Sequence[PairTable]) -> Iterator[Field]:
     """Each model in the first table that it is of; then those that are of none."""
     rest = found
     for table in tables:
-        of_table = Outcomes() if _is_typed(table) else rest
-        matrix = outcome_matrix(of_table, order_of(table), partial(_hashes_of, table))
+        matrix = outcome_matrix(rest, order_of(table), partial(_hashes_of, table))
         yield Field(table, matrix, {}, (table.id,))
         rest = rest.of_models(set(rest.models).difference(matrix.models))
     yield from _without_texts(rest)
+
+
+def _with_typed(tables: Sequence[PairTable], bases: Sequence[Field]) -> tuple[Field, ...]:
+    """The same with fields of typed pairs, of which nothing is published, among those of tables."""
+    left = {base.table.id: base for base in bases}
+    first = [
+        Field(table, outcome_matrix(Outcomes(), order_of(table)), {}, (table.id,))
+        if _is_typed(table)
+        else left.pop(table.id)
+        for table in tables
+    ]
+    return (*first, *left.values())
 
 
 def _hashes_of(table: PairTable) -> Sequence[str]:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from explorer.core.caches import LruCache
 from explorer.core.settings import Settings
 from explorer.runs.cards import RunCard, card_of, change_card
 from explorer.runs.locks import is_locked, locked
@@ -23,7 +24,7 @@ class RunShelf:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._killed: dict[tuple[str, int], int] = {}  # run and its size -> pairs scored
+        self._killed = LruCache[int](4096)  # run and its size -> pairs scored
         self.folder = settings.runs
 
     def visible(self, visitor: object) -> list[Run]:
@@ -117,11 +118,13 @@ class RunShelf:
             run = Run.open(run.folder)  # it may have ended since: how is written before it is free
         if run.status != "running":
             return run
-        stamp = run.id, run.n_bytes()
-        if stamp not in self._killed:
-            try:
-                self._killed[stamp] = len(run.rows())
-            except KnownError:
-                logger.warning("run %s cannot be read", run.id[:15])
-                self._killed[stamp] = 0
-        return replace(run, status="stopped", n_scored=self._killed[stamp])
+        n_scored = self._killed.get_or_create((run.id, run.n_bytes()), lambda: _n_scored(run))
+        return replace(run, status="stopped", n_scored=n_scored)
+
+
+def _n_scored(run: Run) -> int:
+    try:
+        return len(run.rows())
+    except KnownError:
+        logger.warning("run %s cannot be read", run.id[:15])
+        return 0

@@ -7,7 +7,8 @@ are those of the callback, in milliseconds; each is also given over the time of 
 outcomes (a mean over models and pairs), which is the least that any of these views can cost.
 
 Then 200 runs of 300 pairs each lie beside them, and one more goes on while its failures are looked
-at: what a look costs after each of its packs, and how often each press lists the folder of results.
+at: what the join of published and own results costs a press, after each of its packs and when one
+more run has ended, what whole presses cost, and how often each lists the folder of results.
 
 Usage: python tests/bench/outcomes.py [RESULTS PAIRS]
 
@@ -54,7 +55,7 @@ ROUNDS = 20
 N_RUNS, RUN_PAIRS, PACK = 200, 300, 10
 BOUNDS = {
     "open": 1000.0, "board": 300.0, "failures": 500.0, "measure": 20_000.0, "runs": 500.0,
-    "listings": 0.0,
+    "listings": 0.0, "join": 30.0,
 }  # fmt: skip
 """Milliseconds; listings are counted."""
 
@@ -166,7 +167,7 @@ def beside_runs(settings: Settings) -> dict[str, float]:
         _run_of(folder, table, number).ended("finished")
     tab, where = _fails(stores), on().where
     run = _run_of(folder, table, N_RUNS, n=PACK)
-    seconds = []
+    after_pack, after_run = [], []
     with locked(run.folder):
         name = stores.fields.name_of(run.id, *where)
         seen = FailView(name)
@@ -174,10 +175,21 @@ def beside_runs(settings: Settings) -> dict[str, float]:
         rows = np.arange(PACK, (ROUNDS + 1) * PACK)
         for pack in range(ROUNDS):
             _record(run, table, rows[pack * PACK : (pack + 1) * PACK], pack + 1)
-            started = time.perf_counter()
-            stores.fields.of(name, *where)
-            seconds.append(time.perf_counter() - started)
-    took["runs: its field after a pack"] = 1000 * median(seconds)
+            after_pack.append(timed(lambda: stores.fields.of(name, *where), 1))
+        took["join: failures, after a pack"] = median(after_pack)
+        took["join: failures, nothing new"] = timed(lambda: stores.fields.of(name, *where))
+    took["runs: a press on failures"] = acted(tab, seen, "kind", None, value="losses")
+    compare = Compare(stores.fields, stores.settings, laid_out(build_compare))
+    two = CompareState(name)
+    timed(lambda: compare.show(on(two)), 1)
+    took["runs: a press on the comparison"] = acted(compare, two, "panel", value=COMPARE_PANELS[0])
+    asked: tuple[Any, ...] = (None, Ranking(), None)
+    timed(lambda: stores.room.outcomes(*asked), 1)
+    for number in range(5):
+        _run_of(folder, table, number).ended("finished")
+        after_run.append(timed(lambda: stores.room.outcomes(*asked), 1))
+    took["join: leaderboard, one more run"] = median(after_run)
+    took["join: leaderboard, nothing new"] = timed(lambda: stores.room.outcomes(*asked))
     board, view = _board(stores), BoardState()
     timed(lambda: board.show(on(view)), 1)
     took["runs: the leaderboard sorted"] = acted(board, view, "sort", value="Chat")

@@ -11,6 +11,7 @@ import pytest
 from explorer.core.settings import Settings
 from explorer.reader.session import Session
 from explorer.results.boards import Ranking
+from explorer.runs.cards import RunCard, write_card
 from explorer.runs.locks import locked
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
@@ -171,3 +172,20 @@ def test_a_run_that_ends_is_all_that_is_put_in_order_on_the_board(
         ordered.clear()
         stores.room.board(None, Ranking(), Visitor())
         assert ordered == [2 * PACK]
+
+
+def test_a_typed_pair_that_is_scored_leaves_the_published_results_in_order(
+    stores: Stores, ordered: list[int]
+) -> None:
+    texts = ("p", "c", "r")
+    table = stores.pairs.typed(*texts)
+    stores.fields.all(*ME)
+    facts = RunFacts("org/mine", "", "classifier", "cpu", "float32", 9, "left", table.id, "", 1, 0)
+    run = Run.create(new_folder(stores.runs.shelf.folder), facts, Plan(((0,),)), table.keys)
+    pair = ScoredPair(table.keys[0], table.subset_of(0), table.hashes[0], 2.0, 1.0, 1, 1)
+    list(run.record([ScoredPack(0, (pair,), 1)]))
+    write_card(run.ended("finished").folder, RunCard(typed=texts))
+    ordered.clear()
+    name = stores.fields.name_of(run.id, *ME)
+    assert stores.fields.of(name, *ME).outcome(name, 0) == "win"
+    assert ordered == [1]
