@@ -65,7 +65,7 @@ class Fields:
         self.tables = tables
         self.cache = cache
         self.runs = runs
-        self._published = LruCache[tuple[Field, ...]](KEPT)
+        self._bases = LruCache[tuple[Field, ...]](2 * KEPT)
         self._own = LruCache[OutcomeRows](KEPT_ROWS)
         self._joined = LruCache[tuple[Field, ...]](KEPT)
         self._ensembles = LruCache[Field](KEPT)
@@ -111,7 +111,7 @@ class Fields:
 
         def join() -> tuple[Field, ...]:
             published = found.of_benchmark(benchmark)
-            bases = self._published.get_or_create(
+            bases = self._bases.get_or_create(
                 read, lambda: tuple(islice(_on_tables(published, shared), most))
             )
             bases = _with_typed(tables, bases)
@@ -147,7 +147,14 @@ class Fields:
             matrix = laid_over(base.matrix, rows.values())
             if matrix.models:
                 yield field(base, matrix, here)
-        for base in _without_texts(sum((each.outcomes() for each in left.values()), nothing)):
+        versions = tuple((name, *each.version) for name, each in left.items())
+        rest = self._bases.get_or_create(
+            (nothing.left_out, versions),
+            lambda: tuple(
+                _without_texts(sum((each.outcomes() for each in left.values()), nothing))
+            ),
+        )
+        for base in rest:
             yield field(base, base.matrix, {name: left[name] for name in base.matrix.models})
 
     def of(self, model: object, results_id: object, table_id: object, own: object) -> Field:

@@ -115,8 +115,8 @@ def test_a_press_lists_no_results_until_newer_ones_are_looked_for(
     assert heard(folder, *LISTS) != []
 
 
-def run_of(stores: Stores, number: int, n_packs: int) -> Run:
-    """A run of all demo pairs, of which so many packs are scored."""
+def run_of(stores: Stores, number: int, n_packs: int, *, texts: bool = True) -> Run:
+    """A run of all demo pairs, of which so many packs are scored. texts: whether they are here."""
     table = stores.pairs.get(None)
     packs = tuple(tuple(range(at, at + PACK)) for at in range(0, len(table), PACK))
     facts = RunFacts(
@@ -124,15 +124,16 @@ def run_of(stores: Stores, number: int, n_packs: int) -> Run:
     )
     run = Run.create(new_folder(stores.runs.shelf.folder), facts, Plan(packs), table.keys)
     for pack in range(n_packs):
-        record(stores, run, pack)
+        record(stores, run, pack, texts=texts)
     return run
 
 
-def record(stores: Stores, run: Run, pack: int) -> None:
+def record(stores: Stores, run: Run, pack: int, *, texts: bool = True) -> None:
     table = stores.pairs.get(None)
     rows = range(pack * PACK, (pack + 1) * PACK)
+    hashes = table.hashes if texts else [f"other text {at}" for at in range(len(table))]
     scored = [
-        ScoredPair(table.keys[at], table.subset_of(at), table.hashes[at], at % 3, 1.0, 1, 1)
+        ScoredPair(table.keys[at], table.subset_of(at), hashes[at], at % 3, 1.0, 1, 1)
         for at in rows
     ]
     list(run.record([ScoredPack(pack, tuple(scored), 1)]))
@@ -141,9 +142,11 @@ def record(stores: Stores, run: Run, pack: int) -> None:
 def test_a_pack_of_a_run_makes_nothing_anew_but_that_run(
     stores: Stores, ordered: list[int]
 ) -> None:
-    """Neither are published results put in order again, nor are other runs read."""
+    """Neither are published results put in order again, nor are other runs read, be their texts
+    here or not.
+    """
     for number in range(N_RUNS):
-        run_of(stores, number, 2).ended("finished")
+        run_of(stores, number, 2, texts=number % 3 > 0).ended("finished")
     running = run_of(stores, N_RUNS, 3)
     with locked(running.folder):
         name = stores.fields.name_of(running.id, *ME)
