@@ -7,7 +7,7 @@ that a pack more of a run makes nothing else anew.
 """
 
 import hashlib
-from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -24,7 +24,7 @@ from explorer.results.ensemble_field import members_of, with_ensemble
 from explorer.results.field import Field
 from explorer.results.library import ResultsLibrary
 from explorer.results.outcomes import Results
-from explorer.results.own import outcomes_of, own_name, own_names, published_as
+from explorer.results.own import outcomes_of, own_names, published_as
 from explorer.results.uploads import model_of_uploaded
 from explorer.runs.cards import card_of, pairs_of
 from explorer.runs.running import Runs
@@ -102,29 +102,30 @@ class Fields:
     ) -> tuple[Field, ...]:
         """The first fields of a join. most: how many of them; None for all."""
         found = self.cache.known(results.pairs_of(benchmark))
+        own = _own_models(results, benchmark, runs, found.models)
         shared = [table for table in tables if not _is_typed(table)]
-        ids = tuple(table.id for table in shared)
-        read = (benchmark, found.version, found.files, found.left_out, ids, most)
-        token = results.uploaded.token if results.uploaded else ""
-        versions = ((own_name(run), *_version(run)) for run in runs)
-        key = (*read, token, tuple(table.id for table in tables), *versions)
+        of_all = (benchmark, found.version, found.files, found.left_out, _ids(shared), most)
+        key = (*of_all, _ids(tables), *((name, *each.version) for name, each in own.items()))
+
+        def published() -> tuple[Field, ...]:
+            return tuple(islice(_on_tables(found.of_benchmark(benchmark), shared), most))
 
         def join() -> tuple[Field, ...]:
-            published = found.of_benchmark(benchmark)
-            bases = self._bases.get_or_create(
-                read, lambda: tuple(islice(_on_tables(published, shared), most))
-            )
-            bases = _with_typed(tables, bases)
-            own = _own_models(results, benchmark, runs, set(published.models))
-            return tuple(islice(self._with_own(bases, own, published.of_models(()), key), most))
+            bases = self._bases.get_or_create(of_all, published)
+            with_own = self._with_own(_with_typed(tables, bases), own, found.left_out, key)
+            return tuple(islice(with_own, most))
 
         return self._joined.get_or_create(key, join)
 
     def _with_own(
-        self, bases: Sequence[Field], own: Mapping[str, "_Own"], nothing: Outcomes, key: Hashable
+        self,
+        bases: Sequence[Field],
+        own: Mapping[str, "_Own"],
+        left_out: tuple[LeftOut, ...],
+        key: Hashable,
     ) -> Iterator[Field]:
         """Fields of published results, with each own model in the first that it is of; then those
-        of the own models that are of none. nothing: what of the published is not used.
+        of the own models that are of none. left_out: of the published.
         """
         model_of = {name: each.model for name, each in own.items()}
 
@@ -148,12 +149,12 @@ class Fields:
             if matrix.models:
                 yield field(base, matrix, here)
         versions = tuple((name, *each.version) for name, each in left.items())
-        rest = self._bases.get_or_create(
-            (nothing.left_out, versions),
-            lambda: tuple(
-                _without_texts(sum((each.outcomes() for each in left.values()), nothing))
-            ),
-        )
+
+        def textless() -> tuple[Field, ...]:
+            found = sum((each.outcomes() for each in left.values()), Outcomes(left_out=left_out))
+            return tuple(_without_texts(found))
+
+        rest = self._bases.get_or_create((left_out, versions), textless)
         for base in rest:
             yield field(base, base.matrix, {name: left[name] for name in base.matrix.models})
 
@@ -237,7 +238,7 @@ class _Own:
 
 
 def _own_models(
-    results: Results, benchmark: Benchmark, runs: Sequence[Run], taken: set[str]
+    results: Results, benchmark: Benchmark, runs: Sequence[Run], taken: Collection[str]
 ) -> dict[str, _Own]:
     """The person's own models by names that no other has. taken: names of the published."""
     own: dict[str, _Own] = {}
@@ -247,7 +248,7 @@ def _own_models(
             if name not in taken:
                 version, outcomes = (results.uploaded.token,), partial(files.of_models, {name})
                 own[name] = _Own(version, outcomes, model_of_uploaded(name))
-    for name, run in own_names(runs, {*taken, *own}).items():
+    for name, run in own_names(runs, (*taken, *own)).items():
         typed = card_of(run).typed is not None
         outcomes = partial(outcomes_of, run, name)
         own[name] = _Own(_version(run), outcomes, published_as(run.facts), run, typed)
@@ -289,6 +290,10 @@ def _with_typed(tables: Sequence[PairTable], bases: Sequence[Field]) -> tuple[Fi
 
 def _hashes_of(table: PairTable) -> Sequence[str]:
     return table.hashes
+
+
+def _ids(tables: Sequence[PairTable]) -> tuple[str, ...]:
+    return tuple(table.id for table in tables)
 
 
 def _is_typed(table: PairTable) -> bool:

@@ -78,6 +78,8 @@ def card_of(run: Run) -> RunCard:
     try:
         now = path.stat()
         return _kept(path, (now.st_mtime_ns, now.st_ino, now.st_size))
+    except FileNotFoundError:
+        return RunCard()
     except OSError:
         return _read(path)
 

@@ -7,6 +7,7 @@ Upstream's command line writes `<org>/<model>.json`, where they stand below `ext
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -180,10 +181,11 @@ def plain_subset(name: str) -> str:
 _V2_OF = {plain_subset(subset): subset for subset in V2_SUBSETS}
 
 
-def is_v2(names: Iterable[str]) -> bool:
+@lru_cache(maxsize=64)
+def is_v2(names: tuple[str, ...]) -> bool:
     """Whether these subsets are RewardBench 2's.
 
-    >>> is_v2(["ties", "Factuality"]), is_v2(["hep-go"]), is_v2([])
+    >>> is_v2(("ties", "Factuality")), is_v2(("hep-go",)), is_v2(())
     (True, False, False)
     """
     plain = {plain_subset(name) for name in names}

@@ -34,6 +34,7 @@ from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
 from explorer.results.boards import Ranking
+from explorer.runs.cards import RunCard, write_card
 from explorer.runs.locks import locked
 from explorer.stores import Stores, open_stores
 from explorer.tabs.models.board_view import LeaderboardTab, build_leaderboard_tab
@@ -223,6 +224,7 @@ def _run_of(folder: Path, table: PairTable, number: int, n: int = RUN_PAIRS) -> 
         RUN_PAIRS, 0,
     )  # fmt: skip
     run = Run.create(new_folder(folder), facts, Plan(tuple(map(tuple, places.tolist()))), keys)
+    write_card(run.folder, RunCard())
     _record(run, table, np.arange(n), 0)
     return run
 
