@@ -34,7 +34,7 @@ class LruCache(MutableMapping[Hashable, T]):
                 return self[key]
         return self.setdefault(key, create())
 
-    def setdefault(self, key: Hashable, default: T) -> T:  # type: ignore[override]
+    def setdefault(self, key: Hashable, default: T) -> T:
         """As of a dict, in one step for all threads."""
         with self._lock:
             if key not in self:

@@ -124,9 +124,11 @@ def move_runs(
 def _line(run: Run, shelf: RunShelf, visitor: object) -> RunLine:
     card = card_of(run)
     summary = summary_of(run)
-    interval = summary and _INTERVALS.get_or_create(
-        (run.folder, run.n_bytes()), lambda: total_interval(rows_of(run), run.facts)
-    )
+    interval = None
+    if summary is not None:
+        interval = _INTERVALS.get_or_create(
+            (run.folder, run.n_bytes()), lambda: total_interval(rows_of(run), run.facts)
+        )
     return RunLine(run, card, shelf.is_own(card, visitor), summary, interval)
 
 

@@ -115,7 +115,7 @@ def test_twenty_real_models_against_each_other(shared_data: Path) -> None:
                 int(((1 - a[rows]) * (1 - b[rows])).sum()),
             )
         assert sum(part.n for part in found.sections) == 2985
-        assert not any(part.better == "b" and part.difference > 0 for part in found.subsets)
+        assert not any(part.better == "b" and (part.difference or 0) > 0 for part in found.subsets)
 
 
 def test_three_of_them_in_full(shared_data: Path) -> None:
@@ -132,7 +132,7 @@ def test_turned_round_it_is_the_same_duel() -> None:
     assert one.all_pairs.test.p == other.all_pairs.test.p
     assert (one.all_pairs.a, one.all_pairs.b) == (other.all_pairs.b, other.all_pairs.a)
     for here, there in zip(one.subsets, other.subsets, strict=True):
-        assert here.difference == -there.difference
+        assert (here.difference or 0) == -(there.difference or 0)
 
 
 def test_a_subset_is_better_only_where_it_is_significant() -> None:
