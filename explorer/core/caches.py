@@ -1,7 +1,10 @@
-"""Caches: of the values that were used last, and properties that threads share."""
+"""Caches: of the values used last, of the files written last, and properties threads share."""
 
+import shutil
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, MutableMapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, MutableMapping
+from contextlib import suppress
+from pathlib import Path
 from threading import RLock
 from typing import Any, Generic, Self, TypeVar, overload
 
@@ -79,6 +82,28 @@ class LruCache(MutableMapping[Hashable, T]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+
+def oldest_first(paths: Iterable[Path]) -> list[Path]:
+    """Files or folders in the order in which they were changed; those that are gone come first."""
+
+    def changed(path: Path) -> float:
+        try:
+            return path.stat().st_mtime
+        except OSError:
+            return 0.0
+
+    return sorted(paths, key=changed)
+
+
+def keep_newest(paths: Iterable[Path], most: int) -> None:
+    """Remove all files or folders but those that were changed last."""
+    for path in oldest_first(paths)[:-most]:
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                path.unlink()
 
 
 class locked_cached_property(Generic[T]):  # noqa: N801 - a decorator, called as `property` is

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from explorer.core.caches import LruCache
+from explorer.core.caches import LruCache, keep_newest
 from explorer.data.counting import Counts
 from explorer.data.table import PairTable
 from explorer.data.tokenizer import (
@@ -170,9 +170,7 @@ class TokenCounter:
             self._folder.mkdir(parents=True, exist_ok=True)
             with atomic_write(self._path(table, name)) as part, part.open("wb") as file:
                 np.savez_compressed(file, allow_pickle=False, **counts)
-            kept = sorted(self._folder.glob("*.npz"), key=lambda path: -path.stat().st_mtime)
-            for path in kept[_KEPT_ON_DISK:]:
-                path.unlink(missing_ok=True)
+            keep_newest(self._folder.glob("*.npz"), _KEPT_ON_DISK)
         except OSError as error:
             logger.warning("the counts of %s are not kept on disk: %s", name, first_line(error))
 

@@ -6,7 +6,6 @@ A file of results of each pair has 7 MB and more, nearly all of it texts. What t
 
 import hashlib
 import logging
-import shutil
 import threading
 import time
 from collections import defaultdict
@@ -14,19 +13,19 @@ from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from explorer.core.caches import LruCache
+from explorer.core.caches import LruCache, keep_newest, oldest_first
 from explorer.results.rows import SCHEMA, Read, orders_as_json, read_rows, rows_of
 from explorer.results.sources import FOLDER, Entry, Source
 from explorer.stats.matrix import Outcomes
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.limits import Step
+from scoring.paths import atomic_write
 from scoring.results.files import LeftOut, printable
 from scoring.results.order import PairOrder
 from scoring.results.pairs import read_pair_results
@@ -106,7 +105,8 @@ class OutcomeCache:
             opened.tidy(source)
         finally:
             opened.save()
-            self._forget_old()
+            # Of what was written longest ago, most is of other revisions.
+            keep_newest(self._folder.glob("*/"), _KEPT_ON_DISK)
         return opened.outcomes(source)
 
     def _of(self, source: Source) -> "_SourceCache":
@@ -119,12 +119,6 @@ class OutcomeCache:
             return opened
 
         return self._opened.get_or_create(key, load)
-
-    def _forget_old(self) -> None:
-        """Remove what was written longest ago: of other revisions, most likely."""
-        folders = sorted(self._folder.glob("*/"), key=_changed)
-        for folder in folders[:-_KEPT_ON_DISK]:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _key(*names: str) -> str:
@@ -279,25 +273,17 @@ class _SourceCache:
     def _written(self, rows: list[Read]) -> Path | None:
         table = pa.Table.from_pylist(rows_of(rows), schema=SCHEMA)
         table = table.replace_schema_metadata({"orders": orders_as_json(rows)})
+        path = self.folder / f"{uuid4().hex}.parquet"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with TemporaryDirectory(dir=self.folder) as place:
-                part = Path(place) / "part"
+            with atomic_write(path) as part:
                 pq.write_table(table, part, compression="zstd", write_page_checksum=True)
-                return part.replace(self.folder / f"{uuid4().hex}.parquet")
+            return path
         except OSError as error:
             logger.warning("outcomes are not kept in %s: %s", self.folder, first_line(error))
             return None
 
 
-def _changed(path: Path) -> float:
-    """When a file or folder changed, in seconds since 1970; 0 where it is gone."""
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
-
-
 def _parts(folder: Path) -> list[Path]:
     """In the order of writing, so that of a file that changed the last reading is taken."""
-    return sorted(folder.glob("*.parquet"), key=_changed)
+    return oldest_first(folder.glob("*.parquet"))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.core.caches import LruCache
+from explorer.core.caches import LruCache, keep_newest
 from explorer.stats.aggregate import Missing, Ties
 from explorer.stats.clusters import clusters_of
 from explorer.stats.intervals import REPLICATES
@@ -171,8 +171,7 @@ def _write(path: Path, found: Uncertainty) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as part, part.open("wb") as file:
             np.savez(file, allow_pickle=False, **arrays)
-        for old in sorted(path.parent.glob("*.npz"), key=_changed)[:-_KEPT_ON_DISK]:
-            old.unlink(missing_ok=True)
+        keep_newest(path.parent.glob("*.npz"), _KEPT_ON_DISK)
     except OSError as error:
         logger.warning("intervals are not kept in %s: %s", path.parent, first_line(error))
 
@@ -215,10 +214,3 @@ def _as_names(written: NDArray[np.uint8]) -> tuple[str, ...]:
         names.append(left[start : start + size])
         at = start + size
     return tuple(names)
-
-
-def _changed(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
