@@ -65,13 +65,13 @@ NO_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How far the loading of a set of pairs or of a model is.
+    """How far long work is.
 
-    done, total: bytes while fetching, rows while reading, weights (as tensors) while loading;
-        total None where it is not known.
+    done, total: bytes while fetching, rows or files while reading, weights (as tensors) while
+        loading, parts of the work while measuring; total None where it is not known.
     """
 
-    doing: Literal["asking", "fetching", "reading", "loading"]
+    doing: Literal["asking", "fetching", "reading", "loading", "measuring"]
     done: int = 0
     total: int | None = None
 

@@ -14,6 +14,7 @@ from typing import Generic, Protocol, TypeVar
 
 from explorer.core.caches import LruCache
 from explorer.core.settings import DEMO_PAIRS, Settings
+from explorer.core.work import in_background
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, first_line, parse_hub_id
@@ -142,8 +143,7 @@ class Shelf(Generic[T]):
         """Ask the network in the background for what is preferred to, or newer than, the best."""
         with self._lock:
             if not self.fetching:
-                self._thread = threading.Thread(target=self._fetch, args=(again,), daemon=True)
-                self._thread.start()
+                self._thread = in_background(lambda: self._fetch(again))
 
     def retry(self) -> None:
         """Ask the network anew after it failed."""

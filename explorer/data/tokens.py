@@ -6,10 +6,9 @@ responses the first. Of a text of more than `MOST_CHARS` characters only so many
 
 import hashlib
 import logging
-import threading
 from bisect import bisect_right
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from explorer.core.caches import LruCache, keep_newest
+from explorer.core.work import Shared
 from explorer.data.counting import Counts
 from explorer.data.table import PairTable
 from explorer.data.tokenizer import (
@@ -49,24 +49,21 @@ _FORMAT = "1"
 
 @dataclass
 class _Job:
-    """A count under way. Whoever asks for it does the next batch, so nobody waits for an owner."""
+    """A count under way, kept for who goes on with it where it is stopped."""
 
     encode: Encode
     counts: dict[str, Counts]
     stops: list[int]
     done: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def next_batch(self, table: PairTable) -> Step:
-        """Count the next rows, if there are any left; how far it is now."""
-        with self.lock:
-            stop = self.stops[min(bisect_right(self.stops, self.done), len(self.stops) - 1)]
-            for column in TEXT_COLUMNS:
-                taken = table.arrow.column(column).slice(self.done, stop - self.done)
-                texts: list[Any] = pc.utf8_slice_codeunits(taken, 0, MOST_CHARS).to_pylist()
-                self.counts[column][self.done : stop] = self.encode(texts)
-            self.done = stop
-            return Step("reading", stop, len(table))
+    def next_batch(self, table: PairTable) -> None:
+        """Count the next rows."""
+        stop = self.stops[bisect_right(self.stops, self.done)]
+        for column in TEXT_COLUMNS:
+            taken = table.arrow.column(column).slice(self.done, stop - self.done)
+            texts: list[Any] = pc.utf8_slice_codeunits(taken, 0, MOST_CHARS).to_pylist()
+            self.counts[column][self.done : stop] = self.encode(texts)
+        self.done = stop
 
 
 class TokenCounter:
@@ -78,6 +75,7 @@ class TokenCounter:
         self._hub = hub
         self._policy = policy
         self._jobs = LruCache[_Job](_KEPT_UNFINISHED)
+        self._counting = Shared[Step, None]()
 
     def suggested(self) -> str:
         """The tokenizer to offer first: the card's, or the bundled one where the Hub is away."""
@@ -122,30 +120,24 @@ class TokenCounter:
         if self.known(table, typed):
             return typed
         located = yield from locate_tokenizer(typed, self._policy, self._hub)
+        key = _key(table, located.name)
+        yield from self._counting.follow(key, lambda: self._count(table, located))
+        return located.name
+
+    def _count(self, table: PairTable, located: LocatedTokenizer) -> Generator[Step, None, None]:
         if self.known(table, located.name):
-            return located.name
-        job = self._job(table, located)
+            return
+        key = _key(table, located.name)
+        with refusing(located.name):
+            job = self._jobs.get_or_create(key, lambda: _begun(table, located))
         yield Step("reading", job.done, len(table))
         while job.done < len(table):
             with refusing(located.name):
-                step = job.next_batch(table)
-            yield step
-        if located.name not in table.tokens:
-            table.tokens[located.name] = job.counts
-            self._store(table, located.name, job.counts)
-        self._jobs.discard(_key(table, located.name))
-        return located.name
-
-    def _job(self, table: PairTable, located: LocatedTokenizer) -> _Job:
-        """The count of these, begun by somebody before or begun now."""
-
-        def begun() -> _Job:
-            with refusing(located.name):
-                encode = encoder(located)
-            counts = {name: np.zeros(len(table), dtype=np.int32) for name in TEXT_COLUMNS}
-            return _Job(encode, counts, _batch_stops(table))
-
-        return self._jobs.get_or_create(_key(table, located.name), begun)
+                job.next_batch(table)
+            yield Step("reading", job.done, len(table))
+        table.tokens[located.name] = job.counts
+        self._store(table, located.name, job.counts)
+        self._jobs.discard(key)
 
     def _stored(self, table: PairTable, name: str) -> dict[str, Counts] | None:
         """What was counted before; None where nothing was, or the file is broken."""
@@ -176,6 +168,11 @@ class TokenCounter:
 
     def _path(self, table: PairTable, name: str) -> Path:
         return self._folder / f"{_key(table, name)}.npz"
+
+
+def _begun(table: PairTable, located: LocatedTokenizer) -> _Job:
+    counts = {name: np.zeros(len(table), dtype=np.int32) for name in TEXT_COLUMNS}
+    return _Job(encoder(located), counts, _batch_stops(table))
 
 
 def cut_texts(table: PairTable) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from explorer.core.caches import LruCache
+from explorer.core.work import in_background
 from explorer.results.boards import Board, Ranking, benchmark_of, build_board
 from explorer.results.field import Field
 from explorer.results.fields import Fields
@@ -22,7 +23,7 @@ from explorer.stats.aggregate import Counted
 from explorer.stats.matrix import OutcomeMatrix
 from explorer.stats.rules import RULES
 from explorer.stats.ties import composites
-from explorer.stats.uncertainty import Measuring, Uncertainty
+from explorer.stats.uncertainty import Uncertainty
 from explorer.stats.uncertainty_cache import Uncertainties
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
@@ -119,7 +120,7 @@ class BoardRoom:
 
     def measuring(
         self, results_id: object, ranking: Ranking, own: object = ()
-    ) -> Generator[Step | Measuring, None, None]:
+    ) -> Generator[Step, None, None]:
         """Read what was not read yet, then measure how sure the board is, telling each step.
 
         Closing the generator stops; what was read is kept.
@@ -240,19 +241,17 @@ class BoardMeasuring:
             thread = self._thread
             if (thread is None or not thread.is_alive()) and not self._was_tried(ranking):
                 self._since, self._share = time.monotonic(), 0.0
-                thread = threading.Thread(target=self._measure, args=(ranking,), daemon=True)
-                thread.start()
-                self._thread = thread
+                thread = self._thread = in_background(lambda: self._measure(ranking))
         if thread is not None:
             thread.join(seconds)
 
     def _measure(self, ranking: Ranking) -> None:
         results_id, refused = self._room.library.get(None).id, ""
-        doing: type = Step
+        doing = "reading"
         try:
             for step in self._room.measuring(None, ranking):
-                if type(step) is not doing:
-                    doing, self._since = type(step), time.monotonic()
+                if step.doing != doing:
+                    doing, self._since = step.doing, time.monotonic()
                 self._share = step.done / step.total if step.total else 0.0
             refused = "; ".join(map(str, self._room.refused(None, ranking)[:1]))
         except KnownError as error:

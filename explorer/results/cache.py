@@ -8,7 +8,6 @@ import hashlib
 import logging
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -19,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from explorer.core.caches import LruCache, keep_newest, oldest_first
+from explorer.core.work import Shared
 from explorer.results.rows import SCHEMA, Read, orders_as_json, read_rows, rows_of
 from explorer.results.sources import FOLDER, Entry, Source
 from explorer.stats.matrix import Outcomes
@@ -34,8 +34,6 @@ SAVED_EVERY_SECONDS = 10.0
 """Between two writes of what was read, in case the server is stopped."""
 MOST_REFUSALS = 3
 """Files in a row that a source may refuse; then it is taken as gone."""
-_WAIT_SECONDS = 0.5
-"""Between two looks whether somebody else has read a file."""
 _KEPT_ON_DISK = 12
 _KEPT_IN_MEMORY = 6
 _FORMAT = "4"
@@ -55,6 +53,7 @@ class OutcomeCache:
         """home: what the settings call so."""
         self._folder = home / "outcomes"
         self._opened = LruCache[_SourceCache](_KEPT_IN_MEMORY)
+        self._reading = Shared[Step, Outcomes]()
 
     def known(self, source: Source | None) -> Outcomes:
         """What was read before, without reading or fetching any result file."""
@@ -79,6 +78,10 @@ class OutcomeCache:
         """
         if source is None:
             return Outcomes()
+        key = (source.id, *source.entries[0])
+        return (yield from self._reading.follow(key, lambda: self._read(source)))
+
+    def _read(self, source: Source) -> Generator[Step, None, Outcomes]:
         opened, total = self._of(source), len(source.entries[0])
         unread = opened.unread(source)
         done, refused, saved = total - len(unread), 0, time.monotonic()
@@ -87,13 +90,7 @@ class OutcomeCache:
             for entry in unread:
                 why = f"not asked for, as {refused} files before it could not be had"
                 if refused < MOST_REFUSALS:
-                    claim = opened.claim(entry)
-                    while not claim.acquire(timeout=_WAIT_SECONDS):
-                        yield Step("reading", done, total)
-                    try:
-                        why = "" if opened.has(entry) else _read(opened, source, entry)
-                    finally:
-                        claim.release()
+                    why = _read(opened, source, entry)
                     refused = refused + 1 if why else 0
                 if why:
                     opened.refused[entry.name] = why
@@ -152,7 +149,6 @@ class _SourceCache:
     parts: the files of that folder that `rows` were read from.
     version: changes when a row is read, and is no other source's.
     refused: file -> why it could not be had when it was last asked for.
-    claims: file -> the lock of whoever reads it.
     """
 
     folder: Path
@@ -161,9 +157,6 @@ class _SourceCache:
     parts: list[Path] = field(default_factory=list)
     version: int = field(default_factory=lambda: next(_VERSIONS))
     refused: dict[str, str] = field(default_factory=dict)
-    claims: defaultdict[str, threading.Lock] = field(
-        default_factory=lambda: defaultdict(threading.Lock)
-    )
     _unsaved: list[str] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _saving: threading.Lock = field(default_factory=threading.Lock)
@@ -172,11 +165,6 @@ class _SourceCache:
         """Whether the file was read as it is now."""
         row = self.rows.get(entry.name)
         return row is not None and row.stamp == entry.stamp
-
-    def claim(self, entry: Entry) -> threading.Lock:
-        """The lock that who reads a file must hold meanwhile."""
-        with self._lock:
-            return self.claims[entry.name]
 
     def load(self, source: Source, kin: Iterable[Path]) -> None:
         """Read what is kept; what is broken is as if it had not been read.

@@ -6,7 +6,7 @@ how. Pairs of one prompt are taken together (`explorer.stats.clusters`).
 
 from collections.abc import Collection, Generator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from explorer.stats.strata import Floats, Strata, Whole, benchmark_strata, score
 from explorer.stats.tie_groups import group_numbers, tie_groups
 from scoring.errors import KnownError
 from scoring.interval import Interval
+from scoring.limits import Step
 from scoring.results.accuracies import plain_subset
 from scoring.results.order import PairOrder
 
@@ -31,15 +32,6 @@ MOST_PAIRS = 20_000
 """Of which intervals and ties are measured; the work grows with them, and RewardBench has 2,985."""
 _DRAWING = 100
 """Steps that the draws are told in; each of the tests is one more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measuring:
-    """How far it is. doing: drawing pairs anew, or testing models against each other."""
-
-    doing: Literal["drawing", "testing"]
-    done: int
-    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +135,7 @@ def measure(
     missing: Missing = "left out",
     ranked: Collection[str] | None = None,
     replicates: int = REPLICATES,
-) -> Generator[Measuring, None, Uncertainty]:
+) -> Generator[Step, None, Uncertainty]:
     """Intervals, rank intervals and tie groups of every model, telling each step.
 
     Args:
@@ -169,20 +161,20 @@ def measure(
     values = settled(outcomes.outcomes, outcomes.known_equal, ties, missing).astype(np.float64)
     names = tuple(rule.sections)
     total = _DRAWING + 1 + len(names)
-    yield Measuring("drawing", 0, total)
+    yield Step("measuring", 0, total)
     found = _with_intervals(outcomes.models, values, rule, groups)
     found.ranked[:] = [ranked is None or model in ranked for model in outcomes.models]
     rows = np.flatnonzero(found.ranked)
     if not COMPOSITES & set(rule.subsets):
         drawn = yield from _told(rank_intervals(values[rows], groups, replicates, SEED), total)
         found.best[rows], found.worst[rows] = drawn.best, drawn.worst
-        yield Measuring("testing", _DRAWING, total)
+        yield Step("measuring", _DRAWING, total)
         found.group[rows] = group_numbers(tie_groups(values[rows], groups), len(rows))
     for place in range(len(names)):
-        yield Measuring("testing", _DRAWING + 1 + place, total)
+        yield Step("measuring", _DRAWING + 1 + place, total)
         alike = tie_groups(values[rows], groups.only(place))
         found.section_group[place, rows] = group_numbers(alike, len(rows))
-    yield Measuring("testing", total, total)
+    yield Step("measuring", total, total)
     return found
 
 
@@ -218,7 +210,7 @@ def _scored(values: Floats, groups: Strata) -> tuple[Floats, Floats, Floats]:
     return score_models(values, groups).overall, ends[:, 0], ends[:, 1]
 
 
-def _told(drawing: Generator[float, None, Ranks], total: int) -> Generator[Measuring, None, Ranks]:
+def _told(drawing: Generator[float, None, Ranks], total: int) -> Generator[Step, None, Ranks]:
     """The same, of the steps of drawing those that are whole ones told."""
     last = 0
     while True:
@@ -229,7 +221,7 @@ def _told(drawing: Generator[float, None, Ranks], total: int) -> Generator[Measu
             return found
         if last < done < _DRAWING:
             last = done
-            yield Measuring("drawing", done, total)
+            yield Step("measuring", done, total)
 
 
 def blank(

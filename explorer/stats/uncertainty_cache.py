@@ -2,8 +2,6 @@
 
 import hashlib
 import logging
-import threading
-import time
 from collections.abc import Collection, Generator
 from dataclasses import fields
 from pathlib import Path
@@ -13,57 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.caches import LruCache, keep_newest
+from explorer.core.work import Shared
 from explorer.stats.aggregate import Missing, Ties
 from explorer.stats.clusters import clusters_of
 from explorer.stats.intervals import REPLICATES
 from explorer.stats.matrix import OutcomeMatrix
 from explorer.stats.rules import Rule
-from explorer.stats.uncertainty import SEED, Measuring, Uncertainty, blank, measure
+from explorer.stats.uncertainty import SEED, Uncertainty, blank, measure
 from scoring.hub.access import first_line
+from scoring.limits import Step
 from scoring.paths import atomic_write
 
 logger = logging.getLogger(__name__)
 
 _FORMAT = "3"
 """Changes when the same outcomes and rule give other numbers."""
-PATIENCE_SECONDS = 60.0
-"""Without a step, after which a measurement is taken as given up."""
-_WAIT_SECONDS = 0.2
 _KEPT_ON_DISK = 40
 _KEPT_IN_MEMORY = 8
-
-
-class _UnderWay:
-    """A measurement that somebody computes: its last step, and when that was."""
-
-    def __init__(self) -> None:
-        self.ended = threading.Event()
-        self._step: Measuring | None = None
-        self._since = time.monotonic()
-
-    @property
-    def stuck(self) -> bool:
-        """Whether nobody goes on with it, as of a page that was closed in the middle."""
-        return time.monotonic() - self._since > PATIENCE_SECONDS
-
-    def told(
-        self, steps: Generator[Measuring, None, Uncertainty]
-    ) -> Generator[Measuring, None, Uncertainty]:
-        """The same steps, remembered for those who wait."""
-        while True:
-            try:
-                self._step = next(steps)
-            except StopIteration as done:
-                found: Uncertainty = done.value
-                return found
-            self._since = time.monotonic()
-            yield self._step
-
-    def awaited(self) -> Generator[Measuring, None, None]:
-        """Its last step, again and again, until it has ended or is stuck."""
-        while not (self.ended.wait(_WAIT_SECONDS) or self.stuck):
-            if self._step is not None:
-                yield self._step
 
 
 class Uncertainties:
@@ -72,9 +36,8 @@ class Uncertainties:
     def __init__(self, home: Path) -> None:
         """home: what the settings call so."""
         self._folder = home / "uncertainty"
-        self._lock = threading.Lock()
         self._known = LruCache[Uncertainty](_KEPT_IN_MEMORY)
-        self._under_way: dict[str, _UnderWay] = {}
+        self._measuring = Shared[Step, Uncertainty]()
 
     def known(
         self,
@@ -97,33 +60,21 @@ class Uncertainties:
         ties: Ties = "official",
         missing: Missing = "left out",
         ranked: Collection[str] | None = None,
-    ) -> Generator[Measuring, None, Uncertainty]:
-        """As `measure`, but what is known is not computed again.
-
-        Of several who ask for the same at once one computes it. The others tell how far that is;
-        where it is given up, or takes no step for `PATIENCE_SECONDS`, another goes on in its place.
-        """
+    ) -> Generator[Step, None, Uncertainty]:
+        """As `measure`, but what is known is not computed again, nor twice at once."""
         key = key_of(outcomes, rule, ties=ties, missing=missing, ranked=ranked)
-        while (found := self._find(key, outcomes.models)) is None:
-            with self._lock:
-                other, mine = self._under_way.get(key), _UnderWay()
-                if other is None or other.stuck:
-                    other, self._under_way[key] = None, mine
-            if other is not None:
-                yield from other.awaited()
-                continue
-            try:
-                found = yield from mine.told(
-                    measure(outcomes, rule, ties=ties, missing=missing, ranked=ranked)
+
+        def measuring() -> Generator[Step, None, Uncertainty]:
+            found = self._find(key, outcomes.models)
+            if found is None:
+                found = yield from measure(
+                    outcomes, rule, ties=ties, missing=missing, ranked=ranked
                 )
                 self._known[key] = found
                 _write(self._folder / f"{key}.npz", found)
-            finally:
-                with self._lock:
-                    if self._under_way.get(key) is mine:
-                        del self._under_way[key]
-                mine.ended.set()
-        return found
+            return found
+
+        return (yield from self._measuring.follow(key, measuring))
 
     def _find(self, key: str, models: tuple[str, ...]) -> Uncertainty | None:
         found = self._known.get(key)

@@ -28,7 +28,6 @@ from explorer.reader.session import Session
 from explorer.reader.source_view import SourceBarParts, build_sourcebar
 from explorer.results.boardroom import BoardRoom
 from explorer.results.boards import Board
-from explorer.stats.uncertainty import Measuring
 from explorer.tabs.models.behind import behind_html
 from explorer.tabs.models.chart_tables import ChartScene
 from explorer.tabs.models.charts_view import BoardChartParts, build_chart, chart_shown
@@ -38,7 +37,6 @@ from explorer.tabs.models.source_view import BoardSourceParts, build_boardsource
 from explorer.tabs.models.state import BOARD_LINK, BoardState, move_board, ranking_of, shown_rows
 from explorer.tabs.models.table import board_html
 from scoring.errors import KnownError
-from scoring.limits import Step
 
 PART = "leaderboard"
 
@@ -172,7 +170,7 @@ class LeaderboardTab:
             for step in self.room.measuring(results_id, ranking, session.visitor):
                 if page not in self.measuring:
                     break
-                yield _step_words(step), gr.update(visible=True)
+                yield step_html(step, text(f"board.{step.doing}")), gr.update(visible=True)
         finally:
             self.measuring.discard(page)
         yield refused_html(self.room.refused(results_id, ranking)), gr.update(visible=False)
@@ -232,13 +230,6 @@ class LeaderboardTab:
     def _gone(self, board_id: object) -> str:
         """What is said where a visitor's files had to make room for others'."""
         return note(text("board.gone")) if self.room.library.is_gone(board_id) else ""
-
-
-def _step_words(step: Step | Measuring) -> str:
-    if isinstance(step, Measuring):
-        step = Step("reading", step.done, step.total)
-        return step_html(step, text("board.measuring"))
-    return step_html(step, text("board.reading"))
 
 
 def wire_leaderboard(tab: LeaderboardTab, session: gr.State, opened: gr.Tab) -> None:

@@ -97,7 +97,7 @@ def test_each_step_is_told() -> None:
     steps = list(measure(random_matrix(), V1, replicates=10))
     assert [step.done for step in steps] == [0, *range(100, 106)]
     assert {step.total for step in steps} == {105}
-    assert [step.doing for step in steps] == ["drawing", *["testing"] * 6]
+    assert {step.doing for step in steps} == {"measuring"}
 
 
 def test_it_can_be_stopped_between_draws() -> None:
@@ -203,6 +203,9 @@ def test_of_8_who_ask_at_once_one_computes(tmp_path: Path, computed: list[Outcom
     cache, matrix, found = Uncertainties(tmp_path), random_matrix(20), list[Uncertainty]()
     work = cache.measured(matrix, V1)
     first = next(work)
+    other = cache.measured(matrix, V1)
+    assert next(other).done >= first.done  # how far it is
+    other.close()
 
     def ask() -> None:
         found.append(finished(cache.measured(matrix, V1)))
@@ -210,9 +213,6 @@ def test_of_8_who_ask_at_once_one_computes(tmp_path: Path, computed: list[Outcom
     threads = [threading.Thread(target=ask) for _ in range(7)]
     for thread in threads:
         thread.start()
-    waiting = cache.measured(matrix, V1)
-    assert next(waiting) == first  # how far it is
-    waiting.close()
     found.append(finished(work))
     for thread in threads:
         thread.join()
@@ -221,7 +221,7 @@ def test_of_8_who_ask_at_once_one_computes(tmp_path: Path, computed: list[Outcom
 
 
 def test_what_somebody_gave_up_another_computes(
-    tmp_path: Path, computed: list[OutcomeMatrix], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, computed: list[OutcomeMatrix]
 ) -> None:
     cache, matrix = Uncertainties(tmp_path), random_matrix()
     stopped = cache.measured(matrix, V1)
@@ -229,7 +229,5 @@ def test_what_somebody_gave_up_another_computes(
     stopped.close()
     abandoned = cache.measured(matrix, V1)
     next(abandoned)
-    monkeypatch.setattr(uncertainty_cache, "PATIENCE_SECONDS", 0.3)
     assert finished(cache.measured(matrix, V1)).models == matrix.models
-    assert len(computed) == 3
-    assert cache._under_way == {}
+    assert len(computed) == 2, "what was abandoned, but not closed, is gone on with"
