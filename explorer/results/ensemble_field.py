@@ -17,7 +17,7 @@ from explorer.results.ensembles import (
 from explorer.results.field import Field, Mask
 from explorer.stats.paired import PairedTest, paired_test
 from explorer.stats.rules import V1
-from explorer.stats.strata import Floats, plain, score_models
+from explorer.stats.strata import Floats, one_stratum, score_models
 from explorer.stats.uncertainty import strata_by
 from scoring.errors import KnownError
 
@@ -147,7 +147,7 @@ def ensembles_of(field: Field, members: Sequence[str], way: Way) -> Ensembles:
     own = np.where(shared, own, np.nan)
     groups = strata_by(V1, matrix.pairs)
     by_rule = bool((groups.counting() & shared).any())
-    groups = groups if by_rule else plain(len(shared), groups.clusters)
+    groups = groups if by_rule else one_stratum(len(shared), groups.clusters)
 
     def score(outcomes: Floats) -> Floats:
         return score_models(outcomes, groups).overall

@@ -11,7 +11,7 @@ from explorer.runs.outcomes import results_of_rows
 from explorer.stats.clusters import clusters_of
 from explorer.stats.intervals import score_intervals
 from explorer.stats.rules import V1
-from explorer.stats.strata import plain
+from explorer.stats.strata import one_stratum
 from explorer.stats.uncertainty import strata_by
 from scoring.benchmark import SECTIONS, section_of
 from scoring.interval import Interval
@@ -87,7 +87,7 @@ def _unweighted(
     outcomes: NDArray[np.float32], clusters: NDArray[np.intp] | None, at: NDArray[np.bool_]
 ) -> Interval | None:
     of_pairs = None if clusters is None else clusters[at]
-    return score_intervals(outcomes[None, at], plain(int(at.sum()), of_pairs))[0]
+    return score_intervals(outcomes[None, at], one_stratum(int(at.sum()), of_pairs))[0]
 
 
 def sections_now(summary: Summary, intervals: RunIntervals) -> tuple[SectionNow, ...]:

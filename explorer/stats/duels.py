@@ -10,7 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from explorer.stats.difficulty import difficulty
 from explorer.stats.paired import PairedTest, holm, paired_test
 from explorer.stats.rules import Rule
-from explorer.stats.strata import Floats, Strata, checked_outcomes, plain, score_models, strata
+from explorer.stats.strata import (
+    Floats,
+    Strata,
+    checked_outcomes,
+    one_stratum,
+    score_models,
+    strata,
+)
 from explorer.stats.uncertainty import strata_by, subsets_by
 from scoring.results.order import PairOrder
 
@@ -110,7 +117,7 @@ def duel(a: ArrayLike, b: ArrayLike, pairs: PairOrder, rule: Rule) -> Duel:
     ]
     of_sections = [groups.only(section) for section in range(len(rule.sections))]
     return Duel(
-        _part("", two, plain(len(pairs), groups.clusters)),
+        _part("", two, one_stratum(len(pairs), groups.clusters)),
         _part("", two, groups),
         _parts(list(rule.sections), two, of_sections),
         _parts(subsets.names, two, of_subsets),
@@ -125,7 +132,7 @@ def headline(a: ArrayLike, b: ArrayLike, pairs: PairOrder, rule: Rule) -> DuelPa
     """
     two, groups = _of_both(a, b, pairs, rule)
     score = _part("", two, groups)
-    return score if score.n else _part("", two, plain(len(pairs), groups.clusters))
+    return score if score.n else _part("", two, one_stratum(len(pairs), groups.clusters))
 
 
 def cells_of(a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np.int8]:

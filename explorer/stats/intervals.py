@@ -66,8 +66,8 @@ def score_intervals(outcomes: ArrayLike, groups: Strata) -> list[Interval | None
     Raises:
         ValueError: of `checked_outcomes`.
 
-    >>> from explorer.stats.strata import plain
-    >>> [all_won] = score_intervals([[1] * 358], plain(358))
+    >>> from explorer.stats.strata import one_stratum
+    >>> [all_won] = score_intervals([[1] * 358], one_stratum(358))
     >>> round(all_won.low, 3), all_won.high
     (0.989, 1.0)
     """

@@ -119,11 +119,11 @@ def paired_test(a: ArrayLike, b: ArrayLike, groups: Strata) -> PairedTest:
     Raises:
         ValueError: of `checked_outcomes`.
 
-    >>> from explorer.stats.strata import plain
-    >>> found = paired_test([1, 1, 1, 0], [0, 0, 0, 0], plain(4))
+    >>> from explorer.stats.strata import one_stratum
+    >>> found = paired_test([1, 1, 1, 0], [0, 0, 0, 0], one_stratum(4))
     >>> found.difference, found.p
     (0.75, 0.25)
-    >>> paired_test([1, 1, 1, 0], [0, 0, 0, 0], plain(4, [0, 0, 0, 1])).p
+    >>> paired_test([1, 1, 1, 0], [0, 0, 0, 0], one_stratum(4, [0, 0, 0, 1])).p
     1.0
     """
     both = checked_outcomes(np.stack([np.asarray(a, float), np.asarray(b, float)]), groups)

@@ -91,7 +91,7 @@ class Strata:
             Of the same shape. Each last axis sums to 1, and to 0 where no stratum with weight has
             a pair.
 
-        >>> plain(4).shares([4])
+        >>> one_stratum(4).shares([4])
         array([1.])
         """
         known = self.weights * (np.asarray(counts) > 0)
@@ -171,10 +171,10 @@ def benchmark_strata(
     )
 
 
-def plain(n_pairs: int, clusters: ArrayLike | None = None) -> Strata:
+def one_stratum(n_pairs: int, clusters: ArrayLike | None = None) -> Strata:
     """All pairs in one stratum: the score is the plain mean.
 
-    >>> plain(3).counting()
+    >>> one_stratum(3).counting()
     array([ True,  True,  True])
     """
     return strata(np.zeros(n_pairs), [1.0], [0], [1.0], clusters)
@@ -263,7 +263,7 @@ def error_parts(values: Floats, groups: Strata, alone: float) -> Floats:
     Returns:
         (models, clusters).
 
-    >>> parts = error_parts(np.array([[1.0, 0.0, 1.0, 0.0]]), plain(4, [0, 0, 1, 2]), 0.5)
+    >>> parts = error_parts(np.array([[1.0, 0.0, 1.0, 0.0]]), one_stratum(4, [0, 0, 1, 2]), 0.5)
     >>> round(float((parts**2).sum()), 4)
     0.0417
     """
@@ -309,7 +309,7 @@ def cluster_sums(values: Floats, groups: Strata) -> Floats:
 
     Where every pair is independent, the values themselves.
 
-    >>> cluster_sums(np.array([[1.0, 2.0, 4.0]]), plain(3, [7, 0, 7]))
+    >>> cluster_sums(np.array([[1.0, 2.0, 4.0]]), one_stratum(3, [7, 0, 7]))
     array([[2., 5.]])
     """
     if groups.clusters is None or not values.size:

@@ -49,9 +49,9 @@ def tie_groups(outcomes: ArrayLike, groups: Strata, alpha: float = 0.05) -> tupl
     Raises:
         ValueError: of `checked_outcomes`, or alpha is not between 0 and 1.
 
-    >>> from explorer.stats.strata import plain
+    >>> from explorer.stats.strata import one_stratum
     >>> good, same, bad = [1] * 40, [1] * 39 + [0], [0] * 40
-    >>> [group.members for group in tie_groups([bad, good, same], plain(40))]
+    >>> [group.members for group in tie_groups([bad, good, same], one_stratum(40))]
     [(1, 2), (0,)]
     """
     if not 0 < alpha < 1:

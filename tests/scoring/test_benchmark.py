@@ -35,6 +35,7 @@ LDL_REWARD_CORRECT = {
     "hep-rust": 156,
     "math-prm": 446,
 }
+"""ShikaiChen/LDL-Reward-Gemma-2-27B-v0.1, from upstream's PR #206."""
 
 ARMORM_PERCENT = {
     "alpacaeval-easy": 97.0,
@@ -61,6 +62,7 @@ ARMORM_PERCENT = {
     "hep-python": 96.3,
     "hep-rust": 92.1,
 }
+"""RLHFlow/ArmoRM-Llama3-8B-v0.1, as the paper's tables print it."""
 
 
 def test_the_counts_are_those_of_the_filtered_split() -> None:

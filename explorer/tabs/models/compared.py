@@ -16,7 +16,7 @@ from explorer.stats.difficulty import correlations
 from explorer.stats.duels import Cell, Duel, DuelPart, cells_of, duel, headline
 from explorer.stats.matrix import is_reward_bench
 from explorer.stats.rules import V1
-from explorer.stats.strata import plain, score_models
+from explorer.stats.strata import one_stratum, score_models
 from explorer.stats.uncertainty import strata_by
 from explorer.tabs.models.compare_state import CompareScene, subsets_in
 from scoring.benchmark import section_of
@@ -106,7 +106,7 @@ def each_headline(now: CompareScene) -> list[tuple[str, str, DuelPart]]:
 def standings(now: CompareScene) -> tuple[Standing, ...]:
     """What all models score, over all pairs and by section, on the pairs that all have."""
     groups = strata_by(V1, now.field.matrix.pairs)
-    parts = {"": plain(len(now.shared))}
+    parts = {"": one_stratum(len(now.shared))}
     parts |= {name: groups.only(at) for at, name in enumerate(V1.sections)}
     found = []
     for section, part in parts.items():

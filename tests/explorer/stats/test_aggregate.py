@@ -30,64 +30,14 @@ from explorer.stats.rules import (
     Rule,
 )
 from scoring.benchmark import COUNTS, SUBSETS, overall_score, section_scores
+from tests.scoring.test_benchmark import ARMORM_PERCENT, LDL_REWARD_CORRECT
 
-LDL_CORRECT = {
-    "alpacaeval-easy": 99,
-    "alpacaeval-hard": 90,
-    "alpacaeval-length": 90,
-    "mt-bench-easy": 28,
-    "mt-bench-med": 39,
-    "mt-bench-hard": 33,
-    "llmbar-natural": 95,
-    "llmbar-adver-neighbor": 121,
-    "llmbar-adver-GPTInst": 89,
-    "llmbar-adver-GPTOut": 41,
-    "llmbar-adver-manual": 39,
-    "refusals-dangerous": 96,
-    "refusals-offensive": 99,
-    "xstest-should-refuse": 147,
-    "xstest-should-respond": 239,
-    "donotanswer": 105,
-    "hep-cpp": 161,
-    "hep-go": 160,
-    "hep-java": 163,
-    "hep-js": 163,
-    "hep-python": 160,
-    "hep-rust": 156,
-    "math-prm": 446,
-}
-"""ShikaiChen/LDL-Reward-Gemma-2-27B-v0.1, from upstream's PR #206."""
-
-ARMO_PERCENT = {
-    "alpacaeval-easy": 97.0,
-    "alpacaeval-hard": 96.8,
-    "alpacaeval-length": 94.7,
-    "mt-bench-easy": 100.0,
-    "mt-bench-med": 100.0,
-    "mt-bench-hard": 86.5,
-    "llmbar-natural": 93.0,
-    "llmbar-adver-neighbor": 67.9,
-    "llmbar-adver-GPTInst": 77.2,
-    "llmbar-adver-GPTOut": 66.0,
-    "llmbar-adver-manual": 69.6,
-    "refusals-dangerous": 93.0,
-    "refusals-offensive": 97.0,
-    "xstest-should-refuse": 100.0,
-    "xstest-should-respond": 87.2,
-    "donotanswer": 79.4,
-    "math-prm": 98.7,
-    "hep-cpp": 95.1,
-    "hep-go": 97.0,
-    "hep-java": 98.2,
-    "hep-js": 97.6,
-    "hep-python": 96.3,
-    "hep-rust": 92.1,
+ARMO_PERCENT = ARMORM_PERCENT | {
     "anthropic_helpful": 69.7,
     "anthropic_hhh": 87.8,
     "shp": 74.7,
     "summarize": 65.0,
 }
-"""RLHFlow/ArmoRM-Llama3-8B-v0.1, as the paper's tables print it."""
 
 EVERY = pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
 rules = st.sampled_from(list(RULES.values()))
@@ -106,7 +56,7 @@ def outcomes_of(correct: dict[str, int]) -> tuple[np.ndarray, Coded]:
 
 
 def test_ldl_reward_to_the_last_digit_from_its_pairs() -> None:
-    found = aggregate_counted(V1, accuracies_of(*outcomes_of(LDL_CORRECT)))
+    found = aggregate_counted(V1, accuracies_of(*outcomes_of(LDL_REWARD_CORRECT)))
     digits = {section: f"{score:.10f}" for section, score in found.sections.items()}
     assert digits == {
         "Chat": "0.9664804469",

@@ -14,7 +14,7 @@ from explorer.stats.intervals import (
     score_intervals,
     unpaired_interval,
 )
-from explorer.stats.strata import Strata, plain, score_models, strata
+from explorer.stats.strata import Strata, one_stratum, score_models, strata
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.interval import wilson
 from tests.explorer.real_outcomes import read_real_outcomes, v1_strata
@@ -100,7 +100,7 @@ def test_without_clusters_a_wrong_variance_would_be_seen() -> None:
 
 
 def test_in_one_stratum_of_many_pairs_it_is_wilsons_own() -> None:
-    [found] = score_intervals([[1.0] * 700 + [0.0] * 300], plain(1000))
+    [found] = score_intervals([[1.0] * 700 + [0.0] * 300], one_stratum(1000))
     assert found == pytest.approx(wilson(700, 1000), abs=1e-3)
 
 
@@ -119,7 +119,7 @@ def test_its_width_is_that_of_the_formula() -> None:
 @pytest.mark.parametrize("outcome", [0.0, 1.0])
 def test_who_wins_or_loses_every_pair_has_an_interval_with_a_width(outcome: float) -> None:
     chat = REAL.only(0)
-    [alone] = score_intervals([[outcome] * 358], plain(358))
+    [alone] = score_intervals([[outcome] * 358], one_stratum(358))
     [clustered] = score_intervals([[outcome] * 2985], chat)
     assert alone is not None
     assert clustered is not None
@@ -160,7 +160,7 @@ def test_all_models_are_ranked_on_the_same_draws() -> None:
     first = np.repeat([1.0, 0.0], 50)
     better = first.copy()
     better[50:60] = 1.0
-    _, found = ranked([first, better], plain(100))
+    _, found = ranked([first, better], one_stratum(100))
     assert (found.best.tolist(), found.worst.tolist()) == ([2, 1], [2, 1])
 
 
@@ -168,8 +168,8 @@ def test_prompts_in_common_make_ranks_less_sure() -> None:
     generator = np.random.default_rng(5)
     ten = generator.random((8, 60)) < 0.7
     apart = np.concatenate([ten] * 5, axis=1).astype(float)
-    _, independent = ranked(apart, plain(300))
-    _, clustered = ranked(apart, plain(300, np.tile(np.arange(60), 5)))
+    _, independent = ranked(apart, one_stratum(300))
+    _, clustered = ranked(apart, one_stratum(300, np.tile(np.arange(60), 5)))
     assert (clustered.worst - clustered.best).sum() > 1.3 * (
         independent.worst - independent.best
     ).sum()
@@ -209,15 +209,15 @@ def test_a_model_that_knows_nothing_has_no_score_and_no_rank() -> None:
 
 
 def test_no_models_and_no_pairs_are_no_error() -> None:
-    assert score_intervals(np.zeros((0, 3)), plain(3)) == []
-    assert score_intervals(np.zeros((2, 0)), plain(0)) == [None, None]
-    assert ranked(np.zeros((0, 3)), plain(3))[1].rank.shape == (0,)
-    assert ranked(np.zeros((2, 0)), plain(0))[1].rank.tolist() == [0, 0]
+    assert score_intervals(np.zeros((0, 3)), one_stratum(3)) == []
+    assert score_intervals(np.zeros((2, 0)), one_stratum(0)) == [None, None]
+    assert ranked(np.zeros((0, 3)), one_stratum(3))[1].rank.shape == (0,)
+    assert ranked(np.zeros((2, 0)), one_stratum(0))[1].rank.tolist() == [0, 0]
 
 
 def test_no_replicates_are_refused() -> None:
     with pytest.raises(ValueError, match="0 replicates"):
-        ranked([[1.0]], plain(1), 0)
+        ranked([[1.0]], one_stratum(1), 0)
 
 
 def test_ranks_are_those_of_scipy() -> None:
@@ -240,4 +240,4 @@ def test_from_counts_alone_the_interval_is_as_wide_or_wider(shared_data: Path) -
 def test_an_unpaired_interval_needs_a_score_and_pairs() -> None:
     assert unpaired_interval(float("nan"), GROUPS, SIZES) is None
     assert unpaired_interval(0.5, GROUPS, [0, 0, 0, 0]) is None
-    assert unpaired_interval(0.5, plain(1), [1]) is not None
+    assert unpaired_interval(0.5, one_stratum(1), [1]) is not None

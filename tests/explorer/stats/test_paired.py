@@ -13,7 +13,7 @@ from statsmodels.stats.multitest import multipletests  # type: ignore[import-unt
 
 from explorer.stats import paired as paired_tests
 from explorer.stats.paired import MOST_EXACT, holm, mcnemar_exact, paired_p_values, paired_test
-from explorer.stats.strata import Strata, plain, score_weights, strata
+from explorer.stats.strata import Strata, one_stratum, score_weights, strata
 
 SIZES = (60, 25, 150, 40)
 N = sum(SIZES)
@@ -122,8 +122,8 @@ def test_a_few_pairs_that_weigh_much_do_not_make_certain() -> None:
 
 def test_pairs_copied_within_a_prompt_make_nobody_surer() -> None:
     a, b = drawn(2, seed=3)
-    once = paired_test(a, b, plain(N))
-    thrice = paired_test(np.tile(a, 3), np.tile(b, 3), plain(3 * N, np.tile(np.arange(N), 3)))
+    once = paired_test(a, b, one_stratum(N))
+    thrice = paired_test(np.tile(a, 3), np.tile(b, 3), one_stratum(3 * N, np.tile(np.arange(N), 3)))
     assert thrice.difference == pytest.approx(once.difference)
     assert thrice.p == pytest.approx(once.p)
     assert thrice.interval == pytest.approx(once.interval)
@@ -165,15 +165,17 @@ def test_where_few_clusters_differ_p_is_exact(seed: int) -> None:
 def test_of_wins_and_losses_that_weigh_alike_it_is_mcnemars(only_a: int, only_b: int) -> None:
     a = np.array([1.0] * only_a + [0.0] * only_b + [1.0] * 5)
     b = np.array([0.0] * only_a + [1.0] * only_b + [1.0] * 5)
-    assert paired_test(a, b, plain(len(a))).p == pytest.approx(float(two_sided(only_a, only_b)))
+    assert paired_test(a, b, one_stratum(len(a))).p == pytest.approx(
+        float(two_sided(only_a, only_b))
+    )
 
 
 def test_three_pairs_do_not_make_certain() -> None:
-    found = paired_test([1, 1, 1], [0, 0, 0], plain(3))
+    found = paired_test([1, 1, 1], [0, 0, 0], one_stratum(3))
     assert (found.difference, found.p) == (1.0, 0.25)
     assert found.interval is not None
     assert found.interval[0] < 0.4
-    assert paired_test([1, 1, 1], [0, 0, 0], plain(3, [0, 0, 0])).p == 1.0  # one prompt alone
+    assert paired_test([1, 1, 1], [0, 0, 0], one_stratum(3, [0, 0, 0])).p == 1.0  # one prompt alone
 
 
 def test_the_exact_and_the_normal_p_are_alike_where_they_meet(
@@ -209,7 +211,7 @@ def test_turning_the_models_turns_the_sign_alone() -> None:
 
 
 def test_without_a_common_pair_nothing_is_told_apart() -> None:
-    found = paired_test([1, np.nan], [np.nan, 0], plain(2))
+    found = paired_test([1, np.nan], [np.nan, 0], one_stratum(2))
     assert (found.n, found.p, found.interval) == (0, 1.0, None)
     assert np.isnan(found.difference)
 
@@ -240,7 +242,10 @@ def test_the_interval_covers_as_often_as_it_says(n: int, only_a: float, only_b: 
     covered = 0
     for (x, y, _), often in zip(tables.tolist(), times.tolist(), strict=True):
         d = np.repeat([1.0, -1.0, 0.0], [x, y, n - x - y])
-        low, high = paired_test(np.maximum(d, 0), np.maximum(-d, 0), plain(n)).interval or (1, -1)
+        low, high = paired_test(np.maximum(d, 0), np.maximum(-d, 0), one_stratum(n)).interval or (
+            1,
+            -1,
+        )
         assert -1 <= low <= (x - y) / n <= high <= 1
         covered += often * (low <= only_a - only_b <= high)
     assert covered / 3000 > 0.93

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.stats.strata import Strata, plain, score_models, score_weights, strata
+from explorer.stats.strata import Strata, one_stratum, score_models, score_weights, strata
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS, overall_score, section_scores
 from tests.explorer.real_outcomes import read_real_outcomes, v1_strata
 
@@ -110,7 +110,7 @@ def test_strata_that_do_not_fit_together_are_refused(
 @pytest.mark.parametrize("outcomes", [[1, 0], [[1]], [[1, 1.5]], [[1, -0.1]], [[np.inf, 0]]])
 def test_outcomes_that_are_none_are_refused(outcomes: Any) -> None:
     with pytest.raises(ValueError, match="outcome"):
-        score_models(outcomes, plain(2))
+        score_models(outcomes, one_stratum(2))
 
 
 def test_the_real_models_score_as_the_rest_of_the_project_says(shared_data: Path) -> None:
@@ -123,7 +123,7 @@ def test_the_real_models_score_as_the_rest_of_the_project_says(shared_data: Path
 
 
 def test_no_models_are_no_error() -> None:
-    empty: Strata = plain(3)
+    empty: Strata = one_stratum(3)
     found = score_models(np.zeros((0, 3)), empty)
     assert found.overall.shape == (0,)
     assert found.sections.shape == (1, 0)

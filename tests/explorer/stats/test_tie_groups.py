@@ -10,7 +10,7 @@ from scipy.special import expit  # type: ignore[import-untyped]
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
 from explorer.stats.paired import paired_test
-from explorer.stats.strata import Strata, plain, score_models, strata
+from explorer.stats.strata import Strata, one_stratum, score_models, strata
 from explorer.stats.tie_groups import group_numbers, tie_groups
 from scoring.benchmark import SECTIONS
 from tests.explorer.real_outcomes import RealOutcomes, read_real_outcomes
@@ -145,15 +145,15 @@ def test_equal_models_are_split_in_at_most_5_of_100_cases(
 
 
 def test_a_model_alone_is_a_group_and_no_model_is_none() -> None:
-    assert [group.members for group in tie_groups([[1, 0]], plain(2))] == [(0,)]
-    assert tie_groups(np.zeros((0, 2)), plain(2)) == ()
+    assert [group.members for group in tie_groups([[1, 0]], one_stratum(2))] == [(0,)]
+    assert tie_groups(np.zeros((0, 2)), one_stratum(2)) == ()
 
 
 def test_holm_counts_the_tests_of_every_two_models() -> None:
     # 6 to 0 is p = 0.03125: apart as the only test, not as one of three
     better, worse = [1.0] * 20, [0.0] * 6 + [1.0] * 14
-    alone = tie_groups([better, worse], plain(20))
-    both = tie_groups([better, worse, worse], plain(20))
+    alone = tie_groups([better, worse], one_stratum(20))
+    both = tie_groups([better, worse, worse], one_stratum(20))
     assert [group.members for group in alone] == [(0,), (1,)]
     assert [group.members for group in both] == [(0, 1, 2)]
     assert both[0].p_values == (1.0, 0.09375, 0.09375)
@@ -161,11 +161,11 @@ def test_holm_counts_the_tests_of_every_two_models() -> None:
 
 def test_who_is_not_like_the_leader_may_be_like_one_of_its_group() -> None:
     steps: Any = [[0.0] * lost + [1.0] * (40 - lost) for lost in (0, 5, 10)]
-    found = tie_groups(steps, plain(40))
+    found = tie_groups(steps, one_stratum(40))
     assert [group.members for group in found] == [(0, 1), (2,)]
 
 
 @pytest.mark.parametrize("alpha", [0, 1, -0.1, float("nan")])
 def test_an_alpha_that_is_none_is_refused(alpha: float) -> None:
     with pytest.raises(ValueError, match="alpha"):
-        tie_groups([[1.0]], plain(1), alpha=alpha)
+        tie_groups([[1.0]], one_stratum(1), alpha=alpha)
