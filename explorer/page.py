@@ -33,7 +33,7 @@ from explorer.reader.links import TABS, tab_of
 from explorer.reader.session import Session
 from explorer.reader.source_view import SourceBarParts, build_sourcebar, sourcebar
 from explorer.reader.state import Tables
-from explorer.results.boardroom import BoardMeasuring
+from explorer.results.boards import BoardMeasuring
 from explorer.stores import Stores
 from explorer.tabs.about.about_view import build_about
 from explorer.tabs.about.chooser_view import Chooser, ChooserParts, build_chooser, wire_chooser
@@ -106,12 +106,12 @@ class Page:
     @guarded
     def best_board(self, session: Session) -> None:
         """Turn to the newest published results."""
-        session.results_id = self.stores.boards.shelf.best
+        session.results_id = self.stores.results.shelf.best
 
     @guarded
     def bars(self, session: Session) -> Filling:
         """What both source bars say now; the timer runs while the network is being asked."""
-        pairs, boards = self.stores.pairs, self.stores.boards
+        pairs, boards = self.stores.pairs, self.stores.results
         can_retry = not self.stores.settings.offline
         seen = pairs.find(session.table_id), boards.get(session.results_id)
         bars = self.parts.bar, self.parts.leaderboard.bar
@@ -145,7 +145,7 @@ class Page:
     def retry(self) -> None:
         """Ask the network anew, for everything."""
         self.stores.pairs.shelf.retry()
-        self.stores.boards.shelf.fetch()
+        self.stores.results.shelf.fetch()
 
 
 LOOK_SECONDS = 0.01
@@ -165,7 +165,7 @@ def build_page(stores: Stores) -> gr.Blocks:
         title=text("app.title"), fill_width=True, analytics_enabled=False, delete_cache=KEPT
     ) as page:
         # First, so that no event of the page takes their names.
-        publish_boards(BoardEndpoints(stores.room, BoardMeasuring(stores.room)))
+        publish_boards(BoardEndpoints(stores.boards, BoardMeasuring(stores.boards)))
         publish_pairs(PairEndpoints(stores.fields))
         publish_scoring(ScoreEndpoints(stores.runs, stores.pairs, stores.settings))
         _wire(_lay_out(stores), stores, page)
@@ -230,7 +230,7 @@ def _wire(parts: PageParts, stores: Stores, page: gr.Blocks) -> None:
     browse = Browse(tables, settings, parts.browse)
     failures = Failures(stores.fields, settings, parts.failures)
     compare = Compare(stores.fields, settings, parts.compare)
-    board = LeaderboardTab(stores.room, parts.leaderboard, stores.pairs.all)
+    board = LeaderboardTab(stores.boards, parts.leaderboard, stores.pairs.all)
     score = Score(tables, stores.fields, stores.runs, parts.score, session)
     runs = RunsTab(stores.runs, stores.fields, settings, parts.runs)
     trial = TrialTab(
@@ -244,7 +244,7 @@ def _wire(parts: PageParts, stores: Stores, page: gr.Blocks) -> None:
     wire_failures(failures, session, parts.tab["failures"])
     wire_compare(compare, session, parts.tab["compare"])
     wire_leaderboard(board, session, parts.tab["leaderboard"])
-    wire_score(score, RunChecked(stores.runs, stores.fields, stores.room), tab=parts.tab["score"])
+    wire_score(score, RunChecked(stores.runs, stores.fields, stores.boards), tab=parts.tab["score"])
     wire_find(Find(stores.hub, parts.score.find), parts.score.order.model, session)
     wire_runs(runs, session, parts.tab["runs"])
     wire_publish(publish, session)
@@ -348,7 +348,7 @@ def _wire_results(
     )
     first.then(None, parts.address, None, js=filling(parts.part))
     newest = parts.bar.show.click(joined.best_board, session, None, **EVENT)
-    source = BoardSource(joined.stores.boards, parts.source)
+    source = BoardSource(joined.stores.results, parts.source)
     for event in (newest, *wire_boardsource(source, session)):
         event.success(board.show, session, parts.outputs, **EVENT).then(**bars)
     return first.then(**bars)

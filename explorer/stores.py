@@ -6,7 +6,7 @@ from explorer.core.settings import Settings
 from explorer.data.library import Library
 from explorer.data.sources import pair_shelf
 from explorer.data.tokens import TokenCounter
-from explorer.results.boardroom import BoardRoom
+from explorer.results.boards import Boards
 from explorer.results.cache import OutcomeCache
 from explorer.results.fields import Fields
 from explorer.results.library import ResultsLibrary, results_shelf
@@ -24,8 +24,8 @@ class Stores:
     settings: Settings
     hub: Hub
     pairs: Library
-    boards: ResultsLibrary
-    room: BoardRoom
+    results: ResultsLibrary
+    boards: Boards
     fields: Fields
     runs: Runs
     counter: TokenCounter
@@ -37,15 +37,15 @@ def open_stores(settings: Settings) -> Stores:
     hub = Hub(settings.offline, shared=settings.public, room=models)
     if settings.zero_gpu:
         place(settings, hub)
-    pairs, boards = pair_shelf(settings, hub), results_shelf(settings, hub)
+    pairs, results = pair_shelf(settings, hub), results_shelf(settings, hub)
     if not settings.offline:
         pairs.fetch()
-        boards.fetch()
+        results.fetch()
     counter = TokenCounter(settings.home, hub, settings.model_policy)
     runs = Runs(settings, hub)
     cache, sure = OutcomeCache(settings.home), Uncertainties(settings.home)
-    library = ResultsLibrary(boards, settings.limits)
+    library = ResultsLibrary(results, settings.limits)
     tables = Library(pairs, hub, settings)
     fields = Fields(library, tables, cache, runs)
-    room = BoardRoom(fields, sure)
-    return Stores(settings, hub, tables, library, room, fields, runs, counter)
+    boards = Boards(fields, sure)
+    return Stores(settings, hub, tables, library, boards, fields, runs, counter)

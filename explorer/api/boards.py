@@ -8,8 +8,8 @@ import gradio as gr
 from explorer.core.files import as_json
 from explorer.core.parts import guarded
 from explorer.core.text import text
-from explorer.results.boardroom import BoardMeasuring, BoardRoom
-from explorer.results.boards import Board, BoardRow
+from explorer.results.board import Board, BoardRow
+from explorer.results.boards import BoardMeasuring, Boards
 from explorer.tabs.models.state import BoardState, move_board, ranking_of
 
 
@@ -17,10 +17,10 @@ from explorer.tabs.models.state import BoardState, move_board, ranking_of
 class BoardEndpoints:
     """What can be asked without a browser. Types are checked here: Gradio does not.
 
-    measuring: of the boards of `room`.
+    measuring: of the boards of `boards`.
     """
 
-    room: BoardRoom
+    boards: Boards
     measuring: BoardMeasuring
 
     @guarded
@@ -60,7 +60,7 @@ class BoardEndpoints:
         ranking = ranking_of(view)
         left = self.measuring.measured(ranking)
         refused = self.measuring.refused(ranking)
-        return leaderboard_json(self.room.board(None, ranking), left, refused)
+        return leaderboard_json(self.boards.board(None, ranking), left, refused)
 
 
 def leaderboard_json(

@@ -47,7 +47,7 @@ S = TypeVar("S", bound=Standing)
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
-    """Of one row; `explorer.results.boards.BoardRow` says what each is."""
+    """Of one row; `explorer.results.board.BoardRow` says what each is."""
 
     interval: Interval | None
     paired: bool

@@ -1,321 +1,270 @@
-"""Results -> a leaderboard: every model's scores by a rule, ranked, and how sure they are."""
+"""Boards of every source of results, as sure as what was read of it makes them.
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+Those that everybody sees are also measured in the background, one at a time, whoever asks.
+"""
 
-from explorer.core.text import text
-from explorer.results.board_certainty import certainties, comparable, rivals
-from explorer.results.board_counts import Noticed, counts_of, covers, taken
-from explorer.results.outcomes import Results, ResultsSource, model_url
-from explorer.runs.model_list import marks_of, size_of
-from explorer.stats.aggregate import Aggregated, Counted, Missing, Ties, aggregate
-from explorer.stats.matrix import OutcomeMatrix, of_models
-from explorer.stats.rules import PRIOR_PAIRS, RULES, Rule, RuleName
-from explorer.stats.uncertainty import COMPOSITES, Uncertainty, intervals
-from scoring.interval import Interval, wilson
-from scoring.results.accuracies import Aggregate, Benchmark
+import logging
+import math
+import threading
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
 
-_DECIMALS = 12
-"""Scores that differ by less are equal: what is left is rounding."""
+from explorer.core.caches import LruCache
+from explorer.core.work import in_background
+from explorer.results.board import Board, Ranking, benchmark_of, build_board
+from explorer.results.field import Field
+from explorer.results.fields import Fields
+from explorer.results.published import Results
+from explorer.results.sources import Source
+from explorer.runs.cards import card_of
+from explorer.stats.aggregate import Counted
+from explorer.stats.matrix import OutcomeMatrix
+from explorer.stats.rules import RULES
+from explorer.stats.ties import composites
+from explorer.stats.uncertainty import Uncertainty
+from explorer.stats.uncertainty_cache import Uncertainties
+from scoring.errors import KnownError
+from scoring.hub.access import first_line
+from scoring.limits import Step
+from scoring.results.accuracies import Benchmark
+from scoring.results.files import LeftOut
+
+KEPT = 16
+"""Boards that stay in memory."""
+PATIENCE_SECONDS = 10.0
+"""So long who asks waits; 188 models are measured in half of it once their results are read."""
+AGAIN_SECONDS = 60.0
+"""After which what could not be read or measured is tried again, if somebody asks."""
+_SHORTEST, _LONGEST = 2, 60
+"""Seconds after which one is told to ask again."""
+
+logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """How models are ranked. own: whether a visitor's own runs and files are among them."""
+class Boards:
+    """Builds boards, and remembers the last ones. Callable from any thread."""
 
-    rule: RuleName = "v1"
-    ties: Ties = "official"
-    missing: Missing = "left out"
-    own: bool = True
+    def __init__(self, fields: Fields, sure: Uncertainties) -> None:
+        """fields: what the models on them did on each pair, and where results come from."""
+        self.library = fields.results
+        self._fields = fields
+        self._sure = sure
+        self._kept = LruCache[Board](KEPT)
 
+    def board(self, results_id: object, ranking: Ranking, own: object = ()) -> Board:
+        """The board of a ranking, with what was read and measured so far.
 
-@dataclass(frozen=True, slots=True)
-class BoardRow:
-    """One model. Scores and accuracies are 0 to 1, None where they are not known.
-
-    rank: from 1, equal scores sharing the better one; None where a subset is not known.
-    size: parameters in 10^9, None where the name does not tell it.
-    url: its page on the Hub, None where there is none.
-    marks: upstream's, as in assets/models.toml.
-    own: whether it is a run of the person who looks.
-    by_pairs: whether its accuracies were counted from results of each pair.
-    sections, subsets: name -> score or accuracy.
-    counted: how the score was made.
-    interval: 95 %, of the score. paired: whether it comes from results of each pair; else it is
-        mostly wider, and says nothing of differences.
-    paired_sections: those whose intervals come from results of each pair.
-    best_rank, worst_rank: ends of the rank's 95 % interval.
-    tie_group: from 1.
-    section_intervals, section_groups: the same by section.
-    """
-
-    rank: int | None
-    model: str
-    model_type: str | None
-    size: float | None
-    url: str | None
-    marks: tuple[str, ...]
-    own: bool
-    by_pairs: bool
-    sections: dict[str, float | None]
-    subsets: dict[str, float | None]
-    score: float | None
-    counted: Aggregated
-    interval: Interval | None = None
-    paired: bool = False
-    paired_sections: Collection[str] = ()
-    best_rank: int | None = None
-    worst_rank: int | None = None
-    tie_group: int | None = None
-    section_intervals: Mapping[str, Interval | None] = field(default_factory=dict)
-    section_groups: Mapping[str, int | None] = field(default_factory=dict)
-
-    def interval_of(self, column: str) -> Interval | None:
-        """The 95 % interval of "score", of a section or of a subset; a name of both is a section's.
-
-        A subset's is Wilson's, of its accuracy alone; see `subset_interval`.
+        own: the ids of the runs of the person who looks, as `Runs.visible` takes them.
         """
-        if column == "score":
-            return self.interval
-        if column in self.sections:
-            return self.section_intervals.get(column)
-        return self.subset_interval(column)
+        results = self._results(results_id, ranking)
+        field = self._field(results, ranking, own)
+        key = (results.id, field and field.key, ranking.rule, ranking.ties, ranking.missing)
+        if field is None:
+            return self._kept.get_or_create(
+                key, lambda: build_board(results, ranking.rule, own=results.own_models)
+            )
+        matrix, runs = field.matrix, field.runs
 
-    def subset_interval(self, subset: str) -> Interval | None:
-        """Wilson's 95 % interval of one subset's accuracy; of a composite there is none."""
-        accuracy, rule = self.subsets.get(subset), self.counted.rule
-        if accuracy is None or subset in COMPOSITES:
+        def build(sure: Uncertainty | None = None) -> Board:
+            return build_board(
+                results,
+                ranking.rule,
+                outcomes=matrix,
+                uncertainty=sure,
+                ties=ranking.ties,
+                missing=ranking.missing,
+                own=(*results.own_models, *runs),
+                composites=self._composites(results, ranking),
+            )
+
+        measured = self._kept.get((*key, "measured"))
+        if measured is not None:
+            return measured
+        board = self._kept.get_or_create(key, build)
+        sure = self._sure.known(**_asked(field, ranking, board))
+        if sure is None:
+            return board
+        return self._kept.get_or_create((*key, "measured"), lambda: build(sure))
+
+    def is_measured(self, results_id: object, ranking: Ranking, own: object = ()) -> bool:
+        """Whether it is known how sure a board is, as far as its results were read."""
+        field = self._field(self._results(results_id, ranking), ranking, own)
+        board = self.board(results_id, ranking, own)
+        return field is None or self._sure.known(**_asked(field, ranking, board)) is not None
+
+    def outcomes(
+        self, results_id: object, ranking: Ranking, own: object = ()
+    ) -> OutcomeMatrix | None:
+        """What each model did on each pair, as far as it was read; None where nothing was."""
+        field = self._field(self._results(results_id, ranking), ranking, own)
+        return None if field is None else field.matrix
+
+    def unread(self, results_id: object, ranking: Ranking) -> int:
+        """How many files of each pair were not read yet."""
+        return self._fields.cache.unread(self._source(results_id, ranking))
+
+    def refused(self, results_id: object, ranking: Ranking) -> list[LeftOut]:
+        """Those that could not be had when they were last asked for."""
+        return self._fields.cache.refused(self._source(results_id, ranking))
+
+    def left_out(
+        self, results_id: object, ranking: Ranking, own: object = ()
+    ) -> tuple[LeftOut, ...]:
+        """Files of each pair that are not used, and what of the others is not."""
+        field = self._field(self._results(results_id, ranking), ranking, own)
+        if field is not None:
+            return field.matrix.left_out
+        return self._fields.cache.known(self._source(results_id, ranking)).left_out
+
+    def measuring(
+        self, results_id: object, ranking: Ranking, own: object = ()
+    ) -> Generator[Step, None, None]:
+        """Read what was not read yet, then measure how sure the board is, telling each step.
+
+        Closing the generator stops; what was read is kept.
+        """
+        results, source = self._results(results_id, ranking), self._source(results_id, ranking)
+        if self._fields.cache.unread(source):
+            yield from self._fields.cache.read(source)
+        field = self._field(results, ranking, own)
+        if field is not None:
+            board = self.board(results_id, ranking, own)
+            yield from self._sure.measured(**_asked(field, ranking, board))
+
+    def _results(self, results_id: object, ranking: Ranking) -> Results:
+        """What is looked at, a visitor's files among it where their own models are asked for."""
+        return self.library.get(results_id) if ranking.own else self.library.without(results_id)
+
+    def _source(self, results_id: object, ranking: Ranking) -> Source | None:
+        """What is to be read for a ranking; None where there is nothing.
+
+        A source with accuracies, but none of the benchmark, is not read for it.
+        """
+        results, benchmark = self.library.without(results_id), _benchmark(ranking)
+        known = results.benchmarks()
+        wanted = benchmark != "prior" and (benchmark in known or not known)
+        return results.pairs_of(benchmark) if wanted else None
+
+    def _field(self, results: Results, ranking: Ranking, own: object) -> Field | None:
+        """What is known of each pair; None where nothing is.
+
+        Of the person's runs, those that have ended, of pairs that other models may have been scored
+        on too.
+        """
+        benchmark = _benchmark(ranking)
+        if benchmark == "prior":
             return None
-        counted = self.counted.counts.get(subset)
-        n = counted.n if counted else rule.pairs.get(subset, PRIOR_PAIRS.get(subset, 0))
-        return wilson(accuracy * n, n)
+        runs = self._fields.runs.visible(own) if ranking.own and benchmark == "v1" else []
+        ended = [run for run in runs if run.status != "running" and card_of(run).typed is None]
+        return self._fields.usual(results, benchmark, ended)
+
+    def _composites(self, results: Results, ranking: Ranking) -> dict[str, dict[str, Counted]]:
+        found = self._fields.cache.known(results.pairs_of(_benchmark(ranking)))
+        if results.uploaded is not None:
+            found += results.uploaded.outcomes
+        return composites(found.of_benchmark(_benchmark(ranking)), ranking.missing)
+
+
+def _asked(field: Field, ranking: Ranking, board: Board) -> dict[str, Any]:
+    """What is measured, as arguments of `Uncertainties`."""
+    return {
+        "outcomes": field.published,
+        "rule": RULES[ranking.rule],
+        "ties": ranking.ties,
+        "missing": ranking.missing,
+        "ranked": board.comparable,
+    }
+
+
+def _benchmark(ranking: Ranking) -> Benchmark:
+    return benchmark_of(RULES[ranking.rule])
 
 
 @dataclass(frozen=True, slots=True)
-class BoardOptions:
-    """How outcomes were counted."""
+class _Tried:
+    """That a ranking of some results was measured, or why it could not be."""
 
-    ties: Ties = "official"
-    missing: Missing = "left out"
-
-
-@dataclass(frozen=True, slots=True)
-class Board:
-    """Models, best first; those without a rank come after all others.
-
-    source: of the accuracies.
-    remarks: what is to be known of the numbers, a sentence each.
-    rewarded: models whose rewards are known of any pair, which alone tell equal scores.
-    """
-
-    source: ResultsSource
-    rule: Rule
-    rows: tuple[BoardRow, ...]
-    remarks: tuple[str, ...] = ()
-    options: BoardOptions = BoardOptions()
-    rewarded: int = 0
-
-    def find(self, model: str) -> BoardRow | None:
-        """The row of a model."""
-        return next((row for row in self.rows if row.model == model), None)
-
-    @property
-    def subsets(self) -> tuple[str, ...]:
-        """The subsets that rows have, in the benchmark's order."""
-        return tuple(self.rows[0].subsets) if self.rows else self.rule.subsets
-
-    @property
-    def comparable(self) -> tuple[str, ...]:
-        """The models of `explorer.results.board_certainty.comparable`."""
-        return tuple(row.model for row in comparable(self.rows))
+    results_id: str
+    when: float
+    refused: str
 
 
-def build_board(
-    results: Results,
-    rule_name: RuleName,
-    *,
-    outcomes: OutcomeMatrix | None = None,
-    uncertainty: Uncertainty | None = None,
-    ties: Ties = "official",
-    missing: Missing = "left out",
-    own: Collection[str] = (),
-    composites: Mapping[str, Mapping[str, Counted]] | None = None,
-) -> Board:
-    """Score and rank every model of the results.
+class BoardMeasuring:
+    """Measures published boards, none of a visitor's own. Callable from any thread."""
 
-    A model's accuracies are counted from its outcomes where there are any, which is what `ties` and
-    `missing` act on; else they are those of its file. A model that lacks a subset has a score but
-    no rank, and stands below: a mean of its easiest subsets is no rival of a whole one.
+    def __init__(self, boards: Boards, patience: float = PATIENCE_SECONDS) -> None:
+        """patience: seconds that who asks waits at most."""
+        self._boards = boards
+        self._patience = patience
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._tried: dict[Ranking, _Tried] = {}
+        self._since = self._share = 0.0
 
-    Args:
-        results: the accuracies. Prior sets join by the model's name.
-        rule_name: by what rule.
-        outcomes: of each pair, of the rule's benchmark; of models without accuracies, too.
-        uncertainty: of the same outcomes, measured by the same rule and options among the
-            `Board.comparable` of the board without it; what does not fit is not used.
-        ties: as of `explorer.stats.aggregate.settled`.
-        missing: likewise.
-        own: names of models that are the person's own runs; see `explorer.results.own`.
-        composites: model -> subset -> score of a composite, where its outcomes tell it; see
-            `explorer.stats.ties`.
-    """
-    rule = RULES[rule_name]
-    base, joined = _aggregates(results, rule)
-    counted = counts_of(outcomes, rule, ties, missing) if outcomes is not None else {}
-    noticed = Noticed()
-    rows = []
-    for model in dict.fromkeys([*base, *counted]):
-        file, prior, says = base.get(model), joined.get(model), counted.get(model)
-        accuracies = (prior.accuracies if prior else {}) | (file.accuracies if file else {})
-        counts = taken(model, says, accuracies, noticed)
-        if counts and composites:
-            counts |= composites.get(model, {})
-        known = accuracies | {name: each.accuracy for name, each in counts.items()}
-        found = aggregate(rule, known, counts)
-        whole = _has_all(found)
-        if counts and says is not None:
-            whole &= says.enough and (model not in own or covers(found))
-        if not whole:
-            noticed.not_whole.append(model)
-        kind = file.model_type if file else says.model_type if says else None
-        origin = {"by_pairs": bool(counts), "own": model in own, "whole": whole}
-        rows.append(_row(model, kind, found, known, **origin))
-    ranked = _with_ranks(rows)
-    mine = None
-    if outcomes is not None and set(own) & set(outcomes.models):
-        mine = intervals(of_models(outcomes, own), rule, ties=ties, missing=missing)
-    sure = [
-        replace(row, **{name: getattr(each, name) for name in each.__slots__})
-        for row, each in zip(ranked, certainties(ranked, rule, uncertainty, mine), strict=True)
-    ]
-    rowless = _rowless(results, rule, outcomes, {row.model for row in rows})
-    options = BoardOptions(ties, missing)
-    rewarded = 0 if outcomes is None else int(outcomes.rewarded.sum())
-    said = (*noticed.said(), *rowless, *_said(rule, sure, options, rewarded))
-    return Board(results.source, rule, tuple(sure), said, options, rewarded)
+    def measured(self, ranking: Ranking) -> int | None:
+        """Have a board measured, and wait for it as long as patience lasts.
 
+        ranking: of published results; there are few of them to ask for, as each is kept.
 
-def benchmark_of(rule: Rule) -> Benchmark:
-    """Whose subsets a rule is of, prior sets apart.
+        Returns:
+            About how many seconds it takes still; None where it is done, or failed just now.
+        """
+        until = time.monotonic() + self._patience
+        while self._is_wanted(ranking):
+            self._go_on(ranking, max(0.0, until - time.monotonic()))
+            if time.monotonic() >= until and self._is_wanted(ranking):
+                return self._seconds_left()
+        return None
 
-    >>> benchmark_of(RULES["paper"]), benchmark_of(RULES["prior_all"])
-    ('v1', 'prior')
-    """
-    if rule.name == "v2":
-        return "v2"
-    return "prior" if rule.name in ("prior", "prior_all") else "v1"
+    def refused(self, ranking: Ranking) -> str:
+        """Why not all of a board could be measured when that was tried last; "" where it could."""
+        tried = self._tried.get(ranking)
+        return "" if tried is None else tried.refused
 
-
-def _aggregates(results: Results, rule: Rule) -> tuple[dict[str, Aggregate], dict[str, Aggregate]]:
-    """The files that rows are made of, and those of prior sets that join them."""
-    benchmark = benchmark_of(rule)
-    prior = results.of("prior") if benchmark == "v1" else {}
-    return results.of(benchmark), prior
-
-
-def _has_all(found: Aggregated) -> bool:
-    """Whether all subsets are known that a model needs for a rank.
-
-    Prior sets may be missing, of some published models too: where a score is made of nothing else,
-    most of them are needed.
-    """
-    rule = found.rule
-    needed = [name for name in rule.sections if name not in rule.zero_is_missing]
-    known = [
-        found.accuracies[subset] is not None
-        for section in needed or rule.sections
-        for subset in rule.sections[section]
-    ]
-    enough = all(known) if needed else sum(known) > len(known) / 2
-    return found.score is not None and enough
-
-
-def _row(
-    model: str,
-    kind: str | None,
-    found: Aggregated,
-    known: Mapping[str, float | None],
-    *,
-    by_pairs: bool,
-    own: bool,
-    whole: bool,
-) -> BoardRow:
-    names = PRIOR_PAIRS if benchmark_of(found.rule) == "prior" else found.rule.subsets
-    return BoardRow(
-        rank=0 if whole else None,
-        model=model,
-        model_type=kind,
-        size=size_of(model),
-        url=None if own else model_url(model),
-        marks=() if own else marks_of(model),
-        own=own,
-        by_pairs=by_pairs,
-        sections=found.sections,
-        subsets={name: known.get(name) for name in names},
-        score=found.score,
-        counted=found,
-    )
-
-
-def _with_ranks(rows: Sequence[BoardRow]) -> list[BoardRow]:
-    """Best first. A mean of fewer sections is no rival of a whole one: those come below."""
-
-    def order(row: BoardRow) -> tuple[bool, bool, float, str]:
-        score = 0.0 if row.score is None else round(row.score, _DECIMALS)
-        return row.rank is None, row.score is None, -score, row.model
-
-    def score_of(row: BoardRow) -> float | None:
-        return None if row.rank is None or row.score is None else round(row.score, _DECIMALS)
-
-    scores = [score for row in rivals(rows) if (score := score_of(row)) is not None]
-    ranked = []
-    for row in sorted(rows, key=order):
-        score = score_of(row)
-        rank = None if score is None else 1 + sum(other > score for other in scores)
-        ranked.append(replace(row, rank=rank))
-    return ranked
-
-
-def _rowless(
-    results: Results, rule: Rule, outcomes: OutcomeMatrix | None, models: Collection[str]
-) -> list[str]:
-    """Which of a visitor's files of results of each pair give no row, and why."""
-    if results.uploaded is None or benchmark_of(rule) == "prior":
-        return []
-    found = results.uploaded.outcomes.of_benchmark(benchmark_of(rule))
-    left_out = outcomes.left_out if outcomes is not None else ()
-    reasons = {each.file: each.reason for each in left_out if each.whole}
-    return [
-        text("board.no_row", file=file, reason=reasons.get(file, text("board.no_row_reason")))
-        for file, each in zip(found.files, found.results, strict=True)
-        if each.model not in models
-    ]
-
-
-def _said(rule: Rule, rows: Sequence[BoardRow], options: BoardOptions, rewarded: int) -> list[str]:
-    """What is to be known of the rows together, a sentence each."""
-    said = []
-    usual = BoardOptions()
-    if options.ties != usual.ties:
-        changed = text("board.changed_ties", n=f"{rewarded:,}")
-        said.append(changed if rewarded else text("board.unknown_ties"))
-    if options.missing != usual.missing:
-        said.append(text("board.changed_missing"))
-    if (
-        rows
-        and rule.zero_is_missing
-        and all(
-            row.sections.get(section) is None for row in rows for section in rule.zero_is_missing
+    def _is_wanted(self, ranking: Ranking) -> bool:
+        if self._was_tried(ranking):
+            return False
+        return bool(self._boards.unread(None, ranking)) or not self._boards.is_measured(
+            None, ranking
         )
-    ):
-        said.append(text("board.no_prior", n=f"{len(rows):,}"))
-    if any(row.own and row.rank is not None for row in rows):
-        said.append(text("board.own_ranks"))
-    if without := [row for row in rows if not row.by_pairs]:
-        said.append(text("board.without_outcomes", n=f"{len(without):,}"))
-    measured = [row for row in rows if row.best_rank is not None]
-    if measured and any(row.best_rank is None for row in rivals(rows)):
-        said.append(text("board.mixed", n=f"{len(measured):,}"))
-    if COMPOSITES & set(rule.subsets) and len(without) < len(rows):
-        said.append(text("board.composite"))
-    return said
+
+    def _was_tried(self, ranking: Ranking) -> bool:
+        """Whether it was measured just now, as well as it could be."""
+        tried = self._tried.get(ranking)
+        if tried is None or tried.results_id != self._boards.library.get(None).id:
+            return False
+        return time.monotonic() - tried.when < AGAIN_SECONDS
+
+    def _go_on(self, ranking: Ranking, seconds: float) -> None:
+        """Wait for what is under way, be it of another ranking; where nothing is, begin."""
+        with self._lock:
+            thread = self._thread
+            if (thread is None or not thread.is_alive()) and not self._was_tried(ranking):
+                self._since, self._share = time.monotonic(), 0.0
+                thread = self._thread = in_background(lambda: self._measure(ranking))
+        if thread is not None:
+            thread.join(seconds)
+
+    def _measure(self, ranking: Ranking) -> None:
+        results_id, refused = self._boards.library.get(None).id, ""
+        doing = "reading"
+        try:
+            for step in self._boards.measuring(None, ranking):
+                if step.doing != doing:
+                    doing, self._since = step.doing, time.monotonic()
+                self._share = step.done / step.total if step.total else 0.0
+            refused = "; ".join(map(str, self._boards.refused(None, ranking)[:1]))
+        except KnownError as error:
+            refused = str(error)
+        except Exception as error:
+            logger.exception("a board was not measured")
+            refused = f"it could not be measured: {first_line(error)}"
+        self._tried[ranking] = _Tried(results_id, time.monotonic(), refused)
+
+    def _seconds_left(self) -> int:
+        """By how long the present part took so far."""
+        spent, share = time.monotonic() - self._since, self._share
+        left = spent * (1 - share) / share if share else _LONGEST
+        return min(max(math.ceil(left), _SHORTEST), _LONGEST)

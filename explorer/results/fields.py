@@ -23,8 +23,8 @@ from explorer.results.cache import OutcomeCache
 from explorer.results.ensemble_field import members_of, with_ensemble
 from explorer.results.field import Field
 from explorer.results.library import ResultsLibrary
-from explorer.results.outcomes import Results
 from explorer.results.own import outcomes_of, own_names, published_as
+from explorer.results.published import Results
 from explorer.results.uploads import model_of_uploaded
 from explorer.runs.cards import card_of, pairs_of
 from explorer.runs.running import Runs

@@ -11,7 +11,7 @@ from explorer.core.caches import LruCache
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.data.sources import Candidate, Shelf
-from explorer.results.outcomes import (
+from explorer.results.published import (
     UPLOADED,
     Results,
     beside,

@@ -33,7 +33,7 @@ import numpy as np
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
-from explorer.results.boards import Ranking
+from explorer.results.board import Ranking
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.locks import locked
 from explorer.stores import Stores, open_stores
@@ -78,9 +78,9 @@ def settings_of(home: str, results: str, pairs: str) -> Settings:
 
 def measure(settings: Settings) -> dict[str, float]:
     """Read and measure everything once; milliseconds."""
-    room = open_stores(settings).room
+    boards = open_stores(settings).boards
     started = time.perf_counter()
-    for _ in room.measuring(None, Ranking()):
+    for _ in boards.measuring(None, Ranking()):
         pass
     return {"measure: read, intervals, ranks, ties": 1000 * (time.perf_counter() - started)}
 
@@ -127,7 +127,7 @@ def views(settings: Settings) -> dict[str, float]:
 
 
 def _board(stores: Stores) -> LeaderboardTab:
-    return LeaderboardTab(stores.room, laid_out(build_leaderboard_tab), stores.pairs.all)
+    return LeaderboardTab(stores.boards, laid_out(build_leaderboard_tab), stores.pairs.all)
 
 
 def _fails(stores: Stores) -> Failures:
@@ -185,12 +185,12 @@ def beside_runs(settings: Settings) -> dict[str, float]:
     timed(lambda: compare.show(on(two)), 1)
     took["runs: a press on the comparison"] = acted(compare, two, "panel", value=COMPARE_PANELS[0])
     asked: tuple[Any, ...] = (None, Ranking(), None)
-    timed(lambda: stores.room.outcomes(*asked), 1)
+    timed(lambda: stores.boards.outcomes(*asked), 1)
     for number in range(5):
         _run_of(folder, table, number).ended("finished")
-        after_run.append(timed(lambda: stores.room.outcomes(*asked), 1))
+        after_run.append(timed(lambda: stores.boards.outcomes(*asked), 1))
     took["join: leaderboard, one more run"] = median(after_run)
-    took["join: leaderboard, nothing new"] = timed(lambda: stores.room.outcomes(*asked))
+    took["join: leaderboard, nothing new"] = timed(lambda: stores.boards.outcomes(*asked))
     board, view = _board(stores), BoardState()
     timed(lambda: board.show(on(view)), 1)
     took["runs: the leaderboard sorted"] = acted(board, view, "sort", value="Chat")

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.results.cache import OutcomeCache
-from explorer.results.outcomes import Results, ResultsSource, read_results_folder
 from explorer.results.own import outcomes_of
+from explorer.results.published import Results, ResultsSource, read_results_folder
 from explorer.stats.matrix import OutcomeMatrix, Outcomes, outcome_matrix
 from scoring.benchmark import SUBSETS
 from scoring.record import Run

@@ -4,7 +4,7 @@ import json
 from functools import cache
 from typing import Any
 
-from explorer.results.boards import Board, build_board
+from explorer.results.board import Board, build_board
 from explorer.tabs.models.board_view import LeaderboardParts, LeaderboardTab, build_leaderboard_tab
 from explorer.tabs.models.state import BoardState, rule_of
 from tests.explorer.board_data import results_of

@@ -10,7 +10,7 @@ import pytest
 
 from explorer.core.settings import Settings
 from explorer.reader.session import Session
-from explorer.results.boards import Ranking
+from explorer.results.board import Ranking
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.locks import locked
 from explorer.runs.visitors import Visitor
@@ -81,13 +81,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def stores(folder: Path, tmp_path: Path) -> Stores:
     """All is read; nothing was looked at yet."""
     stores = open_stores(Settings(tmp_path, pairs="demo", results=str(folder), offline=True))
-    list(stores.room.measuring(None, Ranking()))
+    list(stores.boards.measuring(None, Ranking()))
     return stores
 
 
 def presses(stores: Stores) -> dict[str, Callable[[], object]]:
     """Tab -> a press on it."""
-    board = LeaderboardTab(stores.room, board_parts(), stores.pairs.all)
+    board = LeaderboardTab(stores.boards, board_parts(), stores.pairs.all)
     failures = Failures(
         stores.fields, stores.settings, laid_out(lambda: build_failures(remembered_notes()))
     )
@@ -111,7 +111,7 @@ def test_a_press_lists_no_results_until_newer_ones_are_looked_for(
         _heard.clear()
         press()
         assert heard(folder, *LISTS) == [], tab
-    list(BoardSource(stores.boards, board_parts().source).refresh(Session()))
+    list(BoardSource(stores.results, board_parts().source).refresh(Session()))
     assert heard(folder, *LISTS) != []
 
 
@@ -150,13 +150,13 @@ def test_a_pack_of_a_run_makes_nothing_anew_but_that_run(
     running = run_of(stores, N_RUNS, 3)
     with locked(running.folder):
         name = stores.fields.name_of(running.id, *ME)
-        stores.room.board(None, Ranking(), Visitor())
+        stores.boards.board(None, Ranking(), Visitor())
         for pack in range(3, 9):
             record(stores, running, pack)
             ordered.clear()
             _heard.clear()
             field = stores.fields.of(name, *ME)
-            stores.room.board(None, Ranking(), Visitor())
+            stores.boards.board(None, Ranking(), Visitor())
             n_scored = (pack + 1) * PACK
             assert int(field.known(name).sum()) == n_scored and set(ordered) == {n_scored}
             files = heard(stores.runs.shelf.folder, "open")
@@ -169,11 +169,11 @@ def test_a_pack_of_a_run_makes_nothing_anew_but_that_run(
 def test_a_run_that_ends_is_all_that_is_put_in_order_on_the_board(
     stores: Stores, ordered: list[int]
 ) -> None:
-    assert len(stores.room.board(None, Ranking(), Visitor()).rows) == 8
+    assert len(stores.boards.board(None, Ranking(), Visitor()).rows) == 8
     for number in range(3):
         run_of(stores, number, 2).ended("finished")
         ordered.clear()
-        stores.room.board(None, Ranking(), Visitor())
+        stores.boards.board(None, Ranking(), Visitor())
         assert ordered == [2 * PACK]
 
 

@@ -34,4 +34,4 @@ def test_with_the_network_both_shelves_are_fetched_in_the_background(
     tmp_path: Path, fetched: list[object]
 ) -> None:
     stores = open_stores(Settings(home=tmp_path))
-    assert fetched == [stores.pairs.shelf, stores.boards.shelf]
+    assert fetched == [stores.pairs.shelf, stores.results.shelf]

@@ -8,7 +8,7 @@ from explorer.core.html import go_link, tag
 from explorer.core.parts import button
 from explorer.core.text import text
 from explorer.reader.links import compare_query, failures_query
-from explorer.results.boards import Board, BoardRow, benchmark_of
+from explorer.results.board import Board, BoardRow, benchmark_of
 from explorer.stats.aggregate import Counted, Part
 from scoring.errors import KnownError, shown
 

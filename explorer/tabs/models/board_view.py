@@ -26,8 +26,8 @@ from explorer.data.table import PairTable
 from explorer.reader.links import tab_of
 from explorer.reader.session import Session
 from explorer.reader.source_view import SourceBarParts, build_sourcebar
-from explorer.results.boardroom import BoardRoom
-from explorer.results.boards import Board
+from explorer.results.board import Board
+from explorer.results.boards import Boards
 from explorer.tabs.models.behind import behind_html
 from explorer.tabs.models.chart_tables import ChartScene
 from explorer.tabs.models.charts_view import BoardChartParts, build_chart, chart_shown
@@ -117,7 +117,7 @@ class LeaderboardTab:
     measuring: sessions that measure; one that is taken out stops.
     """
 
-    room: BoardRoom
+    boards: Boards
     parts: LeaderboardParts
     tables: Callable[[], Sequence[PairTable]] = list
     measuring: set[str | None] = field(default_factory=set)
@@ -167,13 +167,13 @@ class LeaderboardTab:
         results_id = session.results_id
         self.measuring.add(page)
         try:
-            for step in self.room.measuring(results_id, ranking, session.visitor):
+            for step in self.boards.measuring(results_id, ranking, session.visitor):
                 if page not in self.measuring:
                     break
                 yield step_html(step, text(f"board.{step.doing}")), gr.update(visible=True)
         finally:
             self.measuring.discard(page)
-        yield refused_html(self.room.refused(results_id, ranking)), gr.update(visible=False)
+        yield refused_html(self.boards.refused(results_id, ranking)), gr.update(visible=False)
 
     def stop(self, request: gr.Request) -> None:
         """End this session's measuring after its present step; what was read is kept."""
@@ -196,17 +196,17 @@ class LeaderboardTab:
         """
         parts, ranking = self.parts, ranking_of(view)
         where = session.results_id, ranking
-        board, unread = self._board(view, session), self.room.unread(*where)
+        board, unread = self._board(view, session), self.boards.unread(*where)
         session.show(view)
         session.show(self._known(board, view, session))
         rows = shown_rows(board, view)
         # Of RewardBench 2, and with prior sets, sections alone are in groups.
         measured = any(row.tie_group or any(row.section_groups.values()) for row in board.rows)
         by_pairs = any(row.by_pairs for row in board.rows)
-        outcomes = partial(self.room.outcomes, *where, session.visitor)
+        outcomes = partial(self.boards.outcomes, *where, session.visitor)
         scene = ChartScene(view, board, rows, outcomes, self.tables, unread)
         can_measure = view.table != "prior" and (unread > 0 or (by_pairs and not measured))
-        left_out = self.room.left_out(*where, session.visitor)
+        left_out = self.boards.left_out(*where, session.visitor)
         copy_link = copy_button(text("filter.copy_link"), "link")
         told = counts_html(board, rows, dropped, unread) + self._gone(session.results_id)
         return {
@@ -221,15 +221,15 @@ class LeaderboardTab:
         }
 
     def _board(self, view: BoardState, session: Session) -> Board:
-        return self.room.board(session.results_id, ranking_of(view), session.visitor)
+        return self.boards.board(session.results_id, ranking_of(view), session.visitor)
 
     def _known(self, board: Board, view: BoardState, session: Session) -> Known:
-        unread = self.room.unread(session.results_id, ranking_of(view))
+        unread = self.boards.unread(session.results_id, ranking_of(view))
         return Known(unread, tuple(row.model for row in board.rows if row.own))
 
     def _gone(self, board_id: object) -> str:
         """What is said where a visitor's files had to make room for others'."""
-        return note(text("board.gone")) if self.room.library.is_gone(board_id) else ""
+        return note(text("board.gone")) if self.boards.library.is_gone(board_id) else ""
 
 
 def wire_leaderboard(tab: LeaderboardTab, session: gr.State, opened: gr.Tab) -> None:

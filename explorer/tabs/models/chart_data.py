@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.results.boards import Board, BoardRow
+from explorer.results.board import Board, BoardRow
 from explorer.stats.aggregate import Ties, settled
 from explorer.stats.difficulty import correlations, leaf_order
 from explorer.stats.matrix import OutcomeMatrix
@@ -41,8 +41,8 @@ class Point:
 def number_columns(board: Board) -> tuple[str, ...]:
     """The columns of numbers that rows have, whatever the table shows.
 
-    >>> from explorer.results.boards import build_board
-    >>> from explorer.results.outcomes import read_snapshot
+    >>> from explorer.results.board import build_board
+    >>> from explorer.results.published import read_snapshot
     >>> number_columns(build_board(read_snapshot(), "v1"))[:4]
     ('size', 'score', 'Chat', 'Chat Hard')
     """
@@ -52,8 +52,8 @@ def number_columns(board: Board) -> tuple[str, ...]:
 def axes_of(board: Board, view: BoardState) -> tuple[str, str]:
     """The two columns that a view's trade-off shows; what the board has not is the usual one.
 
-    >>> from explorer.results.boards import build_board
-    >>> from explorer.results.outcomes import read_snapshot
+    >>> from explorer.results.board import build_board
+    >>> from explorer.results.published import read_snapshot
     >>> axes_of(build_board(read_snapshot(), "v1"), BoardState(x="Focus", y="hep-go"))
     ('Chat Hard', 'hep-go')
     """
@@ -122,8 +122,8 @@ def subset_spreads(board: Board, rows: Sequence[BoardRow]) -> list[SubsetSpread]
 
     Subsets that no model knows are left out.
 
-    >>> from explorer.results.boards import build_board
-    >>> from explorer.results.outcomes import read_snapshot
+    >>> from explorer.results.board import build_board
+    >>> from explorer.results.published import read_snapshot
     >>> board = build_board(read_snapshot(), "v1")
     >>> easiest = max(subset_spreads(board, board.rows), key=lambda spread: spread.mean)
     >>> easiest.subset, easiest.section

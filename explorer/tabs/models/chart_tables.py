@@ -8,7 +8,7 @@ from typing import Any
 from explorer.core.html import note, tag
 from explorer.core.text import text
 from explorer.data.table import PairTable
-from explorer.results.boards import Board, BoardRow
+from explorer.results.board import Board, BoardRow
 from explorer.stats.matrix import OutcomeMatrix
 from explorer.tabs.models.chart_data import SubsetSpread
 from explorer.tabs.models.figures import Axis

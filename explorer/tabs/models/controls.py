@@ -7,7 +7,7 @@ from explorer.core.html import go_link, listing, note, tag
 from explorer.core.parts import acting, button, segments, ticked
 from explorer.core.text import text
 from explorer.reader.links import compare_query
-from explorer.results.boards import Board, BoardRow, benchmark_of
+from explorer.results.board import Board, BoardRow, benchmark_of
 from explorer.stats.rules import PRIOR
 from explorer.tabs.models.compare_state import MOST_MODELS
 from explorer.tabs.models.state import (

@@ -23,7 +23,7 @@ from explorer.core.files import (
     write_lines,
 )
 from explorer.core.text import text
-from explorer.results.boards import Board, BoardRow
+from explorer.results.board import Board, BoardRow
 from explorer.tabs.models.state import BoardState, rule_of, shown_columns, value_of
 from scoring.errors import KnownError, shown
 
@@ -53,8 +53,8 @@ def export_board(
 def board_file_name(board: Board, view: BoardState, form: BoardFormat) -> str:
     """A short name for the file, safe wherever it is saved: source, rule, table.
 
-    >>> from explorer.results.outcomes import read_snapshot
-    >>> from explorer.results.boards import build_board
+    >>> from explorer.results.published import read_snapshot
+    >>> from explorer.results.board import build_board
     >>> board_file_name(build_board(read_snapshot(), "v1"), BoardState(), "csv")
     'RewardBench-paper-arXiv-2403-13787v2-v1-sections.csv'
     """

@@ -1,7 +1,7 @@
 """The chart of length bias: where models stand between two that go by length alone."""
 
 from explorer.core.text import text
-from explorer.results.boards import benchmark_of
+from explorer.results.board import benchmark_of
 from explorer.stats.aggregate import accuracies_of, aggregate_counted, settled
 from explorer.stats.matrix import OutcomeMatrix
 from explorer.stats.rules import V1, Rule

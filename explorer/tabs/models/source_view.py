@@ -14,7 +14,7 @@ from explorer.core.work import stepping
 from explorer.data.library import file_name
 from explorer.reader.session import Session
 from explorer.results.library import ResultsLibrary
-from explorer.results.outcomes import Results
+from explorer.results.published import Results
 from scoring.limits import Tell
 
 REFRESH_SECONDS = 600

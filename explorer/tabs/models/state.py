@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 from explorer.core.links import Codec, Parameter, checked, choice, flag, several
 from explorer.core.validation import one_of, repaired, some_of
 from explorer.data.name_search import checked_search, matching_names
-from explorer.results.boards import Board, BoardRow, Ranking
+from explorer.results.board import Board, BoardRow, Ranking
 from explorer.stats.aggregate import Missing, Ties
 from explorer.stats.rules import PRIOR, PRIOR_PAIRS, V2_PAIRS, RuleName
 from scoring.benchmark import SECTIONS, SUBSETS
@@ -117,8 +117,8 @@ def kind_of(model_type: str | None) -> ModelType:
 def columns_of(board: Board, view: BoardState) -> tuple[str, ...]:
     """The columns of the view's table, hidden ones too.
 
-    >>> from explorer.results.outcomes import read_snapshot
-    >>> from explorer.results.boards import build_board
+    >>> from explorer.results.published import read_snapshot
+    >>> from explorer.results.board import build_board
     >>> columns_of(build_board(read_snapshot(), "v1"), BoardState())
     ('model', 'type', 'size', 'score', 'Chat', 'Chat Hard', 'Safety', 'Reasoning')
     """

@@ -10,7 +10,7 @@ from html import escape
 from explorer.core.html import chip, note, tag
 from explorer.core.parts import acting, button
 from explorer.core.text import text
-from explorer.results.boards import Board, BoardRow
+from explorer.results.board import Board, BoardRow
 from explorer.tabs.models.state import FACTS, BoardState, shown_columns, value_of
 from scoring.interval import Interval
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from explorer.core.parts import guarded
 from explorer.reader.session import Session
-from explorer.results.boardroom import BoardRoom
-from explorer.results.boards import Ranking
+from explorer.results.board import Ranking
+from explorer.results.boards import Boards
 from explorer.results.fields import Fields
 from explorer.runs.running import Runs
 from explorer.tabs.score.published_html import published_html
@@ -18,7 +18,7 @@ class RunChecked:
 
     runs: Runs
     fields: Fields
-    room: BoardRoom
+    boards: Boards
 
     @guarded
     def check(self, session: Session) -> str:
@@ -28,5 +28,5 @@ class RunChecked:
             return ""
         run = self.runs.open(session.run_id, session.visitor)
         field = self.fields.of(name, *session.where)
-        board = self.room.board(session.results_id, Ranking(own=False))
+        board = self.boards.board(session.results_id, Ranking(own=False))
         return published_html(check_run(run, field, board))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from explorer.results.boards import Board
+from explorer.results.board import Board
 from explorer.results.field import Field
 from explorer.results.own import Match, find_published
 from explorer.tabs.score.published_check import PublishedCheck, check_pairs, check_sections

@@ -1,490 +1,464 @@
-import csv
+"""Boards of a source: bare, then measured; what was read stays, and is not read again."""
+
 import json
+import shutil
+import threading
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from explorer.api.boards import leaderboard_json
-from explorer.core.settings import ASSETS
-from explorer.results.boards import Board, BoardRow, build_board
-from explorer.results.outcomes import Results, beside, read_snapshot
-from explorer.results.uploads import Uploaded
-from explorer.runs.model_list import MODELS, marks_of, size_of
-from explorer.stats.aggregate import Counted
-from explorer.stats.matrix import Outcomes, outcome_matrix
-from explorer.stats.rules import PRIOR, PRIOR_SCORED, RULES, V2_PAIRS, RuleName
-from explorer.stats.uncertainty import measure
-from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
-from scoring.interval import wilson
-from scoring.results.accuracies import Aggregate
-from scoring.results.order import PairOrder
-from scoring.results.pairs import PairResults
-from tests.explorer.board_data import (
-    EVERY,
-    FOUR,
-    NOTHING,
-    SOURCE,
-    finished,
-    matrix_of,
-    order_of,
-    real_results,
-    results_of,
+from explorer.core.settings import Settings
+from explorer.results.board import Board, Ranking
+from explorer.results.boards import BoardMeasuring, Boards
+from explorer.runs.cards import RunCard, write_card
+from explorer.runs.sections import run_intervals
+from explorer.runs.visitors import Visitor
+from explorer.stats.rules import V2_PAIRS
+from explorer.stores import open_stores
+from explorer.tabs.models.state import MISSING, RULE_OPTIONS, TIES, BoardState, ranking_of
+from scoring.benchmark import COUNTS
+from scoring.limits import Step
+from scoring.record import Run
+from tests.explorer.board_data import coin_flips, write_results
+from tests.explorer.results.test_own import run_of
+
+RANKING = Ranking()
+PAIRS = Path("eval-set-scores", "org")
+SHARES = {"org/best": 0.95, "org/alike": 0.95, "org/worst": 0.2}
+REWARDS: dict[str, tuple[float | None, float | None]] = {
+    "hep-go:3": (1.0, 0.0),
+    "donotanswer:2": (0.0, 1.0),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    outcomes = {
+        model: coin_flips(share, seed=at) for at, (model, share) in enumerate(SHARES.items())
+    }
+    return write_results(tmp_path / "results", outcomes)
+
+
+def boards_of(folder: Path, *, public: bool = False) -> Boards:
+    """A server that was started just now, with its home beside the folder."""
+    settings = Settings(
+        folder.parent / "home", pairs="demo", results=str(folder), offline=True, public=public
+    )
+    return open_stores(settings).boards
+
+
+def measured(boards: Boards, view: Ranking = RANKING, own: object = ()) -> list[Step]:
+    return list(boards.measuring(None, view, own))
+
+
+def look_for_newer(boards: Boards) -> None:
+    """As the button does."""
+    boards.library.shelf.refresh()
+    boards.library.shelf.wait(60)
+
+
+def groups(board: Board) -> dict[str, int | None]:
+    return {row.model: row.tie_group for row in board.rows}
+
+
+def test_a_board_is_bare_until_it_was_measured(folder: Path) -> None:
+    boards = boards_of(folder)
+    bare = boards.board(None, RANKING)
+    assert boards.unread(None, RANKING) == 3
+    assert {row.model for row in bare.rows} == set(SHARES)
+    assert not any(row.by_pairs or row.paired or row.tie_group for row in bare.rows)
+
+    steps = measured(boards)
+    assert steps[:4] == [Step("reading", done, 3) for done in range(4)]
+    assert {step.doing for step in steps[4:]} == {"measuring"}
+    assert steps[-1].done == steps[-1].total
+
+    sure = boards.board(None, RANKING)
+    assert boards.unread(None, RANKING) == 0
+    assert groups(sure) == {"org/best": 1, "org/alike": 1, "org/worst": 2}
+    assert all(row.by_pairs and row.paired and row.best_rank for row in sure.rows)
+    for before in bare.rows:
+        after = sure.find(before.model)
+        assert after is not None and after.score == pytest.approx(before.score)
+
+
+def test_another_server_on_the_same_home_neither_reads_nor_measures(folder: Path) -> None:
+    first = boards_of(folder)
+    measured(first)
+    second = boards_of(folder)
+    assert second.unread(None, RANKING) == 0
+    assert second.board(None, RANKING) == first.board(None, RANKING)
+    assert measured(second) == []
+
+
+def test_where_nothing_is_new_measuring_again_leaves_the_boards_as_they_are(folder: Path) -> None:
+    boards = boards_of(folder)
+    measured(boards)
+    board = boards.board(None, RANKING)
+    assert measured(boards) == []
+    assert boards.board(None, RANKING) is board
+
+
+def test_a_file_that_comes_later_is_read_alone(folder: Path) -> None:
+    boards = boards_of(folder)
+    measured(boards)
+    late = write_results(folder.parent / "late", {"org/late": coin_flips(0.5)})
+    shutil.move(late / PAIRS / "0000.json", folder / PAIRS / "late.json")
+    assert boards.unread(None, RANKING) == 0
+    look_for_newer(boards)
+    assert boards.unread(None, RANKING) == 1
+    assert measured(boards)[0] == Step("reading", 3, 4)
+    assert groups(boards.board(None, RANKING)).keys() == {*SHARES, "org/late"}
+
+
+def test_a_stop_keeps_what_was_read(folder: Path) -> None:
+    boards = boards_of(folder)
+    assert not any(row.by_pairs for row in boards.board(None, RANKING).rows)
+    steps = boards.measuring(None, RANKING)
+    assert [next(steps), next(steps)] == [Step("reading", 0, 3), Step("reading", 1, 3)]
+    steps.close()
+    for again in (boards, boards_of(folder)):
+        assert again.unread(None, RANKING) == 2
+        by_pairs = [row.model for row in again.board(None, RANKING).rows if row.by_pairs]
+        assert by_pairs == ["org/best"]
+    assert measured(boards)[0] == Step("reading", 1, 3)
+    assert all(row.by_pairs for row in boards.board(None, RANKING).rows)
+
+
+def test_what_was_seen_during_a_reading_is_not_shown_after_it(folder: Path) -> None:
+    boards = boards_of(folder)
+    reading = boards.measuring(None, RANKING)
+    assert next(reading) == Step("reading", 0, 3)
+    boards.board(None, RANKING)  # somebody else looks meanwhile
+    list(reading)
+    assert all(row.tie_group for row in boards.board(None, RANKING).rows)
+
+
+def test_a_folder_that_vanishes_leaves_its_accuracies(folder: Path) -> None:
+    boards = boards_of(folder)
+    shutil.rmtree(folder)
+    assert measured(boards) == []
+    board = boards.board(None, RANKING)
+    assert len(board.rows) == 3 and not any(row.by_pairs for row in board.rows)
+
+
+def test_a_folder_that_vanishes_while_it_is_read_is_no_error(folder: Path) -> None:
+    boards = boards_of(folder)
+    reading = boards.measuring(None, RANKING)
+    next(reading)
+    next(reading)
+    shutil.rmtree(folder)
+    assert list(reading)
+    assert len(boards.board(None, RANKING).rows) == 3
+
+
+def test_a_broken_file_is_not_unread_for_ever(folder: Path) -> None:
+    (folder / PAIRS / "0001.json").write_text("{")
+    boards = boards_of(folder)
+    measured(boards)
+    assert boards.unread(None, RANKING) == 0
+    assert {row.model: row.by_pairs for row in boards.board(None, RANKING).rows} == {
+        "org/best": True, "org/alike": False, "org/worst": True,
+    }  # fmt: skip
+
+
+def test_ties_and_missing_results_have_boards_of_their_own(folder: Path) -> None:
+    boards = boards_of(folder)
+    measured(boards)
+    half = Ranking(ties="half", missing="loss")
+    board = boards.board(None, half)
+    assert (board.options.ties, board.options.missing) == ("half", "loss")
+    assert set(groups(board).values()) == {None}  # that was not measured
+    measured(boards, half)
+    assert None not in groups(boards.board(None, half)).values()
+
+
+def test_prior_sets_have_no_outcomes_to_read(folder: Path) -> None:
+    boards, prior = boards_of(folder), Ranking("prior")
+    assert boards.unread(None, prior) == 0
+    assert measured(boards, prior) == []
+    assert boards.board(None, prior).rows == ()
+
+
+def test_a_source_with_accuracies_of_one_benchmark_alone_is_not_read_for_the_other(
+    folder: Path,
+) -> None:
+    boards, second = boards_of(folder), Ranking("v2")
+    assert (boards.unread(None, second), measured(boards, second)) == (0, [])
+    assert boards.unread(None, RANKING) == 3
+    assert boards.board(None, second).rows == () and boards.left_out(None, second) == ()
+
+
+def test_a_source_without_accuracies_is_read_for_any_benchmark(folder: Path) -> None:
+    shutil.rmtree(folder / "eval-set")
+    assert boards_of(folder).unread(None, Ranking("v2")) == 3
+
+
+@pytest.mark.parametrize("change", ["gone", "other"])
+def test_a_file_that_goes_or_changes_counts_no_more(folder: Path, change: str) -> None:
+    boards, file = boards_of(folder), folder / PAIRS / "0002.json"
+    measured(boards)
+    assert all(row.by_pairs for row in boards.board(None, RANKING).rows)
+    if change == "gone":
+        file.unlink()
+    else:
+        file.write_text("{")
+    assert all(row.by_pairs for row in boards.board(None, RANKING).rows)
+    look_for_newer(boards)
+    by_pairs = {row.model: row.by_pairs for row in boards.board(None, RANKING).rows}
+    assert by_pairs == {"org/best": True, "org/alike": True, "org/worst": False}
+
+
+def test_what_of_the_pairs_is_not_used_is_told(folder: Path) -> None:
+    boards = boards_of(folder)
+    (folder / PAIRS / "notes.txt").write_text("stray")
+    assert [str(each) for each in boards.left_out(None, RANKING)] == [
+        "eval-set-scores/org/notes.txt: no JSON file"
+    ]
+    (folder / PAIRS / "0001.json").write_text("{")
+    measured(boards)
+    files = [each.file for each in boards.left_out(None, RANKING)]
+    assert files == ["eval-set-scores/org/0001.json", "eval-set-scores/org/notes.txt"]
+    assert boards.refused(None, RANKING) == []
+
+
+@pytest.mark.parametrize("lost", [["0001.json"], ["0000.json", "0001.json", "0002.json"]])
+def test_files_that_cannot_be_had_are_told_though_the_progress_is_whole(
+    folder: Path, lost: list[str]
+) -> None:
+    boards = boards_of(folder)
+    reading = boards.measuring(None, RANKING)
+    next(reading)
+    for name in lost:
+        (folder / PAIRS / name).rename(folder / name)
+        (folder / PAIRS / name).symlink_to(folder / "nothing")
+    assert Step("reading", 3, 3) in list(reading)
+    names = [f"eval-set-scores/org/{name}" for name in lost]
+    for told in (boards.refused(None, RANKING), boards.left_out(None, RANKING)):
+        assert [each.file for each in told] == names
+        assert "it cannot be opened" in told[0].reason
+
+
+def test_only_the_last_boards_stay_in_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("explorer.results.boards.KEPT", 4)
+    boards = boards_of(folder)
+    measured(boards)
+    views = [
+        ranking_of(BoardState(rule=rule, prior_sets=prior_sets, ties=ties, missing=missing))
+        for rule, prior_sets in (("official", True), *((rule, False) for rule in RULE_OPTIONS))
+        for ties in TIES
+        for missing in MISSING
+    ]
+    made = [boards.board(None, view) for view in views]
+    assert boards.board(None, views[-1]) is made[-1]
+    again = boards.board(None, views[0])
+    assert again is not made[0] and again == made[0]
+
+
+def test_a_models_two_benchmarks_stand_side_by_side(folder: Path) -> None:
+    names = [*V2_PAIRS][:5]  # of Ties there is a composite alone
+    path = folder / PAIRS / "best-2.json"
+    values = {"model": "org/best", "results": [1, 0, 1, 1, 0], "subset": names}
+    path.write_text(json.dumps(values))
+    boards = boards_of(folder)
+    measured(boards)
+    assert all(row.by_pairs for row in boards.board(None, RANKING).rows)
+    [second] = boards.board(None, Ranking("v2")).rows
+    assert (second.model, second.by_pairs) == ("org/best", True)
+    assert [second.subsets[name] for name in names] == [1, 0, 1, 1, 0]
+
+
+# Own runs.
+
+
+def own_rows(board: Board) -> list[str]:
+    return [row.model for row in board.rows if row.own]
+
+
+def test_own_runs_stand_beside_published_models(folder: Path) -> None:
+    boards = boards_of(folder)
+    measured(boards)
+    assert own_rows(boards.board(None, RANKING)) == []
+    run_of(folder.parent / "home" / "runs", REWARDS)
+    board = boards.board(None, RANKING)
+    [mine] = own_rows(board)
+    assert mine.startswith("org/<b>mine</b> (your run of ")
+    assert len(board.rows) == 4
+    assert own_rows(boards.board(None, Ranking(own=False))) == []
+    assert own_rows(boards.board(None, Ranking("v2"))) == []
+
+
+WHOLE = tuple(subset for subset, n in COUNTS.items() for _ in range(n))
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Path:
+    """Three models' results of as many pairs as RewardBench has."""
+    flips = {
+        model: coin_flips(share, len(WHOLE), at) for at, (model, share) in enumerate(SHARES.items())
+    }
+    return write_results(tmp_path / "results", flips, WHOLE)
+
+
+def run_of_all(folder: Path) -> Run:
+    """A run of the same pairs, which is therefore ranked."""
+    won = coin_flips(0.6, len(WHOLE), 9)
+    of_pairs = {f"{WHOLE[at]}:{at}": (each, 1 - each) for at, each in enumerate(won)}
+    return run_of(folder.parent / "home" / "runs", {**of_pairs})
+
+
+def test_an_own_run_of_all_pairs_leaves_ranks_and_ties_to_the_published(whole: Path) -> None:
+    boards = boards_of(whole)
+    run_of_all(whole)
+    measured(boards)
+    alone, board = boards.board(None, Ranking(own=False)), boards.board(None, RANKING)
+    assert groups(alone) == {"org/best": 1, "org/alike": 1, "org/worst": 2}
+    assert tuple(row for row in board.rows if not row.own) == alone.rows
+    [mine] = [row for row in board.rows if row.own]
+    assert (mine.rank, mine.best_rank, mine.tie_group) == (3, None, None)
+    assert not any("only they are in tie groups" in remark for remark in board.remarks)
+
+
+def test_an_own_run_has_the_intervals_of_the_score_tab_measured_or_not(whole: Path) -> None:
+    run, boards = run_of_all(whole), boards_of(whole)
+    known = run_intervals(run.rows(), run.facts)
+    for _ in range(2):
+        [mine] = [row for row in boards.board(None, RANKING).rows if row.own]
+        assert mine.paired and mine.interval == pytest.approx(known.score)
+        assert set(mine.paired_sections) == {*mine.section_intervals}
+        for section, interval in mine.section_intervals.items():
+            assert interval == pytest.approx(known.sections[section])
+        measured(boards)
+
+
+def test_own_runs_are_shown_before_anything_was_read(folder: Path) -> None:
+    boards = boards_of(folder)
+    run_of(folder.parent / "home" / "runs", REWARDS)
+    board = boards.board(None, RANKING)
+    assert len(own_rows(board)) == 1 and len(board.rows) == 4
+
+
+@pytest.mark.parametrize(
+    "own", [(), None, "browser:me", 5, Visitor(), Visitor("browser:she"), {"owner": "browser:me"}]
 )
-
-ROUNDING = 5e-5 + 1e-9
-NAN = float("nan")
-ALL_PAIRS = [subset for subset, n in COUNTS.items() for _ in range(n)]
-
-
-def whole(model: str, value: float) -> Aggregate:
-    return Aggregate(model, None, dict.fromkeys(SUBSETS, value))
-
-
-def board_of(*aggregates: Aggregate, rule: RuleName = "v1") -> Board:
-    return build_board(Results(SOURCE, aggregates), rule)
-
-
-def ranks(board: Board) -> list[tuple[int | None, str]]:
-    return [(row.rank, row.model) for row in board.rows]
-
-
-# Ranking.
-
-
-def test_equal_scores_share_the_better_rank_and_models_without_score_come_last() -> None:
-    scores = {"a": 0.7, "b": 0.9, "d": 0.8, "c": 0.8, "e": 0.1}
-    board = board_of(Aggregate("none", None, {}), *(whole(*each) for each in scores.items()))
-    assert ranks(board) == [(1, "b"), (2, "c"), (2, "d"), (4, "a"), (5, "e"), (None, "none")]
-    assert board.rows[-1].score is None
-    assert board.rows[0].score == pytest.approx(0.9)
-
-
-def test_a_model_that_lacks_a_section_has_no_rank_and_stands_below() -> None:
-    board = board_of(Aggregate("part", None, {"alpacaeval-easy": 1.0}), whole("whole", 0.2))
-    assert ranks(board) == [(1, "whole"), (None, "part")]
-    assert (board.rows[1].score, board.rows[1].sections["Safety"]) == (1.0, None)
-    assert any("1 models have no rank" in remark for remark in board.remarks)
-
-
-def test_a_model_that_won_nothing_is_ranked() -> None:
-    board = board_of(whole("zero", 0.0), Aggregate("no", None, {}))
-    assert ranks(board) == [(1, "zero"), (None, "no")]
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_no_results_give_an_empty_board(rule: RuleName) -> None:
-    board = build_board(NOTHING, rule)
-    assert (board.rows, board.remarks, board.comparable) == ((), (), ())
-    assert leaderboard_json(board)["rows"] == []
-
-
-def test_prior_sets_join_by_name_and_may_be_missing() -> None:
-    prior = Aggregate("a", None, dict.fromkeys(PRIOR_SCORED, 0.5), "prior")
-    board = board_of(whole("a", 0.8), whole("b", 0.8), prior, rule="v1_prior")
-    assert ranks(board) == [(1, "b"), (2, "a")]
-    assert board.rows[1].sections[PRIOR] == 0.5
-    assert board.rows[1].score == pytest.approx((8 * 0.8 + 0.5) / 9)
-    assert board.rows[0].sections[PRIOR] is None
-    assert board.rows[0].score == pytest.approx(0.8)
-    alone = board_of(whole("b", 0.8), prior, rule="prior")
-    assert ranks(alone) == [(1, "a")]
-    assert set(alone.rows[0].subsets) > set(PRIOR_SCORED)
-
-
-def test_reward_bench_2_is_the_mean_of_six() -> None:
-    numbers = dict(zip(V2_PAIRS, (0.1, 0.2, 0.3, 0.4, 0.5, 1.01), strict=True))
-    board = board_of(Aggregate("a", None, numbers, "v2"), whole("b", 0.5), rule="v2")
-    assert ranks(board) == [(1, "a")]
-    assert board.rows[0].score == pytest.approx(sum(numbers.values()) / 6)
-    assert board.rows[0].section_intervals["Ties"] is None
-    assert board.rows[0].subset_interval("Ties") is None
-    assert board.rows[0].subset_interval("Focus") == wilson(0.5 * 495, 495)
-
-
-def test_a_few_easy_subsets_are_no_rank() -> None:
-    easy = Aggregate("easy", None, dict.fromkeys(FOUR, 1.0))
-    lacks = Aggregate("lacks", None, dict.fromkeys(SUBSETS[1:], 1.0))
-    for rule in ("v1", "v1_prior", "v1_prior_full", "v1_upstream", "paper"):
-        board = board_of(easy, lacks, whole("full", 0.2), rule=rule)
-        assert ranks(board) == [(1, "full"), (None, "easy"), (None, "lacks")]
-        assert any("2 models have no rank" in remark for remark in board.remarks)
-    matrix = matrix_of({"easy": [1.0] * 4}, FOUR)
-    for own in ((), ("easy",)):
-        board = build_board(results_of({"full": 0.2}), "v1", outcomes=matrix, own=own)
-        assert ranks(board) == [(1, "full"), (None, "easy")]
-
-
-def test_of_prior_sets_alone_most_are_needed() -> None:
-    one = Aggregate("one", None, {"shp": 1.0}, "prior")
-    most = Aggregate("most", None, dict.fromkeys(PRIOR_SCORED[:3], 0.2), "prior")
-    assert ranks(board_of(one, most, rule="prior")) == [(1, "most"), (None, "one")]
-
-
-@pytest.mark.parametrize("rule", ["v1", "v1_prior", "v1_prior_full", "paper", "prior", "prior_all"])
-def test_every_published_model_is_ranked(rule: RuleName) -> None:
-    board = build_board(read_snapshot(), rule)
-    assert len(board.rows) == (77 if rule.startswith("prior") else 82)
-    assert None not in [row.rank for row in board.rows]
-
-
-# Outcomes.
-
-
-def test_accuracies_come_from_outcomes_where_there_are_any() -> None:
-    matrix = matrix_of({"a": [1, 0, 0.5] + [0.75] * 20, "b": [1.0] * 22 + [0]}, EVERY)
-    board = build_board(results_of({"c": 0.4}), "v1", outcomes=matrix)
-    assert [(row.model, row.by_pairs) for row in board.rows] == [
-        ("b", True),
-        ("a", True),
-        ("c", False),
-    ]
-    a = board.find("a")
-    assert a is not None
-    assert a.sections["Chat"] == pytest.approx((28 + 0.75 * 330) / 358)
-    assert a.counted.counts["donotanswer"] == Counted(0.5, 1, 0, 1, 0, 0)
-    assert a.model_type == "Seq. Classifier"
-    assert [remark for remark in board.remarks if remark.startswith("1 models have accuracies")]
-    assert board.comparable == ("b", "a")
-
-
-def test_the_switches_act_on_outcomes_alone() -> None:
-    subsets = [each for each in FOUR for _ in range(20)]
-    values = [0, NAN, *[1] * 78]
-    equal = np.zeros((1, 80), np.bool_)
-    equal[0, :2] = True
-    matrix = matrix_of({"a": values}, subsets, equal)
-
-    def chat(ties: str = "official", missing: str = "left out") -> float | None:
-        results = results_of({"b": 0.5})
-        board = build_board(results, "v1", outcomes=matrix, ties=ties, missing=missing)  # type: ignore[arg-type]
-        by_file, by_pairs = board.find("b"), board.find("a")
-        assert by_file is not None and by_pairs is not None
-        assert by_file.score == pytest.approx(0.5)
-        assert by_pairs.counted.counts["mt-bench-easy"].missing == 1
-        return by_pairs.sections["Chat"]
-
-    assert chat() == pytest.approx(18 / 19)
-    assert chat("half") == pytest.approx(18.5 / 19)
-    assert chat(missing="loss") == pytest.approx(18 / 20)
-    assert chat("half", "loss") == pytest.approx(18.5 / 20)
-
-
-def test_where_no_rewards_are_known_equal_scores_count_nothing_and_that_is_said() -> None:
-    """Published outcomes alone do not tell which losses were ties."""
-    subsets = [each for each in EVERY for _ in range(4)]
-    outcomes = {"a": [1.0, 0.0] * (len(subsets) // 2), "b": [0.0] * len(subsets)}
-    alone = matrix_of(outcomes, subsets)
-    rewards = np.array([1.0, *[np.nan] * (len(subsets) - 1)], np.float32)
-    known = replace(alone, chosen=np.array([rewards, np.full_like(rewards, np.nan)]))
-    known = replace(known, rejected=known.chosen - 1)
-    for matrix, n in ((alone, 0), (known, 1)):
-        usual, half = (
-            build_board(NOTHING, "v1", outcomes=matrix, ties=ties) for ties in ("official", "half")
-        )
-        assert [row.score for row in half.rows] == [row.score for row in usual.rows]
-        [said] = set(half.remarks) - set(usual.remarks)
-        assert half.rewarded == n
-        assert ("changes nothing" in said) == (n == 0) and (f" {n} models" in said) == (n > 0)
-
-
-def test_a_model_with_too_few_outcomes_has_no_rank() -> None:
-    subsets = [each for each in EVERY for _ in range(20)]  # Chat has 5 subsets, so 100 pairs
-    matrix = matrix_of({"most": [NAN] * 10 + [1] * 450, "few": [NAN] * 11 + [1] * 449}, subsets)
-    assert ranks(build_board(NOTHING, "v1", outcomes=matrix)) == [(1, "most"), (None, "few")]
-
-
-def test_accuracies_of_which_outcomes_are_too_few_stay() -> None:
-    subsets = [each for each in FOUR for _ in range(4)]
-    matrix = matrix_of({"a": [1, NAN, NAN, NAN, *[0] * 12]}, subsets)
-    file = results_of({"a": dict.fromkeys(FOUR, 0.25)})
-    board = build_board(file, "v1", outcomes=matrix)
-    assert (board.rows[0].score, board.rows[0].by_pairs) == (0.25, False)
-    assert any("too few pairs" in remark for remark in board.remarks)
-
-
-def test_outcomes_that_differ_from_the_accuracies_are_taken_and_told() -> None:
-    name = "<b>" + "x" * 500
-    matrix = matrix_of({name: [1, 1, 1, 0]}, FOUR)
-    board = build_board(results_of({name: dict.fromkeys(FOUR, 0.5)}), "v1", outcomes=matrix)
-    assert board.rows[0].score == pytest.approx(0.75)
-    [said] = [remark for remark in board.remarks if "say otherwise" in remark]
-    assert "50.00 points" in said
-    assert len(said) < 400
-
-
-def test_a_null_that_upstream_counts_as_lost_is_no_other_evaluation() -> None:
-    subsets = [each for each in EVERY for _ in range(20)]
-    matrix = matrix_of({"a": [NAN, *[1] * 459]}, subsets)
-    file = results_of({"a": {**dict.fromkeys(EVERY, 1.0), "mt-bench-easy": 0.95}})
-    board = build_board(file, "v1", outcomes=matrix)
-    assert board.rows[0].by_pairs
-    assert board.rows[0].sections["Chat"] == 1.0
-    assert board.remarks == ()
-    lost = build_board(file, "v1", outcomes=matrix, missing="loss")
-    assert lost.rows[0].sections["Chat"] == pytest.approx((330 + 28 * 0.95) / 358)
-
-
-def test_own_runs_are_marked_and_ranked_only_where_they_are_whole() -> None:
-    whole = matrix_of({"mine": [1.0] * len(ALL_PAIRS)}, ALL_PAIRS)
-    board = build_board(results_of({"a": 0.9}), "v1", outcomes=whole, own=("mine",))
-    assert [(row.model, row.own, row.rank) for row in board.rows] == [
-        ("mine", True, 1),
-        ("a", False, 1),  # as if there were no other
-    ]
-    part = matrix_of({"mine": [1.0] * 4}, FOUR)
-    board = build_board(results_of({"a": 0.9}), "v1", outcomes=part, own=("mine",))
-    assert [(row.model, row.rank) for row in board.rows] == [("a", 1), ("mine", None)]
-
-
-def test_the_ties_composite_joins_other_outcomes() -> None:
-    rows = list(V2_PAIRS)
-    matrix = matrix_of({"m": [1.0, 0.5, 0.25, 1.0, 0.0, 0.1]}, [name.lower() for name in rows])
-    without = build_board(NOTHING, "v2", outcomes=matrix)
-    assert (without.rows[0].rank, without.rows[0].sections["Ties"]) == (None, None)
-    scores = {"m": {"Ties": Counted(0.7, 102, 60, 0, 42, 0)}}
-    board = build_board(NOTHING, "v2", outcomes=matrix, composites=scores)
-    assert board.rows[0].score == pytest.approx((1 + 0.5 + 0.25 + 1 + 0 + 0.7) / 6)
-    assert board.rows[0].rank == 1
-    assert any("composite" in remark for remark in board.remarks)
-
-
-def test_files_of_a_visitor_that_give_no_row_are_told_with_the_reason() -> None:
-    def of(model: str, subset: str) -> PairResults:
-        order = PairOrder((subset,), np.zeros(2, np.int32))
-        return PairResults(model, None, order, np.ones(2, np.float32), np.zeros(2, np.bool_))
-
-    sent = (of("short", "hep-go"), of("other", "mine"), of("second", "Focus"))
-    files = Outcomes(("short.json", "other.json", "second.json"), sent)
-    results = beside(results_of({"full": 0.2}), Uploaded(outcomes=files))
-    matrix = outcome_matrix(files.of_benchmark("v1"), order_of(["hep-go", "hep-go", "hep-js"]))
-    short, other = build_board(results, "v1", outcomes=matrix).remarks[:2]
-    assert short.startswith("short.json of yours gives no row here: 2 outcomes, and not in the")
-    assert other.startswith("other.json of yours gives no row here: ")
-    bare = build_board(results, "v1").remarks
-    assert "short.json of yours gives no row here: it has no result of a pair" in bare[0]
-    assert not any("second.json" in each for each in bare)
-    assert not any("yours" in each for each in build_board(results, "prior").remarks)
-
-
-# Uncertainty.
-
-
-def test_accuracies_alone_have_wide_unpaired_intervals_and_no_groups() -> None:
-    row = board_of(*results_of({"a": 0.8}).aggregates).rows[0]
-    assert row.interval is not None
-    assert row.interval.low < 0.8 < row.interval.high
-    assert (row.paired, row.best_rank, row.tie_group) == (False, None, None)
-    assert row.section_intervals["Chat"] is not None
-    assert set(row.section_groups.values()) == {None}
-
-
-def test_ranks_take_in_models_that_were_not_measured() -> None:
-    rng = np.random.default_rng(0)
-    values = {"good": rng.random(len(ALL_PAIRS)) < 0.9, "bad": rng.random(len(ALL_PAIRS)) < 0.3}
-    matrix = matrix_of({name: [*map(float, each)] for name, each in values.items()}, ALL_PAIRS)
-    results = results_of({"best": 0.99, "rival": 0.9, "worst": 0.01})
-    plain = build_board(results, "v1", outcomes=matrix)
-    sure = finished(measure(matrix, RULES["v1"], ranked=plain.comparable, replicates=200))
-    board = build_board(results, "v1", outcomes=matrix, uncertainty=sure)
-    good, bad, rival = (board.find(name) for name in ("good", "bad", "rival"))
-    assert good is not None and bad is not None and rival is not None
-    assert (good.best_rank, good.worst_rank, good.tie_group) == (2, 3, 1)
-    assert (bad.best_rank, bad.worst_rank, bad.tie_group) == (4, 4, 2)
-    assert (rival.best_rank, rival.tie_group, rival.paired) == (None, None, False)
-    assert good.paired
-    assert any(remark.startswith("2 models have results of each pair") for remark in board.remarks)
-
-
-def test_uncertainty_of_other_numbers_is_not_used() -> None:
-    matrix = matrix_of({"a": [1.0] * 40, "b": [0.0] * 40}, FOUR * 10)
-    other = matrix_of({"a": [0.0] * 40, "b": [1.0] * 40}, FOUR * 10)
-    sure = finished(measure(other, RULES["v1"], replicates=50))
-    board = build_board(NOTHING, "v1", outcomes=matrix, uncertainty=sure)
-    assert [(row.paired, row.best_rank, row.tie_group) for row in board.rows] == [
-        (False, None, None)
-    ] * 2
-    assert all(row.interval is not None for row in board.rows)
-
-
-def test_with_prior_sets_that_were_not_measured_scores_are_unpaired() -> None:
-    matrix = matrix_of({"a": [1.0] * 115 + [0.0] * 115, "b": [0.0] * 230}, EVERY * 10)
-    prior = Aggregate("a", None, dict.fromkeys(PRIOR_SCORED, 0.5), "prior")
-    sure = finished(measure(matrix, RULES["v1_prior"], replicates=50))
-    board = build_board(Results(SOURCE, (prior,)), "v1_prior", outcomes=matrix, uncertainty=sure)
-    assert [(row.model, row.paired, row.tie_group) for row in board.rows] == [
-        ("a", False, None),
-        ("b", True, None),
-    ]
-    assert board.rows[0].section_groups["Chat"] == 1
+def test_on_a_public_server_a_run_is_its_owners_alone(folder: Path, own: object) -> None:
+    boards = boards_of(folder, public=True)
+    run = run_of(folder.parent / "home" / "runs", REWARDS)
+    write_card(run.folder, RunCard("browser:me"))
+    assert own_rows(boards.board(None, RANKING, own)) == []
+    assert len(own_rows(boards.board(None, RANKING, Visitor("browser:me")))) == 1
 
 
 # The real models.
 
 
-def test_every_published_section_follows_from_outcomes_and_from_accuracies(
-    shared_data: Path,
+def test_a_handful_of_real_files(shared_data: Path, tmp_path: Path) -> None:
+    real = shared_data / "reward-bench-results"
+    for path in sorted((real / "eval-set").glob("*/*.json"))[::13]:
+        for kind in ("eval-set", "eval-set-scores"):
+            to = tmp_path / "results" / kind / path.parent.name
+            to.mkdir(parents=True, exist_ok=True)
+            shutil.copy(real / kind / path.parent.name / path.name, to)
+    boards = boards_of(tmp_path / "results")
+    measured(boards)
+    board = boards.board(None, RANKING)
+    assert len(board.rows) == 6 and board.remarks == ()
+    assert all(row.paired and row.tie_group for row in board.rows)
+    again = boards_of(tmp_path / "results")
+    assert measured(again) == []
+    assert again.board(None, RANKING) == board
+
+
+# Measured in the background.
+
+PUBLISHED = Ranking(own=False)
+
+
+class Watched(Boards):
+    """Boards that tell which views were measured, and goes on only when it may."""
+
+    def __init__(self, boards: Boards) -> None:
+        self.__dict__.update(boards.__dict__)
+        self.views: list[Ranking] = []
+        self.may_go_on = threading.Event()
+        self.may_go_on.set()
+
+    def measuring(
+        self, results_id: object, view: Ranking, own: object = ()
+    ) -> Generator[Step, None, None]:
+        self.views.append(view)
+        for step in super().measuring(results_id, view, own):
+            yield step
+            self.may_go_on.wait()
+
+
+@pytest.fixture
+def boards(folder: Path) -> Watched:
+    """A server that was started just now, with nothing in its home."""
+    settings = Settings(folder.parent / "home", pairs="demo", results=str(folder), offline=True)
+    return Watched(open_stores(settings).boards)
+
+
+def test_who_asks_first_gets_a_measured_board(boards: Watched) -> None:
+    measuring = BoardMeasuring(boards, patience=600)
+    assert measuring.measured(PUBLISHED) is None and measuring.refused(PUBLISHED) == ""
+    rows = boards.board(None, PUBLISHED).rows
+    assert {row.model: row.tie_group for row in rows} == {
+        "org/best": 1, "org/alike": 1, "org/worst": 2,
+    }  # fmt: skip
+    assert measuring.measured(PUBLISHED) is None and boards.views == [PUBLISHED]
+
+
+def test_where_it_takes_longer_one_is_told_when_to_ask_again(boards: Watched) -> None:
+    boards.may_go_on.clear()
+    measuring = BoardMeasuring(boards, patience=0.01)
+    seconds = measuring.measured(PUBLISHED)
+    assert seconds is not None and 1 <= seconds <= 60
+    body = leaderboard_json(boards.board(None, PUBLISHED), seconds)
+    assert (body["measuring"], body["retry_after_seconds"]) == (True, seconds)
+    assert len(body["rows"]) == 3 and not any(row["tie_group"] for row in body["rows"])
+    boards.may_go_on.set()
+    while measuring.measured(PUBLISHED) is not None:
+        time.sleep(0.01)
+    assert all(row.tie_group for row in boards.board(None, PUBLISHED).rows) and boards.views == [
+        PUBLISHED
+    ]
+
+
+def test_many_who_ask_at_once_start_one_measurement_of_each_board(boards: Watched) -> None:
+    """Also where they ask for several boards: one is measured after the other."""
+    boards.may_go_on.clear()
+    measuring = BoardMeasuring(boards, patience=0.01)
+    views = [replace(PUBLISHED, ties=ties) for ties in TIES]
+    views += [replace(view, rule="v1_prior") for view in views]
+    with ThreadPoolExecutor(16) as pool:
+        assert None not in pool.map(measuring.measured, views * 16)
+        assert len(boards.views) == 1
+        boards.may_go_on.set()
+        while set(pool.map(measuring.measured, views * 4)) != {None}:
+            pass
+    assert Counter(boards.views) == Counter(views)
+
+
+def test_what_cannot_be_read_is_told_and_not_tried_at_every_call(
+    boards: Watched, folder: Path
 ) -> None:
-    results, _, matrix = real_results(shared_data)
-    with (shared_data / "published_v1.csv").open(encoding="utf-8", newline="") as file:
-        published = {row["model"]: row for row in csv.DictReader(file)}
-    for outcomes in (matrix, None):
-        board = build_board(results, "v1", outcomes=outcomes)
-        assert len(board.rows) == 66
-        assert all(row.by_pairs == (outcomes is not None) for row in board.rows)
-        differences = {
-            f"{row.model}, {section}": abs((score or 0) - float(published[row.model][section]))
-            for row in board.rows
-            if row.model in published
-            for section, score in row.sections.items()
-        }
-        worst = max(differences, key=lambda name: differences[name])
-        print(f"{len(differences)} sections, at most {differences[worst]:.2e} off ({worst})")
-        assert len(differences) == 50 * 4
-        assert differences[worst] < ROUNDING
-
-
-def test_the_real_models_fall_into_11_tie_groups(shared_data: Path) -> None:
-    results, _, matrix = real_results(shared_data)
-    plain = build_board(results, "v1", outcomes=matrix)
-    sure = finished(measure(matrix, RULES["v1"], ranked=plain.comparable, replicates=500))
-    board = build_board(results, "v1", outcomes=matrix, uncertainty=sure)
-    sizes = Counter(row.tie_group for row in board.rows)
-    assert len(sizes) == 11
-    assert [sizes[number] for number in range(1, 6)] == [4, 3, 3, 2, 14]
-    for row in board.rows:
-        assert row.paired and row.interval is not None
-        assert row.rank is not None and row.best_rank is not None and row.worst_rank is not None
-        assert row.best_rank <= row.rank <= row.worst_rank
-        assert row.score is not None
-        assert row.interval.low <= row.score <= row.interval.high
-        assert None not in row.section_groups.values()
-    assert board.remarks == ()
-
-
-def test_the_snapshot_has_82_models_and_the_papers_numbers_by_its_rule() -> None:
-    results = read_snapshot()
-    board = build_board(results, "paper")
-    assert len(board.rows) == 82
-    lines = (ASSETS / "leaderboard" / "paper-v2.csv").read_text("utf-8")
-    printed = {
-        row["model"]: row
-        for row in csv.DictReader(line for line in lines.splitlines() if line[:1] != "#")
-    }
-    columns = {"Chat": "chat", "Chat Hard": "chat_hard", "Safety": "safety",
-               "Reasoning": "reasoning"}  # fmt: skip
-    differences = {}
-    for row in board.rows:
-        paper = printed[row.model]
-        for section, column in columns.items():
-            score = 100 * (row.sections[section] or 0)
-            differences[row.model, section] = abs(score - float(paper[f"printed_{column}"]))
-        # The mean of five where prior sets are printed; without them some averages are of four.
-        differences[row.model, "Avg"] = abs(100 * (row.score or 0) - float(paper["printed_avg"]))
-    worst = max(differences, key=lambda name: differences[name])
-    print(
-        f"{len(differences)} printed figures, at most {differences[worst]:.3f} points off {worst}"
-    )
-    assert differences[worst] <= 0.1 + 1e-9
-
-
-# Bad input.
-
-
-def test_5000_models_make_a_board() -> None:
-    rng = np.random.default_rng(1)
-    results = results_of({f"org/m-{n}": float(value) for n, value in enumerate(rng.random(5000))})
-    board = build_board(results, "v1")
-    assert [row.rank for row in board.rows] == list(range(1, 5001))
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["a/b/c/d", "<script>alert(1)</script>", "a, b", "x" * 500, "日本/語", "=1+1", "a\nb", "🌈"],
-)
-def test_any_name_is_kept_as_it_is(name: str) -> None:
-    board = board_of(whole(name, 0.5), rule="v1")
-    assert (board.rows[0].model, board.rows[0].url) == (name, None)
-    assert json.loads(json.dumps(leaderboard_json(board)))["rows"][0]["model"] == name
-
-
-# Names.
-
-
-@pytest.mark.parametrize(
-    ("name", "size"),
-    [
-        ("nicolinho/QRM-Gemma-2-27B", 27),
-        ("internlm/internlm2-1_8b-reward", 1.8),
-        ("stabilityai/stablelm-2-zephyr-1_6b_ref_free", 1.6),
-        ("OpenAssistant/oasst-rm-2.1-pythia-1.4b-epoch-2.5", 1.4),
-        ("Qwen/Qwen1.5-0.5B-Chat", 0.5),
-        ("org/Llama_3_8B", 8),
-        ("org/rm-350m", 0.35),
-        ("allenai/tulu-2-dpo-70b", 70),
-        ("mistralai/Mixtral-8x7B-Instruct-v0.1", None),
-        ("Qwen/Qwen1.5-MoE-A2.7B-Chat", None),
-        ("org/tulu-v2.5-ppo-13b-uf-mean-70b-uf-rm", None),
-        ("OpenAssistant/reward-model-deberta-v3-large-v2", None),
-        ("openai/gpt-4o-2024-05-13", None),
-        ("7b/model", None),
-        ("", None),
-        ("1" * 9999 + "b", None),
-        ("org/" + "1b" * 5000, None),
-        ("org/٧b", None),
-    ],
-)
-def test_a_size_is_what_the_name_tells(name: str, size: float | None) -> None:
-    assert size_of(name) == size
-
-
-def test_marks_are_of_models_that_the_file_names() -> None:
-    assert MODELS.is_file()
-    assert marks_of("nobody/nothing") == ()
-
-
-# For programs.
-
-
-def types_in(value: object) -> set[type]:
-    if isinstance(value, dict):
-        return {each for item in value.values() for each in types_in(item)}
-    if isinstance(value, list):
-        return {each for item in value for each in types_in(item)}
-    return {type(value)}
-
-
-def test_the_endpoint_gets_plain_numbers(shared_data: Path) -> None:
-    results, _, matrix = real_results(shared_data)
-    sure = finished(measure(matrix, RULES["v1"], replicates=20))
-    board = build_board(results, "v1", outcomes=matrix, uncertainty=sure)
-    body = leaderboard_json(board)
-    assert types_in(body) <= {int, float, str, bool, type(None)}
-    assert json.loads(json.dumps(body, allow_nan=False)) == body
-    first = body["rows"][0]
-    assert set(first) >= {"rank", "model", "model_type", "score", "sections", "interval",
-                          "tie_group"}  # fmt: skip
-    assert (first["rank"], first["tie_group"], set(first["sections"])) == (1, 1, set(SECTIONS))
-    assert first["score"] == board.rows[0].score
-    assert first["interval"] == [*(board.rows[0].interval or ())]
-    assert body["source"]["name"] == "reward-bench-results"
-
-
-def test_the_endpoint_says_null_where_nothing_is_known() -> None:
-    body = leaderboard_json(board_of(Aggregate("a", None, {"hep-go": 0.5})))
-    row = body["rows"][0]
-    assert (row["rank"], row["model_type"], row["tie_group"]) == (None, None, None)
-    assert row["sections"] == {"Chat": None, "Chat Hard": None, "Safety": None, "Reasoning": 0.5}
-
-
-def scores_of(rows: Sequence[BoardRow]) -> list[float]:
-    return [row.score for row in rows if row.score is not None]
-
-
-def test_subsets_are_in_the_benchmarks_order() -> None:
-    board = build_board(read_snapshot(), "v1")
-    assert board.subsets == SUBSETS
-    assert scores_of(board.rows) == sorted(scores_of(board.rows), reverse=True)
+    boards.may_go_on.clear()
+    measuring = BoardMeasuring(boards, patience=600)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(measuring.measured, PUBLISHED)
+        while not boards.views:
+            time.sleep(0.01)
+        shutil.rmtree(folder / "eval-set-scores")
+        boards.may_go_on.set()
+        assert asked.result() is None
+    assert measuring.refused(PUBLISHED) == str(boards.refused(None, PUBLISHED)[0])
+    assert [measuring.measured(PUBLISHED) for _ in range(5)] == [None] * 5 and boards.views == [
+        PUBLISHED
+    ]

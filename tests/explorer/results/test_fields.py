@@ -15,7 +15,7 @@ from explorer.results.cache import OutcomeCache
 from explorer.results.field import Field
 from explorer.results.fields import Fields
 from explorer.results.library import ResultsLibrary
-from explorer.results.outcomes import read_results_folder
+from explorer.results.published import read_results_folder
 from explorer.results.uploads import model_of_uploaded
 from explorer.runs.running import Runs
 from explorer.stores import Stores, open_stores

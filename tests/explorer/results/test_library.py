@@ -10,7 +10,7 @@ from explorer.core.settings import Settings
 from explorer.data.sources import Candidate, Shelf
 from explorer.results import library as results_library
 from explorer.results.library import ResultsLibrary, Upstream, joined, results_shelf
-from explorer.results.outcomes import Results, ResultsSource
+from explorer.results.published import Results, ResultsSource
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Limits

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.results.boards import build_board
+from explorer.results.board import build_board
 from explorer.results.own import outcomes_of, own_names
 from explorer.runs.outcomes import results_of
 from explorer.stats.matrix import (

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from explorer.api.scoring import selection_score_json
-from explorer.results.boards import build_board
+from explorer.results.board import build_board
 from explorer.results.field import Field
 from explorer.results.own import own_names
 from explorer.runs.facts import run_facts, tie_words

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from explorer.results.boards import Board, build_board
+from explorer.results.board import Board, build_board
 from explorer.stats.rules import RULES, RuleName
 from explorer.tabs.models.behind import behind_html
 from scoring.errors import KnownError

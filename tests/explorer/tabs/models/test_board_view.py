@@ -12,7 +12,7 @@ import pytest
 
 from explorer.core.settings import Settings
 from explorer.reader.session import Session
-from explorer.results.boards import Ranking
+from explorer.results.board import Ranking
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.visitors import owner_of
 from explorer.stats.rules import PRIOR_SCORED
@@ -142,7 +142,7 @@ def test_a_stop_ends_the_measuring_of_its_session_and_keeps_what_was_read(
     results: Path, tmp_path: Path
 ) -> None:
     settings = Settings(tmp_path, pairs="demo", results=str(results), offline=True)
-    tab = LeaderboardTab(open_stores(settings).room, board_parts())
+    tab = LeaderboardTab(open_stores(settings).boards, board_parts())
     mine, another = gr.Request(session_hash="mine"), gr.Request(session_hash="another")
     steps = tab.measure(Session(), mine)
     next(steps), next(steps)
@@ -150,7 +150,7 @@ def test_a_stop_ends_the_measuring_of_its_session_and_keeps_what_was_read(
     assert "2 / 4" in next(steps)[0]
     tab.stop(mine)
     assert [*steps] == [("", gr.update(visible=False))]
-    assert tab.room.unread(None, Ranking()) == 1
+    assert tab.boards.unread(None, Ranking()) == 1
     assert tab.measuring == set()
 
 
@@ -160,7 +160,7 @@ def test_what_could_not_be_had_is_told_when_all_was_asked_for(
     folder = tmp_path / "results"
     shutil.copytree(results, folder)
     settings = Settings(tmp_path / "home", pairs="demo", results=str(folder), offline=True)
-    tab = LeaderboardTab(open_stores(settings).room, board_parts())
+    tab = LeaderboardTab(open_stores(settings).boards, board_parts())
     steps = tab.measure(Session(), gr.Request(session_hash="mine"))
     next(steps)
     for file in (folder / "eval-set-scores" / "org").iterdir():

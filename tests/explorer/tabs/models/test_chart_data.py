@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from explorer.results.boards import Board, build_board
-from explorer.results.outcomes import Results, read_snapshot
+from explorer.results.board import Board, build_board
+from explorer.results.published import Results, read_snapshot
 from explorer.stats.rules import RULES, RuleName
 from explorer.tabs.models.chart_data import OWN, axes_of, number_columns, points_of, subset_spreads
 from explorer.tabs.models.state import NUMBERS, BoardState

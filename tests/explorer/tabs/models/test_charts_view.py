@@ -12,8 +12,8 @@ from explorer.core.parts import components
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
-from explorer.results.boards import Board, Ranking, build_board
-from explorer.results.outcomes import read_snapshot
+from explorer.results.board import Board, Ranking, build_board
+from explorer.results.published import read_snapshot
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from explorer.stores import open_stores
 from explorer.tabs.models.board_view import LeaderboardTab
@@ -362,10 +362,10 @@ def test_sizes_have_no_diagonal_and_a_logarithmic_axis(matrix: OutcomeMatrix) ->
 def test_the_tab_draws_what_an_address_asks_for_once_results_were_read(tmp_path: Path) -> None:
     outcomes = {f"org/m{at}-{at}B": coin_flips(at / 5, seed=at) for at in range(1, 5)}
     folder = write_results(tmp_path / "results", outcomes)
-    room = open_stores(
+    boards = open_stores(
         Settings(tmp_path / "home", pairs="demo", results=str(folder), offline=True)
-    ).room
-    tab = LeaderboardTab(room, board_parts(), lambda: [benchmark_table()])
+    ).boards
+    tab = LeaderboardTab(boards, board_parts(), lambda: [benchmark_table()])
 
     def chart_of(link: str) -> Filled:
         filling = tab.open(link, Session())
@@ -376,7 +376,7 @@ def test_the_tab_draws_what_an_address_asks_for_once_results_were_read(tmp_path:
     link = "?tab=leaderboard&plot=agreement&models=m1,m2,m3"
     before = chart_of(link)
     assert before.plot["visible"] is False and "4 files" in before.about
-    list(room.measuring(None, Ranking()))
+    list(boards.measuring(None, Ranking()))
     assert sorted(models_of(chart_of(link))) == ["org/m1-1B", "org/m2-2B", "org/m3-3B"]
     closed = chart_of("?tab=leaderboard")
     assert closed.plot["visible"] is False and closed.table == ""

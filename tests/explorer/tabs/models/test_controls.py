@@ -8,7 +8,7 @@ import pytest
 
 from explorer.api.boards import BoardEndpoints
 from explorer.core.text import text
-from explorer.results.boards import Board, build_board
+from explorer.results.board import Board, build_board
 from explorer.stats import intervals as statistics
 from explorer.stats.rules import PRIOR_SCORED, RULES, RuleName
 from explorer.stats.uncertainty import measure

@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from explorer.core.files import METADATA, latex_cell, markdown_cell
-from explorer.results.boards import Board, build_board
-from explorer.results.outcomes import Results, read_snapshot
+from explorer.results.board import Board, build_board
+from explorer.results.published import Results, read_snapshot
 from explorer.tabs.models.exports import (
     BOARD_FORMATS,
     BoardFormat,

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from explorer.data.name_search import checked_search, matching_names
 from explorer.data.search import LONGEST_QUERY
-from explorer.results.boards import Board, build_board
-from explorer.results.outcomes import Results, read_snapshot
+from explorer.results.board import Board, build_board
+from explorer.results.published import Results, read_snapshot
 from explorer.stats.rules import PRIOR_PAIRS, V2_PAIRS
 from explorer.tabs.models.state import (
     CHARTS,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from explorer.results.boards import Board, build_board
-from explorer.results.outcomes import Results
+from explorer.results.board import Board, build_board
+from explorer.results.published import Results
 from explorer.stats.rules import RULES
 from explorer.stats.uncertainty import measure
 from explorer.tabs.models.state import BoardState, shown_rows

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
-from explorer.results.boards import build_board
+from explorer.results.board import build_board
 from explorer.results.field import Field
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from explorer.tabs.pairs.fail_exports import FAIL_FORMATS, FailFormat, export_fails, fail_file_name

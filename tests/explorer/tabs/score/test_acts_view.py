@@ -21,7 +21,7 @@ from explorer.data.table import PairTable
 from explorer.reader.fields_view import TypedFields
 from explorer.reader.session import Session
 from explorer.reader.state import Tables, View
-from explorer.results.boards import Ranking
+from explorer.results.board import Ranking
 from explorer.runs.cards import pairs_of
 from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import MOST_PER_SUBSET, WAYS, Selection
@@ -285,7 +285,7 @@ def test_runs_of_typed_pairs_leave_the_other_runs_where_they_are(
     score: Score, stores: Stores
 ) -> None:
     def own_rows() -> set[str]:
-        board = stores.room.board(None, Ranking(), Visitor())
+        board = stores.boards.board(None, Ranking(), Visitor())
         return {row.model for row in board.rows if row.own}
 
     before = own_rows()

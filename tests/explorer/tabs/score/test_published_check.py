@@ -251,7 +251,7 @@ def test_pairs_of_no_benchmark_are_compared_by_accuracy(tmp_path: Path) -> None:
 
 
 def test_scores_of_the_board_serve_where_single_pairs_are_not_known(tmp_path: Path) -> None:
-    from explorer.results.boards import build_board
+    from explorer.results.board import build_board
 
     won = {f"{each}:{at}": True for each in SECTIONS["Chat"] for at in range(COUNTS[each])}
     run = run_of(tmp_path, won)

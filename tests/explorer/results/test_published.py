@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from explorer.core.settings import SNAPSHOT
-from explorer.results.boards import Board, BoardRow, build_board
-from explorer.results.outcomes import (
+from explorer.results.board import Board, BoardRow, build_board
+from explorer.results.published import (
     Results,
     ResultsSource,
     fetch_results,
