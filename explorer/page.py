@@ -106,7 +106,7 @@ class Page:
     @guarded
     def best_board(self, session: Session) -> None:
         """Turn to the newest published results."""
-        session.results_id = self.stores.results.shelf.best
+        session.results_id = self.stores.results.sources.best
 
     @guarded
     def bars(self, session: Session) -> Filling:
@@ -115,10 +115,10 @@ class Page:
         can_retry = not self.stores.settings.offline
         seen = pairs.find(session.table_id), boards.get(session.results_id)
         bars = self.parts.bar, self.parts.leaderboard.bar
-        asking = pairs.shelf.fetching or boards.shelf.fetching
+        asking = pairs.sources.fetching or boards.sources.fetching
         return {
-            **sourcebar(bars[0], pairs.shelf, seen[0], can_retry),
-            **sourcebar(bars[1], boards.shelf, seen[1], can_retry),
+            **sourcebar(bars[0], pairs.sources, seen[0], can_retry),
+            **sourcebar(bars[1], boards.sources, seen[1], can_retry),
             self.parts.timer: gr.Timer(active=asking),
         }
 
@@ -144,8 +144,8 @@ class Page:
     @guarded
     def retry(self) -> None:
         """Ask the network anew, for everything."""
-        self.stores.pairs.shelf.retry()
-        self.stores.results.shelf.fetch()
+        self.stores.pairs.sources.retry()
+        self.stores.results.sources.fetch()
 
 
 LOOK_SECONDS = 0.01

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from explorer.core.settings import Settings
 from explorer.data.library import Library
-from explorer.data.sources import pair_shelf
+from explorer.data.sources import pair_sources
 from explorer.data.tokens import TokenCounter
 from explorer.results.boards import Boards
 from explorer.results.cache import OutcomeCache
 from explorer.results.fields import Fields
-from explorer.results.library import ResultsLibrary, results_shelf
+from explorer.results.library import ResultsLibrary, results_sources
 from explorer.runs.gpu_calls import place
 from explorer.runs.running import Runs
 from explorer.stats.uncertainty_cache import Uncertainties
@@ -37,7 +37,7 @@ def open_stores(settings: Settings) -> Stores:
     hub = Hub(settings.offline, shared=settings.public, room=models)
     if settings.zero_gpu:
         place(settings, hub)
-    pairs, results = pair_shelf(settings, hub), results_shelf(settings, hub)
+    pairs, results = pair_sources(settings, hub), results_sources(settings, hub)
     if not settings.offline:
         pairs.fetch()
         results.fetch()

@@ -88,7 +88,7 @@ class PairEndpoints:
             "chosen_reward", "rejected_reward"}}. What is not known is null.
         """
         fields = self._read()
-        return pair_json(fields, self.fields.tables.shelf.all()[::-1], key)
+        return pair_json(fields, self.fields.tables.sources.all()[::-1], key)
 
     @guarded
     def hardest(self, limit: int = 50) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from explorer.runs.selections import (
     selected_by_typed_keys,
     selected_per_subset,
 )
-from explorer.runs.shelf import RunShelf
+from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
 from explorer.tabs.score.signin_view import visitor_of
 from scoring.errors import KnownError, shown
@@ -184,7 +184,7 @@ class ScoreEndpoints:
             source, "selection": in words, "total": pairs, "scored", "accuracy", "interval",
             "score", "sections", "settings": what the numbers rest on, as of /score_selection}}.
         """
-        return runs_json(self.runs.shelf, self._visitor(request, profile, token), limit)
+        return runs_json(self.runs.store, self._visitor(request, profile, token), limit)
 
     def _visitor(
         self, request: gr.Request, profile: gr.OAuthProfile | None, token: gr.OAuthToken | None
@@ -291,22 +291,22 @@ def _known(entry: ModelEntry) -> dict[str, Any]:
     }
 
 
-def runs_json(shelf: RunShelf, visitor: Visitor, limit: object = 100) -> dict[str, Any]:
+def runs_json(store: RunStore, visitor: Visitor, limit: object = 100) -> dict[str, Any]:
     """The runs that a visitor may see, newest first.
 
     Raises:
         KnownError: a limit that is none.
     """
     most = whole_number("The limit", limit, 1, MOST_RUNS)
-    return as_json({"runs": [_run(run, shelf, visitor) for run in shelf.visible(visitor)[:most]]})
+    return as_json({"runs": [_run(run, store, visitor) for run in store.visible(visitor)[:most]]})
 
 
-def _run(run: Run, shelf: RunShelf, visitor: Visitor) -> dict[str, Any]:
+def _run(run: Run, store: RunStore, visitor: Visitor) -> dict[str, Any]:
     card, summary = card_of(run), summary_of(run)
     return {
         "id": run.id,
         "title": card.title,
-        "own": shelf.is_own(card, visitor),
+        "own": store.is_own(card, visitor),
         "public": card.public,
         "status": run.status,
         "started": datetime.fromtimestamp(run.started, UTC).isoformat(timespec="seconds"),

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from explorer.core.caches import LruCache
 from explorer.core.settings import ASSETS, MAX_DATASET_MB, Settings
-from explorer.data.sources import DEMO, Shelf, read_demo
+from explorer.data.sources import DEMO, Sources, read_demo
 from explorer.data.table import PairTable
 from explorer.data.typed import longest_text, typed_pair, typed_table
 from scoring.errors import KnownError, shown
@@ -63,9 +63,9 @@ def offers() -> tuple[Offer, ...]:
 class Library:
     """The start-up tables and those that visitors opened. Callable from any thread."""
 
-    def __init__(self, shelf: Shelf[PairTable], hub: Hub, settings: Settings) -> None:
-        """shelf: the tables that are here from the start; they are never dropped."""
-        self.shelf = shelf
+    def __init__(self, sources: Sources[PairTable], hub: Hub, settings: Settings) -> None:
+        """sources: the tables that are here from the start; they are never dropped."""
+        self.sources = sources
         self._hub = hub
         self._settings = settings
         self._lock = threading.Lock()
@@ -81,13 +81,13 @@ class Library:
     @property
     def best(self) -> str:
         """The id of what a new session sees."""
-        return self.shelf.best
+        return self.sources.best
 
     def find(self, item_id: object) -> PairTable | None:
         """The table with that id; None where it is not here, or not any more."""
         if not isinstance(item_id, str):
             return None
-        table = self.shelf.find(item_id)
+        table = self.sources.find(item_id)
         if table is not None:
             return table
         opened = self._opened.get(item_id)
@@ -96,7 +96,7 @@ class Library:
     def get(self, item_id: object) -> PairTable:
         """What a session is looking at; the best there is where its id is unknown."""
         table = self.find(item_id)
-        return self.shelf.get(None) if table is None else table
+        return self.sources.get(None) if table is None else table
 
     def here(self, item_id: str) -> PairTable:
         """The table with that id, the best one for "".
@@ -104,7 +104,7 @@ class Library:
         Raises:
             KnownError: it is not here, or not any more.
         """
-        table = self.find(item_id) if item_id else self.shelf.get(None)
+        table = self.find(item_id) if item_id else self.sources.get(None)
         if table is None:
             raise KnownError(
                 f"{shown(item_id)} is not in memory any more: others were opened since. "
@@ -115,7 +115,7 @@ class Library:
     def all(self) -> list[PairTable]:
         """Everything that everybody may be shown: no uploaded file, whose id is the permission."""
         opened = [table for table in self._opened.snapshot() if table.source.kind != "file"]
-        tables = {table.id: table for table in (*self.shelf.all(), self._demo, *opened)}
+        tables = {table.id: table for table in (*self.sources.all(), self._demo, *opened)}
         return list(tables.values())
 
     def open(self, wanted: object, tell: Tell = tell_nobody) -> PairTable:

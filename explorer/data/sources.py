@@ -1,7 +1,7 @@
 """Which table to show: the owner's, the Hub's or the bundled one, with the reason for each choice.
 
-A `Shelf` opens at once on the best thing that lies on this machine, asks the network in the
-background, and offers what arrives. What a session looks at stays beside it, until several newer
+`Sources` open at once on the best thing that lies on this machine, ask the network in the
+background, and offer what arrives. What a session looks at stays beside it, until several newer
 revisions have come.
 """
 
@@ -34,7 +34,7 @@ DEMO = "demo"
 
 
 class Shown(Protocol):
-    """What a shelf holds: something that says where it came from."""
+    """What sources give: something that says where it came from."""
 
     @property
     def id(self) -> str:
@@ -66,7 +66,7 @@ class Candidate(Generic[T]):
     remote: Callable[[], T] | None = None
 
 
-class Shelf(Generic[T]):
+class Sources(Generic[T]):
     """Everything of one kind that can be shown, best first."""
 
     def __init__(self, candidates: Sequence[Candidate[T]], hub: Hub) -> None:
@@ -186,7 +186,7 @@ class Shelf(Generic[T]):
         self._refused, self._asked = refused, time.time()
 
 
-def pair_shelf(settings: Settings, hub: Hub) -> Shelf[PairTable]:
+def pair_sources(settings: Settings, hub: Hub) -> Sources[PairTable]:
     """The tables of pairs: EXPLORER_PAIRS, else RewardBench from the Hub, else the demo.
 
     They are the owner's choice: no limit binds them.
@@ -194,7 +194,7 @@ def pair_shelf(settings: Settings, hub: Hub) -> Shelf[PairTable]:
     candidates = [_hub_candidate(DEFAULT_PAIRS, hub), Candidate(DEMO, read_demo)]
     if settings.pairs:
         candidates.insert(0, _owners_candidate(settings.pairs, hub))
-    return Shelf(candidates, hub)
+    return Sources(candidates, hub)
 
 
 def read_demo() -> PairTable:

@@ -10,7 +10,7 @@ import gradio as gr
 from explorer.core.html import listing, note, tag
 from explorer.core.parts import Filling
 from explorer.core.text import text
-from explorer.data.sources import Shelf, Shown
+from explorer.data.sources import Shown, Sources
 
 
 @dataclass(frozen=True)
@@ -32,33 +32,33 @@ def build_sourcebar(show_words: str) -> SourceBarParts:
 
 
 def sourcebar(
-    parts: SourceBarParts, shelf: Shelf[Any], item: Shown | None, can_retry: bool
+    parts: SourceBarParts, sources: Sources[Any], item: Shown | None, can_retry: bool
 ) -> Filling:
-    """What the bar says to someone who looks at `item`, from the shelf or from elsewhere.
+    """What the bar says to someone who looks at `item`, of these sources or from elsewhere.
 
     item: None where what is on screen is not here any more; the bar says what it said.
     """
     if item is None:
         return {}
-    arrived = item.id != shelf.best and shelf.find(item.id) is not None
+    arrived = item.id != sources.best and sources.find(item.id) is not None
     words = [tag("div", escape(item.caption), css="source")]
-    if shelf.fetching:
+    if sources.fetching:
         words.append(note(text("source.asking"), "asking"))
     elif arrived:
-        best = shelf.get(shelf.best).caption
+        best = sources.get(sources.best).caption
         words.append(note(f"{text('source.arrived').capitalize()} {best}", "arrived"))
     reasons = [
         reason if reason.startswith(label) else f"{label}: {reason}"
-        for label, reason in shelf.passed_over.items()
+        for label, reason in sources.passed_over.items()
     ]
     words += [note(text("source.passed_over", reason=reason)) for reason in reasons]
-    if reasons and shelf.asked is not None:
-        when = time.strftime("%H:%M:%S", time.gmtime(shelf.asked))
+    if reasons and sources.asked is not None:
+        when = time.strftime("%H:%M:%S", time.gmtime(sources.asked))
         words.append(note(text("source.asked", when=when)))
     words.append(listing(text("source.remarks", n=len(item.remarks)), item.remarks))
-    can_retry = can_retry and bool(reasons) and not shelf.fetching
+    can_retry = can_retry and bool(reasons) and not sources.fetching
     return {
         parts.words: tag("div", "".join(words), role="status"),
-        parts.show: gr.update(visible=arrived and not shelf.fetching),
+        parts.show: gr.update(visible=arrived and not sources.fetching),
         parts.retry: gr.update(visible=can_retry),
     }

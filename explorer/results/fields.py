@@ -83,7 +83,7 @@ class Fields:
 
     def published(self) -> tuple[Field, ...]:
         """The fields of what this server shows from the start: nobody's runs, files or pairs."""
-        tables = {each.id: each for each in (self.tables.get(None), *self.tables.shelf.all())}
+        tables = {each.id: each for each in (self.tables.get(None), *self.tables.sources.all())}
         return self._join(self.results.get(None), "v1", [], list(tables.values()))
 
     def usual(self, results: Results, benchmark: Benchmark, runs: Sequence[Run]) -> Field | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from explorer.core.caches import LruCache
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.data.sources import Candidate, Shelf
+from explorer.data.sources import Candidate, Sources
 from explorer.results.published import (
     UPLOADED,
     Results,
@@ -42,19 +42,19 @@ class _Beside:
 class ResultsLibrary:
     """Callable from any thread. An id of results with files is known to their visitor alone."""
 
-    def __init__(self, shelf: Shelf[Results], limits: Limits) -> None:
-        """shelf: the results that everybody sees. limits: of the files that visitors send."""
-        self.shelf = shelf
+    def __init__(self, sources: Sources[Results], limits: Limits) -> None:
+        """sources: the results that everybody sees. limits: of the files that visitors send."""
+        self.sources = sources
         self._limits = limits
         self._beside = LruCache[_Beside](KEPT)
 
     def get(self, results_id: object) -> Results:
         """What a session is looking at; the best there is where its id is unknown.
 
-        Files that had to make room for others (`is_gone`) leave the results of the shelf.
+        Files that had to make room for others (`is_gone`) leave the results that everybody sees.
         """
         found = self._find(results_id)
-        return self.shelf.get(results_id) if found is None else found.results
+        return self.sources.get(results_id) if found is None else found.results
 
     def is_gone(self, results_id: object) -> bool:
         """Whether an id is one of files that are not here any more."""
@@ -84,11 +84,11 @@ class ResultsLibrary:
     def without(self, results_id: object) -> Results:
         """The same without a visitor's files."""
         found = self._find(results_id)
-        return self.shelf.get(results_id if found is None else found.base)
+        return self.sources.get(results_id if found is None else found.base)
 
     def newest(self, results_id: object) -> Results:
-        """The best of the shelf, with the files that were beside what is looked at."""
-        found, best = self._find(results_id), self.shelf.get(None)
+        """The best that everybody sees, with the files that were beside what is looked at."""
+        found, best = self._find(results_id), self.sources.get(None)
         return best if found is None else self._keep(best, found.uploaded, found)
 
     def _keep(self, base: Results, uploaded: Uploaded, before: _Beside | None) -> Results:
@@ -152,7 +152,7 @@ def joined(first: Results, second: Results) -> Results:
     return Results(first.source, aggregates, left_out, first.pairs, second.source, second.pairs)
 
 
-def results_shelf(settings: Settings, hub: Hub) -> Shelf[Results]:
+def results_sources(settings: Settings, hub: Hub) -> Sources[Results]:
     """The results: EXPLORER_RESULTS, else upstream's from the Hub, else the bundled figures."""
     upstream = Upstream(hub)
     candidates = [
@@ -166,7 +166,7 @@ def results_shelf(settings: Settings, hub: Hub) -> Shelf[Results]:
         else:
             label = f"EXPLORER_RESULTS={settings.results}"
             candidates.insert(0, Candidate(label, lambda: read_results_folder(folder)))
-    return Shelf(candidates, hub)
+    return Sources(candidates, hub)
 
 
 def _hub_candidate(hub_id: HubId, hub: Hub) -> Candidate[Results]:

@@ -62,7 +62,7 @@ class ResultsSource:
 
 @dataclass(frozen=True)
 class Results:
-    """What a source has of each model. An item of a `Shelf`.
+    """What a source has of each model. One of `explorer.data.sources.Sources`.
 
     aggregates: of all benchmarks; one of a model and benchmark.
     left_out: files that are not used, and what of the others is not.

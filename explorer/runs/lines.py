@@ -9,7 +9,7 @@ from explorer.core.validation import whole_number
 from explorer.runs.cards import RunCard, card_of
 from explorer.runs.outcomes import rows_of
 from explorer.runs.sections import total_interval
-from explorer.runs.shelf import RunShelf
+from explorer.runs.store import RunStore
 from scoring.errors import KnownError, shown
 from scoring.interval import Interval
 from scoring.record import Run
@@ -75,21 +75,21 @@ class RunsScene:
         return max(1, -(-self.total // PAGE))
 
 
-def runs_scene(shelf: RunShelf, visitor: object, view: RunsState) -> RunsScene:
+def runs_scene(store: RunStore, visitor: object, view: RunsState) -> RunsScene:
     """What a person sees of their runs now; a run that is gone is not open."""
-    runs = shelf.visible(visitor)
+    runs = store.visible(visitor)
     pages = max(1, -(-len(runs) // PAGE))
     view = replace(view, page=min(view.page, pages - 1))
     shown_runs = runs[view.page * PAGE : (view.page + 1) * PAGE]
-    lines = tuple(_line(run, shelf, visitor) for run in shown_runs)
-    opened = next((_line(run, shelf, visitor) for run in runs if run.id == view.open_id), None)
+    lines = tuple(_line(run, store, visitor) for run in shown_runs)
+    opened = next((_line(run, store, visitor) for run in runs if run.id == view.open_id), None)
     if opened is None:
         view = replace(view, open_id="", deleting=False)
     return RunsScene(view, lines, len(runs), opened)
 
 
 def move_runs(
-    shelf: RunShelf, visitor: object, view: RunsState, act: str, sent: Mapping[str, Any]
+    store: RunStore, visitor: object, view: RunsState, act: str, sent: Mapping[str, Any]
 ) -> RunsState:
     """Do what was pressed, with the run it names.
 
@@ -101,27 +101,27 @@ def move_runs(
     """
     run_id = sent.get("id")
     if act == "open":
-        return replace(view, open_id=shelf.open(run_id, visitor).id, deleting=False)
+        return replace(view, open_id=store.open(run_id, visitor).id, deleting=False)
     if act == "close":
         return replace(view, open_id="", deleting=False)
     if act == "page":
         return replace(view, page=whole_number("The page", sent.get("value"), 0, 10_000))
     if act == "title":
-        shelf.change(run_id, visitor, lambda card: card.titled(sent.get("value")))
+        store.change(run_id, visitor, lambda card: card.titled(sent.get("value")))
         return view
     if act == "share":
         public = sent.get("value") is True
-        shelf.change(run_id, visitor, lambda card: replace(card, public=public))
+        store.change(run_id, visitor, lambda card: replace(card, public=public))
         return view
     if act in ("delete", "keep"):
         return replace(view, deleting=act == "delete")
     if act == "remove":
-        shelf.delete(run_id, visitor)
+        store.delete(run_id, visitor)
         return replace(view, open_id="", deleting=False)
     raise KnownError(f"There is nothing that is called {shown(act)} here.")
 
 
-def _line(run: Run, shelf: RunShelf, visitor: object) -> RunLine:
+def _line(run: Run, store: RunStore, visitor: object) -> RunLine:
     card = card_of(run)
     summary = summary_of(run)
     interval = None
@@ -129,7 +129,7 @@ def _line(run: Run, shelf: RunShelf, visitor: object) -> RunLine:
         interval = _INTERVALS.get_or_create(
             (run.folder, run.n_bytes()), lambda: total_interval(rows_of(run), run.facts)
         )
-    return RunLine(run, card, shelf.is_own(card, visitor), summary, interval)
+    return RunLine(run, card, store.is_own(card, visitor), summary, interval)
 
 
 def summary_of(run: Run) -> Summary | None:

@@ -11,7 +11,7 @@ from explorer.core.text import text
 from explorer.core.work import in_background, until_stopped
 from explorer.runs.progress import Progress, Stream
 from explorer.runs.queue import MOST_OF_ONE, MOST_WAITING
-from explorer.runs.shelf import RunShelf
+from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
 
@@ -75,8 +75,8 @@ class LiveRun:
 class LiveRuns:
     """The runs under way in this process. Callable from any thread."""
 
-    def __init__(self, shelf: RunShelf) -> None:
-        self._shelf = shelf
+    def __init__(self, store: RunStore) -> None:
+        self._store = store
         self._lock = threading.Lock()
         self._runs: dict[str, LiveRun] = {}
 
@@ -123,7 +123,7 @@ class LiveRuns:
     def _known(self, visitor: Visitor) -> list[LiveRun]:
         with self._lock:
             known = list(self._runs.values())
-        return [each for each in known if self._shelf.is_owners(each.owner, visitor)]
+        return [each for each in known if self._store.is_owners(each.owner, visitor)]
 
 
 def _refusing(message: str) -> Stream:

@@ -25,7 +25,7 @@ SAME_SECONDS = 600.0
 KEPT = 16
 
 
-class ModelShelf:
+class ModelStore:
     """What a name means, for whom, and the last model that was loaded. Callable from any thread."""
 
     def __init__(self, settings: Settings, hub: Hub) -> None:

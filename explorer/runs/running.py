@@ -16,7 +16,7 @@ from explorer.runs.progress import Progress, Stream
 from explorer.runs.recording import begin, go_on, recorded, tell_sure
 from explorer.runs.scorers import Scorers
 from explorer.runs.selections import Selection, selected_by_keys
-from explorer.runs.shelf import RunShelf
+from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
 from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError, Stopped
@@ -46,13 +46,13 @@ class Runs:
 
     def __init__(self, settings: Settings, hub: Hub) -> None:
         self._settings = settings
-        self.shelf = RunShelf(settings)
-        self.live = LiveRuns(self.shelf)
+        self.store = RunStore(settings)
+        self.live = LiveRuns(self.store)
         self.scorers = Scorers(settings, hub)
 
     def visible(self, visitor: object) -> list[Run]:
         """The runs that a visitor may see, newest first."""
-        return self.shelf.visible(visitor)
+        return self.store.visible(visitor)
 
     def open(self, run_id: object, visitor: object) -> Run:
         """A run that the visitor may see.
@@ -60,7 +60,7 @@ class Runs:
         Raises:
             KnownError: there is none of that name, or it is someone else's.
         """
-        return self.shelf.open(run_id, visitor)
+        return self.store.open(run_id, visitor)
 
     def stop(self, visitor: Visitor) -> None:
         """End the loading of what a visitor's page tries."""
@@ -103,7 +103,7 @@ class Runs:
             KnownError: it is not the visitor's, is whole, is under way, was made
                 with other settings than it would go on with; as of `start`.
         """
-        run = self.shelf.opened_own(run_id, visitor)
+        run = self.store.opened_own(run_id, visitor)
         card = card_of(run)
         order = card.order
         if run.status == "finished":
@@ -243,7 +243,7 @@ class Runs:
             watch = None if sure is None else Watch(subsets, seed, sure, worth)
             job = make_job(pairs, scorer, seed)
             said = facts(scorer, order.settings, selection.table.id, len(pairs), selection.words)
-            folder = former.folder if former else new_folder(self.shelf.folder)
+            folder = former.folder if former else new_folder(self.store.folder)
 
             def assess(progress: Progress, newly: Sequence[ScoredPair]) -> Progress:
                 turn.seconds = progress.seconds_left

@@ -8,7 +8,7 @@ from dataclasses import replace
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.core.work import stepping
-from explorer.runs.models import ModelShelf
+from explorer.runs.models import ModelStore
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
 from explorer.runs.queue import Queue, Turn
@@ -30,7 +30,7 @@ class Scorers:
     """Whoever scores here takes a turn. Callable from any thread."""
 
     def __init__(self, settings: Settings, hub: Hub) -> None:
-        self.models = ModelShelf(settings, hub)
+        self.models = ModelStore(settings, hub)
         self.quotas = Quotas(settings)
         self._queue = Queue()
         self._stops: dict[str, set[threading.Event]] = {}

@@ -44,7 +44,7 @@ import pyarrow.parquet as pq
 
 from explorer.core.settings import Settings
 from explorer.data.library import Library
-from explorer.data.sources import DEMO, Candidate, Shelf, pair_shelf, read_demo
+from explorer.data.sources import DEMO, Candidate, Sources, pair_sources, read_demo
 from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
 from explorer.reader.session import Session
@@ -159,7 +159,7 @@ class Bench:
 
     def __init__(self, table: PairTable, home: Path) -> None:
         settings, hub = Settings(home=home, offline=True), Hub(offline=True)
-        library = Library(Shelf([Candidate("bench", lambda: table)], hub), hub, settings)
+        library = Library(Sources([Candidate("bench", lambda: table)], hub), hub, settings)
         counter = TokenCounter(home, hub, settings.model_policy)
         parts = laid_out(lambda: build_browse(counter, remembered_review()))
         self._browse = Browse(Tables(library, counter), settings, parts)
@@ -298,7 +298,7 @@ def main() -> int:
     all_found = []
     with TemporaryDirectory() as folder:
         settings = Settings(home=Path(folder), pairs=given)
-        table = pair_shelf(settings, Hub(offline=True)).get(None)
+        table = pair_sources(settings, Hub(offline=True)).get(None)
         pairs = columns_of(table)
         print(f"Made from: {table.caption}")
         for n_rows in sorted(arguments.rows):

@@ -163,7 +163,7 @@ def beside_runs(settings: Settings) -> dict[str, float]:
     """What presses cost where the person has many runs, one of which is under way."""
     stores = open_stores(settings)
     table = stores.pairs.get(None)
-    folder = stores.runs.shelf.folder
+    folder = stores.runs.store.folder
     for number in range(N_RUNS):
         _run_of(folder, table, number).ended("finished")
     tab, where = _fails(stores), on().where

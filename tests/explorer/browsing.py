@@ -8,7 +8,7 @@ import gradio as gr
 
 from explorer.core.settings import Settings
 from explorer.data.library import Library
-from explorer.data.sources import Candidate, Shelf
+from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
 from explorer.reader.session import Session
@@ -22,7 +22,7 @@ from tests.explorer.filling import Filled, answered, filled, laid_out
 def library_of(*tables: PairTable) -> Library:
     """A library that shows the first of the tables and has the others."""
     settings, hub = Settings(home=Path("/nonexistent"), offline=True), Hub(offline=True)
-    library = Library(Shelf([Candidate("first", lambda: tables[0])], hub), hub, settings)
+    library = Library(Sources([Candidate("first", lambda: tables[0])], hub), hub, settings)
     for table in tables[1:]:
         library._opened[table.id] = table
     return library

@@ -10,7 +10,7 @@ import pytest
 
 from explorer.core.parts import components
 from explorer.core.settings import Settings
-from explorer.data.sources import Candidate, Shelf
+from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
 from explorer.page import KEPT, LOOK_SECONDS, Page, _lay_out, build_page, queued
 from explorer.reader.session import Session
@@ -165,16 +165,16 @@ def test_what_arrives_is_offered_and_then_shown(home: Path) -> None:
 
     candidates = [
         Candidate("first", absent, lambda: arrived),
-        Candidate("demo", lambda: stores.pairs.shelf.get(None)),
+        Candidate("demo", lambda: stores.pairs.sources.get(None)),
     ]
-    shelf = Shelf(candidates, Hub(offline=True))
-    stores.pairs.shelf = shelf
+    sources = Sources(candidates, Hub(offline=True))
+    stores.pairs.sources = sources
     joined = joined_on(replace(stores, settings=replace(stores.settings, offline=False)))
-    before = shelf.best
+    before = sources.best
     words, show, retry, *_ = bars(joined, before)
     assert show["visible"] is False and retry["visible"] is True
     joined.retry()
-    shelf.wait(PATIENCE)
+    sources.wait(PATIENCE)
     words, show, retry, *_ = bars(joined, before)
     assert "arrived" in words and show["visible"] is True and retry["visible"] is False
     assert joined.best_pairs() == arrived.id

@@ -122,7 +122,7 @@ def run_of(stores: Stores, number: int, n_packs: int, *, texts: bool = True) -> 
     facts = RunFacts(
         f"org/mine-{number}", "", "classifier", "cpu", "float32", 99, "left", table.id, "", 188, 0
     )
-    run = Run.create(new_folder(stores.runs.shelf.folder), facts, Plan(packs), table.keys)
+    run = Run.create(new_folder(stores.runs.store.folder), facts, Plan(packs), table.keys)
     for pack in range(n_packs):
         record(stores, run, pack, texts=texts)
     return run
@@ -159,7 +159,7 @@ def test_a_pack_of_a_run_makes_nothing_anew_but_that_run(
             stores.boards.board(None, Ranking(), Visitor())
             n_scored = (pack + 1) * PACK
             assert int(field.known(name).sum()) == n_scored and set(ordered) == {n_scored}
-            files = heard(stores.runs.shelf.folder, "open")
+            files = heard(stores.runs.store.folder, "open")
             assert {path.parent for path in files if path.name == "rewards.jsonl"} == {
                 running.folder
             }
@@ -184,7 +184,7 @@ def test_a_typed_pair_that_is_scored_leaves_the_published_results_in_order(
     table = stores.pairs.typed(*texts)
     stores.fields.all(*ME)
     facts = RunFacts("org/mine", "", "classifier", "cpu", "float32", 9, "left", table.id, "", 1, 0)
-    run = Run.create(new_folder(stores.runs.shelf.folder), facts, Plan(((0,),)), table.keys)
+    run = Run.create(new_folder(stores.runs.store.folder), facts, Plan(((0,),)), table.keys)
     pair = ScoredPair(table.keys[0], table.subset_of(0), table.hashes[0], 2.0, 1.0, 1, 1)
     list(run.record([ScoredPack(0, (pair,), 1)]))
     write_card(run.ended("finished").folder, RunCard(typed=texts))

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from explorer.core.settings import Settings
-from explorer.data.sources import Shelf
+from explorer.data.sources import Sources
 from explorer.stores import open_stores
 
 
@@ -12,10 +12,10 @@ def fetched(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The shelves that were asked to fetch; none does."""
     shelves: list[object] = []
 
-    def fetch(shelf: object) -> None:
-        shelves.append(shelf)
+    def fetch(sources: object) -> None:
+        shelves.append(sources)
 
-    monkeypatch.setattr(Shelf, "fetch", fetch)
+    monkeypatch.setattr(Sources, "fetch", fetch)
     return shelves
 
 
@@ -34,4 +34,4 @@ def test_with_the_network_both_shelves_are_fetched_in_the_background(
     tmp_path: Path, fetched: list[object]
 ) -> None:
     stores = open_stores(Settings(home=tmp_path))
-    assert fetched == [stores.pairs.shelf, stores.results.shelf]
+    assert fetched == [stores.pairs.sources, stores.results.sources]

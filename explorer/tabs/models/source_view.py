@@ -84,14 +84,14 @@ class BoardSource:
     @guarded
     def refresh(self, session: Session) -> Iterator[str]:
         """Look for newer results, and turn to them."""
-        shelf = self.library.shelf
-        before = shelf.best
-        shelf.refresh()
-        while shelf.fetching:
+        sources = self.library.sources
+        before = sources.best
+        sources.refresh()
+        while sources.fetching:
             yield note(text("board.refreshing"))
-            shelf.wait(_WAIT_SECONDS)
+            sources.wait(_WAIT_SECONDS)
         session.results_id = self.library.newest(session.results_id).id
-        yield note(_found(shelf.refused, shelf.best != before))
+        yield note(_found(sources.refused, sources.best != before))
 
     def often(self, on: object) -> gr.Timer:
         """Whether to look again and again."""

@@ -124,7 +124,7 @@ class Score:
         who = session.visitor
         for live in self.runs.live.of(who):
             return followed(self.parts.report, live, session)
-        for run in self.runs.shelf.own(who):
+        for run in self.runs.store.own(who):
             if card_of(run).owner == who.owner:
                 return self._stored(run, session)
         session.show(Followed())

@@ -146,7 +146,7 @@ class Publish:
         run_id = session.seen(RunsState).open_id
         if not run_id:
             raise KnownError("No run is open. Open one of yours in the list of runs.")
-        run = self.runs.shelf.opened_own(run_id, session.visitor)
+        run = self.runs.store.opened_own(run_id, session.visitor)
         return run, pairs_of(run, self.tables)
 
     def _token(self, who: Visitor, typed: object) -> object:

@@ -84,7 +84,7 @@ class RunsTab:
     @guarded
     def show(self, session: Session) -> Filling:
         """The list as it stands now."""
-        now = runs_scene(self.runs.shelf, session.visitor, session.seen(RunsState))
+        now = runs_scene(self.runs.store, session.visitor, session.seen(RunsState))
         session.show(now.view)
         query = compare = ""
         if now.open is not None:
@@ -109,7 +109,7 @@ class RunsTab:
         act, sent = act_of(event)
         if act not in LEAVES:
             seen = session.seen(RunsState)
-            session.show(move_runs(self.runs.shelf, session.visitor, seen, act, sent))
+            session.show(move_runs(self.runs.store, session.visitor, seen, act, sent))
         return self.show(session)
 
     @guarded

@@ -21,7 +21,7 @@ from explorer.data.table import PairTable
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
-from explorer.runs.shelf import RunShelf
+from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
@@ -207,7 +207,7 @@ def test_models_say_what_the_owner_allows() -> None:
 
 
 @pytest.fixture
-def public(tmp_path: Path, demo: PairTable) -> RunShelf:
+def public(tmp_path: Path, demo: PairTable) -> RunStore:
     """Runs of ana, of a browser, of nobody, and one that everybody may see."""
     settings = Settings(home=tmp_path, public=True)
     cards = [
@@ -218,7 +218,7 @@ def public(tmp_path: Path, demo: PairTable) -> RunShelf:
     ]
     for card in cards:
         write_card(scored(settings.runs, demo, 3).folder, card)
-    return RunShelf(settings)
+    return RunStore(settings)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def public(tmp_path: Path, demo: PairTable) -> RunShelf:
         (Visitor("user:ben"), {"shared": True}),
     ],
 )
-def test_runs_of_others_are_not_told(who: Visitor, seen: dict[str, bool], public: RunShelf) -> None:
+def test_runs_of_others_are_not_told(who: Visitor, seen: dict[str, bool], public: RunStore) -> None:
     found = runs_json(public, who)
     assert {run["title"]: run["own"] for run in found["runs"]} == seen
     assert is_plain(found)
@@ -240,7 +240,7 @@ def test_runs_of_others_are_not_told(who: Visitor, seen: dict[str, bool], public
 def test_a_run_is_told_with_its_result(tmp_path: Path, demo: PairTable) -> None:
     settings = Settings(home=tmp_path)
     run = scored(settings.runs, demo, len(demo))
-    [found] = runs_json(RunShelf(settings), Visitor())["runs"]
+    [found] = runs_json(RunStore(settings), Visitor())["runs"]
     assert (found["id"], found["status"], found["own"]) == (run.id, "finished", True)
     assert found["total"] == found["scored"] == len(demo)
     rows = run.rows()
@@ -253,12 +253,12 @@ def test_a_run_that_cannot_be_read_is_told_without_numbers(tmp_path: Path, demo:
     settings = Settings(home=tmp_path)
     run = scored(settings.runs, demo, 3)
     (run.folder / "rewards.jsonl").write_text("[broken]\n")
-    [found] = runs_json(RunShelf(settings), Visitor())["runs"]
+    [found] = runs_json(RunStore(settings), Visitor())["runs"]
     assert (found["scored"], found["accuracy"], found["sections"]) == (0, None, {})
 
 
 @pytest.mark.parametrize("limit", [0, 1001, "all", None, True, 1.5])
-def test_a_limit_that_is_none_is_refused(limit: object, public: RunShelf) -> None:
+def test_a_limit_that_is_none_is_refused(limit: object, public: RunStore) -> None:
     with pytest.raises(KnownError, match="The limit is"):
         runs_json(public, Visitor(), limit)
     assert len(runs_json(public, Visitor("user:ana"), 1)["runs"]) == 1
@@ -268,4 +268,4 @@ def test_a_folder_of_this_machine_is_told_to_nobody_else(tmp_path: Path, demo: P
     settings = Settings(home=tmp_path, public=True)
     run = scored(settings.runs, demo, 3, "/srv/secret/model")
     write_card(run.folder, replace(RunCard("user:ana"), public=False))
-    assert runs_json(RunShelf(settings), Visitor())["runs"] == []
+    assert runs_json(RunStore(settings), Visitor())["runs"] == []

@@ -14,7 +14,7 @@ from huggingface_hub import close_session, constants
 
 from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.data.library import LONGEST_WANTED, Library, file_name, offers
-from explorer.data.sources import pair_shelf
+from explorer.data.sources import pair_sources
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, parse_hub_id
 from scoring.limits import Step
@@ -99,7 +99,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
         def world(**settings: object) -> World:
             chosen = Settings(home=tmp_path / "home", **settings)  # type: ignore[arg-type]
             hub = Hub(chosen.offline)
-            return World(Library(pair_shelf(chosen, hub), hub, chosen), server, tmp_path)
+            return World(Library(pair_sources(chosen, hub), hub, chosen), server, tmp_path)
 
         yield world
         assert {request.authorization for request in server.requests} <= {None}
@@ -199,8 +199,8 @@ def test_a_pinned_dataset_that_is_here_asks_no_network(world: World, split: str)
 
 def test_a_dataset_of_the_start_is_not_loaded_again(make: Make) -> None:
     world = make(pairs="org/two:raw")
-    world.library.shelf.fetch()
-    world.library.shelf.wait(PATIENCE)
+    world.library.sources.fetch()
+    world.library.sources.wait(PATIENCE)
     asked = len(world.data_asked)
     assert world.library.open("org/two:raw") is world.library.get(None)
     assert len(world.data_asked) == asked
@@ -255,8 +255,8 @@ def test_what_is_malformed_leaves_the_rest_in_place(world: World, wanted: str, s
 
 def test_what_the_owner_starts_with_is_bound_by_no_limit(make: Make) -> None:
     world = make(pairs="org/long", max_rows=10, max_dataset_megabytes=0.0001)
-    world.library.shelf.fetch()
-    world.library.shelf.wait(PATIENCE)
+    world.library.sources.fetch()
+    world.library.sources.wait(PATIENCE)
     assert len(world.library.get(None)) == 60
 
 
@@ -489,8 +489,8 @@ def test_much_more_than_a_few_tables_is_kept(world: World) -> None:
 
 def test_the_demo_is_always_here(make: Make) -> None:
     world = make(pairs="org/one")
-    world.library.shelf.fetch()
-    world.library.shelf.wait(PATIENCE)
+    world.library.sources.fetch()
+    world.library.sources.wait(PATIENCE)
     demo = world.library.open("demo")
     assert demo.source.kind == "demo"
     assert world.library.open(demo.id) is world.library.get(demo.id) is demo

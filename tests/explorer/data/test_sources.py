@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from explorer.core.settings import DEMO_PAIRS, Settings
-from explorer.data.sources import KEPT, Candidate, Shelf, pair_shelf
+from explorer.data.sources import KEPT, Candidate, Sources, pair_sources
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
@@ -38,28 +38,28 @@ def no_sockets(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return attempts
 
 
-def shelf_for(wanted: str | None, tmp_path: Path) -> Shelf[PairTable]:
-    return pair_shelf(Settings(home=tmp_path / "home", pairs=wanted), Hub(offline=True))
+def sources_for(wanted: str | None, tmp_path: Path) -> Sources[PairTable]:
+    return pair_sources(Settings(home=tmp_path / "home", pairs=wanted), Hub(offline=True))
 
 
 # Which pairs are shown.
 
 
 def test_the_demo_is_shown_where_there_is_nothing_else(tmp_path: Path) -> None:
-    shelf = shelf_for(None, tmp_path)
-    assert shelf.get(shelf.best).source.kind == "demo"
-    assert list(shelf.passed_over) == [BENCHMARK]
-    assert "the network is switched off" in shelf.passed_over[BENCHMARK]
+    sources = sources_for(None, tmp_path)
+    assert sources.get(sources.best).source.kind == "demo"
+    assert list(sources.passed_over) == [BENCHMARK]
+    assert "the network is switched off" in sources.passed_over[BENCHMARK]
 
 
 def test_a_cached_benchmark_is_preferred_to_the_demo(
     tmp_path: Path, put_in_cache: PutInCache
 ) -> None:
     put_in_cache("allenai/reward-bench", {"data/filtered-00000-of-00001.jsonl": pair})
-    shelf = shelf_for(None, tmp_path)
-    assert shelf.best == f"{BENCHMARK}@{COMMIT}"
-    assert shelf.passed_over == {}
-    assert len(shelf.all()) == 1
+    sources = sources_for(None, tmp_path)
+    assert sources.best == f"{BENCHMARK}@{COMMIT}"
+    assert sources.passed_over == {}
+    assert len(sources.all()) == 1
 
 
 def test_the_owners_file_is_preferred_to_the_cached_benchmark(
@@ -68,9 +68,9 @@ def test_the_owners_file_is_preferred_to_the_cached_benchmark(
     put_in_cache("allenai/reward-bench", {"data/filtered-00000-of-00001.jsonl": pair})
     path = tmp_path / "mine.jsonl"
     path.write_bytes(pair)
-    shelf = shelf_for(str(path), tmp_path)
-    assert (shelf.get(None).source.kind, shelf.get(None).source.name) == ("file", path.name)
-    assert shelf.passed_over == {}
+    sources = sources_for(str(path), tmp_path)
+    assert (sources.get(None).source.kind, sources.get(None).source.name) == ("file", path.name)
+    assert sources.passed_over == {}
 
 
 def test_the_owners_dataset_is_preferred_to_the_cached_benchmark(
@@ -78,29 +78,29 @@ def test_the_owners_dataset_is_preferred_to_the_cached_benchmark(
 ) -> None:
     put_in_cache("allenai/reward-bench", {"data/filtered-00000-of-00001.jsonl": pair})
     put_in_cache("me/mine", {"test.jsonl": pair})
-    shelf = shelf_for("me/mine", tmp_path)
-    assert shelf.best == f"me/mine:test@{COMMIT}"
-    assert shelf.passed_over == {}
+    sources = sources_for("me/mine", tmp_path)
+    assert sources.best == f"me/mine:test@{COMMIT}"
+    assert sources.passed_over == {}
 
 
 def test_the_owner_may_choose_the_demo_and_nothing_else_is_asked(
     tmp_path: Path, put_in_cache: PutInCache
 ) -> None:
     put_in_cache("allenai/reward-bench", {"data/filtered-00000-of-00001.jsonl": pair})
-    shelf = shelf_for("demo", tmp_path)
-    shelf.fetch()
-    shelf.wait(PATIENCE)
-    assert shelf.get(None).source.kind == "demo"
-    assert shelf.passed_over == {}
+    sources = sources_for("demo", tmp_path)
+    sources.fetch()
+    sources.wait(PATIENCE)
+    assert sources.get(None).source.kind == "demo"
+    assert sources.passed_over == {}
 
 
 def test_what_cannot_be_shown_falls_back_to_the_next(
     tmp_path: Path, put_in_cache: PutInCache
 ) -> None:
     put_in_cache("allenai/reward-bench", {"data/filtered-00000-of-00001.jsonl": pair})
-    shelf = shelf_for("other/dataset", tmp_path)
-    assert shelf.best.startswith(BENCHMARK)
-    assert list(shelf.passed_over) == ["other/dataset"]
+    sources = sources_for("other/dataset", tmp_path)
+    assert sources.best.startswith(BENCHMARK)
+    assert list(sources.passed_over) == ["other/dataset"]
 
 
 @pytest.mark.parametrize(
@@ -126,10 +126,10 @@ def test_each_thing_that_is_not_shown_has_its_reason(
     for name in ("broken.jsonl", "broken.parquet"):
         (tmp_path / name).write_bytes(b"this is no pair")
     (tmp_path / "empty.csv").write_bytes(b"")
-    shelf = shelf_for(wanted.format(tmp=tmp_path), tmp_path)
-    assert shelf.get(None).source.kind == "demo"
-    assert list(shelf.passed_over) == [label.format(tmp=tmp_path), BENCHMARK]
-    assert reason in shelf.passed_over[label.format(tmp=tmp_path)]
+    sources = sources_for(wanted.format(tmp=tmp_path), tmp_path)
+    assert sources.get(None).source.kind == "demo"
+    assert list(sources.passed_over) == [label.format(tmp=tmp_path), BENCHMARK]
+    assert reason in sources.passed_over[label.format(tmp=tmp_path)]
 
 
 def test_a_file_that_cannot_be_read_falls_back_as_well(tmp_path: Path) -> None:
@@ -137,41 +137,41 @@ def test_a_file_that_cannot_be_read_falls_back_as_well(tmp_path: Path) -> None:
     if not unreadable.is_file():
         pytest.skip(f"there is no {unreadable}")
     (tmp_path / "mine.jsonl").symlink_to(unreadable)
-    shelf = shelf_for(str(tmp_path / "mine.jsonl"), tmp_path)
-    assert shelf.get(None).source.kind == "demo"
-    assert f"EXPLORER_PAIRS={tmp_path / 'mine.jsonl'}" in shelf.passed_over
+    sources = sources_for(str(tmp_path / "mine.jsonl"), tmp_path)
+    assert sources.get(None).source.kind == "demo"
+    assert f"EXPLORER_PAIRS={tmp_path / 'mine.jsonl'}" in sources.passed_over
 
 
 @pytest.mark.parametrize("wanted", ["~nobody-of-that-name/x.jsonl", "x" * 300 + ".jsonl"])
 def test_a_path_that_cannot_be_looked_up_falls_back_as_well(tmp_path: Path, wanted: str) -> None:
-    shelf = shelf_for(wanted, tmp_path)
-    assert shelf.get(None).source.kind == "demo"
-    assert f"EXPLORER_PAIRS={wanted}" in shelf.passed_over
+    sources = sources_for(wanted, tmp_path)
+    assert sources.get(None).source.kind == "demo"
+    assert f"EXPLORER_PAIRS={wanted}" in sources.passed_over
 
 
 def test_offline_opens_no_socket(tmp_path: Path, no_sockets: list[str]) -> None:
-    shelf = shelf_for("org/name", tmp_path)
-    shelf.retry()
-    shelf.wait(PATIENCE)
-    assert not shelf.fetching
-    assert shelf.get(None).source.kind == "demo"
+    sources = sources_for("org/name", tmp_path)
+    sources.retry()
+    sources.wait(PATIENCE)
+    assert not sources.fetching
+    assert sources.get(None).source.kind == "demo"
     assert no_sockets == []
 
 
 def test_opening_asks_no_network_even_where_it_may(tmp_path: Path, no_sockets: list[str]) -> None:
-    shelf = pair_shelf(Settings(home=tmp_path, pairs="org/name"), Hub())
-    assert shelf.get(None).source.kind == "demo"
+    sources = pair_sources(Settings(home=tmp_path, pairs="org/name"), Hub())
+    assert sources.get(None).source.kind == "demo"
     assert no_sockets == []
 
 
 def test_a_hub_that_does_not_answer_leaves_the_demo_and_says_why(
     tmp_path: Path, no_sockets: list[str]
 ) -> None:
-    shelf = pair_shelf(Settings(home=tmp_path), Hub())
-    shelf.fetch()
-    shelf.wait(PATIENCE)
-    assert shelf.get(None).source.kind == "demo"
-    assert "the Hub does not answer" in shelf.passed_over[BENCHMARK]
+    sources = pair_sources(Settings(home=tmp_path), Hub())
+    sources.fetch()
+    sources.wait(PATIENCE)
+    assert sources.get(None).source.kind == "demo"
+    assert "the Hub does not answer" in sources.passed_over[BENCHMARK]
     assert no_sockets != []
 
 
@@ -179,17 +179,17 @@ def test_a_hub_that_does_not_answer_leaves_the_demo_and_says_why(
     "item_id", [None, "", "unknown@0", 5, 1.5, True, [], ["demo"], {}, {"id": 1}, object(), b"x"]
 )
 def test_an_unknown_id_gives_the_best(tmp_path: Path, item_id: object) -> None:
-    shelf = shelf_for(None, tmp_path)
-    assert shelf.find(item_id) is None
-    assert shelf.get(item_id) is shelf.get(shelf.best)
+    sources = sources_for(None, tmp_path)
+    assert sources.find(item_id) is None
+    assert sources.get(item_id) is sources.get(sources.best)
 
 
 def test_the_demo_is_the_bundled_file(tmp_path: Path) -> None:
     lines = DEMO_PAIRS.read_text(encoding="utf-8").splitlines()
-    assert len(shelf_for(None, tmp_path).get(None)) == len(lines)
+    assert len(sources_for(None, tmp_path).get(None)) == len(lines)
 
 
-# The shelf itself, with things of our own on it.
+# Sources of things of our own.
 
 
 @dataclass(frozen=True)
@@ -203,8 +203,8 @@ def absent() -> Item:
     raise KnownError("It is not here.")
 
 
-def shelf_of(*candidates: Candidate[Item]) -> Shelf[Item]:
-    return Shelf(candidates, Hub(offline=True))
+def sources_of(*candidates: Candidate[Item]) -> Sources[Item]:
+    return Sources(candidates, Hub(offline=True))
 
 
 def bundled(name: str = "bundled") -> Candidate[Item]:
@@ -215,11 +215,11 @@ def remote(name: str, give: Callable[[], Item]) -> Candidate[Item]:
     return Candidate(name, absent, give)
 
 
-def fetched(shelf: Shelf[Item]) -> Shelf[Item]:
-    shelf.fetch()
-    shelf.wait(PATIENCE)
-    assert not shelf.fetching
-    return shelf
+def fetched(sources: Sources[Item]) -> Sources[Item]:
+    sources.fetch()
+    sources.wait(PATIENCE)
+    assert not sources.fetching
+    return sources
 
 
 @contextmanager
@@ -241,25 +241,25 @@ def held_back(item: Item) -> Iterator[tuple[Callable[[], Item], threading.Event,
 
 def test_what_arrives_becomes_the_best_and_the_old_id_still_resolves() -> None:
     with held_back(Item("hub")) as (give, arrive, _):
-        shelf = shelf_of(remote("hub", give), bundled())
-        assert (shelf.best, shelf.fetching) == ("bundled", False)
-        assert shelf.passed_over == {"hub": "It is not here."}
-        shelf.fetch()
-        assert (shelf.best, shelf.fetching) == ("bundled", True)
+        sources = sources_of(remote("hub", give), bundled())
+        assert (sources.best, sources.fetching) == ("bundled", False)
+        assert sources.passed_over == {"hub": "It is not here."}
+        sources.fetch()
+        assert (sources.best, sources.fetching) == ("bundled", True)
         arrive.set()
-        shelf.wait(PATIENCE)
-    assert (shelf.best, shelf.fetching) == ("hub", False)
-    assert shelf.passed_over == {}
-    assert shelf.get("bundled") == Item("bundled")
-    assert shelf.get("unknown") == Item("hub")
-    assert shelf.all() == [Item("bundled"), Item("hub")]
+        sources.wait(PATIENCE)
+    assert (sources.best, sources.fetching) == ("hub", False)
+    assert sources.passed_over == {}
+    assert sources.get("bundled") == Item("bundled")
+    assert sources.get("unknown") == Item("hub")
+    assert sources.all() == [Item("bundled"), Item("hub")]
 
 
 def test_a_newer_revision_replaces_the_best_and_the_old_one_still_resolves() -> None:
-    shelf = shelf_of(Candidate("hub", lambda: Item("hub@1"), lambda: Item("hub@2")), bundled())
-    assert shelf.best == "hub@1"
-    assert fetched(shelf).best == "hub@2"
-    assert shelf.get("hub@1") == Item("hub@1")
+    sources = sources_of(Candidate("hub", lambda: Item("hub@1"), lambda: Item("hub@2")), bundled())
+    assert sources.best == "hub@1"
+    assert fetched(sources).best == "hub@2"
+    assert sources.get("hub@1") == Item("hub@1")
 
 
 def test_of_many_revisions_a_few_stay_in_memory_and_what_is_looked_at_does() -> None:
@@ -271,23 +271,23 @@ def test_of_many_revisions_a_few_stay_in_memory_and_what_is_looked_at_does() -> 
         made.append(weakref.ref(table))
         return table
 
-    shelf = Shelf([Candidate("pairs", newest)], Hub(offline=True))
-    looked_at = shelf.best
+    sources = Sources([Candidate("pairs", newest)], Hub(offline=True))
+    looked_at = sources.best
     for _ in range(20):
-        assert shelf.get(looked_at).id == looked_at
-        shelf.fetch(again=True)
-        shelf.wait(PATIENCE)
+        assert sources.get(looked_at).id == looked_at
+        sources.fetch(again=True)
+        sources.wait(PATIENCE)
     gc.collect()
-    assert shelf.get(None).source.revision == "20" and shelf.all()[-1] is shelf.get(None)
-    assert sum(each() is not None for each in made) == len(shelf.all()) == KEPT
+    assert sources.get(None).source.revision == "20" and sources.all()[-1] is sources.get(None)
+    assert sum(each() is not None for each in made) == len(sources.all()) == KEPT
 
 
 def test_the_same_revision_takes_the_place_of_a_part_of_it() -> None:
     whole = Item("hub@1", caption="all of it")
-    shelf = shelf_of(Candidate("hub", lambda: Item("hub@1", caption="a part"), lambda: whole))
-    fetched(fetched(shelf))
-    assert shelf.all() == [whole]
-    assert shelf.get("hub@1") is whole
+    sources = sources_of(Candidate("hub", lambda: Item("hub@1", caption="a part"), lambda: whole))
+    fetched(fetched(sources))
+    assert sources.all() == [whole]
+    assert sources.get("hub@1") is whole
 
 
 def test_the_most_preferred_that_arrives_is_taken_and_less_preferred_are_not_asked() -> None:
@@ -300,27 +300,27 @@ def test_the_most_preferred_that_arrives_is_taken_and_less_preferred_are_not_ask
 
         return arrives
 
-    shelf = shelf_of(remote("own", give("own")), remote("hub", give("hub")), bundled())
-    assert fetched(shelf).best == "own"
+    sources = sources_of(remote("own", give("own")), remote("hub", give("hub")), bundled())
+    assert fetched(sources).best == "own"
     assert asked == ["own"]
 
 
 def test_nothing_is_passed_over_once_the_most_preferred_is_shown() -> None:
-    shelf = shelf_of(remote("own", lambda: Item("own")), remote("hub", absent), bundled())
-    assert fetched(shelf).best == "own"
-    assert shelf.passed_over == {}
+    sources = sources_of(remote("own", lambda: Item("own")), remote("hub", absent), bundled())
+    assert fetched(sources).best == "own"
+    assert sources.passed_over == {}
 
 
 def test_where_the_most_preferred_fails_the_next_is_taken_and_the_reason_stays() -> None:
-    shelf = shelf_of(remote("own", absent), remote("hub", lambda: Item("hub")), bundled())
-    assert fetched(shelf).best == "hub"
-    assert shelf.passed_over == {"own": "It is not here."}
+    sources = sources_of(remote("own", absent), remote("hub", lambda: Item("hub")), bundled())
+    assert fetched(sources).best == "hub"
+    assert sources.passed_over == {"own": "It is not here."}
 
 
 def test_nothing_less_preferred_than_what_is_shown_is_asked() -> None:
-    shelf = shelf_of(bundled("own"), remote("hub", lambda: Item("hub")))
-    assert fetched(shelf).best == "own"
-    assert shelf.all() == [Item("own")]
+    sources = sources_of(bundled("own"), remote("hub", lambda: Item("hub")))
+    assert fetched(sources).best == "own"
+    assert sources.all() == [Item("own")]
 
 
 def broken() -> Item:
@@ -338,22 +338,22 @@ def buggy() -> Item:
 def test_a_remote_that_fails_leaves_the_shelf_standing_and_its_reason(
     give: Callable[[], Item], reason: str
 ) -> None:
-    shelf = fetched(shelf_of(remote("hub", give), bundled()))
-    assert shelf.best == "bundled"
-    assert shelf.passed_over == {"hub": reason}
-    assert fetched(shelf).all() == [Item("bundled")]
+    sources = fetched(sources_of(remote("hub", give), bundled()))
+    assert sources.best == "bundled"
+    assert sources.passed_over == {"hub": reason}
+    assert fetched(sources).all() == [Item("bundled")]
 
 
 def test_what_is_shown_is_not_passed_over_when_a_newer_one_cannot_be_had() -> None:
-    shelf = fetched(shelf_of(Candidate("hub", lambda: Item("hub@1"), broken), bundled()))
-    assert shelf.best == "hub@1"
-    assert shelf.passed_over == {}
+    sources = fetched(sources_of(Candidate("hub", lambda: Item("hub@1"), broken), bundled()))
+    assert sources.best == "hub@1"
+    assert sources.passed_over == {}
 
 
 def test_what_is_shown_is_not_passed_over_when_asking_for_a_newer_one_breaks() -> None:
-    shelf = fetched(shelf_of(Candidate("hub", lambda: Item("hub@1"), buggy), bundled()))
-    assert shelf.best == "hub@1"
-    assert shelf.passed_over == {}
+    sources = fetched(sources_of(Candidate("hub", lambda: Item("hub@1"), buggy), bundled()))
+    assert sources.best == "hub@1"
+    assert sources.passed_over == {}
 
 
 class RetriedHub(Hub):
@@ -369,63 +369,63 @@ class RetriedHub(Hub):
 def test_retry_asks_the_hub_anew() -> None:
     up = threading.Event()
     hub = RetriedHub(offline=True)
-    shelf = fetched(
-        Shelf([remote("hub", lambda: Item("hub") if up.is_set() else broken()), bundled()], hub)
+    sources = fetched(
+        Sources([remote("hub", lambda: Item("hub") if up.is_set() else broken()), bundled()], hub)
     )
-    assert (shelf.passed_over, hub.retries) == ({"hub": "The Hub says no."}, 0)
+    assert (sources.passed_over, hub.retries) == ({"hub": "The Hub says no."}, 0)
     up.set()
-    shelf.retry()
-    shelf.wait(PATIENCE)
-    assert (shelf.best, shelf.passed_over, hub.retries) == ("hub", {}, 1)
+    sources.retry()
+    sources.wait(PATIENCE)
+    assert (sources.best, sources.passed_over, hub.retries) == ("hub", {}, 1)
 
 
 def test_fetching_while_fetching_asks_once() -> None:
     with held_back(Item("hub")) as (give, arrive, given):
-        shelf = shelf_of(remote("hub", give), bundled())
-        callers = [threading.Thread(target=shelf.fetch) for _ in range(20)]
+        sources = sources_of(remote("hub", give), bundled())
+        callers = [threading.Thread(target=sources.fetch) for _ in range(20)]
         for caller in callers:
             caller.start()
         for caller in callers:
             caller.join(PATIENCE)
-        assert shelf.fetching
+        assert sources.fetching
         arrive.set()
-        shelf.wait(PATIENCE)
+        sources.wait(PATIENCE)
     assert len(given) == 1
 
 
 def test_a_shelf_on_which_nothing_can_be_put_does_not_open() -> None:
     with pytest.raises(KnownError, match=r"Nothing can be shown: It is not here\."):
-        shelf_of(Candidate("only", absent))
+        sources_of(Candidate("only", absent))
 
 
 # Looking for something newer.
 
 
-def refreshed(shelf: Shelf[Item]) -> Shelf[Item]:
-    shelf.refresh()
-    shelf.wait(PATIENCE)
-    return shelf
+def refreshed(sources: Sources[Item]) -> Sources[Item]:
+    sources.refresh()
+    sources.wait(PATIENCE)
+    return sources
 
 
 def test_a_refresh_that_fails_keeps_what_is_shown_and_says_so() -> None:
-    shelf = refreshed(shelf_of(Candidate("hub", lambda: Item("hub@1"), absent), bundled()))
-    assert (shelf.best, shelf.refused) == ("hub@1", "It is not here.")
+    sources = refreshed(sources_of(Candidate("hub", lambda: Item("hub@1"), absent), bundled()))
+    assert (sources.best, sources.refused) == ("hub@1", "It is not here.")
 
 
 def test_a_refresh_that_finds_something_newer_turns_to_it() -> None:
-    shelf = shelf_of(Candidate("hub", lambda: Item("hub@1"), lambda: Item("hub@2")), bundled())
-    assert (refreshed(shelf).best, shelf.refused) == ("hub@2", "")
+    sources = sources_of(Candidate("hub", lambda: Item("hub@1"), lambda: Item("hub@2")), bundled())
+    assert (refreshed(sources).best, sources.refused) == ("hub@2", "")
 
 
 def test_a_refresh_reads_the_owners_own_choice_again_and_a_start_does_not() -> None:
     versions = iter(["own@1", "own@2"])
-    shelf = shelf_of(Candidate("own", lambda: Item(next(versions))), bundled())
-    assert fetched(shelf).best == "own@1"
-    shelf._asked = None
-    assert refreshed(shelf).best == "own@2"
+    sources = sources_of(Candidate("own", lambda: Item(next(versions))), bundled())
+    assert fetched(sources).best == "own@1"
+    sources._asked = None
+    assert refreshed(sources).best == "own@2"
 
 
 def test_a_refresh_right_after_another_asks_nobody() -> None:
     versions = iter(["own@1", "own@2", "own@3"])
-    shelf = shelf_of(Candidate("own", lambda: Item(next(versions))))
-    assert refreshed(refreshed(shelf)).best == "own@2"
+    sources = sources_of(Candidate("own", lambda: Item(next(versions))))
+    assert refreshed(refreshed(sources)).best == "own@2"

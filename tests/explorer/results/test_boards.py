@@ -59,8 +59,8 @@ def measured(boards: Boards, view: Ranking = RANKING, own: object = ()) -> list[
 
 def look_for_newer(boards: Boards) -> None:
     """As the button does."""
-    boards.library.shelf.refresh()
-    boards.library.shelf.wait(60)
+    boards.library.sources.refresh()
+    boards.library.sources.wait(60)
 
 
 def groups(board: Board) -> dict[str, int | None]:

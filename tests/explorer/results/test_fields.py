@@ -9,7 +9,7 @@ import pytest
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.data.library import Library
-from explorer.data.sources import Candidate, Shelf
+from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
 from explorer.results.cache import OutcomeCache
 from explorer.results.field import Field
@@ -43,9 +43,9 @@ def write(folder: Path, model: str, results: Sequence[object], **other: object) 
 
 def fields_on(folder: Path, home: Path, *tables: PairTable, read: bool = True) -> Fields:
     settings, hub = Settings(home=home, offline=True), Hub(offline=True)
-    shelf = Shelf([Candidate("results", lambda: read_results_folder(folder))], hub)
-    results = ResultsLibrary(shelf, Limits())
-    library = Library(Shelf([Candidate("first", lambda: tables[0])], hub), hub, settings)
+    sources = Sources([Candidate("results", lambda: read_results_folder(folder))], hub)
+    results = ResultsLibrary(sources, Limits())
+    library = Library(Sources([Candidate("first", lambda: tables[0])], hub), hub, settings)
     for table in tables[1:]:
         library._opened[table.id] = table
     fields = Fields(results, library, OutcomeCache(home), Runs(settings, hub))

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from explorer.core.settings import Settings
-from explorer.data.sources import Candidate, Shelf
+from explorer.data.sources import Candidate, Sources
 from explorer.results import library as results_library
-from explorer.results.library import ResultsLibrary, Upstream, joined, results_shelf
+from explorer.results.library import ResultsLibrary, Upstream, joined, results_sources
 from explorer.results.published import Results, ResultsSource
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
@@ -29,8 +29,8 @@ def results(date: str) -> Results:
 def library() -> ResultsLibrary:
     """One that shows results of 2024; a look for newer ones finds those of 2025."""
     old, new = results("2024"), results("2025")
-    shelf = Shelf([Candidate("made up", lambda: old, lambda: new)], Hub(offline=True))
-    return ResultsLibrary(shelf, Limits())
+    sources = Sources([Candidate("made up", lambda: old, lambda: new)], Hub(offline=True))
+    return ResultsLibrary(sources, Limits())
 
 
 def sent(tmp_path: Path, model: str) -> dict[str, Path]:
@@ -72,8 +72,8 @@ def test_the_same_file_of_two_visitors_is_two_results(
 
 def test_newer_results_take_the_files_along(library: ResultsLibrary, tmp_path: Path) -> None:
     mine = library.upload(None, sent(tmp_path, "b"))
-    library.shelf.refresh()
-    library.shelf.wait(PATIENCE)
+    library.sources.refresh()
+    library.sources.wait(PATIENCE)
     newest = library.newest(mine.id)
     assert (newest.source.date, models(newest)) == ("2025", ["org/a", "b (uploaded)"])
     assert library.newest(None) is library.get(None)
@@ -82,7 +82,7 @@ def test_newer_results_take_the_files_along(library: ResultsLibrary, tmp_path: P
 
 
 def test_files_that_are_too_large_are_refused(library: ResultsLibrary, tmp_path: Path) -> None:
-    small = ResultsLibrary(library.shelf, Limits(megabytes=1e-6))
+    small = ResultsLibrary(library.sources, Limits(megabytes=1e-6))
     with pytest.raises(KnownError, match=r"b\.json is .* MB large"):
         small.upload(None, sent(tmp_path, "b"))
 
@@ -91,7 +91,7 @@ def test_the_oldest_files_make_room(
     library: ResultsLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(results_library, "KEPT", 1)
-    library = ResultsLibrary(library.shelf, Limits())
+    library = ResultsLibrary(library.sources, Limits())
     first, second = (library.upload(None, sent(tmp_path, model)) for model in "bc")
     assert models(library.get(first.id)) == ["org/a"]
     assert library.is_gone(first.id) and not library.is_gone(second.id)
@@ -119,8 +119,8 @@ def write(tmp_path: Path) -> WriteResult:
 
 def shown_for(wanted: str | None, tmp_path: Path) -> tuple[Results, dict[str, str]]:
     settings = Settings(home=tmp_path / "home", results=wanted)
-    shelf = results_shelf(settings, Hub(offline=True))
-    return shelf.get(None), shelf.passed_over
+    sources = results_sources(settings, Hub(offline=True))
+    return sources.get(None), sources.passed_over
 
 
 def test_the_bundled_figures_are_shown_where_there_is_nothing_else(tmp_path: Path) -> None:
@@ -205,22 +205,22 @@ def accuracies(model: str, subset: str, share: float = 0.5) -> Repo:
 
 
 @pytest.fixture
-def upstream(hub_repos: dict[str, Repo], tmp_path: Path) -> Shelf[Results]:
+def upstream(hub_repos: dict[str, Repo], tmp_path: Path) -> Sources[Results]:
     """Both datasets are on the Hub and were fetched."""
     hub_repos[FIRST] = accuracies("org/m", "hep-go")
     hub_repos[SECOND] = accuracies("org/n", "Focus")
-    return refreshed(results_shelf(Settings(home=tmp_path / "home"), Hub()))
+    return refreshed(results_sources(Settings(home=tmp_path / "home"), Hub()))
 
 
-def refreshed(shelf: Shelf[Results]) -> Shelf[Results]:
-    shelf._asked = None
-    shelf.refresh()
-    shelf.wait(PATIENCE)
-    return shelf
+def refreshed(sources: Sources[Results]) -> Sources[Results]:
+    sources._asked = None
+    sources.refresh()
+    sources.wait(PATIENCE)
+    return sources
 
 
 def test_where_the_second_fails_and_nothing_else_is_new_all_stays(
-    upstream: Shelf[Results], hub_repos: dict[str, Repo]
+    upstream: Sources[Results], hub_repos: dict[str, Repo]
 ) -> None:
     before = upstream.best
     hub_repos[SECOND] = Repo(refusal=(503, ""))
@@ -230,7 +230,7 @@ def test_where_the_second_fails_and_nothing_else_is_new_all_stays(
 
 
 def test_where_the_second_fails_its_last_results_stand_beside_a_newer_first(
-    upstream: Shelf[Results], hub_repos: dict[str, Repo]
+    upstream: Sources[Results], hub_repos: dict[str, Repo]
 ) -> None:
     before = upstream.get(None)
     hub_repos[FIRST] = accuracies("org/m", "hep-go", 0.75)
@@ -247,8 +247,8 @@ def test_a_second_that_was_never_had_is_lacking_with_its_reason(
     hub_repos: dict[str, Repo], tmp_path: Path
 ) -> None:
     hub_repos[FIRST] = accuracies("org/m", "hep-go")
-    shelf = refreshed(results_shelf(Settings(home=tmp_path / "home"), Hub()))
-    assert "There is no public dataset" in shelf.get(None).remarks[0]
+    sources = refreshed(results_sources(Settings(home=tmp_path / "home"), Hub()))
+    assert "There is no public dataset" in sources.get(None).remarks[0]
     hub_repos[SECOND] = accuracies("org/n", "Focus")
-    assert refreshed(shelf).get(None).benchmarks() == ("v1", "v2")
-    assert (shelf.get(None).remarks, shelf.refused) == ((), "")
+    assert refreshed(sources).get(None).benchmarks() == ("v1", "v2")
+    assert (sources.get(None).remarks, sources.refused) == ((), "")

@@ -9,7 +9,7 @@ import pytest
 
 from explorer.core.settings import Settings
 from explorer.runs.cards import RunCard, card_of, write_card
-from explorer.runs.shelf import RunShelf
+from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.record import Run, new_folder
@@ -35,9 +35,9 @@ def noted(card: RunCard, note: str) -> RunCard:
 
 def writes(home: Path, run_id: str, name: str) -> None:
     """Add a note after the other, each time to what stands there by then."""
-    shelf = RunShelf(Settings(home=home, public=True))
+    store = RunStore(Settings(home=home, public=True))
     for number in range(WRITES):
-        shelf.change(run_id, ME, partial(noted, note=f"{name} {number}"))
+        store.change(run_id, ME, partial(noted, note=f"{name} {number}"))
 
 
 def test_two_processes_that_write_a_card_lose_nothing_of_each_other(tmp_path: Path) -> None:
@@ -74,13 +74,13 @@ def test_a_card_that_cannot_be_read_is_told_and_never_written(
 ) -> None:
     run = stored(tmp_path)
     (run.folder / "card.json").write_text(content)
-    shelf = RunShelf(Settings(home=tmp_path))
-    assert shelf.visible(ME) == [run]
+    store = RunStore(Settings(home=tmp_path))
+    assert store.visible(ME) == [run]
     assert "cannot be read" in card_of(run).wrong
     with pytest.raises(KnownError, match=r"card\.json in its folder, cannot be read"):
-        shelf.change(run.id, ME, lambda card: card.titled("another"))
+        store.change(run.id, ME, lambda card: card.titled("another"))
     assert (run.folder / "card.json").read_text() == content
-    shared = RunShelf(Settings(home=tmp_path, public=True))
+    shared = RunStore(Settings(home=tmp_path, public=True))
     assert shared.visible(ME) == [run] == shared.own(ME), "its owner finds it all the same"
     assert f"card.json of run {run.id[:15]} cannot be read" in caplog.text
     assert shared.visible(Visitor("browser:you")) == []
@@ -90,10 +90,10 @@ def test_a_card_that_the_disk_does_not_give_is_told_and_stays(tmp_path: Path) ->
     run = stored(tmp_path)
     (run.folder / "card.json").rename(run.folder / "kept")
     (run.folder / "card.json").mkdir()
-    shelf = RunShelf(Settings(home=tmp_path))
-    assert shelf.visible(ME) == [run] and "cannot be read" in card_of(run).wrong
+    store = RunStore(Settings(home=tmp_path))
+    assert store.visible(ME) == [run] and "cannot be read" in card_of(run).wrong
     with pytest.raises(KnownError, match="cannot be read"):
-        shelf.change(run.id, ME, lambda card: card.titled("another"))
+        store.change(run.id, ME, lambda card: card.titled("another"))
     (run.folder / "card.json").rmdir()
     (run.folder / "kept").rename(run.folder / "card.json")
     assert card_of(run) == RunCard(ME.owner, "a name")
@@ -103,5 +103,5 @@ def test_a_run_without_a_card_is_nobodys_alone(tmp_path: Path) -> None:
     run = stored(tmp_path)
     (run.folder / "card.json").unlink()
     assert card_of(run) == RunCard()
-    assert RunShelf(Settings(home=tmp_path)).own(ME) == [run]
-    assert RunShelf(Settings(home=tmp_path, public=True)).visible(ME) == []
+    assert RunStore(Settings(home=tmp_path)).own(ME) == [run]
+    assert RunStore(Settings(home=tmp_path, public=True)).visible(ME) == []

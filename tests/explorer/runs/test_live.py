@@ -19,7 +19,7 @@ from explorer.runs.progress import Progress, Stage, Stream
 from explorer.runs.queue import MOST_OF_ONE, MOST_WAITING
 from explorer.runs.running import Runs
 from explorer.runs.selections import Selection
-from explorer.runs.shelf import RunShelf
+from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError, Stopped
 from scoring.hub.access import Hub
@@ -55,7 +55,7 @@ class Gated:
 @pytest.fixture
 def live(tmp_path: Path) -> LiveRuns:
     """Of a server where people are told apart."""
-    return LiveRuns(RunShelf(Settings(home=tmp_path, public=True)))
+    return LiveRuns(RunStore(Settings(home=tmp_path, public=True)))
 
 
 def until(is_so: Callable[[], bool]) -> None:

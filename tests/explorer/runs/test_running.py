@@ -407,7 +407,7 @@ def test_the_same_run_cannot_go_on_twice_at_once(runs: Runs, demo: PairTable, ro
     with pytest.raises(KnownError, match="under way already"):
         next(other)
     with pytest.raises(KnownError, match="under way already"):
-        runs.shelf.delete(run.id, Visitor())
+        runs.store.delete(run.id, Visitor())
     assert list(one)[-1].stage == "finished"
 
 
@@ -600,9 +600,9 @@ def test_on_a_space_ones_own_runs_and_public_ones_are_seen(tmp_path: Path, publi
     write_card(yours.folder, RunCard("browser:you"))
     write_card(shared.folder, RunCard("browser:you", public=True))
     assert public.visible(me) == [shared, mine]
-    assert public.shelf.own(me) == [mine]
+    assert public.store.own(me) == [mine]
     for stranger in (Visitor(), Visitor("browser:she"), None, [mine.id], "browser:me"):
-        assert public.visible(stranger) == [shared] and public.shelf.own(stranger) == []
+        assert public.visible(stranger) == [shared] and public.store.own(stranger) == []
     assert public.open(mine.id, me) == mine
     with pytest.raises(KnownError, match="no such run"):
         public.open(yours.id, me)
@@ -621,13 +621,13 @@ def test_only_its_owner_changes_a_run(tmp_path: Path, public: Runs, who: object)
     card = RunCard("browser:you", "their name", public=True)
     write_card(run.folder, card)
     with pytest.raises(KnownError, match="no such run"):
-        public.shelf.change(run.id, who, lambda card: card.titled("mine"))
+        public.store.change(run.id, who, lambda card: card.titled("mine"))
     with pytest.raises(KnownError, match="no such run"):
-        public.shelf.delete(run.id, who)
+        public.store.delete(run.id, who)
     assert card_of(run) == card
-    public.shelf.change(run.id, Visitor("browser:you"), lambda card: card.titled("  new  name "))
+    public.store.change(run.id, Visitor("browser:you"), lambda card: card.titled("  new  name "))
     assert card_of(run) == replace(card, title="new name")
-    public.shelf.delete(run.id, Visitor("browser:you"))
+    public.store.delete(run.id, Visitor("browser:you"))
     assert not run.folder.exists()
 
 
@@ -644,17 +644,17 @@ def test_on_a_space_nobody_scores_before_they_are_known(
 def test_another_server_on_the_same_folder_knows_what_is_under_way(
     runs: Runs, hub: Hub, demo: PairTable, rows: Rows
 ) -> None:
-    other = Runs(Settings(home=runs.shelf.folder.parent), hub)
+    other = Runs(Settings(home=runs.store.folder.parent), hub)
     stream = begun(runs, "me", "demo", demo, rows[:20])
     run = run_of(first_pack(stream))
     assert other.open(run.id, None).status == "running"
     with pytest.raises(KnownError, match="under way already"):
-        other.shelf.delete(run.id, Visitor())
+        other.store.delete(run.id, Visitor())
     with pytest.raises(KnownError, match="under way already"):
         list(other.resume(Visitor("browser:me", "page"), run.id, lambda _: demo))
     stream.close()
     assert other.open(run.id, None).status == "stopped"
-    other.shelf.delete(run.id, Visitor())
+    other.store.delete(run.id, Visitor())
     assert not run.folder.exists()
 
 
@@ -789,7 +789,7 @@ def test_a_run_that_ends_while_one_looks_is_shown_as_it_ended(
         run.ended("finished")
         return False
 
-    monkeypatch.setattr("explorer.runs.shelf.is_locked", ends)
+    monkeypatch.setattr("explorer.runs.store.is_locked", ends)
     assert [each.status for each in Runs(Settings(home=tmp_path), hub).visible(None)] == [
         "finished"
     ]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from explorer.core.html import MOST_LINES
-from explorer.data.sources import Candidate, Shelf
+from explorer.data.sources import Candidate, Sources
 from explorer.reader.source_view import build_sourcebar, sourcebar
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
@@ -30,17 +30,19 @@ def absent(reason: str = "nobody answers") -> Item:
     raise KnownError(reason)
 
 
-def shelf(local: Item, label: str = "org/name", remote: Callable[[], Item] = absent) -> Shelf[Item]:
-    """A shelf that shows `local`, and would rather show what is remote."""
+def sources(
+    local: Item, label: str = "org/name", remote: Callable[[], Item] = absent
+) -> Sources[Item]:
+    """Sources that show `local`, and would rather show what is remote."""
     candidates = [Candidate(label, absent, remote), Candidate("demo", lambda: local)]
-    return Shelf(candidates, Hub(offline=False))
+    return Sources(candidates, Hub(offline=False))
 
 
 PARTS = laid_out(build_sourcebar, "Show")
 
 
-def bar_of(shelf: Shelf[Item], item: Item | None, can_retry: bool) -> Filled:
-    return filled(PARTS, sourcebar(PARTS, shelf, item, can_retry))
+def bar_of(sources: Sources[Item], item: Item | None, can_retry: bool) -> Filled:
+    return filled(PARTS, sourcebar(PARTS, sources, item, can_retry))
 
 
 def read(bar: Filled) -> HtmlReading:
@@ -48,13 +50,13 @@ def read(bar: Filled) -> HtmlReading:
 
 
 def test_of_what_is_not_here_any_more_it_says_what_it_said() -> None:
-    bar = bar_of(shelf(Item("demo")), None, can_retry=True)
+    bar = bar_of(sources(Item("demo")), None, can_retry=True)
     assert all(stays(value) for value in bar.values())
 
 
 def test_what_is_shown_stays_text() -> None:
     item = Item("demo", HOSTILE, (HOSTILE, "second"))
-    seen = read(bar_of(shelf(item, HOSTILE), item, can_retry=True))
+    seen = read(bar_of(sources(item, HOSTILE), item, can_retry=True))
     assert seen.of_class["source"] == [HOSTILE]
     assert seen.of_class["note"] == [f"Not shown: {HOSTILE}: nobody answers"]
     assert "2 remarks" in seen.words and seen.words.endswith(f"{HOSTILE}second")
@@ -62,7 +64,7 @@ def test_what_is_shown_stays_text() -> None:
 
 def test_of_many_remarks_the_first_are_shown_and_the_others_counted() -> None:
     item = Item("demo", remarks=tuple(f"[{number}]" for number in range(MOST_LINES + 5)))
-    words = read(bar_of(shelf(item), item, can_retry=True)).words
+    words = read(bar_of(sources(item), item, can_retry=True)).words
     assert f"{MOST_LINES + 5} remarks" in words and words.endswith("and 5 more")
     assert f"[{MOST_LINES - 1}]" in words and f"[{MOST_LINES}]" not in words
 
@@ -73,13 +75,13 @@ def test_a_reason_that_begins_with_its_label_does_not_repeat_it() -> None:
         Candidate("org/name", lambda: absent("org/name is not here.")),
         Candidate("demo", lambda: item),
     ]
-    words = read(bar_of(Shelf(candidates, Hub(offline=True)), item, can_retry=False)).words
+    words = read(bar_of(Sources(candidates, Hub(offline=True)), item, can_retry=False)).words
     assert words.count("org/name") == 1
 
 
 def test_after_the_network_failed_one_can_ask_again_where_it_is_of_use() -> None:
     item = Item("demo")
-    asked = shelf(item)
+    asked = sources(item)
     asked.fetch()
     asked.wait(PATIENCE)
     bar = bar_of(asked, item, can_retry=True)
@@ -95,7 +97,7 @@ def test_while_the_network_is_asked_it_is_said_and_nothing_is_offered() -> None:
         answered.wait(PATIENCE)
         return absent()
 
-    asked = shelf(item, remote=slow)
+    asked = sources(item, remote=slow)
     asked.fetch()
     try:
         bar = bar_of(asked, item, can_retry=True)
@@ -108,7 +110,7 @@ def test_while_the_network_is_asked_it_is_said_and_nothing_is_offered() -> None:
 
 def test_what_arrived_is_offered_to_who_does_not_look_at_it_yet() -> None:
     local, remote = Item("demo"), Item("hub", f"New {HOSTILE}")
-    asked = shelf(local, remote=lambda: remote)
+    asked = sources(local, remote=lambda: remote)
     asked.fetch()
     asked.wait(PATIENCE)
     bar = bar_of(asked, local, can_retry=True)

@@ -13,7 +13,7 @@ from huggingface_hub import close_session, constants
 
 from explorer.core.settings import Settings
 from explorer.data.library import Library
-from explorer.data.sources import pair_shelf
+from explorer.data.sources import pair_sources
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
 from explorer.runs.cards import RunCard, write_card
@@ -102,7 +102,7 @@ def publish(settings: Settings) -> Publish:
     hub = Hub()
     offline = Hub(offline=True)
     runs = Runs(settings, offline)
-    tables = Library(pair_shelf(settings, offline), offline, settings)
+    tables = Library(pair_sources(settings, offline), offline, settings)
     return Publish(runs, tables, hub, settings, build_publish(settings))
 
 

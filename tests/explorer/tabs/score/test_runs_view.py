@@ -34,7 +34,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 @pytest.fixture
 def tab(stores: Stores) -> RunsTab:
     """Of a server that has no runs yet."""
-    shutil.rmtree(stores.runs.shelf.folder, ignore_errors=True)
+    shutil.rmtree(stores.runs.store.folder, ignore_errors=True)
     parts = laid_out(build_runs, stores.settings)
     return RunsTab(stores.runs, stores.fields, stores.settings, parts)
 

@@ -13,7 +13,7 @@ import pytest
 
 from explorer.core.settings import Settings
 from explorer.data.library import Library
-from explorer.data.sources import pair_shelf
+from explorer.data.sources import pair_sources
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
 from explorer.tabs.pairs.review.acts_view import MOST_CHOICES, ReviewTab, Stay, wire_review
@@ -127,7 +127,7 @@ def panel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Panel]:
     uploads = tmp_path_factory.mktemp("uploads")
     settings = Settings(home=tmp_path_factory.mktemp("home"), offline=True, pairs="demo")
     hub = Hub(offline=True)
-    library = Library(pair_shelf(settings, hub), hub, settings)
+    library = Library(pair_sources(settings, hub), hub, settings)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRADIO_TEMP_DIR", str(uploads))
         with gr.Blocks(analytics_enabled=False) as page:

@@ -19,7 +19,7 @@ from scoring.record import Run, stored_runs
 logger = logging.getLogger(__name__)
 
 
-class RunShelf:
+class RunStore:
     """All stored runs. On one's own machine they are everybody's; elsewhere their owners'."""
 
     def __init__(self, settings: Settings) -> None:
