@@ -7,7 +7,6 @@ driven by a thread (`in_background`).
 """
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Generator, Hashable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
@@ -15,6 +14,7 @@ from contextvars import copy_context
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
+from explorer.core.caches import LruCache
 from explorer.core.text import text
 from scoring.errors import Stopped
 
@@ -149,20 +149,16 @@ class Latest:
 
     def __init__(self, most: int = MOST_SESSIONS) -> None:
         """most: sessions that are remembered; of one that was forgotten nothing is the last."""
-        self._most = most
         self._changed = threading.Condition()
         self._answered: set[str] = set()
         self._asked = 0
-        self._last: OrderedDict[str, int] = OrderedDict()
+        self._last = LruCache[int](most)
 
     def ask(self, session: str) -> int:
         """A number for a new question, after which no earlier one is the last."""
         with self._changed:
             self._asked += 1
             self._last[session] = self._asked
-            self._last.move_to_end(session)
-            while len(self._last) > self._most:
-                self._last.popitem(last=False)
             self._changed.notify_all()
             return self._asked
 

@@ -106,6 +106,8 @@ class Board:
     source: of the accuracies.
     remarks: what is to be known of the numbers, a sentence each.
     rewarded: models whose rewards are known of any pair, which alone tell equal scores.
+    counted: those of the remarks that are of the numbers alone, however sure they are.
+    alone: intervals of the person's own models.
     """
 
     source: ResultsSource
@@ -114,6 +116,8 @@ class Board:
     remarks: tuple[str, ...] = ()
     options: BoardOptions = BoardOptions()
     rewarded: int = 0
+    counted: tuple[str, ...] = ()
+    alone: Uncertainty | None = field(default=None, compare=False, repr=False)
 
     def find(self, model: str) -> BoardRow | None:
         """The row of a model."""
@@ -129,13 +133,26 @@ class Board:
         """The models of `explorer.results.board_certainty.comparable`."""
         return tuple(row.model for row in comparable(self.rows))
 
+    def measured(self, uncertainty: Uncertainty | None) -> "Board":
+        """The same board, as sure as was measured.
+
+        uncertainty: of the same outcomes, measured by the same rule and options among the
+            `comparable`; what does not fit is not used.
+        """
+        sure = certainties(self.rows, self.rule, uncertainty, self.alone)
+        rows = tuple(
+            replace(row, **{name: getattr(each, name) for name in each.__slots__})
+            for row, each in zip(self.rows, sure, strict=True)
+        )
+        said = _said(self.rule, rows, self.options, self.rewarded)
+        return replace(self, rows=rows, remarks=(*self.counted, *said))
+
 
 def build_board(
     results: Results,
     rule_name: RuleName,
     *,
     outcomes: OutcomeMatrix | None = None,
-    uncertainty: Uncertainty | None = None,
     ties: Ties = "official",
     missing: Missing = "left out",
     own: Collection[str] = (),
@@ -151,8 +168,6 @@ def build_board(
         results: the accuracies. Prior sets join by the model's name.
         rule_name: by what rule.
         outcomes: of each pair, of the rule's benchmark; of models without accuracies, too.
-        uncertainty: of the same outcomes, measured by the same rule and options among the
-            `Board.comparable` of the board without it; what does not fit is not used.
         ties: as of `explorer.stats.aggregate.settled`.
         missing: likewise.
         own: names of models that are the person's own runs; see `explorer.results.own`.
@@ -184,15 +199,13 @@ def build_board(
     mine = None
     if outcomes is not None and set(own) & set(outcomes.models):
         mine = intervals(of_models(outcomes, own), rule, ties=ties, missing=missing)
-    sure = [
-        replace(row, **{name: getattr(each, name) for name in each.__slots__})
-        for row, each in zip(ranked, certainties(ranked, rule, uncertainty, mine), strict=True)
-    ]
-    rowless = _rowless(results, rule, outcomes, {row.model for row in rows})
-    options = BoardOptions(ties, missing)
+    said = (*noticed.said(), *_rowless(results, rule, outcomes, {row.model for row in rows}))
     rewarded = 0 if outcomes is None else int(outcomes.rewarded.sum())
-    said = (*noticed.said(), *rowless, *_said(rule, sure, options, rewarded))
-    return Board(results.source, rule, tuple(sure), said, options, rewarded)
+    options = BoardOptions(ties, missing)
+    board = Board(
+        results.source, rule, tuple(ranked), (), options, rewarded, counted=said, alone=mine
+    )
+    return board.measured(None)
 
 
 def benchmark_of(rule: Rule) -> Benchmark:

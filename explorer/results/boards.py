@@ -23,7 +23,6 @@ from explorer.stats.aggregate import Counted
 from explorer.stats.matrix import OutcomeMatrix
 from explorer.stats.rules import RULES
 from explorer.stats.ties import composites
-from explorer.stats.uncertainty import Uncertainty
 from explorer.stats.uncertainty_cache import Uncertainties
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
@@ -67,12 +66,11 @@ class Boards:
             )
         matrix, runs = field.matrix, field.runs
 
-        def build(sure: Uncertainty | None = None) -> Board:
+        def build() -> Board:
             return build_board(
                 results,
                 ranking.rule,
                 outcomes=matrix,
-                uncertainty=sure,
                 ties=ranking.ties,
                 missing=ranking.missing,
                 own=(*results.own_models, *runs),
@@ -86,7 +84,7 @@ class Boards:
         sure = self._sure.known(**_asked(field, ranking, board))
         if sure is None:
             return board
-        return self._kept.get_or_create((*key, "measured"), lambda: build(sure))
+        return self._kept.get_or_create((*key, "measured"), lambda: board.measured(sure))
 
     def is_measured(self, results_id: object, ranking: Ranking, own: object = ()) -> bool:
         """Whether it is known how sure a board is, as far as its results were read."""

@@ -289,7 +289,7 @@ def test_ranks_take_in_models_that_were_not_measured() -> None:
     results = results_of({"best": 0.99, "rival": 0.9, "worst": 0.01})
     plain = build_board(results, "v1", outcomes=matrix)
     sure = finished(measure(matrix, RULES["v1"], ranked=plain.comparable, replicates=200))
-    board = build_board(results, "v1", outcomes=matrix, uncertainty=sure)
+    board = build_board(results, "v1", outcomes=matrix).measured(sure)
     good, bad, rival = (board.find(name) for name in ("good", "bad", "rival"))
     assert good is not None and bad is not None and rival is not None
     assert (good.best_rank, good.worst_rank, good.tie_group) == (2, 3, 1)
@@ -303,7 +303,7 @@ def test_uncertainty_of_other_numbers_is_not_used() -> None:
     matrix = matrix_of({"a": [1.0] * 40, "b": [0.0] * 40}, FOUR * 10)
     other = matrix_of({"a": [0.0] * 40, "b": [1.0] * 40}, FOUR * 10)
     sure = finished(measure(other, RULES["v1"], replicates=50))
-    board = build_board(NOTHING, "v1", outcomes=matrix, uncertainty=sure)
+    board = build_board(NOTHING, "v1", outcomes=matrix).measured(sure)
     assert [(row.paired, row.best_rank, row.tie_group) for row in board.rows] == [
         (False, None, None)
     ] * 2
@@ -314,7 +314,7 @@ def test_with_prior_sets_that_were_not_measured_scores_are_unpaired() -> None:
     matrix = matrix_of({"a": [1.0] * 115 + [0.0] * 115, "b": [0.0] * 230}, EVERY * 10)
     prior = Aggregate("a", None, dict.fromkeys(PRIOR_SCORED, 0.5), "prior")
     sure = finished(measure(matrix, RULES["v1_prior"], replicates=50))
-    board = build_board(Results(SOURCE, (prior,)), "v1_prior", outcomes=matrix, uncertainty=sure)
+    board = build_board(Results(SOURCE, (prior,)), "v1_prior", outcomes=matrix).measured(sure)
     assert [(row.model, row.paired, row.tie_group) for row in board.rows] == [
         ("a", False, None),
         ("b", True, None),
@@ -351,7 +351,7 @@ def test_the_real_models_fall_into_11_tie_groups(shared_data: Path) -> None:
     results, _, matrix = real_results(shared_data)
     plain = build_board(results, "v1", outcomes=matrix)
     sure = finished(measure(matrix, RULES["v1"], ranked=plain.comparable, replicates=500))
-    board = build_board(results, "v1", outcomes=matrix, uncertainty=sure)
+    board = build_board(results, "v1", outcomes=matrix).measured(sure)
     sizes = Counter(row.tie_group for row in board.rows)
     assert len(sizes) == 11
     assert [sizes[number] for number in range(1, 6)] == [4, 3, 3, 2, 14]
@@ -460,7 +460,7 @@ def types_in(value: object) -> set[type]:
 def test_the_endpoint_gets_plain_numbers(shared_data: Path) -> None:
     results, _, matrix = real_results(shared_data)
     sure = finished(measure(matrix, RULES["v1"], replicates=20))
-    board = build_board(results, "v1", outcomes=matrix, uncertainty=sure)
+    board = build_board(results, "v1", outcomes=matrix).measured(sure)
     body = leaderboard_json(board)
     assert types_in(body) <= {int, float, str, bool, type(None)}
     assert json.loads(json.dumps(body, allow_nan=False)) == body

@@ -148,7 +148,7 @@ def test_every_kind_of_interval_that_is_shown_is_explained_and_no_other() -> Non
     beside = build_board(NOTHING, "v1", outcomes=matrix, own=("mine",))
     assert told(beside) == [True, False, True]
     sure = finished(measure(matrix, RULES["v1"], replicates=50))
-    measured = build_board(NOTHING, "v1", outcomes=matrix, uncertainty=sure)
+    measured = build_board(NOTHING, "v1", outcomes=matrix).measured(sure)
     assert told(measured) == [True, True, False]
     assert told(measured, BoardState(table="subsets")) == [True, True, True]
 

@@ -159,7 +159,7 @@ def test_intervals_stand_in_brackets_where_they_are_unpaired() -> None:
     assert "Tie group" not in html_of(bare)
 
     sure = finished(measure(matrix, RULES["v1"], ranked=bare.comparable, replicates=50))
-    board = build_board(NOTHING, "v1", outcomes=matrix, uncertainty=sure)
+    board = build_board(NOTHING, "v1", outcomes=matrix).measured(sure)
     assert len(intervals(board)) == 2 * 6  # with those of ranks
     assert all(re.fullmatch(r"[\d.]+–[\d.]+", each) for each in intervals(board))
     assert seen(board).of_class["group"] == ["1", "2"]
@@ -169,7 +169,7 @@ def test_of_models_without_outcomes_intervals_stay_in_brackets_beside_measured_o
     matrix = matrix_of({"measured": coin_flips(0.9)}, EVERY * 4)
     results = results_of({"told": 0.3})
     sure = finished(measure(matrix, RULES["v1"], ranked=("measured",), replicates=50))
-    board = build_board(results, "v1", outcomes=matrix, uncertainty=sure)
+    board = build_board(results, "v1", outcomes=matrix).measured(sure)
     rank, *measured = intervals(board)[:6]
     assert rank == "1–1" and not any("(" in each for each in measured)
     told = intervals(board)[6:]
