@@ -86,10 +86,10 @@ class Boards:
             return board
         return self._kept.get_or_create((*key, "measured"), lambda: board.measured(sure))
 
-    def is_measured(self, results_id: object, ranking: Ranking, own: object = ()) -> bool:
+    def is_measured(self, results_id: object, ranking: Ranking) -> bool:
         """Whether it is known how sure a board is, as far as its results were read."""
-        field = self._field(self._results(results_id, ranking), ranking, own)
-        board = self.board(results_id, ranking, own)
+        field = self._field(self._results(results_id, ranking), ranking, ())
+        board = self.board(results_id, ranking)
         return field is None or self._sure.known(**_asked(field, ranking, board)) is not None
 
     def outcomes(

@@ -150,14 +150,8 @@ def ensemble(models: Normalised, members: Sequence[int], way: Way) -> Ensemble:
     return Ensemble(chosen, rejected, outcomes, int(lost.sum()))
 
 
-def all_combinations(
-    models: Normalised,
-    score: Score,
-    most_members: int | None = None,
-    ways: Sequence[Way] = WAYS,
-    most_combinations: int = MOST_COMBINATIONS,
-) -> list[Combination]:
-    """Every ensemble of at least two of the models, the best first.
+def all_combinations(models: Normalised, score: Score) -> list[Combination]:
+    """Every ensemble of at least two of the models in every way, the best first.
 
     The best of many is better by chance than it will be on other pairs. Where models have rewards
     of different pairs, ensembles are scored on different pairs, too.
@@ -166,12 +160,9 @@ def all_combinations(
         models: of `normalised`.
         score: of outcomes, for all ensembles of a size at once; equal scores keep the order of
             size, members and ways, and NaN comes last.
-        most_members: of one ensemble; None for all models.
-        ways: see `Way`.
-        most_combinations: members times ways that are tried.
 
     Raises:
-        KnownError: there would be more than that, or there is no such way.
+        KnownError: there would be more than `MOST_COMBINATIONS`.
 
     >>> models = normalised(np.array([[1.0, 0.0], [6.0, 9.0]]), np.array([[0.0, 1.0], [0.0, 0.0]]))
     >>> found = all_combinations(models, lambda outcomes: outcomes.mean(axis=1))
@@ -179,29 +170,27 @@ def all_combinations(
     [('mean', 1.0), ('worst', 0.5), ('mean_minus_std', 0.5)]
     """
     n = len(models.rewards)
-    most = n if most_members is None else min(most_members, n)
-    ways = [_way(each) for each in ways]
-    wanted = len(ways) * sum(math.comb(n, size) for size in range(LEAST_MEMBERS, most + 1))
-    if wanted > most_combinations:
+    wanted = len(WAYS) * sum(math.comb(n, size) for size in range(LEAST_MEMBERS, n + 1))
+    if wanted > MOST_COMBINATIONS:
         raise KnownError(
-            f"{n} models make {wanted:,} ensembles of up to {most} members; at most "
-            f"{most_combinations:,} are tried. Choose fewer models or smaller ensembles."
+            f"{n} models make {wanted:,} ensembles; at most {MOST_COMBINATIONS:,} are tried. "
+            "Choose fewer models."
         )
     found = [
         Combination(tuple(members), way, value)
-        for size in range(LEAST_MEMBERS, most + 1)
+        for size in range(LEAST_MEMBERS, n + 1)
         for batch in _batches(n, size, models.rewards.shape[2])
-        for way in ways
+        for way in WAYS
         for members, value in zip(
             batch.tolist(), _scores(models.rewards, batch, way, score), strict=True
         )
     ]
-    return sorted(found, key=lambda each: _rank(each, ways))
+    return sorted(found, key=_rank)
 
 
-def _rank(each: Combination, ways: Sequence[Way]) -> tuple[float, int, tuple[int, ...], int]:
+def _rank(each: Combination) -> tuple[float, int, tuple[int, ...], int]:
     value = math.inf if math.isnan(each.score) else -each.score
-    return value, len(each.members), each.members, ways.index(each.way)
+    return value, len(each.members), each.members, WAYS.index(each.way)
 
 
 def _scores(rewards: Floats, batch: Whole, way: Way, score: Score) -> list[float]:

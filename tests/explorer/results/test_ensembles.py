@@ -87,13 +87,12 @@ def accuracy(outcomes: Any) -> Any:
     return np.nanmean(outcomes, axis=1)
 
 
-@pytest.mark.parametrize("most_members", [2, 3, None])
-def test_all_combinations_are_tried_and_the_best_comes_first(most_members: int | None) -> None:
+def test_all_combinations_are_tried_and_the_best_comes_first() -> None:
     models = normalised(*drawn(5))
-    found = all_combinations(models, accuracy, most_members)
+    found = all_combinations(models, accuracy)
     expected = {
         (members, way): float(np.mean(ensemble(models, members, way).outcomes))
-        for size in range(2, (most_members or 5) + 1)
+        for size in range(2, 6)
         for members in combinations(range(5), size)
         for way in WAYS
     }
@@ -119,19 +118,14 @@ def test_they_are_made_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_has_no_score_comes_last() -> None:
     models = normalised(*drawn(7, n_models=3))
-    found = all_combinations(
-        models, lambda outcomes: np.array([np.nan, *range(1, len(outcomes))]), 2
-    )
-    assert [np.isnan(each.score) for each in found] == [False] * 6 + [True] * 3
+    found = all_combinations(models, lambda outcomes: np.array([np.nan, *range(1, len(outcomes))]))
+    assert [np.isnan(each.score) for each in found] == [False] * 6 + [True] * 6
 
 
 def test_too_many_are_refused_before_any_is_made() -> None:
-    models = normalised(*drawn(8, n_models=100, n_pairs=2))
-    with pytest.raises(KnownError, match=r"100 models make 14,850 ensembles of up to 2 members"):
-        all_combinations(models, accuracy, 2)
-    with pytest.raises(KnownError, match="ensembles"):
+    models = normalised(*drawn(8, n_models=9, n_pairs=2))
+    with pytest.raises(KnownError, match=r"9 models make 1,506 ensembles; at most 1,000 are"):
         all_combinations(models, accuracy)
-    assert len(all_combinations(models, accuracy, 2, ["mean"], 4950)) == 4950
 
 
 def test_one_model_makes_no_ensemble() -> None:
@@ -155,5 +149,3 @@ def test_a_way_must_be_known() -> None:
     models = normalised(*drawn(12))
     with pytest.raises(KnownError, match="mean, worst"):
         ensemble(models, [0], "best")  # type: ignore[arg-type]
-    with pytest.raises(KnownError, match="mean, worst"):
-        all_combinations(models, accuracy, ways=["x"])  # type: ignore[list-item]
