@@ -192,3 +192,22 @@ def test_a_typed_pair_that_is_scored_leaves_the_published_results_in_order(
     name = stores.fields.name_of(run.id, *ME)
     assert stores.fields.of(name, *ME).outcome(name, 0) == "win"
     assert ordered == [1]
+
+
+def test_a_file_that_somebody_adds_leaves_the_published_results_in_order(
+    stores: Stores, ordered: list[int], tmp_path: Path
+) -> None:
+    stores.fields.all(*ME)
+    stores.boards.board(None, Ranking())
+    outcomes = coin_flips(0.5, 80)  # of the 92 pairs that the others have
+    added = write_results(tmp_path / "added", {"org/added": outcomes})
+    [path] = (added / "eval-set-scores").rglob("*.json")
+    ordered.clear()
+    shown = stores.results.upload(None, {"added.json": path})
+    [name] = shown.own_models
+    assert stores.fields.of(name, shown.id, *ME[1:]).lost(name).tolist() == [
+        at for at, each in enumerate(outcomes) if each < 1
+    ]
+    row = stores.boards.board(shown.id, Ranking()).find(name)
+    assert row is not None and row.by_pairs
+    assert set(ordered) == {80}
