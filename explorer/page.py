@@ -266,7 +266,6 @@ def _wire(parts: PageParts, stores: Stores, page: gr.Blocks) -> None:
     inspected.then(None, parts.failures.address, None, js=wrote(parts.failures.part)).then(
         joined.to_failures, None, parts.tabs, **EVENT
     )
-    page.unload(score.leave)
 
 
 def _wire_links(joined: Page, ready: gr.events.Dependency, tabs: Sequence[Linked]) -> None:

@@ -25,6 +25,7 @@ from gradio.utils import get_upload_folder
 
 from explorer.core.html import step_html, tag
 from explorer.core.text import text
+from explorer.core.work import shown_as
 from scoring.errors import KnownError
 from scoring.limits import Step
 from scoring.paths import is_file
@@ -365,9 +366,4 @@ def uploaded_file(sent: object) -> Path:
 
 def telling(steps: Generator[Step, None, str]) -> Iterator[tuple[str, Any]]:
     """Each step as HTML, and at last nothing beside the result."""
-    while True:
-        try:
-            yield step_html(next(steps)), gr.skip()
-        except StopIteration as ended:
-            yield "", ended.value
-            return
+    yield "", (yield from shown_as(steps, lambda step: (step_html(step), gr.skip())))

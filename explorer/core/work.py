@@ -20,6 +20,7 @@ from scoring.errors import Stopped
 
 S = TypeVar("S")
 T = TypeVar("T")
+V = TypeVar("V")
 EVERY_SECONDS = 0.25
 
 
@@ -68,6 +69,17 @@ def stepping(
             thread.join(None if isinstance(left, Stopped) else 0)
         raise
     return result.result()
+
+
+def shown_as(steps: Generator[S, None, T], show: Callable[[S], V]) -> Generator[V, None, T]:
+    """The same work, each step as it is shown."""
+    while True:
+        try:
+            step = next(steps)
+        except StopIteration as ended:
+            result: T = ended.value
+            return result
+        yield show(step)
 
 
 def until_stopped(steps: Generator[S, Any, object], stop: threading.Event) -> Iterator[S]:

@@ -1,6 +1,6 @@
 """Runs of this server: started, followed, stopped, gone on with."""
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
@@ -61,10 +61,6 @@ class Runs:
             KnownError: there is none of that name, or it is someone else's.
         """
         return self.store.open(run_id, visitor)
-
-    def stop(self, visitor: Visitor) -> None:
-        """End the loading of what a visitor's page tries."""
-        self.scorers.stop(visitor)
 
     def start(
         self,
@@ -137,7 +133,7 @@ class Runs:
         only_warm: whether the model may not be loaded. is_wanted: asked when its turn has come.
 
         Raises:
-            Stopped: it was stopped while it loads, or is not wanted any more.
+            Stopped: it is not wanted any more.
             KnownError: others score, no such model, it is not warm and may not be loaded, or too
                 many pairs.
         """
@@ -147,20 +143,17 @@ class Runs:
 
     def loading_rewards(
         self, visitor: Visitor, order: ModelOrder, pairs: Sequence[Pair]
-    ) -> Iterator[Progress | Rewarded]:
-        """As `rewards`, telling how far the loading is; nothing comes of it where it is stopped.
+    ) -> Generator[Progress, None, Rewarded]:
+        """As `rewards`, telling how far the loading is.
 
         Raises:
             KnownError: others score, no such model, or too many pairs.
         """
         self.check_pairs(len(pairs))
-        told = Progress("loading", len(pairs))
-        with self.scorers.brief(visitor) as (turn, stop):
-            try:
-                scorer = yield from self.scorers.ready(visitor, order, turn, told, stop)
-            except Stopped:
-                return
-            yield _rewarded(scorer, order, pairs)
+        with self.scorers.brief(visitor) as turn:
+            told = Progress("loading", len(pairs))
+            scorer = yield from self.scorers.ready(visitor, order, turn, told)
+            return _rewarded(scorer, order, pairs)
 
     def rewarding(
         self, visitor: Visitor, order: ModelOrder, pairs: Sequence[Pair]
@@ -184,13 +177,16 @@ class Runs:
                 if used_up:
                     return
 
-    def token_rewards(self, visitor: Visitor, order: ModelOrder, pair: Pair) -> TokenRewards:
-        """A pair's rewards token by token.
+    def token_rewards(
+        self, visitor: Visitor, order: ModelOrder, pair: Pair
+    ) -> Generator[Progress, None, TokenRewards]:
+        """A pair's rewards token by token, telling how far the loading is.
 
         Raises:
             KnownError: others score, the model cannot be had, or it has none.
         """
-        with self.scorers.now(visitor, order) as scorer:
+        with self.scorers.brief(visitor) as turn:
+            scorer = yield from self.scorers.ready(visitor, order, turn, Progress("loading", 1))
             from scoring.probing.token_rewards import token_rewards
 
             return token_rewards(scorer, pair)

@@ -33,29 +33,6 @@ class Scorers:
         self.models = ModelStore(settings, hub)
         self.quotas = Quotas(settings)
         self._queue = Queue()
-        self._stops: dict[str, set[threading.Event]] = {}
-        self._stops_lock = threading.Lock()
-
-    def stop(self, visitor: Visitor) -> None:
-        """End the loading of what a visitor's page does at once (`brief`)."""
-        with self._stops_lock:
-            for stop in self._stops.get(visitor.session, ()):
-                stop.set()
-
-    @contextmanager
-    def stoppable(self, visitor: Visitor) -> Iterator[threading.Event]:
-        """What is done inside can be ended by `stop`, which sets the event; so does its end."""
-        stop = threading.Event()
-        with self._stops_lock:
-            self._stops.setdefault(visitor.session, set()).add(stop)
-        try:
-            yield stop
-        finally:
-            stop.set()
-            with self._stops_lock:
-                self._stops[visitor.session].discard(stop)
-                if not self._stops[visitor.session]:
-                    del self._stops[visitor.session]
 
     @contextmanager
     def turn(self, visitor: Visitor) -> Iterator[Turn]:
@@ -77,36 +54,34 @@ class Scorers:
         order: ModelOrder,
         turn: Turn,
         told: Progress,
-        stop: threading.Event | None = None,
     ) -> Generator[Progress, None, Scorer]:
         """Wait for the turn, then for the model, which is returned.
 
-        told: what the progress says that is told meanwhile. stop: ends the loading, too.
+        told: what the progress says that is told meanwhile.
 
         Raises:
-            Stopped: it was stopped.
             KnownError: no such model, it cannot be loaded, or the visitor has no seconds left.
         """
         while not turn.wait(LOOK_SECONDS):
             ahead = turn.ahead()
             yield replace(told, stage="waiting", ahead=ahead.people, wait_seconds=ahead.seconds)
         self.quotas.check(visitor)
-        told, end = replace(told, stage="loading"), stop or threading.Event()
+        told, stop = replace(told, stage="loading"), threading.Event()
         yield told
 
         def load(tell: Callable[[Progress], None]) -> Scorer:
             tell(told)
             return self._load(
-                visitor, order, turn, end, lambda step: tell(replace(told, step=step))
+                visitor, order, turn, stop, lambda step: tell(replace(told, step=step))
             )
 
-        return (yield from stepping(load, end))
+        return (yield from stepping(load, stop))
 
     @contextmanager
     def brief(
         self, visitor: Visitor, is_wanted: Callable[[], bool] = lambda: True
-    ) -> Iterator[tuple[Turn, threading.Event]]:
-        """A turn at once, for what is too short to stand in the queue, and what `stop` sets.
+    ) -> Iterator[Turn]:
+        """A turn at once, for what is too short to stand in the queue.
 
         is_wanted: asked when the turn has come.
 
@@ -116,14 +91,11 @@ class Scorers:
         """
         self.quotas.check(visitor)
         owner = visitor.owner or visitor.session
-        with (
-            self.stoppable(visitor) as stop,
-            self._queue.first(owner, BRIEF_SECONDS, visitor.address) as turn,
-        ):
+        with self._queue.first(owner, BRIEF_SECONDS, visitor.address) as turn:
             try:
                 if not is_wanted():
                     raise Stopped(text("trial.stopped"))
-                yield turn, stop
+                yield turn
             finally:
                 self.quotas.spend(visitor, turn.lasted)
 
@@ -141,13 +113,13 @@ class Scorers:
         only_warm: whether nothing may be loaded. is_wanted: as of `brief`.
 
         Raises:
-            Stopped: it was stopped while it loads, or is not wanted any more.
+            Stopped: it is not wanted any more.
             KnownError: others score, there is no such model, it cannot be loaded, it is not warm
                 where nothing may be loaded, or the visitor has no seconds left.
         """
-        with self.brief(visitor, is_wanted) as (turn, stop):
+        with self.brief(visitor, is_wanted) as turn:
             if not only_warm:
-                yield self._load(visitor, order, turn, stop, tell_nobody)
+                yield self._load(visitor, order, turn, threading.Event(), tell_nobody)
                 return
             warm = self.models.warm(visitor, order)
             if warm is None:

@@ -114,15 +114,6 @@ def test_uploads_and_exports_are_forgotten(page: gr.Blocks) -> None:
     assert page.delete_cache == KEPT and KEPT[1] <= 24 * 3600
 
 
-def test_what_a_closed_page_tried_is_ended(page: gr.Blocks) -> None:
-    left = [
-        function_name(event.fn)
-        for event in page.fns.values()
-        if any(kind == "unload" for _, kind in event.targets)
-    ]
-    assert left == ["Score.leave"]
-
-
 def test_failures_are_a_press_away(joined: Page) -> None:
     assert joined.to_failures().selected == "failures"
 

@@ -10,6 +10,7 @@ from explorer.core.html import note
 from explorer.core.parts import EVENT, guarded
 from explorer.core.text import text
 from explorer.core.theme import painted
+from explorer.core.work import shown_as
 from explorer.reader.session import Session
 from explorer.reader.tokens import token_figure, tokens_html
 from explorer.reader.tokens_view import TokensParts
@@ -44,8 +45,9 @@ class Tokens:
         seen = session.seen(FailView)
         field = self.fields.of(seen.model, *session.where)
         order, pair = _asked(field, seen)
-        yield note(text("tokens.working")), gr.skip()
-        rewards = self.runs.token_rewards(session.visitor, order, pair)
+        steps = self.runs.token_rewards(session.visitor, order, pair)
+        working = note(text("tokens.working")), gr.skip()
+        rewards = yield from shown_as(steps, lambda _: working)
         figure = painted(token_figure(rewards), 300)
         said = _differs(field, seen, rewards)
         yield (

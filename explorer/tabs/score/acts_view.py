@@ -20,7 +20,6 @@ from explorer.runs.live import LiveRun
 from explorer.runs.progress import Stream
 from explorer.runs.running import Runs
 from explorer.runs.selections import WAYS, Selection
-from explorer.runs.visitors import Visitor
 from explorer.tabs.score.before_view import card_html, selected_html
 from explorer.tabs.score.checked import RunChecked
 from explorer.tabs.score.run_view import Followed, followed, reopened, shown
@@ -156,10 +155,6 @@ class Score:
         live = self.runs.live.get(session.visitor, session.seen(Followed).live_id)
         if live is not None:
             live.stop.set()
-
-    def leave(self, request: gr.Request) -> None:
-        """End what a closed page loads to try it; its run goes on."""
-        self.runs.stop(Visitor(session=request.session_hash or ""))
 
     def chosen(self, posted: Posted) -> Selection:
         """What is to be scored.

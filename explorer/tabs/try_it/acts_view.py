@@ -12,7 +12,7 @@ from explorer.core.parts import EVENT, Filling, act_of, done, guarded, refused
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.core.theme import painted
-from explorer.core.work import Latest
+from explorer.core.work import Latest, shown_as
 from explorer.data.table import PairTable
 from explorer.data.typed import (
     KEY,
@@ -143,8 +143,9 @@ class TrialTab:
         words, plot = self.parts.tokens.words, self.parts.tokens.plot
         order = ModelOrder.of({"model": model})
         pair = typed_pair(*texts, longest=longest_text(self.settings))
-        yield {words: note(text("tokens.working"))}
-        rewards = self.runs.token_rewards(session.visitor, order, pair)
+        working = {words: note(text("tokens.working"))}
+        steps = self.runs.token_rewards(session.visitor, order, pair)
+        rewards = yield from shown_as(steps, lambda _: working)
         figure = painted(token_figure(rewards), 300)
         yield {
             words: tokens_html(rewards, text("trial.this"), KEY),
@@ -274,7 +275,10 @@ def wire_trial(tab: TrialTab, session: gr.State) -> None:
     asked = [session, parts.model, *parts.texts]
     changed = [*parts.texts, parts.undo]
     often = {"trigger_mode": "multiple", **EVENT}
-    long = {"concurrency_limit": None, **often}  # who loads a model holds nobody up
+    tokens = parts.tokens
+    reading = tokens.button.click(tab.tokens, asked, [tokens.words, tokens.plot], **EVENT)
+    # Who loads a model holds nobody up, and no other model is loaded for them meanwhile.
+    long = {"concurrency_limit": None, "cancels": [reading], **often}
     parts.score.click(tab.press, asked, parts.outputs, **long)
     parts.typed.typed(tab.typed, asked, parts.outputs, **often)
     acted = parts.part.relay.act(tab.act, [session, *parts.texts], changed, **often)
@@ -290,6 +294,5 @@ def wire_trial(tab: TrialTab, session: gr.State) -> None:
         event.success(tab.typed, asked, parts.outputs, **often)
     for event in taken:
         event.success(tab.anew, asked, parts.outputs, **often)
-    parts.tokens.button.click(tab.tokens, asked, [parts.tokens.words, parts.tokens.plot], **EVENT)
     probe = ProbePanel(tab.tables, tab.runs, tab.settings, Latest(), parts.probe)
     wire_probe(probe, parts.model, session)

@@ -22,7 +22,7 @@ from explorer.tabs.try_it.counterfactuals import (
     is_pairwise,
     variants,
 )
-from scoring.errors import KnownError, Stopped
+from scoring.errors import KnownError
 from scoring.probing.edits import edited
 from scoring.spec import Pair, RunFacts, ScoredPair, margin_of
 
@@ -104,11 +104,10 @@ class Question:
                 self.who, self.order, pairs, only_warm=True, is_wanted=self.is_last
             )
 
-    def loading_rewards(self, pairs: Sequence[Pair]) -> Iterator[Progress | Rewarded]:
-        """The same, once the model is loaded; what the page has under way here is ended for it."""
-        self.runs.stop(self.who)
+    def loading_rewards(self, pairs: Sequence[Pair]) -> Generator[Progress, None, Rewarded]:
+        """The same, once the model is loaded."""
         with self.latest.answering(self.who.session, self.number):
-            yield from self.runs.loading_rewards(self.who, self.order, pairs)
+            return (yield from self.runs.loading_rewards(self.who, self.order, pairs))
 
 
 def trying(
@@ -116,7 +115,7 @@ def trying(
     pair: Pair,
     rewards: Rewards,
     *,
-    first: Iterator[Progress | Rewarded] | None = None,
+    first: Generator[Progress, None, Rewarded] | None = None,
     former: Trial | None = None,
     seconds: float | None = EDITS_SECONDS,
 ) -> Iterator[Progress | Trial]:
@@ -134,10 +133,10 @@ def trying(
         How far `first` is, then what is known so far.
 
     Raises:
-        Stopped: `first` ended without a reward.
-        KnownError: of `rewards`; the model is not the revision that the former rewards are of.
+        KnownError: of `rewards` and `first`; the model is not the revision that the former rewards
+            are of.
     """
-    found = rewards([pair]) if first is None else (yield from _loaded(first))
+    found = rewards([pair]) if first is None else (yield from first)
     if former is not None:
         _check_revision(former.facts, found.facts)
     [scored] = found.scored
@@ -165,18 +164,6 @@ def trying(
             effects = {(change, side): effect for side, effect in new.items()}
             now = replace(now, effects={**now.effects, **effects})
         yield now
-
-
-def _loaded(first: Iterator[Progress | Rewarded]) -> Generator[Progress, None, Rewarded]:
-    found = None
-    for step in first:  # to its end, at which its turn is over
-        if isinstance(step, Rewarded):
-            found = step
-        else:
-            yield step
-    if found is None:
-        raise Stopped(text("trial.stopped"))
-    return found
 
 
 def _check_revision(before: RunFacts, now: RunFacts) -> None:

@@ -213,7 +213,7 @@ def test_a_run_ends_when_the_seconds_of_its_visitor_are_used_up(runs: Runs, few:
     [
         lambda runs, who, pairs: runs.rewards(who, ORDER, pairs),
         lambda runs, who, pairs: list(runs.rewarding(who, ORDER, pairs)),
-        lambda runs, who, pairs: runs.token_rewards(who, ORDER, pairs[0]),
+        lambda runs, who, pairs: list(runs.token_rewards(who, ORDER, pairs[0])),
     ],
 )
 def test_whatever_scores_spends_seconds(

@@ -27,6 +27,7 @@ from scoring.record import Run, Status, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.sure import SureRule
 from tests.explorer.beginning import begun, loaded, stopped
+from tests.explorer.stepping import gone_through
 
 FACTS = RunFacts("demo", "r", "classifier", "cpu", "float32", 10, "left", "own:0", "demo@0", 3, 0)
 
@@ -279,42 +280,29 @@ def test_a_few_pairs_never_load_a_model_where_they_may_not(
     assert runs.scorers.models.is_warm(me, longer)
 
 
-def test_a_few_pairs_that_are_stopped_or_not_wanted_load_nothing(
+def test_a_few_pairs_that_are_not_wanted_load_nothing(
     runs: Runs, demo: PairTable, rows: Rows
 ) -> None:
     pairs, me = as_pairs(demo.arrow, rows[:2].tolist()), Visitor(session="me")
     order = ModelOrder("demo")
     runs.scorers.models.release()
-
-    def closes_the_page() -> bool:
-        runs.stop(me)
-        return True
-
-    for is_wanted in (closes_the_page, lambda: False):
-        with pytest.raises(Stopped):
-            runs.rewards(me, order, pairs, is_wanted=is_wanted)
-        assert not runs.scorers.models.is_warm(me, order)
-    with runs.scorers.brief(me) as (_, stop):
-        runs.stop(Visitor(session="you"))
-        assert not stop.is_set()
-        runs.stop(me)
-        assert stop.is_set()
+    with pytest.raises(Stopped):
+        runs.rewards(me, order, pairs, is_wanted=lambda: False)
+    assert not runs.scorers.models.is_warm(me, order)
 
 
-def test_the_loading_before_a_few_pairs_is_told_and_can_be_stopped(
+def test_the_loading_before_a_few_pairs_is_told_and_ends_with_who_listens(
     runs: Runs, demo: PairTable, rows: Rows
 ) -> None:
     pairs, me = as_pairs(demo.arrow, rows[:2].tolist()), Visitor(session="me")
     order = ModelOrder("demo")
     runs.scorers.models.release()
     stream = runs.loading_rewards(me, order, pairs)
-    first = next(stream)
-    assert isinstance(first, Progress) and first.stage == "loading"
-    runs.stop(me)
-    assert not any(isinstance(each, Rewarded) for each in stream)
+    assert next(stream).stage == "loading"
+    stream.close()
     assert not runs.scorers.models.is_warm(me, order)
-    *steps, found = runs.loading_rewards(me, order, pairs)
-    assert all(isinstance(step, Progress) for step in steps)
+    found, steps = gone_through(runs.loading_rewards(me, order, pairs))
+    assert {step.stage for step in steps} == {"loading"}
     assert found == runs.rewards(me, order, pairs)
 
 

@@ -451,7 +451,6 @@ def test_a_page_that_is_left_does_not_end_its_run(
     score: Score, stores: Stores, one: Session, two: Session, busy: Callable[[], None]
 ) -> None:
     pressed(score, one, **ALL_PAIRS)
-    score.leave(gr.Request(session_hash=one.visitor.session))
     back = told(score, score.reopen(two))
     assert "1 ahead of you" in back.status
     busy()

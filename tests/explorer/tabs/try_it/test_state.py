@@ -1,6 +1,6 @@
 """A pair that is tried out: what is told, in which order, and what is left out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from explorer.tabs.try_it.state import (
     trying,
     with_edit,
 )
-from scoring.errors import KnownError, Stopped
+from scoring.errors import KnownError
 from scoring.probing.edits import FILLER
 from scoring.spec import Pair, RunFacts
 from tests.explorer.rewarding import FACTS, JUDGE, Reward, by_length, first_is_better, scored
@@ -94,11 +94,11 @@ def test_a_missing_reward_moves_nothing() -> None:
 def test_the_loading_is_told_before_the_first_rewards() -> None:
     ended = False
 
-    def first() -> Iterator[Progress | Rewarded]:
+    def first() -> Generator[Progress, None, Rewarded]:
         nonlocal ended
         yield Progress("loading", 1)
-        yield Counting()([PAIR])
         ended = True
+        return Counting()([PAIR])
 
     rewards = Counting()
     steps = trying(ORDER, PAIR, rewards, first=first())
@@ -108,19 +108,17 @@ def test_the_loading_is_told_before_the_first_rewards() -> None:
     assert ended and rewards.asked == []  # its turn is over before the edits take theirs
 
 
-def test_a_loading_that_is_stopped_gives_nothing() -> None:
-    steps = trying(ORDER, PAIR, Counting(), first=iter([Progress("loading", 1)]))
-    assert isinstance(next(steps), Progress)
-    with pytest.raises(Stopped, match="Press Score this pair"):
-        next(steps)
-
-
 def test_rewards_of_another_revision_are_not_compared() -> None:
     newer = replace(FACTS, revision="newer")
     with pytest.raises(KnownError, match="m is another revision now"):
         last(PAIR, Counting(facts=newer), last(PAIR, Counting()))
-    rewards = Counting()
-    steps = trying(ORDER, PAIR, rewards, first=iter([Counting(facts=newer)([PAIR])]))
+
+    def first() -> Generator[Progress, None, Rewarded]:
+        yield Progress("loading", 1)
+        return Counting(facts=newer)([PAIR])
+
+    steps = trying(ORDER, PAIR, Counting(), first=first())
+    assert isinstance(next(steps), Progress)
     assert isinstance(next(steps), Trial)
     with pytest.raises(KnownError, match="m is another revision now"):
         next(steps)
