@@ -266,9 +266,9 @@
     else element.value = value || (element.matches("select") ? "all" : "");
   };
   const addresses = new Map();
-  let tab = "browse";
+  let tab = "pairs";
   const write = () => {
-    const parts = [tab === "browse" ? "" : `tab=${tab}`, addresses.get(tab)];
+    const parts = [tab === "pairs" ? "" : `tab=${tab}`, addresses.get(tab)];
     const query = parts.filter(Boolean).join("&");
     try {
       history.replaceState(history.state, "", query ? `?${query}` : location.pathname);

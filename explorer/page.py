@@ -30,6 +30,7 @@ from explorer.core.settings import ASSETS
 from explorer.core.text import text
 from explorer.core.work import Latest
 from explorer.reader.links import TABS, tab_of
+from explorer.reader.scene import Scenes
 from explorer.reader.session import Session
 from explorer.reader.source_view import SourceBarParts, build_sourcebar, sourcebar
 from explorer.reader.state import Tables
@@ -51,13 +52,11 @@ from explorer.tabs.models.compare_view import (
     wire_compare,
 )
 from explorer.tabs.models.source_view import BoardSource, wire_boardsource
-from explorer.tabs.pairs.browse_view import Browse, BrowseParts, build_browse, wire_browse
-from explorer.tabs.pairs.fail_parts_view import FailuresParts, build_failures
-from explorer.tabs.pairs.fail_state import FailView
-from explorer.tabs.pairs.fails_view import Failures, linked_failures, wire_failures
+from explorer.tabs.pairs.acts_view import PairsTab, linked_pairs, wire_pairs
 from explorer.tabs.pairs.notes_view import remembered_notes
 from explorer.tabs.pairs.review.acts_view import ReviewTab, wire_review
 from explorer.tabs.pairs.review.view import remembered_review
+from explorer.tabs.pairs.view import PairsParts, build_pairs
 from explorer.tabs.score.acts_view import Score, wire_score
 from explorer.tabs.score.before_view import Find, offered_models, wire_find
 from explorer.tabs.score.checked import RunChecked
@@ -84,11 +83,10 @@ class PageParts:
     secret: gr.BrowserState
     chooser: ChooserParts
     tabs: gr.Tabs
-    browse: BrowseParts
+    pairs: PairsParts
     score: ScoreParts
     runs: RunsParts
     trial: TrialParts
-    failures: FailuresParts
     compare: CompareParts
     leaderboard: LeaderboardParts
     tab: dict[str, gr.Tab]
@@ -127,9 +125,9 @@ class Page:
         """The id of the pairs that arrived."""
         return self.stores.pairs.best
 
-    def to_failures(self) -> gr.Tabs:
-        """Open the Failures tab."""
-        return gr.Tabs(selected="failures")
+    def to_pairs(self) -> gr.Tabs:
+        """Open the Pairs tab."""
+        return gr.Tabs(selected="pairs")
 
     @guarded
     def tab(self, query_string: object) -> gr.Tabs:
@@ -183,16 +181,14 @@ def _lay_out(stores: Stores) -> PageParts:
         pass
     with gr.Tabs(elem_id="tabs") as tabs:
         tab = {name: _tab(name) for name in TABS}
-        with tab["browse"]:
-            browse = build_browse(stores.counter, reviews)
+        with tab["pairs"]:
+            pairs = build_pairs(stores.counter, reviews, notes)
         with tab["score"]:
             score = build_score(settings, offered_models(settings))
         with tab["runs"]:
             runs = build_runs(settings)
         with tab["try"]:
             trial = build_trial(settings, offered_models(settings))
-        with tab["failures"]:
-            failures = build_failures(notes)
         with tab["compare"]:
             compare = build_compare()
         with tab["leaderboard"]:
@@ -200,7 +196,7 @@ def _lay_out(stores: Stores) -> PageParts:
         with tab["about"]:
             build_about()
     return PageParts(
-        gr.State(Session()), bar, secret, chooser, tabs, browse, score, runs, trial, failures,
+        gr.State(Session()), bar, secret, chooser, tabs, pairs, score, runs, trial,
         compare, leaderboard, tab, gr.Timer(POLL_SECONDS, active=False), go,
     )  # fmt: skip
 
@@ -226,22 +222,17 @@ def _header() -> str:
 
 def _wire(parts: PageParts, stores: Stores, page: gr.Blocks) -> None:
     joined, session, settings = Page(stores, parts), parts.session, stores.settings
-    tables = Tables(stores.pairs, stores.counter)
-    browse = Browse(tables, settings, parts.browse)
-    failures = Failures(stores.fields, settings, parts.failures)
+    scenes = Scenes(Tables(stores.pairs, stores.counter), stores.fields)
+    pairs = PairsTab(scenes, settings, parts.pairs)
     compare = Compare(stores.fields, settings, parts.compare)
     board = LeaderboardTab(stores.boards, parts.leaderboard, stores.pairs.all)
-    score = Score(tables, stores.fields, stores.runs, parts.score, session)
+    score = Score(scenes, stores.runs, parts.score, session)
     runs = RunsTab(stores.runs, stores.fields, settings, parts.runs)
-    trial = TrialTab(
-        tables, stores.fields, stores.runs, settings, Latest(), parts.trial,
-        failed_of=lambda session: session.seen(FailView),
-    )  # fmt: skip
-    review = ReviewTab(stores.pairs, parts.browse.review)
+    trial = TrialTab(scenes, stores.runs, settings, Latest(), parts.trial)
+    review = ReviewTab(stores.pairs, parts.pairs.review)
     publish = Publish(stores.runs, stores.pairs, stores.hub, settings, parts.runs.publish)
-    wire_browse(browse, session)
-    wire_review(review, session, parts.browse.table_id)
-    wire_failures(failures, session, parts.tab["failures"])
+    wire_pairs(pairs, session, parts.tab["pairs"])
+    wire_review(review, session, parts.pairs.table_id)
     wire_compare(compare, session, parts.tab["compare"])
     wire_leaderboard(board, session, parts.tab["leaderboard"])
     wire_score(score, RunChecked(stores.runs, stores.fields, stores.boards), tab=parts.tab["score"])
@@ -249,27 +240,32 @@ def _wire(parts: PageParts, stores: Stores, page: gr.Blocks) -> None:
     wire_runs(runs, session, parts.tab["runs"])
     wire_publish(publish, session)
     wire_trial(trial, session)
-    opened = _wire_pairs(joined, browse, page)
+    opened = _wire_source(joined, pairs, page)
     known = opened.then(SignIn(settings).identify, [parts.secret, session], parts.secret, **EVENT)
     report = parts.score.report
     known.then(score.reopen, session, components(report), **EVENT)
     known.then(**showing(runs, session))  # a link opens the tab before it is known who
     ready = _wire_results(joined, board, known)
-    linked = [linked_failures(failures, session), linked_compare(compare, session)]
-    _wire_links(joined, ready, linked)
+    first = linked_pairs(pairs, session)  # the page has opened it already
+    _wire_links(joined, ready, first, [linked_compare(compare, session)])
     asked = parts.runs.asked
     asked.change(runs.turn, None, parts.tabs, **EVENT)
     asked.change(score.resume, [asked, session], components(report), **EVENT)
     inspected = report.inspect.click(
-        failures.turn_to, [session, parts.failures.notes], parts.failures.outputs, **EVENT
+        pairs.of_run, [session, parts.pairs.notes], parts.pairs.outputs, **EVENT
     )
-    inspected.then(None, parts.failures.address, None, js=wrote(parts.failures.part)).then(
-        joined.to_failures, None, parts.tabs, **EVENT
+    inspected.then(None, parts.pairs.address, None, js=wrote(parts.pairs.part)).then(
+        joined.to_pairs, None, parts.tabs, **EVENT
     )
 
 
-def _wire_links(joined: Page, ready: gr.events.Dependency, tabs: Sequence[Linked]) -> None:
-    """Let the address that the page was opened with, and links on it, open these tabs."""
+def _wire_links(
+    joined: Page, ready: gr.events.Dependency, first: Linked, tabs: Sequence[Linked]
+) -> None:
+    """Let the address that the page was opened with, and links on it, open these tabs.
+
+    first: is filled from the address before.
+    """
     go, asked = joined.parts.go, gr.State("")
     for tab in tabs:
         ready = ready.then(
@@ -281,7 +277,7 @@ def _wire_links(joined: Page, ready: gr.events.Dependency, tabs: Sequence[Linked
         ).then(None, tab.address, None, js=filling(tab.part))
     ready.then(None, None, None, js=READY)
     going = go.relay.act(joined.asked, None, asked, **EVENT)
-    for tab in tabs:
+    for tab in (first, *tabs):
         going = going.then(tab.open, [asked, *tab.inputs], tab.outputs, **EVENT)
         going = going.then(None, tab.address, None, js=wrote(tab.part))
     # Last, since a tab that is opened shows what it has by then.
@@ -295,33 +291,34 @@ def _bars(joined: Page) -> dict[str, Any]:
     return {"fn": joined.bars, "inputs": parts.session, "outputs": outputs, **EVENT}
 
 
-def _wire_pairs(joined: Page, browse: Browse, page: gr.Blocks) -> gr.events.Dependency:
+def _wire_source(joined: Page, pairs: PairsTab, page: gr.Blocks) -> gr.events.Dependency:
     """Show the pairs that the address asks for, and later those that arrive or are chosen.
 
     Gives the event after which there are pairs.
     """
-    parts, shown, session = joined.parts, browse.parts, joined.parts.session
+    parts, shown = joined.parts, pairs.parts
+    state = [parts.session, shown.notes]
     bars, chooser = _bars(joined), Chooser(joined.stores.pairs)
     here = {"js": "(address, ...others) => [window.location.search, ...others]"}
-    opened = page.load(browse.open, [shown.address, session], shown.outputs, **here, **EVENT)
+    opened = page.load(pairs.open, [shown.address, *state], shown.outputs, **here, **EVENT)
     opened.then(None, shown.address, None, js=filling(shown.part))
     page.load(joined.tab, shown.address, parts.tabs, **here, **EVENT)
-    missing = opened.then(browse.missing, shown.address, parts.chooser.missing, **here, **EVENT)
+    missing = opened.then(pairs.missing, shown.address, parts.chooser.missing, **here, **EVENT)
     fetched = missing.then(
         chooser.open, parts.chooser.missing, [parts.chooser.status, parts.chooser.opened], **EVENT
     )
     followed = fetched.success(
-        browse.follow,
-        [parts.chooser.opened, shown.address, session],
+        pairs.follow,
+        [parts.chooser.opened, shown.address, *state],
         shown.outputs,
-        js="(opened, _, session) => [opened, window.location.search, session]",
+        js="(opened, _, ...state) => [opened, window.location.search, ...state]",
         **EVENT,
     )
     followed.then(None, shown.address, None, js=wrote(shown.part)).then(**bars)
     best = parts.bar.show.click(joined.best_pairs, None, parts.chooser.opened, **EVENT)
     for source in (best, *wire_chooser(parts.chooser, chooser)):
         turned = source.success(
-            browse.turn_to, [parts.chooser.opened, session], shown.outputs, **EVENT
+            pairs.turn_to, [parts.chooser.opened, *state], shown.outputs, **EVENT
         )
         turned.then(None, shown.address, None, js=wrote(shown.part)).then(**bars)
     parts.timer.tick(**bars)

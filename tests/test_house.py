@@ -123,7 +123,7 @@ def test_the_walk_finds_the_modules_that_are_there() -> None:
     )
     assert set(SCORING) - set(TORCH_FREE) == WITH_TORCH
     assert {"explorer.data.table", "explorer.runs.queue", "explorer.results"} <= set(PURE)
-    assert {"explorer.tabs.pairs.browse_view", "explorer.core.theme"} <= set(UI)
+    assert {"explorer.tabs.pairs.acts_view", "explorer.core.theme"} <= set(UI)
 
 
 def test_importing_all_but_the_ui_asks_no_network_and_loads_nothing_heavy() -> None:

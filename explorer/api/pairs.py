@@ -15,12 +15,13 @@ from explorer.core.files import as_json
 from explorer.core.parts import guarded
 from explorer.data.filters import LONGEST_NAME
 from explorer.data.table import PairTable
+from explorer.reader.scene import Pairs, kind_masks, ordered
+from explorer.reader.state import PairsState
 from explorer.results.field import Field, Verdict
 from explorer.results.fields import Fields
 from explorer.stats.difficulty import LEAST_MODELS, failed_by_most
 from explorer.stats.duels import DuelPart, duel
 from explorer.stats.rules import V1
-from explorer.tabs.pairs.fail_state import FailView, kind_masks, ordered
 from scoring.benchmark import section_of
 from scoring.errors import KnownError, shown
 
@@ -128,7 +129,9 @@ def failures_json(
     fails = masks["losses"] | masks["ties"]
     if subset is not None:
         fails &= field.table.subset_of_row == _subset(field, subset)
-    rows = ordered(FailView(name), field, np.flatnonzero(fails))[:most].tolist()
+    rows = ordered(PairsState(model=name), Pairs(field.table, field), np.flatnonzero(fails))[
+        :most
+    ].tolist()
     margins, difficulty = field.margins(name), field.difficulty(name).share
     listed = [
         {

@@ -117,8 +117,8 @@ def table_row(name: str, *cells: str, **attributes: str) -> str:
 def go_link(inside: str, tab: str, query: str, css: str = "") -> str:
     """A link to what a tab shows. inside: HTML. query: without "?" and without the tab.
 
-    >>> go_link("all", "failures", "model=m")
-    '<a href="?tab=failures&amp;model=m" data-go="">all</a>'
+    >>> go_link("all", "pairs", "model=m")
+    '<a href="?tab=pairs&amp;model=m" data-go="">all</a>'
     """
     return tag("a", inside, css, href=f"?tab={tab}&{query}", data_go="")
 

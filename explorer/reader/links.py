@@ -3,57 +3,69 @@
 No tab imports another; `tests/explorer/reader/test_tab_links.py` holds these to the tabs' codecs.
 """
 
+from dataclasses import replace
 from urllib.parse import parse_qsl
 
 from explorer.core.links import LONGEST_LINK, Decoded, written
-from explorer.reader.state import PAIRS_LINK, View
+from explorer.reader.state import PAIRS_LINK, PairsState
 from explorer.stats.duels import Cell
 
-TABS = ("browse", "score", "runs", "try", "failures", "compare", "leaderboard", "about")
-_ALL = View()
+TABS = ("pairs", "score", "runs", "try", "compare", "leaderboard", "about")
+_ALL = PairsState()
+_FAILURES = "failures"
+"""What links once called the tab of the pairs with what models made of them."""
 
 
 def tab_of(query_string: object) -> str:
     """The tab that a link opens.
 
-    >>> tab_of("?tab=about"), tab_of("?tab=elsewhere")
-    ('about', 'browse')
+    >>> tab_of("?tab=about"), tab_of("?tab=elsewhere"), tab_of("?tab=failures&model=m")
+    ('about', 'pairs', 'pairs')
     """
-    looked_at = query_string[:LONGEST_LINK] if isinstance(query_string, str) else ""
-    asked = dict(parse_qsl(looked_at.removeprefix("?"), errors="replace")).get("tab")
+    asked = _asked(query_string)
     return asked if asked in TABS else TABS[0]
 
 
-def decode_for_browse(query_string: object) -> Decoded[View]:
-    """What a link asks of the Browse tab; of one of another tab, the source of the pairs alone.
+def decode_pairs(query_string: object) -> Decoded[PairsState]:
+    """What a link asks of the Pairs tab; of one of another tab, the source of the pairs alone.
 
-    >>> decode_for_browse("?tab=failures&model=m&source=demo") == Decoded(View("demo"))
+    >>> decode_pairs("?tab=failures&show=wins").view == PairsState(outcomes=True, kind="wins")
+    True
+    >>> decode_pairs("?tab=compare&a=m&source=demo") == Decoded(PairsState("demo"))
     True
     """
     decoded = PAIRS_LINK.decode(query_string)
-    return decoded if tab_of(query_string) == TABS[0] else Decoded(View(decoded.view.source))
+    if tab_of(query_string) != TABS[0]:
+        return Decoded(PairsState(decoded.view.source))
+    if _asked(query_string) == _FAILURES and not decoded.view.outcomes:
+        return replace(decoded, view=replace(decoded.view, outcomes=True))
+    return decoded
 
 
-def failures_query(model: str, pairs: View = _ALL) -> str:
-    """What the Failures tab is asked for to show what a model loses.
+def _asked(query_string: object) -> str | None:
+    looked_at = query_string[:LONGEST_LINK] if isinstance(query_string, str) else ""
+    return dict(parse_qsl(looked_at.removeprefix("?"), errors="replace")).get("tab")
+
+
+def failures_query(model: str, pairs: PairsState = _ALL) -> str:
+    """What the Pairs tab is asked for to show what a model loses.
 
     pairs: which of them, and the open one.
 
     >>> failures_query("org/m")
     'model=org/m'
     """
-    return written([("model", model), *PAIRS_LINK.parts(pairs)])
+    return PAIRS_LINK.encode(pairs.of(model))
 
 
-def cell_query(model: str, against: str, cell: Cell, pairs: View = _ALL) -> str:
+def cell_query(model: str, against: str, cell: Cell, pairs: PairsState = _ALL) -> str:
     """The same, to show the pairs that two models win or lose so, as cells of `Duel`s are named.
 
     >>> cell_query("mine", "org/rm", "only_a")
     'model=mine&show=all&against=org/rm&cell=only_a'
     """
-    asked = [("model", model), ("show", "all"), ("against", against)]
-    asked += [("cell", cell)] if cell != "only_b" else []
-    return written([*asked, *PAIRS_LINK.parts(pairs)])
+    asked = replace(pairs.of(model), kind="all", against=against, cell=cell)
+    return PAIRS_LINK.encode(asked)
 
 
 def compare_query(*models: str) -> str:

@@ -1,4 +1,4 @@
-"""A paged list above a reader, as HTML: what the Browse and Failures tabs share."""
+"""A paged list above a reader, as HTML: of pairs, and of pairs that two models differ in."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

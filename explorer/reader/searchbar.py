@@ -1,16 +1,18 @@
 """The search field, and the bar below it: how many pairs are in view, and by which filters."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 
-from explorer.core.html import note, tag
-from explorer.core.parts import acting, button, copy_button
+from explorer.core.html import tag
+from explorer.core.parts import acting, button
 from explorer.core.text import text
+from explorer.data.conditions import condition_of
 from explorer.data.filters import Filters, LengthRange
 from explorer.data.search import LONGEST_QUERY, PLACES
+from explorer.data.table import Rows
 from explorer.reader.facetpanel import name_words
-from explorer.reader.state import Scene
-from explorer.results.field import Field
+from explorer.reader.scene import Scene
+from explorer.results.field import MAJORITY, Field
 
 MOST_NAMES = 2_000
 """Models that are offered while one types; any other can be typed whole."""
@@ -48,26 +50,6 @@ def search_html(elem_id: str = "search") -> str:
     return tag("div", field + where + boxes, css="searchbar", role="search")
 
 
-def bar_html(scene: Scene, notes: Iterable[str], link_base: str) -> str:
-    """How many pairs are in view, the active filters, a link to what is seen, and what to know.
-
-    Args:
-        scene: what is shown.
-        notes: what was left out of a link.
-        link_base: where a link to this app begins; "" for the address of the page itself.
-    """
-    rows, total = len(scene.selection.rows), len(scene.table)
-    counted = text("list.count", n=f"{rows:,}", total=f"{total:,}")
-    chips = "".join(filter_chips(scene.view.filters))
-    if chips:
-        chips += button(text("filter.reset"), "reset", css="chip reset")
-    count = tag("span", escape(counted), css="count", role="status")
-    copy = copy_button(text("filter.copy_link"), "link", link_base)
-    line = tag("div", count + tag("span", chips, css="chips") + copy, css="bar-line")
-    none = "" if rows else note(text("list.none"))
-    return line + none + "".join(note(text("filter.dropped", what=what)) for what in notes)
-
-
 def filter_words(filters: Filters) -> list[str]:
     """The active filters in words, one each.
 
@@ -86,6 +68,29 @@ def filter_words(filters: Filters) -> list[str]:
         how += [text(f"search.{name}") for name in ("regex", "case") if getattr(query, name)]
         words.append(f"“{query.words}” ({', '.join(how)})")
     return words
+
+
+def listed_words(now: Scene) -> list[str]:
+    """By which filters a scene lists its pairs, in words, one each."""
+    state = now.state
+    words = filter_words(state.filters)
+    words += [condition_of(now.table, each).name for each in state.slices]
+    if state.shown_kind not in (None, "all", "every"):
+        whose = state.model or text("fails.all_models")
+        words.append(f"{whose}: {text(f'fails.kind_{state.shown_kind}')}")
+    if state.model and state.against:
+        words.append(text(f"fails.cell_{state.cell}", model=rival_words(state.against)))
+    return words
+
+
+def listed_and_why(now: Scene) -> tuple[Rows, str]:
+    """The rows that a scene lists, in table order, and in words by which filters."""
+    return now.selection.rows, ", ".join(listed_words(now))
+
+
+def rival_words(against: str) -> str:
+    """What a model is compared with."""
+    return text("fails.majority") if against == MAJORITY else against
 
 
 def filter_chips(filters: Filters) -> Sequence[str]:
@@ -128,10 +133,13 @@ def _range_words(one: LengthRange) -> str:
     return text("filter.between", what=what, low=f"{one.low:,}", high=f"{one.high:,}", unit=unit)
 
 
-def models_html(fields: Sequence[Field], model: str, act: str, label: str, other: str = "") -> str:
+def models_html(
+    fields: Sequence[Field], model: str, act: str, label: str, other: str = "", *, more: str = ""
+) -> str:
     """A field to choose a model by its name, one's own first.
 
     act: what it sends. label: what is asked for. other: words that offer no model, or `MAJORITY`.
+    more: HTML of further buttons.
     """
     names = [name for field in fields for name in field.runs if name in field.place_of]
     names += [name for field in fields for name in field.matrix.models if name not in field.runs]
@@ -143,4 +151,6 @@ def models_html(fields: Sequence[Field], model: str, act: str, label: str, other
     )  # fmt: skip
     words = tag("label", escape(label), "legend", **{"for": f"{act}-name"})
     none = button(other, act, {"value": ""}, "button") if other and model else ""
-    return tag("div", words + entry + tag("datalist", known, id=f"{act}-names") + none, "line")
+    return tag(
+        "div", words + entry + tag("datalist", known, id=f"{act}-names") + none + more, "line"
+    )

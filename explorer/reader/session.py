@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from explorer.reader.state import View
+from explorer.reader.state import PairsState
 from explorer.runs.visitors import Visitor
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ class Session:
     @property
     def table_id(self) -> str:
         """The pairs that are looked at, as `Library.find` takes them."""
-        return self.seen(View).source
+        return self.seen(PairsState).source
 
     @property
     def where(self) -> tuple[str | None, str, Visitor]:

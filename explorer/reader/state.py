@@ -1,31 +1,57 @@
-"""What a person looks at in the Browse tab, as one value, and the steps from one to the next."""
+"""What a person looks at in the list of pairs, as one value, its link, and the acts that change it.
+
+The list is of pairs alone, or of pairs with what a model, or all models together, made of them.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-import numpy as np
-
-from explorer.core.links import Codec, Parameter, as_dropped, checked, choice, flag, told
+from explorer.core.links import (
+    Codec,
+    Parameter,
+    as_dropped,
+    checked,
+    choice,
+    flag,
+    several,
+    told,
+)
 from explorer.core.text import text
-from explorer.core.validation import whole_number
+from explorer.core.validation import one_of, whole_number
+from explorer.data.conditions import condition_of
 from explorer.data.facets import FACETS, Facet
-from explorer.data.filters import LONGEST_NAME, NO_FILTERS, Filters, LengthRange, Selection, select
+from explorer.data.filters import LONGEST_NAME, NO_FILTERS, Filters, LengthRange
 from explorer.data.lengths import MEASURED, Measured, measures_of
 from explorer.data.library import Library
 from explorer.data.search import PLACES, Query, checked_query
-from explorer.data.table import MEASURES, UNITS, PairTable, Rows, Unit
+from explorer.data.table import UNITS, Measure, PairTable, Unit
 from explorer.data.tokens import TokenCounter
 from explorer.reader.diffs import DIFFS
-from explorer.reader.reading import ACTS, FIRST, ListedRows, Reading, read_on
+from explorer.reader.reading import FIRST, Reading
+from explorer.results.field import checked_model
+from explorer.stats.duels import CELLS, Cell
 from scoring.errors import KnownError, shown
 
-Panel = Literal["pairs", "lengths", "review", "export"]
+Panel = Literal["pairs", "lengths", "kinds", "rewards", "review", "export"]
 PANELS: tuple[Panel, ...] = get_args(Panel)
-
-Sort = Literal["", "chosen", "-chosen", "rejected", "-rejected", "difference", "-difference"]
-"""The order of the list: the table's own, or by characters; "-" for the longest first."""
-SORTS: tuple[Sort, ...] = get_args(Sort)
+OF_OUTCOMES: tuple[Panel, ...] = ("kinds", "rewards")
+"""Those that there are where outcomes are looked at."""
+Kind = Literal["losses", "ties", "missing", "near", "confident", "wins", "all"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+"""Of one model. "near": losses and ties that were close; "confident": losses that were clear."""
+FieldKind = Literal["hard", "telling", "negative", "every"]
+FIELD_KINDS: tuple[FieldKind, ...] = get_args(FieldKind)
+"""Of all models: pairs that most fail, that tell good models from bad, that may be mislabelled."""
+BY_LENGTH: tuple[Measure, ...] = ("chosen", "rejected", "difference")
+"""What any list can be sorted by: characters."""
+BY_OUTCOME = ("margin", "difficulty", "surprise", "telling")
+"""What one can with outcomes of models."""
+SORTS = ("", *(f"{sign}{each}" for each in (*BY_LENGTH, *BY_OUTCOME) for sign in ("", "-")))
+"""The order of the list, "-" for the greatest first; "" for what fits."""
+MOST_SLICES = 4
+"""Conditions that can be joined."""
+MOST_PAGES = 10**7
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,135 +68,163 @@ class Chart:
 
 
 LENGTHS = Chart()
-MOST_PAGES = 10**7
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """What the Browse tab shows. source: `PairTable.id`; "" for the best there is."""
+class PairsState:
+    """What is looked at of the pairs.
+
+    source: `PairTable.id`; "" for the best there is.
+    slices: ids of conditions of which a pair must fulfil all.
+    sort: one of `SORTS`.
+    outcomes: whether what models made of the pairs stands beside them; where not, what follows
+        has no meaning.
+    model: whose; "" for those of all models together.
+    kind: which pairs of one model; field_kind: of all.
+    against, cell: pairs that this and another model win or lose so, where `against` names one, or
+        `explorer.results.field.MAJORITY`.
+    """
 
     source: str = ""
     filters: Filters = NO_FILTERS
-    sort: Sort = ""
+    slices: tuple[str, ...] = ()
+    sort: str = ""
     reading: Reading = FIRST
     panel: Panel = "pairs"
     chart: Chart = LENGTHS
+    outcomes: bool = False
+    model: str = ""
+    kind: Kind = "losses"
+    field_kind: FieldKind = "hard"
+    against: str = ""
+    cell: Cell = "only_b"
 
-    def on(self, source: str) -> "View":
+    @property
+    def shown_kind(self) -> Kind | FieldKind | None:
+        """Which pairs are listed by what models made of them; None where that has no say."""
+        if not self.outcomes:
+            return None
+        return self.kind if self.model else self.field_kind
+
+    def on(self, source: str) -> "PairsState":
         """The same of another table, as far as it makes sense there: nothing picked or open."""
         reading = replace(self.reading, key="", page=1)
-        return View(source, sort=self.sort, reading=reading, panel=self.panel, chart=self.chart)
+        return PairsState(
+            source, sort=self.sort, reading=reading, panel=self.panel, chart=self.chart
+        )
 
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """What a view shows of its table.
-
-    view: settled: its page and its open pair are there.
-    selection: what passes its filters.
-    listed: the same rows in the order of the list.
-    """
-
-    view: View
-    table: PairTable
-    selection: Selection
-    listed: ListedRows
-
-
-def scene(view: View, table: PairTable) -> Scene:
-    """What a view shows.
-
-    Raises:
-        KnownError: the search takes too long, or a range needs tokens that were not counted.
-    """
-    selection = select(table, view.filters)
-    rows = listed(table, selection.rows, view.sort)
-    view = replace(view, source=table.id, reading=view.reading.settled(rows))
-    return Scene(view, table, selection, rows)
+    def of(self, model: str | None) -> "PairsState":
+        """The same with the outcomes of another model, of all, or of none."""
+        usual = PairsState()
+        kind = usual.kind if self.against else self.kind
+        return replace(
+            self,
+            outcomes=model is not None,
+            model=model or "",
+            kind=kind,
+            against=usual.against,
+            cell=usual.cell,
+        )
 
 
 def fitting(
-    view: View, table: PairTable, counted: Callable[[str], bool]
-) -> tuple[View, tuple[str, ...]]:
-    """A view as far as it can be shown of a table, and what of it cannot, as a link says it.
+    state: PairsState, table: PairTable, counted: Callable[[str], bool]
+) -> tuple[PairsState, tuple[str, ...]]:
+    """A state as far as it can be shown of a table, and what of it cannot, as a link says it.
 
     counted: whether the tokens of a tokenizer are at hand.
     """
-    dropped = []
-    filters = view.filters
+    dropped, slices = [], []
+    filters = state.filters
+    for each in state.slices:
+        try:
+            condition_of(table, each)
+            slices.append(each)
+        except KnownError:
+            dropped.append(as_dropped("slice", each))
     for facet, names in filters.picked:
         known = set(table.facets[facet].names)
         dropped += [as_dropped(facet, name) for name in names if name not in known]
         filters = filters.picking(facet, [name for name in names if name in known])
-    for each in filters.ranges:
-        if each.unit == "tokens" and not counted(each.tokenizer):
-            dropped.append(text("filter.no_tokens", tokenizer=each.tokenizer[:80]))
-            filters = filters.without_range(each)
-    return replace(view, source=table.id, filters=filters), told(dropped)
+    for kept in filters.ranges:
+        if kept.unit == "tokens" and not counted(kept.tokenizer):
+            dropped.append(text("filter.no_tokens", tokenizer=kept.tokenizer[:80]))
+            filters = filters.without_range(kept)
+    fitted = replace(state, source=table.id, filters=filters, slices=tuple(slices))
+    return fitted, told(dropped)
 
 
-def next_scene(view: View, table: PairTable, act: str, sent: Mapping[str, Any]) -> Scene:
-    """What is shown after one act of a person.
+def move(state: PairsState, act: str, sent: Mapping[str, Any]) -> PairsState:
+    """The state after an act that is no step of reading.
 
     Args:
-        view: as it is.
-        table: that it shows.
-        act: its name.
+        state: as it is.
+        act: "sort", "panel", "model", "kind", "against", "cell" with a `value`; "slice" and
+            "unslice" with the id of a condition, "slices" with a list of them; "chart", "reset", or
+            an act on the filters: "pick", "unpick", "search", "range", "unrange".
         sent: what came with it, by anybody.
 
     Raises:
-        KnownError: an act that there is not, a value that it cannot have, or a search that takes
-            too long.
-    """
-    if act in ACTS:
-        now = scene(view, table)
-        reading = read_on(now.view.reading, now.listed, act, sent.get("value"))
-        return replace(now, view=replace(now.view, reading=reading))
-    moved = move(view, act, sent)
-    if (moved.filters, moved.sort) == (view.filters, view.sort):
-        return scene(moved, table)
-    now = scene(replace(moved, reading=replace(view.reading, key="", page=1)), table)
-    if moved.sort != view.sort:
-        return now
-    # The pair that is read stays where it still passes, but the list begins at its first page.
-    reading = replace(view.reading.anew(now.listed), page=1)
-    return replace(now, view=replace(now.view, reading=reading))
+        KnownError: an act that there is not, or a value that it cannot have.
 
-
-def listed(table: PairTable, rows: Rows, sort: Sort) -> ListedRows:
-    """The rows in the order of the list.
-
-    rows: in table order.
-    """
-    if sort:
-        measure = next(each for each in MEASURES if each == sort.removeprefix("-"))
-        lengths = table.lengths(measure, "chars")[rows]
-        rows = rows[np.argsort(-lengths if sort.startswith("-") else lengths, kind="stable")]
-    return ListedRows(table, rows)
-
-
-def move(view: View, act: str, sent: Mapping[str, Any]) -> View:
-    """The view after an act that is no step of reading; see `next_scene`.
-
-    >>> move(View(), "search", {"where": "chosen"}).filters.query.where
+    >>> move(PairsState(), "search", {"where": "chosen"}).filters.query.where
     'chosen'
+    >>> move(PairsState(), "slice", {"value": "longer:rejected"}).slices
+    ('longer:rejected',)
     """
-    if act in ("sort", "panel"):
-        return PAIRS_LINK.moved(view, act, sent.get("value"))
+    value = sent.get("value")
+    if act in ("sort", "panel", "cell"):
+        return PAIRS_LINK.moved(state, act, value)
     if act == "chart":
-        return _chart_after(view, sent)
-    return replace(view, filters=filters_after(view, act, sent))
+        return _chart_after(state, sent)
+    if act == "model":
+        return state.of(None if value is None else checked_model(value))
+    if act == "kind":
+        return with_kind(state, value)
+    if act == "against":
+        rival = checked_model(value)
+        return replace(state, against=rival, kind="all") if rival else state.of(state.model)
+    if act in ("slice", "unslice"):
+        others = tuple(each for each in state.slices if each != value)
+        wanted = (*others, value) if act == "slice" else others
+        return replace(state, slices=checked_slices(wanted))
+    if act == "slices":
+        return replace(state, slices=checked_slices(value), panel="pairs")
+    if act == "reset":
+        usual = PairsState()
+        alone = replace(state, against=usual.against, cell=usual.cell)
+        return replace(alone, filters=usual.filters, slices=usual.slices)
+    return replace(state, filters=_filters_after(state, act, sent))
 
 
-def filters_after(view: View, act: str, values: Mapping[str, Any]) -> Filters:
-    """The filters after an act on them; see `next_scene`.
+def with_kind(state: PairsState, value: object) -> PairsState:
+    """The state with a kind of the model's pairs, or where there is no model, of all models'.
 
     Raises:
-        KnownError: an act that there is not, or a value that it cannot have.
+        KnownError: there is no such kind.
     """
-    filters = view.filters
-    if act == "reset":
-        return Filters()
+    if state.model:
+        return replace(state, kind=one_of("A kind", KINDS, value))
+    return replace(state, field_kind=one_of("A kind", FIELD_KINDS, value))
+
+
+def checked_slices(values: object) -> tuple[str, ...]:
+    """Ids of conditions; whether they are of a table, the scene says.
+
+    Raises:
+        KnownError: no list of ids, or too many.
+    """
+    if not isinstance(values, list | tuple) or not all(
+        isinstance(each, str) and len(each) <= LONGEST_NAME for each in values
+    ):
+        raise KnownError(f"Slices are a list of ids, not {shown(values)}.")
+    if len(values) > MOST_SLICES:
+        raise KnownError(f"{MOST_SLICES} slices can be joined, not {len(values):,}. Drop one.")
+    return tuple(dict.fromkeys(values))
+
+
+def _filters_after(state: PairsState, act: str, values: Mapping[str, Any]) -> Filters:
+    filters = state.filters
     if act == "pick":
         return filters.picking(values.get("facet"), values.get("names"))
     if act == "unpick":
@@ -181,8 +235,8 @@ def filters_after(view: View, act: str, values: Mapping[str, Any]) -> Filters:
         return replace(filters, query=_query_after(filters.query, values))
     if act == "range":
         measure = values.get("measure")
-        for each in measures_of(view.chart.shown) if measure is None else (measure,):
-            filters = filters.keeping(_range(view.chart, each, values))
+        for each in measures_of(state.chart.shown) if measure is None else (measure,):
+            filters = filters.keeping(_range(state.chart, each, values))
         subset = values.get("subset")
         return filters if subset is None else filters.picking("subset", [subset])
     if act == "unrange":
@@ -207,12 +261,12 @@ def _query_after(query: Query, values: Mapping[str, Any]) -> Query:
     )
 
 
-def _chart_after(view: View, values: Mapping[str, Any]) -> View:
+def _chart_after(state: PairsState, values: Mapping[str, Any]) -> PairsState:
     for name in ("shown", "unit"):
         if name in values:
-            view = PAIRS_LINK.moved(view, f"chart.{name}", values[name])
-    by_subset = values.get("by_subset", view.chart.by_subset) is True
-    return replace(view, chart=replace(view.chart, by_subset=by_subset))
+            state = PAIRS_LINK.moved(state, f"chart.{name}", values[name])
+    by_subset = values.get("by_subset", state.chart.by_subset) is True
+    return replace(state, chart=replace(state.chart, by_subset=by_subset))
 
 
 def _name(value: str) -> str:
@@ -250,9 +304,30 @@ def _range_written(one: LengthRange) -> str:
     return ".".join([one.measure, one.unit, *ends, *([one.tokenizer] if one.tokenizer else [])])
 
 
+def _with_model(state: PairsState, name: str) -> PairsState:
+    return replace(state, outcomes=True, model=checked_model(name))
+
+
+def _model_written(state: PairsState) -> tuple[str, ...]:
+    return (state.model,) if state.outcomes else ()
+
+
+def _once_called(name: str, path: str, options: Mapping[str, str]) -> Parameter:
+    """A name that links once had for a value: it is read, and written no more."""
+    return Parameter(name, path, lambda _, value: options[value], lambda _: ())
+
+
+_BY = {each: each for each in SORTS} | {"length": "difference", "-length": "-difference"}
+
 PAIRS_LINK = Codec(
-    View(),
+    PairsState(),
     (
+        Parameter("model", "", _with_model, _model_written),
+        choice("show", "kind", KINDS),
+        choice("pairs", "field_kind", FIELD_KINDS),
+        several("slice", "slices", checked_slices),
+        checked("against", "against", checked_model),
+        choice("cell", "cell", CELLS, "A cell"),
         checked("source", "source", _name),
         *map(_picked, FACETS),
         Parameter("q", "filters.query", _searched, lambda query: (query.words,), last=True),
@@ -261,19 +336,22 @@ PAIRS_LINK = Codec(
         flag("case", "filters.query.case"),
         Parameter("range", "filters", _ranged, lambda filters: map(_range_written, filters.ranges)),
         choice("sort", "sort", SORTS, "An order"),
+        _once_called("by", "sort", _BY),
         checked("list-page", "reading.page", _page),
         checked("pair", "reading.key", _name),
         choice("diff", "reading.diff", DIFFS),
         flag("spaces", "reading.spaces"),
         flag("markdown", "reading.rendered"),
         choice("panel", "panel", PANELS, "A panel"),
+        _once_called("part", "panel", {each: each for each in PANELS}),
         choice("chart", "chart.shown", MEASURED, "A chart"),
         choice("unit", "chart.unit", UNITS, "A unit"),
         flag("by-subset", "chart.by_subset"),
         checked("tokenizer", "chart.tokenizer", _name),
     ),
 )
-"""Such as `source=org/name:test@168d...&subset=hep-rust&q=unwrap&in=chosen&list-page=2`."""
+"""Such as `model=org/name&show=near&slice=longer:rejected&source=org/name:test@168d...&q=unwrap`;
+"model=" asks for all models together."""
 
 
 @dataclass(frozen=True)
@@ -283,13 +361,17 @@ class Tables:
     library: Library
     counter: TokenCounter
 
-    def of(self, view: View) -> PairTable:
-        """The table of a view, with the token counts that it needs, as far as they are on disk.
+    def of(self, state: PairsState) -> PairTable:
+        """The table of a state, with the token counts that it needs, as far as they are on disk.
 
         Raises:
             KnownError: it is not here any more.
         """
-        table = self.library.here(view.source)
-        for each in view.filters.ranges:
-            self.counter.known(table, each.tokenizer)
+        table = self.library.here(state.source)
+        self.fetch_counts(state, table)
         return table
+
+    def fetch_counts(self, state: PairsState, table: PairTable) -> None:
+        """Fetch the token counts of a table that a state needs, as far as they are on disk."""
+        for each in state.filters.ranges:
+            self.counter.known(table, each.tokenizer)

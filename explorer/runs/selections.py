@@ -8,7 +8,7 @@ import numpy as np
 
 from explorer.core.text import text
 from explorer.core.validation import one_of, whole_number
-from explorer.data.filters import Filters, matching_rows, rows_per_subset
+from explorer.data.filters import rows_per_subset
 from explorer.data.table import PairTable, Rows
 from explorer.data.typed import Texts
 from explorer.runs.orders import MOST_SEED
@@ -47,11 +47,10 @@ class Selection:
             raise KnownError(text("score.several", n=f"{several:,}", of=f"{len(self.rows):,}"))
 
 
-def selected_by_filter(table: PairTable, filters: Filters, words: str) -> Selection:
-    """The rows that the filter of the Browse tab leaves. words: the filter's."""
-    rows = matching_rows(table, filters)
+def selected_as_listed(table: PairTable, rows: Rows, words: str) -> Selection:
+    """The rows that the Pairs tab lists. words: by which filters; "" for none."""
     said = text("score.selection_filter", filters=words or text("score.no_filter"))
-    return Selection(table, rows, said)
+    return Selection(table, np.sort(rows), said)
 
 
 def selected_per_subset(table: PairTable, n: int, seed: int) -> Selection:
@@ -70,7 +69,7 @@ def selected_failures(table: PairTable, lost: Lost, model: object) -> Selection:
     if of.id != table.id:
         raise KnownError(
             f"The results of {shown(model)} are not of the pairs that are open. Choose another "
-            "model, or open its pairs on the Browse tab."
+            "model, or open its pairs on the Pairs tab."
         )
     return Selection(table, rows, text("score.selection_failed", model=str(model)))
 
@@ -103,7 +102,7 @@ def selected_by_keys(table: PairTable, keys: Sequence[str]) -> Selection:
         more = f" and {len(missing) - MOST_NAMED:,} more" if len(missing) > MOST_NAMED else ""
         raise KnownError(
             f"{table.source.name} has no pair {named}{more}. A key is the subset and the id, as "
-            "the list on the Browse tab shows them, such as hep-rust:3."
+            "the list on the Pairs tab shows them, such as hep-rust:3."
         )
     rows = np.array([row for row in found if row is not None], np.int64)
     return Selection(table, rows, text("score.selection_keys", n=f"{len(rows):,}"))
@@ -128,34 +127,33 @@ class Choice:
 
     def of(
         self,
-        table: PairTable,
-        filters: Filters,
-        words: str,
+        opened: Callable[[], PairTable],
+        listed: Callable[[], tuple[Rows, str]],
         lost: Lost,
         typed: Callable[[object, object, object], PairTable],
     ) -> Selection:
         """The pairs that are meant.
 
         Args:
-            table: that is open.
-            filters: of the Browse tab.
-            words: what they say.
+            opened: gives the table that is open; not asked where a pair is typed.
+            listed: gives the rows that the Pairs tab lists, and in words by which filters.
             lost: see `Lost`.
             typed: gives the table of a pair that was typed.
 
         Raises:
             KnownError: a number that is none, too small or too large; whatever the ways raise.
         """
-        if self.which == "filter":
-            return selected_by_filter(table, filters, words)
-        if self.which == "keys":
-            return selected_by_typed_keys(table, self.keys)
         if self.which == "typed":
             own = typed(self.conversation, self.chosen, self.rejected)
             texts = (str(self.conversation), str(self.chosen), str(self.rejected))
             return Selection(own, np.arange(len(own)), text("score.selection_typed"), texts)
         if self.which == "failed" and not self.model:
             raise KnownError(text("score.choose_failed"))
+        table = opened()
+        if self.which == "filter":
+            return selected_as_listed(table, *listed())
+        if self.which == "keys":
+            return selected_by_typed_keys(table, self.keys)
         if self.which == "failed":
             return selected_failures(table, lost, self.model)
         one_of("way to choose pairs", WAYS, self.which)

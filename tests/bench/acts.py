@@ -1,4 +1,4 @@
-"""What a visitor of the Browse tab does, in many variants: for the bench."""
+"""What a visitor of the Pairs tab does, in many variants: for the bench."""
 
 import random
 import re
@@ -14,20 +14,21 @@ from explorer.data.search import Query
 from explorer.data.table import MEASURES, PairTable, Unit
 from explorer.reader.diffs import DIFFS
 from explorer.reader.reading import Reading, n_pages
-from explorer.reader.state import SORTS, Chart, View
+from explorer.reader.state import BY_LENGTH, Chart, PairsState
 
 ROUNDS = 20
 _SAMPLE = 400
 """Rows whose words are looked for."""
 _WORD = re.compile(r"[A-Za-z]{4,12}")
+_SORTS = ("", *(f"{sign}{each}" for each in BY_LENGTH for sign in ("", "-")))
 _UNITS: tuple[Unit, ...] = ("chars", "words")
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One act, and what is on screen before it. name: "" for opening the link of the view."""
+    """One act, and what is on screen before it. name: "" for opening the link of the state."""
 
-    view: View
+    state: PairsState
     name: str
     sent: dict[str, Any]
 
@@ -78,19 +79,19 @@ class Visitor:
 
     def _picks(self, facet: Facet) -> Iterator[Act]:
         while True:
-            yield Act(View(), "pick", {"facet": facet, "names": self._names(facet)})
+            yield Act(PairsState(), "pick", {"facet": facet, "names": self._names(facet)})
 
     def _names(self, facet: Facet) -> list[str]:
         names = self._table.facets[facet].names
         return self._random.sample(names, self._random.randint(1, min(3, len(names))))
 
     def _searches(
-        self, words: list[str], views: Iterator[View] | None = None, case: bool = False
+        self, words: list[str], states: Iterator[PairsState] | None = None, case: bool = False
     ) -> Iterator[Act]:
         """words: to choose from; where they are none, it is something that no text has."""
         while True:
-            view = next(views) if views else View()
-            yield Act(view, "search", {"words": self._fresh(words), "case": case})
+            state = next(states) if states else PairsState()
+            yield Act(state, "search", {"words": self._fresh(words), "case": case})
 
     def _fresh(self, words: list[str]) -> str:
         left = [word for word in words if word.lower() not in self._seen]
@@ -103,12 +104,14 @@ class Visitor:
         while True:
             words = self._random.choice(long)
             start = self._random.randrange(len(words) - 60)
-            yield Act(View(), "search", {"words": words[start : start + 60].strip()})
+            yield Act(PairsState(), "search", {"words": words[start : start + 60].strip()})
 
     def _in_columns(self) -> Iterator[Act]:
         while True:
             for where in ("prompt", "chosen", "rejected"):
-                yield Act(View(), "search", {"words": self._fresh(self._rare), "where": where})
+                yield Act(
+                    PairsState(), "search", {"words": self._fresh(self._rare), "where": where}
+                )
 
     def _patterns(self) -> Iterator[Act]:
         words = (r"\b{}\b", r"{}\s+\w+ed\b", r"(?m)^{}", r"\d+ {}")
@@ -116,10 +119,10 @@ class Visitor:
         while True:
             for shape in shapes:
                 common = self._random.sample(self._common, 2)
-                yield Act(View(), "search", {"words": shape.format(*common), "regex": True})
+                yield Act(PairsState(), "search", {"words": shape.format(*common), "regex": True})
 
-    def _filtered(self) -> Iterator[View]:
-        """Views with facets, a range, a search (the same ones all the time) and an order."""
+    def _filtered(self) -> Iterator[PairsState]:
+        """States with facets, a range, a search (the same ones all the time) and an order."""
         picks: tuple[Facet, ...] = ("subset", "longer", "section", "code", "language")
         words = self._random.sample(self._common, 3)
         while True:
@@ -130,23 +133,29 @@ class Visitor:
             measure, low = self._random.choice(MEASURES[:3]), self._random.randrange(100)
             filters = filters.keeping(LengthRange(measure, "chars", low, 20 * low + 1000))
             query = Query(self._random.choice(words)) if self._random.random() < 0.5 else Query()
-            sort = self._random.choice(SORTS)
-            yield View(filters=replace(filters, query=query), sort=sort, reading=self._reading())
+            sort = self._random.choice(_SORTS)
+            yield PairsState(
+                filters=replace(filters, query=query), sort=sort, reading=self._reading()
+            )
 
     def _sorts(self) -> Iterator[Act]:
         filtered = self._filtered()
         while True:
-            for sort in SORTS:
-                view = replace(next(filtered), sort="") if self._random.random() < 0.5 else View()
-                yield Act(view, "sort", {"value": sort})
+            for sort in _SORTS:
+                state = (
+                    replace(next(filtered), sort="")
+                    if self._random.random() < 0.5
+                    else PairsState()
+                )
+                yield Act(state, "sort", {"value": sort})
 
     def _reads(self, name: str, value: Any) -> Iterator[Act]:
         """Steps in the whole table, in the table in another order, and in what was filtered."""
         filtered = self._filtered()
         while True:
-            yield Act(View(reading=self._reading()), name, {"value": value()})
-            sort = self._random.choice(SORTS[1:])
-            yield Act(View(sort=sort, reading=self._reading()), name, {"value": value()})
+            yield Act(PairsState(reading=self._reading()), name, {"value": value()})
+            sort = self._random.choice(_SORTS[1:])
+            yield Act(PairsState(sort=sort, reading=self._reading()), name, {"value": value()})
             yield Act(next(filtered), name, {"value": value()})
 
     def _reading(self) -> Reading:
@@ -162,15 +171,15 @@ class Visitor:
         """sent: a value, or a tuple of values that take turns."""
         filtered, place = self._filtered(), 0
         while True:
-            view = next(filtered) if place % 2 else View()
+            state = next(filtered) if place % 2 else PairsState()
             if name != "panel":
-                view = replace(view, panel="lengths", chart=self._chart())
+                state = replace(state, panel="lengths", chart=self._chart())
             chosen = {
                 key: value[place % len(value)] if isinstance(value, tuple) else value
                 for key, value in sent.items()
             }
             place += 1
-            yield Act(replace(view, chart=self._chart()), name, chosen)
+            yield Act(replace(state, chart=self._chart()), name, chosen)
 
     def _chart(self) -> Chart:
         one_of = self._random.choice
@@ -182,17 +191,17 @@ class Visitor:
             yield replace(act, sent={"low": low, "high": low + self._random.randrange(1, 3000)})
 
     def _drops(self) -> Iterator[Act]:
-        for view in self._filtered():
-            one = view.filters.ranges[0]
+        for state in self._filtered():
+            one = state.filters.ranges[0]
             sent = {"measure": one.measure, "unit": one.unit}
             yield Act(
-                replace(view, panel=self._random.choice(("pairs", "lengths"))), "unrange", sent
+                replace(state, panel=self._random.choice(("pairs", "lengths"))), "unrange", sent
             )
 
     def _resets(self) -> Iterator[Act]:
-        for view in self._filtered():
-            yield Act(view, "reset", {})
+        for state in self._filtered():
+            yield Act(state, "reset", {})
 
     def _links(self) -> Iterator[Act]:
-        for view in self._filtered():
-            yield Act(view, "", {})
+        for state in self._filtered():
+            yield Act(state, "", {})

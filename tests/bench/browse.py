@@ -1,4 +1,4 @@
-"""How long each act in the Browse tab takes on the server, and how much memory a table takes.
+"""How long each act in the Pairs tab takes on the server, and how much memory a table takes.
 
 What one act costs is a pass over all rows: a mask of bytes a filter, a count a facet, and of a
 search all of the text. So the time should grow as the rows do, and no faster; and what is sent to
@@ -8,7 +8,7 @@ be there once, as it is; all else (lengths, codes) is a few numbers a row.
 Larger tables are made from the pairs given: all rows again and again, with other ids and a number
 at the end of each text, so that no text occurs twice that did not before. Each is read by a fresh
 process that has shown the demo pairs already, so that libraries are no part of what a table adds;
-then every kind of act is done 20 times, each time another one, from another view. Times are those
+then every kind of act is done 20 times, each time another one, from another state. Times are those
 of the callback, and of making JSON of what it draws. "first" is each kind's first time, in which
 lengths, codes and the like are made; it counts in the percentiles too.
 
@@ -29,7 +29,7 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -46,15 +46,16 @@ from explorer.core.settings import Settings
 from explorer.data.library import Library
 from explorer.data.sources import DEMO, Candidate, Sources, pair_sources, read_demo
 from explorer.data.table import PairTable
-from explorer.data.tokens import TokenCounter
 from explorer.reader.session import Session
-from explorer.reader.state import PAIRS_LINK, Tables, View
-from explorer.tabs.pairs.browse_view import Browse, build_browse
-from explorer.tabs.pairs.review.view import remembered_review
+from explorer.reader.state import PAIRS_LINK, PairsState
+from explorer.results.cache import OutcomeCache
+from explorer.results.fields import Fields
+from explorer.stores import open_stores
+from explorer.tabs.pairs.acts_view import PairsTab
 from scoring.hub.access import Hub
 from scoring.pairs.opening import TEXT_COLUMNS, read_pairs
 from tests.bench.acts import Act, Visitor
-from tests.explorer.filling import laid_out
+from tests.explorer.browsing import pairs_parts, scenes_on
 
 pc: Any = pyarrow.compute  # its stubs know few of the types that it takes
 ROOT = Path(__file__).parents[2]
@@ -158,24 +159,24 @@ class Bench:
     """The tab's callbacks, timed."""
 
     def __init__(self, table: PairTable, home: Path) -> None:
-        settings, hub = Settings(home=home, offline=True), Hub(offline=True)
+        settings, hub = Settings(home=home, pairs="demo", offline=True), Hub(offline=True)
         library = Library(Sources([Candidate("bench", lambda: table)], hub), hub, settings)
-        counter = TokenCounter(home, hub, settings.model_policy)
-        parts = laid_out(lambda: build_browse(counter, remembered_review()))
-        self._browse = Browse(Tables(library, counter), settings, parts)
+        stores = replace(open_stores(settings), pairs=library)
+        fields = Fields(stores.results, library, OutcomeCache(home), stores.runs)
+        self._tab = PairsTab(scenes_on(replace(stores, fields=fields)), settings, pairs_parts())
         self.page = self.sent = 0
 
     def seconds(self, act: Act) -> float:
         """Time of one act, as the server has it."""
-        query_string, session = PAIRS_LINK.encode(act.view), Session()
-        session.show(act.view)
+        query_string, session = PAIRS_LINK.encode(act.state), Session()
+        session.show(act.state)
         event = gr.EventData(None, {"act": act.name, "sent": act.sent})
-        browse = self._browse
+        tab = self._tab
         start = time.perf_counter()
-        acted = browse.act(event, session) if act.name else browse.open(query_string, session)
+        acted = tab.act(event, session, {}) if act.name else tab.open(query_string, session, {})
         written = {part: _written(value) for part, value in acted.items()}
         seconds = time.perf_counter() - start
-        self.page = max(self.page, written.get(browse.parts.pairs, 0))
+        self.page = max(self.page, written.get(tab.parts.pairs, 0))
         self.sent = max(self.sent, sum(written.values()))
         return seconds
 
@@ -203,7 +204,9 @@ def measure(path: Path) -> Measured:
         found = Measured(len(pairs.table), load, n_bytes, load_seconds, before, read)
         table = PairTable(pairs)
         bench = Bench(table, Path(home))
-        found.seconds["open the tab"] = [bench.seconds(Act(View(), "", {})) for _ in range(20)]
+        found.seconds["open the tab"] = [
+            bench.seconds(Act(PairsState(), "", {})) for _ in range(20)
+        ]
         found.opened = resident()
         for kind, acts in Visitor(table).acts().items():
             found.seconds[kind] = [bench.seconds(act) for act in acts]

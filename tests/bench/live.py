@@ -27,14 +27,14 @@ from tempfile import TemporaryDirectory
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import gradio as gr
+import numpy as np
 from gradio.state_holder import SessionState
 
 from explorer.core.parts import Filling, components
 from explorer.core.settings import Settings
 from explorer.reader.session import Session
-from explorer.reader.state import View
 from explorer.runs.orders import ModelOrder
-from explorer.runs.selections import Selection, selected_by_filter
+from explorer.runs.selections import Selection, selected_as_listed
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.score.run_view import Followed, followed
@@ -123,7 +123,7 @@ def main() -> int:
         stores = open_stores(Settings(home=Path(home), pairs=asked.pairs, offline=True))
         order = ModelOrder(asked.model)
         table = stores.pairs.get(None)
-        selection = selected_by_filter(table, View().filters, "")
+        selection = selected_as_listed(table, np.arange(len(table)), "")
         page = page_of(stores)
         few = Selection(table, selection.rows[:20], "")
         engine(stores, order, few)

@@ -1,4 +1,4 @@
-"""How long the views of outcomes take on the server: leaderboard, failures, comparison.
+"""How long the views of outcomes take on the server: leaderboard, pairs, comparison.
 
 The result files of a folder are repeated under other names until there are 188 models, as many as
 the largest public set. They are read and measured once, by a fresh process; then another process,
@@ -33,6 +33,7 @@ import numpy as np
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
+from explorer.reader.state import KINDS, OF_OUTCOMES, PairsState
 from explorer.results.board import Ranking
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.locks import locked
@@ -42,12 +43,10 @@ from explorer.tabs.models.compare_state import PANELS as COMPARE_PANELS
 from explorer.tabs.models.compare_state import CompareState
 from explorer.tabs.models.compare_view import Compare, build_compare
 from explorer.tabs.models.state import CHARTS, BoardState
-from explorer.tabs.pairs.fail_parts_view import build_failures
-from explorer.tabs.pairs.fail_state import KINDS, PANELS, FailView
-from explorer.tabs.pairs.fails_view import Failures
-from explorer.tabs.pairs.notes_view import remembered_notes
+from explorer.tabs.pairs.acts_view import PairsTab
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from tests.explorer.browsing import pairs_parts, scenes_on
 from tests.explorer.filling import laid_out
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -130,19 +129,18 @@ def _board(stores: Stores) -> LeaderboardTab:
     return LeaderboardTab(stores.boards, laid_out(build_leaderboard_tab), stores.pairs.all)
 
 
-def _fails(stores: Stores) -> Failures:
-    parts = laid_out(lambda: build_failures(remembered_notes()))
-    return Failures(stores.fields, stores.settings, parts)
+def _pairs(stores: Stores) -> PairsTab:
+    return PairsTab(scenes_on(stores), stores.settings, pairs_parts())
 
 
 def _failures(stores: Stores) -> dict[str, float]:
-    tab = _fails(stores)
+    tab = _pairs(stores)
     [field] = stores.fields.all(*on().where)
-    seen = FailView(field.matrix.models[0])
+    seen = PairsState().of(field.matrix.models[0])
     took = {"failures: first view": timed(lambda: tab.show(on(seen), None), 1)}
     for kind in KINDS:
         took[f"failures: {kind}"] = acted(tab, seen, "kind", None, value=kind)
-    for panel in PANELS:
+    for panel in ("pairs", *OF_OUTCOMES):
         took[f"failures: panel {panel}"] = acted(tab, seen, "panel", None, value=panel)
     took["failures: a slice"] = acted(tab, seen, "slice", None, value="longer:rejected")
     took["failures: all models"] = acted(tab, seen, "model", None, value="")
@@ -166,12 +164,12 @@ def beside_runs(settings: Settings) -> dict[str, float]:
     folder = stores.runs.store.folder
     for number in range(N_RUNS):
         _run_of(folder, table, number).ended("finished")
-    tab, where = _fails(stores), on().where
+    tab, where = _pairs(stores), on().where
     run = _run_of(folder, table, N_RUNS, n=PACK)
     after_pack, after_run = [], []
     with locked(run.folder):
         name = stores.fields.name_of(run.id, *where)
-        seen = FailView(name)
+        seen = PairsState().of(name)
         took = {"runs: first view of a run": timed(lambda: tab.show(on(seen), None), 1)}
         rows = np.arange(PACK, (ROUNDS + 1) * PACK)
         for pack in range(ROUNDS):

@@ -214,8 +214,24 @@ def choose_model(page: Page, name: str) -> None:
 
 
 def open_panel(page: Page, name: str) -> None:
-    """Open a panel of the Browse tab."""
-    page.locator(".panels, #browse").get_by_role("button", name=name, exact=True).first.click()
+    """Open a panel of the Pairs tab."""
+    panels = page.locator("#pairs").get_by_role("group", name="What to look at")
+    panels.get_by_role("button", name=name, exact=True).click()
+
+
+def in_view(page: Page) -> int:
+    """How many pairs the Pairs tab says that it lists."""
+    words = page.locator("#pairs .bar-line .count").inner_text()
+    return int(words.split()[0].replace(",", ""))
+
+
+def copied_link(page: Page, part: str) -> str:
+    """Press Copy link in a part of the page; what is in the clipboard then."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    button = page.locator(f"#{part} .copy-link")
+    button.click()
+    expect(button).to_have_text("Copied")
+    return str(page.evaluate("navigator.clipboard.readText()"))
 
 
 def facet(page: Page, name: str, value: str) -> Locator:

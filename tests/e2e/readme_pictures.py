@@ -48,18 +48,20 @@ def _draw(page: Page, name: str) -> None:
 def _score_the_demo(page: Page, address: str) -> None:
     open_app(page, address)
     open_tab(page, "Score")
-    page.get_by_label("All that the Browse filter shows").check()
+    page.get_by_label("All that the Pairs tab lists").check()
     page.locator("#start").click()
     expect(page.locator(".status.finished")).to_be_visible(timeout=180_000)
     page.locator("#inspect").click()
-    rows = page.locator("#failures .list tbody tr")
+    rows = page.locator("#pairs .list tbody tr")
     expect(rows.first).to_be_visible()
     page.evaluate("document.documentElement.dataset.harm = 'shown'")
     rows.filter(has_text="hep-").first.click()
-    expect(page.locator("#failures .pair.code")).to_be_visible()
+    expect(page.locator("#pairs .pair.code")).to_be_visible()
 
 
 def _score_until_sure(page: Page) -> None:
+    page.get_by_role("button", name="Pairs alone").click()
+    expect(page.locator("#pairs .count")).to_have_text("188 of 188 pairs")
     open_tab(page, "Score")
     page.get_by_role("button", name="Stop when sure").click()
     page.get_by_label("End the run as soon as the answer is clear").check()
@@ -95,7 +97,7 @@ def _wait_on_a_shared_server(browser: Browser) -> None:
         for page in people:
             open_app(page, address)
             open_tab(page, "Score")
-            page.get_by_label("All that the Browse filter shows").check()
+            page.get_by_label("All that the Pairs tab lists").check()
             expect(page.get_by_text("188 pairs selected")).to_be_visible()
             page.locator("#start").click()
             expect(page.locator(".status.running, .status.waiting")).to_be_visible()

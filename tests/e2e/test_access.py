@@ -43,7 +43,7 @@ def _views(page: Page) -> Iterator[str]:
     page.locator("#export-csv").click()
     expect(page.locator("#exported a")).to_be_visible()
     yield "export"
-    open_panel(page, "Pairs")
+    open_panel(page, "List")
     page.get_by_role("button", name="Choose other pairs").click()
     expect(page.locator("#wanted")).to_be_visible()
     yield "chooser"

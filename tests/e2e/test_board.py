@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e.conftest import (
+    copied_link,
     open_app,
     save_picture,
     serving,
@@ -93,7 +94,6 @@ def measure(page: Page) -> None:
 def test_a_chooser_measures_sorts_searches_pins_and_sends_the_link(
     board_app: str, page: Page, browser: Browser
 ) -> None:
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     open_app(page, board_app)
     expect(count(page)).to_have_text(f"{N} of {N} models")
     assert groups(page) == []
@@ -125,11 +125,8 @@ def test_a_chooser_measures_sorts_searches_pins_and_sends_the_link(
     page.get_by_label("prior sets count half").check()
     expect(page).to_have_url(re.compile("prior=1"))
 
-    page.locator("#leaderboard .copy-link").click()
-    expect(page.locator("#leaderboard .copy-link")).to_have_text("Copied")
-    link = page.evaluate("navigator.clipboard.readText()")
     with watched_page(browser) as other:
-        open_app(other, link)
+        open_app(other, copied_link(page, "leaderboard"))
         expect(count(other)).to_have_text(f"2 of {N} models")
         expect(search(other)).to_have_value("qwen")
         expect(other.get_by_label("prior sets count half")).to_be_checked()

@@ -1,4 +1,4 @@
-"""Failures and comparison in a real browser: from the board to a pair, and on by a link."""
+"""What models fail, in a real browser: from the board to a pair, to a rival, and on by a link."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,10 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from explorer.data.sources import read_demo
 from tests.conftest import REAL_DATA
 from tests.e2e.conftest import (
+    copied_link,
+    in_view,
     open_app,
+    open_panel,
     open_tab,
     pair,
     serving,
@@ -38,19 +41,7 @@ def fails_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def listed(page: Page) -> Locator:
-    return page.locator("#failures .list tbody tr")
-
-
-def count(page: Page) -> int:
-    """How many pairs the Failures tab says that it lists."""
-    words = page.locator("#failures .bar-line .count").inner_text()
-    return int(words.split(" of ")[0].replace(",", ""))
-
-
-def press(page: Page, group: str, name: str) -> None:
-    page.get_by_role("group", name=group).locator("visible=true").get_by_role(
-        "button", name=re.compile(f"^{name}")
-    ).click()
+    return page.locator("#pairs .list tbody tr")
 
 
 def read_results(page: Page) -> None:
@@ -70,18 +61,19 @@ def journey(page: Page, address: str, browser: Browser, model: str) -> None:
     row.locator("td.score button").click()
     page.locator("#behind").get_by_role("link", name="Its failures").click()
     expect(page.locator("#model-name")).to_have_value(model)
-    expect(page.get_by_role("tab", name="Failures")).to_have_attribute("aria-selected", "true")
-    losses = count(page)
+    tab = page.get_by_role("tab", name="Pairs", exact=True)
+    expect(tab).to_have_attribute("aria-selected", "true")
+    losses = in_view(page)
     assert losses > 0
-    press(page, "What to look at", "What kind")
+    open_panel(page, "What kind")
     expect(page.locator(".kinds-of h2").first).to_be_visible()
     slices = page.locator(".kinds-of .slices th button").locator("visible=true")
     slices.filter(has_text=re.compile("^rejected longer$")).first.click()
-    expect(page.locator("#failures .chip.removable")).not_to_have_count(0)
-    assert 0 < count(page) <= losses
+    expect(page.locator("#pairs .chip.removable")).not_to_have_count(0)
+    assert 0 < in_view(page) <= losses
     expect(pair(page)).to_be_visible()
-    page.locator("#failures .who summary").click()
-    expect(page.locator("#failures .who .goto").first).to_be_visible()
+    page.locator("#pairs .who summary").click()
+    expect(page.locator("#pairs .who .goto").first).to_be_visible()
 
     open_tab(page, "Leaderboard")
     page.locator("#behind").get_by_role("link", name=re.compile("^Compare with")).click()
@@ -89,16 +81,12 @@ def journey(page: Page, address: str, browser: Browser, model: str) -> None:
     cell = page.locator("#compare a[data-go][href*='cell=only_b'], #compare a[data-go]").first
     wanted = int(cell.inner_text().replace(",", ""))
     cell.click()
-    expect(page.locator("#failures .bar-line .count")).to_have_text(re.compile(f"^{wanted:,} of"))
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.locator("#failures .copy-link").click()
-    expect(page.locator("#failures .copy-link")).to_have_text("Copied")
-    link = page.evaluate("navigator.clipboard.readText()")
+    expect(page.locator("#pairs .bar-line .count")).to_have_text(re.compile(f"^{wanted:,} of"))
     with watched_page(browser) as other:
-        open_app(other, link)
+        open_app(other, copied_link(page, "pairs"))
         expect(listed(other).first).to_be_visible()
         assert listed(other).all_inner_texts() == listed(page).all_inner_texts()
-        assert count(other) == wanted
+        assert in_view(other) == wanted
 
 
 @pytest.mark.journey
@@ -118,35 +106,36 @@ def test_hostile_names_do_nothing(fails_app: str, page: Page) -> None:
     name = page.locator("#model-name")
     name.fill(WEAK)
     name.press("Tab")
+    expect(page.locator("#pairs .kinds")).to_contain_text("Losses")
     expect(listed(page).first).to_be_visible()
-    page.locator("#failures .who summary").click()
-    assert not page.locator("#failures script, #failures img").count()
+    page.locator("#pairs .who summary").click()
+    assert not page.locator("#pairs script, #pairs img").count()
     name.fill("gone")
     name.press("Tab")
-    expect(page.locator("#failures .note.wrong")).to_contain_text("'gone'")
+    expect(page.locator("#pairs .note.wrong")).to_contain_text("'gone'")
     expect(listed(page).first).to_be_visible()
 
 
 def test_a_note_on_a_pair_stays_in_the_browser(fails_app: str, page: Page) -> None:
-    open_app(page, f"{fails_app}/?tab=failures&pairs=every")
+    open_app(page, f"{fails_app}/?model=&pairs=every")
     read_results(page)
     expect(listed(page).first).to_be_visible()
     note = page.get_by_label("Note").locator("visible=true")
     note.fill("the label is wrong")
     note.press("Enter")
-    expect(page.locator("#failures tr.noted")).to_have_count(1)
+    expect(page.locator("#pairs tr.noted")).to_have_count(1)
     page.reload()
     page.wait_for_selector("html[data-explorer=ready]", state="attached")
-    expect(page.locator("#failures tr.noted")).to_have_count(1)
+    expect(page.locator("#pairs tr.noted")).to_have_count(1)
     expect(page.get_by_label("Note").locator("visible=true")).to_have_value("the label is wrong")
 
 
 def test_axe_finds_nothing_and_nothing_sticks_out(fails_app: str, browser: Browser) -> None:
     found = []
     for name, address in (
-        ("failures", "?tab=failures&model=org/fair"),
-        ("kinds", "?tab=failures&model=org/fair&part=kinds"),
-        ("hardest", "?tab=failures&pairs=every"),
+        ("failures", "?model=org/fair"),
+        ("kinds", "?model=org/fair&panel=kinds"),
+        ("hardest", "?model=&pairs=every"),
         ("compare", "?tab=compare&a=org/fair&b=org/good"),
         ("agreement", "?tab=compare&a=org/fair&part=agreement"),
     ):

@@ -21,13 +21,13 @@ def test_first_minute_on_the_real_pairs(real_app: str, page: Page) -> None:
 
 def _first_minute(page: Page, address: str, data: str) -> None:
     open_app(page, address)
-    _browse(page, data)
+    _pairs(page, data)
     _score(page, data)
     _failures(page, data)
     _leaderboard(page, data)
 
 
-def _browse(page: Page, data: str) -> None:
+def _pairs(page: Page, data: str) -> None:
     n_pairs, n_rust = ("188", "8") if data == "demo" else ("2,985", "164")
     words = "not the benchmark" if data == "demo" else "2,985 pairs"
     count, position = page.locator(".count"), page.locator(".position:visible")
@@ -67,7 +67,7 @@ def _score(page: Page, data: str) -> None:
 
 def _failures(page: Page, data: str) -> None:
     page.locator("#inspect").click()
-    rows = page.locator("#failures .list tbody tr")
+    rows = page.locator("#pairs .list tbody tr")
     expect(rows.nth(2)).to_be_visible()
     expect(pair(page).locator(".chip.bad")).to_contain_text("lost · margin −")
     expect(pair(page).locator(".reward")).to_have_count(2)

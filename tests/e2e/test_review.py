@@ -235,7 +235,7 @@ def test_on_a_narrow_screen_every_tab_is_reached(demo_app: str, browser: Browser
         open_app(page, demo_app)
         open_tab(page, "About the data")
         expect(page.locator(".data-card")).to_be_visible()
-        open_tab(page, "Browse")
+        open_tab(page, "Pairs")
         expect(pair(page)).to_be_visible()
 
 

@@ -42,7 +42,7 @@ def long_app(serve: Serve, long_pairs: str) -> str:
 def score_all(page: Page) -> None:
     """Choose all pairs and press Score."""
     open_tab(page, "Score")
-    page.get_by_label("All that the Browse filter shows").check()
+    page.get_by_label("All that the Pairs tab lists").check()
     expect(page.get_by_text("1,880 pairs selected")).to_be_visible()
     page.locator("#start").click()
 
@@ -116,19 +116,19 @@ def test_a_run_is_read_while_it_streams_in(long_app: str, page: Page) -> None:
     open_app(page, long_app)
     score_all(page)
     expect(page.locator(".status.running")).to_be_visible()
-    open_tab(page, "Failures")
-    rows = page.locator("#failures .list tbody tr")
+    page.locator("#inspect").click()
+    scored, rows = page.locator("#pairs .kinds button").last, page.locator("#pairs .list tbody tr")
+    expect(scored).to_be_visible()
     expect(rows.nth(2)).to_be_visible()
     key = rows.nth(1).locator("th").inner_text()
     rows.filter(has_text=key).click()  # which may have moved on meanwhile
     expect(pair(page)).to_have_attribute("data-key", key)
-    scored = page.locator("#failures .kinds button").last
     before = scored.inner_text()
     expect(scored).not_to_have_text(before)
     open_tab(page, "Score")
     page.locator("#stop").click()
     expect(page.locator(".status.stopped")).to_be_visible()
-    open_tab(page, "Failures")
+    open_tab(page, "Pairs")
     expect(pair(page)).to_have_attribute("data-key", key)
 
 
@@ -180,7 +180,7 @@ def test_a_run_goes_on_without_its_page_and_any_page_stops_it(long_app: str, lea
     row.locator(".run-name").click()
     beside.get_by_role("button", name=re.compile("Go on")).click()
     expect(beside.locator(".status.running")).to_be_visible()
-    open_tab(page, "Browse")
+    open_tab(page, "Pairs")
     open_tab(page, "Score")
     expect(page.locator(".status.running")).to_be_visible()
     picture(page, "score-rejoined")
@@ -264,7 +264,7 @@ def test_a_run_stops_when_it_is_sure(long_app: str, page: Page) -> None:
     open_app(page, long_app)
     open_tab(page, "Score")
     choose_model(page, "longer")
-    page.get_by_label("All that the Browse filter shows").check()
+    page.get_by_label("All that the Pairs tab lists").check()
     page.get_by_role("button", name="Stop when sure").click()
     page.get_by_label("End the run as soon as the answer is clear").check()
     page.get_by_label("Interval, points wide").fill("30")

@@ -1,5 +1,6 @@
-"""The callbacks of the Browse tab, and what they show, by name."""
+"""The callbacks of the Pairs tab, and what they show, by name."""
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,16 @@ from explorer.data.library import Library
 from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
+from explorer.reader.scene import Scenes
 from explorer.reader.session import Session
-from explorer.reader.state import Tables, View
-from explorer.tabs.pairs.browse_view import Browse, BrowseParts, build_browse
+from explorer.reader.state import PairsState, Tables
+from explorer.results.cache import OutcomeCache
+from explorer.results.fields import Fields
+from explorer.stores import Stores, open_stores
+from explorer.tabs.pairs.acts_view import PairsTab
+from explorer.tabs.pairs.notes_view import remembered_notes
 from explorer.tabs.pairs.review.view import remembered_review
+from explorer.tabs.pairs.view import PairsParts, build_pairs
 from scoring.hub.access import Hub
 from tests.explorer.filling import Filled, answered, filled, laid_out
 
@@ -29,44 +36,50 @@ def library_of(*tables: PairTable) -> Library:
 
 
 @cache
-def browse_parts() -> BrowseParts:
+def pairs_parts() -> PairsParts:
     """The components of the tab, on a page of their own."""
     settings = Settings(home=Path("/nonexistent"), offline=True)
     counter = TokenCounter(settings.home, Hub(offline=True), settings.model_policy)
-    return laid_out(lambda: build_browse(counter, remembered_review()))
+    return laid_out(lambda: build_pairs(counter, remembered_review(), remembered_notes()))
 
 
-def browse_on(*tables: PairTable) -> Browse:
-    """The callbacks of the tab where these tables are at hand."""
-    settings, hub = Settings(home=Path("/nonexistent"), offline=True), Hub(offline=True)
-    counter = TokenCounter(settings.home, hub, settings.model_policy)
-    return Browse(Tables(library_of(*tables), counter), settings, browse_parts())
+def scenes_on(stores: Stores) -> Scenes:
+    """What sessions see of the pairs of these stores."""
+    return Scenes(Tables(stores.pairs, stores.counter), stores.fields)
 
 
-def page_on(view: View) -> Session:
+def pairs_tab_on(*tables: PairTable) -> PairsTab:
+    """The callbacks of the tab where these tables are at hand, and no results."""
+    settings = Settings(home=Path("/nonexistent"), offline=True, pairs="demo")
+    stores = replace(open_stores(settings), pairs=library_of(*tables))
+    fields = Fields(stores.results, stores.pairs, OutcomeCache(settings.home), stores.runs)
+    return PairsTab(scenes_on(replace(stores, fields=fields)), settings, pairs_parts())
+
+
+def page_on(state: PairsState) -> Session:
     """A page that shows this of the pairs."""
     session = Session()
-    session.show(view)
+    session.show(state)
     return session
 
 
-def opened(browse: Browse, link: object = "") -> Filled:
-    """What a link shows; "seen" is the view."""
+def opened(tab: PairsTab, link: object = "") -> Filled:
+    """What a link shows; "seen" is the state."""
     session = Session()
-    shown = filled(browse.parts, browse.open(link, session))
-    return Filled(shown, seen=session.seen(View))
+    shown = filled(tab.parts, tab.open(link, session, {}))
+    return Filled(shown, seen=session.seen(PairsState))
 
 
-def acted(browse: Browse, seen: View, name: object, **sent: object) -> Filled:
-    """What an act of a person shows; "seen" is the view after it."""
+def acted(tab: PairsTab, seen: PairsState, name: object, **sent: object) -> Filled:
+    """What an act of a person shows; "seen" is the state after it."""
     session = page_on(seen)
-    shown = filled(browse.parts, browse.act(act(name, **sent), session))
-    return Filled(shown, seen=session.seen(View))
+    shown = filled(tab.parts, tab.act(act(name, **sent), session, {}))
+    return Filled(shown, seen=session.seen(PairsState))
 
 
 def by_name(values: list[Any]) -> Filled:
     """What an event of the tab was answered."""
-    return answered(browse_parts(), values)
+    return answered(pairs_parts(), values)
 
 
 def act(name: object, /, **sent: object) -> gr.EventData:

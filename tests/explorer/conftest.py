@@ -12,12 +12,11 @@ from huggingface_hub import close_session, constants
 from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.data.table import PairTable
 from explorer.page import build_page, queued
-from explorer.reader.state import Tables
 from explorer.stores import Stores, open_stores
-from explorer.tabs.pairs.browse_view import Browse
+from explorer.tabs.pairs.acts_view import PairsTab
 from scoring.hub.access import Hub
 from scoring.pairs.opening import read_pairs
-from tests.explorer.browsing import browse_parts
+from tests.explorer.browsing import pairs_parts, scenes_on
 from tests.explorer.posting import Visitor
 from tests.hub_server import HubServer, Repo, use_hub
 
@@ -94,8 +93,8 @@ def stores(home: Path) -> Stores:
 
 
 @pytest.fixture
-def browse(stores: Stores) -> Browse:
-    return Browse(Tables(stores.pairs, stores.counter), stores.settings, browse_parts())
+def pairs_tab(stores: Stores) -> PairsTab:
+    return PairsTab(scenes_on(stores), stores.settings, pairs_parts())
 
 
 @pytest.fixture(scope="module")

@@ -14,11 +14,10 @@ from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
 from explorer.page import KEPT, LOOK_SECONDS, Page, _lay_out, build_page, queued
 from explorer.reader.session import Session
-from explorer.reader.state import View
+from explorer.reader.state import PairsState
 from explorer.stores import Stores, open_stores
 from explorer.tabs.about.chooser_view import Chooser
-from explorer.tabs.pairs.browse_view import Browse
-from explorer.tabs.pairs.fails_view import Failures
+from explorer.tabs.pairs.acts_view import PairsTab
 from explorer.tabs.score.acts_view import Score
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
@@ -46,7 +45,7 @@ def joined_on(stores: Stores) -> Page:
 def bars(joined: Page, table_id: Any = "", results_id: Any = None) -> list[Any]:
     """What both bars say of what a page looks at, and the timer."""
     session = Session(results_id=results_id)
-    session.show(View(table_id))
+    session.show(PairsState(table_id))
     parts, filling = joined.parts, joined.bars(session)
     shown = [*components(parts.bar), *components(parts.leaderboard.bar), parts.timer]
     return [filling.get(part, gr.skip()) for part in shown]
@@ -71,14 +70,14 @@ def test_it_is_filled_when_it_is_opened(page: gr.Blocks) -> None:
         for event in page.fns.values()
         if any(kind == "load" for _, kind in event.targets)
     ]
-    assert "Browse.open" in loads
-    after = [callback for callback, _ in chain(page, Browse.open)]
+    assert "PairsTab.open" in loads
+    after = [callback for callback, _ in chain(page, PairsTab.open)]
     assert {"SignIn.identify", "Score.reopen", "LeaderboardTab.open"} <= set(after)
 
 
 def test_a_missing_source_is_asked_for_and_then_followed(page: gr.Blocks) -> None:
-    steps = [callback for callback, _ in chain(page, Browse.open)]
-    names = ["Browse.open", "Browse.missing", "Chooser.open", "Browse.follow"]
+    steps = [callback for callback, _ in chain(page, PairsTab.open)]
+    names = ["PairsTab.open", "PairsTab.missing", "Chooser.open", "PairsTab.follow"]
     assert [name for name in steps if name in names] == names
 
 
@@ -86,7 +85,7 @@ def test_every_way_of_choosing_pairs_shows_them(page: gr.Blocks) -> None:
     turning = [
         event.trigger_after
         for event in page.fns.values()
-        if function_name(event.fn) == "Browse.turn_to"
+        if function_name(event.fn) == "PairsTab.turn_to"
     ]
     assert all(page.fns[number].fn is not None for number in turning)
     shown = sorted(function_name(page.fns[number].fn) for number in turning)
@@ -94,9 +93,12 @@ def test_every_way_of_choosing_pairs_shows_them(page: gr.Blocks) -> None:
 
 
 def chain(page: gr.Blocks, first: object) -> Iterator[tuple[str, int]]:
-    """The callbacks that run one after another, each with its number."""
+    """The callbacks that run one after another once the page is there, each with its number."""
     numbers = [
-        n for n, event in page.fns.items() if function_name(event.fn) == function_name(first)
+        n
+        for n, event in page.fns.items()
+        if function_name(event.fn) == function_name(first)
+        and any(kind == "load" for _, kind in event.targets)
     ]
     for number, event in page.fns.items():
         if number in numbers or event.trigger_after in numbers:
@@ -106,7 +108,7 @@ def chain(page: gr.Blocks, first: object) -> Iterator[tuple[str, int]]:
 
 def test_a_failed_load_turns_to_nothing(page: gr.Blocks) -> None:
     for event in page.fns.values():
-        if function_name(event.fn) in ("Browse.turn_to", "Browse.follow", "Browse.count_in"):
+        if function_name(event.fn) in ("PairsTab.turn_to", "PairsTab.follow", "PairsTab.count_in"):
             assert event.trigger_only_on_success
 
 
@@ -115,17 +117,19 @@ def test_uploads_and_exports_are_forgotten(page: gr.Blocks) -> None:
 
 
 def test_failures_are_a_press_away(joined: Page) -> None:
-    assert joined.to_failures().selected == "failures"
+    assert joined.to_pairs().selected == "pairs"
 
 
 @pytest.mark.parametrize(
     ("link", "tab"),
     [
         ("?tab=score", "score"),
-        ("?tab=<b>", "browse"),
-        ("", "browse"),
-        (None, "browse"),
-        (5, "browse"),
+        ("?tab=failures&model=m", "pairs"),
+        ("?tab=browse", "pairs"),
+        ("?tab=<b>", "pairs"),
+        ("", "pairs"),
+        (None, "pairs"),
+        (5, "pairs"),
     ],
 )
 def test_a_link_opens_its_tab(link: object, tab: str, joined: Page, page: gr.Blocks) -> None:
@@ -178,11 +182,9 @@ def test_a_page_can_be_built_twice(stores: Stores) -> None:
 
 def test_callbacks_of_all_tabs_are_there(page: gr.Blocks) -> None:
     wired = {function_name(event.fn) for event in page.fns.values()}
-    for tab in (Browse, Chooser, Score, Failures, Page):
+    for tab in (PairsTab, Chooser, Score, Page):
         methods = {f"{tab.__name__}.{name}" for name in vars(tab) if not name.startswith("_")} - {
-            "Browse.table",
-            "Browse.shown",
-            "Failures.shown",
+            "PairsTab.shown",
             "Score.chosen",
         }
         assert {name for name in methods if callable(vars(tab)[name.split(".")[1]])} <= wired

@@ -14,8 +14,7 @@ import gradio as gr
 import pytest
 
 from explorer.tabs.about.chooser_view import Chooser
-from explorer.tabs.pairs.browse_view import Browse
-from explorer.tabs.pairs.fails_view import Failures
+from explorer.tabs.pairs.acts_view import PairsTab
 from explorer.tabs.score.acts_view import Score
 from explorer.tabs.score.runs_view import RunsTab
 from explorer.tabs.score.signin_view import SignIn
@@ -47,14 +46,14 @@ def server(serve: Serve) -> Visitor:
 def visitor(server: Visitor) -> Visitor:
     """Somebody new, whose page was opened."""
     new = Visitor(server.page)
-    new.data(Browse.open)
+    new.data(PairsTab.open)
     new.data(SignIn.identify)
     return new
 
 
 def acted(visitor: Visitor, name: str, /, **sent: Any) -> dict[str, Any]:
-    """An act in the Browse tab that must succeed; what it changes."""
-    return by_name(visitor.data(Browse.act, event_data=posted(name, **sent)))
+    """An act in the Pairs tab that must succeed; what it changes."""
+    return by_name(visitor.data(PairsTab.act, event_data=posted(name, **sent)))
 
 
 # Nonsense
@@ -123,7 +122,7 @@ def test_nonsense_is_refused_clearly_and_the_page_goes_on(
     assert [(each.getMessage(), each.exc_text) for each in failed] == []
     assert f"{Path.cwd()}/explorer/" not in capfd.readouterr().err
     assert not any((home / "runs").glob("*"))
-    shown = by_name(visitor.data(Browse.act, event_data=posted("step", value=1)))
+    shown = by_name(visitor.data(PairsTab.act, event_data=posted("step", value=1)))
     assert "of 188 pairs" in shown["bar"] and 'class="pair' in shown["pair"]
 
 
@@ -135,7 +134,7 @@ def test_every_callback_refuses_nonsense_clearly(
     visitor, unclear = Visitor(server.page), []
 
     async def send_all() -> None:
-        for opening in (Browse.open, SignIn.identify):
+        for opening in (PairsTab.open, SignIn.identify):
             await asyncio.create_task(visitor.answer_here(*visitor.event(opening, {})))
         for number in events(visitor.page):
             for data in sendings(visitor.page, number, kind):
@@ -164,7 +163,7 @@ def test_an_act_of_nonsense_leaves_what_is_seen(kind: str, visitor: Visitor) -> 
         {"act": "open", "sent": {"value": nonsense}},
         {"act": "panel", "sent": {"value": nonsense}},
     ):
-        assert visitor.refused(Browse.act, event_data=event_data) not in ("", "None")
+        assert visitor.refused(PairsTab.act, event_data=event_data) not in ("", "None")
     after = acted(visitor, "step", value=0)
     assert after["address"] == before["address"] and "40 of 188" in after["bar"]
 
@@ -185,11 +184,11 @@ def test_a_posted_state_is_not_accepted(visitor: Visitor) -> None:
     for forged in (
         None,
         {"source": "x", "filters": {}, "reading": {}},
-        "View(source='/etc/passwd')",
+        "PairsState(source='/etc/passwd')",
         [1, 2],
         {"__type__": "update", "value": {"source": "x"}},
     ):
-        message = visitor.post(Browse.act, {"State": forged}, posted("step", value=0))
+        message = visitor.post(PairsTab.act, {"State": forged}, posted("step", value=0))
         assert message["success"]
         shown = by_name(message["output"]["data"])
         assert "40 of 188" in shown["bar"]
@@ -222,17 +221,17 @@ def test_what_did_not_change_is_not_sent(visitor: Visitor) -> None:
 
 
 def test_a_link_is_opened_as_posted(visitor: Visitor) -> None:
-    shown = by_name(visitor.data(Browse.open, {"Textbox": "?subset=hep-go&panel=export"}))
+    shown = by_name(visitor.data(PairsTab.open, {"Textbox": "?subset=hep-go&panel=export"}))
     assert "8 of 188" in shown["bar"] and "load_dataset" in shown["export.snippet"]
     assert shown["columns.export"]["visible"] and not shown["columns.pairs"]["visible"]
 
 
 def test_a_source_that_is_not_here_is_asked_for_and_its_link_followed(visitor: Visitor) -> None:
     link = {"Textbox": "?source=demo&subset=hep-go"}
-    assert "not here yet" in by_name(visitor.data(Browse.open, link))["bar"]
-    assert visitor.data(Browse.missing, link) == [None]
+    assert "not here yet" in by_name(visitor.data(PairsTab.open, link))["bar"]
+    assert visitor.data(PairsTab.missing, link) == [None]
     visitor.data(Chooser.open, {"State": "/etc/passwd"})
-    shown = by_name(visitor.data(Browse.follow, link))
+    shown = by_name(visitor.data(PairsTab.follow, link))
     assert "8 of 188" in shown["bar"] and "not here" not in shown["bar"]
 
 
@@ -316,7 +315,7 @@ def test_a_selection_that_is_none_is_refused(
     assert not any((home / "runs").glob("*"))
 
 
-def test_what_the_browse_tab_filters_is_scored(visitor: Visitor) -> None:
+def test_what_the_pairs_tab_lists_is_scored(visitor: Visitor) -> None:
     acted(visitor, "pick", facet="subset", names=["hep-go"])
     status = scored(visitor, {"which": "filter", "model": "demo"})
     assert "status finished" in status and "8 pairs" in status
@@ -336,14 +335,14 @@ def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
     assert "status finished" in scored(visitor, LITTLE)
     run = max((home / "runs").iterdir(), key=lambda folder: folder.stat().st_mtime)
     name = next(model for model in _models(visitor) if "your run of" in model)
-    assert visitor.post(Failures.act, {}, posted("model", value=name))["success"]
+    assert visitor.post(PairsTab.act, {}, posted("model", value=name))["success"]
     assert run.name in str(visitor.data(RunsTab.show))
 
     for secret in ("another", "", None, run.name, {"owner": "x"}, ["the secret of one"]):
         stranger = Visitor(visitor.page)
         stranger.data(SignIn.identify, {"BrowserState": secret})
         assert not [model for model in _models(stranger) if "your run of" in model]
-        told = str(stranger.data(Failures.act, {}, posted("model", value=name)))
+        told = str(stranger.data(PairsTab.act, {}, posted("model", value=name)))
         assert "There are no results of each pair of a model" in told
         assert run.name not in str(stranger.data(RunsTab.show))
         for act in ("open", "title", "share", "delete", "remove"):
@@ -365,5 +364,5 @@ def test_who_one_is_cannot_be_posted(visitor: Visitor) -> None:
 
 
 def _models(visitor: Visitor) -> list[str]:
-    shown = str(visitor.data(Failures.show))
+    shown = str(visitor.data(PairsTab.show))
     return re.findall(r'<option value="([^"]*)"', shown)

@@ -18,7 +18,7 @@ from explorer.core.settings import DEMO_MODEL
 from explorer.data.export import FORMATS
 from explorer.page import Page
 from explorer.tabs.about.chooser_view import Chooser
-from explorer.tabs.pairs.browse_view import Browse
+from explorer.tabs.pairs.acts_view import PairsTab
 from scoring.models.policy import DEMO
 from tests.explorer.browsing import by_name, posted, stays
 from tests.explorer.conftest import Serve
@@ -58,18 +58,18 @@ def server(serve: Serve) -> Visitor:
 def visitor(server: Visitor) -> Visitor:
     """Somebody new, whose page was opened."""
     new = Visitor(server.page)
-    new.data(Browse.open)
+    new.data(PairsTab.open)
     return new
 
 
 def turned(visitor: Visitor) -> dict[str, Any]:
     """The tab after what was opened was turned to, as the page does by itself."""
-    return by_name(visitor.data(Browse.turn_to))
+    return by_name(visitor.data(PairsTab.turn_to))
 
 
 def still_there(visitor: Visitor) -> bool:
     """Whether the demo pairs are still what is on screen, filtered as before."""
-    shown = by_name(visitor.data(Browse.act, event_data=posted("step", value=1)))
+    shown = by_name(visitor.data(PairsTab.act, event_data=posted("step", value=1)))
     return "of 188 pairs" in shown["bar"] and bool(shown["pairs"])
 
 
@@ -105,7 +105,7 @@ def test_somebody_elses_upload_is_not_shown_to_who_does_not_know_its_name(visito
     secret = jsonl([{**ROWS[0], "prompt": "secret"}])
     visitor.data(Chooser.upload, {"upload": visitor.upload("secret.jsonl", secret)})
     other = Visitor(visitor.page)
-    shown = by_name(other.data(Browse.open, {"Textbox": "?source=secret.jsonl"}))
+    shown = by_name(other.data(PairsTab.open, {"Textbox": "?source=secret.jsonl"}))
     assert "not here yet" in shown["bar"] and "secret" not in shown["pair"]
 
 
@@ -186,7 +186,7 @@ def test_a_public_server_refuses_a_path(visitor: Visitor, local: Path) -> None:
 
 def test_ones_own_machine_opens_a_path(serve: Serve, local: Path) -> None:
     visitor = serve()
-    visitor.data(Browse.open)
+    visitor.data(PairsTab.open)
     assert visitor.data(Chooser.open, {"wanted": str(local)})[0] == ""
     assert "3 of 3 pairs" in turned(visitor)["bar"]
 
@@ -213,7 +213,7 @@ def test_opening_nothing_leaves_everything_as_it_is(visitor: Visitor) -> None:
     turned(visitor)
     assert visitor.data(Chooser.open, {"wanted": ""}) == ["", None]
     assert all(stays(value) or value is None for value in turned(visitor).values())
-    shown = by_name(visitor.data(Browse.act, event_data=posted("step", value=0)))
+    shown = by_name(visitor.data(PairsTab.act, event_data=posted("step", value=0)))
     assert "3 of 3 pairs" in shown["bar"]
 
 
@@ -230,7 +230,7 @@ def left_behind() -> Iterator[None]:
 
 def export(form: str) -> Any:
     """The callback of the button that exports in that form."""
-    return partial(Browse.export, form)  # type: ignore[arg-type]
+    return partial(PairsTab.export, form)  # type: ignore[arg-type]
 
 
 def number_of_rows(name: str, content: bytes) -> int:
@@ -245,7 +245,7 @@ def number_of_rows(name: str, content: bytes) -> int:
 def test_what_is_filtered_is_exported_and_can_be_fetched(
     form: str, visitor: Visitor, left_behind: None
 ) -> None:
-    visitor.data(Browse.act, event_data=posted("pick", facet="section", names=["Chat"]))
+    visitor.data(PairsTab.act, event_data=posted("pick", facet="section", names=["Chat"]))
     told, file = visitor.data(export(form))
     assert "40" in told and file["visible"] is True
     value = file["value"]
@@ -256,7 +256,7 @@ def test_what_is_filtered_is_exported_and_can_be_fetched(
 
 
 def test_an_export_without_pairs_is_refused(visitor: Visitor, left_behind: None) -> None:
-    visitor.data(Browse.act, event_data=posted("search", words="no such words"))
+    visitor.data(PairsTab.act, event_data=posted("search", words="no such words"))
     assert "no pair to export" in visitor.refused(export("csv"))
 
 
@@ -264,15 +264,15 @@ def test_an_export_without_pairs_is_refused(visitor: Visitor, left_behind: None)
 
 
 def test_tokens_are_counted_drawn_and_filtered_by(visitor: Visitor) -> None:
-    act = partial(visitor.data, Browse.act)
+    act = partial(visitor.data, PairsTab.act)
     act(event_data=posted("panel", value="lengths"))
     shown = by_name(act(event_data=posted("chart", unit="tokens")))
     assert "visible" in shown["lengths.tokenizing"] and shown["lengths.tokenizing"]["visible"]
     assert not shown["lengths.plot"]["visible"] and "not counted" in shown["lengths.status"]
 
-    told, counted = visitor.data(Browse.count, {"tokenizer": DEMO})
+    told, counted = visitor.data(PairsTab.count, {"tokenizer": DEMO})
     assert (told, counted) == ("", None)
-    shown = by_name(visitor.data(Browse.count_in))
+    shown = by_name(visitor.data(PairsTab.count_in))
     assert f"Counted by {DEMO}@" in shown["lengths.status"]
     assert shown["lengths.plot"]["visible"] and shown["lengths.plot"]["value"]["type"] == "plotly"
     assert "188" in shown["lengths.stats"] and "in tokens" in shown["lengths.stats"]
@@ -281,7 +281,7 @@ def test_tokens_are_counted_drawn_and_filtered_by(visitor: Visitor) -> None:
     ranged = by_name(act(event_data=posted("range", measure="chosen", low=1, high=20)))
     assert "chosen 1 to 20 tokens" in ranged["bar"]
     again = Visitor(visitor.page)
-    opened = by_name(again.data(Browse.open, {"Textbox": ranged["address"]}))
+    opened = by_name(again.data(PairsTab.open, {"Textbox": ranged["address"]}))
     assert opened["bar"] == ranged["bar"]
 
 
@@ -301,7 +301,7 @@ def test_tokens_are_counted_drawn_and_filtered_by(visitor: Visitor) -> None:
     ],
 )
 def test_a_tokenizer_that_is_not_allowed_is_refused(wanted: object, visitor: Visitor) -> None:
-    refused = visitor.refused(Browse.count, {"tokenizer": wanted})
+    refused = visitor.refused(PairsTab.count, {"tokenizer": wanted})
     assert 20 < len(refused) < 700 and "ours" not in refused
     assert still_there(visitor)
 
@@ -310,9 +310,9 @@ def test_a_folder_counts_on_ones_own_machine_alone(
     serve: Serve, visitor: Visitor, tmp_path: Path
 ) -> None:
     (tmp_path / "tokenizer.json").write_bytes((DEMO_MODEL / "tokenizer.json").read_bytes())
-    assert "not a tokenizer" in visitor.refused(Browse.count, {"tokenizer": str(tmp_path)})
+    assert "not a tokenizer" in visitor.refused(PairsTab.count, {"tokenizer": str(tmp_path)})
     owner = serve()
-    owner.data(Browse.open)
-    owner.data(Browse.count, {"tokenizer": str(tmp_path)})
-    shown = by_name(owner.data(Browse.count_in))
+    owner.data(PairsTab.open)
+    owner.data(PairsTab.count, {"tokenizer": str(tmp_path)})
+    shown = by_name(owner.data(PairsTab.count_in))
     assert f"tokenizer={tmp_path}@" in shown["address"]

@@ -10,6 +10,7 @@ import pytest
 
 from explorer.core.settings import Settings
 from explorer.reader.session import Session
+from explorer.reader.state import PairsState
 from explorer.results.board import Ranking
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.locks import locked
@@ -19,16 +20,13 @@ from explorer.tabs.models.board_view import LeaderboardTab
 from explorer.tabs.models.compare_state import CompareState
 from explorer.tabs.models.compare_view import Compare, build_compare
 from explorer.tabs.models.source_view import BoardSource
-from explorer.tabs.pairs.fail_parts_view import build_failures
-from explorer.tabs.pairs.fail_state import FailView
-from explorer.tabs.pairs.fails_view import Failures
-from explorer.tabs.pairs.notes_view import remembered_notes
+from explorer.tabs.pairs.acts_view import PairsTab
 from scoring.record import Run, new_folder
 from scoring.results import order as pair_order
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from tests.explorer.board_data import coin_flips, write_results
 from tests.explorer.boards import board_parts
-from tests.explorer.browsing import act
+from tests.explorer.browsing import act, pairs_parts, scenes_on
 from tests.explorer.filling import laid_out
 
 ME = Session().where
@@ -88,16 +86,14 @@ def stores(folder: Path, tmp_path: Path) -> Stores:
 def presses(stores: Stores) -> dict[str, Callable[[], object]]:
     """Tab -> a press on it."""
     board = LeaderboardTab(stores.boards, board_parts(), stores.pairs.all)
-    failures = Failures(
-        stores.fields, stores.settings, laid_out(lambda: build_failures(remembered_notes()))
-    )
+    pairs = PairsTab(scenes_on(stores), stores.settings, pairs_parts())
     compare = Compare(stores.fields, stores.settings, laid_out(build_compare))
     session = Session()
-    session.show(FailView("org/m3"))
+    session.show(PairsState().of("org/m3"))
     session.show(CompareState("org/m3"))
     return {
         "leaderboard": lambda: board.act(act("sort", value="Chat"), session),
-        "failures": lambda: failures.act(act("kind", value="all"), session, {}),
+        "pairs": lambda: pairs.act(act("kind", value="all"), session, {}),
         "compare": lambda: compare.act(act("panel", value="agreement"), session),
     }
 

@@ -17,7 +17,6 @@ from copy import deepcopy
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
 
 import httpx
 
@@ -94,7 +93,7 @@ class Page:
         self.events = server.config["dependencies"]
         self.told: list[str] = []
         self.fire(None, "load")
-        tab = parse_qs(link.removeprefix("?")).get("tab", ["browse"])[0]
+        tab = self.parts[self.named("tabs")]["props"]["selected"]
         self.tab = next(
             each["id"]
             for each in self.parts.values()

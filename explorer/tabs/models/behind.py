@@ -55,7 +55,7 @@ def _onwards(board: Board, row: BoardRow) -> str:
     if not row.by_pairs or benchmark_of(board.rule) != "v1":
         return ""
     lost = failures_query(row.model)
-    links = " " + go_link(escape(text("board.failures")), "failures", lost)
+    links = " " + go_link(escape(text("board.failures")), "pairs", lost)
     ranked = [each.model for each in board.rows if each.by_pairs and each.rank is not None]
     if row.model in ranked and len(ranked) > 1:
         place = ranked.index(row.model)

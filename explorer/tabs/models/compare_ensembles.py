@@ -89,7 +89,7 @@ def _row(name: str, each: EnsembleScore, *further: str) -> str:
     model = ensemble_name(each.members, each.way) if each.way else each.members[0]
     words = tag("bdi", escape(name))
     if len(model) <= LONGEST_NAME:
-        words = go_link(words, "failures", failures_query(model))
+        words = go_link(words, "pairs", failures_query(model))
     return table_row(words, *cells)
 
 

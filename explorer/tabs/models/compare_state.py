@@ -280,7 +280,7 @@ def _one(name: str) -> Parameter:
 
 
 READING = ("source", "pair", "diff", "spaces", "markdown")
-"""The parts that are written as in links of the Browse tab."""
+"""The parts that are written as in links of the Pairs tab."""
 COMPARE_LINK = Codec(
     CompareState(),
     (

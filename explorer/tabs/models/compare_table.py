@@ -133,7 +133,7 @@ def _square(now: CompareScene, part: DuelPart, section: str = "") -> str:
         row = tag("th", escape(text(f"compare.a_{side}")), scope="row")
         for cell in cells:
             query = cell_query(now, cell, section)
-            link = go_link(f"{getattr(part, cell):,}", "failures", query)
+            link = go_link(f"{getattr(part, cell):,}", "pairs", query)
             row += tag("td", link, cell)
         rows += tag("tr", row)
     table = tag("table", tag("thead", tag("tr", tag("td") + heads)) + tag("tbody", rows))
@@ -170,7 +170,7 @@ def _subset(now: CompareScene, name: str, part: DuelPart) -> str:
     cells = [escape(each) for each in numbers]
     for cell in _ALONE:
         query = cell_query(now, cell, subset=name)
-        cells.append(go_link(f"{getattr(part, cell):,}", "failures", query))
+        cells.append(go_link(f"{getattr(part, cell):,}", "pairs", query))
     cells += [escape(p_words(part.p_adjusted)), _mark(part)]
     written = "".join(tag("td", cell, "number") for cell in cells)
     return tag("tr", tag("th", tag("bdi", escape(name)), scope="row") + written)

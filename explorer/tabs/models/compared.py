@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from explorer.data.filters import NO_FILTERS
 from explorer.data.table import Rows
 from explorer.reader import links
-from explorer.reader.state import View
+from explorer.reader.state import PairsState
 from explorer.results.field import Doubles
 from explorer.stats.difficulty import correlations
 from explorer.stats.duels import Cell, Duel, DuelPart, cells_of, duel, headline
@@ -177,7 +177,7 @@ def likenesses(now: CompareScene) -> list[Likeness]:
 
 
 def cell_query(now: CompareScene, cell: Cell, section: str = "", subset: str = "") -> str:
-    """What the Failures tab is asked for to list a cell of a against b.
+    """What the Pairs tab is asked for to list a cell of a against b.
 
     section, subset: whose pairs, as the field names them; "" for all.
     """
@@ -188,7 +188,7 @@ def cell_query(now: CompareScene, cell: Cell, section: str = "", subset: str = "
         filters = filters.picking("section", [section])
     elif section:
         filters = filters.picking("subset", subsets)
-    pairs = View(now.view.source, filters=filters)
+    pairs = PairsState(now.view.source, filters=filters)
     return links.cell_query(now.view.a, now.view.b, cell, pairs)
 
 

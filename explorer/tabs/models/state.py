@@ -268,7 +268,7 @@ def _by(view: BoardState, value: str) -> BoardState:
 
 
 def _order(view: BoardState) -> list[str]:
-    """`-Chat` with the highest first, as lengths are written in links of the Browse tab."""
+    """`-Chat` with the highest first, as lengths are written in links of the Pairs tab."""
     return [view.sort if view.ascending else f"-{view.sort}"] if view.sort else []
 
 

@@ -13,11 +13,11 @@ from explorer.core.html import note, step_html, tag
 from explorer.core.parts import copy_button
 from explorer.core.text import text
 from explorer.data.export import FORMATS, Format, export, file_name, snippet
-from explorer.reader.searchbar import filter_words
-from explorer.reader.state import Scene
+from explorer.reader.scene import Scene
+from explorer.reader.searchbar import filter_words, listed_words
 from explorer.tabs.pairs.fail_exports import FAIL_FORMATS, FailFormat, export_fails, fail_file_name
-from explorer.tabs.pairs.fail_state import FailScene
 from explorer.tabs.pairs.notes import PairNotes
+from scoring.errors import KnownError
 from scoring.limits import Step
 
 
@@ -49,16 +49,18 @@ def build_export() -> ExportParts:
 
 
 def exporting(now: Scene, form: object) -> Iterator[tuple[str, Any]]:
-    """Write a file of what passes the filters: how far it is, and at last the file.
+    """Write a file of what is listed: how far it is, and at last the file.
 
     Raises:
-        KnownError: nothing passes, or the file cannot be written.
+        KnownError: nothing passes, the texts are not at hand, or the file cannot be written.
     """
+    if not now.pairs.has_texts:
+        raise KnownError(text("fails.no_texts"))
     rows, table = now.listed.rows, now.table
     known = next((each for each in FORMATS if each == form), FORMATS[0])
     with download_folder() as folder:
         path = folder / file_name(table, rows, known)
-        steps = export(table, rows, known, path, filter_words(now.view.filters))
+        steps = export(table, rows, known, path, listed_words(now))
         yield from _written(path, steps, len(rows), text("export.done", n=f"{len(rows):,}"))
 
 
@@ -72,7 +74,7 @@ def snippet_html(now: Scene) -> str:
     """Python that selects what is in view."""
     if not len(now.listed):
         return note(text("list.none"))
-    code = snippet(now.table, now.listed.rows, filter_words(now.view.filters))
+    code = snippet(now.table, now.listed.rows, listed_words(now))
     copy = copy_button(text("export.copy"), "#snippet")
     title = tag("div", tag("b", escape(text("export.snippet"))) + copy, css="line")
     body = tag("pre", escape(code), id="snippet", tabindex="0", aria_label=text("export.snippet"))
@@ -81,8 +83,9 @@ def snippet_html(now: Scene) -> str:
 
 @dataclass(frozen=True)
 class FailExportParts:
-    """The components of the panel of failures."""
+    """The components for files of what models made of the pairs. box: holds all of them."""
 
+    box: gr.Column
     buttons: dict[FailFormat, gr.Button]
     status: gr.HTML
     file: gr.File
@@ -90,20 +93,24 @@ class FailExportParts:
 
 def build_fail_export() -> FailExportParts:
     """Lay the buttons out where it is called."""
-    gr.HTML(note(text("failexport.about")))
-    with gr.Row(elem_classes="export-buttons"):
-        buttons = {
-            form: gr.Button(
-                text(f"failexport.{form}"), size="md", min_width=160, elem_id=f"fail-export-{form}"
-            )
-            for form in FAIL_FORMATS
-        }
-    status = gr.HTML(elem_id="fail-export-status")
-    file = gr.File(visible=False, label=text("export.file"), elem_id="fail-file")
-    return FailExportParts(buttons, status, file)
+    with gr.Column(visible=False) as box:
+        gr.HTML(note(text("failexport.about")))
+        with gr.Row(elem_classes="export-buttons"):
+            buttons = {
+                form: gr.Button(
+                    text(f"failexport.{form}"),
+                    size="md",
+                    min_width=160,
+                    elem_id=f"fail-export-{form}",
+                )
+                for form in FAIL_FORMATS
+            }
+        status = gr.HTML(elem_id="fail-export-status")
+        file = gr.File(visible=False, label=text("export.file"), elem_id="fail-file")
+    return FailExportParts(box, buttons, status, file)
 
 
-def fail_exporting(now: FailScene, form: FailFormat, notes: PairNotes) -> Iterator[tuple[str, Any]]:
+def fail_exporting(now: Scene, form: FailFormat, notes: PairNotes) -> Iterator[tuple[str, Any]]:
     """Write a file of what is listed: how far it is, and at last the file.
 
     Raises:
@@ -111,7 +118,7 @@ def fail_exporting(now: FailScene, form: FailFormat, notes: PairNotes) -> Iterat
     """
     with download_folder() as folder:
         path = folder / fail_file_name(now, form)
-        steps = export_fails(now, form, path, notes, filter_words(now.view.view.filters))
+        steps = export_fails(now, form, path, notes, filter_words(now.state.filters))
         said = text("failexport.done", n=f"{len(now.listed):,}")
-        said += "" if now.field.has_texts else f" {text('fails.no_texts')}"
+        said += "" if now.known.has_texts else f" {text('fails.no_texts')}"
         yield from _written(path, steps, len(now.listed), said)

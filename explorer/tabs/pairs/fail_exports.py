@@ -1,4 +1,4 @@
-"""What the Failures tab lists as a file, whole or not at all, in the order of the list.
+"""What the Pairs tab lists as a file, whole or not at all, in the order of the list.
 
 - CSV is for spreadsheets: a line for each pair, a conversation as its transcript, and cells as
   `explorer.core.files` makes them. Further responses of a pair are left out.
@@ -17,8 +17,8 @@ from typing import Any, Literal, get_args
 from explorer.core.files import as_json, csv_file, jsonl_file, write_lines
 from explorer.core.text import text
 from explorer.data.export import batches, preferences
+from explorer.reader.scene import Scene
 from explorer.tabs.pairs.fail_report import report_lines
-from explorer.tabs.pairs.fail_state import FailScene
 from explorer.tabs.pairs.notes import PairNotes
 from scoring.benchmark import section_of
 from scoring.errors import KnownError, shown
@@ -33,7 +33,7 @@ _Writing = Generator[int, None, None]
 
 
 def export_fails(
-    now: FailScene, form: FailFormat, path: Path, notes: PairNotes, selection: Sequence[str] = ()
+    now: Scene, form: FailFormat, path: Path, notes: PairNotes, selection: Sequence[str] = ()
 ) -> _Writing:
     """Write what is listed, telling now and then how many pairs are written.
 
@@ -54,28 +54,28 @@ def export_fails(
         raise KnownError(f"A file can be {', '.join(FAIL_FORMATS)}, not {shown(form)}.")
     if not len(now.listed):
         raise KnownError(text("fails.none"))
-    if form == "jsonl" and not now.field.has_texts:
+    if form == "jsonl" and not now.known.has_texts:
         raise KnownError(text("failexport.needs_texts"))
     yield from _WRITERS[form](now, notes, selection, path)
 
 
-def fail_file_name(now: FailScene, form: FailFormat) -> str:
+def fail_file_name(now: Scene, form: FailFormat) -> str:
     """A short name for the file, safe wherever it is saved: model, kind, pairs."""
-    view = now.view
-    model = re.sub(r"[^A-Za-z0-9_]+", "-", view.model.rpartition("/")[2])[:60].strip("-")
-    kind = view.kind if view.model else view.field_kind
-    of = model or ("model" if view.model else "all-models")
+    state = now.state
+    model = re.sub(r"[^A-Za-z0-9_]+", "-", state.model.rpartition("/")[2])[:60].strip("-")
+    kind = state.kind if state.model else state.field_kind
+    of = model or ("model" if state.model else "all-models")
     return f"{of}-{kind}-{len(now.listed)}-pairs.{form}"
 
 
-def pair_facts(now: FailScene, row: int, notes: PairNotes) -> dict[str, Any]:
+def pair_facts(now: Scene, row: int, notes: PairNotes) -> dict[str, Any]:
     """What is known of one pair but its texts; None where it is not known.
 
     Of a model, its outcome ("win", "loss", "tie" or "missing"), margin and rewards. difficulty: the
     share of the other models that fail it, of all where no model is looked at, which is failed /
     known. item_rest: as `explorer.stats.difficulty.item_rest`, with the rest of its subset.
     """
-    field, model = now.field, now.view.model
+    field, model = now.known, now.state.model
     subset = field.table.subset_of(row)
     facts: dict[str, Any] = {
         "key": field.table.key_of(row),
@@ -101,17 +101,17 @@ def pair_facts(now: FailScene, row: int, notes: PairNotes) -> dict[str, Any]:
     return as_json(facts)
 
 
-def _pairs(now: FailScene, notes: PairNotes) -> Iterator[tuple[dict[str, Any], Mapping[str, Any]]]:
+def _pairs(now: Scene, notes: PairNotes) -> Iterator[tuple[dict[str, Any], Mapping[str, Any]]]:
     """Each pair of the list: what is known of it, and its columns."""
     rows = now.listed.rows
     at = iter(rows.tolist())
-    for batch in batches(now.field.table.arrow, rows):
+    for batch in batches(now.known.table.arrow, rows):
         for cells in batch.to_pylist():
             yield pair_facts(now, next(at), notes), cells
 
 
-def _csv(now: FailScene, notes: PairNotes, _: Sequence[str], path: Path) -> _Writing:
-    texts = _TEXTS if now.field.has_texts else ()
+def _csv(now: Scene, notes: PairNotes, _: Sequence[str], path: Path) -> _Writing:
+    texts = _TEXTS if now.known.has_texts else ()
     with csv_file(path) as write:
         for done, (facts, cells) in enumerate(_pairs(now, notes)):
             if not done:
@@ -121,13 +121,13 @@ def _csv(now: FailScene, notes: PairNotes, _: Sequence[str], path: Path) -> _Wri
                 yield done + 1
 
 
-def _jsonl(now: FailScene, notes: PairNotes, _: Sequence[str], path: Path) -> _Writing:
+def _jsonl(now: Scene, notes: PairNotes, _: Sequence[str], path: Path) -> _Writing:
     with jsonl_file(path) as write:
         for done, (facts, cells) in enumerate(_pairs(now, notes)):
             told = {"key": facts["key"], "note": facts["note"]}
-            if now.view.model:
+            if now.state.model:
                 told |= {
-                    "model": now.view.model,
+                    "model": now.state.model,
                     "outcome": facts["outcome"],
                     "model_margin": facts["margin"],
                 }
@@ -137,12 +137,12 @@ def _jsonl(now: FailScene, notes: PairNotes, _: Sequence[str], path: Path) -> _W
                 yield done + 1
 
 
-def _markdown(now: FailScene, notes: PairNotes, selection: Sequence[str], path: Path) -> _Writing:
+def _markdown(now: Scene, notes: PairNotes, selection: Sequence[str], path: Path) -> _Writing:
     yield 0
     write_lines(path, report_lines(now, notes, selection))
 
 
-_WRITERS: dict[FailFormat, Callable[[FailScene, PairNotes, Sequence[str], Path], _Writing]] = {
+_WRITERS: dict[FailFormat, Callable[[Scene, PairNotes, Sequence[str], Path], _Writing]] = {
     "csv": _csv,
     "jsonl": _jsonl,
     "md": _markdown,

@@ -1,4 +1,4 @@
-"""A report on what the Failures tab lists, in Markdown: figures first, then pairs to read."""
+"""A report on what the Pairs tab lists, in Markdown: figures first, then pairs to read."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,6 +10,8 @@ from explorer.core.files import markdown_cell, markdown_table, pictured
 from explorer.core.text import text
 from explorer.data.conditions import condition_of, conditions
 from explorer.data.table import Rows
+from explorer.reader.scene import Scene, order_of, ordered
+from explorer.reader.state import PairsState
 from explorer.results.field import MAJORITY, OUTCOMES, Doubles, Field
 from explorer.runs.facts import run_facts
 from explorer.stats.intervals import score_intervals
@@ -18,7 +20,6 @@ from explorer.stats.matrix import is_reward_bench
 from explorer.stats.rules import V1
 from explorer.stats.strata import Floats, Strata, score_models
 from explorer.stats.uncertainty import strata_by
-from explorer.tabs.pairs.fail_state import FailScene, FailView, order_of, ordered
 from explorer.tabs.pairs.notes import PairNotes
 from explorer.tabs.pairs.slice_tests import LEAST_RIVALS
 from explorer.tabs.pairs.slices import worst_slices
@@ -83,27 +84,27 @@ MOST_SLICES = 10
 Lines = Iterator[str]
 
 
-def report_lines(now: FailScene, notes: PairNotes, selection: Sequence[str]) -> Lines:
+def report_lines(now: Scene, notes: PairNotes, selection: Sequence[str]) -> Lines:
     """The report, line by line. selection: the filters in words.
 
     Figures are of all pairs of the model's results, whatever is filtered; pairs are of the list.
     """
-    view, field = now.view, now.field
-    yield f"# {markdown_cell(view.model or text('failreport.all_models'))}"
+    state, field = now.state, now.known
+    yield f"# {markdown_cell(state.model or text('failreport.all_models'))}"
     yield ""
     yield from _about(now, selection)
-    if view.model:
-        run = field.runs.get(view.model)
+    if state.model:
+        run = field.runs.get(state.model)
         if run is not None:
             yield from _heading(text("failreport.settings"))
             rows = [[name, value] for name, value in run_facts(run).items()]
             yield from _table([text("failreport.fact"), text("failreport.value")], rows, words=2)
-        yield from _outcomes(field, view.model)
-        yield from _sections(field, view.model)
-        if field.has_rewards(view.model):
-            yield from _rewards(field, view.model)
+        yield from _outcomes(field, state.model)
+        yield from _sections(field, state.model)
+        if field.has_rewards(state.model):
+            yield from _rewards(field, state.model)
         if field.has_texts:
-            yield from _slices(field, view.model)
+            yield from _slices(field, state.model)
     yield from _noted(now, notes)
     yield from _pairs(now, notes)
 
@@ -121,23 +122,23 @@ def fenced(words: str) -> Lines:
     yield fence
 
 
-def worst_rows(now: FailScene) -> Rows:
+def worst_rows(now: Scene) -> Rows:
     """The listed rows, the worst margin first, or without rewards the most surprising outcome.
 
     Of all models together, as they are listed.
     """
-    if not now.view.model:
+    if not now.state.model:
         return now.listed.rows
-    return ordered(FailView(now.view.model), now.field, np.sort(now.listed.rows))
+    return ordered(PairsState(model=now.state.model), now.pairs, np.sort(now.listed.rows))
 
 
-def _about(now: FailScene, selection: Sequence[str]) -> Lines:
-    view, field = now.view, now.field
-    kind = text(f"fails.kind_{view.kind if view.model else view.field_kind}")
-    chosen = [*selection, *(condition_of(field.table, each).name for each in view.slices)]
-    if view.model and view.against:
-        rival = text("fails.majority") if view.against == MAJORITY else view.against
-        chosen.append(text(f"fails.cell_{view.cell}", model=rival))
+def _about(now: Scene, selection: Sequence[str]) -> Lines:
+    state, field = now.state, now.known
+    kind = text(f"fails.kind_{state.kind if state.model else state.field_kind}")
+    chosen = [*selection, *(condition_of(field.table, each).name for each in state.slices)]
+    if state.model and state.against:
+        rival = text("fails.majority") if state.against == MAJORITY else state.against
+        chosen.append(text(f"fails.cell_{state.cell}", model=rival))
     counted = text("list.count", n=f"{len(now.listed):,}", total=f"{len(field.table):,}")
     facts = {
         "pairs": field.table.caption,
@@ -242,38 +243,38 @@ def _slices(field: Field, model: str) -> Lines:
         yield from _table([text(f"fails.slice_{name}", rivals=rivals) for name in names], rows)
 
 
-def _noted(now: FailScene, notes: PairNotes) -> Lines:
+def _noted(now: Scene, notes: PairNotes) -> Lines:
     rows = now.listed.rows.tolist() if notes.by_mark else []
     noted = [
-        [now.field.table.key_of(row), words] for row in rows if (words := notes.of(now.field, row))
+        [now.known.table.key_of(row), words] for row in rows if (words := notes.of(now.known, row))
     ]
     if noted:
         yield from _heading(text("failreport.noted"))
         yield from _table([text("list.key"), text("failreport.note")], noted, words=2)
 
 
-def _pairs(now: FailScene, notes: PairNotes) -> Lines:
+def _pairs(now: Scene, notes: PairNotes) -> Lines:
     rows = worst_rows(now)[:WORST].tolist()
-    if now.view.model:
-        by = order_of(FailView(now.view.model), now.field).lstrip("-")
+    if now.state.model:
+        by = order_of(PairsState(model=now.state.model), now.field).lstrip("-")
         title = text(f"failreport.worst_by_{by}", n=len(rows))
     else:
         title = text("failreport.first", n=len(rows))
     yield from _heading(title)
-    wins = (now.field.matrix.outcomes == 1).sum(axis=1)
-    known = np.maximum((~np.isnan(now.field.matrix.outcomes)).sum(axis=1), 1)
+    wins = (now.known.matrix.outcomes == 1).sum(axis=1)
+    known = np.maximum((~np.isnan(now.known.matrix.outcomes)).sum(axis=1), 1)
     for number, row in enumerate(rows, start=1):
-        yield f"### {number}. {markdown_cell(now.field.table.key_of(row))}"
+        yield f"### {number}. {markdown_cell(now.known.table.key_of(row))}"
         yield ""
         yield from _pair_facts(now, row, notes)
         yield f"- {_who(now, row, wins / known)}"
         yield ""
-        if now.field.has_texts:
-            yield from _texts(now.field, row)
+        if now.known.has_texts:
+            yield from _texts(now.known, row)
 
 
-def _pair_facts(now: FailScene, row: int, notes: PairNotes) -> Lines:
-    field, model = now.field, now.view.model
+def _pair_facts(now: Scene, row: int, notes: PairNotes) -> Lines:
+    field, model = now.known, now.state.model
     section = section_of(field.table.subset_of(row))
     if section:
         yield f"- {text('failreport.section')}: {section}"
@@ -292,18 +293,18 @@ def _pair_facts(now: FailScene, row: int, notes: PairNotes) -> Lines:
         yield f"- {text('failreport.note')}: {markdown_cell(note)}"
 
 
-def _who(now: FailScene, row: int, accuracy: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> str:
+def _who(now: Scene, row: int, accuracy: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> str:
     """Which other models fail a pair, those with the most wins elsewhere first."""
-    matrix, model = now.field.matrix, now.view.model
-    outcomes = np.where(now.field.is_other(model), matrix.outcomes[:, row], np.nan)
+    matrix, model = now.known.matrix, now.state.model
+    outcomes = np.where(now.known.is_other(model), matrix.outcomes[:, row], np.nan)
     known = ~np.isnan(outcomes)
-    if not now.field.difficulty(model).known[row]:
+    if not now.known.difficulty(model).known[row]:
         return text("fails.who_alone" if model else "fails.who_one")
     failing = np.flatnonzero(known & (outcomes != 1))
     best = failing[np.argsort(-accuracy[failing], kind="stable")].tolist()
     names = ", ".join(markdown_cell(matrix.models[place]) for place in best[:MOST_NAMES])
     n, of = f"{len(failing):,}", f"{known.sum():,}"
-    words = text("failreport.who" if now.view.model else "failreport.who_of_all", n=n, of=of)
+    words = text("failreport.who" if now.state.model else "failreport.who_of_all", n=n, of=of)
     if names:
         words += f" {text('failreport.best_of_them', names=names)}"
     if len(best) > MOST_NAMES:

@@ -7,7 +7,7 @@ from explorer.core.html import note, p_words, percent, points, tag
 from explorer.core.parts import button
 from explorer.core.text import text
 from explorer.data.conditions import KINDS, conditions
-from explorer.tabs.pairs.fail_state import FailScene
+from explorer.reader.scene import Scene
 from explorer.tabs.pairs.slice_tests import LEAST_RIVALS
 from explorer.tabs.pairs.slices import SliceResult, WorstSlices, by_condition, worst_slices
 
@@ -17,15 +17,15 @@ _OF_TESTS = ("expected", "difference", "p")
 """Columns that are known where slices are tested."""
 
 
-def kinds_html(now: FailScene) -> str:
+def kinds_html(now: Scene) -> str:
     """The worst slices of two conditions, then every condition, kind by kind."""
-    view, field = now.view, now.field
-    if not view.model:
+    state, field = now.state, now.known
+    if not state.model:
         return note(text("fails.kinds_model"))
     known = conditions(field.table)
     if not field.has_texts:
         known = tuple(each for each in known if each.kind in ("section", "subset"))
-    outcome, others = field.outcomes(view.model), field.others(view.model)
+    outcome, others = field.outcomes(state.model), field.others(state.model)
     worst = worst_slices(outcome, others, known, clusters=field.clusters)
     html = note(text("fails.kinds_about"))
     html += tag("h2", escape(text("fails.worst"))) + note(_said(worst))

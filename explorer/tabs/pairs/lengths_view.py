@@ -1,4 +1,4 @@
-"""The lengths panel of the Browse tab: a chart whose bars are filters, and its table."""
+"""The lengths panel of the Pairs tab: a chart whose bars are filters, and its table."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from explorer.core.html import note, tag
 from explorer.core.parts import Filling, segments, ticked
 from explorer.core.text import text
 from explorer.core.theme import painted
-from explorer.data.filters import Filters, LengthRange, matching_rows
+from explorer.data.filters import Filters, LengthRange
 from explorer.data.lengths import (
     MEASURED,
     Range,
@@ -19,7 +19,8 @@ from explorer.data.lengths import (
 )
 from explorer.data.table import UNITS, Measure, PairTable
 from explorer.data.tokens import MOST_CHARS, TokenCounter, cut_texts
-from explorer.reader.state import Chart, Scene
+from explorer.reader.scene import Scene, rows_with
+from explorer.reader.state import Chart
 from explorer.tabs.pairs.length_charts import length_figure, small_multiples, stats_html
 
 
@@ -64,9 +65,9 @@ def lengths_shown(parts: LengthParts, now: Scene, counter: TokenCounter) -> Fill
     The bars count what passes every filter but the ranges that they show themselves, so that a
     range can be widened again; those are shaded. The table counts what passes all.
     """
-    if now.view.panel != "lengths":
+    if now.state.panel != "lengths":
         return {}
-    chart, table = now.view.chart, now.table
+    chart, table = now.state.chart, now.table
     filled: Filling = {
         parts.controls: _controls(chart),
         parts.tokenizing: gr.Column(visible=chart.unit == "tokens"),
@@ -77,13 +78,13 @@ def lengths_shown(parts: LengthParts, now: Scene, counter: TokenCounter) -> Fill
             parts.plot: gr.update(visible=False),
             parts.stats: "",
         }
-    rows = matching_rows(table, without_own_ranges(now.view.filters, chart))
+    rows = rows_with(now, without_own_ranges(now.state.filters, chart))
     drawn = (table, rows, chart.shown, chart.unit, chart.tokenizer)
     if chart.by_subset:
         figure = small_multiples(histograms_by_subset(*drawn), chart.shown, chart.unit)
         figure = painted(figure)
     else:
-        shaded = _shaded(now.view.filters, chart)
+        shaded = _shaded(now.state.filters, chart)
         figure = painted(length_figure(histogram(*drawn), chart.shown, chart.unit, shaded), 330)
     stats = length_stats(table, now.selection.rows, *drawn[2:])
     return filled | {

@@ -1,4 +1,4 @@
-"""The note on the open pair of the Failures tab, and where a browser keeps such notes."""
+"""The note on the open pair of the Pairs tab, and where a browser keeps such notes."""
 
 from html import escape
 
@@ -7,7 +7,7 @@ import gradio as gr
 from explorer.core.html import tag
 from explorer.core.parts import acting
 from explorer.core.text import text
-from explorer.tabs.pairs.fail_state import FailScene
+from explorer.reader.scene import Scene
 from explorer.tabs.pairs.notes import LONGEST_NOTE, PairNotes
 
 STORAGE = "rewardbench-explorer-notes"
@@ -19,11 +19,11 @@ def remembered_notes() -> gr.BrowserState:
     return gr.BrowserState({}, storage_key=STORAGE, secret=STORAGE)
 
 
-def note_html(now: FailScene, notes: PairNotes) -> str:
-    """The field for a note on the open pair; nothing where none is open."""
-    key = now.view.view.reading.key
-    row = now.field.table.row_of(key) if key else None
-    if row is None:
+def note_html(now: Scene, notes: PairNotes) -> str:
+    """The field for a note on the open pair; nothing where none is open, or without outcomes."""
+    key = now.state.reading.key
+    row = now.table.row_of(key) if key else None
+    if row is None or now.field is None:
         return ""
     words = tag("label", escape(text("failnote.label")), "legend", **{"for": "pair-note"})
     entry = tag(

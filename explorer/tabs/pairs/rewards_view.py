@@ -8,8 +8,8 @@ from explorer.core.html import note
 from explorer.core.parts import Filling
 from explorer.core.text import text
 from explorer.core.theme import painted
+from explorer.reader.scene import Scene
 from explorer.stats.margins import calibration, margin_histogram, reward_histogram
-from explorer.tabs.pairs.fail_state import FailScene
 from explorer.tabs.pairs.rewards import calibration_figure, margins_figure, rewards_figure
 
 
@@ -30,15 +30,15 @@ def build_rewards() -> RewardsParts:
     return RewardsParts(words, *plots)
 
 
-def rewards_shown(parts: RewardsParts, now: FailScene) -> Filling:
+def rewards_shown(parts: RewardsParts, now: Scene) -> Filling:
     """The panel of a scene: of the pairs that pass the filters and slices, whatever their kind."""
-    view, field = now.view, now.field
+    state, field = now.state, now.known
     plots = (parts.margins, parts.calibration, parts.rewards)
     hidden: Filling = dict.fromkeys(plots, gr.update(visible=False))
-    if not view.model or not field.has_rewards(view.model):
-        words = text("fails.rewards_model" if not view.model else "fails.rewards_missing")
+    if not state.model or not field.has_rewards(state.model):
+        words = text("fails.rewards_model" if not state.model else "fails.rewards_missing")
         return hidden | {parts.words: note(words)}
-    place, rows = field.place(view.model), now.passing
+    place, rows = field.place(state.model), now.passing
     sides = field.matrix.chosen[place][rows], field.matrix.rejected[place][rows]
     spread, sure = margin_histogram(*sides), calibration(*sides)
     if sure.error is None:

@@ -12,6 +12,7 @@ from explorer.core.text import text
 from explorer.core.theme import painted
 from explorer.core.work import shown_as
 from explorer.reader.session import Session
+from explorer.reader.state import PairsState
 from explorer.reader.tokens import token_figure, tokens_html
 from explorer.reader.tokens_view import TokensParts
 from explorer.results.field import Field
@@ -19,7 +20,6 @@ from explorer.results.fields import Fields
 from explorer.runs.cards import card_of
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
-from explorer.tabs.pairs.fail_state import FailView
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.probing.side_rewards import TokenRewards
@@ -42,7 +42,7 @@ class Tokens:
     @guarded
     def show(self, session: Session) -> Iterator[tuple[str, Any]]:
         """The rewards of the open pair, token by token."""
-        seen = session.seen(FailView)
+        seen = session.seen(PairsState)
         field = self.fields.of(seen.model, *session.where)
         order, pair = _asked(field, seen)
         steps = self.runs.token_rewards(session.visitor, order, pair)
@@ -56,9 +56,9 @@ class Tokens:
         )
 
 
-def _asked(field: Field, seen: FailView) -> tuple[ModelOrder, Pair]:
+def _asked(field: Field, seen: PairsState) -> tuple[ModelOrder, Pair]:
     """What the run was asked for, and the pair that is open."""
-    row = field.table.row_of(seen.view.reading.key)
+    row = field.table.row_of(seen.reading.key)
     if row is None or not has_tokens(field, seen.model):
         raise KnownError(text("tokens.only_own"))
     [pair] = as_pairs(field.table.arrow, [row])
@@ -66,9 +66,9 @@ def _asked(field: Field, seen: FailView) -> tuple[ModelOrder, Pair]:
     return card_of(run).order or ModelOrder(run.facts.model), pair
 
 
-def _differs(field: Field, seen: FailView, rewards: TokenRewards) -> str:
+def _differs(field: Field, seen: PairsState, rewards: TokenRewards) -> str:
     """A word where the run itself gave other rewards."""
-    row = field.table.row_of(seen.view.reading.key) or 0
+    row = field.table.row_of(seen.reading.key) or 0
     verdict = field.verdict(seen.model, row)
     known = (verdict.chosen_reward, rewards.chosen), (verdict.rejected_reward, rewards.rejected)
     most = max((abs(side.reward - given) for given, side in known if given is not None), default=0)

@@ -11,10 +11,9 @@ from explorer.core.html import note
 from explorer.core.parts import EVENT, Filling, Posted, components, guarded, nothing_new, saying
 from explorer.core.text import text
 from explorer.data.table import PairTable, Rows
-from explorer.reader.searchbar import filter_words
+from explorer.reader.scene import Scenes
+from explorer.reader.searchbar import listed_and_why
 from explorer.reader.session import Session
-from explorer.reader.state import Tables, View
-from explorer.results.fields import Fields
 from explorer.runs.cards import card_of, pairs_of
 from explorer.runs.live import LiveRun
 from explorer.runs.progress import Stream
@@ -35,8 +34,7 @@ FIRST_SECONDS = 2.0
 class Score:
     """The tab's callbacks. `posted` is what all its fields hold, and the session."""
 
-    tables: Tables
-    fields: Fields
+    scenes: Scenes
     runs: Runs
     parts: ScoreParts
     session: gr.State
@@ -71,7 +69,7 @@ class Score:
             for each in needed
         }
         if which == WAYS[2]:
-            models = self.fields.largest(*session.where).matrix.models
+            models = self.scenes.fields.largest(*session.where).matrix.models
             filled[choice.failed] = gr.update(choices=[*models], visible=True)
         return filled
 
@@ -99,7 +97,7 @@ class Score:
             return self._stored(self.runs.open(run_id, who), session)
         if act != "resume":
             return nothing_new()
-        table_of = partial(pairs_of, library=self.tables.library)
+        table_of = partial(pairs_of, library=self.scenes.tables.library)
         resumed = partial(self.runs.resume, who, run_id, table_of)
         return self._begun(self.runs.live.begin(who, "", resumed), session)
 
@@ -164,13 +162,15 @@ class Score:
                 is none, or too small or large.
         """
         session = posted[self.session]
-        seen = session.seen(View)
-        words, table = ", ".join(filter_words(seen.filters)), self.tables.of(seen)
-        lost, typed = partial(self._lost, session), self.tables.library.typed
-        return self.parts.choice.choice(posted).of(table, seen.filters, words, lost, typed)
+        return self.parts.choice.choice(posted).of(
+            partial(self.scenes.with_texts, session),
+            lambda: listed_and_why(self.scenes.now(session)),
+            partial(self._lost, session),
+            self.scenes.tables.library.typed,
+        )
 
     def _lost(self, session: Session, model: object) -> tuple[PairTable, Rows]:
-        field = self.fields.of(model, *session.where)
+        field = self.scenes.fields.of(model, *session.where)
         return field.table, field.lost(str(model))
 
 

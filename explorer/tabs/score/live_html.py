@@ -11,7 +11,7 @@ from explorer.core.html import go_link, percent, signed, tag
 from explorer.core.text import text
 from explorer.reader.links import failures_query
 from explorer.reader.reading import Reading
-from explorer.reader.state import View
+from explorer.reader.state import PairsState
 from explorer.results.own import own_name
 from explorer.runs.sections import SectionNow
 from explorer.stats.margins import MarginHistogram
@@ -107,9 +107,9 @@ def worst_html(run: Run, scored: Sequence[ScoredPair]) -> str:
 
 
 def _link(name: str, key: str, margin: float) -> str:
-    query = failures_query(name, View(reading=Reading(key=key)))
+    query = failures_query(name, PairsState(reading=Reading(key=key)))
     words = tag("bdi", escape(key)) + " " + tag("small", escape(signed(margin)))
-    return go_link(words, "failures", query)
+    return go_link(words, "pairs", query)
 
 
 def sure_words(sure: SureInterval, ended: bool) -> str:

@@ -35,7 +35,7 @@ import numpy as np
 from explorer.data.filters import NO_FILTERS
 from explorer.data.table import Rows
 from explorer.reader.links import cell_query, compare_query
-from explorer.reader.state import View
+from explorer.reader.state import PairsState
 from explorer.results.field import Doubles, Field
 from explorer.stats.duels import Cell, DuelPart, duel
 from explorer.stats.rules import V1
@@ -200,7 +200,7 @@ def check_sections(
 
 
 def changed_query(own: str, model: str, cell: Cell, section: str = "") -> str:
-    """What the Failures tab is asked for to list pairs that one of the two alone wins.
+    """What the Pairs tab is asked for to list pairs that one of the two alone wins.
 
     cell: "only_a" for those won here alone. section: "" for all.
 
@@ -208,7 +208,7 @@ def changed_query(own: str, model: str, cell: Cell, section: str = "") -> str:
     'model=mine&show=all&against=org/rm&cell=only_a&section=Chat+Hard'
     """
     filters = NO_FILTERS.picking("section", [section]) if section else NO_FILTERS
-    return cell_query(own, model, cell, View(filters=filters))
+    return cell_query(own, model, cell, PairsState(filters=filters))
 
 
 def _published(

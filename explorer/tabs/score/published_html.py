@@ -86,7 +86,7 @@ def _row(own: str, model: str, part: Compared) -> str:
         cells.append(escape(points(None) if ends is None else _ends(*ends)))
         for each, cell in zip((part.pairs.only_a, part.pairs.only_b), _SIDES, strict=True):
             query = changed_query(own, model, cell, part.section)
-            cells.append(go_link(f"{each:,}", "failures", query) if each else "0")
+            cells.append(go_link(f"{each:,}", "pairs", query) if each else "0")
         cells.append(escape(p_words(part.pairs.p_adjusted)))
     written = "".join(tag("td", cell, "number") for cell in cells)
     return tag("tr", tag("th", escape(_named(part.section)), scope="row") + written)

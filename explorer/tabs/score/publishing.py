@@ -176,7 +176,7 @@ def _check_whole(run: Run, table: PairTable) -> None:
     if run.facts.pairs != table.id:
         raise KnownError(
             f"This run is of the pairs {run.facts.pairs}, and {table.id} is open. Open those on "
-            "the Browse tab, then press Preview."
+            "the Pairs tab, then press Preview."
         )
     if len(table) != run.facts.n_pairs or run.plan()[1] != table.keys:
         raise KnownError(

@@ -47,7 +47,7 @@ def run_html(line: RunLine | None, *, query: str, compare: str, deleting: bool) 
     is_live = line.own and line.run.status == "running"
     links = [
         button(text("runs.watch" if is_live else "runs.report"), "report", {"id": run_id}),
-        *([go_link(escape(text("runs.failures")), "failures", query, "button")] if query else []),
+        *([go_link(escape(text("runs.failures")), "pairs", query, "button")] if query else []),
         *([go_link(escape(text("runs.compare")), "compare", compare, "button")] if compare else []),
     ]
     if line.can_go_on:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import gradio as gr
 
@@ -22,10 +22,10 @@ from explorer.data.typed import (
     typed_texts,
     written_conversation,
 )
+from explorer.reader.scene import Scenes
 from explorer.reader.session import Session
-from explorer.reader.state import Tables, View
+from explorer.reader.state import PairsState
 from explorer.reader.tokens import token_figure, tokens_html
-from explorer.results.fields import Fields
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
 from explorer.runs.running import Runs
@@ -45,33 +45,18 @@ from scoring.errors import KnownError, shown
 from scoring.pairs.opening import as_pairs
 
 
-class OfModel(Protocol):
-    """What the Failures tab shows."""
-
-    @property
-    def model(self) -> str:
-        """Whose outcomes; "" for those of all models."""
-
-    @property
-    def view(self) -> View:
-        """Of which pairs."""
-
-
 @dataclass(frozen=True)
 class TrialTab:
     """The tab's callbacks.
 
-    `texts` are the conversation and both responses as they are typed. failed: what a session shows
-    of models' failures.
+    `texts` are the conversation and both responses as they are typed.
     """
 
-    tables: Tables
-    fields: Fields
+    scenes: Scenes
     runs: Runs
     settings: Settings
     latest: Latest
     parts: TrialParts
-    failed_of: Callable[[Session], OfModel]
 
     @guarded
     def press(self, session: Session, model: object, *texts: object) -> Iterator[Filling]:
@@ -121,20 +106,10 @@ class TrialTab:
         return self._typed_in(former, can_undo=bool(rest.texts))
 
     @guarded
-    def browsed(self, session: Session, *texts: Any) -> Filling:
-        """The pair that is open on the Browse tab."""
-        seen = session.seen(View)
-        new = _texts_of(self.tables.of(seen), seen.reading.key)
-        return self._changed(session, self._checked(texts), new)
-
-    @guarded
-    def failed(self, session: Session, *texts: Any) -> Filling:
-        """The pair that is open on the Failures tab."""
-        seen, where = self.failed_of(session), session.where
-        field = self.fields.of(seen.model, *where) if seen.model else self.fields.largest(*where)
-        if not field.has_texts:
-            raise KnownError(text("trial.no_texts"))
-        new = _texts_of(field.table, seen.view.reading.key)
+    def opened(self, session: Session, *texts: Any) -> Filling:
+        """The pair that is open on the Pairs tab."""
+        table = self.scenes.with_texts(session)
+        new = _texts_of(table, session.seen(PairsState).reading.key)
         return self._changed(session, self._checked(texts), new)
 
     @guarded
@@ -286,13 +261,9 @@ def wire_trial(tab: TrialTab, session: gr.State) -> None:
     acted.failure(None, None, None, js=refused(parts.part))
     parts.rest.click(tab.rest, asked, parts.outputs, **long)
     undone = parts.undo.click(tab.undo, [session, *parts.texts], changed, **EVENT)
-    taken = [
-        parts.browsed.click(tab.browsed, [session, *parts.texts], changed, **EVENT),
-        parts.failed.click(tab.failed, [session, *parts.texts], changed, **EVENT),
-    ]
+    taken = parts.opened.click(tab.opened, [session, *parts.texts], changed, **EVENT)
     for event in (acted, undone):
         event.success(tab.typed, asked, parts.outputs, **often)
-    for event in taken:
-        event.success(tab.anew, asked, parts.outputs, **often)
-    probe = ProbePanel(tab.tables, tab.runs, tab.settings, Latest(), parts.probe)
+    taken.success(tab.anew, asked, parts.outputs, **often)
+    probe = ProbePanel(tab.scenes, tab.runs, tab.settings, Latest(), parts.probe)
     wire_probe(probe, parts.model, session)

@@ -16,13 +16,12 @@ from explorer.core.text import text
 from explorer.core.theme import painted
 from explorer.core.validation import one_of
 from explorer.core.work import Latest
-from explorer.reader.searchbar import filter_words
+from explorer.reader.scene import Scenes
+from explorer.reader.searchbar import listed_and_why
 from explorer.reader.session import Session
-from explorer.reader.state import Tables, View
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
 from explorer.runs.selections import Choice, Selection
-from explorer.runs.visitors import Visitor
 from explorer.tabs.try_it.probe import Probe, probed_changes, probing
 from explorer.tabs.try_it.probe_csv import ProbeForm, write_probe
 from explorer.tabs.try_it.probe_figure import probe_figure
@@ -41,7 +40,7 @@ EVERY_SECONDS = 0.4
 class ProbePanel:
     """The callbacks. `choice` is (which, pairs per subset, seed, changes)."""
 
-    tables: Tables
+    scenes: Scenes
     runs: Runs
     settings: Settings
     latest: Latest
@@ -52,9 +51,9 @@ class ProbePanel:
         """Probe, showing now and then what is known; what was known before stays until then."""
         parts = self.parts
         yield _buttons(parts, "running") | {parts.status: note(text("probe.loading"))}
-        who, seen = session.visitor, session.seen(View)
-        is_last = partial(self.latest.is_last, who.session, self.latest.ask(who.session))
-        steps = self._probing(who, model, seen, *choice)
+        page = session.visitor.session
+        is_last = partial(self.latest.is_last, page, self.latest.ask(page))
+        steps = self._probing(session, model, *choice)
         yield from probe_followed(parts, session, steps, is_last)
 
     @guarded
@@ -71,27 +70,33 @@ class ProbePanel:
             write_probe(probe, form, path)
             yield note(text("probe.written")), gr.update(value=str(path), visible=True)
 
-    def selected(self, seen: View, which: object, per_subset: object, seed: object) -> Selection:
+    def selected(
+        self, session: Session, which: object, per_subset: object, seed: object
+    ) -> Selection:
         """The pairs that are probed.
 
         Raises:
             KnownError: they are not here any more, or a number that cannot be.
         """
         way = one_of("A way to choose pairs", WAYS, which)
-        words = ", ".join(filter_words(seen.filters))
-        table, typed = self.tables.of(seen), self.tables.library.typed
-        found = Choice(way, per_subset, seed).of(table, seen.filters, words, _no_field, typed)
+        found = Choice(way, per_subset, seed).of(
+            partial(self.scenes.with_texts, session),
+            lambda: listed_and_why(self.scenes.now(session)),
+            _no_field,
+            self.scenes.tables.library.typed,
+        )
         if not len(found.rows):
             raise KnownError(text("score.none_selected"))
         return found
 
     def _probing(
-        self, who: Visitor, model: object, seen: View, *choice: object
+        self, session: Session, model: object, *choice: object
     ) -> Generator[Probe, None, None]:
         which, per_subset, seed, changes = choice
+        who = session.visitor
         order = ModelOrder.of({"model": model})
         wanted = probed_changes(changes)
-        selection = self.selected(seen, which, per_subset, seed)
+        selection = self.selected(session, which, per_subset, seed)
         pairs = as_pairs(selection.table.arrow, selection.rows.tolist())
         rewarding = partial(self.runs.rewarding, who, order)
         yield from probing(pairs, wanted, rewarding, most=self.settings.max_pairs)

@@ -41,8 +41,7 @@ class TrialParts:
     typed: gr.HTML
     model: gr.Dropdown
     score: gr.Button
-    browsed: gr.Button
-    failed: gr.Button
+    opened: gr.Button
     undo: gr.Button
     status: gr.HTML
     conversation: gr.Textbox
@@ -74,8 +73,7 @@ def build_trial(settings: Settings, models: Sequence[tuple[str, str]]) -> TrialP
         with gr.Column(scale=1, min_width=270, elem_classes="side"):
             model = build_model(settings, models, "try-model")
             score = gr.Button(text("trial.score"), variant="primary", elem_id="try-score")
-            browsed = gr.Button(text("trial.browsed"), size="md", elem_id="try-browsed")
-            failed = gr.Button(text("trial.failed"), size="md", elem_id="try-failed")
+            opened = gr.Button(text("trial.opened"), size="md", elem_id="try-opened")
             undo = gr.Button(text("trial.undo"), size="md", elem_id="try-undo", interactive=False)
             gr.HTML(note(text("trial.about")))
         with gr.Column(scale=4, min_width=320):
@@ -89,7 +87,7 @@ def build_trial(settings: Settings, models: Sequence[tuple[str, str]]) -> TrialP
             gr.HTML(tag("h2", escape(text("probe.title")), "probe-title"))
             probe = build_probe()
     return TrialParts(
-        part, typed, model, score, browsed, failed, undo, status, *texts,
+        part, typed, model, score, opened, undo, status, *texts,
         numbers, edits, rest, tokens, probe,
     )  # fmt: skip
 

@@ -12,7 +12,17 @@ from explorer.data.search import PLACES, Query, checked_query
 from explorer.data.table import MEASURES, UNITS
 from explorer.reader.diffs import DIFFS
 from explorer.reader.reading import Reading
-from explorer.reader.state import MOST_PAGES, PAIRS_LINK, PANELS, SORTS, Chart, View
+from explorer.reader.state import (
+    FIELD_KINDS,
+    KINDS,
+    MOST_PAGES,
+    PAIRS_LINK,
+    PANELS,
+    SORTS,
+    Chart,
+    PairsState,
+)
+from explorer.stats.duels import CELLS
 from scoring.errors import KnownError, shown
 
 decode, encode = PAIRS_LINK.decode, PAIRS_LINK.encode
@@ -69,26 +79,35 @@ CHARTS = st.builds(
     Chart, st.sampled_from(MEASURED), st.sampled_from(UNITS), st.booleans(), TOKENIZERS
 )
 VIEWS = st.builds(
-    View,
-    TEXTS,
-    filters_of_any_kind(),
-    st.sampled_from(SORTS),
-    READINGS,
-    st.sampled_from(PANELS),
-    CHARTS,
-)
+    PairsState,
+    source=TEXTS,
+    filters=filters_of_any_kind(),
+    slices=st.lists(TEXTS, unique=True, max_size=4).map(tuple),
+    sort=st.sampled_from(SORTS),
+    reading=READINGS,
+    panel=st.sampled_from(PANELS),
+    chart=CHARTS,
+    outcomes=st.just(True),
+    model=TEXTS,
+    kind=st.sampled_from(KINDS),
+    field_kind=st.sampled_from(FIELD_KINDS),
+    against=TEXTS,
+    cell=st.sampled_from(CELLS),
+).flatmap(lambda state: st.sampled_from([state, replace(state, outcomes=False, model="")]))
 
 
 @settings(max_examples=500)
 @given(VIEWS)
-@example(View())
-@example(View(filters=Filters().picking("chosen_model", ["", "a,b", "100%", "a&b=c", "#", "+ "])))
-@example(View(filters=Filters().picking("length", ["chosen.chars.1.2"])))
-@example(View(filters=Filters(ranges=(LengthRange("chosen", "tokens", None, 5, "a/b-1.5@c.d"),))))
-@example(View(filters=Filters(ranges=(LengthRange("difference", "words", -7, None),))))
-@example(View(filters=Filters(query=Query("  ", regex=True))))
-@example(View("None", reading=Reading("True", 2)))
-def test_a_link_says_all_of_a_view(view: View) -> None:
+@example(PairsState())
+@example(PairsState(filters=Filters().picking("rejected_model", ["", "a,b", "100%", "a&b=c", "#"])))
+@example(PairsState(filters=Filters().picking("length", ["chosen.chars.1.2"])))
+@example(
+    PairsState(filters=Filters().keeping(LengthRange("chosen", "tokens", None, 5, "a/b-1.5@c")))
+)
+@example(PairsState(filters=Filters(ranges=(LengthRange("difference", "words", -7, None),))))
+@example(PairsState(filters=Filters(query=Query("  ", regex=True))))
+@example(PairsState("None", reading=Reading("True", 2)))
+def test_a_link_says_all_of_a_view(view: PairsState) -> None:
     link = encode(view)
     decoded = decode(link)
     assert decoded.view == view
@@ -99,18 +118,18 @@ def test_a_link_says_all_of_a_view(view: View) -> None:
 
 
 def test_a_view_with_nothing_special_has_an_empty_link() -> None:
-    assert encode(View()) == ""
-    assert decode("").view == decode("?").view == View()
+    assert encode(PairsState()) == ""
+    assert decode("").view == decode("?").view == PairsState()
 
 
 def test_a_link_is_written_so_that_a_person_can_read_it() -> None:
-    view = View(
+    view = PairsState(
         "allenai/reward-bench:filtered@168d",
         Filters().picking("subset", ["hep-rust", "hep-go"]).picking("longer", ["rejected"]),
-        "-difference",
-        Reading("hep-rust:4415", 2, "words", spaces=True),
-        "lengths",
-        Chart("prompt", "words", by_subset=True),
+        sort="-difference",
+        reading=Reading("hep-rust:4415", 2, "words", spaces=True),
+        panel="lengths",
+        chart=Chart("prompt", "words", by_subset=True),
     )
     kept = LengthRange("chosen", "chars", 10, None)
     filters = replace(view.filters.keeping(kept), query=Query("un wrap", "chosen", regex=True))
@@ -183,7 +202,9 @@ def test_a_part_that_means_nothing_is_named_and_leaves_the_rest(subtests: pytest
     for part in cases:
         with subtests.test(part=part):
             decoded = decode(f"subset=hep-go&{part}&subset=hep-rust")
-            assert decoded.view == View(filters=Filters().picking("subset", ["hep-go", "hep-rust"]))
+            assert decoded.view == PairsState(
+                filters=Filters().picking("subset", ["hep-go", "hep-rust"])
+            )
             assert decoded.dropped == ((part if "=" in part else f"{part}=")[:80],)
 
 
@@ -226,7 +247,7 @@ def test_a_search_is_repaired_as_a_typed_one_is() -> None:
 @pytest.mark.parametrize("value", [None, 5, 1.5, b"q=dog", ["q=dog"], {"q": "dog"}, True])
 def test_what_is_no_text_is_no_view(value: object) -> None:
     decoded = decode(value)
-    assert decoded.view == View()
+    assert decoded.view == PairsState()
     assert decoded.dropped == (shown(value),)
 
 

@@ -22,9 +22,10 @@ from explorer.reader.listing import (
     reader_bar,
 )
 from explorer.reader.reading import PAGE_ROWS, ListedRows, Reading
+from explorer.reader.scene import Pairs, next_scene, scene
 from explorer.reader.session import Session
-from explorer.reader.state import View, next_scene, scene
-from explorer.tabs.pairs.browse_view import Browse
+from explorer.reader.state import PairsState
+from explorer.tabs.pairs.acts_view import PairsTab
 from tests.explorer.filling import filled
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.tables import row, small_table
@@ -108,7 +109,7 @@ def test_a_cell_stays_a_text_and_small(words: str, query: str) -> None:
 
 
 @pytest.mark.parametrize("letters", ['&"<', "&", '"', "<", "😀", "😀&", "a&", "𒐫<"])
-def test_a_page_of_the_worst_cells_stays_small(letters: str, browse: Browse) -> None:
+def test_a_page_of_the_worst_cells_stays_small(letters: str, pairs_tab: PairsTab) -> None:
     words = (letters * 200)[:CELL_CHARS]
     rows = [
         row(id=number, prompt=words, chosen=f"{words}{number}", rejected=f"{number}{words}")
@@ -116,11 +117,11 @@ def test_a_page_of_the_worst_cells_stays_small(letters: str, browse: Browse) -> 
     ]
     table = small_table(*rows, chunk_rows=7)
     for query in ("", *letters, letters):
-        now = scene(View(), table)
+        now = scene(PairsState(), Pairs(table))
         if query:
-            now = next_scene(now.view, table, "search", {"words": query})
+            now = next_scene(now.state, lambda _: Pairs(table), "search", {"words": query})
         assert len(now.listed) == PAGE_ROWS + 1
-        page = filled(browse.parts, browse.shown(now, Session())).pairs
+        page = filled(pairs_tab.parts, pairs_tab.shown(now, Session(), {})).pairs
         assert page.count("<tr") == PAGE_ROWS + 1
         assert ("<mark>" in page) == bool(query)
         assert len(page.encode()) < PAGE_BYTES

@@ -1,4 +1,5 @@
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,18 +13,8 @@ from explorer.data.lengths import MEASURED
 from explorer.data.search import Query
 from explorer.data.table import MEASURES, UNITS, PairTable
 from explorer.reader.reading import ACTS, FIRST, Reading
-from explorer.reader.state import (
-    PANELS,
-    SORTS,
-    Chart,
-    Scene,
-    Sort,
-    View,
-    listed,
-    move,
-    next_scene,
-    scene,
-)
+from explorer.reader.scene import Pairs, PairsOf, Scene, next_scene, ordered, scene
+from explorer.reader.state import BY_LENGTH, PANELS, SORTS, Chart, PairsState, move
 from scoring.errors import KnownError
 from tests.explorer.tables import keys, row, small_table
 
@@ -42,34 +33,43 @@ TABLE = small_table(
 EVEN = Filters().picking("subset", ["even"])
 
 
-def after(view: View, act: str, /, **sent: object) -> Scene:
-    return next_scene(view, TABLE, act, sent)
+def of(table: PairTable) -> PairsOf:
+    """The pairs of any state are those of a table."""
+    return lambda _: Pairs(table)
 
 
-def at(key: str, page: int = 1, filters: Filters = NO_FILTERS) -> View:
-    return View(TABLE.id, filters, reading=Reading(key, page))
+def shown(state: PairsState, table: PairTable = TABLE) -> Scene:
+    return scene(state, Pairs(table))
+
+
+def after(state: PairsState, act: str, /, **sent: object) -> Scene:
+    return next_scene(state, of(TABLE), act, sent)
+
+
+def at(key: str, page: int = 1, filters: Filters = NO_FILTERS) -> PairsState:
+    return PairsState(TABLE.id, filters, reading=Reading(key, page))
 
 
 # What a view shows.
 
 
 def test_a_scene_settles_the_view_on_its_table() -> None:
-    now = scene(View("another", EVEN, reading=Reading("no:such", 9)), TABLE)
-    assert now.view == at("even:50", 2, EVEN)
+    now = shown(PairsState("another", EVEN, reading=Reading("no:such", 9)))
+    assert now.state == at("even:50", 2, EVEN)
     assert now.table is TABLE
     assert now.selection.rows.tolist() == now.listed.rows.tolist() == list(range(0, 60, 2))
 
 
 def test_a_scene_of_nothing_has_no_open_pair() -> None:
-    now = scene(View(filters=Filters(query=Query("no such"))), TABLE)
-    assert now.view.reading == FIRST
+    now = shown(PairsState(filters=Filters(query=Query("no such"))))
+    assert now.state.reading == FIRST
     assert len(now.listed) == 0
 
 
-@pytest.mark.parametrize("sort", SORTS)
-def test_the_list_is_in_the_order_asked_for(sort: Sort) -> None:
+@pytest.mark.parametrize("sort", ["", *(sign + by for by in BY_LENGTH for sign in ("", "-"))])
+def test_the_list_is_in_the_order_asked_for(sort: str) -> None:
     rows = np.arange(0, 60, 3)
-    shown = listed(TABLE, rows, sort).rows.tolist()
+    in_order = ordered(PairsState(sort=sort), Pairs(TABLE), rows).tolist()
     wanted = rows.tolist()
     if sort:
         chosen, rejected = TABLE.chars["chosen"], TABLE.chars["rejected"]
@@ -77,43 +77,42 @@ def test_the_list_is_in_the_order_asked_for(sort: Sort) -> None:
         lengths = by[sort.removeprefix("-")]
         wanted.sort(key=lambda each: int(lengths[each]), reverse=sort.startswith("-"))
         assert wanted != rows.tolist()
-    assert shown == wanted
+    assert in_order == wanted
 
 
 def test_equally_long_pairs_stay_in_table_order_both_ways() -> None:
     table = small_table(*(row(chosen=text) for text in ("a", "bb", "c", "dd")))
-    rows = np.arange(4)
-    assert listed(table, rows, "chosen").rows.tolist() == [0, 2, 1, 3]
-    assert listed(table, rows, "-chosen").rows.tolist() == [1, 3, 0, 2]
+    rows, pairs = np.arange(4), Pairs(table)
+    assert ordered(PairsState(sort="chosen"), pairs, rows).tolist() == [0, 2, 1, 3]
+    assert ordered(PairsState(sort="-chosen"), pairs, rows).tolist() == [1, 3, 0, 2]
 
 
 def test_what_makes_sense_on_another_table_is_kept() -> None:
     reading = Reading("even:4", 2, "words", spaces=True, rendered=True)
     chart = Chart("prompt", "words", by_subset=True)
-    view = View("a", EVEN, "-chosen", reading, "lengths", chart)
-    assert view.on("b") == View(
-        "b", NO_FILTERS, "-chosen", Reading("", 1, "words", True, True), "lengths", chart
-    )
+    state = PairsState("a", EVEN, sort="-chosen", reading=reading, panel="lengths", chart=chart)
+    closed = Reading("", 1, "words", spaces=True, rendered=True)
+    assert state.on("b") == replace(state, source="b", filters=NO_FILTERS, reading=closed)
 
 
 # Steps of reading.
 
 
 def test_a_step_of_reading_leaves_all_else() -> None:
-    view = View("", EVEN, "-chosen", panel="review", chart=Chart("prompt"))
-    first = scene(view, TABLE)
+    view = PairsState("", EVEN, sort="-chosen", panel="review", chart=Chart("prompt"))
+    first = shown(view)
     then = after(view, "step", value=1)
-    assert then.view.reading.key == first.listed.key(1)
-    assert (then.view.filters, then.view.sort, then.view.panel, then.view.chart) == (
+    assert then.state.reading.key == first.listed.key(1)
+    assert (then.state.filters, then.state.sort, then.state.panel, then.state.chart) == (
         EVEN,
         "-chosen",
         "review",
         Chart("prompt"),
     )
-    assert after(then.view, "step", value=-2).view.reading == Reading(first.listed.key(29), 2)
-    assert after(view, "turn", value=1).view.reading == Reading(first.listed.key(25), 2)
-    assert after(view, "goto", value="odd:1").view.reading.key == "odd:1"
-    assert after(view, "diff", value="off").view.reading.diff == "off"
+    assert after(then.state, "step", value=-2).state.reading == Reading(first.listed.key(29), 2)
+    assert after(view, "turn", value=1).state.reading == Reading(first.listed.key(25), 2)
+    assert after(view, "goto", value="odd:1").state.reading.key == "odd:1"
+    assert after(view, "diff", value="off").state.reading.diff == "off"
 
 
 # Filters and order.
@@ -121,28 +120,28 @@ def test_a_step_of_reading_leaves_all_else() -> None:
 
 def test_the_open_pair_stays_open_where_the_filter_keeps_it() -> None:
     now = after(at("even:58", 3), "pick", facet="subset", names=["even"])
-    assert now.view == at("even:58", 1, EVEN)
-    back = after(now.view, "unpick", facet="subset", name="even")
-    assert back.view == at("even:58", 1)
+    assert now.state == at("even:58", 1, EVEN)
+    back = after(now.state, "unpick", facet="subset", name="even")
+    assert back.state == at("even:58", 1)
 
 
 def test_the_first_pair_is_opened_where_the_filter_drops_the_open_one() -> None:
     now = after(at("odd:59", 3), "pick", facet="subset", names=["even"])
-    assert now.view == at("even:0", 1, EVEN)
+    assert now.state == at("even:0", 1, EVEN)
     assert now.listed.key(0) == "even:0"
 
 
 def test_a_filter_that_keeps_nothing_closes_the_pair_and_reset_opens_one() -> None:
     now = after(at("odd:59", 3), "search", words="no such")
-    assert now.view.reading == FIRST
-    assert after(now.view, "reset").view == at("even:0")
+    assert now.state.reading == FIRST
+    assert after(now.state, "reset").state == at("even:0")
 
 
 def test_another_order_begins_at_its_first_pair() -> None:
     now = after(at("even:0", 3), "sort", value="-chosen")
-    assert now.view.sort == "-chosen"
-    assert now.view.reading.key == now.listed.key(0) != "even:0"
-    assert now.view.reading.page == 1
+    assert now.state.sort == "-chosen"
+    assert now.state.reading.key == now.listed.key(0) != "even:0"
+    assert now.state.reading.page == 1
 
 
 def test_what_changes_no_filter_changes_neither_page_nor_pair() -> None:
@@ -155,40 +154,40 @@ def test_what_changes_no_filter_changes_neither_page_nor_pair() -> None:
         ("unpick", {"facet": "subset", "name": "nothing"}),
         ("reset", {}),
     ):
-        assert after(view, act, **sent).view.reading == view.reading
+        assert after(view, act, **sent).state.reading == view.reading
 
 
 def test_one_name_of_several_is_dropped() -> None:
     both = Filters().picking("subset", ["even", "odd"])
-    assert after(at("", 1, both), "unpick", facet="subset", name="odd").view.filters == EVEN
+    assert after(at("", 1, both), "unpick", facet="subset", name="odd").state.filters == EVEN
 
 
 def test_a_search_keeps_the_parts_that_are_not_sent() -> None:
-    filters = after(View(), "search", words="DOG", regex=True, case=True).view.filters
+    filters = after(PairsState(), "search", words="DOG", regex=True, case=True).state.filters
     assert filters.query == Query("DOG", "all", regex=True, case=True)
-    now = after(View(filters=filters), "search", where="chosen")
-    assert now.view.filters.query == Query("DOG", "chosen", regex=True, case=True)
+    now = after(PairsState(filters=filters), "search", where="chosen")
+    assert now.state.filters.query == Query("DOG", "chosen", regex=True, case=True)
     assert len(now.listed) == 0
-    now = after(now.view, "search", case=False)
-    assert now.view.filters.query == Query("DOG", "chosen", regex=True)
+    now = after(now.state, "search", case=False)
+    assert now.state.filters.query == Query("DOG", "chosen", regex=True)
     assert len(now.listed) == 60
 
 
 def test_a_range_is_of_what_the_chart_shows() -> None:
-    view = View(chart=Chart("prompt", "words"))
+    view = PairsState(chart=Chart("prompt", "words"))
     now = after(view, "range", low=1, high=2)
-    assert now.view.filters.ranges == (LengthRange("prompt", "words", 1, 2),)
-    both = after(View(), "range", low=5, high=None).view.filters
+    assert now.state.filters.ranges == (LengthRange("prompt", "words", 1, 2),)
+    both = after(PairsState(), "range", low=5, high=None).state.filters
     assert both.ranges == (
         LengthRange("chosen", "chars", 5, None),
         LengthRange("rejected", "chars", 5, None),
     )
-    one = after(View(), "range", measure="rejected", low=None, high=30).view
+    one = after(PairsState(), "range", measure="rejected", low=None, high=30).state
     assert one.filters.ranges == (LengthRange("rejected", "chars", None, 30),)
-    again = after(one, "range", measure="rejected", low=10, high=20).view
+    again = after(one, "range", measure="rejected", low=10, high=20).state
     assert again.filters.ranges == (LengthRange("rejected", "chars", 10, 20),)
     dropped = after(again, "unrange", measure="rejected", unit="chars")
-    assert dropped.view.filters == NO_FILTERS
+    assert dropped.state.filters == NO_FILTERS
     assert len(dropped.listed) == 60
 
 
@@ -197,18 +196,18 @@ def test_a_range_of_tokens_is_of_the_tokenizer_that_counted() -> None:
     counts = np.array([1, 5, 9, 5], dtype=np.int32)
     table.tokens["org/name@1.0"] = {"prompt": counts, "chosen": counts, "rejected": counts}
     chart = Chart("chosen", "tokens", tokenizer="org/name@1.0")
-    now = next_scene(View(chart=chart), table, "range", {"low": 5, "high": 5})
+    now = next_scene(PairsState(chart=chart), of(table), "range", {"low": 5, "high": 5})
     assert now.listed.rows.tolist() == [1, 3]
-    assert now.view.filters.ranges[0].tokenizer == "org/name@1.0"
-    unranged = next_scene(now.view, table, "unrange", {"measure": "chosen", "unit": "tokens"})
-    assert unranged.view.filters == NO_FILTERS
+    assert now.state.filters.ranges[0].tokenizer == "org/name@1.0"
+    unranged = next_scene(now.state, of(table), "unrange", {"measure": "chosen", "unit": "tokens"})
+    assert unranged.state.filters == NO_FILTERS
     with pytest.raises(KnownError, match="'' were not counted here yet"):
-        next_scene(View(chart=Chart("chosen", "tokens")), table, "range", {"low": 5})
+        next_scene(PairsState(chart=Chart("chosen", "tokens")), of(table), "range", {"low": 5})
 
 
 def test_a_chart_changes_by_what_is_sent() -> None:
     chart = Chart("prompt", "words", by_subset=True, tokenizer="demo@1")
-    view = View(chart=chart)
+    view = PairsState(chart=chart)
     assert move(view, "chart", {}) == view
     assert move(view, "chart", {"shown": "difference"}).chart.shown == "difference"
     assert move(view, "chart", {"unit": "tokens"}).chart == Chart(
@@ -229,7 +228,11 @@ def test_what_cannot_be_is_refused(subtests: pytest.Subtests) -> None:
         ("sort", {"value": "prompt"}, "An order is one of"),
         ("sort", {}, "An order is one of"),
         ("sort", {"value": ["chosen"]}, "An order is one of"),
-        ("panel", {"value": "browse"}, "A panel is one of pairs, lengths, review, export, not"),
+        (
+            "panel",
+            {"value": "browse"},
+            "A panel is one of pairs, lengths, kinds, rewards, review,",
+        ),
         ("panel", {"value": {}}, "A panel is one of"),
         ("chart", {"shown": "subset"}, "A chart is one of"),
         ("chart", {"unit": None}, "A unit is one of chars, words, tokens, not nothing"),
@@ -256,7 +259,7 @@ def test_what_cannot_be_is_refused(subtests: pytest.Subtests) -> None:
     for act, sent, message in cases:
         with subtests.test(act=act, sent=sent, message=message):
             with pytest.raises(KnownError, match=message) as caught:
-                next_scene(at("even:4"), TABLE, act, sent)
+                next_scene(at("even:4"), of(TABLE), act, sent)
             assert len(str(caught.value)) < 250
 
 
@@ -280,14 +283,14 @@ ACTED = st.tuples(
 @settings(max_examples=200)
 @given(st.lists(ACTED, max_size=8))
 def test_whatever_is_sent_the_view_stays_settled(acts: list[tuple[str, dict[str, Any]]]) -> None:
-    view = scene(View(), TABLE).view
+    view = shown(PairsState()).state
     for act, sent in acts:
         try:
-            now = next_scene(view, TABLE, act, sent)
+            now = next_scene(view, of(TABLE), act, sent)
         except KnownError:
             continue
-        view = now.view
-        assert scene(view, TABLE).view == view
+        view = now.state
+        assert shown(view).state == view
         assert sorted(now.listed.rows.tolist()) == now.selection.rows.tolist()
         assert now.selection.rows.tolist() == matching_rows(TABLE, view.filters).tolist()
 
@@ -296,14 +299,14 @@ def test_whatever_is_sent_the_view_stays_settled(acts: list[tuple[str, dict[str,
 
 
 def test_a_reader_narrows_the_real_split(real: PairTable) -> None:
-    view = View()
+    view = PairsState()
     for act, sent in (
         ("pick", {"facet": "subset", "names": ["hep-rust"]}),
         ("pick", {"facet": "longer", "names": ["rejected"]}),
         ("search", {"words": "unwrap"}),
     ):
-        now = next_scene(view, real, act, sent)
-        view = now.view
+        now = next_scene(view, of(real), act, sent)
+        view = now.state
     assert len(now.listed) == 8
     assert view.reading == Reading("hep-rust:4415", 1)
     assert keys(real, now.listed.rows)[0] == "hep-rust:4415"
@@ -311,6 +314,6 @@ def test_a_reader_narrows_the_real_split(real: PairTable) -> None:
 
 def test_a_bar_of_one_subsets_chart_keeps_that_subset_too() -> None:
     sent = {"measure": "chosen", "low": 10, "high": 19, "subset": "hep-go"}
-    filters = move(View(), "range", sent).filters
+    filters = move(PairsState(), "range", sent).filters
     assert filters.picked == (("subset", ("hep-go",)),)
     assert [(each.low, each.high) for each in filters.ranges] == [(10, 19)]

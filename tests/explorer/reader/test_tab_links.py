@@ -1,27 +1,49 @@
 """What one tab asks of another is spelled as the other spells it."""
 
+from dataclasses import replace
+
 import pytest
 
+from explorer.core.links import Decoded
 from explorer.data.filters import NO_FILTERS
-from explorer.reader.links import cell_query, compare_query, failures_query
+from explorer.reader.links import cell_query, compare_query, decode_pairs, failures_query
 from explorer.reader.reading import Reading
-from explorer.reader.state import View
+from explorer.reader.state import PairsState
 from explorer.stats.duels import CELLS, Cell
 from explorer.tabs.models.compare_state import COMPARE_LINK, CompareState
-from explorer.tabs.pairs.fail_state import FAIL_LINK, FailView
 
-SOME = View("org/set", NO_FILTERS.picking("section", ["Chat"]), reading=Reading(key="a:1"))
+SOME = PairsState("org/set", NO_FILTERS.picking("section", ["Chat"]), reading=Reading(key="a:1"))
 
 
-@pytest.mark.parametrize("pairs", [View(), SOME])
-def test_a_models_failures_are_asked_for_as_their_tab_writes_them(pairs: View) -> None:
-    assert failures_query("org/m", pairs) == FAIL_LINK.encode(FailView("org/m", view=pairs))
+@pytest.mark.parametrize("pairs", [PairsState(), SOME])
+def test_a_models_failures_are_asked_for_with_the_pairs(pairs: PairsState) -> None:
+    asked = decode_pairs(failures_query("org/m", pairs)).view
+    assert asked == replace(pairs, outcomes=True, model="org/m")
 
 
 @pytest.mark.parametrize("cell", CELLS)
-def test_cells_are_asked_for_as_their_tab_writes_them(cell: Cell) -> None:
-    view = FailView("a/&", "all", against="b", cell=cell, view=SOME)
-    assert cell_query("a/&", "b", cell, SOME) == FAIL_LINK.encode(view)
+def test_cells_are_asked_for_with_the_pairs(cell: Cell) -> None:
+    asked = decode_pairs(cell_query("a/&", "b", cell, SOME)).view
+    of_a = replace(SOME, outcomes=True, model="a/&")
+    assert asked == replace(of_a, kind="all", against="b", cell=cell)
+
+
+@pytest.mark.parametrize(
+    ("link", "state"),
+    [
+        ("?tab=browse&sort=-chosen&panel=lengths", PairsState(sort="-chosen", panel="lengths")),
+        ("?tab=failures", PairsState().of("")),
+        ("?tab=failures&pairs=telling", PairsState(outcomes=True, field_kind="telling")),
+        (
+            "?tab=failures&model=m&show=near&slice=longer:rejected&by=-surprise&part=kinds",
+            replace(PairsState(slices=("longer:rejected",), sort="-surprise").of("m"),
+                    kind="near", panel="kinds"),
+        ),
+        ("?tab=failures&model=m&by=-length", PairsState(sort="-difference").of("m")),
+    ],
+)  # fmt: skip
+def test_links_of_the_tabs_that_were_open_the_same(link: str, state: PairsState) -> None:
+    assert decode_pairs(link) == Decoded(state)
 
 
 def test_models_are_compared_as_their_tab_writes_it() -> None:

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from explorer.reader.scene import Pairs, scene
+from explorer.reader.state import PairsState
 from explorer.results.ensemble_field import (
     MOST_RANKED,
     ensemble_name,
@@ -17,7 +19,6 @@ from explorer.results.ensemble_field import (
 from explorer.results.ensembles import WAYS, Way
 from explorer.results.field import Field
 from explorer.stats.matrix import OutcomeMatrix, order_of
-from explorer.tabs.pairs.fail_state import FailView, fail_scene
 from scoring.benchmark import SUBSETS, overall_score, section_scores
 from scoring.errors import KnownError
 from tests.explorer.board_data import matrix_of
@@ -65,10 +66,10 @@ def test_an_ensemble_is_a_model_like_any_other(way: str) -> None:
     joint = with_ensemble(field(), name, *found)
     outcomes = joint.outcomes(name)
     assert outcomes[~np.isnan(outcomes)].tolist() == by_hand(way)
-    scene = fail_scene(FailView(name), joint)
-    assert scene.counts["losses"] + scene.counts["ties"] == by_hand(way).count(0.0)
-    assert scene.counts["missing"] == 1
-    assert len(scene.listed) == scene.counts["losses"]
+    now = scene(PairsState().of(name), Pairs(joint.table, joint))
+    assert now.counts["losses"] + now.counts["ties"] == by_hand(way).count(0.0)
+    assert now.counts["missing"] == 1
+    assert len(now.listed) == now.counts["losses"]
 
 
 def test_a_member_without_rewards_is_refused() -> None:

@@ -19,7 +19,7 @@ from explorer.results.published import read_results_folder
 from explorer.results.uploads import model_of_uploaded
 from explorer.runs.running import Runs
 from explorer.stores import Stores, open_stores
-from explorer.tabs.pairs.fail_list import who_html
+from explorer.tabs.pairs.list_html import who_html
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Limits

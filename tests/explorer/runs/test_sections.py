@@ -1,4 +1,4 @@
-"""Sections of a run with intervals, against what the board and Failures say of the same pairs."""
+"""Sections of a run with intervals, against what the board and Pairs say of the same pairs."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -18,7 +18,7 @@ from explorer.reader.session import Session
 from explorer.stores import Stores, open_stores
 from explorer.tabs.models.compare_state import MOST_MEMBERS, PANELS, CompareState
 from explorer.tabs.models.compare_view import Compare, build_compare
-from explorer.tabs.pairs.fails_view import Failures
+from explorer.tabs.pairs.acts_view import PairsTab
 from tests.explorer.browsing import act, posted, stays
 from tests.explorer.conftest import Serve
 from tests.explorer.filling import Filled, answered, filled, laid_out
@@ -200,7 +200,7 @@ def test_hostile_names_stay_words(tab: Compare, panel: str) -> None:
     for html in (shown.head, shown.bar, shown.choices, shown.body, shown.reader_bar):
         read = HtmlReading(html, TAGS)
         links = read.attributes["a", "href"]
-        assert all(link.startswith("?tab=failures&") for link in links)
+        assert all(link.startswith("?tab=pairs&") for link in links)
     assert HOSTILE in HtmlReading(shown.head, TAGS).attributes["input", "value"]
 
 
@@ -214,9 +214,9 @@ def test_links_of_other_tabs_leave_it_and_the_first_look_at_the_address_goes_fir
 ) -> None:
     session = Session()
     assert tab.show(session) == nothing_new()
-    shown = filled(tab.parts, tab.open("?tab=failures&model=org/a", session))
+    shown = filled(tab.parts, tab.open("?tab=pairs&model=org/a", session))
     assert session.seen(CompareState).a == "" and shown.head  # the tab may be open already
-    assert tab.open("?tab=failures", session) == nothing_new()
+    assert tab.open("?tab=pairs", session) == nothing_new()
 
 
 def test_what_a_link_says_wrongly_is_told(tab: Compare) -> None:
@@ -237,7 +237,7 @@ def test_before_anything_was_read_it_says_what_to_do(stores: Stores) -> None:
 @pytest.fixture(scope="module")
 def server(serve: Serve, results: Path) -> Visitor:
     visitor = serve(public=True, results=str(results))
-    visitor.data(Failures.read)
+    visitor.data(PairsTab.read)
     return visitor
 
 

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
+from explorer.reader.scene import Pairs
+from explorer.reader.scene import scene as pairs_scene
+from explorer.reader.state import PAIRS_LINK
 from explorer.results.field import MAJORITY, Field
 from explorer.stats.duels import CELLS, DuelPart, duel
 from explorer.stats.paired import PairedTest, paired_test
@@ -22,7 +25,6 @@ from explorer.tabs.models.compared import (
     scores,
     standings,
 )
-from explorer.tabs.pairs.fail_state import FAIL_LINK, fail_scene
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
 from scoring.results.order import PairOrder
 from tests.explorer.board_data import matrix_of, real_results
@@ -122,16 +124,20 @@ def test_likeness_by_hand() -> None:
     assert models[-1] == "half"  # without a pair there
 
 
-def test_a_cell_leads_to_as_many_pairs_of_the_failures_tab() -> None:
+def n_listed(query: str, field: Field) -> int:
+    """How many pairs the Pairs tab lists where it is asked for this."""
+    return len(pairs_scene(PAIRS_LINK.decode(query).view, Pairs(field.table, field)).listed)
+
+
+def test_a_cell_leads_to_as_many_pairs_of_the_pairs_tab() -> None:
     now = scene(CompareState("org/a", "org/b"))
     found = first_duel(now)
     for cell in CELLS:
         for section, of in [("", found.all_pairs), *((each.name, each) for each in found.sections)]:
-            view = FAIL_LINK.decode(cell_query(now, cell, section)).view
-            assert len(fail_scene(view, rivals()).listed) == getattr(of, cell)
+            assert n_listed(cell_query(now, cell, section), rivals()) == getattr(of, cell)
         for each in found.subsets:
-            view = FAIL_LINK.decode(cell_query(now, cell, subset=each.name)).view
-            assert len(fail_scene(view, rivals()).listed) == getattr(each, cell)
+            query = cell_query(now, cell, subset=each.name)
+            assert n_listed(query, rivals()) == getattr(each, cell)
 
 
 def test_a_score_is_rewardbenchs_where_all_its_pairs_are_known() -> None:
@@ -189,5 +195,5 @@ def test_real_cells_lead_to_their_pairs(whole: Field) -> None:
         found = first_duel(now)
         for section in found.sections:
             for cell in CELLS:
-                view = FAIL_LINK.decode(cell_query(now, cell, section.name)).view
-                assert len(fail_scene(view, whole).listed) == getattr(section, cell)
+                query = cell_query(now, cell, section.name)
+                assert n_listed(query, whole) == getattr(section, cell)

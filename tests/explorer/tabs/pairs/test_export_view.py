@@ -11,17 +11,19 @@ from explorer.core.files import METADATA
 from explorer.data.filters import Filters
 from explorer.data.search import Query
 from explorer.data.table import PairTable
-from explorer.reader.state import Scene, View, scene
+from explorer.reader.scene import Pairs, Scene, scene
+from explorer.reader.state import PairsState
 from explorer.tabs.pairs.export_view import exporting, snippet_html
 from scoring.errors import KnownError
 from tests.explorer.html_reading import HtmlReading
+from tests.explorer.small_fields import MODEL, small_field
 from tests.explorer.tables import row, small_table
 
 HOSTILE = "</pre><script>alert(1)</script> \"'&lt;"
 
 
 def of(table: PairTable, filters: Filters | None = None) -> Scene:
-    return scene(View(filters=filters or Filters(), panel="export"), table)
+    return scene(PairsState(filters=filters or Filters(), panel="export"), Pairs(table))
 
 
 def test_a_file_is_written_step_by_step(demo: PairTable) -> None:
@@ -38,11 +40,27 @@ def test_a_file_is_written_step_by_step(demo: PairTable) -> None:
 
 
 def test_rows_are_written_in_the_order_of_the_list(demo: PairTable) -> None:
-    steps = exporting(scene(View(sort="-chosen", panel="export"), demo), "jsonl")
+    steps = exporting(scene(PairsState(sort="-chosen", panel="export"), Pairs(demo)), "jsonl")
     next(steps)
     lines = Path(next(steps)[1]["value"]).read_text(encoding="utf-8").splitlines()
     lengths = [len(json.loads(line)["chosen"][0]["content"]) for line in lines]
     assert len(lengths) == 188 and lengths == sorted(lengths, reverse=True)
+
+
+def test_a_file_says_whose_pairs_are_listed() -> None:
+    field = small_field()
+    pairs = Pairs(field.table, field)
+    steps = exporting(scene(PairsState().of(MODEL), pairs), "parquet")
+    next(steps)
+    metadata = pq.read_table(next(steps)[1]["value"]).schema.metadata[METADATA]
+    assert f"{MODEL}: Losses" in metadata.decode()
+
+
+def test_pairs_whose_texts_are_not_at_hand_are_not_written() -> None:
+    field = small_field(has_texts=False)
+    pairs = Pairs(field.table, field)
+    with pytest.raises(KnownError, match="texts of these pairs are not at hand"):
+        list(exporting(scene(PairsState().of(MODEL), pairs), "csv"))
 
 
 def test_who_stops_an_export_leaves_nothing_behind(demo: PairTable) -> None:

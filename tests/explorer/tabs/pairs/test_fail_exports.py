@@ -1,6 +1,7 @@
 import csv
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +9,13 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
+from explorer.reader.scene import Pairs, Scene, scene
+from explorer.reader.state import PairsState
 from explorer.results.board import build_board
 from explorer.results.field import Field
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from explorer.tabs.pairs.fail_exports import FAIL_FORMATS, FailFormat, export_fails, fail_file_name
 from explorer.tabs.pairs.fail_report import LONGEST_TEXT, WORST, fenced, section_scores
-from explorer.tabs.pairs.fail_state import FailScene, FailView, fail_scene
 from explorer.tabs.pairs.notes import PairNotes, mark_of
 from scoring.errors import KnownError
 from scoring.interval import wilson
@@ -24,13 +26,13 @@ from tests.explorer.tables import row, small_table
 NONE = PairNotes()
 
 
-def scene(model: str = MODEL, kind: Any = "losses", field: Field | None = None) -> FailScene:
+def shown_of(model: str = MODEL, kind: Any = "losses", field: Field | None = None) -> Scene:
     field = field or small_field()
-    view = FailView(model, kind) if model else FailView(field_kind=kind)
-    return fail_scene(view, field)
+    kinds = {"kind": kind} if model else {"field_kind": kind}
+    return scene(replace(PairsState().of(model), **kinds), Pairs(field.table, field))
 
 
-def written(now: FailScene, form: FailFormat, folder: Path, notes: PairNotes = NONE) -> Path:
+def written(now: Scene, form: FailFormat, folder: Path, notes: PairNotes = NONE) -> Path:
     path = folder / fail_file_name(now, form)
     *_, _ = export_fails(now, form, path, notes, ["Section: Chat | `x`"])
     assert [each.name for each in folder.iterdir()] == [path.name]
@@ -47,8 +49,8 @@ def json_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def test_csv_lists_every_pair_in_the_order_of_the_list(tmp_path: Path) -> None:
-    now = scene(kind="all")
-    notes = NONE.put(mark_of(now.field, 3), "=wrong way round")
+    now = shown_of(kind="all")
+    notes = NONE.put(mark_of(now.known, 3), "=wrong way round")
     rows = csv_rows(written(now, "csv", tmp_path, notes))
     assert [each["key"] for each in rows] == [now.listed.key(at) for at in range(8)]
     worst = rows[0]
@@ -64,8 +66,8 @@ def test_csv_lists_every_pair_in_the_order_of_the_list(tmp_path: Path) -> None:
 
 
 def test_jsonl_is_the_preference_format_of_trl(tmp_path: Path) -> None:
-    now = scene()
-    rows = json_rows(written(now, "jsonl", tmp_path, NONE.put(mark_of(now.field, 2), "?")))
+    now = shown_of()
+    rows = json_rows(written(now, "jsonl", tmp_path, NONE.put(mark_of(now.known, 2), "?")))
     assert [each["key"] for each in rows] == ["hep-go:3", "hep-go:2"]
     first, second = rows
     assert first["prompt"] == [{"role": "user", "content": f"p3{HOSTILE}"}]
@@ -84,7 +86,7 @@ def test_a_conversation_and_further_responses_are_told_as_trl_has_them(tmp_path:
         ("m",), (None,), ("1",), order_of(table), nothing, nothing == 0, nothing != 0,
         nothing * np.nan, nothing * np.nan, ("position",),
     )  # fmt: skip
-    rows = json_rows(written(scene("m", field=Field(table, matrix, {}, ())), "jsonl", tmp_path))
+    rows = json_rows(written(shown_of("m", field=Field(table, matrix, {}, ())), "jsonl", tmp_path))
     assert [each["prompt"] for each in rows] == [turns] * 2
     assert [each["chosen"][0]["content"] for each in rows] == ["good", "better"]
     assert [each["model_margin"] for each in rows] == [None] * 2
@@ -110,8 +112,8 @@ def blocks(report: str) -> tuple[str, list[str]]:
 
 
 def test_the_report_has_the_figures_and_hostile_text_stays_data(tmp_path: Path) -> None:
-    now = scene()
-    notes = NONE.put(mark_of(now.field, 2), "a | b <b>")
+    now = shown_of()
+    notes = NONE.put(mark_of(now.known, 2), "a | b <b>")
     words, inside = blocks(written(now, "md", tmp_path, notes).read_text("utf-8"))
     assert words.startswith("# org/a\\|b\\_&lt;script&gt;\n")
     assert "<script>" not in words and "# heading" not in words
@@ -134,7 +136,7 @@ def test_the_report_has_the_figures_and_hostile_text_stays_data(tmp_path: Path) 
 
 def test_the_report_says_how_wide_margins_are_and_how_often_they_are_right(tmp_path: Path) -> None:
     field = small_field()
-    words = written(scene(field=field), "md", tmp_path).read_text("utf-8")
+    words = written(shown_of(field=field), "md", tmp_path).read_text("utf-8")
     margins = field.margins(MODEL)
     won = margins[margins > 0]
     low, middle, high = (f"{each:.6g}" for each in np.quantile(won, (0.25, 0.5, 0.75)))
@@ -146,18 +148,18 @@ def test_the_report_says_how_wide_margins_are_and_how_often_they_are_right(tmp_p
     bare = next(each for each in field.matrix.models if not field.has_rewards(each))
     other = tmp_path / "other"
     other.mkdir()
-    assert "## Margins" not in written(scene(bare, field=field), "md", other).read_text("utf-8")
+    assert "## Margins" not in written(shown_of(bare, field=field), "md", other).read_text("utf-8")
 
 
 def test_the_report_on_all_models_says_who_fails_the_hardest(tmp_path: Path) -> None:
-    words, _ = blocks(written(scene("", "every"), "md", tmp_path).read_text("utf-8"))
+    words, _ = blocks(written(shown_of("", "every"), "md", tmp_path).read_text("utf-8"))
     assert words.startswith("# All models together\n")
     assert "1 of 3 models fail it. The best of them: b." in words
     assert "Outcomes" not in words
 
 
 def test_without_texts_all_but_jsonl_leave_them_out_and_say_so(tmp_path: Path) -> None:
-    now = scene(field=small_field(has_texts=False))
+    now = shown_of(field=small_field(has_texts=False))
     assert not {"prompt", "chosen"} & csv_rows(written(now, "csv", tmp_path))[0].keys()
     with pytest.raises(KnownError, match="texts of the pairs, which are not at hand"):
         list(export_fails(now, "jsonl", tmp_path / "x", NONE))
@@ -169,24 +171,24 @@ def test_without_texts_all_but_jsonl_leave_them_out_and_say_so(tmp_path: Path) -
 
 @pytest.mark.parametrize("form", FAIL_FORMATS)
 def test_a_file_is_there_whole_or_not_at_all(form: FailFormat, tmp_path: Path) -> None:
-    steps = export_fails(scene(), form, tmp_path / "x", NONE)
+    steps = export_fails(shown_of(), form, tmp_path / "x", NONE)
     next(steps)
     steps.close()
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(KnownError, match="cannot be written"):
-        list(export_fails(scene(), form, tmp_path / "nowhere" / "x", NONE))
+        list(export_fails(shown_of(), form, tmp_path / "nowhere" / "x", NONE))
     with pytest.raises(KnownError, match="No pair matches"):
-        list(export_fails(scene("half", "losses"), form, tmp_path / "x", NONE))
+        list(export_fails(shown_of("half", "losses"), form, tmp_path / "x", NONE))
 
 
 def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KnownError, match="csv, jsonl, md, not 'xls'"):
-        list(export_fails(scene(), "xls", tmp_path / "x", NONE))  # type: ignore[arg-type]
+        list(export_fails(shown_of(), "xls", tmp_path / "x", NONE))  # type: ignore[arg-type]
 
 
 def test_names_of_files_are_safe() -> None:
-    assert fail_file_name(scene(), "csv") == "a-b_-script-losses-2-pairs.csv"
-    assert fail_file_name(scene("", "every"), "md") == "all-models-every-8-pairs.md"
+    assert fail_file_name(shown_of(), "csv") == "a-b_-script-losses-2-pairs.csv"
+    assert fail_file_name(shown_of("", "every"), "md") == "all-models-every-8-pairs.md"
 
 
 @pytest.mark.parametrize("words", ["", "`", "```", "a\n`````\nb", "```` x\n````", "~~~\n"])
@@ -202,7 +204,7 @@ def test_long_texts_are_cut_in_the_report_alone(tmp_path: Path) -> None:
         matrix.known_equal[:1, 3:4], matrix.chosen[:1, 3:4], matrix.rejected[:1, 3:4],
         ("position",),
     )  # fmt: skip
-    now = scene("m", field=Field(table, one, {}, ()))
+    now = shown_of("m", field=Field(table, one, {}, ()))
     words, inside = blocks(written(now, "md", tmp_path).read_text("utf-8"))
     assert inside[0] == "p" * LONGEST_TEXT and "first 4,000 of 4,001 characters" in words
 
@@ -221,7 +223,7 @@ def test_figures_of_real_models_are_those_of_the_board(
         assert sum(each.n for each in scores.sections.values()) == 2985
         for section, each in scores.sections.items():
             assert each.score == pytest.approx(rows[model].sections[section])
-    now = scene(matrix.models[0], "losses", field)
+    now = shown_of(matrix.models[0], "losses", field)
     lost = np.flatnonzero(matrix.outcomes[0] == 0)
     listed = csv_rows(written(now, "csv", tmp_path))
     assert sorted(each["key"] for each in listed) == sorted(real.key_of(int(at)) for at in lost)

@@ -1,19 +1,22 @@
 """What kind of pairs a model fails, beside few and many others."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
+from explorer.reader.scene import Pairs, Scene, scene
+from explorer.reader.state import PairsState
 from explorer.results.field import Field
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from explorer.tabs.pairs.fail_report import report_lines
-from explorer.tabs.pairs.fail_state import FailScene, FailView, fail_scene
 from explorer.tabs.pairs.kinds import kinds_html
 from explorer.tabs.pairs.notes import PairNotes
 from scoring.results.order import How
 
 
-def scene(table: PairTable, n_others: int) -> FailScene:
+def shown_of(table: PairTable, n_others: int) -> Scene:
     """A model that loses all pairs whose rejected response is longer, and others that do not."""
     models = tuple(f"org/{at}" for at in range(1 + n_others))
     shape = (len(models), len(table))
@@ -27,11 +30,12 @@ def scene(table: PairTable, n_others: int) -> FailScene:
         models, (None,) * len(models), models, order_of(table), wins.astype(np.float32),
         everything, ~everything, unknown, unknown, tuple(how),
     )  # fmt: skip
-    return fail_scene(FailView(models[0], panel="kinds"), Field(table, matrix, {}, ("key",)))
+    state = replace(PairsState().of(models[0]), panel="kinds")
+    return scene(state, Pairs(table, Field(table, matrix, {}, ("key",))))
 
 
 def test_how_many_others_it_is_compared_with_is_said(demo: PairTable) -> None:
-    now = scene(demo, 12)
+    now = shown_of(demo, 12)
     html = kinds_html(now)
     assert "Compared with 12 other models" in html and "Other models (12)" in html
     assert '<tr class="worse">' in html
@@ -39,7 +43,7 @@ def test_how_many_others_it_is_compared_with_is_said(demo: PairTable) -> None:
 
 
 def test_that_a_judges_tie_is_not_won_here_is_said(demo: PairTable) -> None:
-    now = scene(demo, 12)
+    now = shown_of(demo, 12)
     html, report = kinds_html(now), "\n".join(report_lines(now, PairNotes(), []))
     assert ">Won<" in html and "Accuracy" not in html
     for said in (html, report):
@@ -48,7 +52,7 @@ def test_that_a_judges_tie_is_not_won_here_is_said(demo: PairTable) -> None:
 
 @pytest.mark.parametrize("n_others", [0, 9])
 def test_of_few_others_nothing_is_expected_and_it_is_said(demo: PairTable, n_others: int) -> None:
-    now = scene(demo, n_others)
+    now = shown_of(demo, n_others)
     html = kinds_html(now)
     said = f"at least 10 other models with results of the same pairs, and here are {n_others}"
     assert said in html and f"Other models ({n_others})" in html

@@ -8,10 +8,11 @@ import pytest
 from explorer.data.filters import Filters, LengthRange
 from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
-from explorer.reader.state import Chart, Scene, View, scene
+from explorer.reader.scene import Pairs, Scene, scene
+from explorer.reader.state import Chart, PairsState
 from explorer.stores import Stores
 from explorer.tabs.pairs.lengths_view import lengths_shown, without_own_ranges
-from tests.explorer.browsing import browse_parts
+from tests.explorer.browsing import pairs_parts
 from tests.explorer.filling import Filled, filled
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.stepping import gone_through
@@ -21,11 +22,12 @@ SHORT = LengthRange("chosen", "chars", 0, 100)
 
 
 def lengths_of(table: PairTable, chart: Chart, filters: Filters | None = None) -> Scene:
-    return scene(View(filters=filters or Filters(), panel="lengths", chart=chart), table)
+    state = PairsState(filters=filters or Filters(), panel="lengths", chart=chart)
+    return scene(state, Pairs(table))
 
 
 def shown_of(now: Scene, counter: TokenCounter) -> Filled:
-    parts = browse_parts().lengths
+    parts = pairs_parts().lengths
     return filled(parts, lengths_shown(parts, now, counter))
 
 
@@ -36,8 +38,8 @@ def drawn(shown: Filled) -> int:
 
 
 def test_nothing_is_drawn_while_another_panel_is_open(demo: PairTable, stores: Stores) -> None:
-    now = scene(View(panel="export"), demo)
-    assert lengths_shown(browse_parts().lengths, now, stores.counter) == {}
+    now = scene(PairsState(panel="export"), Pairs(demo))
+    assert lengths_shown(pairs_parts().lengths, now, stores.counter) == {}
 
 
 def test_all_pairs_are_drawn_and_counted(demo: PairTable, stores: Stores) -> None:

@@ -11,9 +11,8 @@ from explorer.core.html import signed
 from explorer.data.table import PairTable
 from explorer.reader.reading import Reading
 from explorer.reader.session import Session
-from explorer.reader.state import View
+from explorer.reader.state import PairsState
 from explorer.stores import Stores
-from explorer.tabs.pairs.fail_state import FailView
 from explorer.tabs.pairs.tokens_view import Tokens, has_tokens
 from scoring.record import Run
 from tests.explorer.beginning import begun
@@ -38,7 +37,7 @@ def page_of(tokens: Tokens, run: Run, key: str) -> Session:
     """A page that shows a pair of a run."""
     session = Session()
     model = tokens.fields.name_of(run.id, *session.where)
-    session.show(FailView(model, view=View(reading=Reading(key))))
+    session.show(PairsState(reading=Reading(key)).of(model))
     return session
 
 
@@ -82,7 +81,7 @@ def test_they_are_offered_for_runs_of_a_classifier_alone(
     assert last.run is not None
     for each, offered in ((run, True), (last.run, False)):
         page = page_of(tokens, each, demo.key_of(0))
-        model = page.seen(FailView).model
+        model = page.seen(PairsState).model
         assert has_tokens(tokens.fields.of(model, *page.where), model) is offered
     with pytest.raises(gr.Error, match="need a model that is at hand"):
         list(tokens.show(page))

@@ -1,4 +1,4 @@
-"""The Score tab: which pairs are chosen by what the Browse tab shows, and what is refused."""
+"""The Score tab: which pairs are chosen by what the Pairs tab lists, and what is refused."""
 
 import re
 import time
@@ -20,7 +20,7 @@ from explorer.data.search import Query
 from explorer.data.table import PairTable
 from explorer.reader.fields_view import TypedFields
 from explorer.reader.session import Session
-from explorer.reader.state import Tables, View
+from explorer.reader.state import PairsState
 from explorer.results.board import Ranking
 from explorer.runs.cards import pairs_of
 from explorer.runs.orders import ModelOrder
@@ -34,7 +34,7 @@ from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run
 from tests.explorer.beginning import begun, finished, loaded, stopped
-from tests.explorer.browsing import library_of, stays
+from tests.explorer.browsing import library_of, page_on, scenes_on, stays
 from tests.explorer.filling import Filled, filled, laid_out
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.tables import row, small_table
@@ -47,20 +47,13 @@ ALL_PAIRS = {"model": "longer", "which": "filter"}
 def score_of(stores: Stores, library: Library) -> Score:
     """The tab where these tables are at hand."""
     parts, session = laid_out(lambda: (build_score(stores.settings, MODELS), gr.State()))
-    tables = Tables(library, stores.counter)
-    return Score(tables, stores.fields, stores.runs, parts, session)
+    scenes = scenes_on(replace(stores, pairs=library))
+    return Score(scenes, stores.runs, parts, session)
 
 
 @pytest.fixture
 def score(stores: Stores) -> Score:
     return score_of(stores, stores.pairs)
-
-
-def on(view: View) -> Session:
-    """A page whose Browse tab shows this."""
-    session = Session()
-    session.show(view)
-    return session
 
 
 def posted(score: Score, session: Session, **held: Any) -> Posted:
@@ -108,23 +101,23 @@ def scored(score: Score, session: Session, **held: Any) -> Filled:
 CHAT = Filters().picking("section", ["Chat"])
 
 
-def test_by_filter_what_the_browse_tab_shows_is_chosen(score: Score, demo: PairTable) -> None:
+def test_what_the_pairs_tab_lists_is_chosen(score: Score, demo: PairTable) -> None:
     filters = replace(CHAT.keeping(LengthRange("chosen", "chars", 1, None)), query=Query("a"))
-    found = chosen(score, on(View(filters=filters)), which="filter")
+    found = chosen(score, page_on(PairsState(filters=filters)), which="filter")
     assert 0 < len(found.rows) <= 40
     assert {demo.subset_of(row)[:6] for row in found.rows} <= {"alpaca", "mt-ben"}
     assert found.words == (
-        "Browse filter: Section: Chat, chosen at least 1 characters, “a” (in all texts)"
+        "as listed: Section: Chat, chosen at least 1 characters, “a” (in all texts)"
     )
 
 
 def test_without_a_filter_all_pairs_are_chosen(score: Score) -> None:
     found = chosen(score, Session(), which="filter", per_subset=None, seed=None)
-    assert len(found.rows) == 188 and found.words == "Browse filter: all pairs"
+    assert len(found.rows) == 188 and found.words == "as listed: all pairs"
 
 
 def test_by_subset_the_filter_does_not_matter(score: Score) -> None:
-    found = chosen(score, on(View(filters=CHAT)), per_subset=2, seed=7)
+    found = chosen(score, page_on(PairsState(filters=CHAT)), per_subset=2, seed=7)
     assert len(found.rows) == 46
     assert found.words == "2 from each subset, seed 7"
     again = chosen(score, Session(), per_subset=2, seed=7)
@@ -135,10 +128,10 @@ def test_by_subset_the_filter_does_not_matter(score: Score) -> None:
 def test_the_pairs_are_those_of_the_view(demo: PairTable, stores: Stores) -> None:
     other = small_table(row(), row(), row())
     score = score_of(stores, library_of(demo, other))
-    found = chosen(score, on(View(other.id)), which="filter")
+    found = chosen(score, page_on(PairsState(other.id)), which="filter")
     assert found.table is other and len(found.rows) == 3
     for which in ("filter", "subset"):
-        assert "not in memory any more" in counted(score, on(View("gone")), which=which)
+        assert "not in memory any more" in counted(score, page_on(PairsState("gone")), which=which)
 
 
 def test_rows_with_several_responses_are_refused_and_counted(stores: Stores) -> None:
@@ -153,8 +146,8 @@ def test_rows_with_several_responses_are_refused_and_counted(stores: Stores) -> 
         assert str(refused.value) == sentence
         seen = HtmlReading(counted(score, Session(), which=which), {"div"})
         assert seen.of_class["wrong"] == [sentence]
-    single = View(filters=Filters().picking("subset", ["single"]))
-    assert len(chosen(score, on(single), which="filter").rows) == 1
+    single = PairsState(filters=Filters().picking("subset", ["single"]))
+    assert len(chosen(score, page_on(single), which="filter").rows) == 1
     shown = scored(score, Session(), which="filter")
     assert sentence in HtmlReading(shown.status, {"div", "i"}).words
 
@@ -184,14 +177,14 @@ def test_a_number_that_is_none_is_refused_by_name(
 
 def test_how_many_are_chosen_is_said(score: Score) -> None:
     assert "46 pairs selected" in counted(score, Session(), per_subset=2)
-    gone = View(filters=Filters().picking("subset", ["gone"]))
-    said = HtmlReading(counted(score, on(gone), which="filter"), {"div"})
+    gone = PairsState(filters=Filters().picking("subset", ["gone"]))
+    said = HtmlReading(counted(score, page_on(gone), which="filter"), {"div"})
     assert "No pairs are selected" in said.of_class["wrong"][0]
 
 
 def test_a_range_of_tokens_that_are_not_counted_any_more_is_said(score: Score) -> None:
-    lost = View(filters=Filters().keeping(LengthRange("chosen", "tokens", 1, None, "gone")))
-    assert "not counted here" in counted(score, on(lost), which="filter")
+    lost = PairsState(filters=Filters().keeping(LengthRange("chosen", "tokens", 1, None, "gone")))
+    assert "not counted here" in counted(score, page_on(lost), which="filter")
 
 
 @pytest.mark.parametrize("public", [True, False])
@@ -199,6 +192,17 @@ def test_a_public_server_does_not_speak_of_folders(public: bool, stores: Stores)
     parts = laid_out(build_score, Settings(home=stores.settings.home, public=public), MODELS)
     assert ("folder" in parts.order.model.info) != public
     assert parts.choice.which.value == "subset"
+
+
+def test_only_a_pair_of_ones_own_is_scored_where_the_texts_of_the_others_are_not_at_hand(
+    score: Score, stores: Stores
+) -> None:
+    run = finished(stores.runs, "longer", small_table(row(), row(), row()), np.arange(3))
+    session = Session()
+    session.show(PairsState().of(stores.fields.name_of(run.id, *session.where)))
+    for which in ("subset", "filter", "keys"):
+        assert "texts of these pairs are not at hand" in counted(score, session, which=which)
+    assert "1 pair selected" in counted(score, session, **own("Hi.", "Go.", "Hello."))
 
 
 def test_pasted_keys_choose_their_pairs_in_their_order(score: Score, demo: PairTable) -> None:
@@ -234,12 +238,16 @@ def test_the_pairs_that_a_run_did_not_win_are_scored_again(
     last = list(stores.runs.start(Visitor(), order, picked))[-1]
     lost = [pair.key for pair in last.scored if pair.outcome in ("loss", "tie")]
     assert lost and last.run is not None
-    session = on(View(demo.id))
+    session = page_on(PairsState(demo.id))
     name = stores.fields.name_of(last.run.id, *session.where)
     assert name in filled(score.parts.choice, score.turn("failed", session)).failed["choices"]
     found = chosen(score, session, which="failed", failed=name)
     assert [demo.keys[row] for row in found.rows] == [key for key in demo.keys if key in lost]
     assert found.words == f"not won by {name}"
+    session.show(PairsState(demo.id).of(name))
+    listed = chosen(score, session, which="filter")
+    assert listed.words == f"as listed: {name}: Losses" and 0 < len(listed.rows) < 23
+    assert {demo.keys[row] for row in listed.rows} <= set(lost)
     assert "no such model" in counted(score, session, which="failed", failed="no such model")
 
 

@@ -10,12 +10,12 @@ import pytest
 from explorer.core.html import percent
 from explorer.core.settings import Settings
 from explorer.reader.session import Session
+from explorer.reader.state import PAIRS_LINK
 from explorer.results.own import own_name
 from explorer.runs.live import LiveRun
 from explorer.runs.progress import Progress
 from explorer.runs.sections import run_intervals, sections_now
 from explorer.stats.margins import MarginHistogram, margin_histogram
-from explorer.tabs.pairs.fail_state import FAIL_LINK
 from explorer.tabs.score.live_html import (
     WORST,
     bar_html,
@@ -95,9 +95,9 @@ def test_the_clearest_failures_lead_to_their_pairs() -> None:
     read = HtmlReading(html, {"div", "b", "ul", "li", "a", "bdi", "small"})
     assert html.count("<li>") == WORST and "hep-go:39" in read.words
     assert html.index("&lt;i&gt;") < html.index("hep-go:39")
-    query = html.split('href="?tab=failures&amp;')[1].split('"')[0].replace("&amp;", "&")
-    view = FAIL_LINK.decode(query).view
-    assert (view.model, view.view.reading.key) == (own_name(RUN), hostile.key)
+    query = html.split('href="?tab=pairs&amp;')[1].split('"')[0].replace("&amp;", "&")
+    state = PAIRS_LINK.decode(query).view
+    assert (state.model, state.reading.key) == (own_name(RUN), hostile.key)
     assert worst_html(RUN, pairs(1)) == ""
 
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
+from explorer.reader.scene import Pairs, scene
+from explorer.reader.state import PAIRS_LINK
 from explorer.results.field import Field
 from explorer.results.own import find_published, own_names
 from explorer.stats.matrix import order_of, outcome_matrix
 from explorer.tabs.models.compare_state import COMPARE_LINK
-from explorer.tabs.pairs.fail_state import FAIL_LINK, fail_scene
 from explorer.tabs.score.published_check import (
     PublishedCheck,
     changed_query,
@@ -104,8 +105,9 @@ def test_exactly_the_flipped_pairs_are_found(
     [field, name] = field_with(run, real, shared_data)
     compare = COMPARE_LINK.decode(found.query).view
     assert (compare.a, compare.b) == (name, MODEL)
-    scene = fail_scene(FAIL_LINK.decode(changed_query(name, MODEL, "only_b")).view, field)
-    assert {field.table.key_of(int(row)) for row in scene.selection.rows} == set(found.lost)
+    state = PAIRS_LINK.decode(changed_query(name, MODEL, "only_b")).view
+    rows = scene(state, Pairs(field.table, field)).selection.rows
+    assert {field.table.key_of(int(row)) for row in rows} == set(found.lost)
 
 
 def test_a_judges_tie_where_the_published_loses_is_a_change(

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from explorer.reader.state import PAIRS_LINK
 from explorer.results.field import Field
 from explorer.results.own import Match
-from explorer.tabs.pairs.fail_state import FAIL_LINK
 from explorer.tabs.score.published_check import check_pairs, check_sections
 from explorer.tabs.score.published_html import published_html
 from explorer.tabs.score.published_settings import NOT_KNOWN, BoardSettings
@@ -64,10 +64,10 @@ def test_both_numbers_their_difference_and_what_changed_are_shown(tmp_path: Path
         "0f0f0f0f0f0f",
     ):
         assert each in words
-    links = re.findall(r'href="\?tab=failures&amp;([^"]*)"', html)
-    views = [FAIL_LINK.decode(each.replace("&amp;", "&")).view for each in links]
-    assert {(view.model, view.against) for view in views} == {("mine", HOSTILE)}
-    assert {view.cell for view in views} == {"only_a", "only_b"}
+    links = re.findall(r'href="\?tab=pairs&amp;([^"]*)"', html)
+    states = [PAIRS_LINK.decode(each.replace("&amp;", "&")).view for each in links]
+    assert {(state.model, state.against) for state in states} == {("mine", HOSTILE)}
+    assert {state.cell for state in states} == {"only_a", "only_b"}
     assert html.count("?tab=compare&amp;a=mine&amp;b=") == 1
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
-from explorer.reader.state import View
+from explorer.reader.state import PairsState
 from explorer.runs.cards import RunCard, card_of, write_card
 from explorer.runs.lines import PAGE, RunsState
 from explorer.runs.orders import ModelOrder
@@ -43,7 +43,7 @@ def tab(stores: Stores) -> RunsTab:
 def me(demo: PairTable) -> Session:
     """A page of whom the runs are."""
     session = Session(Visitor("browser:me"))
-    session.show(View(demo.id))
+    session.show(PairsState(demo.id))
     return session
 
 
@@ -76,7 +76,7 @@ def test_an_open_run_says_what_it_rests_on_and_where_its_failures_are(
     shown = acted(tab, me, "open", id=run.id)
     read = HtmlReading(shown.opened, TAGS)
     links = read.attributes["a", "href"]
-    assert any(link.startswith("?tab=failures&model=") for link in links)
+    assert any(link.startswith("?tab=pairs&model=") for link in links)
     assert any(link.startswith("?tab=compare&a=") for link in links)
     assert demo.id in shown.opened and "Go on" not in shown.opened
     assert acted(tab, me, "close").opened == ""

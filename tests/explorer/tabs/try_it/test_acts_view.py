@@ -18,19 +18,18 @@ from explorer.data.table import PairTable
 from explorer.data.typed import PUBLIC_LONGEST, typed_pair
 from explorer.reader.reading import Reading
 from explorer.reader.session import Session
-from explorer.reader.state import Tables, View
+from explorer.reader.state import PairsState
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Rewarded
 from explorer.runs.scorers import BRIEF_SECONDS
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
-from explorer.tabs.pairs.fail_state import FailView
 from explorer.tabs.try_it.acts_view import TrialTab
 from explorer.tabs.try_it.html import edits_html, numbers_html, status_html
 from explorer.tabs.try_it.state import Past, Trial
 from explorer.tabs.try_it.view import build_trial
 from tests.conftest import PATIENCE
-from tests.explorer.browsing import act, stays
+from tests.explorer.browsing import act, scenes_on, stays
 from tests.explorer.filling import Filled, filled, laid_out
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.rewarding import FACTS, by_length, scored
@@ -45,12 +44,8 @@ TAGS = {
 
 @pytest.fixture
 def tab(stores: Stores) -> TrialTab:
-    tables = Tables(stores.pairs, stores.counter)
     parts = laid_out(build_trial, stores.settings, [("demo", "demo")])
-    return TrialTab(
-        tables, stores.fields, stores.runs, stores.settings, Latest(), parts,
-        failed_of=lambda session: session.seen(FailView),
-    )  # fmt: skip
+    return TrialTab(scenes_on(stores), stores.runs, stores.settings, Latest(), parts)
 
 
 @pytest.fixture
@@ -300,21 +295,20 @@ def test_no_text_of_any_size_is_kept(posted: Any, tab: TrialTab, me: Session) ->
     assert me.seen(Past) == Past()
 
 
-def test_the_pair_open_in_browse_is_taken(tab: TrialTab, me: Session, demo: PairTable) -> None:
-    me.show(View(demo.id, reading=Reading(demo.key_of(7))))
-    texts, _ = typed_in(tab, tab.browsed(me, *TEXTS))
+@pytest.mark.parametrize("model", [None, ""])
+def test_the_pair_open_in_pairs_is_taken(
+    model: str | None, tab: TrialTab, me: Session, demo: PairTable
+) -> None:
+    """With outcomes beside it or without."""
+    state = PairsState(demo.id).of(model)
+    me.show(replace(state, reading=Reading(demo.key_of(7))))
+    texts, _ = typed_in(tab, tab.opened(me, *TEXTS))
     cells = demo.cells(7)
     assert texts[1:] == [cells["chosen"], cells["rejected"]] and me.seen(Past) == Past((TEXTS,))
     for nothing in ("gone:1", "", "\ud800"):
-        me.show(View(demo.id, reading=Reading(nothing)))
+        me.show(replace(state, reading=Reading(nothing)))
         with pytest.raises(gr.Error, match="No pair is open"):
-            tab.browsed(me, *TEXTS)
-
-
-def test_the_pair_open_in_failures_is_taken(tab: TrialTab, me: Session, demo: PairTable) -> None:
-    me.show(FailView(view=View(demo.id, reading=Reading(demo.key_of(3)))))
-    texts, _ = typed_in(tab, tab.failed(me, *TEXTS))
-    assert texts[1] == demo.cells(3)["chosen"]
+            tab.opened(me, *TEXTS)
 
 
 def test_what_is_taken_is_scored_as_a_new_start(

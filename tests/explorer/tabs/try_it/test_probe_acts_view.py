@@ -14,7 +14,7 @@ from explorer.data.filters import Filters
 from explorer.data.library import Library
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
-from explorer.reader.state import Tables, View
+from explorer.reader.state import PairsState
 from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded
 from explorer.runs.visitors import Visitor
@@ -28,7 +28,7 @@ from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.spec import Pair
 from tests.conftest import PATIENCE
-from tests.explorer.browsing import library_of, stays
+from tests.explorer.browsing import library_of, scenes_on, stays
 from tests.explorer.filling import Filled, filled, laid_out
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.rewarding import FACTS, by_length, in_packs
@@ -40,8 +40,8 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 def panel_of(stores: Stores, library: Library) -> ProbePanel:
     """The probe where these tables are at hand."""
-    tables, parts = Tables(library, stores.counter), laid_out(build_probe)
-    return ProbePanel(tables, stores.runs, stores.settings, Latest(), parts)
+    scenes, parts = scenes_on(replace(stores, pairs=library)), laid_out(build_probe)
+    return ProbePanel(scenes, stores.runs, stores.settings, Latest(), parts)
 
 
 @pytest.fixture
@@ -87,8 +87,8 @@ def test_it_runs_to_its_end(panel: ProbePanel, me: Session) -> None:
     assert "Longer with filler" in said and "Polite" not in said
 
 
-def test_what_the_browse_tab_filters_is_probed(panel: ProbePanel, me: Session) -> None:
-    me.show(View(filters=Filters().picking("subset", ["donotanswer"])))
+def test_what_the_pairs_tab_lists_is_probed(panel: ProbePanel, me: Session) -> None:
+    me.show(PairsState(filters=Filters().picking("subset", ["donotanswer"])))
     list(run(panel, me, "filter", None, None, ["upper"]))
     assert {pair.subset for pair in probe_of(me).pairs} == {"donotanswer"}
 
@@ -103,7 +103,7 @@ def test_stopped_it_keeps_what_is_known(panel: ProbePanel, me: Session) -> None:
 
 
 def test_what_ends_in_an_error_keeps_what_is_known(panel: ProbePanel, me: Session) -> None:
-    pairs = as_pairs(panel.tables.library.here("").arrow, range(60))
+    pairs = as_pairs(panel.scenes.tables.library.here("").arrow, range(60))
 
     def failing(packs: int) -> Generator[Probe, None, None]:
         left = packs
@@ -162,7 +162,7 @@ def test_a_model_that_cannot_be_is_refused(model: Any, panel: ProbePanel) -> Non
 
 
 def test_no_pairs_and_too_many_are_refused(panel: ProbePanel, me: Session) -> None:
-    me.show(View(filters=Filters().picking("subset", ["gone"])))
+    me.show(PairsState(filters=Filters().picking("subset", ["gone"])))
     *_, last = run(panel, me, "filter", None, None, ["upper"])
     assert "No pairs" in last.status
     few = replace(panel, settings=replace(panel.settings, max_pairs=30))

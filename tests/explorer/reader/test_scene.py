@@ -5,18 +5,11 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
+from explorer.reader.scene import Pairs, Scene, kind_masks, next_scene, scene, shown_again
+from explorer.reader.state import KINDS, PairsState, move
 from explorer.results.field import MAJORITY, Field
 from explorer.stats.difficulty import difficulty
 from explorer.stats.matrix import OutcomeMatrix, order_of
-from explorer.tabs.pairs.fail_state import (
-    KINDS,
-    FailView,
-    fail_scene,
-    fitting_fails,
-    kind_masks,
-    move_fails,
-    next_fail_scene,
-)
 from scoring.errors import KnownError
 from tests.explorer.board_data import real_results
 from tests.explorer.tables import row, small_table
@@ -51,8 +44,13 @@ def field() -> Field:
     return Field(table, matrix, {}, ("key",))
 
 
-def listed(view: FailView) -> list[int]:
-    return [int(row) for row in fail_scene(view, field()).listed.rows]
+def shown(state: PairsState, of: Field | None = None) -> Scene:
+    of = of or field()
+    return scene(state, Pairs(of.table, of))
+
+
+def listed(state: PairsState) -> list[int]:
+    return [int(row) for row in shown(state).listed.rows]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +70,7 @@ def listed(view: FailView) -> list[int]:
 def test_kinds_are_what_they_say_and_stand_in_a_fitting_order(
     model: str, kind: str, rows: list[int]
 ) -> None:
-    view = move_fails(FailView(model), "kind", {"value": kind})
+    view = move(PairsState().of(model), "kind", {"value": kind})
     assert listed(view) == rows
 
 
@@ -84,26 +82,28 @@ def test_pairs_that_are_in_no_file_are_of_no_kind() -> None:
 
 def test_the_count_of_a_kind_is_the_length_of_its_list() -> None:
     for model in ("a", "b", "half"):
-        scene = fail_scene(FailView(model), field())
+        now = shown(PairsState().of(model))
         for kind in KINDS:
-            shown = fail_scene(move_fails(scene.view, "kind", {"value": kind}), field())
-            assert len(shown.listed) == scene.counts[kind]
+            of_kind = shown(move(now.state, "kind", {"value": kind}))
+            assert len(of_kind.listed) == now.counts[kind]
 
 
 def test_slices_and_filters_are_joined() -> None:
-    view = FailView("a", "all", slices=("longer:rejected",))
+    view = PairsState(outcomes=True, model="a", kind="all", slices=("longer:rejected",))
     assert sorted(listed(view)) == [0, 1, 2]
-    view = move_fails(view, "pick", {"facet": "subset", "names": ["donotanswer"]})
+    view = move(view, "pick", {"facet": "subset", "names": ["donotanswer"]})
     assert listed(view) == []
 
 
 def test_a_cell_of_a_comparison_is_a_list() -> None:
-    view = replace(FailView("a", "all"), against="b")
+    view = replace(PairsState(outcomes=True, model="a", kind="all"), against="b")
     assert sorted(listed(replace(view, cell="only_b"))) == [2, 3, 7]
     assert sorted(listed(replace(view, cell="only_a"))) == [1, 4]
     assert sorted(listed(replace(view, cell="both"))) == [0, 5]
     assert listed(replace(view, cell="neither")) == []
-    majority = replace(FailView("b", "all"), against=MAJORITY, cell="only_b")
+    majority = replace(
+        PairsState(outcomes=True, model="b", kind="all"), against=MAJORITY, cell="only_b"
+    )
     assert listed(majority) == [1, 4]
 
 
@@ -112,35 +112,37 @@ def test_a_cell_of_a_comparison_is_a_list() -> None:
     [
         ("margin", [3, 2]),
         ("-margin", [2, 3]),
-        ("length", [2, 3]),
+        ("difference", [2, 3]),
         ("-surprise", [2, 3]),
         ("difficulty", [2, 3]),
     ],
 )
 def test_the_list_can_be_sorted(order: str, rows: list[int]) -> None:
-    assert listed(move_fails(FailView("a"), "sort", {"value": order})) == rows
+    assert listed(move(PairsState(outcomes=True, model="a"), "sort", {"value": order})) == rows
 
 
-def field_of(model: str) -> Field:
+def pairs_of(state: PairsState) -> Pairs:
     found = field()
-    if model:
-        found.place(model)
-    return found
+    if state.model:
+        found.place(state.model)
+    return Pairs(found.table, found)
 
 
 def test_another_kind_keeps_the_open_pair_where_it_is_still_listed() -> None:
-    view = fail_scene(FailView("a", "all"), field()).view
-    opened = next_fail_scene(view, field_of, "open", {"value": "hep-go:2"}).view
-    now = next_fail_scene(opened, field_of, "kind", {"value": "losses"})
-    assert now.view.view.reading.key == "hep-go:2"
-    assert next_fail_scene(opened, field_of, "kind", {"value": "wins"}).view.view.reading.key == (
+    view = shown(PairsState(outcomes=True, model="a", kind="all")).state
+    opened = next_scene(view, pairs_of, "open", {"value": "hep-go:2"}).state
+    now = next_scene(opened, pairs_of, "kind", {"value": "losses"})
+    assert now.state.reading.key == "hep-go:2"
+    assert next_scene(opened, pairs_of, "kind", {"value": "wins"}).state.reading.key == (
         "donotanswer:4"
     )
 
 
 def test_kinds_that_need_rewards_are_left_with_a_model_that_has_none() -> None:
-    now = next_fail_scene(FailView("a", "near"), field_of, "model", {"value": "b"})
-    assert (now.view.model, now.view.kind) == ("b", "losses")
+    now = next_scene(
+        PairsState(outcomes=True, model="a", kind="near"), pairs_of, "model", {"value": "b"}
+    )
+    assert (now.state.model, now.state.kind) == ("b", "losses")
 
 
 @pytest.mark.parametrize(
@@ -162,20 +164,21 @@ def test_kinds_that_need_rewards_are_left_with_a_model_that_has_none() -> None:
 )
 def test_what_cannot_be_is_refused(act: str, sent: dict[str, object]) -> None:
     with pytest.raises(KnownError):
-        next_fail_scene(FailView("a"), field_of, act, sent)
+        next_scene(PairsState(outcomes=True, model="a"), pairs_of, act, sent)
 
 
 def test_a_view_that_is_not_possible_here_is_cut_down_and_told() -> None:
-    view = FailView("gone", slices=("longer:rejected",))
-    fitted, dropped = fitting_fails(view, field_of)
-    assert fitted.model == "" and "gone" in dropped[0]
-    fitted, dropped = fitting_fails(FailView("a", slices=("no:such", "longer:rejected")), field_of)
-    assert (fitted.slices, dropped) == (("longer:rejected",), ("slice=no:such",))
+    view = PairsState(outcomes=True, model="gone", slices=("longer:rejected",))
+    now, dropped = shown_again(view, pairs_of)
+    assert now.state.model == "" and "gone" in dropped[0]
+    known = ("no:such", "longer:rejected")
+    now, dropped = shown_again(PairsState(outcomes=True, model="a", slices=known), pairs_of)
+    assert (now.state.slices, dropped) == (("longer:rejected",), ("slice=no:such",))
 
 
 def test_hard_pairs_are_those_that_most_models_fail() -> None:
-    scene = fail_scene(FailView(field_kind="every"), field())
-    share = difficulty(field().matrix.outcomes).share[scene.listed.rows]
+    now = shown(PairsState(outcomes=True, field_kind="every"))
+    share = difficulty(field().matrix.outcomes).share[now.listed.rows]
     assert (np.diff(share[~np.isnan(share)]) <= 0).all()
 
 
@@ -184,9 +187,9 @@ def test_real_failures_are_what_a_count_by_hand_gives(shared_data: Path, real: P
     whole = Field(real, matrix, {}, ("real",))
     for place in range(0, len(matrix.models), 6):
         model = matrix.models[place]
-        scene = fail_scene(FailView(model), whole)
+        now = shown(PairsState().of(model), whole)
         outcomes = matrix.outcomes[place]
-        assert sorted(scene.listed.rows.tolist()) == np.flatnonzero(outcomes == 0).tolist()
+        assert sorted(now.listed.rows.tolist()) == np.flatnonzero(outcomes == 0).tolist()
         others = np.delete(matrix.outcomes, place, axis=0)
-        won = [float(np.mean(others[:, row] == 1)) for row in scene.listed.rows.tolist()]
+        won = [float(np.mean(others[:, row] == 1)) for row in now.listed.rows.tolist()]
         assert won == sorted(won, reverse=True)  # the most surprising loss first

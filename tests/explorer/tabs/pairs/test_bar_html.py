@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from explorer.data.filters import Filters, LengthRange
 from explorer.data.search import LONGEST_QUERY, PLACES, Query
 from explorer.data.table import PairTable
-from explorer.reader.searchbar import bar_html, filter_words, search_html
-from explorer.reader.state import Scene, View, move, scene
+from explorer.reader.scene import Pairs, Scene, scene
+from explorer.reader.searchbar import filter_words, search_html
+from explorer.reader.state import PairsState, move
+from explorer.tabs.pairs.bar_html import bar_html
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.tables import row, small_table
 
@@ -28,7 +30,8 @@ def bar(now: Scene, *notes: str, base: str = "") -> HtmlReading:
 
 
 def seen(filters: Filters) -> Scene:
-    return scene(View(filters=filters), small_table(row(), row(chosen="longer"), row()))
+    table = small_table(row(), row(chosen="longer"), row())
+    return scene(PairsState(filters=filters), Pairs(table))
 
 
 def acts(shown: HtmlReading) -> list[tuple[str, dict[str, Any]]]:
@@ -100,10 +103,10 @@ def test_each_chip_names_its_filter_and_takes_just_it_away() -> None:
     named = shown.attributes["button", "aria-label"]
     assert named == [f"Remove the filter {each}" for each in words]
     for place, (act, sent) in enumerate(acts(shown)):
-        left = filter_words(move(now.view, act, sent).filters)
+        left = filter_words(move(now.state, act, sent).filters)
         assert left == words[:place] + words[place + 1 :]
     assert "reset" in shown.attributes["button", "data-act"]
-    assert move(now.view, "reset", {}).filters == Filters()
+    assert move(now.state, "reset", {}).filters == Filters()
 
 
 @given(name=hostile, words=hostile)
@@ -129,4 +132,8 @@ def test_the_fields_of_a_search_are_named_and_bounded() -> None:
 @pytest.mark.parametrize("place", PLACES)
 def test_a_search_says_where(place: Any, demo: PairTable) -> None:
     filters = replace(Filters(), query=Query("a", place))
-    assert bar(scene(View(filters=filters), demo)).of_class["words"][0].startswith("“a” (in ")
+    assert (
+        bar(scene(PairsState(filters=filters), Pairs(demo)))
+        .of_class["words"][0]
+        .startswith("“a” (in ")
+    )

@@ -1,4 +1,4 @@
-"""The Browse tab in a real browser: finding, reading, lengths, files, review, other pairs."""
+"""The Pairs tab in a real browser: finding, reading, lengths, files, review, other pairs."""
 
 import csv
 import json
@@ -10,7 +10,9 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e.conftest import (
+    copied_link,
     facet,
+    in_view,
     open_app,
     open_panel,
     pair,
@@ -38,15 +40,9 @@ def position(page: Page) -> Locator:
     return page.locator(".position:visible")
 
 
-def in_view(page: Page) -> int:
-    """How many pairs the bar says that pass the filters."""
-    return int(count(page).inner_text().split()[0].replace(",", ""))
-
-
 def test_eight_pairs_are_found_read_and_sent_to_a_colleague(
     real_app: str, page: Page, browser: Browser
 ) -> None:
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     open_app(page, real_app)
     facet(page, "subset", "hep-rust").check()
     expect(count(page)).to_have_text("164 of 2,985 pairs")
@@ -81,11 +77,8 @@ def test_eight_pairs_are_found_read_and_sent_to_a_colleague(
     page.get_by_role("group", name="Differences").get_by_text("off").click()
     expect(pair(page).locator("del, ins")).to_have_count(0)
 
-    page.locator(".copy-link").click()
-    expect(page.locator(".copy-link")).to_have_text("Copied")
-    link = page.evaluate("navigator.clipboard.readText()")
     with watched_page(browser) as other:
-        open_app(other, link)
+        open_app(other, copied_link(page, "pairs"))
         expect(count(other)).to_have_text(EIGHT)
         expect(other.locator("#search")).to_have_value("unwrap")
         expect(facet(other, "subset", "hep-rust")).to_be_checked()
@@ -102,7 +95,7 @@ def test_eight_pairs_are_found_read_and_sent_to_a_colleague(
     page.get_by_role("button", name="Reset", exact=True).click()
     expect(count(page)).to_have_text("2,985 of 2,985 pairs")
     expect(page.locator(".chip.reset")).to_have_count(0)
-    picture(page, "browse")
+    picture(page, "found")
 
 
 def test_lengths_are_measured_and_become_filters(real_app: str, page: Page) -> None:

@@ -1,4 +1,4 @@
-"""The Browse tab's callbacks: links, acts, and what of the page each of them writes anew."""
+"""The Pairs tab's callbacks: links, acts, and what of the page each of them writes anew."""
 
 import re
 from collections.abc import Sequence
@@ -16,17 +16,21 @@ from explorer.data.filters import Filters, LengthRange
 from explorer.data.table import PairTable
 from explorer.reader.reading import ACTS
 from explorer.reader.session import Session
-from explorer.reader.state import PAIRS_LINK, PANELS, Chart, View, move
-from explorer.tabs.pairs.browse_view import Browse
-from tests.explorer.browsing import act, acted, browse_on, opened, page_on, stays
+from explorer.reader.state import PAIRS_LINK, PANELS, Chart, PairsState, move
+from explorer.tabs.pairs.acts_view import PairsTab
+from tests.explorer.browsing import act, acted, opened, page_on, pairs_tab_on, stays
 from tests.explorer.filling import Filled, filled
 from tests.explorer.html_reading import HtmlReading, is_told_as_our_own
 from tests.explorer.tables import row, small_table
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 ALWAYS = {"seen", "table_id", "address", "bar"}
-LIST = {"pairs", "reader_bar", "pair"}
+LIST = {"pairs", "reader_bar", "note", "pair"}
 LENGTHS = {f"lengths.{name}" for name in ("controls", "tokenizing", "status", "plot", "stats")}
+OF_OUTCOMES = {
+    "read", "head", "facts", "timer", "tokens.button", "tokens.words", "tokens.plot",
+    "fail_export.box", "fail_export.status", "fail_export.file",
+}  # fmt: skip
 TURNED = {"panels", *(f"columns.{panel}" for panel in PANELS)}
 
 
@@ -37,8 +41,13 @@ def other() -> PairTable:
 
 
 @pytest.fixture
-def two(demo: PairTable, other: PairTable) -> Browse:
-    return browse_on(demo, other)
+def tab(pairs_tab: PairsTab) -> PairsTab:
+    return pairs_tab
+
+
+@pytest.fixture
+def two(demo: PairTable, other: PairTable) -> PairsTab:
+    return pairs_tab_on(demo, other)
 
 
 def notes(shown: dict[str, Any]) -> list[str]:
@@ -62,19 +71,19 @@ def columns(shown: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("link", ["", "?", None, 5, ["subset"], {"a": 1}, "nonsense", "\ud800"])
 def test_a_link_that_says_nothing_opens_the_first_page(
-    link: object, browse: Browse, demo: PairTable
+    link: object, tab: PairsTab, demo: PairTable
 ) -> None:
-    shown = opened(browse, link)
+    shown = opened(tab, link)
     assert shown["seen"].source == shown["table_id"] == demo.id
     assert "188 of 188 pairs" in shown["bar"]
     assert f'data-key="{demo.keys[0]}"' in shown["pair"] and is_told_as_our_own(shown["pair"])
     assert columns(shown) == ["pairs"]
-    assert written(shown) == ALWAYS | LIST | TURNED | {"facets"}
+    assert written(shown) == ALWAYS | LIST | TURNED | OF_OUTCOMES | {"facets"}
 
 
-def test_a_link_opens_what_it_says(browse: Browse, demo: PairTable) -> None:
+def test_a_link_opens_what_it_says(tab: PairsTab, demo: PairTable) -> None:
     key = next(key for key in demo.keys if key.startswith("hep-rust"))
-    shown = opened(browse, f"?subset=hep-rust&subset=hep-go&sort=-chosen&pair={key}&diff=off")
+    shown = opened(tab, f"?subset=hep-rust&subset=hep-go&sort=-chosen&pair={key}&diff=off")
     seen = shown["seen"]
     assert seen.filters == Filters().picking("subset", ["hep-rust", "hep-go"])
     assert (seen.sort, seen.reading.key, seen.reading.diff) == ("-chosen", key, "off")
@@ -82,17 +91,17 @@ def test_a_link_opens_what_it_says(browse: Browse, demo: PairTable) -> None:
     assert notes(shown) == []
 
 
-def test_the_address_opens_the_same_again(browse: Browse) -> None:
+def test_the_address_opens_the_same_again(tab: PairsTab) -> None:
     link = "q=the&in=chosen&range=chosen.chars.10.5000&sort=difference&list-page=2&panel=lengths"
-    first = opened(browse, link)
-    again = opened(browse, first["address"])
+    first = opened(tab, link)
+    again = opened(tab, first["address"])
     assert again["seen"] == first["seen"] and again["address"] == first["address"]
     assert first["seen"].panel == "lengths" and columns(first) == ["lengths"]
 
 
-def test_what_a_link_says_wrongly_is_dropped_and_said_as_text(browse: Browse) -> None:
+def test_what_a_link_says_wrongly_is_dropped_and_said_as_text(tab: PairsTab) -> None:
     shown = opened(
-        browse, f"?subset={HOSTILE}&subset=hep-go&diff=sideways&{quote(HOSTILE)}=1&list-page=0"
+        tab, f"?subset={HOSTILE}&subset=hep-go&diff=sideways&{quote(HOSTILE)}=1&list-page=0"
     )
     assert notes(shown) == [
         "diff=sideways", f"{HOSTILE}=1", "list-page=0", f"subset={HOSTILE}",
@@ -102,90 +111,92 @@ def test_what_a_link_says_wrongly_is_dropped_and_said_as_text(browse: Browse) ->
 
 
 def test_a_pair_or_a_page_that_is_not_there_is_the_nearest_that_is(
-    browse: Browse, demo: PairTable
+    tab: PairsTab, demo: PairTable
 ) -> None:
-    seen = opened(browse, "?pair=no:such&list-page=99999")["seen"]
+    seen = opened(tab, "?pair=no:such&list-page=99999")["seen"]
     assert seen.reading.page == 8
     assert seen.reading.key == demo.keys[175]
 
 
-def test_a_range_in_tokens_that_were_not_counted_is_dropped_and_said(browse: Browse) -> None:
-    shown = opened(browse, "?range=chosen.tokens.1.5.some/tokenizer@main&q=the")
+def test_a_range_in_tokens_that_were_not_counted_is_dropped_and_said(tab: PairsTab) -> None:
+    shown = opened(tab, "?range=chosen.tokens.1.5.some/tokenizer@main&q=the")
     assert notes(shown) == ["a range of tokens of some/tokenizer@main, which were not counted here"]
     assert shown["seen"].filters.ranges == () and shown["seen"].filters.query.words == "the"
 
 
-def test_a_search_that_is_no_pattern_is_dropped_and_said(browse: Browse) -> None:
-    assert notes(opened(browse, "?q=(&regex=1")) == ["q=("]
+def test_a_search_that_is_no_pattern_is_dropped_and_said(tab: PairsTab) -> None:
+    assert notes(opened(tab, "?q=(&regex=1")) == ["q=("]
 
 
 @pytest.mark.parametrize("source", [f"org/{HOSTILE}", "no/such:split@0123", "x" * 900, "demo"])
 def test_a_source_that_is_not_here_is_said_and_the_best_is_shown(
-    source: str, browse: Browse, demo: PairTable
+    source: str, tab: PairsTab, demo: PairTable
 ) -> None:
-    link = PAIRS_LINK.encode(View(source=source))
-    shown = opened(browse, link)
+    link = PAIRS_LINK.encode(PairsState(source=source))
+    shown = opened(tab, link)
     assert notes(shown) == [f"{source[:120]}: these pairs are not here yet."]
     assert shown["seen"].source == demo.id
 
 
 @pytest.mark.parametrize("source", ["org/name", "no/such:split@0123", "demo"])
-def test_a_source_that_can_be_fetched_is_missing(source: str, browse: Browse) -> None:
-    assert browse.missing(PAIRS_LINK.encode(View(source=source))) == source
+def test_a_source_that_can_be_fetched_is_missing(source: str, tab: PairsTab) -> None:
+    assert tab.missing(PAIRS_LINK.encode(PairsState(source=source))) == source
 
 
 @pytest.mark.parametrize(
     "source", ["/etc/passwd", "pairs.jsonl", "~/a.csv", "a\\b.csv", f"org/{HOSTILE}", "x" * 900]
 )
-def test_a_link_asks_for_no_file_of_this_machine(source: str, browse: Browse) -> None:
-    assert browse.missing(PAIRS_LINK.encode(View(source=source))) == ""
+def test_a_link_asks_for_no_file_of_this_machine(source: str, tab: PairsTab) -> None:
+    assert tab.missing(PAIRS_LINK.encode(PairsState(source=source))) == ""
 
 
 def test_nothing_is_missing_where_the_source_is_here_or_none_is_asked_for(
-    browse: Browse, demo: PairTable
+    tab: PairsTab, demo: PairTable
 ) -> None:
-    assert browse.missing(PAIRS_LINK.encode(View(source=demo.id))) == ""
+    assert tab.missing(PAIRS_LINK.encode(PairsState(source=demo.id))) == ""
     for link in ("", None, "?q=dog", "x" * 100_000):
-        assert browse.missing(link) == ""
+        assert tab.missing(link) == ""
 
 
-def test_once_its_source_is_here_the_whole_link_is_followed(two: Browse, other: PairTable) -> None:
+def test_once_its_source_is_here_the_whole_link_is_followed(
+    two: PairsTab, other: PairTable
+) -> None:
     link = "?source=org/name&subset=mine&subset=gone&q=dog"
-    shown = filled(two.parts, two.follow(other.id, link, Session()))
+    shown = filled(two.parts, two.follow(other.id, link, Session(), {}))
     assert shown["table_id"] == other.id
     assert "1 of 2 pairs" in shown["bar"] and notes(shown) == ["subset=gone"]
 
 
-def test_nothing_is_followed_where_nothing_was_opened(browse: Browse) -> None:
-    assert written(filled(browse.parts, browse.follow("", "?q=dog", Session()))) == set()
+def test_nothing_is_followed_where_nothing_was_opened(tab: PairsTab) -> None:
+    assert written(filled(tab.parts, tab.follow("", "?q=dog", Session(), {}))) == set()
 
 
-def test_a_link_can_be_copied_for_the_space(browse: Browse) -> None:
-    space = replace(browse, settings=replace(browse.settings, space="me/space"))
+def test_a_link_can_be_copied_for_the_space(tab: PairsTab) -> None:
+    space = replace(tab, settings=replace(tab.settings, space="me/space"))
     assert 'data-base="https://huggingface.co/spaces/me/space"' in opened(space)["bar"]
-    assert 'data-base=""' in opened(browse)["bar"]
+    assert 'data-base=""' in opened(tab)["bar"]
 
 
 # Acts
 
 
 @pytest.fixture
-def seen(browse: Browse) -> View:
-    view: View = opened(browse)["seen"]
+def seen(tab: PairsTab) -> PairsState:
+    view: PairsState = opened(tab)["seen"]
     return view
 
 
 def test_a_step_of_reading_leaves_the_facets_as_they_are(
-    browse: Browse, seen: View, demo: PairTable
+    tab: PairsTab, seen: PairsState, demo: PairTable
 ) -> None:
-    shown = acted(browse, seen, "step", value=1)
+    shown = acted(tab, seen, "step", value=1)
     assert written(shown) == ALWAYS | LIST
     assert f'data-key="{demo.keys[1]}"' in shown["pair"]
     assert PAIRS_LINK.decode(shown["address"]).view.reading.key == demo.keys[1]
 
 
-def test_a_filter_writes_the_facets_too(browse: Browse, seen: View) -> None:
-    shown = acted(browse, seen, "pick", facet="section", names=["Chat"])
+def test_a_filter_writes_the_facets_too(tab: PairsTab, seen: PairsState) -> None:
+    shown = acted(tab, seen, "pick", facet="section", names=["Chat"])
     assert written(shown) == ALWAYS | LIST | {"facets"}
     assert "40 of 188 pairs" in shown["bar"] and 'checked="checked"' in shown["facets"]
 
@@ -203,34 +214,34 @@ def test_a_filter_writes_the_facets_too(browse: Browse, seen: View) -> None:
     ],
 )
 def test_a_panel_is_filled_when_it_is_turned_to(
-    browse: Browse, seen: View, panel: str, fills: set[str]
+    tab: PairsTab, seen: PairsState, panel: str, fills: set[str]
 ) -> None:
-    before = acted(browse, seen, "panel", value="review")["seen"] if panel == "pairs" else seen
+    before = acted(tab, seen, "panel", value="review")["seen"] if panel == "pairs" else seen
     if panel == "review":
         before = replace(seen, panel="export")
-    shown = acted(browse, before, "panel", value=panel)
+    shown = acted(tab, before, "panel", value=panel)
     assert written(shown) == ALWAYS | TURNED | fills
     assert columns(shown) == [panel]
 
 
-def test_a_search_marks_its_hits_where_it_looks(browse: Browse, seen: View) -> None:
-    shown = acted(browse, seen, "search", words="the", where="chosen")
+def test_a_search_marks_its_hits_where_it_looks(tab: PairsTab, seen: PairsState) -> None:
+    shown = acted(tab, seen, "search", words="the", where="chosen")
     rows = re.findall(r'<td class="words"[^>]* data-label="(\w+)">(.*?)</td>', shown["pairs"])
     marked = {column for column, html in rows if "<mark>" in html}
     assert marked == {"chosen"}
     assert "<mark>" in shown["pair"]
 
 
-def test_a_search_without_hits_leaves_no_list_but_a_reader(browse: Browse, seen: View) -> None:
-    shown = acted(browse, seen, "search", words="no such words")
+def test_a_search_without_hits_leaves_no_list_but_a_reader(tab: PairsTab, seen: PairsState) -> None:
+    shown = acted(tab, seen, "search", words="no such words")
     assert shown["pairs"] == "" and "No pair matches" in shown["bar"]
     assert "There is no pair to show here" in shown["pair"]
-    assert acted(browse, shown["seen"], "reset")["seen"].filters == Filters()
+    assert acted(tab, shown["seen"], "reset")["seen"].filters == Filters()
 
 
-def test_the_lists_order_cycles_and_is_kept_in_the_address(browse: Browse, seen: View) -> None:
+def test_the_lists_order_cycles_and_is_kept_in_the_address(tab: PairsTab, seen: PairsState) -> None:
     for order in ("-difference", "difference", ""):
-        shown = acted(browse, seen, "sort", value=order)
+        shown = acted(tab, seen, "sort", value=order)
         seen = shown["seen"]
         assert PAIRS_LINK.decode(shown["address"]).view.sort == order
         numbers = [
@@ -240,14 +251,14 @@ def test_the_lists_order_cycles_and_is_kept_in_the_address(browse: Browse, seen:
         assert (numbers == sorted(numbers, reverse=order.startswith("-"))) == bool(order)
 
 
-def test_what_is_filtered_is_hidden_where_it_may_harm(browse: Browse, seen: View) -> None:
-    shown = acted(browse, seen, "pick", facet="subset", names=["refusals-offensive", "hep-go"])
+def test_what_is_filtered_is_hidden_where_it_may_harm(tab: PairsTab, seen: PairsState) -> None:
+    shown = acted(tab, seen, "pick", facet="subset", names=["refusals-offensive", "hep-go"])
     assert shown["pairs"].count('class="may-harm"') == 8
 
 
 def test_other_pairs_with_the_same_prompt_are_named() -> None:
     table = small_table(*(row(id=number, prompt="same") for number in range(3)))
-    shown = opened(browse_on(table))
+    shown = opened(pairs_tab_on(table))
     assert "Same prompt in:" in shown["pair"]
     assert shown["pair"].count('class="goto"') == 2
 
@@ -264,11 +275,13 @@ NONSENSE: Sequence[Any] = (
 BUG = text("error.bug")
 
 
-def after(browse: Browse, seen: View, event: gr.EventData) -> dict[str, Any] | None:
+def after(tab: PairsTab, seen: PairsState, event: gr.EventData) -> dict[str, Any] | None:
     """What an act of anybody gives: a whole page that can be sent, or None for a clear refusal."""
     try:
         session = page_on(seen)
-        shown = Filled(filled(browse.parts, browse.act(event, session)), seen=session.seen(View))
+        shown = Filled(
+            filled(tab.parts, tab.act(event, session, {})), seen=session.seen(PairsState)
+        )
     except gr.Error as error:
         assert error.message != BUG
         assert 0 < len(error.message) < 1000
@@ -280,12 +293,12 @@ def after(browse: Browse, seen: View, event: gr.EventData) -> dict[str, Any] | N
 
 
 @pytest.mark.parametrize("name", [*ACTED, "no such act", HOSTILE])
-def test_an_act_of_anybody_is_done_or_refused(name: str, browse: Browse, seen: View) -> None:
+def test_an_act_of_anybody_is_done_or_refused(name: str, tab: PairsTab, seen: PairsState) -> None:
     start = replace(seen, panel="lengths") if name in ("chart", "range") else seen
     for value in NONSENSE:
-        after(browse, start, act(name, **dict.fromkeys(FIELDS, value)))
+        after(tab, start, act(name, **dict.fromkeys(FIELDS, value)))
         for field in FIELDS:
-            after(browse, start, act(name, **{field: value}))
+            after(tab, start, act(name, **{field: value}))
 
 
 json = st.recursive(
@@ -304,59 +317,59 @@ json = st.recursive(
 def test_whatever_is_posted_the_page_stands_and_goes_on(
     name: Any, sent: Any, demo: PairTable
 ) -> None:
-    browse = browse_on(demo)
-    shown = after(browse, View(demo.id), gr.EventData(None, {"act": name, "sent": sent}))
-    seen = shown["seen"] if shown else View(demo.id)
-    assert acted(browse, seen, "reset")["bar"].count("188 of 188")
+    tab = pairs_tab_on(demo)
+    shown = after(tab, PairsState(demo.id), gr.EventData(None, {"act": name, "sent": sent}))
+    seen = shown["seen"] if shown else PairsState(demo.id)
+    assert acted(tab, seen, "reset")["bar"].count("188 of 188")
 
 
 # Other tables
 
 
 def test_turning_to_another_table_keeps_the_look_and_drops_the_filters(
-    two: Browse, other: PairTable, demo: PairTable
+    two: PairsTab, other: PairTable, demo: PairTable
 ) -> None:
     seen = replace(
-        View(demo.id),
+        PairsState(demo.id),
         filters=Filters().picking("subset", ["hep-go"]),
         panel="lengths",
         sort="chosen",
     )
     session = page_on(seen)
-    shown = filled(two.parts, two.turn_to(other.id, session))
-    now = session.seen(View)
-    assert now == replace(View(other.id), panel="lengths", sort="chosen", reading=now.reading)
+    shown = filled(two.parts, two.turn_to(other.id, session, {}))
+    now = session.seen(PairsState)
+    assert now == replace(PairsState(other.id), panel="lengths", sort="chosen", reading=now.reading)
     assert "2 of 2 pairs" in shown["bar"]
     assert now.reading.key == other.keys[0]
 
 
-def test_where_no_table_was_opened_all_stays_as_it_is(two: Browse, other: PairTable) -> None:
-    shown = filled(two.parts, two.turn_to("", page_on(View(other.id))))
+def test_where_no_table_was_opened_all_stays_as_it_is(two: PairsTab, other: PairTable) -> None:
+    shown = filled(two.parts, two.turn_to("", page_on(PairsState(other.id)), {}))
     assert written(shown) == set()
 
 
-def test_a_table_that_was_forgotten_is_not_taken_for_another(browse: Browse) -> None:
-    page = page_on(View(f"gone {HOSTILE}", filters=Filters().picking("subset", ["mine"])))
+def test_a_table_that_was_forgotten_is_not_taken_for_another(tab: PairsTab) -> None:
+    page = page_on(PairsState(f"gone {HOSTILE}", filters=Filters().picking("subset", ["mine"])))
     for refused in (
-        lambda: browse.act(act("step", value=1), page),
-        lambda: list(browse.export("csv", page)),
-        lambda: list(browse.count("demo", page)),
-        lambda: browse.count_in("demo", page),
+        lambda: tab.act(act("step", value=1), page, {}),
+        lambda: list(tab.export("csv", page)),
+        lambda: list(tab.count("demo", page)),
+        lambda: tab.count_in("demo", page, {}),
     ):
         with pytest.raises(gr.Error, match="not in memory any more") as error:
             refused()
         assert HOSTILE not in error.value.message
 
 
-def test_ranges_of_tokens_that_are_not_counted_any_more_can_be_taken_away(browse: Browse) -> None:
+def test_ranges_of_tokens_that_are_not_counted_any_more_can_be_taken_away(tab: PairsTab) -> None:
     lost = Filters().keeping(LengthRange("chosen", "tokens", 1, None, "gone"))
-    seen = View(filters=lost, chart=Chart(unit="tokens", tokenizer="gone"))
+    seen = PairsState(filters=lost, chart=Chart(unit="tokens", tokenizer="gone"))
     with pytest.raises(gr.Error, match="not counted"):
-        acted(browse, seen, "step", value=1)
-    shown = acted(browse, seen, "unrange", measure="chosen", unit="tokens")
+        acted(tab, seen, "step", value=1)
+    shown = acted(tab, seen, "unrange", measure="chosen", unit="tokens")
     assert "188 of 188" in shown["bar"]
 
 
 def test_a_move_that_is_none_is_refused_by_name() -> None:
     with pytest.raises(Exception, match="There is no act 'fly'"):
-        move(View(), "fly", {})
+        move(PairsState(), "fly", {})

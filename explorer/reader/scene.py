@@ -1,0 +1,340 @@
+"""What a state of the list of pairs shows: which pairs, in which order, how many of each kind."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.core.text import text
+from explorer.data.conditions import condition_of
+from explorer.data.filters import Filters, Selection, matching_rows, select
+from explorer.data.table import PairTable, Rows
+from explorer.reader.reading import ACTS, ListedRows, read_on
+from explorer.reader.session import Session
+from explorer.reader.state import (
+    BY_LENGTH,
+    BY_OUTCOME,
+    OF_OUTCOMES,
+    FieldKind,
+    PairsState,
+    Tables,
+    fitting,
+    move,
+)
+from explorer.results.field import MAJORITY, OUTCOMES, Doubles, Field, Mask
+from explorer.results.fields import Fields
+from explorer.stats.duels import CELLS, cells_of
+from explorer.stats.margins import confident_losses, near_misses
+from scoring.errors import KnownError
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """The pairs that a state is of, and what models made of them.
+
+    field: None where that is not looked at. is_counted: whether the tokens of a tokenizer are at
+    hand.
+    """
+
+    table: PairTable
+    field: Field | None = None
+    is_counted: Callable[[str], bool] = lambda _: False
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether their texts are at hand."""
+        return self.field is None or self.field.has_texts
+
+
+PairsOf = Callable[[PairsState], Pairs]
+"""Gives the pairs of a state; raises `KnownError` where they, or its model's results, are not
+here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a state shows.
+
+    state: settled: its page and its open pair are there.
+    selection: what passes its filters and is of its kind.
+    listed: the same rows in the order of the list.
+    passing: rows that pass, of whatever kind. counts: kind -> how many of these it has.
+    """
+
+    state: PairsState
+    pairs: Pairs
+    selection: Selection
+    listed: ListedRows
+    passing: Rows
+    counts: Mapping[str, int]
+
+    @property
+    def table(self) -> PairTable:
+        """The pairs that are looked at."""
+        return self.pairs.table
+
+    @property
+    def field(self) -> Field | None:
+        """What models made of them; None where that is not looked at."""
+        return self.pairs.field
+
+    @property
+    def known(self) -> Field:
+        """The same, for what is shown only where it is looked at.
+
+        Raises:
+            KnownError: it is not.
+        """
+        if self.pairs.field is None:
+            raise KnownError("No outcomes stand beside these pairs. Choose whose first.")
+        return self.pairs.field
+
+
+@dataclass(frozen=True)
+class Scenes:
+    """Makes what sessions see of the pairs."""
+
+    tables: Tables
+    fields: Fields
+
+    def pairs_of(self, session: Session, state: PairsState) -> Pairs:
+        """The pairs of a state; where outcomes are looked at, those that they are of.
+
+        Raises:
+            KnownError: they are not here any more, or there is no such model.
+        """
+        if state.outcomes:
+            field = self._field_of(session, state)
+            table = field.table
+            self.tables.fetch_counts(state, table)
+        else:
+            field, table = None, self.tables.of(state)
+        return Pairs(table, field, partial(self.tables.counter.known, table))
+
+    def now(self, session: Session) -> Scene:
+        """What a session sees.
+
+        Raises:
+            KnownError: as of `pairs_of` and `scene`.
+        """
+        state = session.seen(PairsState)
+        return scene(state, self.pairs_of(session, state))
+
+    def with_texts(self, session: Session) -> PairTable:
+        """The pairs that a session looks at, for what needs their texts.
+
+        Raises:
+            KnownError: as of `pairs_of`, or the texts are not at hand.
+        """
+        pairs = self.pairs_of(session, session.seen(PairsState))
+        if not pairs.has_texts:
+            raise KnownError(text("fails.no_texts"))
+        return pairs.table
+
+    def _field_of(self, session: Session, state: PairsState) -> Field:
+        """The field that a model is in; of all together that of the pairs, else the largest."""
+        where = session.results_id, state.source, session.visitor
+        if state.model:
+            return self.fields.of(state.model, *where)
+        here = (each for each in self.fields.all(*where) if each.table.id == state.source)
+        return next((each for each in here if each.n_models), self.fields.largest(*where))
+
+
+def scene(state: PairsState, pairs: Pairs) -> Scene:
+    """What a state shows.
+
+    Raises:
+        KnownError: a model or a condition that the pairs have not, a search that takes too long, or
+            a range that needs tokens that were not counted.
+    """
+    table, field = pairs.table, pairs.field
+    masks = {} if field is None else kind_masks(field, state.model)
+    among, passing = _among(state, pairs), matching_rows(table, state.filters)
+    if among is not None:
+        passing = passing[among[passing]]
+    counts = {kind: int(mask[passing].sum()) for kind, mask in masks.items()}
+    if state.shown_kind in masks:
+        of_kind = masks[state.shown_kind]
+        among = of_kind if among is None else among & of_kind
+    selection = select(table, state.filters, among)
+    listed = ListedRows(table, ordered(state, pairs, selection.rows))
+    panel = "pairs" if field is None and state.panel in OF_OUTCOMES else state.panel
+    reading = state.reading.settled(listed)
+    settled = replace(state, source=table.id, panel=panel, reading=reading)
+    return Scene(settled, pairs, selection, listed, passing, counts)
+
+
+def next_scene(state: PairsState, pairs_of: PairsOf, act: str, sent: Mapping[str, Any]) -> Scene:
+    """What is shown after one act of a person.
+
+    Args:
+        state: as it is.
+        pairs_of: the pairs of a state.
+        act: its name.
+        sent: what came with it, by anybody.
+
+    Raises:
+        KnownError: an act that there is not, a value that it cannot have, or a search that takes
+            too long.
+    """
+    if act in ACTS:
+        now = scene(state, pairs_of(state))
+        reading = read_on(now.state.reading, now.listed, act, sent.get("value"))
+        return replace(now, state=replace(now.state, reading=reading))
+    moved = move(state, act, sent)
+    pairs = pairs_of(moved)
+    if _whose(moved) != _whose(state):
+        moved = _of_model(moved, pairs)
+    if replace(moved, panel=state.panel, chart=state.chart) == state:
+        return scene(moved, pairs)
+    now = scene(replace(moved, reading=replace(state.reading, key="", page=1)), pairs)
+    if moved.sort != state.sort or (moved.model and not state.model):
+        return now
+    # The pair that is read stays where it still passes, but the list begins at its first page.
+    reading = replace(state.reading.anew(now.listed), page=1)
+    return replace(now, state=replace(now.state, reading=reading))
+
+
+def shown_again(state: PairsState, pairs_of: PairsOf) -> tuple[Scene, tuple[str, ...]]:
+    """What a state shows, as far as it can be shown here, and what of it cannot, as a link says it.
+
+    Raises:
+        KnownError: as of `scene`.
+    """
+    dropped: tuple[str, ...] = ()
+    try:
+        pairs = pairs_of(state)
+        if pairs.field is not None and state.against not in ("", MAJORITY):
+            pairs.field.place(state.against)
+    except KnownError as error:
+        dropped = (str(error),)
+        state = replace(state.of(""), slices=())
+        pairs = pairs_of(state)
+    fitted, left = fitting(state, pairs.table, pairs.is_counted)
+    return scene(fitted, pairs), (*dropped, *left)
+
+
+def rows_with(now: Scene, filters: Filters) -> Rows:
+    """The rows that a scene would show with other filters, in table order."""
+    if now.field is None and not now.state.slices:
+        return matching_rows(now.table, filters)
+    return scene(replace(now.state, filters=filters), now.pairs).selection.rows
+
+
+def kind_masks(field: Field, model: str) -> dict[str, Mask]:
+    """Kind -> the pairs of it; of all models together where `model` is "".
+
+    "all" are the pairs of the model's file, "missing" those of them without an outcome.
+    """
+    n = len(field.table)
+    if not model:
+        rows = {
+            "hard": field.hardest.rows,
+            "telling": field.telling.best,
+            "negative": field.telling.negative,
+            "every": np.arange(n),
+        }
+        return {kind: _mask(n, each) for kind, each in rows.items()}
+    codes, place = field.codes(model), field.place(model)
+    held = field.matrix.held[place]
+    chosen, rejected = field.matrix.chosen[place], field.matrix.rejected[place]
+    of_code = {outcome: (codes == at) & held for at, outcome in enumerate(OUTCOMES)}
+    return {
+        "losses": of_code["loss"],
+        "ties": of_code["tie"],
+        "missing": of_code["missing"],
+        "near": near_misses(chosen, rejected) & ~of_code["win"],
+        "confident": confident_losses(chosen, rejected) & of_code["loss"],
+        "wins": of_code["win"],
+        "all": held,
+    }
+
+
+def order_of(state: PairsState, field: Field | None) -> str:
+    """What the list is sorted by: as asked, else what fits what is shown; "" for table order."""
+    if state.sort or field is None:
+        return state.sort
+    if not state.model:
+        by_kind: dict[FieldKind, str] = {"telling": "-telling", "negative": "telling"}
+        return by_kind.get(state.field_kind, "-difficulty")
+    if not field.has_rewards(state.model):
+        return "-surprise"
+    return "-margin" if state.kind in ("wins", "near") else "margin"
+
+
+def measured(state: PairsState, pairs: Pairs, what: str) -> Doubles:
+    """What a list can be sorted by, of each pair; NaN where it is not known.
+
+    "surprise": how far the model is from what the share of the others that win let expect, 0 to 1.
+    """
+    table, field = pairs.table, pairs.field
+    length = next((each for each in BY_LENGTH if each == what), None)
+    if length is not None:
+        return table.lengths(length, "chars").astype(np.float64)
+    model = state.model
+    if field is not None and what == "difficulty":
+        return field.difficulty(model).share
+    if field is not None and what == "telling":
+        return field.telling.correlation
+    if field is None or not model:
+        return np.full(len(table), np.nan)
+    if what == "margin":
+        return field.margins(model)
+    surprise: Doubles = np.abs(field.outcomes(model) - field.others_win(model))
+    return surprise
+
+
+def ordered(state: PairsState, pairs: Pairs, rows: Rows) -> Rows:
+    """Rows in the order of the list; what is not known comes last.
+
+    rows: in table order.
+    """
+    order = order_of(state, pairs.field)
+    if not order:
+        return rows
+    values = measured(state, pairs, order.removeprefix("-"))[rows]
+    in_order: Rows = rows[np.argsort(-values if order.startswith("-") else values, kind="stable")]
+    return in_order
+
+
+def _among(state: PairsState, pairs: Pairs) -> Mask | None:
+    """Pairs that fulfil the conditions and stand in the cell, of whatever kind; None for all."""
+    masks = [condition_of(pairs.table, each).mask for each in state.slices]
+    field = pairs.field
+    if field is not None and state.model and state.against:
+        outcomes, rival = field.outcomes(state.model), field.rival(state.model, state.against)
+        masks.append(cells_of(outcomes, rival) == CELLS.index(state.cell))
+    return np.logical_and.reduce(masks) if masks else None
+
+
+def _of_model(state: PairsState, pairs: Pairs) -> PairsState:
+    """A state as far as another model's pairs can show it."""
+    field = pairs.field
+    if field is None and state.sort.removeprefix("-") in BY_OUTCOME:
+        state = replace(state, sort="")
+    has_rewards = field is not None and bool(state.model) and field.has_rewards(state.model)
+    if state.model and state.kind in ("near", "confident") and not has_rewards:
+        state = replace(state, kind="losses")
+    if state.source and state.source != pairs.table.id:
+        on = state.on(pairs.table.id)
+        return replace(
+            on,
+            outcomes=state.outcomes,
+            model=state.model,
+            kind=state.kind,
+            field_kind=state.field_kind,
+        )
+    return state
+
+
+def _whose(state: PairsState) -> tuple[bool, str]:
+    return state.outcomes, state.model
+
+
+def _mask(n: int, rows: NDArray[np.integer]) -> Mask:
+    mask = np.zeros(n, np.bool_)
+    mask[rows] = True
+    return mask

@@ -1,0 +1,330 @@
+"""The Pairs tab: pairs to read, alone or with what a model, or all models, made of them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import gradio as gr
+
+from explorer.core.html import note, nothing_to_tell, refused_html, step_html
+from explorer.core.parts import (
+    EVENT,
+    Filling,
+    Linked,
+    act_of,
+    again,
+    guarded,
+    nothing_new,
+    telling,
+    wire_part,
+    wrote,
+)
+from explorer.core.settings import Settings
+from explorer.core.text import text
+from explorer.data.sources import DEMO
+from explorer.reader.facetpanel import facets_html
+from explorer.reader.links import TABS, decode_pairs, tab_of
+from explorer.reader.listing import reader_bar
+from explorer.reader.scene import Scene, Scenes, next_scene, scene, shown_again
+from explorer.reader.session import Session
+from explorer.reader.state import PAIRS_LINK, PairsState, Tables
+from explorer.results.fields import Fields
+from explorer.runs.facts import facts_html
+from explorer.tabs.pairs.bar_html import bar_html, head_html, panels_html
+from explorer.tabs.pairs.export_view import exporting, fail_exporting, snippet_html
+from explorer.tabs.pairs.fail_exports import FailFormat
+from explorer.tabs.pairs.kinds import kinds_html
+from explorer.tabs.pairs.lengths_view import lengths_shown
+from explorer.tabs.pairs.list_html import list_of_pairs_html, open_pair_html
+from explorer.tabs.pairs.notes import PairNotes, mark_of
+from explorer.tabs.pairs.notes_view import note_html
+from explorer.tabs.pairs.rewards_view import rewards_shown
+from explorer.tabs.pairs.tokens_view import Tokens, has_tokens, wire_tokens
+from explorer.tabs.pairs.view import PairsParts
+from scoring.errors import KnownError
+from scoring.hub.access import parse_hub_id
+
+TYPED = ("search", "model")
+"""Acts by which a person types: nobody does without slips, so what is shown stays."""
+
+
+@dataclass(frozen=True)
+class PairsTab:
+    """The tab's callbacks. `notes` are what the browser keeps of notes on pairs."""
+
+    scenes: Scenes
+    settings: Settings
+    parts: PairsParts
+
+    @property
+    def tables(self) -> Tables:
+        """The pairs that visitors look at."""
+        return self.scenes.tables
+
+    @property
+    def fields(self) -> Fields:
+        """What models made of them."""
+        return self.scenes.fields
+
+    @guarded
+    def open(self, query_string: object, session: Session, notes: object) -> Filling:
+        """What a link asks for, as far as it is here; where it is of another tab, all stays."""
+        if tab_of(query_string) != TABS[0] and session.get(PairsState) is not None:
+            return nothing_new()
+        return self._opened(query_string, session, notes)
+
+    @guarded
+    def missing(self, query_string: object) -> str:
+        """The source that the address asks for, where it is not here; else nothing."""
+        source = decode_pairs(query_string).view.source
+        if self.tables.library.find(source) or not (source == DEMO or parse_hub_id(source)):
+            return ""  # a stranger's link opens no file of this machine
+        return source
+
+    @guarded
+    def follow(self, opened: str, query_string: object, session: Session, notes: object) -> Filling:
+        """What the address asks for, once its source was opened; nothing where there was none."""
+        if not opened:
+            return nothing_new()
+        return self._opened(query_string, session, notes, source=opened)
+
+    @guarded
+    def show(self, session: Session, notes: object) -> Filling:
+        """The same with what was scored or read since."""
+        return self._show(session.seen(PairsState), session, notes)
+
+    @guarded
+    def turn_back(self, session: Session, notes: object) -> Filling:
+        """After the tab was opened: the same, where outcomes are looked at, which may be new."""
+        state = session.get(PairsState)
+        if state is None or not state.outcomes:
+            return nothing_new()
+        return self._show(state, session, notes)
+
+    @guarded
+    def of_run(self, session: Session, notes: object) -> Filling:
+        """What a run lost, from its worst pair on; the same as before where it has none yet."""
+        model = self.fields.name_of(session.run_id, *session.where)
+        state = session.seen(PairsState)
+        if model:
+            state = PairsState(state.source).of(model)
+        return self._show(state, session, notes)
+
+    @guarded
+    def act(self, event: gr.EventData, session: Session, notes: object) -> Filling:
+        """What is shown after one act."""
+        name, sent = act_of(event)
+        seen = session.seen(PairsState)
+        if seen.outcomes and (name, sent.get("value", "")) == ("model", None):
+            seen = self._of_table(seen)
+        if name == "again":
+            return self._show(seen, session, notes, before=seen)
+        if name == "note":
+            return self._noted(self.scenes.now(session), notes, sent)
+        try:
+            now = next_scene(seen, partial(self.scenes.pairs_of, session), name, sent)
+        except KnownError as error:
+            if name not in TYPED:
+                raise
+            bar = bar_html(self.scenes.now(session), (), self.settings.link_base)
+            return {self.parts.bar: bar + note(str(error), "wrong")}
+        return self.shown(now, session, notes, before=seen)
+
+    @guarded
+    def read(self, session: Session) -> Iterator[tuple[str, Any]]:
+        """Read published results of each pair, telling how far it is."""
+        for step in self.fields.reading(session.results_id):
+            yield step_html(step, text("board.reading")), gr.update(visible=True)
+        yield refused_html(self.fields.refused(session.results_id)), gr.update(visible=False)
+
+    @guarded
+    def count(self, wanted: object, session: Session) -> Iterator[tuple[str, str]]:
+        """Count tokens: how far it is, and at last the tokenizer."""
+        table = self.scenes.now(session).table
+        yield from telling(self.tables.counter.count(table, wanted))
+
+    @guarded
+    def count_in(self, tokenizer: str, session: Session, notes: object) -> Filling:
+        """Draw lengths in the tokens of a tokenizer."""
+        seen = session.seen(PairsState)
+        chart = replace(seen.chart, unit="tokens", tokenizer=tokenizer)
+        return self.shown(self._scene(replace(seen, chart=chart), session), session, notes)
+
+    @guarded
+    def export(self, form: object, session: Session) -> Iterator[tuple[str, Any]]:
+        """Write the pairs that are listed to a file."""
+        yield from exporting(self.scenes.now(session), form)
+
+    @guarded
+    def export_fails(
+        self, form: FailFormat, session: Session, notes: object
+    ) -> Iterator[tuple[str, Any]]:
+        """Write what models made of the pairs that are listed to a file."""
+        now = self.scenes.now(session)
+        yield from fail_exporting(now, form, PairNotes.read(notes))
+
+    @guarded
+    def turn_to(self, source: str, session: Session, notes: object) -> Filling:
+        """Another table; nothing where none was opened."""
+        if not source:
+            return nothing_new()
+        state = session.seen(PairsState).on(source)
+        return self.shown(self._scene(state, session), session, notes)
+
+    def _of_table(self, state: PairsState) -> PairsState:
+        """A state whose pairs can be shown without outcomes, too: those of some results cannot."""
+        return state if self.tables.library.find(state.source) else state.on("").of(state.model)
+
+    def _opened(
+        self, query_string: object, session: Session, notes: object, source: str = ""
+    ) -> Filling:
+        decoded = decode_pairs(query_string)
+        state, dropped = decoded.view, decoded.dropped
+        state = replace(state, source=source or state.source)
+        if state.source and not self.tables.library.find(state.source):
+            dropped = (*dropped, text("filter.no_source", source=state.source[:120]))
+            state = replace(state, source="")
+        session.show(state)
+        return self._show(state, session, notes, dropped)
+
+    def _show(
+        self,
+        state: PairsState,
+        session: Session,
+        notes: object,
+        dropped: tuple[str, ...] = (),
+        before: PairsState | None = None,
+    ) -> Filling:
+        now, left = shown_again(state, partial(self.scenes.pairs_of, session))
+        return self.shown(now, session, notes, (*dropped, *left), before)
+
+    def _scene(self, state: PairsState, session: Session) -> Scene:
+        return scene(state, self.scenes.pairs_of(session, state))
+
+    def shown(
+        self,
+        now: Scene,
+        session: Session,
+        notes: object,
+        dropped: tuple[str, ...] = (),
+        before: PairsState | None = None,
+    ) -> Filling:
+        """What a scene changes on the page, and from now on the session sees.
+
+        dropped: what of a link cannot be shown. before: what is on screen already, so that what
+        stays is not sent again; None for nothing.
+        """
+        state, parts = now.state, self.parts
+        session.show(state)
+        filled: Filling = {
+            parts.table_id: state.source,
+            parts.address: PAIRS_LINK.encode(state),
+            parts.bar: bar_html(now, dropped, self.settings.link_base),
+            **lengths_shown(parts.lengths, now, self.tables.counter),
+        }
+        if before is None or state.outcomes or before.outcomes:
+            filled |= self._outcomes_shown(now, session, before)
+        if before is None or _filtered(before) != _filtered(state):
+            filled[parts.facets] = facets_html(now.table, state.filters, now.selection)
+        if before is None or (before.panel, before.outcomes) != (state.panel, state.outcomes):
+            filled[parts.panels] = panels_html(state)
+            for panel, column in parts.columns.items():
+                filled[column] = gr.Column(visible=panel == state.panel)
+        if state.panel == "pairs":
+            kept = PairNotes.read(notes)
+            filled[parts.pairs] = list_of_pairs_html(now, kept)
+            filled[parts.reader_bar] = reader_bar(now.listed, state.reading)
+            filled[parts.note] = note_html(now, kept)
+            filled[parts.pair] = open_pair_html(now)
+        elif state.panel == "kinds":
+            filled[parts.kinds] = kinds_html(now)
+        elif state.panel == "rewards":
+            filled |= rewards_shown(parts.rewards, now)
+        elif state.panel == "export":
+            filled[parts.export.snippet] = snippet_html(now)
+        return filled
+
+    def _outcomes_shown(self, now: Scene, session: Session, before: PairsState | None) -> Filling:
+        """What stands around the list because outcomes are looked at, or not any more."""
+        state, parts, field, model = now.state, self.parts, now.field, now.state.model
+        unread = self.fields.unread(session.results_id) if field is not None else 0
+        run = field.runs.get(model) if field is not None else None
+        filled: Filling = {
+            parts.read: gr.update(value=text("fails.read", n=f"{unread:,}"), visible=unread > 0),
+            parts.head: head_html(now, self.fields.all(*session.where)),
+            parts.tokens.button: gr.update(visible=field is not None and has_tokens(field, model)),
+            parts.fail_export.box: gr.Column(visible=field is not None),
+            parts.facts: facts_html(run) if run else "",
+            parts.timer: gr.Timer(active=field is not None and field.is_running(model)),
+        }
+        if before is None or _open(before) != _open(state):
+            filled[parts.tokens.words] = ""
+            filled[parts.tokens.plot] = gr.update(visible=False)
+        if before is None or (_filtered(before), before.sort) != (_filtered(state), state.sort):
+            filled[parts.fail_export.status] = ""
+            filled[parts.fail_export.file] = gr.update(visible=False)
+        return filled
+
+    def _noted(self, now: Scene, notes: object, sent: Mapping[str, Any]) -> Filling:
+        """After a note was written: it is kept, and its pair has a sign."""
+        row = now.table.row_of(str(sent.get("key")))
+        if row is None:
+            raise KnownError(text("failnote.no_pair"))
+        kept = PairNotes.read(notes).put(mark_of(now.known, row), sent.get("value"))
+        return {
+            self.parts.notes: kept.stored(),
+            self.parts.note: note_html(now, kept),
+            self.parts.pairs: list_of_pairs_html(now, kept),
+        }
+
+
+def _open(state: PairsState) -> tuple[str, str]:
+    return state.model, state.reading.key
+
+
+def _filtered(state: PairsState) -> PairsState:
+    """What of a state says which pairs are listed."""
+    usual = PairsState()
+    return replace(
+        state, reading=usual.reading, panel=usual.panel, chart=usual.chart, sort=usual.sort
+    )
+
+
+def wire_pairs(tab: PairsTab, session: gr.State, opened: gr.Tab) -> None:
+    """Connect the components; the tab is brought up to date when it is opened."""
+    parts, state = tab.parts, [session, tab.parts.notes]
+    lengths, export, fail_export = parts.lengths, parts.export, parts.fail_export
+    wire_part(parts.part, tab.act, state, parts.outputs, parts.address)
+    opened.select(tab.turn_back, state, parts.outputs, **EVENT).then(
+        None, parts.address, None, js=wrote(parts.part)
+    )
+    reading = parts.read.click(tab.read, session, [parts.status, parts.stop], **EVENT)
+    reading.then(tab.show, state, parts.outputs, **EVENT)
+    parts.stop.click(None, cancels=reading)
+    counting = lengths.count.click(
+        tab.count, [lengths.tokenizer, session], [lengths.status, parts.counted], **EVENT
+    )
+    counting.failure(nothing_to_tell, None, lengths.status, **EVENT)
+    drawn = counting.success(tab.count_in, [parts.counted, *state], parts.outputs, **EVENT)
+    drawn.then(None, parts.address, None, js=wrote(parts.part))
+    lengths.stop.click(None, cancels=counting)
+    writing = [
+        button.click(partial(tab.export, form), session, [export.status, export.file], **EVENT)
+        for form, button in export.buttons.items()
+    ]
+    for each in writing:
+        each.failure(nothing_to_tell, None, export.status, **EVENT)
+    export.stop.click(None, cancels=writing)
+    exported = [fail_export.status, fail_export.file]
+    for form, button in fail_export.buttons.items():
+        written = button.click(partial(tab.export_fails, form), state, exported, **EVENT)
+        written.failure(nothing_to_tell, None, fail_export.status, **EVENT)
+    wire_tokens(parts.tokens, Tokens(tab.fields, tab.fields.runs), session)
+    parts.timer.tick(None, None, None, js=again(parts.part))
+
+
+def linked_pairs(tab: PairsTab, session: gr.State) -> Linked:
+    """How a link opens the tab."""
+    parts = tab.parts
+    return Linked(parts.part, tab.open, [session, parts.notes], parts.outputs, parts.address)

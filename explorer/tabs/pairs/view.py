@@ -1,0 +1,121 @@
+"""The Pairs tab, laid out: facets and search, and by them a list with its reader and wide views."""
+
+from dataclasses import dataclass
+
+import gradio as gr
+
+from explorer.core.parts import Part, build_part, components
+from explorer.core.text import text
+from explorer.data.tokens import TokenCounter
+from explorer.reader.searchbar import search_html
+from explorer.reader.state import PANELS, Panel
+from explorer.reader.tokens_view import TokensParts, build_tokens
+from explorer.tabs.pairs.export_view import (
+    ExportParts,
+    FailExportParts,
+    build_export,
+    build_fail_export,
+)
+from explorer.tabs.pairs.lengths_view import LengthParts, build_lengths
+from explorer.tabs.pairs.review.view import Remembered, ReviewParts, build_review
+from explorer.tabs.pairs.rewards_view import RewardsParts, build_rewards
+
+PART = "pairs"
+REFRESH_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class PairsParts:
+    """The tab's components.
+
+    read, stop, status: of published results of each pair that were not read yet.
+    notes: what the browser keeps of them.
+    table_id: of the pairs on screen, for whom others concern.
+    address: its query string.
+    counted: the tokenizer whose tokens were counted last.
+    timer: runs while the run does whose outcomes are shown.
+    """
+
+    part: Part
+    read: gr.Button
+    stop: gr.Button
+    status: gr.HTML
+    head: gr.HTML
+    facets: gr.HTML
+    bar: gr.HTML
+    panels: gr.HTML
+    columns: dict[Panel, gr.Column]
+    pairs: gr.HTML
+    reader_bar: gr.HTML
+    note: gr.HTML
+    pair: gr.HTML
+    tokens: TokensParts
+    lengths: LengthParts
+    kinds: gr.HTML
+    rewards: RewardsParts
+    review: ReviewParts
+    export: ExportParts
+    fail_export: FailExportParts
+    facts: gr.HTML
+    notes: gr.BrowserState
+    table_id: gr.State
+    address: gr.Textbox
+    counted: gr.State
+    timer: gr.Timer
+
+    @property
+    def outputs(self) -> list[gr.blocks.Block]:
+        """The components that `PairsTab.shown` fills."""
+        exports = self.export, self.fail_export
+        return components(
+            self.read, self.head, self.facets, self.bar, self.panels, self.columns, self.pairs,
+            self.reader_bar, self.note, self.pair, self.tokens, self.lengths, self.kinds,
+            self.rewards, exports[0].snippet, exports[1].box, exports[1].status, exports[1].file,
+            self.facts, self.notes, self.table_id, self.address, self.timer,
+        )  # fmt: skip
+
+
+def build_pairs(counter: TokenCounter, reviews: Remembered, notes: gr.BrowserState) -> PairsParts:
+    """Lay the tab out where it is called.
+
+    reviews: from `remembered_review`. notes: from `remembered_notes`.
+    """
+    with build_part(PART) as part:
+        with gr.Row(elem_classes="status-row"):
+            status = gr.HTML(elem_id="read-status")
+            read = gr.Button(
+                "", variant="primary", size="md", scale=0, min_width=200,
+                elem_id="read-results", visible=False,
+            )  # fmt: skip
+            stop = gr.Button(text("score.stop"), size="md", scale=0, min_width=80, visible=False)
+        head = gr.HTML()
+        with gr.Row(equal_height=False):
+            with gr.Column(scale=1, min_width=270, elem_classes="side"):
+                facets = gr.HTML()
+            with gr.Column(scale=4, min_width=320):
+                gr.HTML(search_html())
+                bar, panels = gr.HTML(), gr.HTML()
+                columns = {
+                    panel: gr.Column(visible=panel == PANELS[0], elem_classes="panel")
+                    for panel in PANELS
+                }
+                with columns["pairs"]:
+                    pairs, reader, note = gr.HTML(), gr.HTML(), gr.HTML()
+                    pair = gr.HTML(elem_classes="reader")
+                    tokens = build_tokens()
+                with columns["lengths"]:
+                    lengths = build_lengths(counter)
+                with columns["kinds"]:
+                    kinds = gr.HTML()
+                with columns["rewards"]:
+                    rewards = build_rewards()
+                with columns["review"]:
+                    review = build_review(reviews)
+                with columns["export"]:
+                    export, fail_export = build_export(), build_fail_export()
+        facts = gr.HTML()
+    return PairsParts(
+        part, read, stop, status, head, facets, bar, panels, columns, pairs, reader, note, pair,
+        tokens, lengths, kinds, rewards, review, export, fail_export, facts, notes, gr.State(""),
+        gr.Textbox(visible=False), gr.State(""), gr.Timer(REFRESH_SECONDS, active=False),
+    )  # fmt: skip
