@@ -219,6 +219,14 @@ def open_panel(page: Page, name: str) -> None:
     panels.get_by_role("button", name=name, exact=True).click()
 
 
+def begin_review(page: Page) -> Locator:
+    """Begin a review, until its pairs can be marked; where its progress stands."""
+    open_panel(page, "Review")
+    page.locator(".review-begin").click()
+    expect(page.locator(".review-keep")).to_be_enabled()
+    return page.locator(".review .status")
+
+
 def in_view(page: Page) -> int:
     """How many pairs the Pairs tab says that it lists."""
     words = page.locator("#pairs .bar-line .count").inner_text()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import open_app, open_panel, open_tab, pair, violations
+from tests.e2e.conftest import begin_review, open_app, open_panel, open_tab, pair, violations
 
 pytestmark = pytest.mark.e2e
 
@@ -33,8 +33,7 @@ def _views(page: Page) -> Iterator[str]:
     open_panel(page, "Lengths")
     expect(page.locator(".lengths-plot .bars .point").first).to_be_attached()
     yield "lengths"
-    open_panel(page, "Review")
-    page.locator(".review-begin").click()
+    begin_review(page)
     expect(pair(page)).to_be_visible()
     page.get_by_text("Files: export, and compare").click()
     expect(page.locator("#review-states")).to_be_visible()

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import (
     Serve,
+    begin_review,
     choose_model,
     facet,
     open_app,
@@ -174,9 +175,7 @@ def _panels(page: Page) -> None:
     expect(page.locator("table.stats")).to_contain_text(shown(ATTACKS["tag"]))
     page.get_by_label("a chart for each subset").check()
     expect(page.locator(".lengths-plot .annotation")).to_have_count(N_PAIRS)
-    open_panel(page, "Review")
-    page.locator(".review-begin").click()
-    progress = page.locator(".review .status")
+    progress = begin_review(page)
     expect(progress).to_contain_text("0 of 1 marked")
     assert pair(page).locator(".prompt .body").inner_text() in ATTACKS.values()
     page.locator("body").press("1")

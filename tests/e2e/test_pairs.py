@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e.conftest import (
+    begin_review,
     copied_link,
     facet,
     in_view,
@@ -177,9 +178,7 @@ def test_what_is_filtered_downloads_in_three_formats(
 
 def test_a_review_goes_on_after_a_reload(demo_app: str, page: Page) -> None:
     open_app(page, demo_app)
-    open_panel(page, "Review")
-    page.locator(".review-begin").click()
-    progress = page.locator(".review .status")
+    progress = begin_review(page)
     expect(progress).to_contain_text("0 of 8 marked")
     first = pair(page).get_attribute("data-key")
     for key, words in (("1", "1 to keep"), ("2", "1 to drop"), ("3", "1 unsure")):

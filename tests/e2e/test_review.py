@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e.conftest import (
+    begin_review,
     open_app,
-    open_panel,
     open_tab,
     pair,
     started,
@@ -26,9 +26,7 @@ pytestmark = pytest.mark.e2e
 @pytest.mark.journey
 def test_quick_presses_all_count_and_a_note_stays_with_its_pair(demo_app: str, page: Page) -> None:
     open_app(page, demo_app)
-    open_panel(page, "Review")
-    page.locator(".review-begin").click()
-    progress = page.locator(".review .status")
+    progress = begin_review(page)
     expect(progress).to_contain_text("0 of 8 marked")
     first = pair(page).get_attribute("data-key")
     page.locator("#review-note textarea").fill("of the first")
@@ -76,9 +74,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def begin(page: Page, address: str) -> Locator:
     """Begin a review of the twelve; where its progress stands."""
     open_app(page, address)
-    open_panel(page, "Review")
-    page.locator(".review-begin").click()
-    progress = page.locator(".review .status")
+    progress = begin_review(page)
     expect(progress).to_contain_text("0 of 12 marked")
     return progress
 
