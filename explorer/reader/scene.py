@@ -114,14 +114,17 @@ class Scenes:
             field, table = None, self.tables.of(state)
         return Pairs(table, field, partial(self.tables.counter.known, table))
 
-    def now(self, session: Session) -> Scene:
-        """What a session sees.
+    def of(self, session: Session, state: PairsState) -> Scene:
+        """What a state shows to a session.
 
         Raises:
             KnownError: as of `pairs_of` and `scene`.
         """
-        state = session.seen(PairsState)
         return scene(state, self.pairs_of(session, state))
+
+    def now(self, session: Session) -> Scene:
+        """What a session sees; raises as `of`."""
+        return self.of(session, session.seen(PairsState))
 
     def with_texts(self, session: Session) -> PairTable:
         """The pairs that a session looks at, for what needs their texts.
@@ -139,8 +142,10 @@ class Scenes:
         where = session.results_id, state.source, session.visitor
         if state.model:
             return self.fields.of(state.model, *where)
-        here = (each for each in self.fields.all(*where) if each.table.id == state.source)
-        return next((each for each in here if each.n_models), self.fields.largest(*where))
+        for field in self.fields.all(*where):
+            if field.table.id == state.source and field.n_models:
+                return field
+        return self.fields.largest(*where)
 
 
 def scene(state: PairsState, pairs: Pairs) -> Scene:
@@ -150,16 +155,20 @@ def scene(state: PairsState, pairs: Pairs) -> Scene:
         KnownError: a model or a condition that the pairs have not, a search that takes too long, or
             a range that needs tokens that were not counted.
     """
-    table, field = pairs.table, pairs.field
-    masks = {} if field is None else kind_masks(field, state.model)
-    among, passing = _among(state, pairs), matching_rows(table, state.filters)
-    if among is not None:
-        passing = passing[among[passing]]
-    counts = {kind: int(mask[passing].sum()) for kind, mask in masks.items()}
-    if state.shown_kind in masks:
-        of_kind = masks[state.shown_kind]
-        among = of_kind if among is None else among & of_kind
-    selection = select(table, state.filters, among)
+    table, field, among = pairs.table, pairs.field, _among(state, pairs)
+    counts: dict[str, int] = {}
+    kind = state.shown_kind
+    if field is None or kind is None:
+        selection = select(table, state.filters, among)
+        passing = selection.rows
+    else:
+        passing = matching_rows(table, state.filters)
+        if among is not None:
+            passing = passing[among[passing]]
+        masks = kind_masks(field, state.model)
+        counts = {each: int(mask[passing].sum()) for each, mask in masks.items()}
+        of_kind = masks[kind]
+        selection = select(table, state.filters, of_kind if among is None else among & of_kind)
     listed = ListedRows(table, ordered(state, pairs, selection.rows))
     panel = "pairs" if field is None and state.panel in OF_OUTCOMES else state.panel
     reading = state.reading.settled(listed)
@@ -319,14 +328,8 @@ def _of_model(state: PairsState, pairs: Pairs) -> PairsState:
     if state.model and state.kind in ("near", "confident") and not has_rewards:
         state = replace(state, kind="losses")
     if state.source and state.source != pairs.table.id:
-        on = state.on(pairs.table.id)
-        return replace(
-            on,
-            outcomes=state.outcomes,
-            model=state.model,
-            kind=state.kind,
-            field_kind=state.field_kind,
-        )
+        whose = replace(state.on(pairs.table.id), kind=state.kind, field_kind=state.field_kind)
+        return replace(whose, outcomes=state.outcomes, model=state.model)
     return state
 
 

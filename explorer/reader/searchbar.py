@@ -1,4 +1,4 @@
-"""The search field, and the bar below it: how many pairs are in view, and by which filters."""
+"""The search field, the field to choose a model, and the words for what is listed."""
 
 from collections.abc import Sequence
 from html import escape
@@ -18,10 +18,10 @@ MOST_NAMES = 2_000
 """Models that are offered while one types; any other can be typed whole."""
 
 
-def search_html(elem_id: str = "search") -> str:
+def search_html() -> str:
     """The fields of a search. It is never written anew, so that nobody's typing is lost."""
     field = tag(
-        "input", type="search", id=elem_id, css="search", data_field="words", data_param="q",
+        "input", type="search", id="search", css="search", data_field="words", data_param="q",
         maxlength=str(LONGEST_QUERY), placeholder=text("search.placeholder"),
         aria_label=text("search.label"),
         autocomplete="off", spellcheck="false", **acting("search"),

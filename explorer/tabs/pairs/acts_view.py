@@ -26,7 +26,7 @@ from explorer.data.sources import DEMO
 from explorer.reader.facetpanel import facets_html
 from explorer.reader.links import TABS, decode_pairs, tab_of
 from explorer.reader.listing import reader_bar
-from explorer.reader.scene import Scene, Scenes, next_scene, scene, shown_again
+from explorer.reader.scene import Scene, Scenes, next_scene, shown_again
 from explorer.reader.session import Session
 from explorer.reader.state import PAIRS_LINK, PairsState, Tables
 from explorer.results.fields import Fields
@@ -141,7 +141,7 @@ class PairsTab:
     @guarded
     def count(self, wanted: object, session: Session) -> Iterator[tuple[str, str]]:
         """Count tokens: how far it is, and at last the tokenizer."""
-        table = self.scenes.now(session).table
+        table = self.scenes.pairs_of(session, session.seen(PairsState)).table
         yield from telling(self.tables.counter.count(table, wanted))
 
     @guarded
@@ -149,7 +149,7 @@ class PairsTab:
         """Draw lengths in the tokens of a tokenizer."""
         seen = session.seen(PairsState)
         chart = replace(seen.chart, unit="tokens", tokenizer=tokenizer)
-        return self.shown(self._scene(replace(seen, chart=chart), session), session, notes)
+        return self.shown(self.scenes.of(session, replace(seen, chart=chart)), session, notes)
 
     @guarded
     def export(self, form: object, session: Session) -> Iterator[tuple[str, Any]]:
@@ -170,7 +170,7 @@ class PairsTab:
         if not source:
             return nothing_new()
         state = session.seen(PairsState).on(source)
-        return self.shown(self._scene(state, session), session, notes)
+        return self.shown(self.scenes.of(session, state), session, notes)
 
     def _of_table(self, state: PairsState) -> PairsState:
         """A state whose pairs can be shown without outcomes, too: those of some results cannot."""
@@ -185,7 +185,6 @@ class PairsTab:
         if state.source and not self.tables.library.find(state.source):
             dropped = (*dropped, text("filter.no_source", source=state.source[:120]))
             state = replace(state, source="")
-        session.show(state)
         return self._show(state, session, notes, dropped)
 
     def _show(
@@ -198,9 +197,6 @@ class PairsTab:
     ) -> Filling:
         now, left = shown_again(state, partial(self.scenes.pairs_of, session))
         return self.shown(now, session, notes, (*dropped, *left), before)
-
-    def _scene(self, state: PairsState, session: Session) -> Scene:
-        return scene(state, self.scenes.pairs_of(session, state))
 
     def shown(
         self,
