@@ -1,8 +1,7 @@
 """Which runs are under way, known to every process that shares their folder.
 
-While a run is used, two files of its folder are locked: one that nobody asks for but to use the
-run too, and one of which all who look ask for a share. So nobody who looks keeps another from using
-the run, not for a moment. A process that dies lets go of both.
+While a run is used, a file of its folder is locked; who looks whether it is asks for a share of
+that lock for a moment, which whoever wants to use the run waits out. A process that dies lets go.
 """
 
 from collections.abc import Iterator
@@ -18,8 +17,9 @@ try:
 except ImportError:  # Windows: nobody sees that a run is used
     fcntl = None  # type: ignore[assignment]
 
-_USED = "lock"
-_SEEN = "lock.seen"
+LOCK_SECONDS = 1.0
+"""How long who wants to use a run waits for those who look."""
+_FILE = "lock"
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def locked(folder: Path) -> Iterator[None]:
     Raises:
         KnownError: it is used already.
     """
-    lock = FileLock(folder / _USED, timeout=0, thread_local=False)
+    lock = FileLock(folder / _FILE, LOCK_SECONDS, thread_local=False, poll_interval=0.01)
     try:
         lock.acquire()
     except Timeout as error:
@@ -40,40 +40,19 @@ def locked(folder: Path) -> Iterator[None]:
     except OSError:
         pass
     try:
-        with _seen(folder):
-            yield
+        yield
     finally:
         lock.release()
 
 
 def is_locked(folder: Path) -> bool:
     """Whether a run's folder is used, by this process or another."""
-    if fcntl is None:
-        return False
     try:
-        with (folder / _SEEN).open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            fcntl.flock(file, fcntl.LOCK_UN)
+        with (folder / _FILE).open("rb") as file:
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     except OSError:
-        return False
-    return False
-
-
-@contextmanager
-def _seen(folder: Path) -> Iterator[None]:
-    """Who looks sees that a folder is used."""
-    file = None
-    try:
-        if fcntl is not None:
-            file = (folder / _SEEN).open("ab")
-            fcntl.flock(file, fcntl.LOCK_EX)  # waits for those who look, and are done at once
-    except OSError:
         pass
-    try:
-        yield
-    finally:
-        if file is not None:
-            fcntl.flock(file, fcntl.LOCK_UN)  # a process that was forked has it open as well
-            file.close()
+    return False
