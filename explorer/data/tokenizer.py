@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from explorer.data.tokenizer_growth import check_growth, check_spelling, read_tokenizer
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.limits import Step
@@ -19,8 +18,8 @@ SUGGESTED = "oobabooga/llama-tokenizer"
 MOST_MEGABYTES = 50
 """What the files of a tokenizer on the Hub may weigh, in 10^6 bytes."""
 
-_CHARS_AT_ONCE = 4_000_000
-"""To which texts that are counted at once may grow; each takes some 200 bytes of memory."""
+_NAMED = 10
+"""Tokenizers that a refusal names."""
 _WHOLE = "tokenizer.json"
 _PARTS = (
     "tokenizer_config.json",
@@ -50,11 +49,20 @@ class LocatedTokenizer:
     folder: Path
 
 
+def listed_tokenizers(policy: ModelPolicy) -> tuple[str, ...] | None:
+    """Those of the Hub that may be used, as typed; None means any.
+
+    Where strangers use the server they are the suggested one and those of the models that its owner
+    lists: a stranger's tokenizer may make more of a text than there is memory for.
+    """
+    return None if policy.local_folders else (SUGGESTED, *sorted(policy.models or ()))
+
+
 def allowed_tokenizers(policy: ModelPolicy) -> str:
     """What may be given, in words."""
-    folder = "a folder, " if policy.local_folders else ""
-    demo = f" or {DEMO}" if policy.demo is not None else ""
-    return f"{folder}a Hub id such as {SUGGESTED}{demo}"
+    listed = listed_tokenizers(policy)
+    given = listed[:_NAMED] if listed else (f"a folder, a Hub id such as {SUGGESTED}",)
+    return ", ".join(given) + (f" or {DEMO}" if policy.demo is not None else "")
 
 
 def locate_tokenizer(
@@ -80,8 +88,8 @@ def locate_tokenizer(
             return _in_folder(typed, typed_path(typed))
         if pinned and is_folder(typed_path(base)):
             return _in_folder(base, typed_path(base), revision)
-    hub_id = parse_hub_id(typed)
-    if hub_id is None or hub_id.split:
+    hub_id, listed = parse_hub_id(typed), listed_tokenizers(policy)
+    if hub_id is None or hub_id.split or (listed is not None and typed not in listed):
         raise KnownError(
             f"{typed[:200]!r} is not a tokenizer that can be used here: "
             f"give {allowed_tokenizers(policy)}."
@@ -145,14 +153,13 @@ def encoder(located: LocatedTokenizer) -> Encode:
     """What counts the tokens of texts, on all processors.
 
     Raises:
-        KnownError: only Python could run it, which takes too long here, or it makes texts so long
-            that there is no memory for them; when counting, too.
+        KnownError: only Python could run it, which takes too long here.
     """
     from tokenizers import Tokenizer
 
     whole = located.folder / _WHOLE
     if whole.is_file():
-        tokenizer = read_tokenizer(whole)
+        tokenizer = Tokenizer.from_file(str(whole))
     else:
         from transformers import AutoTokenizer
 
@@ -163,39 +170,14 @@ def encoder(located: LocatedTokenizer) -> Encode:
         if not isinstance(backend, Tokenizer):
             raise KnownError(f"{located.name} has no fast tokenizer, and others are not used here.")
         tokenizer = backend
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        # What is put around a text is not counted, and could be the text itself, many times.
-        tokenizer.post_processor = None
-    growth = check_growth(tokenizer)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    tokenizer.post_processor = None  # what is put around a text is not counted
 
     def encode(texts: list[str]) -> list[int]:
-        check_spelling(tokenizer, texts, growth)
-        return [
-            len(encoding)
-            for some in _few_at_once(texts, int(_CHARS_AT_ONCE / growth.of_checked))
-            for encoding in tokenizer.encode_batch_fast(some, add_special_tokens=False)
-        ]
+        return list(map(len, tokenizer.encode_batch_fast(texts, add_special_tokens=False)))
 
     return encode
-
-
-def _few_at_once(texts: Iterable[str], most: int) -> Iterator[list[str]]:
-    """Texts of so many characters together at most, or a longer one alone.
-
-    >>> list(_few_at_once(["a", "bc", "d", "efgh", ""], 3))
-    [['a', 'bc'], ['d'], ['efgh'], ['']]
-    """
-    some: list[str] = []
-    n_chars = 0
-    for words in texts:
-        n_chars += len(words)
-        if some and n_chars > most:
-            yield some
-            some, n_chars = [], len(words)
-        some.append(words)
-    if some:
-        yield some
 
 
 @contextmanager

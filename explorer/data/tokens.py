@@ -39,7 +39,8 @@ logger = logging.getLogger(__name__)
 
 MOST_CHARS = 200_000
 """Characters of one text that are looked at."""
-_BATCH_CHARS = 1_000_000
+_BATCH_CHARS = 300_000
+"""Each takes some hundred bytes of memory while it is counted."""
 _BATCH_ROWS = 2_000
 _KEPT_UNFINISHED = 4
 _KEPT_ON_DISK = 400
