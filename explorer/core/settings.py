@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationInfo
+
+from explorer.core.validation import validated
 from explorer.core.zero_gpu import is_zero_gpu
 from scoring.errors import KnownError
 from scoring.hub.access import parse_hub_id
@@ -13,126 +16,88 @@ from scoring.limits import MEGABYTE, Limits
 from scoring.models.policy import DEMO, ModelPolicy
 from scoring.spec import BASELINES, DEVICE_NAMES
 
-OFF = ("", "0", "false", "no")
-ON = ("1", "true", "yes")
-
-
-def number(environ: Mapping[str, str], name: str, default: float | None) -> float | None:
-    """A positive number, "none" for no limit, or the default where nothing is set.
-
-    >>> number({"X": "2.5"}, "X", 1), number({}, "X", 1), number({"X": "none"}, "X", 1)
-    (2.5, 1, None)
-    """
-    text = environ.get(name, "").strip()
-    if not text:
-        return default
-    if text.lower() == "none":
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e12:
-        raise KnownError(f"{name} is {text!r}; it must be a number above 0, or none.")
-    return value
-
-
-def switch(environ: Mapping[str, str], name: str) -> bool:
-    """Whether a variable is on.
-
-    >>> switch({"X": "yes"}, "X"), switch({}, "X")
-    (True, False)
-    """
-    text = environ.get(name, "").strip().lower()
-    if text not in (*OFF, *ON):
-        raise KnownError(f"{name} is {text!r}; it must be 0 or 1.")
-    return text in ON
-
-
-def folder(environ: Mapping[str, str], name: str, default: str) -> Path:
-    """A folder, with its user's home for a tilde."""
-    text = environ.get(name) or default
-    try:
-        return Path(text).expanduser()
-    except RuntimeError as error:
-        raise KnownError(f"{name} is {text!r}; there is no such user.") from error
-
-
-def listed(environ: Mapping[str, str], name: str) -> tuple[str, ...]:
-    """What stands between commas, each once; nothing where nothing is set.
-
-    >>> listed({"X": " a, b,,a "}, "X")
-    ('a', 'b')
-    """
-    parts = (part.strip() for part in environ.get(name, "").split(","))
-    return tuple(dict.fromkeys(part for part in parts if part))
-
-
-def models(environ: Mapping[str, str], name: str, *, folders: bool) -> tuple[str, ...]:
-    """Models as they are typed. folders: whether some may lie on this machine.
-
-    >>> models({"X": "org/a, org/b@v1"}, "X", folders=False)
-    ('org/a', 'org/b@v1')
-    """
-    found = listed(environ, name)
-    for each in found:
-        hub_id = parse_hub_id(each)
-        is_id = hub_id is not None and hub_id.split is None
-        if not (is_id or folders or each in (DEMO, *BASELINES)):
-            raise KnownError(
-                f"{name} names {each!r}; it must hold ids of the Hub such as org/name or "
-                "org/name@revision, with commas between them."
-            )
-    return found
-
-
-def addresses(environ: Mapping[str, str], name: str) -> tuple[str, ...]:
-    """Addresses of servers, without a slash at their end.
-
-    >>> addresses({"X": "http://gpu:8000/v1/"}, "X")
-    ('http://gpu:8000/v1',)
-    """
-    found = listed(environ, name)
-    for each in found:
-        if "@" in each:
-            raise KnownError(
-                f"{name} has an address with a user or a password. Leave them out: the key of a "
-                "server belongs in OPENAI_API_KEY."
-            )
-        if not _is_address(each):
-            raise KnownError(
-                f"{name} names {each!r}; it must hold addresses such as http://localhost:8000/v1, "
-                "with commas between them."
-            )
-    return tuple(each.rstrip("/") for each in found)
-
-
-def _is_address(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:
-        return False
-
-
 ROOT = Path(__file__).resolve().parents[2]
 ASSETS = ROOT / "assets"
 DEMO_PAIRS = ASSETS / "demo" / "pairs.jsonl"
 DEMO_MODEL = ASSETS / "demo" / "model"
 SNAPSHOT = ASSETS / "leaderboard" / "paper-v2.csv"
 
-PUBLIC_MAX_PAIRS = 300
-PUBLIC_MAX_MODEL_GB = 4.0
-PUBLIC_MODELS_GB = 40.0
-MAX_ROWS = 1_000_000
-PUBLIC_MAX_ROWS = 300_000
 MAX_DATASET_MB = 2000.0
-PUBLIC_MAX_DATASET_MB = 100.0
-PUBLIC_SECONDS_PER_HOUR = 300.0
-
-SignIn = Literal["no", "offered", "required"]
+_OWN = {"EXPLORER_MAX_ROWS": "1000000", "EXPLORER_MAX_DATASET_MB": str(MAX_DATASET_MB)}
+_PUBLIC = {
+    "EXPLORER_MAX_PAIRS": "300",
+    "EXPLORER_MAX_MODEL_GB": "4",
+    "EXPLORER_MODELS_GB": "40",
+    "EXPLORER_MAX_ROWS": "300000",
+    "EXPLORER_MAX_DATASET_MB": "100",
+    "EXPLORER_SECONDS_PER_HOUR": "300",
+}
+"""What holds where a variable is not set: on one's own machine, and where strangers use it."""
+_SWITCH = {"0": False, "false": False, "no": False, "1": True, "true": True, "yes": True}
+_SIGN_IN = {"offered": "offered", "required": "required"} | {
+    word: "required" if is_on else "no" for word, is_on in _SWITCH.items()
+}
 _OAUTH = ("OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OAUTH_SCOPES", "OPENID_PROVIDER_URL")
 """What a Space whose card says `hf_oauth: true` is given."""
+
+
+def _number(text: str) -> float | None:
+    return None if text.strip().lower() == "none" else float(text)
+
+
+def _folder(text: str) -> Path:
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise ValueError from error
+
+
+def _listed(text: str) -> list[str]:
+    """What stands between commas, each once."""
+    return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def _model(typed: str, info: ValidationInfo) -> str:
+    hub_id = parse_hub_id(typed)
+    is_id = hub_id is not None and hub_id.split is None
+    if not (is_id or typed in (DEMO, *BASELINES) or not info.data.get("public")):
+        raise ValueError
+    return typed
+
+
+def _address(text: str) -> str:
+    if "@" in text:
+        raise KnownError(
+            "EXPLORER_SERVERS has an address with a user or a password. Leave them out: the key of "
+            "a server belongs in OPENAI_API_KEY."
+        )
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError
+    return text.rstrip("/")
+
+
+def _device(text: str) -> str:
+    if not DEVICE_NAMES.fullmatch(name := text.strip().lower()):
+        raise ValueError
+    return name
+
+
+def _variable(name: str, must: str = "") -> Any:
+    """The variable that sets a field, and what its value must be, in words."""
+    return Field(alias=name, description=must)
+
+
+Switch = Annotated[bool, BeforeValidator(lambda text: _SWITCH.get(text.strip().lower()))]
+Number = Annotated[float | None, Field(gt=0, lt=1e12), BeforeValidator(_number)]
+Whole = Annotated[int | None, Field(gt=0, lt=10**12), BeforeValidator(_number)]
+Text = Annotated[str | None, BeforeValidator(str.strip)]
+Models = Annotated[tuple[Annotated[str, AfterValidator(_model)], ...], BeforeValidator(_listed)]
+SignIn = Literal["no", "offered", "required"]
+_FLAG = "it must be 0 or 1"
+_LIMIT = "it must be a number above 0, or none"
+_COUNT = "it must be a whole number above 0, or none"
+_IDS = "it must hold ids of the Hub such as org/name or org/name@revision, with commas between them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,27 +122,51 @@ class Settings:
     device: where models are computed, as of `RunSettings`.
     """
 
-    home: Path
-    pairs: str | None = None
-    results: str | None = None
-    offline: bool = False
-    public: bool = False
-    space: str = ""
-    proxied: bool = False
-    max_pairs: int | None = None
-    max_model_gigabytes: float | None = None
-    models_gigabytes: float | None = None
-    max_rows: int | None = None
-    max_dataset_megabytes: float | None = None
-    zero_gpu: bool = False
-    models: tuple[str, ...] = ()
-    own_code: tuple[str, ...] = ()
-    servers: tuple[str, ...] = ()
-    seconds_per_hour: float | None = None
-    sign_in: SignIn = "no"
-    device: str = "auto"
-    server_name: str = "127.0.0.1"
-    server_port: int = 7860
+    home: Annotated[
+        Path,
+        BeforeValidator(_folder),
+        _variable("EXPLORER_HOME", "there is no such user"),
+    ]
+    pairs: Annotated[Text, _variable("EXPLORER_PAIRS")] = None
+    results: Annotated[Text, _variable("EXPLORER_RESULTS")] = None
+    offline: Annotated[Switch, _variable("EXPLORER_OFFLINE", _FLAG)] = False
+    public: Annotated[Switch, _variable("EXPLORER_PUBLIC", _FLAG)] = False
+    space: Annotated[str, _variable("SPACE_ID")] = ""
+    proxied: Annotated[Switch, _variable("EXPLORER_PROXIES", _FLAG)] = False
+    max_pairs: Annotated[Whole, _variable("EXPLORER_MAX_PAIRS", _COUNT)] = None
+    max_model_gigabytes: Annotated[Number, _variable("EXPLORER_MAX_MODEL_GB", _LIMIT)] = None
+    models_gigabytes: Annotated[Number, _variable("EXPLORER_MODELS_GB", _LIMIT)] = None
+    max_rows: Annotated[Whole, _variable("EXPLORER_MAX_ROWS", _COUNT)] = None
+    max_dataset_megabytes: Annotated[Number, _variable("EXPLORER_MAX_DATASET_MB", _LIMIT)] = None
+    zero_gpu: Annotated[Switch, _variable("SPACES_ZERO_GPU")] = False
+    models: Annotated[Models, _variable("EXPLORER_MODELS", _IDS)] = ()
+    own_code: Annotated[Models, _variable("EXPLORER_OWN_CODE", _IDS)] = ()
+    servers: Annotated[
+        tuple[Annotated[str, AfterValidator(_address)], ...],
+        BeforeValidator(_listed),
+        _variable(
+            "EXPLORER_SERVERS",
+            "it must hold addresses such as http://localhost:8000/v1, with commas between them",
+        ),
+    ] = ()
+    seconds_per_hour: Annotated[Number, _variable("EXPLORER_SECONDS_PER_HOUR", _LIMIT)] = None
+    sign_in: Annotated[
+        SignIn,
+        BeforeValidator(lambda text: _SIGN_IN.get(text.strip().lower())),
+        _variable("EXPLORER_SIGN_IN", "it must be 0, offered or required"),
+    ] = "no"
+    device: Annotated[
+        str,
+        BeforeValidator(_device),
+        _variable("EXPLORER_DEVICE", "auto, cpu, cuda, cuda:N, mps and spread are allowed"),
+    ] = "auto"
+    server_name: Annotated[str, _variable("GRADIO_SERVER_NAME")] = "127.0.0.1"
+    server_port: Annotated[
+        int,
+        Field(gt=0, le=65535),
+        BeforeValidator(float),
+        _variable("GRADIO_SERVER_PORT", "it must be a whole number up to 65535"),
+    ] = 7860
 
     @property
     def runs(self) -> Path:
@@ -238,94 +227,40 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
     >>> read_settings({"GRADIO_SERVER_PORT": "8000", "SPACE_ID": "me/space"}).server_port
     8000
     """
-    public = bool(environ.get("SPACE_ID")) or switch(environ, "EXPLORER_PUBLIC")
-    zero_gpu = is_zero_gpu(environ)
-    max_pairs = number(environ, "EXPLORER_MAX_PAIRS", PUBLIC_MAX_PAIRS if public else None)
-    max_rows = number(environ, "EXPLORER_MAX_ROWS", PUBLIC_MAX_ROWS if public else MAX_ROWS)
-    port = number(environ, "GRADIO_SERVER_PORT", 7860) or 7860
-    for name, value, most in (
-        ("EXPLORER_MAX_PAIRS", max_pairs or 1, 1e12),
-        ("EXPLORER_MAX_ROWS", max_rows or 1, 1e12),
-        ("GRADIO_SERVER_PORT", port, 65535),
-    ):
-        if value != int(value) or value > most:
-            raise KnownError(f"{name} is {value:g}; it must be a whole number up to {most:g}.")
-    return Settings(
-        home=folder(environ, "EXPLORER_HOME", "~/.cache/rewardbench-explorer"),
-        pairs=environ.get("EXPLORER_PAIRS", "").strip() or None,
-        results=environ.get("EXPLORER_RESULTS", "").strip() or None,
-        offline=switch(environ, "EXPLORER_OFFLINE"),
-        public=public,
-        space=environ.get("SPACE_ID", ""),
-        proxied=bool(environ.get("SPACE_ID")) or switch(environ, "EXPLORER_PROXIES"),
-        zero_gpu=zero_gpu,
-        models=_allowed(environ, public=public, zero_gpu=zero_gpu),
-        own_code=models(environ, "EXPLORER_OWN_CODE", folders=not public),
-        servers=addresses(environ, "EXPLORER_SERVERS"),
-        seconds_per_hour=number(
-            environ, "EXPLORER_SECONDS_PER_HOUR", PUBLIC_SECONDS_PER_HOUR if public else None
-        ),
-        sign_in=_sign_in(environ),
-        device=_device(environ),
-        max_pairs=None if max_pairs is None else int(max_pairs),
-        max_model_gigabytes=number(
-            environ, "EXPLORER_MAX_MODEL_GB", PUBLIC_MAX_MODEL_GB if public else None
-        ),
-        models_gigabytes=number(
-            environ, "EXPLORER_MODELS_GB", PUBLIC_MODELS_GB if public else None
-        ),
-        max_rows=None if max_rows is None else int(max_rows),
-        max_dataset_megabytes=number(
-            environ, "EXPLORER_MAX_DATASET_MB", PUBLIC_MAX_DATASET_MB if public else MAX_DATASET_MB
-        ),
-        server_name=environ.get("GRADIO_SERVER_NAME") or "127.0.0.1",
-        server_port=int(port),
-    )
-
-
-def _allowed(environ: Mapping[str, str], *, public: bool, zero_gpu: bool) -> tuple[str, ...]:
-    """The models that may be scored with."""
-    found = models(environ, "EXPLORER_MODELS", folders=not public)
-    if zero_gpu and not found:
+    given = {name: text for name, text in environ.items() if text.strip()}
+    if "SPACE_ID" in given:
+        given |= {"EXPLORER_PUBLIC": "1", "EXPLORER_PROXIES": "1"}
+    given["SPACES_ZERO_GPU"] = str(int(is_zero_gpu(environ)))
+    public = _SWITCH.get(given.get("EXPLORER_PUBLIC", "0").strip().lower(), False)
+    home = {"EXPLORER_HOME": "~/.cache/rewardbench-explorer"}
+    values = {**home, **(_PUBLIC if public else _OWN), **given}
+    settings = validated(TypeAdapter(Settings), values)
+    if settings.zero_gpu and not settings.models:
         raise KnownError(
             "EXPLORER_MODELS is empty; on ZeroGPU it must name the models to score with, such as "
             "org/name, since they are placed on the GPU when the Space starts."
         )
-    return found
+    if settings.sign_in != "no":
+        _check_sign_in(settings, given)
+    return settings
 
 
-def _sign_in(environ: Mapping[str, str]) -> SignIn:
-    """Whether visitors sign in, on a Space that is set up for it."""
-    text = environ.get("EXPLORER_SIGN_IN", "").strip().lower()
-    if text in OFF:
-        return "no"
-    if text not in ("offered", "required", *ON):
-        raise KnownError(f"EXPLORER_SIGN_IN is {text!r}; it must be 0, offered or required.")
-    on_space = bool(environ.get("SPACE_ID"))
+def _check_sign_in(settings: Settings, given: Mapping[str, str]) -> None:
+    """Whether visitors can sign in: on a Space that is set up for it."""
+    text = given["EXPLORER_SIGN_IN"].strip().lower()
     # Where Gradio sees no Space, it signs everybody in as the owner of the server's token.
-    seen = environ.get("SYSTEM") == "spaces"
-    missing = [name for name in _OAUTH if not environ.get(name)]
-    if on_space and (missing or not seen):
+    missing = [name for name in _OAUTH if name not in given]
+    if settings.space and (missing or given.get("SYSTEM") != "spaces"):
         lacking = ", ".join(missing) or "SYSTEM=spaces"
         raise KnownError(
             f"EXPLORER_SIGN_IN is {text!r}, and this Space is not set up to sign people in: there "
             f"is no {lacking}. Write hf_oauth: true into the head of its README.md."
         )
-    if text != "offered" and not on_space:
+    if settings.sign_in == "required" and not settings.space:
         raise KnownError(
             f"EXPLORER_SIGN_IN is {text!r}; people can sign in with Hugging Face on a Space alone, "
             "so nobody could score here. Leave it out."
         )
-    return "offered" if text == "offered" else "required"
-
-
-def _device(environ: Mapping[str, str]) -> str:
-    text = environ.get("EXPLORER_DEVICE", "").strip().lower() or "auto"
-    if not DEVICE_NAMES.fullmatch(text):
-        raise KnownError(
-            f"EXPLORER_DEVICE is {text!r}; auto, cpu, cuda, cuda:N, mps and spread are allowed."
-        )
-    return text
 
 
 def _mount_of(path: Path) -> Path:

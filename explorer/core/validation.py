@@ -1,7 +1,9 @@
 """Values that anybody may have posted, checked against those that are known."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from scoring.errors import KnownError, shown
 
@@ -62,3 +64,21 @@ def some_of(what: str, known: Sequence[T], values: object) -> tuple[T, ...]:
         raise KnownError(f"{what}: {len(values):,} are too many; there are {len(known)} of them.")
     picked = [one_of(what, known, value) for value in values]
     return tuple(each for each in known if each in picked)
+
+
+def validated(adapter: TypeAdapter[T], values: Mapping[str, Any]) -> T:
+    """What was read as a value of a dataclass, by the names and the types of its fields.
+
+    Raises:
+        KnownError: what the first wrong value is, and what it must be, as its field describes it.
+    """
+    try:
+        return adapter.validate_python(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        if isinstance(why := first.get("ctx", {}).get("error"), KnownError):
+            raise why from None
+        name, *inside = map(str, first["loc"])
+        given = f"names {first['input']!r}" if inside else f"is {values.get(name)!r}"
+        must = adapter.json_schema()["properties"][name].get("description") or first["msg"]
+        raise KnownError(f"{name} {given}; {must}.") from error

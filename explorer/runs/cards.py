@@ -2,16 +2,17 @@
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from filelock import FileLock, Timeout
+from pydantic import BeforeValidator, Strict, TypeAdapter
 
 from explorer.core.text import text
-from explorer.core.validation import repaired
+from explorer.core.validation import repaired, validated
 from explorer.data.library import Library
 from explorer.data.table import PairTable
 from explorer.data.typed import Texts
@@ -21,7 +22,7 @@ from scoring.errors import KnownError, shown
 from scoring.hub.access import first_line
 from scoring.paths import atomic_write
 from scoring.record import Run
-from scoring.sure import SureInterval, SureRule
+from scoring.sure import SureInterval
 
 LONGEST_TITLE = 80
 LOCK_SECONDS = 10.0
@@ -31,7 +32,14 @@ _LOCK = "card.lock"
 _OWNER = "owner"
 """Written once, so that a run whose card is torn is found by whom it belongs to."""
 
+_NEEDED = dict.fromkeys(("owner", "title", "public"))
+"""What every card on disk says."""
+
 logger = logging.getLogger(__name__)
+
+
+def _ordered(values: object) -> ModelOrder | None:
+    return None if values is None else ModelOrder.of(values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +59,8 @@ class RunCard:
 
     owner: str = EVERYBODY
     title: str = ""
-    public: bool = False
-    order: ModelOrder | None = None
+    public: Annotated[bool, Strict()] = False
+    order: Annotated[ModelOrder | None, BeforeValidator(_ordered)] = None
     sure: SureInterval | None = None
     notes: tuple[str, ...] = ()
     typed: Texts | None = None
@@ -127,6 +135,11 @@ def change_card(run: Run, change: Callable[[RunCard], RunCard]) -> None:
         raise KnownError(text("runs.card_busy")) from error
 
 
+@cache
+def _adapter() -> TypeAdapter[RunCard]:
+    return TypeAdapter(RunCard)
+
+
 @lru_cache(maxsize=4096)
 def _kept(path: Path, version: tuple[int, int, int]) -> RunCard:
     """The card in a file. version: its time, number and size, one of which a change changes."""
@@ -145,7 +158,7 @@ def _read(path: Path) -> RunCard:
 def _parsed(path: Path) -> RunCard:
     content = path.read_text(encoding="utf-8", errors="surrogateescape")
     try:
-        return _card(json.loads(content))
+        return validated(_adapter(), {**_NEEDED, **json.loads(content)})
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         return _wrong(path, first_line(error))
 
@@ -158,26 +171,3 @@ def _wrong(path: Path, why: str) -> RunCard:
     except (OSError, ValueError):
         owner = EVERYBODY
     return RunCard(owner, wrong=text("runs.card_wrong", why=why))
-
-
-def _card(values: Mapping[str, Any]) -> RunCard:
-    order = values["order"] and ModelOrder.of(values["order"])
-    sure = values.get("sure")
-    owner, title, notes = values["owner"], values["title"], values.get("notes", [])
-    typed = values.get("typed")
-    if not all(isinstance(each, str) for each in (owner, title, *notes, *(typed or ()))):
-        raise ValueError("a text is none")
-    conversation, chosen, rejected = typed or ("", "", "")
-    return RunCard(
-        owner,
-        title,
-        public=values["public"] is True,
-        order=order,
-        sure=sure and _sure(**sure),
-        notes=tuple(notes),
-        typed=(conversation, chosen, rejected) if typed else None,
-    )
-
-
-def _sure(rule: Mapping[str, Any], **told: Any) -> SureInterval:
-    return SureInterval(rule=SureRule(**rule), **told)
