@@ -168,17 +168,12 @@ def ranks(scores: Floats) -> Whole:
     >>> ranks(np.array([0.5, 0.9, np.nan, 0.5, 0.1]))
     array([2, 1, 0, 2, 4])
     """
-    known = ~np.isnan(scores)
-    rounded = np.where(known, np.round(scores, _DECIMALS), -np.inf)
-    order = np.argsort(-rounded, axis=-1, kind="stable")
-    ordered = np.take_along_axis(rounded, order, axis=-1)
-    places = np.broadcast_to(np.arange(scores.shape[-1]), scores.shape)
-    is_lower = np.ones(scores.shape, dtype=bool)
-    is_lower[..., 1:] = ordered[..., 1:] < ordered[..., :-1]
-    first = np.maximum.accumulate(np.where(is_lower, places, 0), axis=-1)
-    found = np.empty(scores.shape, dtype=np.intp)
-    np.put_along_axis(found, order, first + 1, axis=-1)
-    return np.where(known, found, 0)
+    import pandas as pd
+
+    rows = pd.DataFrame(np.round(np.atleast_2d(scores), _DECIMALS))
+    placed = rows.rank(axis=1, method="min", ascending=False).fillna(0).to_numpy(np.intp)
+    found: Whole = placed.reshape(scores.shape)
+    return found
 
 
 def _weighted_means(values: Floats, weights: Floats) -> Floats:
