@@ -38,6 +38,7 @@ format: $(VENV)/.tests ## Bring the code into its form
 
 bench: $(VENV)/.tests ## Measure start-up, the scorer, and the tabs against their bounds
 	@$(PY) tests/bench/startup.py
+	@$(PY) tests/bench/opening.py
 	@$(PY) tests/bench/scoring.py $(if $(PAIRS),--pairs $(PAIRS)) --per-subset 10
 	@$(PY) tests/bench/browse.py
 	@$(PY) tests/bench/outcomes.py

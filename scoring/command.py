@@ -141,8 +141,8 @@ def _read(typed: str, hub: Hub, token: str | Literal[False]) -> Pairs:
         return read_pairs(_DEMO / "pairs.jsonl", "demo")
     hub_id = parse_hub_id(typed)
     if is_file(path) or hub_id is None:
-        return read_pairs(path)
-    return fetch_pairs(hub_id, hub, token=token)
+        return read_pairs(path, on_disk=True)
+    return fetch_pairs(hub_id, hub, token=token, on_disk=True)
 
 
 def _located(

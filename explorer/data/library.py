@@ -177,7 +177,9 @@ class Library:
         """A table from a file; the same one where it is here already."""
         limits = self._settings.limits
         with self._slot():
-            return self._keep(read_pairs(path, name=name, limits=limits, tell=tell))
+            on_disk = name is None  # an upload is its sender's to keep
+            pairs = read_pairs(path, name=name, limits=limits, tell=tell, on_disk=on_disk)
+            return self._keep(pairs)
 
     def _fetch(self, hub_id: HubId, tell: Tell) -> PairTable:
         """A table from the Hub, without a token; from memory where its commit is here already."""
@@ -190,13 +192,15 @@ class Library:
             table = self.find(self._only.get(pinned, pinned))
             if table is not None:
                 return table
+            stays = not self._settings.public or hub_id.repo in self._owners
+            limits = self._settings.limits
             try:
                 with self._slot(), self._way_out():
                     pairs = fetch_pairs(
-                        hub_id, self._hub, token=False, limits=self._settings.limits, tell=tell
+                        hub_id, self._hub, token=False, limits=limits, tell=tell, on_disk=stays
                     )
             finally:
-                if self._settings.public and hub_id.repo not in self._owners:
+                if not stays:
                     self._hub.forget(hub_id.repo, "dataset")
             table = self._keep(pairs)
             if hub_id.split is None:

@@ -209,12 +209,12 @@ def _owners_candidate(wanted: str, hub: Hub) -> Candidate[PairTable]:
     path, hub_id = typed_path(wanted), parse_hub_id(wanted)
     if hub_id and not is_file(path) and path.suffix.lower() not in SUFFIXES:
         return _hub_candidate(hub_id, hub)
-    return Candidate(f"EXPLORER_PAIRS={wanted}", lambda: PairTable(read_pairs(path)))
+    return Candidate(f"EXPLORER_PAIRS={wanted}", lambda: PairTable(read_pairs(path, on_disk=True)))
 
 
 def _hub_candidate(hub_id: HubId, hub: Hub) -> Candidate[PairTable]:
     return Candidate(
         str(hub_id),
-        lambda: PairTable(fetch_pairs(hub_id, hub, token=False, local_only=True)),
-        lambda: PairTable(fetch_pairs(hub_id, hub, token=False)),
+        lambda: PairTable(fetch_pairs(hub_id, hub, token=False, local_only=True, on_disk=True)),
+        lambda: PairTable(fetch_pairs(hub_id, hub, token=False, on_disk=True)),
     )

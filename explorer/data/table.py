@@ -1,7 +1,7 @@
 """The one table type of pairs: loaded once, immutable, shared by all sessions.
 
-The texts stay where they were read, in Arrow: pandas would make a Python object of each. What is
-known of each row besides (lengths, codes of its subset) are arrays of numbers.
+The texts stay where they were read, in Arrow, those of a large set on the disk. What is known of
+each row besides (lengths, codes of its subset) are arrays of numbers.
 """
 
 from collections.abc import Callable, Mapping

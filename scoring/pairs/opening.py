@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, Listing, first_line
 from scoring.limits import MEGABYTE, NO_LIMITS, Limits, Step, Tell, tell_nobody
-from scoring.pairs.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, Checker
+from scoring.pairs.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, CheckedRows, Checker
+from scoring.pairs.mapped import LEAST_BYTES, mapped
 from scoring.pairs.rows import SUFFIXES, announced, read_batches, unpacked_bytes
 from scoring.pairs.shapes import WANTED
 from scoring.pairs.splits import check_shards, split_files
@@ -128,6 +129,7 @@ def read_pairs(
     name: str | None = None,
     limits: Limits = NO_LIMITS,
     tell: Tell = tell_nobody,
+    on_disk: bool = False,
 ) -> Pairs:
     """Read and check a local file of pairs.
 
@@ -137,6 +139,7 @@ def read_pairs(
         name: what the file is called on screen, where that is not its own name.
         limits: its size and rows may have.
         tell: is told how far it is.
+        on_disk: whether a large table is kept by `scoring.pairs.mapped`, not in memory.
 
     Raises:
         KnownError: naming the file and, where it applies, row and column.
@@ -156,7 +159,15 @@ def read_pairs(
     except OSError as error:
         raise KnownError(f"{shown} cannot be read: {first_line(error)}") from error
     source = PairSource(kind, "demo pairs" if kind == "demo" else shown, None, digest)
-    return _read({shown: path}, source, Checker(shown, Path(shown).stem), limits=limits, tell=tell)
+    return _read(
+        {shown: path},
+        source,
+        shown,
+        Path(shown).stem,
+        limits=limits,
+        tell=tell,
+        kept_as=str(path.resolve()) if on_disk else None,
+    )
 
 
 def fetch_pairs(
@@ -167,6 +178,7 @@ def fetch_pairs(
     local_only: bool = False,
     limits: Limits = NO_LIMITS,
     tell: Tell = tell_nobody,
+    on_disk: bool = False,
 ) -> Pairs:
     """Download (or find in the local cache) one split of a Hub dataset, and check it.
 
@@ -177,6 +189,7 @@ def fetch_pairs(
         local_only: look at the cache alone.
         limits: its size and rows may have; nothing of a larger split is downloaded.
         tell: is told how far it is, while downloading from another thread.
+        on_disk: whether a large table is kept by `scoring.pairs.mapped`, not in memory.
 
     Raises:
         KnownError: the dataset cannot be had, is too large, or is not a table of pairs.
@@ -196,7 +209,8 @@ def fetch_pairs(
     folder = hub.fetch(listing, names, token=token, tell=tell)
     source = PairSource("hub", hub_id.repo, split, folder.name)
     paths = {name: folder / name for name in names}
-    return _read(paths, source, Checker(shown, split), limits=limits, tell=tell)
+    kept_as = shown if on_disk else None
+    return _read(paths, source, shown, split, limits=limits, tell=tell, kept_as=kept_as)
 
 
 def _splits(listing: Listing, hub: Hub, token: str | Literal[False]) -> dict[str, list[str]]:
@@ -210,31 +224,45 @@ def _splits(listing: Listing, hub: Hub, token: str | Literal[False]) -> dict[str
 def _read(
     paths: Mapping[str, Path],
     source: PairSource,
-    checker: Checker,
+    shown: str,
+    default_subset: str,
     *,
     limits: Limits,
     tell: Tell,
+    kept_as: str | None,
 ) -> Pairs:
-    """Read files, called by the names they have in messages, as one table."""
-    shown = checker.name
-    limits.check_files(sum(path.stat().st_size for path in paths.values()), shown)
+    """Read files as one table.
+
+    paths: by the names that they have in messages; shown: what all have together.
+    kept_as: what a large one is called on the disk; None for one that stays in memory.
+    """
+    size = sum(path.stat().st_size for path in paths.values())
+    limits.check_files(size, shown)
     said = [announced(path, name, WANTED) for name, path in paths.items()]
     known = [one for one in said if one is not None]
     total = sum(one.n_rows for one in known) if len(known) == len(said) else None
     limits.check_rows(sum(one.n_rows for one in known), shown, known=True)
     limits.check_text(sum(one.n_bytes for one in known), shown)
-    n_rows, n_bytes = 0, 0
-    tell(Step("reading", 0, total))
-    for name, path in paths.items():
-        for batch in read_batches(path, name, WANTED):
-            n_rows += len(batch)
-            n_bytes += unpacked_bytes(batch)
-            limits.check_rows(n_rows, shown)
-            limits.check_text(n_bytes, shown)
-            checker.add(batch)
-            tell(Step("reading", n_rows, total))
-    checked = checker.finish()
-    # What was read on the way is let go first, else the pool keeps its memory.
-    del checker, batch
+
+    def read() -> CheckedRows:
+        checker = Checker(shown, default_subset)
+        n_rows, n_bytes = 0, 0
+        tell(Step("reading", 0, total))
+        for name, path in paths.items():
+            for batch in read_batches(path, name, WANTED):
+                n_rows += len(batch)
+                n_bytes += unpacked_bytes(batch)
+                limits.check_rows(n_rows, shown)
+                limits.check_text(n_bytes, shown)
+                checker.add(batch)
+                tell(Step("reading", n_rows, total))
+        return checker.finish()
+
+    if kept_as is None or size < LEAST_BYTES:
+        checked = read()
+    else:
+        checked = mapped(kept_as, source.revision, read)
+        limits.check_rows(len(checked.table) + len(checked.left_out), shown, known=True)
+    # What was read on the way was let go, but the pool keeps its memory.
     pa.default_memory_pool().release_unused()
     return Pairs(source, checked.table, checked.notes, checked.left_out)

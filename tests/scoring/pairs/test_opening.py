@@ -272,6 +272,34 @@ def test_a_broken_file_is_refused_by_name(
     assert said in message
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("mine.csv", b"prompt,chosen,rejected\n007,NA,2024-01-01\n1.50,,True\n"),
+        ("mine.jsonl", b'{"prompt": "007", "chosen": "NA", "rejected": "2024-01-01"}\n'
+         b'{"prompt": "1.50", "chosen": "", "rejected": "True"}\n'),
+    ],
+)  # fmt: skip
+def test_a_text_that_looks_like_something_else_stays_as_it_is_written(
+    name: str, content: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    table = read_pairs(tmp_path / name).table
+    found = [table[column].to_pylist() for column in TEXTS]
+    assert found == [["007", "1.50"], ["NA", ""], ["2024-01-01", "True"]]
+
+
+def test_a_text_that_looks_like_a_list_stays_text_beside_one(tmp_path: Path) -> None:
+    listed = {**TEXTS, "chosen": ["c", "d"], "rejected": ["r"]}
+    table = read_jsonl(tmp_path, listed, {**TEXTS, "chosen": '["c"]'}).table
+    assert table["chosen"].to_pylist() == ["c", '["c"]']
+
+
+def test_a_csv_whose_rows_are_all_too_long_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_bytes(b"prompt,chosen,rejected\n1,p,c,r\n2,p,c,r\n")
+    assert "row 1 does not have 3 fields as the header has" in error_of(tmp_path / "mine.csv")
+
+
 def test_a_parquet_file_of_zero_rows_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "zero.parquet"
     pq.write_table(pa.table({name: pa.array([], pa.string()) for name in TEXTS}), path)
