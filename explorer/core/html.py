@@ -1,17 +1,87 @@
-"""The small pieces of HTML that views are made of. Every text that goes in is escaped here.
+"""HTML is written by templates: the environment they share, and how numbers are written in them.
 
-Tags, wide tables, links between tabs, amounts in a reader's units, how far long work is.
+A template lies in the folder `templates` of its room and is called by the room's path and its own
+name: "reader/pair.html". Every value in it is escaped; a name that it is not given is an error.
+"core/parts.html" has the small pieces that all pages are made of.
 """
 
+import json
 from collections.abc import Sequence
+from functools import cache
 from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from explorer.core.text import text
 from scoring.limits import MEGABYTE, Step
 from scoring.results.files import LeftOut
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+ROOMS = Path(__file__).parents[1]
 MOST_LINES = 100
 """Of a list that opens."""
+
+
+def render(template: str, **values: object) -> str:
+    """The HTML of a template.
+
+    Args:
+        template: its name.
+        values: all that it asks for. What is HTML already comes as `markupsafe.Markup`.
+
+    Raises:
+        jinja2.UndefinedError: it asks for more.
+
+    >>> render("core/parts.html")
+    ''
+    """
+    return _environment().get_template(template).render(values).strip()
+
+
+def part(name: str, *values: object, of: str = "core/parts.html") -> str:
+    """The HTML of one of a template's macros.
+
+    >>> part("chip", "<x>")
+    '<span class="chip">&lt;x&gt;</span>'
+    """
+    macros: Any = _environment().get_template(of).module
+    return str(getattr(macros, name)(*values))
+
+
+@cache
+def _environment() -> "Environment":
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    made = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FunctionLoader(_source),
+    )
+    made.globals |= {"text": text, "zip": zip}
+    made.filters |= {
+        "n": "{:,}".format,
+        "json": json.dumps,
+        "percent": percent,
+        "signed": signed,
+        "points": points,
+        "p_words": p_words,
+        "decimal": decimal,
+        "minus": minus,
+        "bytes": bytes_words,
+        "count": count_words,
+        "time": time_words,
+    }
+    return made
+
+
+def _source(template: str) -> tuple[str, str, None]:
+    room, _, name = template.rpartition("/")
+    file = ROOMS / room / "templates" / name
+    return file.read_text(encoding="utf-8"), str(file), None
 
 
 def tag(name: str, content: str = "", css: str = "", **attributes: str) -> str:
@@ -35,7 +105,7 @@ def chip(words: str, css: str = "") -> str:
 
 def note(words: str, css: str = "") -> str:
     """A line of quiet text."""
-    return tag("div", escape(words), css=f"note {css}".strip())
+    return part("note", words, css)
 
 
 def listing(title: str, lines: Sequence[str], most: int = MOST_LINES) -> str:
@@ -79,6 +149,20 @@ def points(difference: float | None) -> str:
     ('−1.2', '+25.0', '–')
     """
     return "–" if difference is None else f"{100 * difference:+.1f}".replace("-", "−")
+
+
+def decimal(value: float) -> str:
+    """A length with one decimal.
+
+    >>> decimal(-1234.5)
+    '−1,234.5'
+    """
+    return minus(f"{value:,.1f}")
+
+
+def minus(written: str) -> str:
+    """A written number with a minus sign in place of a hyphen."""
+    return written.replace("-", "−")
 
 
 def p_words(p: float) -> str:

@@ -1,22 +1,18 @@
-"""The texts of a pair as inert HTML: as they are written, with what is marked in them, or rendered.
-
-Every function gives HTML in which nothing of a text is more than text, but for what
-`explorer.reader.markdown` lets through.
-"""
+"""What is shown of the texts of a pair: how much, with which marks, as written or rendered."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
 
-from explorer.core.html import chip, note, signed, tag
+from markupsafe import Markup
+
 from explorer.core.text import text
 from explorer.data.search import hits
-from explorer.reader.diffs import Piece, Span, pieces, visible
+from explorer.reader.diffs import Shown, Span, pieces, visible
 from explorer.reader.markdown import rendered
 from explorer.reader.reading import Display
-from explorer.results.field import Verdict
 
 Side = Literal["prompt", "chosen", "rejected"]
 
@@ -29,20 +25,97 @@ _MARKS = {"prompt": "span", "chosen": "ins", "rejected": "del"}
 _SPEAKERS = ("system", "user", "assistant")
 
 
-def body_html(words: str, side: Side, display: Display, spans: Sequence[Span] | None = None) -> str:
-    """One text.
+@dataclass(frozen=True, slots=True)
+class MarkedPiece:
+    """A piece of a text. changed: the other side lacks it. hit: the search found it."""
+
+    shown: Sequence[Shown]
+    changed: bool
+    hit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What is shown of a text.
+
+    words: all of it that is shown; n_more: characters that are not.
+    mark: the element around what the other side lacks.
+    pieces: the words cut where a mark begins or ends.
+    rendered: the Markdown in them as safe HTML; None where they are shown as they are written.
+    is_refused: whether they were to be rendered and cannot be.
+    """
+
+    words: str
+    n_more: int
+    mark: str
+    pieces: Sequence[MarkedPiece] = ()
+    rendered: Markup | None = None
+    is_refused: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to show."""
+        return not self.words
+
+    @property
+    def n_shown(self) -> int:
+        """Characters that are shown."""
+        return len(self.words)
+
+    @property
+    def any_direction(self) -> bool:
+        """Whether it may run from right to left: laying that out takes ten times as long."""
+        return not self.words.isascii()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn of a conversation. css: who speaks, where that is known."""
+
+    speaker: str
+    css: str
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What is shown of a prompt: of a conversation its turns. n_more: turns that are not shown."""
+
+    body: Body
+    turns: Sequence[Turn] = ()
+    n_more: int = 0
+
+    @property
+    def any_direction(self) -> bool:
+        """As of a body."""
+        bodies = [each.body for each in self.turns] or [self.body]
+        return any(each.any_direction for each in bodies)
+
+
+def body_of(words: str, side: Side, display: Display, spans: Sequence[Span] | None = None) -> Body:
+    """What is shown of one text.
 
     Args:
-        words: the text; what of it is not shown is said.
+        words: the text.
         side: whose it is: it decides how differences are marked and whether hits are.
         display: how to show it.
         spans: what is shown of the text as `diff_spans` cut it; None marks no difference.
     """
-    here = beginning(words)
-    if len(here) == len(words):
-        return _body(words, side, display, spans)
-    cut = text("reader.cut", shown=f"{len(here):,}", n=f"{len(words):,}")
-    return _body(here, side, display, spans) + note(cut)
+    here, mark = beginning(words), _MARKS[side]
+    n_more = len(words) - len(here)
+    if display.rendered:
+        html = rendered(here)
+        if html is not None:
+            return Body(here, n_more, mark, rendered=Markup(html))  # noqa: S704 - made safe there
+        return Body(here, n_more, mark, [MarkedPiece([Shown(here)], False, False)], is_refused=True)
+    found = hits(here, display.query) if display.query.looks_at(side) else []
+    marked = [
+        MarkedPiece(
+            visible(each.text) if display.spaces else [Shown(each.text)], each.changed, each.hit
+        )
+        for each in pieces(here, spans, found)
+    ]
+    return Body(here, n_more, mark, marked)
 
 
 def beginning(words: str) -> str:
@@ -68,83 +141,17 @@ def fitting(lengths: Iterable[int], most: int) -> int:
     return shown
 
 
-def _body(words: str, side: Side, display: Display, spans: Sequence[Span] | None) -> str:
-    if not words:
-        return tag("span", escape(text("reader.empty_response")), css="empty")
-    if display.rendered:
-        html = rendered(words)
-        if html is not None:
-            return tag("div", html, css="rendered")
-        return note(text("reader.not_rendered")) + escape(words)
-    found = hits(words, display.query) if display.query.looks_at(side) else []
-    return "".join(_piece(piece, side, display.spaces) for piece in pieces(words, spans, found))
-
-
-def prompt_html(cells: Mapping[str, Any], display: Display) -> str:
-    """A prompt; of a conversation each turn under the name of who speaks."""
+def prompt_of(cells: Mapping[str, Any], display: Display) -> Prompt:
+    """What is shown of a prompt; of a conversation each turn under the name of who speaks."""
     if not cells.get("turns"):
-        return body_html(cells["prompt"], "prompt", display)
+        return Prompt(body_of(cells["prompt"], "prompt", display))
     turns = json.loads(cells["turns"])
     n = fitting((len(words) for _, words in turns), MOST_TURNS)
-    html = "".join(_turn(role, words, display) for role, words in turns[:n])
-    left = len(turns) - n
-    return html + (note(text("reader.more_turns", n=f"{left:,}")) if left else "")
+    shown = [_turn(role, words, display) for role, words in turns[:n]]
+    return Prompt(body_of("", "prompt", Display()), shown, len(turns) - n)
 
 
-def _turn(role: str, words: str, display: Display) -> str:
+def _turn(role: str, words: str, display: Display) -> Turn:
     known = role in _SPEAKERS
     speaker = text(f"reader.speaker_{role}") if known else role
-    return tag(
-        "div",
-        tag("div", escape(speaker), css="speaker")
-        + tag("div", body_html(words, "prompt", display), css="words"),
-        css=f"turn {role}" if known else "turn",
-    )
-
-
-def _piece(piece: Piece, side: Side, spaces: bool) -> str:
-    html = _with_signs(piece.text) if spaces else escape(piece.text)
-    html = tag("mark", html) if piece.hit else html
-    return tag(_MARKS[side], html) if piece.changed else html
-
-
-def _with_signs(words: str) -> str:
-    html = []
-    for shown in visible(words):
-        if not shown.sign:
-            html.append(escape(shown.text))
-        elif shown.name:
-            html.append(tag("i", escape(shown.sign), css="ws named", title=shown.name))
-        else:
-            html.append(tag("i", escape(shown.sign), css="ws"))
-    return "".join(html)
-
-
-def verdict_chip(verdict: Verdict) -> str:
-    """The outcome, and the margin where it is known."""
-    words = text(f"outcome.{verdict.outcome}")
-    if verdict.margin is not None:
-        words = text("reader.verdict", outcome=words, margin=signed(verdict.margin))
-    return chip(words, _css(verdict))
-
-
-def verdicts_html(verdicts: Sequence[Verdict]) -> str:
-    """What several models made of a pair, one below the other; nothing for one alone."""
-    if len(verdicts) < 2:
-        return ""
-    names = ("model", "outcome", "margin", "chosen_reward", "rejected_reward")
-    heads = "".join(tag("th", escape(text(f"list.{name}")), scope="col") for name in names)
-    rows = ""
-    for each in verdicts:
-        rewards = (each.margin, each.chosen_reward, each.rejected_reward)
-        cells = tag("th", tag("bdi", escape(each.model)), scope="row")
-        cells += tag("td", chip(text(f"outcome.{each.outcome}"), _css(each)))
-        cells += "".join(tag("td", escape(signed(reward)), "number") for reward in rewards)
-        rows += tag("tr", cells)
-    table = tag("table", tag("thead", tag("tr", heads)) + tag("tbody", rows))
-    label = text("reader.verdicts")
-    return tag("div", table, "verdicts", tabindex="0", role="region", aria_label=label)
-
-
-def _css(verdict: Verdict) -> str:
-    return "good" if verdict.outcome == "win" else "bad"
+    return Turn(speaker, role if known else "", body_of(words, "prompt", display))

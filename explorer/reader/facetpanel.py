@@ -1,10 +1,9 @@
 """The panel of facets: what pairs can be told apart by, how many have each, what is picked."""
 
 from collections.abc import Iterable, Sequence
-from html import escape
+from dataclasses import dataclass
 
-from explorer.core.html import note, tag
-from explorer.core.parts import acting
+from explorer.core.html import render
 from explorer.core.text import text
 from explorer.data.facets import FACETS, NONE, Facet
 from explorer.data.filters import Filters, Selection
@@ -18,11 +17,32 @@ WORDED: tuple[Facet, ...] = ("longer", "length", "shared", "code")
 """Facets whose names are ours, not the data's."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A name of a facet. share: of its rows, 0 to 1 of those of the most frequent one."""
+
+    name: str
+    words: str
+    count: int
+    share: float
+    is_picked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """What is shown of a facet. groups: (title, names), the title "" where there is but one."""
+
+    name: Facet
+    is_open: bool
+    n_picked: int
+    groups: Sequence[tuple[str, Sequence[_Name]]]
+    n_left_out: int
+
+
 def facets_html(table: PairTable, filters: Filters, selection: Selection) -> str:
     """All facets that tell at least two kinds of rows apart, or have something picked."""
-    title = tag("summary", escape(text("facet.title")))
-    facets = "".join(_facet(table, facet, filters, selection) for facet in FACETS)
-    return tag("details", title + facets, css="facets", open="open", data_keep="facets")
+    facets = [_facet(table, facet, filters, selection) for facet in FACETS]
+    return render("reader/facets.html", facets=[each for each in facets if each is not None])
 
 
 def name_words(facet: Facet, name: str) -> str:
@@ -36,30 +56,24 @@ def name_words(facet: Facet, name: str) -> str:
     return text("facet.none") if name == NONE else name
 
 
-def _facet(table: PairTable, facet: Facet, filters: Filters, selection: Selection) -> str:
+def _facet(
+    table: PairTable, facet: Facet, filters: Filters, selection: Selection
+) -> _Listed | None:
     picked = filters.names(facet)
     counts = dict(zip(table.facets[facet].names, selection.counts[facet].tolist(), strict=True))
     known = {name: count for name, count in counts.items() if count or _occurs(table, facet, name)}
     if len(known) < 2 and not picked:
-        return ""
+        return None
     names, left_out = _listed(facet, known, picked)
-    groups = _by_section(names) if facet == "subset" else [("", names)]
     most = max([1, *(known.get(name, 0) for name in names)])
-    boxes = {name: _box(facet, name, known.get(name, 0), name in picked, most) for name in names}
-    body = "".join(
-        _group(facet, title, [boxes[name] for name in members])
-        for title, members in groups
-        if members
-    )
-    if left_out:
-        body += note(text("facet.more", n=f"{left_out:,}"))
-    count = tag("span", escape(text("facet.picked", n=len(picked))), "picked") if picked else ""
-    attributes = {"data_keep": f"facet-{facet}"}
-    if facet in OPEN or picked:
-        attributes["open"] = "open"
-    inside = tag("div", body, css="names", data_keep_scroll=f"names-{facet}")
-    title = tag("summary", escape(text(f"facet.{facet}")) + count)
-    return tag("details", title + inside, css="facet", **attributes)
+
+    def of(name: str) -> _Name:
+        count = known.get(name, 0)
+        return _Name(name, name_words(facet, name), count, count / most, name in picked)
+
+    groups = _by_section(names) if facet == "subset" else [("", names)]
+    named = [(title, [of(name) for name in members]) for title, members in groups if members]
+    return _Listed(facet, facet in OPEN or bool(picked), len(picked), named, left_out)
 
 
 def _occurs(table: PairTable, facet: Facet, name: str) -> bool:
@@ -88,34 +102,3 @@ def _by_section(subsets: Iterable[str]) -> list[tuple[str, list[str]]]:
     for subset in subsets:
         groups[section_of(subset) or ""].append(subset)
     return [(section or text("facet.none"), members) for section, members in groups.items()]
-
-
-def _group(facet: Facet, title: str, boxes: Sequence[str]) -> str:
-    """Boxes below their title, with a way to tick all of them or none."""
-    if not title:
-        return tag(
-            "div", "".join(boxes), css="group", role="group", aria_label=text(f"facet.{facet}")
-        )
-    both = "".join(
-        tag(
-            "button",
-            escape(text(f"facet.{words}")),
-            type="button",
-            data_all=value,
-            aria_label=text(f"facet.{words}_of", group=title),
-            data_act="pick",
-            data_sent=acting("pick", {"facet": facet})["data_sent"],
-        )
-        for words, value in (("all", "1"), ("nothing", "0"))
-    )
-    head = tag("div", tag("b", escape(title)) + both, css="group-title")
-    return tag("div", head + "".join(boxes), css="group", role="group", aria_label=title)
-
-
-def _box(facet: Facet, name: str, count: int, on: bool, most: int) -> str:
-    attributes = acting("pick", {"facet": facet}) | ({"checked": "checked"} if on else {})
-    box = tag("input", type="checkbox", value=name, **attributes)
-    share = f"--share: {100 * count / most:.0f}%"
-    words = tag("span", escape(name_words(facet, name)), css="name")
-    number = tag("span", escape(f"{count:,}"), css="n")
-    return tag("label", box + words + number, css="" if count else "nothing", style=share)

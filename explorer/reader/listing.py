@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import accumulate
 
-from explorer.core.html import note, tag
-from explorer.core.parts import acting, button, segments, ticked
+from markupsafe import escape
+
+from explorer.core.html import render
 from explorer.core.text import text
 from explorer.data.datacard import subset_card
 from explorer.data.search import Query, first_hits
@@ -20,6 +20,11 @@ BEFORE_HIT = 12
 """Characters of a cell before its first hit, which a narrow column must still show."""
 MOST_MARKS = 6
 """Hits that are marked in a cell."""
+
+
+Excerpt = Sequence[tuple[str, bool]]
+"""A text in pieces, each with whether a search found it."""
+Cell = str | Excerpt
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,29 +66,27 @@ def _fitting(words: str) -> str:
 
 def _size(words: str) -> int:
     """Bytes of a text as HTML."""
-    return len(escape(words, quote=False).encode(errors="replace"))
+    return len(escape(words).encode(errors="replace"))
 
 
-def excerpt(words: str, query: Query) -> str:
-    """A long text for one cell, as HTML: about the first hit where there is one, hits marked.
+def excerpt(words: str, query: Query) -> Excerpt:
+    """A long text for one cell: about the first hit where there is one.
 
-    >>> excerpt("a <dog> and a dog", Query("dog"))
-    'a &lt;<mark>dog</mark>&gt; and a <mark>dog</mark>'
+    >>> excerpt("a dog and a dog", Query("dog"))
+    [('a ', False), ('dog', True), (' and a ', False), ('dog', True), ('', False)]
     """
     found = first_hits(words, query)
     if not found:
-        return escape(cut(words), quote=False)
+        return [(cut(words), False)]
     start = max(0, found[0][0] - BEFORE_HIT)
     stop = start + len(_fitting(words[start : start + CELL_CHARS]))
-    written = ["…" if start else ""]
+    written = [("…", False)] if start else []
     for low, high in found[:MOST_MARKS]:
         if low >= stop:
             break
-        hit = tag("mark", escape(words[low : min(high, stop)], quote=False))
-        written.append(escape(words[start:low], quote=False) + hit)
+        written += [(words[start:low], False), (words[low : min(high, stop)], True)]
         start = high
-    rest = escape(words[start:stop], quote=False)
-    return "".join(written) + rest + ("…" if stop < len(words) else "")
+    return [*written, (words[start:stop] + ("…" if stop < len(words) else ""), False)]
 
 
 def harm_css(subset: str) -> str:
@@ -96,12 +99,21 @@ def harm_css(subset: str) -> str:
     return "may-harm" if card and card.may_harm else ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Row:
+    key: str
+    shown_key: str
+    cells: Sequence[Cell]
+    is_open: bool
+    css: str
+
+
 def list_html(
     label: str,
     columns: Sequence[Column],
     listed: ListedRows,
     reading: Reading,
-    cells: Callable[[int], Sequence[str]],
+    cells: Callable[[int], Sequence[Cell]],
     *,
     sort: str = "",
     css: Callable[[int], str] = lambda _: "",
@@ -113,109 +125,36 @@ def list_html(
         columns: all but the first, which holds the key.
         listed: all rows.
         reading: settled in `listed`.
-        cells: place in the list, from 0 -> the row's cells as HTML, the key's left out.
+        cells: place in the list, from 0 -> the row's cells, the key's left out.
         sort: the present order.
         css: place in the list -> class of the row.
     """
     start = (reading.page - 1) * PAGE_ROWS
-    rows = [
-        _row(listed.key(place), cells(place), columns, reading.key, css(place))
-        for place in range(start, min(start + PAGE_ROWS, len(listed)))
-    ]
-    heads = [Column(text("list.key"), css="key"), *columns]
-    # The roles are those that the elements have anyway: where the style sheet makes blocks of them,
-    # on narrow screens, a browser would forget that they were a table.
-    head = tag("tr", "".join(_head(column, sort) for column in heads), role="row")
-    parts = [
-        tag("caption", escape(label)),
-        tag("thead", head, role="rowgroup"),
-        tag("tbody", "".join(rows), role="rowgroup"),
-    ]
-    table = tag("table", "".join(parts), role="table")
-    body = tag(
-        "div", table, "list", tabindex="0", role="region", aria_label=label, data_keep_scroll=label
+    rows = []
+    for place in range(start, min(start + PAGE_ROWS, len(listed))):
+        key = listed.key(place)
+        shown = key if len(key) <= CELL_CHARS else key[: CELL_CHARS - 1] + "…"
+        rows.append(_Row(key, shown, cells(place), key == reading.key, css(place)))
+    return render(
+        "reader/list.html",
+        label=label,
+        columns=columns,
+        rows=rows,
+        sort=sort,
+        page=reading.page,
+        pages=n_pages(len(listed)),
     )
-    return body + _pager(reading.page, n_pages(len(listed)))
 
 
-def _row(key: str, cells: Sequence[str], columns: Sequence[Column], open_key: str, css: str) -> str:
-    """A row that opens its pair. Its button is for the keyboard: what is pressed is the row."""
-    opened = {"aria_current": "true"} if key == open_key else {}
-    shown = key if len(key) <= CELL_CHARS else key[: CELL_CHARS - 1] + "…"
-    opener = tag("button", escape(shown, quote=False), type="button")
-    written = [tag("th", opener, css="key", scope="row", role="rowheader")]
-    for column, cell in zip(columns, cells, strict=True):
-        classes = f"{column.css}{' number' if column.number else ''}".strip()
-        written.append(tag("td", cell, classes, role="cell", data_label=column.heading))
-    sent = acting("open", {"value": key})
-    return tag("tr", "".join(written), css=css, role="row", **sent, **opened)
-
-
-def _head(column: Column, sort: str) -> str:
-    words = escape(column.heading)
-    attributes = {}
-    if column.sort:
-        down = sort == f"-{column.sort}"
-        up = sort == column.sort
-        attributes = {"aria_sort": "descending" if down else "ascending" if up else "none"}
-        after = "" if up else column.sort if down else f"-{column.sort}"
-        words = button(
-            f"{column.heading} {'▼' if down else '▲' if up else '↕'}", "sort", {"value": after}
-        )
-    css = "number" if column.number else column.css
-    return tag("th", words, css=css, scope="col", role="columnheader", **attributes)
-
-
-def _pager(page: int, pages: int) -> str:
-    if pages == 1:
-        return ""
-    field = tag(
-        "input", type="number", min="1", max=str(pages), value=str(page), data_field="value",
-        aria_label=text("pager.number"), **acting("page"),
-    )  # fmt: skip
-    words = text("pager.page", page="\0", pages=f"{pages:,}").split("\0")
-    here = tag("span", escape(words[0]) + field + escape(words[1]))
-    before = button(text("pager.previous"), "turn", {"value": -1}, "button") if page > 1 else ""
-    after = button(text("pager.next"), "turn", {"value": 1}, "button") if page < pages else ""
-    ends = [tag("span", each, css="end") for each in (before, after)]
-    return tag("nav", ends[0] + here + ends[1], "pager", aria_label=text("pager.label"))
-
-
-def reader_bar(listed: ListedRows, reading: Reading, more: str = "") -> str:
-    """Steps from pair to pair, where the open one stands, and how it is shown.
-
-    more: HTML of further buttons.
-    """
-    steps = "".join(
-        button(text(f"reader.{name}"), act, sent, f"button reader-{name}")
-        for name, act, sent in (
-            ("previous", "step", {"value": -1}),
-            ("next", "step", {"value": 1}),
-            ("random", "random", {}),
-        )
-    )
-    goto = tag(
-        "input", type="text", placeholder=text("reader.goto"), aria_label=text("reader.goto"),
-        data_field="value", maxlength="1000", css="goto-key", **acting("goto"),
-    )  # fmt: skip
-    marks = segments(
-        text("reader.diff"),
-        "diff",
-        {diff: text(f"reader.diff_{diff}") for diff in DIFFS},
-        reading.diff,
-    )
-    shows = ticked(text("reader.spaces"), "spaces", reading.spaces)
-    shows += ticked(text("reader.rendered"), "rendered", reading.rendered)
-    helps = button("?", "", css="button help-button", label=text("help.title"))
-    first = tag("div", steps + _position(listed, reading) + goto + more + helps, css="line")
-    second = tag("div", tag("span", escape(text("reader.diff")), "legend") + marks + shows, "line")
-    return tag("div", first + second, css="reader-bar")
+def reader_bar(listed: ListedRows, reading: Reading) -> str:
+    """Steps from pair to pair, where the open one stands, and how it is shown."""
+    diffs = {diff: text(f"reader.diff_{diff}") for diff in DIFFS}
+    position = _position(listed, reading)
+    return render("reader/reader_bar.html", position=position, reading=reading, diffs=diffs)
 
 
 def _position(listed: ListedRows, reading: Reading) -> str:
     place = listed.place_of(reading.key) if reading.key else None
     if place is not None:
-        where = text("reader.position", place=f"{place + 1:,}", n=f"{len(listed):,}")
-    else:
-        where = text("reader.outside", n=f"{len(listed):,}") if reading.key else ""
-    return note(where, "position")
+        return text("reader.position", place=f"{place + 1:,}", n=f"{len(listed):,}")
+    return text("reader.outside", n=f"{len(listed):,}") if reading.key else ""

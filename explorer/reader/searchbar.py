@@ -1,10 +1,9 @@
 """The search field, the field to choose a model, and the words for what is listed."""
 
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from explorer.core.html import tag
-from explorer.core.parts import acting, button
+from explorer.core.html import part, render
 from explorer.core.text import text
 from explorer.data.conditions import condition_of
 from explorer.data.filters import Filters, LengthRange
@@ -20,34 +19,7 @@ MOST_NAMES = 2_000
 
 def search_html() -> str:
     """The fields of a search. It is never written anew, so that nobody's typing is lost."""
-    field = tag(
-        "input", type="search", id="search", css="search", data_field="words", data_param="q",
-        maxlength=str(LONGEST_QUERY), placeholder=text("search.placeholder"),
-        aria_label=text("search.label"),
-        autocomplete="off", spellcheck="false", **acting("search"),
-    )  # fmt: skip
-    options = "".join(
-        tag("option", escape(text(f"search.in_{place}")), value=place) for place in PLACES
-    )
-    where = tag(
-        "select",
-        options,
-        aria_label=text("search.where"),
-        data_field="where",
-        data_param="in",
-        **acting("search"),
-    )
-    boxes = "".join(
-        tag(
-            "label",
-            tag("input", type="checkbox", data_field=name, data_param=name, **acting("search"))
-            + escape(text(f"search.{name}")),
-            css="tick",
-            title=text(f"search.{name}_hint"),
-        )
-        for name in ("regex", "case")
-    )
-    return tag("div", field + where + boxes, css="searchbar", role="search")
+    return render("reader/search.html", longest=LONGEST_QUERY, places=PLACES)
 
 
 def filter_words(filters: Filters) -> list[str]:
@@ -93,34 +65,29 @@ def rival_words(against: str) -> str:
     return text("fails.majority") if against == MAJORITY else against
 
 
-def filter_chips(filters: Filters) -> Sequence[str]:
+class Removable(NamedTuple):
+    """A filter in words, and the act that takes it away."""
+
+    words: str
+    act: str
+    sent: Mapping[str, object]
+
+
+def filter_chips(filters: Filters) -> list[Removable]:
     """The active filters, each with a way to take it away."""
     words = iter(filter_words(filters))
     chips = [
-        removable(next(words), "unpick", {"facet": facet, "name": name})
+        Removable(next(words), "unpick", {"facet": facet, "name": name})
         for facet, names in filters.picked
         for name in names
     ]
     chips += [
-        removable(next(words), "unrange", {"measure": each.measure, "unit": each.unit})
+        Removable(next(words), "unrange", {"measure": each.measure, "unit": each.unit})
         for each in filters.ranges
     ]
     if filters.query.words:
-        chips.append(removable(next(words), "search", {"words": ""}))
+        chips.append(Removable(next(words), "search", {"words": ""}))
     return chips
-
-
-def removable(words: str, act: str, sent: dict[str, object]) -> str:
-    """A chip that is pressed to take away what it says."""
-    inside = tag("span", escape(words), css="words") + tag("span", "✕", aria_hidden="true")
-    return tag(
-        "button",
-        inside,
-        css="chip removable",
-        type="button",
-        aria_label=text("filter.remove", filter=words),
-        **acting(act, sent),
-    )
 
 
 def _range_words(one: LengthRange) -> str:
@@ -133,24 +100,18 @@ def _range_words(one: LengthRange) -> str:
     return text("filter.between", what=what, low=f"{one.low:,}", high=f"{one.high:,}", unit=unit)
 
 
-def models_html(
-    fields: Sequence[Field], model: str, act: str, label: str, other: str = "", *, more: str = ""
-) -> str:
-    """A field to choose a model by its name, one's own first.
-
-    act: what it sends. label: what is asked for. other: words that offer no model, or `MAJORITY`.
-    more: HTML of further buttons.
-    """
+def model_names(fields: Sequence[Field]) -> list[str]:
+    """The models that are offered while one types, one's own first."""
     names = [name for field in fields for name in field.runs if name in field.place_of]
     names += [name for field in fields for name in field.matrix.models if name not in field.runs]
-    known = "".join(tag("option", "", value=name) for name in names[:MOST_NAMES])
-    entry = tag(
-        "input", type="text", value=model, list=f"{act}-names", data_field="value",
-        maxlength="1000", placeholder=text("fails.type_model"), autocomplete="off",
-        spellcheck="false", id=f"{act}-name", css="model-name", **acting(act),
-    )  # fmt: skip
-    words = tag("label", escape(label), "legend", **{"for": f"{act}-name"})
-    none = button(other, act, {"value": ""}, "button") if other and model else ""
-    return tag(
-        "div", words + entry + tag("datalist", known, id=f"{act}-names") + none + more, "line"
-    )
+    return names[:MOST_NAMES]
+
+
+def models_html(fields: Sequence[Field], model: str, act: str, label: str, other: str = "") -> str:
+    """A field to choose a model by its name.
+
+    act: what it sends. label: what is asked for. other: words that offer no model, or `MAJORITY`.
+    """
+    values = act, label, model, model_names(fields), other
+    field = part("model_field", *values, of="reader/model_field.html")
+    return f'<div class="line">{field}</div>'

@@ -2,12 +2,11 @@
 
 import time
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import gradio as gr
 
-from explorer.core.html import listing, note, tag
+from explorer.core.html import render
 from explorer.core.parts import Filling
 from explorer.core.text import text
 from explorer.data.sources import Shown, Sources
@@ -41,24 +40,24 @@ def sourcebar(
     if item is None:
         return {}
     arrived = item.id != sources.best and sources.find(item.id) is not None
-    words = [tag("div", escape(item.caption), css="source")]
-    if sources.fetching:
-        words.append(note(text("source.asking"), "asking"))
-    elif arrived:
-        best = sources.get(sources.best).caption
-        words.append(note(f"{text('source.arrived').capitalize()} {best}", "arrived"))
     reasons = [
         reason if reason.startswith(label) else f"{label}: {reason}"
         for label, reason in sources.passed_over.items()
     ]
-    words += [note(text("source.passed_over", reason=reason)) for reason in reasons]
-    if reasons and sources.asked is not None:
-        when = time.strftime("%H:%M:%S", time.gmtime(sources.asked))
-        words.append(note(text("source.asked", when=when)))
-    words.append(listing(text("source.remarks", n=len(item.remarks)), item.remarks))
+    words = render(
+        "reader/sourcebar.html",
+        caption=item.caption,
+        is_asking=sources.fetching,
+        arrived=sources.get(sources.best).caption if arrived and not sources.fetching else "",
+        reasons=reasons,
+        asked=""
+        if sources.asked is None
+        else time.strftime("%H:%M:%S", time.gmtime(sources.asked)),
+        remarks=item.remarks,
+    )
     can_retry = can_retry and bool(reasons) and not sources.fetching
     return {
-        parts.words: tag("div", "".join(words), role="status"),
+        parts.words: words,
         parts.show: gr.update(visible=arrived and not sources.fetching),
         parts.retry: gr.update(visible=can_retry),
     }

@@ -3,7 +3,7 @@
 from html import escape
 
 from explorer.core.figures import Figure
-from explorer.core.html import note, signed, tag
+from explorer.core.html import render
 from explorer.core.text import text
 from explorer.reader.listing import harm_css
 from scoring.probing.side_rewards import SideRewards, TokenRewards, largest_jumps
@@ -39,49 +39,42 @@ def token_figure(rewards: TokenRewards) -> Figure:
 
 def tokens_html(rewards: TokenRewards, key: str, subset: str) -> str:
     """Both responses, shaded, with the largest changes listed. key, subset: of the pair."""
-    traits = rewards.traits
-    title = tag("h3", escape(text("tokens.title", pair=key)))
-    about = note(
-        text("tokens.about", model=rewards.model.name, dtype=traits.dtype, device=traits.device)
-    )
     sides = (rewards.chosen, rewards.rejected)
     most = max((abs(jump.change) for side in sides for jump in largest_jumps(side, 1)), default=0.0)
-    parts = _side(rewards.chosen, "chosen", most) + _side(rewards.rejected, "rejected", most)
-    return title + about + tag("div", parts, f"pair tokens {harm_css(subset)}".strip())
+    return render(
+        "reader/tokens.html",
+        pair=key,
+        model=rewards.model.name,
+        traits=rewards.traits,
+        harm=harm_css(subset),
+        sides=[
+            _side(rewards.chosen, "chosen", most),
+            _side(rewards.rejected, "rejected", most),
+        ],
+    )
 
 
-def _side(side: SideRewards, name: str, most: float) -> str:
+def _side(side: SideRewards, name: str, most: float) -> dict[str, object]:
     shaded, last = [], side.before
     for token in side.tokens[:MOST_TOKENS]:
         change = 0.0 if last is None else token.reward - last
         last = token.reward
         words = token.piece if token.in_response else ""
-        title = f"{signed(change)} → {signed(token.reward)}"
-        shaded.append(tag("span", escape(words), style=_shade(change, most), title=title))
-    end = "" if side.tokens[-1].in_response else tag("i", escape(f"⟨{text('tokens.end')}⟩"))
-    body = tag("div", "".join(shaded) + end, "body", tabindex="0", role="region",
-               aria_label=text(f"side.{name}"))  # fmt: skip
-    reward = tag("span", escape(signed(side.reward)), "reward")
-    header = tag("header", tag("b", escape(text(f"side.{name}"))) + reward)
-    cut = note(text("tokens.truncated")) if side.truncated else ""
-    return tag("section", header + body + cut + _jumps(side), name)
-
-
-def _jumps(side: SideRewards) -> str:
-    heads = "".join(
-        tag("th", escape(text(f"tokens.{name}")), scope="col")
-        for name in ("token", "change", "after")
-    )
-    rows = ""
+        shade = _shade(change, most)
+        shaded.append({"words": words, "change": change, "reward": token.reward, "shade": shade})
+    jumps = []
     for jump in largest_jumps(side, N_JUMPS):
         token = side.tokens[jump.place]
         words = repr(token.piece) if token.in_response else text("tokens.end")
-        cells = tag("th", tag("code", escape(words[:60])), scope="row")
-        cells += tag("td", escape(signed(jump.change)), "number")
-        cells += tag("td", escape(signed(token.reward)), "number")
-        rows += tag("tr", cells)
-    table = tag("table", tag("thead", tag("tr", heads)) + tag("tbody", rows))
-    return tag("div", tag("b", escape(text("tokens.jumps"))) + table, "verdicts jumps")
+        jumps.append({"words": words[:60], "change": jump.change, "reward": token.reward})
+    return {
+        "name": name,
+        "reward": side.reward,
+        "tokens": shaded,
+        "has_end": not side.tokens[-1].in_response,
+        "is_truncated": side.truncated,
+        "jumps": jumps,
+    }
 
 
 def _shade(change: float, most: float) -> str:

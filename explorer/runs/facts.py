@@ -1,9 +1,8 @@
 """What the numbers of a run rest on, in words."""
 
 import time
-from html import escape
 
-from explorer.core.html import tag
+from explorer.core.html import render
 from explorer.core.text import text
 from explorer.runs.cards import card_of
 from scoring.record import Run
@@ -51,8 +50,4 @@ def run_facts(run: Run) -> dict[str, str]:
 
 def facts_html(run: Run) -> str:
     """Everything that the numbers rest on, folded away."""
-    rows = "".join(
-        tag("dt", escape(name)) + tag("dd", escape(value)) for name, value in run_facts(run).items()
-    )
-    title = tag("summary", escape(text("score.made_with")))
-    return tag("details", title + tag("dl", rows), css="facts-list")
+    return render("runs/facts.html", facts=run_facts(run))

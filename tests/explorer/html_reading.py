@@ -14,6 +14,10 @@ def is_told_as_our_own(html: str) -> bool:
     return "this project, Apache-2.0" in said and not any(each in said for each in others | urls)
 
 
+VOID = {"input", "br"}
+"""Elements that have no end."""
+
+
 class HtmlReading(HTMLParser):
     """The elements of some HTML, and the text in them.
 
@@ -39,9 +43,12 @@ class HtmlReading(HTMLParser):
         for name, value in attrs:
             assert not name.startswith("on")
             self.attributes[tag, name].append(value or "")
-        self._open.append((tag, (dict(attrs).get("class") or "").split(), len(self.words)))
+        if tag not in VOID:
+            self._open.append((tag, (dict(attrs).get("class") or "").split(), len(self.words)))
 
     def handle_endtag(self, tag: str) -> None:
+        if tag in VOID:
+            return
         opened, classes, start = self._open.pop()
         assert opened == tag
         for name in classes:

@@ -65,7 +65,7 @@ class _Worker:
                 yield value
         finally:
             if not is_whole:
-                self.process.kill()  # one that is measured would save what it measured, and hang
+                self.process.kill()  # a measured one would save what it measured first, and hang
                 self.process.join()
 
     def _work(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.core.html import note, nothing_to_tell, refused_html, step_html
+from explorer.core.html import nothing_to_tell, refused_html, step_html
 from explorer.core.parts import (
     EVENT,
     Filling,
@@ -127,8 +127,8 @@ class PairsTab:
         except KnownError as error:
             if name not in TYPED:
                 raise
-            bar = bar_html(self.scenes.now(session), (), self.settings.link_base)
-            return {self.parts.bar: bar + note(str(error), "wrong")}
+            seen_now = self.scenes.now(session)
+            return {self.parts.bar: bar_html(seen_now, (), self.settings.link_base, str(error))}
         return self.shown(now, session, notes, before=seen)
 
     @guarded

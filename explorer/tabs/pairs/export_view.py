@@ -2,15 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 from explorer.core.files import download_folder
-from explorer.core.html import note, step_html, tag
-from explorer.core.parts import copy_button
+from explorer.core.html import note, render, step_html
 from explorer.core.text import text
 from explorer.data.export import FORMATS, Format, export, file_name, snippet
 from explorer.reader.scene import Scene
@@ -75,10 +73,7 @@ def snippet_html(now: Scene) -> str:
     if not len(now.listed):
         return note(text("list.none"))
     code = snippet(now.table, now.listed.rows, listed_words(now))
-    copy = copy_button(text("export.copy"), "#snippet")
-    title = tag("div", tag("b", escape(text("export.snippet"))) + copy, css="line")
-    body = tag("pre", escape(code), id="snippet", tabindex="0", aria_label=text("export.snippet"))
-    return tag("div", title + body, css="snippet")
+    return render("tabs/pairs/snippet.html", code=code)
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import gradio as gr
 
-from explorer.core.html import note, tag
-from explorer.core.parts import Filling, segments, ticked
+from explorer.core.html import note, render
+from explorer.core.parts import Filling
 from explorer.core.text import text
 from explorer.core.theme import painted
 from explorer.data.filters import Filters, LengthRange
@@ -121,12 +121,6 @@ def _shaded(filters: Filters, chart: Chart) -> dict[Measure, Range]:
 
 
 def _controls(chart: Chart) -> str:
-    shown: dict[str, str] = {each: text(f"lengths.{each}") for each in MEASURED}
-    units: dict[str, str] = {each: text(f"unit.{each}") for each in UNITS}
-    return tag(
-        "div",
-        segments(text("lengths.shown"), "chart", shown, chart.shown, field="shown")
-        + segments(text("lengths.unit"), "chart", units, chart.unit, field="unit")
-        + ticked(text("lengths.by_subset"), "chart", chart.by_subset, "by_subset"),
-        css="line chart-controls",
-    )
+    shown = {each: text(f"lengths.{each}") for each in MEASURED}
+    units = {each: text(f"unit.{each}") for each in UNITS}
+    return render("tabs/pairs/chart_controls.html", chart=chart, shown=shown, units=units)

@@ -1,15 +1,14 @@
 """The list of pairs, alone or with what models made of them, the open one, and who fails it."""
 
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.core.html import note, percent, signed, tag
-from explorer.core.parts import button
+from explorer.core.html import percent, render, signed
 from explorer.core.text import text
 from explorer.data.search import EVERYTHING
-from explorer.reader.listing import Column, excerpt, harm_css, list_html
+from explorer.reader.listing import Cell, Column, excerpt, harm_css, list_html
 from explorer.reader.reader import pair_html
 from explorer.reader.scene import Scene, measured, order_of
 from explorer.reader.state import BY_LENGTH
@@ -32,7 +31,7 @@ def list_of_pairs_html(now: Scene, notes: PairNotes) -> str:
     texts = _texts(now)
     values = {name: _values(now, name) for name in columns if name != "outcome"}
 
-    def cells(place: int) -> list[str]:
+    def cells(place: int) -> list[Cell]:
         row = int(rows[place])
         known = [_written(now, row, name, values) for name in columns]
         words = _words(now, row, texts)
@@ -76,6 +75,15 @@ def open_pair_html(now: Scene) -> str:
     return pair + who_html(field, row, now.state.model)
 
 
+@dataclass(frozen=True, slots=True)
+class _Models:
+    """Models by type and size. n_models: of all; n_more: rows that are not listed."""
+
+    n_models: int
+    by_type: Mapping[str, Sequence[str]]
+    n_more: int
+
+
 def who_html(field: Field, row: int, model: str = "") -> str:
     """Which models fail a pair and which win it, each a way to its own failures.
 
@@ -92,10 +100,8 @@ def who_html(field: Field, row: int, model: str = "") -> str:
         words = text("fails.who_others" if model else "fails.who", **numbers)
     else:
         words = text("fails.who_alone" if model else "fails.who_one")
-    parts = _models(field, failing, text("fails.failing", n=_n_models(field, failing)))
-    parts += _models(field, winning, text("fails.winning", n=_n_models(field, winning)))
-    title = tag("summary", escape(words))
-    return tag("details", title + parts, css="who", data_keep="who")
+    groups = {"failing": _models(field, failing), "winning": _models(field, winning)}
+    return render("tabs/pairs/who.html", words=words, **groups)
 
 
 def _texts(now: Scene) -> tuple[str, ...]:
@@ -140,19 +146,18 @@ def _sort(name: str) -> str:
 
 def _written(now: Scene, row: int, name: str, values: dict[str, Doubles]) -> str:
     if name == "outcome":
-        return escape(text(f"outcome.{now.known.outcome(now.state.model, row)}"))
+        return text(f"outcome.{now.known.outcome(now.state.model, row)}")
     value = float(values[name][row])
     if np.isnan(value):
         return text("board.unknown")
     if name in ("difficulty", "surprise"):
-        return escape(percent(value, 0))
+        return percent(value, 0)
     if name in BY_LENGTH:
-        written = f"{value:,.0f}" if now.field is None else f"{value:+,.0f}".replace("-", "−")
-        return escape(written)
-    return escape(signed(value))
+        return f"{value:,.0f}" if now.field is None else f"{value:+,.0f}".replace("-", "−")
+    return signed(value)
 
 
-def _words(now: Scene, row: int, sides: Sequence[str]) -> list[str]:
+def _words(now: Scene, row: int, sides: Sequence[str]) -> list[Cell]:
     if not sides:
         return []
     query, cells = now.state.filters.query, now.table.cells(row)
@@ -167,23 +172,13 @@ def _verdicts(now: Scene, row: int) -> list[Verdict]:
     return [now.known.verdict(name, row) for name in names]
 
 
-def _n_models(field: Field, places: Sequence[int]) -> str:
-    return f"{len({field.row_models[place] for place in places}):,}"
-
-
-def _models(field: Field, places: Sequence[int], title: str) -> str:
-    """Models by type and size."""
-    if not places:
-        return ""
+def _models(field: Field, places: Sequence[int]) -> _Models:
     by_type: dict[str, list[str]] = {}
     for place in places[:MOST_FAILING]:
         kind = field.matrix.model_types[place] or text("fails.own_type")
         by_type.setdefault(kind, []).append(field.matrix.models[place])
-    lines = ""
-    for kind, names in sorted(by_type.items()):
+    for names in by_type.values():
         names.sort(key=lambda name: (-(size_of(name) or 0), name))
-        buttons = "".join(button(name, "model", {"value": name}, "goto") for name in names)
-        lines += tag("div", tag("b", escape(f"{kind} ({len(names):,})")) + buttons, "same")
-    more = len(places) - MOST_FAILING
-    lines += note(text("fails.more", n=f"{more:,}")) if more > 0 else ""
-    return tag("h3", escape(title)) + lines
+    n_models = len({field.row_models[place] for place in places})
+    n_more = max(0, len(places) - MOST_FAILING)
+    return _Models(n_models, dict(sorted(by_type.items())), n_more)

@@ -1,12 +1,8 @@
 """The note on the open pair of the Pairs tab, and where a browser keeps such notes."""
 
-from html import escape
-
 import gradio as gr
 
-from explorer.core.html import tag
-from explorer.core.parts import acting
-from explorer.core.text import text
+from explorer.core.html import render
 from explorer.reader.scene import Scene
 from explorer.tabs.pairs.notes import LONGEST_NOTE, PairNotes
 
@@ -25,10 +21,5 @@ def note_html(now: Scene, notes: PairNotes) -> str:
     row = now.table.row_of(key) if key else None
     if row is None or now.field is None:
         return ""
-    words = tag("label", escape(text("failnote.label")), "legend", **{"for": "pair-note"})
-    entry = tag(
-        "input", type="text", value=notes.of(now.field, row), id="pair-note", css="pair-note",
-        data_field="value", maxlength=str(LONGEST_NOTE), placeholder=text("failnote.placeholder"),
-        autocomplete="off", **acting("note", {"key": key}),
-    )  # fmt: skip
-    return tag("div", words + entry, css="line note-line")
+    note = notes.of(now.field, row)
+    return render("tabs/pairs/note.html", key=key, note=note, longest=LONGEST_NOTE)

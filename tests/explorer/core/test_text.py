@@ -9,6 +9,7 @@ from string import Formatter
 from typing import NamedTuple
 
 import pytest
+from jinja2 import Environment, nodes
 
 from explorer.core.settings import ASSETS, ROOT
 from explorer.core.text import text
@@ -19,6 +20,7 @@ TEXTS = {
     for key, words in entries.items()
 }
 SOURCES = [ROOT / "app.py", *sorted((ROOT / "explorer").rglob("*.py"))]
+TEMPLATES = sorted((ROOT / "explorer").rglob("templates/*.html"))
 
 
 class Use(NamedTuple):
@@ -79,9 +81,34 @@ def uses_in(path: Path) -> Iterator[Use]:
                     yield Use(place, key, given_values(node))
 
 
+def keys_in_template(argument: nodes.Expr) -> Iterator[str]:
+    """The same of a template."""
+    match argument:
+        case nodes.Const(value=str(key)):
+            yield key
+        case nodes.Concat(nodes=[nodes.Const(), *_] as parts):
+            yield "".join(
+                str(each.value) if isinstance(each, nodes.Const) else "*" for each in parts
+            )
+        case nodes.CondExpr(expr1=body, expr2=nodes.Expr() as other):
+            yield from keys_in_template(body)
+            yield from keys_in_template(other)
+        case _:
+            yield f"({argument})"
+
+
+def uses_in_template(path: Path) -> Iterator[Use]:
+    for call in Environment().parse(path.read_text("utf-8")).find_all(nodes.Call):
+        if isinstance(call.node, nodes.Name) and call.node.name == "text":
+            place = f"{path.relative_to(ROOT)}:{call.lineno}"
+            for key in keys_in_template(call.args[0]):
+                yield Use(place, key, frozenset(each.key for each in call.kwargs))
+
+
 @pytest.fixture(scope="module")
 def uses() -> list[Use]:
-    return [use for path in SOURCES if path.is_file() for use in uses_in(path)]
+    found = [use for path in SOURCES if path.is_file() for use in uses_in(path)]
+    return found + [use for path in TEMPLATES for use in uses_in_template(path)]
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,16 @@
 """A text's HTML gives the text back, whatever it is and however it is shown."""
 
 import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from explorer.core.html import part
 from explorer.data.search import Query
-from explorer.reader.bodies import LONGEST_BODY, MOST_TURNS, body_html, prompt_html
+from explorer.reader.bodies import LONGEST_BODY, MOST_TURNS, Side, body_of, prompt_of
 from explorer.reader.diffs import DIFFS, Diff, Span, diff_spans, visible
 from explorer.reader.reading import Display
 from tests.explorer.html_reading import HtmlReading
@@ -16,6 +19,14 @@ hostile = st.one_of(
     st.text(min_size=1, max_size=60),
     st.text(alphabet="<>&\"'$`{}=/ sciptonrxm\n\t", min_size=1, max_size=60),
 )
+
+
+def body_html(words: str, side: Side, display: Display, spans: Sequence[Span] | None = None) -> str:
+    return part("body", body_of(words, side, display, spans), of="reader/bodies.html")
+
+
+def prompt_html(cells: Mapping[str, Any], display: Display) -> str:
+    return part("prompt", prompt_of(cells, display), of="reader/bodies.html")
 
 
 def text_of(html: str) -> str:

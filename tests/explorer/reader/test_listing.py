@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from explorer.core.html import part
 from explorer.data.search import Query
 from explorer.data.table import PairTable
 from explorer.reader.listing import (
@@ -64,6 +65,10 @@ def sent(seen: HtmlReading, act: str, tag: str = "") -> list[object]:
     return [value for name, value in zip(acts, values, strict=True) if name == act]
 
 
+def cell_html(words: str, query: Query) -> str:
+    return part("excerpt", excerpt(words, query), of="reader/bodies.html")
+
+
 # Cells
 
 
@@ -78,31 +83,31 @@ def test_a_cell_says_that_it_is_cut_however_much_white_space_there_is() -> None:
 
 
 def test_an_excerpt_lies_about_the_first_hit() -> None:
-    shown = excerpt("long ago " * 100 + "a <dog> barked", Query("dog"))
+    shown = cell_html("long ago " * 100 + "a <dog> barked", Query("dog"))
     assert shown.startswith("…") and "<mark>dog</mark>" in shown
     words = HtmlReading(shown, {"mark"}).words
     assert words.index("dog") <= 20 and len(words) <= CELL_CHARS + 2
 
 
 def test_an_excerpt_ends_with_its_text_and_a_hit_may_reach_beyond_it() -> None:
-    assert excerpt("a dog", Query("dog")) == "a <mark>dog</mark>"
-    long = excerpt("a " + "x" * 300, Query("x+", regex=True))
+    assert cell_html("a dog", Query("dog")) == "a <mark>dog</mark>"
+    long = cell_html("a " + "x" * 300, Query("x+", regex=True))
     assert long.endswith("x</mark>…")
 
 
 @pytest.mark.parametrize("query", ["dog", "<b>", "<", "b", ">d"])
 def test_tags_before_between_in_and_after_hits_stay_text(query: str) -> None:
     words = "<b>dog<b>dog</b><b>"
-    assert HtmlReading(excerpt(words, Query(query)), {"mark"}).words == words
+    assert HtmlReading(cell_html(words, Query(query)), {"mark"}).words == words
 
 
 def test_without_hits_an_excerpt_is_the_beginning() -> None:
-    assert excerpt("a <b>", Query()) == excerpt("a <b>", Query("dog")) == "a &lt;b&gt;"
+    assert cell_html("a <b>", Query()) == cell_html("a <b>", Query("dog")) == "a &lt;b&gt;"
 
 
 @given(words=st.one_of(hostile, st.text(max_size=400)), query=st.sampled_from(["", "s", "<", "&"]))
 def test_a_cell_stays_a_text_and_small(words: str, query: str) -> None:
-    html = excerpt(words, Query(query))
+    html = cell_html(words, Query(query))
     seen = HtmlReading(html, {"mark"})
     assert seen.words.strip("…") in (words if "<mark>" in html else " ".join(words.split()))
     assert len(html.encode(errors="replace")) <= CELL_BYTES + 13 * MOST_MARKS + 6
@@ -174,8 +179,8 @@ def test_a_list_stays_a_table_where_it_is_laid_out_as_blocks() -> None:
 
 def test_a_cell_of_an_endless_text_begins_a_little_before_its_first_hit() -> None:
     words = "e " * 500_000
-    assert excerpt(words, Query("e")).startswith("<mark>e</mark> <mark>e</mark>")
-    assert excerpt("-" * 900_000 + words, Query("e")).startswith("…------------<mark>e</mark>")
+    assert cell_html(words, Query("e")).startswith("<mark>e</mark> <mark>e</mark>")
+    assert cell_html("-" * 900_000 + words, Query("e")).startswith("…------------<mark>e</mark>")
 
 
 def test_the_open_pair_alone_is_marked() -> None:

@@ -65,7 +65,6 @@ DAMAGED = (
     '{"owner": 5}',
     '{"owner": "browser:me", "title": "", "public": true, "order": {"model": 5}}',
     '{"owner": "browser:me", "title": 5, "public": true, "order": null}',
-    '{"owner": "browser:me", "title": "", "public": true, "order": null, "notes": "a note"}',
 )
 
 

@@ -22,19 +22,24 @@ class _Cells(HTMLParser):
         self.rows: list[list[tuple[str, dict[str, str | None], str]]] = []
         self.tags: list[str] = []
         self.words = ""
+        self.in_cell = False
         self.feed(html)
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
+        self.in_cell = tag in ("th", "td")
         if tag == "tr":
             self.rows.append([])
         if tag in ("th", "td"):
             self.rows[-1].append((tag, dict(attrs), ""))
 
+    def handle_endtag(self, tag: str) -> None:
+        self.in_cell = False
+
     def handle_data(self, data: str) -> None:
         self.words += data
-        if self.tags[-1] in ("th", "td"):
+        if self.in_cell:
             tag, attrs, words = self.rows[-1][-1]
             self.rows[-1][-1] = (tag, attrs, words + data)
 
