@@ -316,8 +316,10 @@ def _loaded(table: PairTable) -> list[str]:
     """The lines that load the whole source."""
     source = table.source
     if source.kind == "hub":
-        pinned = f"split={source.split!r}, revision={source.revision!r}"
-        return ["pairs = load_dataset(", f"    {source.name!r}, {pinned}", ")"]
+        configuration, _, split = (source.split or "").rpartition("/")
+        asked = repr(source.name) + (f", {configuration!r}" if configuration else "")
+        pinned = f"split={split!r}, revision={source.revision!r}"
+        return ["pairs = load_dataset(", f"    {asked}, {pinned}", ")"]
     # The name of a file would be taken for a pattern.
     demo = DEMO_PAIRS.relative_to(ROOT).as_posix()
     name = demo if source.kind == "demo" else glob.escape(source.name)

@@ -33,7 +33,10 @@ LEAST_KEPT_BYTES = 10**9
 MOST_TYPED = 200
 """Pairs that were typed in; others are made anew of what a run's card says."""
 
-ALLOWED = "a Hub dataset as org/name, org/name:split or org/name:split@revision, or demo"
+ALLOWED = (
+    "a Hub dataset as org/name, org/name:split, org/name:configuration/split or "
+    "org/name:split@revision, or demo"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ PROBE_SECONDS = 3.0
 
 _HUB_ID = re.compile(
     r"(?P<repo>[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95})"
-    r"(?::(?P<split>[\w.-]{1,96}))?"
+    r"(?::(?P<split>(?:[\w.-]{1,96}/)?[\w.-]{1,96}))?"
     r"(?:@(?P<revision>[\w.-][\w./-]{0,95}))?",
     re.ASCII,
 )
@@ -36,7 +36,10 @@ RepoType = Literal["model", "dataset"]
 
 @dataclass(frozen=True, slots=True)
 class HubId:
-    """`org/name[:split][@revision]`, taken apart. revision None means the default branch."""
+    """`org/name[:split][@revision]`, taken apart.
+
+    split: also `configuration/split`. revision: None means the default branch.
+    """
 
     repo: str
     split: str | None = None

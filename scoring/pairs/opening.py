@@ -10,7 +10,7 @@ messages count from 1, without a CSV header.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -43,6 +43,8 @@ __all__ = [
 ]
 
 _LARGEST_CARD = 2 * MEGABYTE
+MOST_LISTED = 40
+"""Splits that are named where one must be chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +199,12 @@ def fetch_pairs(
     tell(Step("asking"))
     listing = hub.look(hub_id, "dataset", token=token, local_only=local_only)
     splits = _splits(listing, hub, token)
-    split = hub_id.split or (next(iter(splits)) if len(splits) == 1 else None)
+    own = [split for split in splits if "/" not in split]
+    split = hub_id.split or (own[0] if len(own) == 1 else None)
     if split is None or split not in splits:
         raise KnownError(
             f"{hub_id.repo} needs a split, as in {hub_id.repo}:SPLIT; "
-            f"it has {', '.join(sorted(splits)) or 'no file that can be read here'}."
+            f"it has {_listed(splits, listing)}."
         )
     names, shown = splits[split], f"{hub_id.repo}:{split}"
     check_shards(names, shown)
@@ -211,6 +214,20 @@ def fetch_pairs(
     paths = {name: folder / name for name in names}
     kept_as = shown if on_disk else None
     return _read(paths, source, shown, split, limits=limits, tell=tell, kept_as=kept_as)
+
+
+def _listed(splits: Iterable[str], listing: Listing) -> str:
+    """What there is to choose from, in words."""
+    names = sorted(splits, key=lambda split: ("/" in split, split))
+    if names:
+        more = len(names) - MOST_LISTED
+        return ", ".join(names[:MOST_LISTED]) + (f" and {more:,} more" if more > 0 else "")
+    if any(name.endswith(".py") for name in listing.sizes):
+        return (
+            "no file that can be read here, but code, which is never run; the Hub may have its "
+            f"rows as {listing.hub_id.repo}@refs/convert/parquet"
+        )
+    return "no file that can be read here"
 
 
 def _splits(listing: Listing, hub: Hub, token: str | Literal[False]) -> dict[str, list[str]]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,9 @@ _WILDCARD = re.compile(r"(\*\*/?|\*|\?|\[[\w-]+\])")
 def split_files(names: Sequence[str], card: Path) -> dict[str, list[str]]:
     """Split -> its data files, of all the file names of a dataset.
 
-    The dataset card's `configs` decide where it has them; else the files' own names
-    (`test.parquet`, `data/test-00000-of-00001.parquet`, `test/0000.parquet`), as on the Hub.
+    The dataset card's `configs` decide where it has them: a split of the first is called by its
+    own name, one of another `configuration/split`. Else the files' own names do (`test.parquet`,
+    `data/test-00000-of-00001.parquet`, `test/0000.parquet`), as on the Hub.
 
     >>> split_files(["data/test-00000-of-00002.parquet", "raw/0.jsonl", "x.py"], Path("no card"))
     {'test': ['data/test-00000-of-00002.parquet'], 'raw': ['raw/0.jsonl']}
@@ -99,7 +101,7 @@ def _fitting(names: Any, pattern: str) -> list[int]:
 
 
 def _declared_patterns(card: Path) -> list[tuple[str, str]]:
-    """(split, file pattern) of the dataset card's first configuration, as far as they are texts.
+    """(split, file pattern) of the dataset card's configurations, as far as they are texts.
 
     By its alias a card says anything again and again, and inside itself: what is no text is never
     written out.
@@ -110,16 +112,18 @@ def _declared_patterns(card: Path) -> list[tuple[str, str]]:
         declared = list(islice(_patterns(card), MOST_PATTERNS))
     except Exception:  # a card is a stranger's text: one that cannot be read declares nothing
         return []
-    return [
-        (split, pattern)
-        for split, pattern in declared
-        if _is_short(split)
+    fit = [
+        ("/".join(names), pattern)
+        for *names, pattern in declared
+        if all(_is_short(each) and "/" not in each for each in names)
         and _is_short(pattern)
         and len(_WILDCARD.findall(pattern)) <= MOST_WILDCARDS
     ]
+    return fit if any("/" not in split for split, _ in fit) else []
 
 
-def _patterns(card: Path) -> Iterator[tuple[Any, Any]]:
+def _patterns(card: Path) -> Iterator[tuple[Any, ...]]:
+    """(configuration, split, pattern), without the first configuration's name."""
     import yaml  # type: ignore[import-untyped]
 
     with card.open(encoding="utf-8-sig") as file:
@@ -127,9 +131,18 @@ def _patterns(card: Path) -> Iterator[tuple[Any, Any]]:
     # The base loader makes texts, lists and objects alone: the usual one copies what is merged
     # ("<<") anew each time, which takes for ever where what is merged was merged itself.
     metadata = yaml.load(front["yaml"], Loader=yaml.BaseLoader) if front else {}  # noqa: S506
-    for entry in metadata["configs"][0]["data_files"]:
+    first, *others = islice(metadata["configs"], MOST_PATTERNS)
+    yield from _entries(first)
+    for other in others:
+        with suppress(KeyError, TypeError):  # it is written in another way, or wrongly
+            yield from ((other["config_name"], *entry) for entry in _entries(other))
+
+
+def _entries(config: Any) -> Iterator[tuple[Any, Any]]:
+    """(split, pattern); one of no pattern counts, too."""
+    for entry in config["data_files"]:
         paths = entry["path"] if isinstance(entry["path"], list) else [entry["path"]]
-        yield from ((entry["split"], pattern) for pattern in paths)
+        yield from ((entry["split"], pattern) for pattern in paths or [None])
 
 
 def _is_short(value: object) -> bool:

@@ -51,8 +51,22 @@ def parquet(rows: list[Row]) -> bytes:
 ONE = Repo({"test.jsonl": jsonl(rows(3))})
 TWO = Repo({"data/raw.jsonl": jsonl(rows(5)), "data/filtered.jsonl": jsonl(rows(4))})
 NO_HUB = Repo(refusal=(500, ""))
+SEVERAL = Repo(
+    {
+        "README.md": b"---\nconfigs:\n"
+        b"- {config_name: easy, data_files: [{split: test, path: easy/*}]}\n"
+        b"- {config_name: hard, data_files: [{split: test, path: hard/*}]}\n---\n",
+        "easy/0.jsonl": jsonl(rows(2)),
+        "hard/0.jsonl": jsonl(rows(3)),
+        "hard/1.parquet": parquet(rows(4)),
+    }
+)
+SHARDS = [f"data/test-{number:05}-of-00002.parquet" for number in range(2)]
 REPOS = {
     "datasets/org/one": ONE,
+    "datasets/org/several": SEVERAL,
+    "datasets/org/script": Repo({"script.py": b"raise SystemExit", "loader.txt": b""}),
+    "datasets/org/cut": Repo({SHARDS[0]: parquet(rows(5)), SHARDS[1]: parquet(rows(5))[:-9]}),
     "datasets/org/two": TWO,
     "datasets/org/gated": Repo(refusal=(403, "GatedRepo")),
     "datasets/org/late-gated": Repo(ONE.files, (403, "GatedRepo"), "resolve"),
@@ -170,6 +184,15 @@ def test_a_dataset_is_fetched_and_found_from_then_on(world: World) -> None:
     assert [path.rpartition("/")[2] for path in world.data_asked] == ["raw.jsonl"]
 
 
+def test_each_configuration_of_a_dataset_can_be_opened(world: World) -> None:
+    assert len(world.library.open("org/several")) == 2
+    assert len(world.library.open("org/several:test")) == 2
+    table = world.library.open("org/several:hard/test")
+    assert (len(table), table.id) == (7, f"org/several:hard/test@{SEVERAL.commit}")
+    assert world.library.open(table.id) is table
+    assert "it has test, hard/test." in refusal(world.library, "org/several:easy/test")
+
+
 def test_each_step_of_a_load_is_told(world: World) -> None:
     told = Told()
     table = world.library.open("org/one", told)
@@ -215,7 +238,11 @@ def test_a_dataset_of_the_start_is_not_loaded_again(make: Make) -> None:
         ("org/one@nowhere", "org/one has no revision 'nowhere'"),
         ("org/two", "org/two:SPLIT; it has filtered, raw"),
         ("org/two:test", "org/two:SPLIT; it has filtered, raw"),
-        ("org/text", "it has no file that can be read here"),
+        ("org/text", "it has no file that can be read here."),
+        (
+            "org/script",
+            "but code, which is never run; the Hub may have its rows as org/script@refs",
+        ),
     ],
 )
 def test_what_cannot_be_had_is_said_before_a_byte_is_fetched(
@@ -243,7 +270,12 @@ def test_too_many_rows_are_refused(make: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"), [("org/broken", "line 1 is not JSON"), ("org/odd", "has no column")]
+    ("wanted", "said"),
+    [
+        ("org/broken", "line 1 is not JSON"),
+        ("org/odd", "has no column"),
+        ("org/cut", f"{SHARDS[1]} cannot be read as .parquet"),
+    ],
 )
 def test_what_is_malformed_leaves_the_rest_in_place(world: World, wanted: str, said: str) -> None:
     table = world.library.open("org/one")

@@ -33,13 +33,35 @@ configs:
 """
 
 
-def test_the_cards_first_configuration_decides(tmp_path: Path) -> None:
+def test_the_cards_first_configuration_names_splits_and_others_add_theirs(tmp_path: Path) -> None:
     card = tmp_path / "README.md"
     card.write_text(REAL_CARD, encoding="utf-8")
     assert split_files(REAL_NAMES, card) == {
         "filtered": ["data/filtered-00000-of-00001.parquet"],
         "raw": ["data/raw-00000-of-00002.parquet", "data/raw-00001-of-00002.parquet"],
+        "other/kept": ["raw/kept.csv"],
     }
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "{config_name: b, data_files: b.csv}",
+        "{config_name: b}",
+        "{data_files: [{split: test, path: b.csv}]}",
+        "{config_name: [b], data_files: [{split: test, path: b.csv}]}",
+        "{config_name: b/c, data_files: [{split: test, path: b.csv}]}",
+        "{config_name: b, data_files: [{split: x/y, path: b.csv}]}",
+        "b",
+    ],
+)
+def test_a_configuration_that_cannot_be_asked_for_spoils_no_other(
+    other: str, tmp_path: Path
+) -> None:
+    card = tmp_path / "README.md"
+    first, last = (f"{{config_name: {x}, data_files: [{{split: s, path: {x}.csv}}]}}" for x in "az")
+    card.write_text(f"---\nconfigs: [{first}, {other}, {last}]\n---\n", encoding="utf-8")
+    assert split_files(["a.csv", "b.csv", "z.csv"], card) == {"s": ["a.csv"], "z/s": ["z.csv"]}
 
 
 def test_a_cards_split_may_list_several_paths(tmp_path: Path) -> None:
