@@ -38,20 +38,9 @@ from explorer.results.boards import BoardMeasuring
 from explorer.stores import Stores
 from explorer.tabs.about.about_view import build_about
 from explorer.tabs.about.chooser_view import Chooser, ChooserParts, build_chooser, wire_chooser
-from explorer.tabs.models.board_view import (
-    LeaderboardParts,
-    LeaderboardTab,
-    build_leaderboard_tab,
-    wire_leaderboard,
-)
-from explorer.tabs.models.compare_view import (
-    Compare,
-    CompareParts,
-    build_compare,
-    linked_compare,
-    wire_compare,
-)
+from explorer.tabs.models.acts_view import ModelsTab, linked_models, wire_models
 from explorer.tabs.models.source_view import BoardSource, wire_boardsource
+from explorer.tabs.models.view import ModelsParts, build_models
 from explorer.tabs.pairs.acts_view import PairsTab, linked_pairs, wire_pairs
 from explorer.tabs.pairs.notes_view import remembered_notes
 from explorer.tabs.pairs.review.acts_view import ReviewTab, wire_review
@@ -87,8 +76,7 @@ class PageParts:
     score: ScoreParts
     runs: RunsParts
     trial: TrialParts
-    compare: CompareParts
-    leaderboard: LeaderboardParts
+    models: ModelsParts
     tab: dict[str, gr.Tab]
     timer: gr.Timer
     go: Part
@@ -112,7 +100,7 @@ class Page:
         pairs, boards = self.stores.pairs, self.stores.results
         can_retry = not self.stores.settings.offline
         seen = pairs.find(session.table_id), boards.get(session.results_id)
-        bars = self.parts.bar, self.parts.leaderboard.bar
+        bars = self.parts.bar, self.parts.models.bar
         asking = pairs.sources.fetching or boards.sources.fetching
         return {
             **sourcebar(bars[0], pairs.sources, seen[0], can_retry),
@@ -189,15 +177,13 @@ def _lay_out(stores: Stores) -> PageParts:
             runs = build_runs(settings)
         with tab["try"]:
             trial = build_trial(settings, offered_models(settings))
-        with tab["compare"]:
-            compare = build_compare()
-        with tab["leaderboard"]:
-            leaderboard = build_leaderboard_tab()
+        with tab["models"]:
+            models = build_models()
         with tab["about"]:
             build_about()
     return PageParts(
-        gr.State(Session()), bar, secret, chooser, tabs, pairs, score, runs, trial,
-        compare, leaderboard, tab, gr.Timer(POLL_SECONDS, active=False), go,
+        gr.State(Session()), bar, secret, chooser, tabs, pairs, score, runs, trial, models, tab,
+        gr.Timer(POLL_SECONDS, active=False), go,
     )  # fmt: skip
 
 
@@ -224,8 +210,7 @@ def _wire(parts: PageParts, stores: Stores, page: gr.Blocks) -> None:
     joined, session, settings = Page(stores, parts), parts.session, stores.settings
     scenes = Scenes(Tables(stores.pairs, stores.counter), stores.fields)
     pairs = PairsTab(scenes, settings, parts.pairs)
-    compare = Compare(stores.fields, settings, parts.compare)
-    board = LeaderboardTab(stores.boards, parts.leaderboard, stores.pairs.all)
+    models = ModelsTab(stores.boards, stores.fields, settings, parts.models, stores.pairs.all)
     score = Score(scenes, stores.runs, parts.score, session)
     runs = RunsTab(stores.runs, stores.fields, settings, parts.runs)
     trial = TrialTab(scenes, stores.runs, settings, Latest(), parts.trial)
@@ -233,8 +218,7 @@ def _wire(parts: PageParts, stores: Stores, page: gr.Blocks) -> None:
     publish = Publish(stores.runs, stores.pairs, stores.hub, settings, parts.runs.publish)
     wire_pairs(pairs, session, parts.tab["pairs"])
     wire_review(review, session, parts.pairs.table_id)
-    wire_compare(compare, session, parts.tab["compare"])
-    wire_leaderboard(board, session, parts.tab["leaderboard"])
+    wire_models(models, session, parts.tab["models"])
     wire_score(score, RunChecked(stores.runs, stores.fields, stores.boards), tab=parts.tab["score"])
     wire_find(Find(stores.hub, parts.score.find), parts.score.order.model, session)
     wire_runs(runs, session, parts.tab["runs"])
@@ -245,9 +229,8 @@ def _wire(parts: PageParts, stores: Stores, page: gr.Blocks) -> None:
     report = parts.score.report
     known.then(score.reopen, session, components(report), **EVENT)
     known.then(**showing(runs, session))  # a link opens the tab before it is known who
-    ready = _wire_results(joined, board, known)
-    first = linked_pairs(pairs, session)  # the page has opened it already
-    _wire_links(joined, ready, first, [linked_compare(compare, session)])
+    ready = _wire_results(joined, models, known)
+    _wire_links(joined, ready, [linked_pairs(pairs, session), linked_models(models, session)])
     asked = parts.runs.asked
     asked.change(runs.turn, None, parts.tabs, **EVENT)
     asked.change(score.resume, [asked, session], components(report), **EVENT)
@@ -259,25 +242,12 @@ def _wire(parts: PageParts, stores: Stores, page: gr.Blocks) -> None:
     )
 
 
-def _wire_links(
-    joined: Page, ready: gr.events.Dependency, first: Linked, tabs: Sequence[Linked]
-) -> None:
-    """Let the address that the page was opened with, and links on it, open these tabs.
-
-    first: is filled from the address before.
-    """
+def _wire_links(joined: Page, ready: gr.events.Dependency, tabs: Sequence[Linked]) -> None:
+    """Let links on the page open these tabs, which the address it was opened with filled before."""
     go, asked = joined.parts.go, gr.State("")
-    for tab in tabs:
-        ready = ready.then(
-            tab.open,
-            [tab.address, *tab.inputs],
-            tab.outputs,
-            js="(address, ...others) => [window.location.search, ...others]",
-            **EVENT,
-        ).then(None, tab.address, None, js=filling(tab.part))
     ready.then(None, None, None, js=READY)
     going = go.relay.act(joined.asked, None, asked, **EVENT)
-    for tab in (first, *tabs):
+    for tab in tabs:
         going = going.then(tab.open, [asked, *tab.inputs], tab.outputs, **EVENT)
         going = going.then(None, tab.address, None, js=wrote(tab.part))
     # Last, since a tab that is opened shows what it has by then.
@@ -287,7 +257,7 @@ def _wire_links(
 def _bars(joined: Page) -> dict[str, Any]:
     """The event that shows both source bars anew."""
     parts = joined.parts
-    outputs = components(parts.bar, parts.leaderboard.bar, parts.timer)
+    outputs = components(parts.bar, parts.models.bar, parts.timer)
     return {"fn": joined.bars, "inputs": parts.session, "outputs": outputs, **EVENT}
 
 
@@ -322,21 +292,21 @@ def _wire_source(joined: Page, pairs: PairsTab, page: gr.Blocks) -> gr.events.De
         )
         turned.then(None, shown.address, None, js=wrote(shown.part)).then(**bars)
     parts.timer.tick(**bars)
-    for bar in (parts.bar, parts.leaderboard.bar):
+    for bar in (parts.bar, parts.models.bar):
         bar.retry.click(joined.retry, **EVENT).then(**bars)
     return opened
 
 
 def _wire_results(
-    joined: Page, board: LeaderboardTab, known: gr.events.Dependency
+    joined: Page, models: ModelsTab, known: gr.events.Dependency
 ) -> gr.events.Dependency:
-    """Fill the leaderboard once it is known who visits, and show what newer results there are.
+    """Fill the Models tab once it is known who visits, and show what newer results there are.
 
     Gives the event after which there are results.
     """
-    parts, session, bars = board.parts, joined.parts.session, _bars(joined)
+    parts, session, bars = models.parts, joined.parts.session, _bars(joined)
     first = known.then(joined.best_board, session, None, **EVENT).then(
-        board.open,
+        models.open,
         [parts.address, session],
         parts.outputs,
         js="(address, session) => [window.location.search, session]",
@@ -346,5 +316,5 @@ def _wire_results(
     newest = parts.bar.show.click(joined.best_board, session, None, **EVENT)
     source = BoardSource(joined.stores.results, parts.source)
     for event in (newest, *wire_boardsource(source, session)):
-        event.success(board.show, session, parts.outputs, **EVENT).then(**bars)
+        event.success(models.show, session, parts.outputs, **EVENT).then(**bars)
     return first.then(**bars)

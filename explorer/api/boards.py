@@ -1,6 +1,6 @@
 """The public endpoint on leaderboards, for programs and agents."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import gradio as gr
@@ -10,7 +10,7 @@ from explorer.core.parts import guarded
 from explorer.core.text import text
 from explorer.results.board import Board, BoardRow
 from explorer.results.boards import BoardMeasuring, Boards
-from explorer.tabs.models.state import BoardState, move_board, ranking_of
+from explorer.tabs.models.state import ModelsState, move, ranking_of
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,12 @@ class BoardEndpoints:
             of the rank, [best, worst], "tie_group": models that tests at 5 % do not tell from its
             best}}. Scores are 0 to 1, unrounded; what is not known is null.
         """
-        view = replace(BoardState(), own=False)
+        state = ModelsState(own=False)
         counted = "official" if ties == "loss" else ties
         asked = {"benchmark": benchmark, "prior_sets": prior_sets, "ties": counted}
         for act, value in asked.items():
-            view = move_board(view, act, {"value": value})
-        ranking = ranking_of(view)
+            state = move(state, act, {"value": value})
+        ranking = ranking_of(state)
         left = self.measuring.measured(ranking)
         refused = self.measuring.refused(ranking)
         return leaderboard_json(self.boards.board(None, ranking), left, refused)

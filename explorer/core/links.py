@@ -126,10 +126,11 @@ class Codec(Generic[S]):
                 parts += [(each.name, text) for text in texts]
         return parts
 
-    def decode(self, query_string: object) -> Decoded[S]:
+    def decode(self, query_string: object, onto: S | None = None) -> Decoded[S]:
         """The state that a link asks for; what it says wrongly is dropped and named.
 
-        query_string: with or without its "?".
+        query_string: with or without its "?". onto: has what the link does not speak of; None for
+        the usual.
         """
         if not isinstance(query_string, str):
             return Decoded(self.usual, (shown(query_string),))
@@ -137,7 +138,7 @@ class Codec(Generic[S]):
         late = [each.name for each in self.parameters if each.last]
         parts, dropped = parts_of(query_string)
         parts.sort(key=lambda part: late.index(part[0]) if part[0] in late else -1)
-        state = self.usual
+        state = self.usual if onto is None else onto
         for name, text in parts:
             if name in IGNORED:
                 continue

@@ -10,10 +10,15 @@ from explorer.core.links import LONGEST_LINK, Decoded, written
 from explorer.reader.state import PAIRS_LINK, PairsState
 from explorer.stats.duels import Cell
 
-TABS = ("pairs", "score", "runs", "try", "compare", "leaderboard", "about")
+TABS = ("pairs", "score", "runs", "try", "models", "about")
+MODELS = "models"
 _ALL = PairsState()
 _FAILURES = "failures"
 """What links once called the tab of the pairs with what models made of them."""
+COMPARE = "compare"
+"""What they once called the tab of models that are compared."""
+_ONCE = {"leaderboard": MODELS, COMPARE: MODELS}
+"""Tab that there was -> the one that has its place."""
 
 
 def tab_of(query_string: object) -> str:
@@ -21,8 +26,11 @@ def tab_of(query_string: object) -> str:
 
     >>> tab_of("?tab=about"), tab_of("?tab=elsewhere"), tab_of("?tab=failures&model=m")
     ('about', 'pairs', 'pairs')
+    >>> tab_of("?tab=leaderboard")
+    'models'
     """
-    asked = _asked(query_string)
+    asked = named_tab(query_string)
+    asked = _ONCE.get(asked, asked)
     return asked if asked in TABS else TABS[0]
 
 
@@ -37,14 +45,15 @@ def decode_pairs(query_string: object) -> Decoded[PairsState]:
     decoded = PAIRS_LINK.decode(query_string)
     if tab_of(query_string) != TABS[0]:
         return Decoded(PairsState(decoded.view.source))
-    if _asked(query_string) == _FAILURES and not decoded.view.outcomes:
+    if named_tab(query_string) == _FAILURES and not decoded.view.outcomes:
         return replace(decoded, view=replace(decoded.view, outcomes=True))
     return decoded
 
 
-def _asked(query_string: object) -> str | None:
+def named_tab(query_string: object) -> str:
+    """The tab that a link names, whether there is such a one; "" where it names none."""
     looked_at = query_string[:LONGEST_LINK] if isinstance(query_string, str) else ""
-    return dict(parse_qsl(looked_at.removeprefix("?"), errors="replace")).get("tab")
+    return dict(parse_qsl(looked_at.removeprefix("?"), errors="replace")).get("tab", "")
 
 
 def failures_query(model: str, pairs: PairsState = _ALL) -> str:
@@ -69,10 +78,10 @@ def cell_query(model: str, against: str, cell: Cell, pairs: PairsState = _ALL) -
 
 
 def compare_query(*models: str) -> str:
-    """What the Compare tab is asked for to show a model against others, or against the majority.
+    """What the Models tab is asked for to show a model against others, or against the majority.
 
     >>> compare_query("org/m"), compare_query("a", "b", "c")
-    ('a=org/m', 'a=a&b=b&with=c')
+    ('panel=compare&a=org/m', 'panel=compare&a=a&b=b&with=c')
     """
     names = ("a", "b", *["with"] * len(models))
-    return written(zip(names, models, strict=False))
+    return written([("panel", "compare"), *zip(names, models, strict=False)])

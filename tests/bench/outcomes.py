@@ -38,16 +38,12 @@ from explorer.results.board import Ranking
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.locks import locked
 from explorer.stores import Stores, open_stores
-from explorer.tabs.models.board_view import LeaderboardTab, build_leaderboard_tab
-from explorer.tabs.models.compare_state import PANELS as COMPARE_PANELS
-from explorer.tabs.models.compare_state import CompareState
-from explorer.tabs.models.compare_view import Compare, build_compare
-from explorer.tabs.models.state import CHARTS, BoardState
+from explorer.tabs.models.state import CHARTS, PANELS, ModelsState
 from explorer.tabs.pairs.acts_view import PairsTab
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from tests.explorer.boards import comparing, tab_on
 from tests.explorer.browsing import pairs_parts, scenes_on
-from tests.explorer.filling import laid_out
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 N_MODELS = 188
@@ -113,7 +109,7 @@ def timed(work: Callable[[], Any], rounds: int = ROUNDS) -> float:
 def views(settings: Settings) -> dict[str, float]:
     """What each act takes, where all was read and measured before."""
     stores = open_stores(settings)
-    tab, view = _board(stores), BoardState()
+    tab, view = tab_on(stores), ModelsState()
     took = {"open: the leaderboard": timed(lambda: tab.show(on(view)), 1)}
     for name, value in (("sort", "Chat"), ("search", "llama,8b"), ("table", "subsets")):
         took[f"board: {name}"] = acted(tab, view, name, value=value)
@@ -123,10 +119,6 @@ def views(settings: Settings) -> dict[str, float]:
     outcomes = stores.fields.all(*on().where)[0].matrix.outcomes
     took["one pass over all outcomes"] = timed(lambda: np.nanmean(outcomes, axis=0))
     return took
-
-
-def _board(stores: Stores) -> LeaderboardTab:
-    return LeaderboardTab(stores.boards, laid_out(build_leaderboard_tab), stores.pairs.all)
 
 
 def _pairs(stores: Stores) -> PairsTab:
@@ -149,10 +141,9 @@ def _failures(stores: Stores) -> dict[str, float]:
 
 
 def _comparison(stores: Stores, models: tuple[str, ...]) -> dict[str, float]:
-    tab = Compare(stores.fields, stores.settings, laid_out(build_compare))
-    seen = CompareState(models[0], models[1])
+    tab, seen = tab_on(stores), comparing(models[0], models[1])
     took = {"failures: compare two": timed(lambda: tab.show(on(seen)), 1)}
-    for panel in COMPARE_PANELS:
+    for panel in PANELS[1:]:
         took[f"failures: compare, {panel}"] = acted(tab, seen, "panel", value=panel)
     return took
 
@@ -178,10 +169,9 @@ def beside_runs(settings: Settings) -> dict[str, float]:
         took["join: failures, after a pack"] = median(after_pack)
         took["join: failures, nothing new"] = timed(lambda: stores.fields.of(name, *where))
     took["runs: a press on failures"] = acted(tab, seen, "kind", None, value="losses")
-    compare = Compare(stores.fields, stores.settings, laid_out(build_compare))
-    two = CompareState(name)
+    compare, two = tab_on(stores), comparing(name)
     timed(lambda: compare.show(on(two)), 1)
-    took["runs: a press on the comparison"] = acted(compare, two, "panel", value=COMPARE_PANELS[0])
+    took["runs: a press on the comparison"] = acted(compare, two, "panel", value="compare")
     asked: tuple[Any, ...] = (None, Ranking(), None)
     timed(lambda: stores.boards.outcomes(*asked), 1)
     for number in range(5):
@@ -189,7 +179,7 @@ def beside_runs(settings: Settings) -> dict[str, float]:
         after_run.append(timed(lambda: stores.boards.outcomes(*asked), 1))
     took["join: leaderboard, one more run"] = median(after_run)
     took["join: leaderboard, nothing new"] = timed(lambda: stores.boards.outcomes(*asked))
-    board, view = _board(stores), BoardState()
+    board, view = tab_on(stores), ModelsState()
     timed(lambda: board.show(on(view)), 1)
     took["runs: the leaderboard sorted"] = acted(board, view, "sort", value="Chat")
     walked.clear()

@@ -1,4 +1,4 @@
-"""The Leaderboard tab in a real browser: measured, sorted, searched, pinned, sent on."""
+"""The Models tab in a real browser: measured, sorted, searched, pinned, sent on."""
 
 import csv
 import re
@@ -36,7 +36,7 @@ def board_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     flips = {model: coin_flips(share, 80, at) for at, (model, share) in enumerate(SHARES.items())}
     results = write_results(home / "results", flips)
     with serving(home, EXPLORER_RESULTS=str(results)) as address:
-        yield f"{address}/?tab=leaderboard"
+        yield f"{address}/?tab=models"
 
 
 @pytest.fixture(scope="module")
@@ -44,38 +44,38 @@ def real_board(tmp_path_factory: pytest.TempPathFactory, shared_data: Path) -> I
     """The same with the results of the real models."""
     results = shared_data / "reward-bench-results"
     with serving(tmp_path_factory.mktemp("real"), EXPLORER_RESULTS=str(results)) as address:
-        yield f"{address}/?tab=leaderboard"
+        yield f"{address}/?tab=models"
 
 
 def rows(page: Page) -> Locator:
-    return page.locator("#board tbody tr")
+    return page.locator("#models-table tbody tr")
 
 
 def models(page: Page) -> list[str]:
-    return page.locator("#board tbody th.model bdi").all_inner_texts()
+    return page.locator("#models-table tbody th.model bdi").all_inner_texts()
 
 
 def heading(page: Page, name: str) -> Locator:
     """The heading of a column, by which it is sorted."""
     return page.locator(
-        "#board thead th", has=page.get_by_role("button", name=re.compile(f"^{name} .$"))
+        "#models-table thead th", has=page.get_by_role("button", name=re.compile(f"^{name} .$"))
     )
 
 
 def column(page: Page, name: str) -> list[float]:
     """The numbers of a column, from above to below."""
-    names = page.locator("#board thead th").all_inner_texts()
+    names = page.locator("#models-table thead th").all_inner_texts()
     place = next(at for at, words in enumerate(names) if words.rsplit(" ", 1)[0] == name)
-    numbers = page.locator(f"#board tbody tr > :nth-child({place + 1}) button")
+    numbers = page.locator(f"#models-table tbody tr > :nth-child({place + 1}) button")
     return [float(each) for each in numbers.all_inner_texts()]
 
 
 def groups(page: Page) -> list[str]:
-    return page.locator("#board td.group").all_inner_texts()
+    return page.locator("#models-table td.group").all_inner_texts()
 
 
 def count(page: Page) -> Locator:
-    return page.locator("#leaderboard .count")
+    return page.locator("#models .count")
 
 
 def search(page: Page) -> Locator:
@@ -87,7 +87,7 @@ def measure(page: Page) -> None:
     button = page.locator("#measure")
     if button.is_visible():
         button.click()
-    expect(page.locator("#board td.group").first).to_be_attached()
+    expect(page.locator("#models-table td.group").first).to_be_attached()
     expect(button).to_be_hidden()
 
 
@@ -118,7 +118,7 @@ def test_a_chooser_measures_sorts_searches_pins_and_sends_the_link(
     page.get_by_role("button", name="Pin org/llama-2-13b on top").click()
     expect(rows(page).first).to_have_class("pinned")
     page.get_by_role("group", name="Table").get_by_text("Detailed").click()
-    expect(page.locator("#board thead")).to_contain_text("mt-bench-easy")
+    expect(page.locator("#models-table thead")).to_contain_text("mt-bench-easy")
     search(page).fill("qwen")
     expect(count(page)).to_have_text(f"2 of {N} models")
     assert models(page) == ["org/llama-2-13b", "org/qwen-1.5b"]
@@ -126,14 +126,14 @@ def test_a_chooser_measures_sorts_searches_pins_and_sends_the_link(
     expect(page).to_have_url(re.compile("prior=1"))
 
     with watched_page(browser) as other:
-        open_app(other, copied_link(page, "leaderboard"))
+        open_app(other, copied_link(page, "models"))
         expect(count(other)).to_have_text(f"2 of {N} models")
         expect(search(other)).to_have_value("qwen")
         expect(other.get_by_label("prior sets count half")).to_be_checked()
-        for seen in ("#board thead th", "#board tbody tr"):
+        for seen in ("#models-table thead th", "#models-table tbody tr"):
             assert other.locator(seen).all_inner_texts() == page.locator(seen).all_inner_texts()
 
-    page.locator("#leaderboard").get_by_role("button", name="Reset", exact=True).click()
+    page.locator("#models").get_by_role("button", name="Reset", exact=True).click()
     expect(count(page)).to_have_text(f"{N} of {N} models")
     expect(search(page)).to_have_value("")
     expect(page.get_by_label("prior sets count half")).not_to_be_checked()
@@ -144,7 +144,7 @@ def test_hostile_names_and_searches_do_nothing_and_rows_become_a_file(
     board_app: str, page: Page
 ) -> None:
     open_app(page, board_app)
-    names = page.locator("#board tbody th.model bdi")
+    names = page.locator("#models-table tbody th.model bdi")
     assert set(HOSTILE) <= set(names.evaluate_all("all => all.map((each) => each.textContent)"))
     page.get_by_role("button", name=f"Pin {HOSTILE[0]} on top", exact=True).click()
     expect(names.first).to_have_text(HOSTILE[0])
@@ -154,12 +154,12 @@ def test_hostile_names_and_searches_do_nothing_and_rows_become_a_file(
     rows(page).first.locator("td button").nth(1).click()  # that of Chat, by the head of its column
     expect(page.locator("#behind")).not_to_contain_text("donotanswer")
     expect(page.locator("#behind")).to_contain_text("alpacaeval-easy")
-    assert not page.locator("#board, #behind").locator("script, img").count()
+    assert not page.locator("#models-table, #behind").locator("script, img").count()
 
     search(page).fill("gemma")
     expect(rows(page)).to_have_count(3)
     search(page).fill("gemma(")
-    expect(page.locator("#leaderboard .note.wrong")).to_contain_text("'gemma(' is no regular")
+    expect(page.locator("#models .note.wrong")).to_contain_text("'gemma(' is no regular")
     expect(rows(page)).to_have_count(3)
 
     page.get_by_role("button", name="CSV", exact=True).locator("visible=true").click()
@@ -175,14 +175,17 @@ def test_axe_finds_nothing_and_models_stay_in_view(board_app: str, page: Page) -
     for width in (1500, 390):
         page.set_viewport_size({"width": width, "height": 950})
         _scrolls_beside_its_models(page)
-    page.locator("#board td.score button").first.click()
+    page.locator("#models-table td.score button").first.click()
     expect(page.locator("#behind caption")).to_be_attached()
     page.get_by_text("Models, columns and rule").click()
     assert violations(page, "board") == []
 
 
 def _scrolls_beside_its_models(page: Page) -> None:
-    board, model = page.locator("#board .board"), page.locator("#board tbody th.model").first
+    board, model = (
+        page.locator("#models-table .board"),
+        page.locator("#models-table tbody th.model").first,
+    )
     board.evaluate("board => { board.scrollLeft = 400; }")
     assert board.evaluate("board => board.scrollLeft") == 400
     around, name = board.bounding_box(), model.bounding_box()
@@ -194,17 +197,17 @@ def _scrolls_beside_its_models(page: Page) -> None:
 def test_the_real_models_are_stopped_measured_and_stay_so(real_board: str, page: Page) -> None:
     open_app(page, real_board)
     expect(rows(page)).to_have_count(66)
-    expect(page.locator("#leaderboard")).to_contain_text("66 files")
-    stop = page.locator("#leaderboard").get_by_role("button", name="Stop", exact=True)
+    expect(page.locator("#models")).to_contain_text("66 files")
+    stop = page.locator("#models").get_by_role("button", name="Stop", exact=True)
     page.locator("#measure").click()
     stop.dispatch_event("click")  # at once: they are measured in seconds
     expect(stop).to_be_hidden()
     expect(page.locator("#measure-status")).to_be_empty()
-    expect(page.locator("#leaderboard")).not_to_contain_text("66 files")
+    expect(page.locator("#models")).not_to_contain_text("66 files")
     measure(page)
-    expect(page.locator("#board thead")).to_contain_text("Tie group")
+    expect(page.locator("#models-table thead")).to_contain_text("Tie group")
     page.reload()
-    expect(page.locator("#board td.group")).to_have_count(66)
+    expect(page.locator("#models-table td.group")).to_have_count(66)
     sizes = Counter(groups(page))
     assert [sizes[str(number)] for number in range(1, 6)] == [4, 3, 3, 2, 14]
     save_picture(page, "board-real")

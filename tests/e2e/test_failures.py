@@ -56,8 +56,8 @@ def journey(page: Page, address: str, browser: Browser, model: str) -> None:
     """From a number of the board to what the model fails, to a rival, to a link."""
     open_app(page, f"{address}/?tab=failures")
     read_results(page)
-    open_tab(page, "Leaderboard")
-    row = page.locator("#board tbody tr", has=page.get_by_text(model, exact=True))
+    open_tab(page, "Models")
+    row = page.locator("#models-table tbody tr", has=page.get_by_text(model, exact=True))
     row.locator("td.score button").click()
     page.locator("#behind").get_by_role("link", name="Its failures").click()
     expect(page.locator("#model-name")).to_have_value(model)
@@ -75,10 +75,10 @@ def journey(page: Page, address: str, browser: Browser, model: str) -> None:
     page.locator("#pairs .who summary").click()
     expect(page.locator("#pairs .who .goto").first).to_be_visible()
 
-    open_tab(page, "Leaderboard")
+    open_tab(page, "Models")
     page.locator("#behind").get_by_role("link", name=re.compile("^Compare with")).click()
-    expect(page.locator("#compare .duel").first).to_be_visible()
-    cell = page.locator("#compare a[data-go][href*='cell=only_b'], #compare a[data-go]").first
+    expect(page.locator("#models .duel").first).to_be_visible()
+    cell = page.locator("#models a[data-go][href*='cell=only_b'], #models a[data-go]").first
     wanted = int(cell.inner_text().replace(",", ""))
     cell.click()
     expect(page.locator("#pairs .bar-line .count")).to_have_text(re.compile(f"^{wanted:,} of"))

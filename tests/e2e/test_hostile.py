@@ -86,7 +86,7 @@ def test_hostile_text_is_shown_as_it_is_and_scored(
     _search(page)
     _panels(page)
     _score(page)
-    open_tab(page, "Leaderboard")
+    open_tab(page, "Models")
     assert page.evaluate("window.hacked") is None
 
 
@@ -243,5 +243,5 @@ def test_nonsense_in_the_settings_still_opens_the_demo(serve: Serve, page: Page)
     bar = page.locator(".sourcebar").first
     expect(bar).to_contain_text("Demo pairs: 188 pairs")
     expect(bar).to_contain_text("Not shown: EXPLORER_PAIRS=nonsense <b>here</b>")
-    open_tab(page, "Leaderboard")
+    open_tab(page, "Models")
     expect(page.get_by_text("There is no folder /no/such/folder.")).to_be_visible()

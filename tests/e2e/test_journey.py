@@ -24,7 +24,7 @@ def _first_minute(page: Page, address: str, data: str) -> None:
     _pairs(page, data)
     _score(page, data)
     _failures(page, data)
-    _leaderboard(page, data)
+    _models(page, data)
 
 
 def _pairs(page: Page, data: str) -> None:
@@ -78,12 +78,12 @@ def _failures(page: Page, data: str) -> None:
     picture(page, f"{data}-failures")
 
 
-def _leaderboard(page: Page, data: str) -> None:
-    open_tab(page, "Leaderboard")
-    models = page.locator("#board tbody tr")
+def _models(page: Page, data: str) -> None:
+    open_tab(page, "Models")
+    models = page.locator("#models-table tbody tr")
     expect(models.nth(5)).to_be_visible()
     words = "arXiv:2403.13787v2, 82 models" if data == "demo" else "66 models"
     expect(page.locator(".sourcebar .source:visible").last).to_contain_text(words)
     best = "RLHFlow/ArmoRM-Llama3-8B-v0.1" if data == "demo" else "nicolinho/QRM-Gemma-2-27B"
     expect(models.first).to_contain_text(best)
-    picture(page, f"{data}-leaderboard")
+    picture(page, f"{data}-models")

@@ -5,8 +5,11 @@ from functools import cache
 from typing import Any
 
 from explorer.results.board import Board, build_board
-from explorer.tabs.models.board_view import LeaderboardParts, LeaderboardTab, build_leaderboard_tab
-from explorer.tabs.models.state import BoardState, rule_of
+from explorer.results.field import MAJORITY
+from explorer.stores import Stores
+from explorer.tabs.models.acts_view import ModelsTab
+from explorer.tabs.models.state import ModelsState, Panel, rule_of
+from explorer.tabs.models.view import ModelsParts, build_models
 from tests.explorer.board_data import results_of
 from tests.explorer.browsing import posted
 from tests.explorer.filling import Filled, answered, laid_out
@@ -30,10 +33,21 @@ TAGS = {
 }  # fmt: skip
 
 
-def hostile_board(view: BoardState | None = None) -> Board:
+def comparing(
+    a: str = "",
+    b: str = MAJORITY,
+    more: tuple[str, ...] = (),
+    panel: Panel = "compare",
+    **others: Any,
+) -> ModelsState:
+    """These models beside each other."""
+    return ModelsState(panel, a=a, b=b, more=more, **others)
+
+
+def hostile_board(state: ModelsState | None = None) -> Board:
     """Of models with hostile names, the first the best."""
     shares = {name: 0.9 - 0.05 * place for place, name in enumerate(HOSTILE)}
-    return build_board(results_of(shares), rule_of(view or BoardState()))
+    return build_board(results_of(shares), rule_of(state or ModelsState()))
 
 
 def reading(html: str) -> HtmlReading:
@@ -53,9 +67,15 @@ def sent(seen: HtmlReading, act: str) -> list[dict[str, object]]:
 
 
 @cache
-def board_parts() -> LeaderboardParts:
+def board_parts() -> ModelsParts:
     """The components of the tab, on a page of their own."""
-    return laid_out(build_leaderboard_tab)
+    return laid_out(build_models)
+
+
+def tab_on(stores: Stores) -> ModelsTab:
+    """The callbacks of the tab."""
+    parts, settings = board_parts(), stores.settings
+    return ModelsTab(stores.boards, stores.fields, settings, parts, stores.pairs.all)
 
 
 def by_name(values: list[Any]) -> Filled:
@@ -64,12 +84,12 @@ def by_name(values: list[Any]) -> Filled:
 
 
 def opened(visitor: Visitor, link: object) -> dict[str, Any]:
-    return by_name(visitor.data(LeaderboardTab.open, {"Textbox": link}))
+    return by_name(visitor.data(ModelsTab.open, {"Textbox": link}))
 
 
 def acted(visitor: Visitor, name: object, /, **sent: Any) -> dict[str, Any]:
     """An act that must succeed; what it changes."""
-    return by_name(visitor.data(LeaderboardTab.act, event_data=posted(name, **sent)))
+    return by_name(visitor.data(ModelsTab.act, event_data=posted(name, **sent)))
 
 
 def models(shown: dict[str, Any]) -> list[str]:

@@ -47,7 +47,7 @@ def bars(joined: Page, table_id: Any = "", results_id: Any = None) -> list[Any]:
     session = Session(results_id=results_id)
     session.show(PairsState(table_id))
     parts, filling = joined.parts, joined.bars(session)
-    shown = [*components(parts.bar), *components(parts.leaderboard.bar), parts.timer]
+    shown = [*components(parts.bar), *components(parts.models.bar), parts.timer]
     return [filling.get(part, gr.skip()) for part in shown]
 
 
@@ -72,7 +72,7 @@ def test_it_is_filled_when_it_is_opened(page: gr.Blocks) -> None:
     ]
     assert "PairsTab.open" in loads
     after = [callback for callback, _ in chain(page, PairsTab.open)]
-    assert {"SignIn.identify", "Score.reopen", "LeaderboardTab.open"} <= set(after)
+    assert {"SignIn.identify", "Score.reopen", "ModelsTab.open"} <= set(after)
 
 
 def test_a_missing_source_is_asked_for_and_then_followed(page: gr.Blocks) -> None:
@@ -126,6 +126,8 @@ def test_failures_are_a_press_away(joined: Page) -> None:
         ("?tab=score", "score"),
         ("?tab=failures&model=m", "pairs"),
         ("?tab=browse", "pairs"),
+        ("?tab=leaderboard&board=v2", "models"),
+        ("?tab=compare&a=m", "models"),
         ("?tab=<b>", "pairs"),
         ("", "pairs"),
         (None, "pairs"),

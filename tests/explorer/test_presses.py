@@ -16,18 +16,14 @@ from explorer.runs.cards import RunCard, write_card
 from explorer.runs.locks import locked
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
-from explorer.tabs.models.board_view import LeaderboardTab
-from explorer.tabs.models.compare_state import CompareState
-from explorer.tabs.models.compare_view import Compare, build_compare
 from explorer.tabs.models.source_view import BoardSource
 from explorer.tabs.pairs.acts_view import PairsTab
 from scoring.record import Run, new_folder
 from scoring.results import order as pair_order
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from tests.explorer.board_data import coin_flips, write_results
-from tests.explorer.boards import board_parts
+from tests.explorer.boards import board_parts, comparing, tab_on
 from tests.explorer.browsing import act, pairs_parts, scenes_on
-from tests.explorer.filling import laid_out
 
 ME = Session().where
 N_RUNS, PACK = 70, 4
@@ -85,16 +81,15 @@ def stores(folder: Path, tmp_path: Path) -> Stores:
 
 def presses(stores: Stores) -> dict[str, Callable[[], object]]:
     """Tab -> a press on it."""
-    board = LeaderboardTab(stores.boards, board_parts(), stores.pairs.all)
+    models = tab_on(stores)
     pairs = PairsTab(scenes_on(stores), stores.settings, pairs_parts())
-    compare = Compare(stores.fields, stores.settings, laid_out(build_compare))
-    session = Session()
+    session, other = Session(), Session()
     session.show(PairsState().of("org/m3"))
-    session.show(CompareState("org/m3"))
+    other.show(comparing("org/m3"))
     return {
-        "leaderboard": lambda: board.act(act("sort", value="Chat"), session),
+        "leaderboard": lambda: models.act(act("sort", value="Chat"), session),
         "pairs": lambda: pairs.act(act("kind", value="all"), session, {}),
-        "compare": lambda: compare.act(act("panel", value="agreement"), session),
+        "compare": lambda: models.act(act("panel", value="agreement"), other),
     }
 
 

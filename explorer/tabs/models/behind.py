@@ -61,7 +61,7 @@ def _onwards(board: Board, row: BoardRow) -> str:
         place = ranked.index(row.model)
         other = ranked[place - 1 if place else 1]
         both = compare_query(row.model, other)
-        links += " " + go_link(escape(text("board.compare", model=other)), "compare", both)
+        links += " " + go_link(escape(text("board.compare", model=other)), "models", both)
     return links
 
 

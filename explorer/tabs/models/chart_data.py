@@ -12,7 +12,8 @@ from explorer.stats.matrix import OutcomeMatrix
 from explorer.stats.rules import Rule
 from explorer.stats.strata import Floats
 from explorer.stats.uncertainty import COMPOSITES, subsets_by
-from explorer.tabs.models.state import FACTS, BoardState, kind_of, value_of
+from explorer.tabs.models.rows import value_of
+from explorer.tabs.models.state import FACTS, ModelsState, kind_of
 from scoring.interval import Interval
 
 OWN = "own"
@@ -49,19 +50,19 @@ def number_columns(board: Board) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*FACTS[2:], *board.rule.sections, *board.subsets)))
 
 
-def axes_of(board: Board, view: BoardState) -> tuple[str, str]:
-    """The two columns that a view's trade-off shows; what the board has not is the usual one.
+def axes_of(board: Board, state: ModelsState) -> tuple[str, str]:
+    """The two columns that a state's trade-off shows; what the board has not is the usual one.
 
     >>> from explorer.results.board import build_board
     >>> from explorer.results.published import read_snapshot
-    >>> axes_of(build_board(read_snapshot(), "v1"), BoardState(x="Focus", y="hep-go"))
+    >>> axes_of(build_board(read_snapshot(), "v1"), ModelsState(x="Focus", y="hep-go"))
     ('Chat Hard', 'hep-go')
     """
     columns = number_columns(board)
     sections = tuple(board.rule.sections)
     usual = USUAL if set(USUAL) <= set(sections) else sections
     x, y = usual[:2] if len(usual) > 1 else board.subsets[:2]
-    return view.x if view.x in columns else x, view.y if view.y in columns else y
+    return state.x if state.x in columns else x, state.y if state.y in columns else y
 
 
 def points_of(

@@ -1,58 +1,15 @@
 """What a chart of a leaderboard is drawn of and says, and the table below it, as HTML."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 from explorer.core.html import note, tag
 from explorer.core.text import text
-from explorer.data.table import PairTable
-from explorer.results.board import Board, BoardRow
-from explorer.stats.matrix import OutcomeMatrix
 from explorer.tabs.models.chart_data import SubsetSpread
 from explorer.tabs.models.figures import Axis
 from explorer.tabs.models.length_bias import CATEGORIES, LengthBias, Share
-from explorer.tabs.models.state import BoardState
-from explorer.tabs.models.table import MOST_ROWS
-
-
-@dataclass(frozen=True)
-class ChartScene:
-    """What a chart is drawn of.
-
-    rows: as `explorer.tabs.models.state.shown_rows` gives them.
-    outcomes: gives those of each pair, None where none were read.
-    tables: gives the pairs whose texts are at hand.
-    unread: files with results of each pair that were not read yet.
-    """
-
-    view: BoardState
-    board: Board
-    rows: Sequence[BoardRow]
-    outcomes: Callable[[], OutcomeMatrix | None]
-    tables: Callable[[], Sequence[PairTable]]
-    unread: int = 0
-
-    def drawn_by_pairs(
-        self, matrix: OutcomeMatrix, most: int = MOST_ROWS
-    ) -> tuple[list[BoardRow], list[str]]:
-        """The rows that are drawn by their outcomes, and what is to be said of the others."""
-        there = set(matrix.models)
-        rows = [row for row in self.rows if row.by_pairs and row.model in there]
-        notes = [self.not_read] if self.unread else []
-        if without := len(self.rows) - len(rows):
-            notes.append(text("chart.without_pairs", n=f"{without:,}"))
-        if len(rows) > most:
-            notes.append(text("chart.cut", n=f"{most:,}"))
-        return rows[:most], notes
-
-    @property
-    def not_read(self) -> str:
-        """Why outcomes are missing, and what to do."""
-        if not self.unread:
-            return text("chart.no_pairs")
-        return text("chart.unread", n=f"{self.unread:,}", button=text("board.measure"))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The charts of the Leaderboard tab: the models that its table shows, drawn in one of five ways."""
+"""The charts below the board: the models that its table shows, drawn in one of five ways."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,9 +19,10 @@ from explorer.tabs.models.chart_data import (
     points_of,
     subset_spreads,
 )
-from explorer.tabs.models.chart_tables import ChartScene, Drawn, percent_axis, spreads_html
+from explorer.tabs.models.chart_tables import Drawn, percent_axis, spreads_html
 from explorer.tabs.models.figures import Axis, alike_figure, models_figure, spread_figure
 from explorer.tabs.models.length_chart import draw_length
+from explorer.tabs.models.scene import Ranked
 from explorer.tabs.models.state import CHARTS, Chart
 from explorer.tabs.models.table import MOST_ROWS, column_words
 
@@ -46,9 +47,9 @@ def build_chart() -> tuple[gr.HTML, gr.Plot]:
     )
 
 
-def chart_shown(parts: BoardChartParts, scene: ChartScene) -> Filling:
-    """The chart that a view asks for. Where it asks for none, nothing is computed."""
-    chosen = scene.view.chart
+def chart_shown(parts: BoardChartParts, scene: Ranked) -> Filling:
+    """The chart that a state asks for. Where it asks for none, nothing is computed."""
+    chosen = scene.state.chart
     names: dict[str, str] = {each: text(f"chart.show_{each or 'none'}") for each in CHARTS}
     buttons = tag("div", segments(text("chart.chart"), "chart", names, chosen), css="line")
     if not chosen:
@@ -64,7 +65,7 @@ def chart_shown(parts: BoardChartParts, scene: ChartScene) -> Filling:
     return {parts.about: about, parts.plot: plot, parts.table: drawn.table}
 
 
-def _agreement(scene: ChartScene) -> Drawn:
+def _agreement(scene: Ranked) -> Drawn:
     matrix = scene.outcomes()
     if matrix is None:
         return Drawn([scene.not_read])
@@ -72,35 +73,35 @@ def _agreement(scene: ChartScene) -> Drawn:
     if len(rows) < 2:
         return Drawn([text("chart.two_models"), *notes])
     models = [row.model for row in rows]
-    return Drawn(notes, alike_figure(alike(matrix, models, scene.board.rule, scene.view.ties)))
+    return Drawn(notes, alike_figure(alike(matrix, models, scene.board.rule, scene.state.ties)))
 
 
-def _difficulty(scene: ChartScene) -> Drawn:
+def _difficulty(scene: Ranked) -> Drawn:
     spreads = subset_spreads(scene.board, scene.rows)
     if not spreads:
         return Drawn([text("chart.nothing")])
-    return Drawn(figure=spread_figure(spreads), table=spreads_html(spreads, scene.view.digits))
+    return Drawn(figure=spread_figure(spreads), table=spreads_html(spreads, scene.state.digits))
 
 
-def _size(scene: ChartScene) -> Drawn:
-    points = points_of(scene.rows, "size", "score", scene.view.pins, intervals=True)
+def _size(scene: Ranked) -> Drawn:
+    points = points_of(scene.rows, "size", "score", scene.state.pins, intervals=True)
     if not points:
         return Drawn([text("chart.nothing")])
     return Drawn(_missing(scene, points, "size"), _scatter(points, "size", "score"))
 
 
-def _tradeoff(scene: ChartScene) -> Drawn:
-    x, y = axes_of(scene.board, scene.view)
+def _tradeoff(scene: Ranked) -> Drawn:
+    x, y = axes_of(scene.board, scene.state)
     columns = number_columns(scene.board)
     choosers = tag("div", _select("x", columns, x) + _select("y", columns, y), css="line")
-    points = points_of(scene.rows, x, y, scene.view.pins)
+    points = points_of(scene.rows, x, y, scene.state.pins)
     if not points:
         return Drawn([text("chart.nothing")], controls=choosers)
     figure = _scatter(points, x, y, diagonal="size" not in (x, y))
     return Drawn(_missing(scene, points, "numbers"), figure, choosers)
 
 
-_DRAW: dict[Chart, Callable[[ChartScene], Drawn]] = {
+_DRAW: dict[Chart, Callable[[Ranked], Drawn]] = {
     "length": draw_length,
     "agreement": _agreement,
     "difficulty": _difficulty,
@@ -117,7 +118,7 @@ def _scatter(points: Sequence[Point], x: str, y: str, *, diagonal: bool = False)
     return models_figure(points[:MOST_ROWS], across, up, diagonal=diagonal)
 
 
-def _missing(scene: ChartScene, points: Sequence[Point], why: str) -> list[str]:
+def _missing(scene: Ranked, points: Sequence[Point], why: str) -> list[str]:
     notes = []
     if n := len(scene.rows) - len(points):
         notes.append(text(f"chart.without_{why}", n=f"{n:,}"))

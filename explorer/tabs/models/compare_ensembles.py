@@ -16,32 +16,34 @@ from explorer.results.ensemble_field import (
     with_rewards,
 )
 from explorer.results.ensembles import LEAST_MEMBERS, WAYS
-from explorer.tabs.models.compare_state import MOST_MEMBERS, CompareScene
+from explorer.tabs.models.scene import Compared
+from explorer.tabs.models.state import MOST_MEMBERS
 from scoring.errors import KnownError
 
 MOST_OFFERED = 60
 """Models that can be ticked, beside those that are."""
 
 
-def ensembles_html(now: CompareScene) -> str:
+def ensembles_html(now: Compared) -> str:
     """The members to choose from, and what they come to together."""
-    view, offered = now.view, with_rewards(now.field)
+    state, offered = now.state, with_rewards(now.field)
     if len(offered) < LEAST_MEMBERS:
         return note(text("compare.few_rewards", n=len(offered)))
     ways: dict[str, str] = {way: text(f"compare.way_{way}") for way in WAYS}
-    way = segments(text("compare.way"), "way", ways, view.way)
-    html = _members(offered, view.members) + tag("div", way, "line")
-    html += note(text(f"compare.about_{view.way}"))
-    if len(view.members) < LEAST_MEMBERS:
+    way = segments(text("compare.way"), "way", ways, state.way)
+    html = _members(now, offered) + tag("div", way, "line")
+    html += note(text(f"compare.about_{state.way}"))
+    if len(state.members) < LEAST_MEMBERS:
         return html + note(text("compare.pick_members", most=MOST_MEMBERS))
     try:
-        return html + _scores(ensembles_of(now.field, view.members, view.way))
+        return html + _scores(ensembles_of(now.field, state.members, state.way))
     except KnownError as error:
         return html + note(str(error), "wrong")
 
 
-def _members(offered: Sequence[str], members: Sequence[str]) -> str:
-    shown = list(dict.fromkeys([*members, *offered[:MOST_OFFERED]]))
+def _members(now: Compared, offered: Sequence[str]) -> str:
+    members = now.state.members
+    shown = list(dict.fromkeys([*members, *now.sought(offered)[:MOST_OFFERED]]))
     shown.sort(key=lambda model: offered.index(model) if model in offered else len(offered))
     boxes = "".join(
         tag(

@@ -17,7 +17,6 @@ from explorer.core.text import text
 from explorer.stats.duels import Cell, Duel, DuelPart
 from explorer.stats.paired import holm
 from explorer.tabs.models.compare_head import LETTERS
-from explorer.tabs.models.compare_state import CompareScene, subsets_in
 from explorer.tabs.models.compared import (
     CHANGES,
     cell_query,
@@ -28,19 +27,20 @@ from explorer.tabs.models.compared import (
     scores,
     standings,
 )
+from explorer.tabs.models.scene import Compared, subsets_in
 
 _CSS = {"improved": "good", "regressed": "bad"}
 _SQUARE: tuple[tuple[Cell, Cell], ...] = (("both", "only_a"), ("only_b", "neither"))
 _ALONE: tuple[Cell, ...] = ("only_a", "only_b")
 
 
-def table_html(now: CompareScene) -> str:
+def table_html(now: Compared) -> str:
     """The comparison in numbers."""
     found = first_duel(now)
     if not found.all_pairs.n:
         return note(text("compare.no_pairs"), "wrong")
     html = cards_html(now, found)
-    html += several_html(now) if now.view.more else ""
+    html += several_html(now) if now.state.more else ""
     squares = [_square(now, found.all_pairs)]
     squares += [_square(now, part, part.name) for part in found.sections if part.n]
     html += tag("h2", escape(text("compare.squares"))) + note(text("compare.squares_about"))
@@ -48,7 +48,7 @@ def table_html(now: CompareScene) -> str:
     return tag("div", html, "duel")
 
 
-def cards_html(now: CompareScene, found: Duel) -> str:
+def cards_html(now: Compared, found: Duel) -> str:
     """The differences with their intervals, the test, and what it means."""
     cards = ""
     if found.score.n:
@@ -68,9 +68,9 @@ def _difference(label: str, part: DuelPart, more: str = "") -> str:
     return _card(label, points(part.difference), said + more)
 
 
-def several_html(now: CompareScene) -> str:
+def several_html(now: Compared) -> str:
     """Accuracies of three or four models side by side, and each two of them."""
-    names, found = now.view.named, each_headline(now)
+    names, found = now.state.named, each_headline(now)
     named = [f"{letter}: {name}" for letter, name in zip(LETTERS, names, strict=False)]
     counted = [each for each in standings(now) if each.n]
     heads = [text("compare.head_model")]
@@ -124,7 +124,7 @@ def _meaning(part: DuelPart) -> str:
     return words
 
 
-def _square(now: CompareScene, part: DuelPart, section: str = "") -> str:
+def _square(now: Compared, part: DuelPart, section: str = "") -> str:
     """A table of two by two."""
     sides = ("wins", "not")
     heads = "".join(tag("th", escape(text(f"compare.b_{side}")), scope="col") for side in sides)
@@ -145,16 +145,16 @@ def _square(now: CompareScene, part: DuelPart, section: str = "") -> str:
         difference=points(part.difference), ends=_ends(part.test.interval),
         p=p_words(part.p_adjusted),
     )  # fmt: skip
-    css = "square chosen" if section == now.view.section else "square"
+    css = "square chosen" if section == now.state.section else "square"
     return tag("section", title + table + note(said), css, aria_label=_named(section))
 
 
-def _subsets(now: CompareScene, found: Duel) -> str:
+def _subsets(now: Compared, found: Duel) -> str:
     named = dict(zip(now.field.matrix.pairs.names, found.subsets, strict=True))
     changes = [change_of(part) for part in named.values() if part.n]
     counts = {each: f"{changes.count(each):,}" for each in CHANGES}
     title, said = text("compare.subsets"), text("compare.subsets_about", n=len(changes), **counts)
-    shown = {name: named[name] for name in subsets_in(now.field, now.view.section)}
+    shown = {name: named[name] for name in subsets_in(now.field, now.state.section)}
     rows = "".join(_subset(now, name, part) for name, part in shown.items() if part.n)
     columns = ("subset", "pairs", "a", "b", "a_minus_b", "interval", "only_a", "only_b", "p",
                "change")  # fmt: skip
@@ -162,7 +162,7 @@ def _subsets(now: CompareScene, found: Duel) -> str:
     return tag("h2", escape(title)) + note(said) + scroll_table(title, heads, rows)
 
 
-def _subset(now: CompareScene, name: str, part: DuelPart) -> str:
+def _subset(now: Compared, name: str, part: DuelPart) -> str:
     numbers = (
         f"{part.n:,}", percent(part.a), percent(part.b),
         points(part.difference), _ends(part.test.interval),

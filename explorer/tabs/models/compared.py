@@ -18,7 +18,7 @@ from explorer.stats.matrix import is_reward_bench
 from explorer.stats.rules import V1
 from explorer.stats.strata import one_stratum, score_models
 from explorer.stats.uncertainty import strata_by
-from explorer.tabs.models.compare_state import CompareScene, subsets_in
+from explorer.tabs.models.scene import Compared, subsets_in
 from scoring.benchmark import section_of
 
 Change = Literal["improved", "regressed", "higher", "lower", "same"]
@@ -88,14 +88,14 @@ def change_of(part: DuelPart) -> Change:
     return "higher" if part.difference > 0 else "lower"
 
 
-def first_duel(now: CompareScene) -> Duel:
+def first_duel(now: Compared) -> Duel:
     """The model against what it is compared with, on the pairs that both have."""
     return duel(now.outcomes[0], now.outcomes[1], now.field.matrix.pairs, V1)
 
 
-def each_headline(now: CompareScene) -> list[tuple[str, str, DuelPart]]:
+def each_headline(now: Compared) -> list[tuple[str, str, DuelPart]]:
     """Every two of the models against each other, each on the pairs that both have."""
-    names = now.view.named
+    names = now.state.named
     pairs = now.field.matrix.pairs
     return [
         (names[one], names[other], headline(now.outcomes[one], now.outcomes[other], pairs, V1))
@@ -103,7 +103,7 @@ def each_headline(now: CompareScene) -> list[tuple[str, str, DuelPart]]:
     ]
 
 
-def standings(now: CompareScene) -> tuple[Standing, ...]:
+def standings(now: Compared) -> tuple[Standing, ...]:
     """What all models score, over all pairs and by section, on the pairs that all have."""
     groups = strata_by(V1, now.field.matrix.pairs)
     parts = {"": one_stratum(len(now.shared))}
@@ -118,27 +118,27 @@ def standings(now: CompareScene) -> tuple[Standing, ...]:
     return tuple(found)
 
 
-def scores(now: CompareScene) -> tuple[float | None, ...]:
+def scores(now: Compared) -> tuple[float | None, ...]:
     """Of all models by RewardBench's rule, on the pairs that all have; None where none counts."""
     found = score_models(_shared(now), strata_by(V1, now.field.matrix.pairs)).overall
     return tuple(None if np.isnan(each) else float(each) for each in found)
 
 
-def is_whole(now: CompareScene, n_models: int) -> bool:
+def is_whole(now: Compared, n_models: int) -> bool:
     """Whether the first so many models have all pairs of RewardBench: its rule gives its score."""
     known = ~np.isnan(now.outcomes[:n_models])
     return bool(known.all()) and is_reward_bench(now.field.matrix.pairs)
 
 
-def margin_points(now: CompareScene) -> MarginPoints | None:
+def margin_points(now: Compared) -> MarginPoints | None:
     """The pairs of the section with the margins of a and b; None where either has no rewards.
 
     Of more than `MOST_POINTS`, those in which they differ go first, the rest evenly.
     """
-    view, field = now.view, now.field
-    if len(view.named) < 2 or not all(map(field.has_rewards, view.named[:2])):
+    state, field = now.state, now.field
+    if len(state.named) < 2 or not all(map(field.has_rewards, state.named[:2])):
         return None
-    a, b = (field.margins(model) for model in view.named[:2])
+    a, b = (field.margins(model) for model in state.named[:2])
     cells = cells_of(now.outcomes[0], now.outcomes[1])
     known = now.looked_at & ~np.isnan(a + b) & (cells >= 0)
     differing = (cells == 1) | (cells == 2)
@@ -149,12 +149,12 @@ def margin_points(now: CompareScene) -> MarginPoints | None:
     return MarginPoints(rows, a[rows], b[rows], cells[rows], n)
 
 
-def likenesses(now: CompareScene) -> list[Likeness]:
+def likenesses(now: Compared) -> list[Likeness]:
     """How alike the model is to every other of the field, the most alike first.
 
     On the pairs of the section that are known of both.
     """
-    field, place = now.field, now.field.place(now.view.a)
+    field, place = now.field, now.field.place(now.state.a)
     outcomes = field.matrix.outcomes[:, now.looked_at]
     r = correlations(outcomes)[place]
     known = ~np.isnan(outcomes) & ~np.isnan(outcomes[place])
@@ -176,7 +176,7 @@ def likenesses(now: CompareScene) -> list[Likeness]:
     return sorted(found, key=_alikeness, reverse=True)
 
 
-def cell_query(now: CompareScene, cell: Cell, section: str = "", subset: str = "") -> str:
+def cell_query(now: Compared, cell: Cell, section: str = "", subset: str = "") -> str:
     """What the Pairs tab is asked for to list a cell of a against b.
 
     section, subset: whose pairs, as the field names them; "" for all.
@@ -188,11 +188,11 @@ def cell_query(now: CompareScene, cell: Cell, section: str = "", subset: str = "
         filters = filters.picking("section", [section])
     elif section:
         filters = filters.picking("subset", subsets)
-    pairs = PairsState(now.view.source, filters=filters)
-    return links.cell_query(now.view.a, now.view.b, cell, pairs)
+    pairs = PairsState(now.state.source, filters=filters)
+    return links.cell_query(now.state.a, now.state.b, cell, pairs)
 
 
-def _shared(now: CompareScene) -> Doubles:
+def _shared(now: Compared) -> Doubles:
     """The outcomes of the models on the pairs that all of them have, NaN elsewhere."""
     return np.where(now.shared, now.outcomes, np.nan)
 

@@ -1,25 +1,26 @@
-"""What a leaderboard is made of, as controls and in words."""
+"""What stands above and below a board: what is shown of which models, by which rule."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
 
 from explorer.core.html import go_link, listing, note, tag
-from explorer.core.parts import acting, button, segments, ticked
+from explorer.core.parts import acting, button, copy_button, segments, ticked
 from explorer.core.text import text
 from explorer.reader.links import compare_query
 from explorer.results.board import Board, BoardRow, benchmark_of
 from explorer.stats.rules import PRIOR
-from explorer.tabs.models.compare_state import MOST_MODELS
+from explorer.tabs.models.rows import columns_of
 from explorer.tabs.models.state import (
     BENCHMARKS,
     DIGITS,
     MISSING,
     MODEL_TYPES,
+    MOST_MODELS,
+    PANELS,
     RULE_OPTIONS,
     TABLES,
     TIES,
-    BoardState,
-    columns_of,
+    ModelsState,
     kind_of,
 )
 from explorer.tabs.models.table import column_words
@@ -36,27 +37,37 @@ def search_html() -> str:
     return tag("div", field, css="searchbar", role="search")
 
 
-def controls_html(board: Board, view: BoardState, more: str) -> str:
+def panels_html(state: ModelsState, link_base: str) -> str:
+    """The board and the ways to compare, whether own models are listed, and a link.
+
+    link_base: as of `explorer.core.parts.copy_button`.
+    """
+    panels: dict[str, str] = {panel: text(f"models.panel_{panel}") for panel in PANELS}
+    html = segments(text("panel.label"), "panel", panels, state.panel)
+    html += ticked(text("board.own_runs"), "own", state.own)
+    return tag("div", html + copy_button(text("filter.copy_link"), "link", link_base), "line")
+
+
+def controls_html(board: Board, state: ModelsState) -> str:
     """Which benchmark, which table, which models and columns, by which rule."""
-    first = _segments("benchmark", BENCHMARKS, view.benchmark)
-    tables = TABLES if view.benchmark == "v1" else TABLES[:1]
-    first += _segments("table", tables, view.table) if len(tables) > 1 else ""
-    first += ticked(text("board.own_runs"), "own", view.own)
-    if view.benchmark == "v1" and view.table != "prior":
-        first += ticked(text("board.prior_sets"), "prior_sets", view.prior_sets)
-    first += button(text("filter.reset"), "reset", css="button") + more + _pinned(board, view)
+    first = _segments("benchmark", BENCHMARKS, state.benchmark)
+    tables = TABLES if state.benchmark == "v1" else TABLES[:1]
+    first += _segments("table", tables, state.table) if len(tables) > 1 else ""
+    if state.benchmark == "v1" and state.table != "prior":
+        first += ticked(text("board.prior_sets"), "prior_sets", state.prior_sets)
+    first += button(text("filter.reset"), "reset", css="button") + _pinned(board, state)
     kinds = {kind_of(row.model_type) for row in board.rows if not row.own}
-    types = [(kind, kind) for kind in MODEL_TYPES if kind in kinds or kind in view.types]
-    columns = [(each, column_words(each)) for each in columns_of(board, view) if each != "model"]
-    shown = [each for each, _ in columns if each not in view.hidden]
-    how = _labelled("rule", _segments("rule", RULE_OPTIONS, view.rule))
+    types = [(kind, kind) for kind in MODEL_TYPES if kind in kinds or kind in state.types]
+    columns = [(each, column_words(each)) for each in columns_of(board, state) if each != "model"]
+    shown = [each for each, _ in columns if each not in state.hidden]
+    how = _labelled("rule", _segments("rule", RULE_OPTIONS, state.rule))
     unknown = "" if board.rewarded else note(text("board.unknown_ties"))
-    how += _labelled("ties", _segments("ties", TIES, view.ties) + unknown)
-    how += _labelled("missing", _segments("missing", MISSING, view.missing))
+    how += _labelled("ties", _segments("ties", TIES, state.ties) + unknown)
+    how += _labelled("missing", _segments("missing", MISSING, state.missing))
     digits = {each: str(each) for each in DIGITS}
-    how += _labelled("digits", segments(text("board.digits"), "digits", digits, view.digits))
+    how += _labelled("digits", segments(text("board.digits"), "digits", digits, state.digits))
     among = {"among": [each for each, _ in columns]}
-    options = _facet("types", types, view.types) + _facet("columns", columns, shown, among)
+    options = _facet("types", types, state.types) + _facet("columns", columns, shown, among)
     options += tag("div", how, css="board-options")
     title = tag("summary", escape(text("board.options")))
     folded = tag("details", title + options, css="board-more", data_keep="board-more")
@@ -74,7 +85,7 @@ def counts_html(board: Board, rows: Sequence[BoardRow], dropped: Sequence[str], 
     return tag("span", escape(words), css="count", role="status") + "".join(told)
 
 
-def rule_html(board: Board, view: BoardState, left_out: Sequence[LeftOut] = ()) -> str:
+def rule_html(board: Board, state: ModelsState, left_out: Sequence[LeftOut] = ()) -> str:
     """The rule in words, what intervals mean, and what is to be known of the numbers.
 
     left_out: files of each pair that are not used, and what of the others is not.
@@ -84,7 +95,7 @@ def rule_html(board: Board, view: BoardState, left_out: Sequence[LeftOut] = ()) 
     meanings = {
         "paired": any(row.paired or row.paired_sections for row in rows),
         "ranked": any(row.best_rank is not None for row in rows),
-        "unpaired": view.table == "subsets" or any(not row.paired for row in rows),
+        "unpaired": state.table == "subsets" or any(not row.paired for row in rows),
     }
     parts += [tag("p", escape(text(f"board.{name}"))) for name, is_so in meanings.items() if is_so]
     lacking = [text("board.composite")] if text("board.composite") in board.remarks else []
@@ -98,13 +109,13 @@ def rule_html(board: Board, view: BoardState, left_out: Sequence[LeftOut] = ()) 
     return "".join(parts)
 
 
-def _pinned(board: Board, view: BoardState) -> str:
+def _pinned(board: Board, state: ModelsState) -> str:
     """A way to compare pinned models; nothing where fewer than two have results of each pair."""
-    models = [row.model for row in board.rows if row.by_pairs and row.model in view.pins]
+    models = [row.model for row in board.rows if row.by_pairs and row.model in state.pins]
     if len(models) < 2 or benchmark_of(board.rule) != "v1":
         return ""
     query = compare_query(*models[:MOST_MODELS])
-    return go_link(escape(text("board.compare_pinned")), "compare", query, "button")
+    return go_link(escape(text("board.compare_pinned")), "models", query, "button")
 
 
 def _segments(field: str, options: Sequence[str], chosen: str) -> str:

@@ -24,7 +24,8 @@ from explorer.core.files import (
 )
 from explorer.core.text import text
 from explorer.results.board import Board, BoardRow
-from explorer.tabs.models.state import BoardState, rule_of, shown_columns, value_of
+from explorer.tabs.models.rows import shown_columns, value_of
+from explorer.tabs.models.state import ModelsState, rule_of
 from scoring.errors import KnownError, shown
 
 BoardFormat = Literal["csv", "parquet", "md", "tex"]
@@ -34,11 +35,11 @@ Columns = dict[str, tuple[pa.DataType, list[Any]]]
 
 
 def export_board(
-    board: Board, view: BoardState, rows: Sequence[BoardRow], form: BoardFormat, path: Path
+    board: Board, state: ModelsState, rows: Sequence[BoardRow], form: BoardFormat, path: Path
 ) -> None:
     """Write rows to a file, which is there whole or not at all.
 
-    rows: as `explorer.tabs.models.state.shown_rows` gives them; the columns are those not hidden.
+    rows: as `explorer.tabs.models.rows.shown_rows` gives them; the columns are those not hidden.
 
     Raises:
         KnownError: an unknown format, no rows, or the file cannot be written.
@@ -47,30 +48,30 @@ def export_board(
         raise KnownError(f"A file can be {', '.join(BOARD_FORMATS)}, not {shown(form)}.")
     if not rows:
         raise KnownError("There is no model to export. Take a filter away, or reset them.")
-    _WRITERS[form](board, view, rows, path)
+    _WRITERS[form](board, state, rows, path)
 
 
-def board_file_name(board: Board, view: BoardState, form: BoardFormat) -> str:
+def board_file_name(board: Board, state: ModelsState, form: BoardFormat) -> str:
     """A short name for the file, safe wherever it is saved: source, rule, table.
 
     >>> from explorer.results.published import read_snapshot
     >>> from explorer.results.board import build_board
-    >>> board_file_name(build_board(read_snapshot(), "v1"), BoardState(), "csv")
+    >>> board_file_name(build_board(read_snapshot(), "v1"), ModelsState(), "csv")
     'RewardBench-paper-arXiv-2403-13787v2-v1-sections.csv'
     """
     name = board.source.name.rpartition("/")[2] or board.source.name
     safe = re.sub(r"[^A-Za-z0-9_]+", "-", name)[:60].strip("-")
-    return "-".join([safe or "leaderboard", rule_of(view), f"{view.table}.{form}"])
+    return "-".join([safe or "leaderboard", rule_of(state), f"{state.table}.{form}"])
 
 
-def _columns(board: Board, view: BoardState, rows: Sequence[BoardRow]) -> Columns:
+def _columns(board: Board, state: ModelsState, rows: Sequence[BoardRow]) -> Columns:
     """Every column with its type and its values."""
     number, whole, words = pa.float64(), pa.int64(), pa.string()
     columns: Columns = {
         "rank": (whole, [row.rank for row in rows]),
         "model": (words, [row.model for row in rows]),
     }
-    for name in shown_columns(board, view):
+    for name in shown_columns(board, state):
         if name == "type":
             columns["model_type"] = (words, [row.model_type for row in rows])
         elif name == "size":
@@ -98,16 +99,16 @@ def _columns(board: Board, view: BoardState, rows: Sequence[BoardRow]) -> Column
     return columns
 
 
-def _csv(board: Board, view: BoardState, rows: Sequence[BoardRow], path: Path) -> None:
-    columns = _columns(board, view, rows)
+def _csv(board: Board, state: ModelsState, rows: Sequence[BoardRow], path: Path) -> None:
+    columns = _columns(board, state, rows)
     with csv_file(path) as write:
         write(columns)
         for row in zip(*(values for _, values in columns.values()), strict=True):
             write(row)
 
 
-def _parquet(board: Board, view: BoardState, rows: Sequence[BoardRow], path: Path) -> None:
-    columns = _columns(board, view, rows)
+def _parquet(board: Board, state: ModelsState, rows: Sequence[BoardRow], path: Path) -> None:
+    columns = _columns(board, state, rows)
     about = {
         "source": str(board.source),
         "revision": board.source.revision,
@@ -124,20 +125,20 @@ def _parquet(board: Board, view: BoardState, rows: Sequence[BoardRow], path: Pat
 
 
 def _printed(
-    board: Board, view: BoardState, rows: Sequence[BoardRow]
+    board: Board, state: ModelsState, rows: Sequence[BoardRow]
 ) -> tuple[list[str], Table, list[bool]]:
     """Headings, rows, and whether each column holds words."""
-    columns = ["rank", *shown_columns(board, view)]
+    columns = ["rank", *shown_columns(board, state)]
     sure = "score" in columns and any(row.interval for row in rows)
     grouped = any(row.tie_group for row in rows)
     headings = [text(f"board.column_{name}") if name in _NAMED else name for name in columns]
     headings += [text("board.column_interval")] * sure + [text("board.column_group")] * grouped
     lines = []
     for row in rows:
-        line = [_written(row, name, view.digits) for name in columns]
+        line = [_written(row, name, state.digits) for name in columns]
         if sure:
             ends = row.interval or ()
-            line.append(" ".join(_percent(end, view.digits) for end in ends))
+            line.append(" ".join(_percent(end, state.digits) for end in ends))
         if grouped:
             line.append(str(row.tie_group or ""))
         lines.append(line)
@@ -170,17 +171,17 @@ def _caption(board: Board, rows: Sequence[BoardRow]) -> str:
     return text("board.caption", n=n, title=board.rule.title, source=dated, ties=ties)
 
 
-def _markdown(board: Board, view: BoardState, rows: Sequence[BoardRow], path: Path) -> None:
+def _markdown(board: Board, state: ModelsState, rows: Sequence[BoardRow], path: Path) -> None:
     caption = markdown_cell(_caption(board, rows))
-    write_lines(path, [caption, "", *markdown_table(*_printed(board, view, rows))])
+    write_lines(path, [caption, "", *markdown_table(*_printed(board, state, rows))])
 
 
-def _latex(board: Board, view: BoardState, rows: Sequence[BoardRow], path: Path) -> None:
+def _latex(board: Board, state: ModelsState, rows: Sequence[BoardRow], path: Path) -> None:
     caption = f"% {latex_cell(_caption(board, rows))}"
-    write_lines(path, [caption, *latex_table(*_printed(board, view, rows))])
+    write_lines(path, [caption, *latex_table(*_printed(board, state, rows))])
 
 
-_WRITERS: dict[BoardFormat, Callable[[Board, BoardState, Sequence[BoardRow], Path], None]] = {
+_WRITERS: dict[BoardFormat, Callable[[Board, ModelsState, Sequence[BoardRow], Path], None]] = {
     "csv": _csv,
     "parquet": _parquet,
     "md": _markdown,

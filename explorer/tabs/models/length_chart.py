@@ -7,13 +7,7 @@ from explorer.stats.matrix import OutcomeMatrix
 from explorer.stats.rules import V1, Rule
 from explorer.stats.uncertainty import subsets_by
 from explorer.tabs.models.chart_data import Point, kind
-from explorer.tabs.models.chart_tables import (
-    ChartScene,
-    Drawn,
-    LengthLine,
-    length_html,
-    percent_axis,
-)
+from explorer.tabs.models.chart_tables import Drawn, LengthLine, length_html, percent_axis
 from explorer.tabs.models.figures import models_figure
 from explorer.tabs.models.length_bias import (
     LengthBias,
@@ -22,9 +16,10 @@ from explorer.tabs.models.length_bias import (
     length_bias,
     lengths_of,
 )
+from explorer.tabs.models.scene import Ranked
 
 
-def draw_length(scene: ChartScene) -> Drawn:
+def draw_length(scene: Ranked) -> Drawn:
     """The chart, or why there is none."""
     if benchmark_of(scene.board.rule) != "v1":
         return Drawn([text("chart.only_v1")])
@@ -37,17 +32,17 @@ def draw_length(scene: ChartScene) -> Drawn:
     return _drawn(scene, matrix, lengths)
 
 
-def _drawn(scene: ChartScene, matrix: OutcomeMatrix, lengths: PairLengths) -> Drawn:
-    view = scene.view
+def _drawn(scene: Ranked, matrix: OutcomeMatrix, lengths: PairLengths) -> Drawn:
+    state = scene.state
     rows, notes = scene.drawn_by_pairs(matrix)
     place = {model: at for at, model in enumerate(matrix.models)}
     at = [place[row.model] for row in rows]
-    outcomes = settled(matrix.outcomes[at], matrix.known_equal[at], view.ties, view.missing)
+    outcomes = settled(matrix.outcomes[at], matrix.known_equal[at], state.ties, state.missing)
     found = length_bias(outcomes, lengths.difference, subsets_by(V1, matrix.pairs))
     lines = [LengthLine(row.model, row.score, each) for row, each in zip(rows, found, strict=True)]
     alone = _alone(scene.board.rule, matrix, lengths)
     points = [
-        Point(row.model, 100 * x, 100 * y, kind(row), row.model in view.pins)
+        Point(row.model, 100 * x, 100 * y, kind(row), row.model in state.pins)
         for row, each in zip(rows, found, strict=True)
         if (x := each.rejected_longer.accuracy) is not None
         and (y := each.chosen_longer.accuracy) is not None
@@ -60,7 +55,7 @@ def _drawn(scene: ChartScene, matrix: OutcomeMatrix, lengths: PairLengths) -> Dr
         marks=[(line.name, *_place(line.bias)) for line in alone],
     )
     said = [_measured(lengths, alone[0].bias), *notes]
-    return Drawn(said, figure, table=length_html(lines, alone, view.digits))
+    return Drawn(said, figure, table=length_html(lines, alone, state.digits))
 
 
 def _alone(rule: Rule, matrix: OutcomeMatrix, lengths: PairLengths) -> list[LengthLine]:

@@ -1,20 +1,31 @@
-"""What a person looks at in a leaderboard, as one value, and the steps from one to the next."""
+"""What a person looks at of models, as one value, its link, and the acts that change it.
+
+Models stand on a board, or a few of them beside each other on the pairs that they share.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, get_args
 
-from explorer.core.links import Codec, Parameter, checked, choice, flag, several
+from explorer.core.links import Codec, Decoded, Parameter, checked, choice, flag, several
 from explorer.core.validation import one_of, repaired, some_of
-from explorer.data.name_search import checked_search, matching_names
-from explorer.results.board import Board, BoardRow, Ranking
+from explorer.data.name_search import checked_search
+from explorer.reader.links import COMPARE, MODELS, named_tab, tab_of
+from explorer.reader.reading import FIRST, Reading
+from explorer.reader.state import PAIRS_LINK
+from explorer.results.board import Ranking
+from explorer.results.ensembles import WAYS, Way
+from explorer.results.field import MAJORITY, checked_model
 from explorer.stats.aggregate import Missing, Ties
 from explorer.stats.rules import PRIOR, PRIOR_PAIRS, V2_PAIRS, RuleName
 from scoring.benchmark import SECTIONS, SUBSETS
 from scoring.errors import KnownError, shown
 from scoring.results.files import LONGEST_NAME
 
+Panel = Literal["board", "compare", "scatter", "agreement", "ensembles"]
+"""The board, or a way to compare."""
+PANELS: tuple[Panel, ...] = get_args(Panel)
 Benchmark = Literal["v1", "v2"]
 BENCHMARKS: tuple[Benchmark, ...] = get_args(Benchmark)
 Table = Literal["sections", "subsets", "prior"]
@@ -40,13 +51,20 @@ NUMBERS = tuple(dict.fromkeys(column for column in COLUMNS if column not in FACT
 HIDEABLE = tuple(dict.fromkeys(column for column in COLUMNS if column != "model"))
 DIGITS = (1, 2, 3, 4)
 MOST_PINS = 50
+WHOSE_PAIRS = ("", *SECTIONS)
+"""The section whose pairs are compared; "" for all."""
+MOST_MODELS = 4
+MOST_MEMBERS = 8
+"""Of an ensemble."""
 
 
 @dataclass(frozen=True, slots=True)
-class BoardState:
-    """What a leaderboard shows.
+class ModelsState:
+    """What is looked at of models.
 
-    search: regular expressions with commas between; a model's name matches one of them.
+    search: regular expressions with commas between; a model that is listed has a name that matches
+        one of them.
+    own: whether the person's own runs and files are among those that are listed.
     types: kinds of models to keep, in the order of `MODEL_TYPES`; () keeps all.
     prior_sets: whether they count half in RewardBench's score.
     rule: "paper" has prior sets in any case, and XSTest's counts swapped; "prior-full" gives them
@@ -56,13 +74,21 @@ class BoardState:
     hidden: columns that are not shown, in the order of `HIDEABLE`.
     pins: models on top, in all tables and whatever is filtered.
     digits: decimals of a score in percent.
-    own: whether the person's own runs are among the rows.
     x, y: the columns of `NUMBERS` that the trade-off sets against each other; "" for the usual one.
+    a: the model that is compared; "" for none yet.
+    b: what it is compared with: another, or `explorer.results.field.MAJORITY` of all others.
+    more: further models; none beside the majority.
+    section: one of `WHOSE_PAIRS`.
+    members, way: of the ensemble.
+    source: of the pairs; "" where their texts are not at hand.
+    reading: of the pairs in which the compared differ; its page is 1.
     """
 
+    panel: Panel = "board"
+    search: str = ""
+    own: bool = True
     benchmark: Benchmark = "v1"
     table: Table = "sections"
-    search: str = ""
     types: tuple[ModelType, ...] = ()
     prior_sets: bool = False
     rule: RuleOption = "official"
@@ -73,34 +99,55 @@ class BoardState:
     hidden: tuple[str, ...] = ()
     pins: tuple[str, ...] = ()
     digits: int = 1
-    own: bool = True
     chart: Chart = ""
     x: str = ""
     y: str = ""
+    a: str = ""
+    b: str = MAJORITY
+    more: tuple[str, ...] = ()
+    section: str = ""
+    members: tuple[str, ...] = ()
+    way: Way = "mean"
+    source: str = ""
+    reading: Reading = FIRST
+
+    @property
+    def compares(self) -> bool:
+        """Whether models stand beside each other, and not on a board."""
+        return self.panel != "board"
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The models that are compared, without the majority."""
+        return tuple(each for each in (self.a, self.b, *self.more) if each not in ("", MAJORITY))
+
+    def alone(self) -> "ModelsState":
+        """The same with nothing compared."""
+        return _as_usual(self, "a", "b", "more", "section", "members", "way", "source", "reading")
 
 
-def ranking_of(view: BoardState) -> Ranking:
-    """How the models of the board that a view shows are ranked."""
-    return Ranking(rule_of(view), view.ties, view.missing, view.own)
+def ranking_of(state: ModelsState) -> Ranking:
+    """How the models of a state's board are ranked."""
+    return Ranking(rule_of(state), state.ties, state.missing, state.own)
 
 
-def rule_of(view: BoardState) -> RuleName:
-    """The rule of the board that a view shows.
+def rule_of(state: ModelsState) -> RuleName:
+    """The rule of a state's board.
 
-    >>> rule_of(BoardState()), rule_of(BoardState(prior_sets=True)), rule_of(BoardState("v2"))
-    ('v1', 'v1_prior', 'v2')
-    >>> rule_of(BoardState(table="prior")), rule_of(BoardState(table="prior", rule="paper"))
+    >>> rule_of(ModelsState()), rule_of(ModelsState(prior_sets=True))
+    ('v1', 'v1_prior')
+    >>> rule_of(ModelsState(table="prior")), rule_of(ModelsState(table="prior", rule="paper"))
     ('prior', 'prior_all')
     """
-    if view.benchmark == "v2":
+    if state.benchmark == "v2":
         return "v2"
-    if view.table == "prior":
-        return "prior_all" if view.rule == "paper" else "prior"
-    if view.rule == "paper":
+    if state.table == "prior":
+        return "prior_all" if state.rule == "paper" else "prior"
+    if state.rule == "paper":
         return "paper"
-    if view.rule == "prior-full":
+    if state.rule == "prior-full":
         return "v1_prior_full"
-    return "v1_prior" if view.prior_sets else "v1"
+    return "v1_prior" if state.prior_sets else "v1"
 
 
 def kind_of(model_type: str | None) -> ModelType:
@@ -114,89 +161,39 @@ def kind_of(model_type: str | None) -> ModelType:
     return next((each for each in MODEL_TYPES if each == model_type), "unknown")
 
 
-def columns_of(board: Board, view: BoardState) -> tuple[str, ...]:
-    """The columns of the view's table, hidden ones too.
-
-    >>> from explorer.results.published import read_snapshot
-    >>> from explorer.results.board import build_board
-    >>> columns_of(build_board(read_snapshot(), "v1"), BoardState())
-    ('model', 'type', 'size', 'score', 'Chat', 'Chat Hard', 'Safety', 'Reasoning')
-    """
-    sections = tuple(board.rule.sections)
-    if view.table == "sections" or view.benchmark == "v2":
-        return (*FACTS, *sections)
-    return (*FACTS, *board.subsets)
-
-
-def shown_columns(board: Board, view: BoardState) -> tuple[str, ...]:
-    """The columns that are not hidden."""
-    return tuple(column for column in columns_of(board, view) if column not in view.hidden)
-
-
-def shown_rows(board: Board, view: BoardState) -> list[BoardRow]:
-    """The rows to show: pinned ones first, then those that pass the filters, in the view's order.
-
-    Raises:
-        KnownError: the search cannot be used.
-    """
-    place = {model: at for at, model in enumerate(view.pins)}
-    rows = [row for row in board.rows if view.own or not row.own]
-    pinned = sorted((row for row in rows if row.model in place), key=lambda row: place[row.model])
-    rest = [row for row in rows if row.model not in place and _has_type(row, view)]
-    found = matching_names([row.model for row in rest], view.search)
-    rest = [row for row, yes in zip(rest, found, strict=True) if yes]
-    return pinned + _sorted(rest, view)
-
-
-def value_of(row: BoardRow, column: str) -> str | float | None:
-    """What a row has in a column.
-
-    A name of both a section and a subset means the section.
-    """
-    if column in FACTS:
-        facts = {"model": row.model, "type": row.model_type, "size": row.size, "score": row.score}
-        return facts[column]
-    return row.sections[column] if column in row.sections else row.subsets.get(column)
-
-
-def move_board(view: BoardState, act: str, sent: Mapping[str, Any]) -> BoardState:
-    """The view after an act of a person.
+def move(state: ModelsState, act: str, sent: Mapping[str, Any]) -> ModelsState:
+    """The state after an act that is no step of reading.
 
     Args:
-        view: as it is.
-        act: a field of `BoardState`; "pin" and "unpin" a model, "show" and "hide" a column;
-            "reset"; "pick" kinds of models, or columns.
-        sent: what came with it, by anybody: `value`, and for "sort" also `ascending`; without the
-            latter, sorting by the same column again turns the order round. With "pick" the `names`
-            that are ticked, of the `facet` "types", or of "columns" `among` those offered.
+        state: as it is.
+        act: a field of `ModelsState`; "pin" and "unpin" a model, "show" and "hide" a column;
+            "reset" what is listed on the board; "add" and "remove" a further model to compare;
+            "swap" a and b; "pick" the `names` that are ticked of the `facet` "types", "members",
+            or of "columns" `among` those offered.
+        sent: what came with it, by anybody: `value`, of b "" for the majority; for "sort" also
+            `ascending`, without which sorting by the same column again turns the order round.
 
     Raises:
         KnownError: an act that there is not, or a value that it cannot have.
 
-    >>> move_board(BoardState(), "sort", {"value": "Chat"}).ascending
+    >>> move(ModelsState(), "sort", {"value": "Chat"}).ascending
     False
-    >>> move_board(BoardState(sort="Chat"), "sort", {"value": "Chat"}).ascending
+    >>> move(ModelsState(sort="Chat"), "sort", {"value": "Chat"}).ascending
     True
+    >>> move(ModelsState(a="org/new", b="org/old"), "swap", {}).a
+    'org/old'
     """
     value = sent.get("value")
-    if act == "reset":
-        kept = ("benchmark", "table", "digits", "pins", "chart", "x", "y")
-        return BoardState(**{name: getattr(view, name) for name in kept})
-    if act in ("pin", "unpin"):
-        model = _name(value)
-        pins = tuple(each for each in view.pins if each != model)
-        return replace(view, pins=checked_pins((*pins, model) if act == "pin" else pins))
-    if act in ("show", "hide"):
-        column = one_of("A column", HIDEABLE, value)
-        others = tuple(each for each in view.hidden if each != column)
-        return replace(view, hidden=in_order((*others, column) if act == "hide" else others))
+    change = _ACTS.get(act)
+    if change is not None:
+        return change(state, value)
     if act == "sort":
-        return _sorted_by(view, value, sent.get("ascending"))
+        return _sorted_by(state, value, sent.get("ascending"))
     if act == "pick" and sent.get("facet") == "columns":
-        return _showing(view, sent.get("names"), sent.get("among"))
+        return _showing(state, sent.get("names"), sent.get("among"))
     if act == "pick":
-        act, value = "types", sent.get("names")
-    return BOARD_LINK.moved(view, act, value)
+        act, value = "members" if sent.get("facet") == "members" else "types", sent.get("names")
+    return MODELS_LINK.moved(state, act, value)
 
 
 def in_order(columns: Sequence[str]) -> tuple[str, ...]:
@@ -218,63 +215,154 @@ def checked_pins(values: object) -> tuple[str, ...]:
     return pins
 
 
+def checked_members(values: object) -> tuple[str, ...]:
+    """Names of models, each once.
+
+    Raises:
+        KnownError: no list of names, or too many.
+    """
+    if not isinstance(values, list | tuple):
+        raise KnownError(f"Members are a list of models, not {shown(values)}.")
+    if len(values) > MOST_MEMBERS:
+        raise KnownError(
+            f"An ensemble may have {MOST_MEMBERS} members here, not {len(values):,}. Take one away."
+        )
+    return tuple(name for name in dict.fromkeys(map(checked_model, values)) if name)
+
+
+def distinct(state: ModelsState) -> ModelsState:
+    """The state, if its models can stand side by side at all.
+
+    Raises:
+        KnownError: one is named twice, there are too many, or one stands where another must be
+            chosen before it.
+    """
+    early = (state.b != MAJORITY and not state.a) or (state.more and state.b == MAJORITY)
+    if early or "" in (state.b, *state.more):
+        raise KnownError("Choose a model, then the one that it is compared with, then others.")
+    every = (state.a, state.b, *state.more)
+    twice = next((each for place, each in enumerate(every) if each in every[:place]), None)
+    if twice is not None or MAJORITY in state.more:
+        raise KnownError(f"{shown(twice or MAJORITY)} cannot stand twice. Choose another model.")
+    if len(every) > MOST_MODELS:
+        raise KnownError(f"{MOST_MODELS} models can be compared, not {len(every):,}. Drop one.")
+    return state
+
+
+def _as_usual(state: ModelsState, *names: str) -> ModelsState:
+    return replace(state, **{name: getattr(ModelsState(), name) for name in names})
+
+
+def _reset(state: ModelsState, _: object) -> ModelsState:
+    return _as_usual(
+        state, "search", "own", "types", "prior_sets", "rule", "ties", "missing", "sort",
+        "ascending", "hidden",
+    )  # fmt: skip
+
+
 def _name(value: object) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= LONGEST_NAME:
         raise KnownError(f"A model is pinned by its name, not by {shown(value)}.")
     return repaired(value)
 
 
-def _showing(view: BoardState, names: object, among: object) -> BoardState:
-    """The view with these columns of those offered; others stay hidden or not."""
+def _pin(state: ModelsState, value: object) -> ModelsState:
+    return replace(state, pins=checked_pins((*_unpin(state, value).pins, value)))
+
+
+def _unpin(state: ModelsState, value: object) -> ModelsState:
+    model = _name(value)
+    return replace(state, pins=tuple(each for each in state.pins if each != model))
+
+
+def _hide(state: ModelsState, value: object) -> ModelsState:
+    column = one_of("A column", HIDEABLE, value)
+    return replace(state, hidden=in_order((*state.hidden, column)))
+
+
+def _show(state: ModelsState, value: object) -> ModelsState:
+    column = one_of("A column", HIDEABLE, value)
+    return replace(state, hidden=tuple(each for each in state.hidden if each != column))
+
+
+def _showing(state: ModelsState, names: object, among: object) -> ModelsState:
+    """The state with these columns of those offered; others stay hidden or not."""
     wanted, offered = (some_of("A column", HIDEABLE, each) for each in (names, among))
-    others = [column for column in view.hidden if column not in offered]
+    others = [column for column in state.hidden if column not in offered]
     hidden = [column for column in offered if column not in wanted]
-    return replace(view, hidden=in_order([*others, *hidden]))
+    return replace(state, hidden=in_order([*others, *hidden]))
 
 
-def _sorted_by(view: BoardState, value: object, ascending: object) -> BoardState:
+def _sorted_by(state: ModelsState, value: object, ascending: object) -> ModelsState:
     column = one_of("A column to sort by", ("", *COLUMNS), value)
     if not column:
-        return replace(view, sort="", ascending=False)
+        return replace(state, sort="", ascending=False)
     if ascending is None:
         text = column in ("model", "type")
-        return replace(
-            view, sort=column, ascending=not view.ascending if column == view.sort else text
-        )
-    return replace(view, sort=column, ascending=ascending is True)
+        ascending = not state.ascending if column == state.sort else text
+    return replace(state, sort=column, ascending=ascending is True)
 
 
-def _has_type(row: BoardRow, view: BoardState) -> bool:
-    return not view.types or row.own or kind_of(row.model_type) in view.types
+def _with_a(state: ModelsState, value: object) -> ModelsState:
+    model = checked_model(value)
+    return distinct(replace(state, a=model)) if model else state.alone()
 
 
-def _sorted(rows: list[BoardRow], view: BoardState) -> list[BoardRow]:
-    """In the view's order; those that have nothing there come last in either direction."""
-    if not view.sort:
-        return rows
-    known = [row for row in rows if value_of(row, view.sort) is not None]
-    unknown = [row for row in rows if value_of(row, view.sort) is None]
-
-    def key(row: BoardRow) -> Any:
-        value = value_of(row, view.sort)
-        return value.casefold() if isinstance(value, str) else value
-
-    return sorted(known, key=key, reverse=not view.ascending) + unknown
+def _with_b(state: ModelsState, value: object) -> ModelsState:
+    model = checked_model(value)
+    if not model and state.more:
+        return replace(state, b=state.more[0], more=state.more[1:])
+    return distinct(replace(state, b=model or MAJORITY))
 
 
-def _by(view: BoardState, value: str) -> BoardState:
+def _add(state: ModelsState, model: object) -> ModelsState:
+    return distinct(replace(state, more=(*state.more, checked_model(model))))
+
+
+def _remove(state: ModelsState, model: object) -> ModelsState:
+    return replace(state, more=tuple(each for each in state.more if each != model))
+
+
+def _swap(state: ModelsState, _: object) -> ModelsState:
+    if state.b == MAJORITY:
+        raise KnownError("The majority of the others is no model: choose one to swap with.")
+    return replace(state, a=state.b, b=state.a)
+
+
+_ACTS = {
+    "reset": _reset, "pin": _pin, "unpin": _unpin, "hide": _hide, "show": _show, "a": _with_a,
+    "b": _with_b, "add": _add, "remove": _remove, "swap": _swap,
+}  # fmt: skip
+
+
+def _by(state: ModelsState, value: str) -> ModelsState:
     column = one_of("A column to sort by", COLUMNS, value.removeprefix("-"))
-    return replace(view, sort=column, ascending=not value.startswith("-"))
+    return replace(state, sort=column, ascending=not value.startswith("-"))
 
 
-def _order(view: BoardState) -> list[str]:
+def _order(state: ModelsState) -> list[str]:
     """`-Chat` with the highest first, as lengths are written in links of the Pairs tab."""
-    return [view.sort if view.ascending else f"-{view.sort}"] if view.sort else []
+    return [state.sort if state.ascending else f"-{state.sort}"] if state.sort else []
 
 
-BOARD_LINK = Codec(
-    BoardState(),
+def _one(name: str) -> Parameter:
+    """The model `a` or `b`."""
+
+    def read(state: ModelsState, model: str) -> ModelsState:
+        named: Any = {name: checked_model(model)}
+        return distinct(replace(state, **named))
+
+    return Parameter(name, "", read, lambda state: (getattr(state, name),), last=True)
+
+
+_ONCE_PANELS: dict[str, Panel] = {"table": "compare", **{each: each for each in PANELS[2:]}}
+_READING = ("source", "pair", "diff", "spaces", "markdown")
+"""The parts that are written as in links of the Pairs tab; steps of reading change them."""
+MODELS_LINK = Codec(
+    ModelsState(),
     (
+        choice("panel", "panel", PANELS, "A panel"),
+        Parameter("part", "panel", lambda _, value: _ONCE_PANELS[value], lambda _: ()),
         choice("board", "benchmark", BENCHMARKS, "A benchmark"),
         choice("table", "table", TABLES, "A table"),
         checked("models", "search", checked_search),
@@ -291,6 +379,29 @@ BOARD_LINK = Codec(
         choice("plot", "chart", CHARTS, "A chart"),
         choice("x", "x", ("", *NUMBERS), "A column of numbers"),
         choice("y", "y", ("", *NUMBERS), "A column of numbers"),
+        _one("a"),
+        _one("b"),
+        Parameter("with", "", _add, lambda state: state.more, last=True),
+        choice("section", "section", WHOSE_PAIRS, "A section"),
+        several("member", "members", checked_members),
+        choice("way", "way", WAYS, "A way"),
+        *(replace(each, check=None) for each in PAIRS_LINK.parameters if each.name in _READING),
     ),
 )
-"""Such as `board=v2&models=llama,8b&type=DPO&by=-Chat&pin=org/name&digits=2`."""
+"""Such as `board=v2&models=llama,8b&type=DPO&by=-Chat&pin=org/name&digits=2`, or
+`panel=scatter&a=org/new&b=org/old&with=org/third&section=Chat+Hard&pair=hep-rust:7`."""
+
+
+def decode_models(query_string: object, before: ModelsState | None = None) -> Decoded[ModelsState]:
+    """What a link asks of the Models tab; of one of another tab, nothing.
+
+    before: what was looked at; its board stays, where the link does not ask for another.
+
+    >>> decode_models("?tab=compare&a=m").view == ModelsState("compare", a="m")
+    True
+    """
+    if tab_of(query_string) != MODELS:
+        return Decoded(ModelsState())
+    panel: Panel = "compare" if named_tab(query_string) == COMPARE else "board"
+    onto = replace((before or MODELS_LINK.usual).alone(), panel=panel)
+    return MODELS_LINK.decode(query_string, onto)

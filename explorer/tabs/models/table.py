@@ -11,26 +11,27 @@ from explorer.core.html import chip, note, tag
 from explorer.core.parts import acting, button
 from explorer.core.text import text
 from explorer.results.board import Board, BoardRow
-from explorer.tabs.models.state import FACTS, BoardState, shown_columns, value_of
+from explorer.tabs.models.rows import shown_columns, value_of
+from explorer.tabs.models.state import FACTS, ModelsState
 from scoring.interval import Interval
 
 MOST_ROWS = 300
 """Models that are written to the page; the search finds the others."""
 
 
-def board_html(board: Board, view: BoardState, rows: Sequence[BoardRow]) -> str:
-    """The table of a view.
+def board_html(board: Board, state: ModelsState, rows: Sequence[BoardRow]) -> str:
+    """The table of a state.
 
-    rows: as `explorer.tabs.models.state.shown_rows` gives them.
+    rows: as `explorer.tabs.models.rows.shown_rows` gives them.
     """
-    columns = shown_columns(board, view)
+    columns = shown_columns(board, state)
     shades = {column: _Shade.of(column, rows) for column in columns if column not in FACTS[:3]}
     measured = any(row.tie_group is not None for row in rows)
     heads = tag("th", escape(text("board.column_rank")), css="number", scope="col")
-    heads += "".join(_head(column, view) for column in columns)
+    heads += "".join(_head(column, state) for column in columns)
     if measured:
         heads += tag("th", escape(text("board.column_group")), css="number", scope="col")
-    body = "".join(_row(row, view, columns, shades, measured) for row in rows[:MOST_ROWS])
+    body = "".join(_row(row, state, columns, shades, measured) for row in rows[:MOST_ROWS])
     table = tag(
         "table",
         tag("caption", escape(board.rule.title))
@@ -56,10 +57,10 @@ def column_words(column: str) -> str:
     return text(f"board.column_{column}") if column in FACTS else column
 
 
-def _head(column: str, view: BoardState) -> str:
-    sorted_by = column == (view.sort or "score")
-    mark = ("▲" if view.ascending else "▼") if sorted_by else "↕"
-    order = ("ascending" if view.ascending else "descending") if sorted_by else "none"
+def _head(column: str, state: ModelsState) -> str:
+    sorted_by = column == (state.sort or "score")
+    mark = ("▲" if state.ascending else "▼") if sorted_by else "↕"
+    order = ("ascending" if state.ascending else "descending") if sorted_by else "none"
     css = column if column in ("model", "type") else "number"
     words = button(f"{column_words(column)} {mark}", "sort", {"value": column})
     return tag("th", words, css=css, scope="col", aria_sort=order, data_column=column)
@@ -67,7 +68,7 @@ def _head(column: str, view: BoardState) -> str:
 
 def _row(
     row: BoardRow,
-    view: BoardState,
+    state: ModelsState,
     columns: Sequence[str],
     shades: dict[str, "_Shade"],
     measured: bool,
@@ -81,24 +82,24 @@ def _row(
     cells = tag("td", escape(rank) + reach, css="number rank")
     for column in columns:
         if column == "model":
-            cells += tag("th", _model(row, view), css="model", scope="row")
+            cells += tag("th", _model(row, state), css="model", scope="row")
         elif column == "type":
             cells += tag("td", escape(row.model_type or text("board.unknown")), css="type")
         elif column == "size":
             size = text("board.unknown") if row.size is None else f"{row.size:g}"
             cells += tag("td", escape(size), css="number")
         else:
-            cells += _number(row, column, view.digits, shades[column])
+            cells += _number(row, column, state.digits, shades[column])
     if measured:
         group = "" if row.tie_group is None else f"{row.tie_group:,}"
         cells += tag("td", escape(group), css=f"number group g{(row.tie_group or 0) % 2}")
-    pinned = row.model in view.pins
+    pinned = row.model in state.pins
     css = " ".join(filter(None, ["pinned" * pinned, "own" * row.own]))
     return tag("tr", cells, css=css, data_model=row.model)
 
 
-def _model(row: BoardRow, view: BoardState) -> str:
-    pinned = row.model in view.pins
+def _model(row: BoardRow, state: ModelsState) -> str:
+    pinned = row.model in state.pins
     words = text("board.unpin" if pinned else "board.pin", model=row.model)
     pin = button(
         "★" if pinned else "☆", "unpin" if pinned else "pin", {"value": row.model}, "pin", words

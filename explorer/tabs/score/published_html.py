@@ -111,7 +111,7 @@ def _changed(check: PublishedCheck) -> str:
     words = text("check.changed", n=f"{n:,}", of=f"{check.n:,}", counts=counts)
     if check.near is not None:
         words += " " + text("check.near", share=percent(check.near, 0))
-    link = go_link(escape(text("check.compare")), "compare", check.query, "button")
+    link = go_link(escape(text("check.compare")), "models", check.query, "button")
     html = tag("div", note(words) + link, "line")
     for how, keys in changed.items():
         html += listing(text(f"check.{how}_keys", n=f"{len(keys):,}"), keys)

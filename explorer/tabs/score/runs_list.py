@@ -48,7 +48,7 @@ def run_html(line: RunLine | None, *, query: str, compare: str, deleting: bool) 
     links = [
         button(text("runs.watch" if is_live else "runs.report"), "report", {"id": run_id}),
         *([go_link(escape(text("runs.failures")), "pairs", query, "button")] if query else []),
-        *([go_link(escape(text("runs.compare")), "compare", compare, "button")] if compare else []),
+        *([go_link(escape(text("runs.compare")), "models", compare, "button")] if compare else []),
     ]
     if line.can_go_on:
         left = line.run.facts.n_pairs - line.n_scored

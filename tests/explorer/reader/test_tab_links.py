@@ -10,7 +10,8 @@ from explorer.reader.links import cell_query, compare_query, decode_pairs, failu
 from explorer.reader.reading import Reading
 from explorer.reader.state import PairsState
 from explorer.stats.duels import CELLS, Cell
-from explorer.tabs.models.compare_state import COMPARE_LINK, CompareState
+from explorer.tabs.models.state import MODELS_LINK
+from tests.explorer.boards import comparing
 
 SOME = PairsState("org/set", NO_FILTERS.picking("section", ["Chat"]), reading=Reading(key="a:1"))
 
@@ -47,7 +48,5 @@ def test_links_of_the_tabs_that_were_open_the_same(link: str, state: PairsState)
 
 
 def test_models_are_compared_as_their_tab_writes_it() -> None:
-    assert compare_query("a") == COMPARE_LINK.encode(CompareState("a"))
-    assert compare_query("a", "b", "c", "d") == COMPARE_LINK.encode(
-        CompareState("a", "b", ("c", "d"))
-    )
+    assert compare_query("a") == MODELS_LINK.encode(comparing("a"))
+    assert compare_query("a", "b", "c", "d") == MODELS_LINK.encode(comparing("a", "b", ("c", "d")))

@@ -14,8 +14,8 @@ from explorer.runs.lines import summary_of
 from explorer.runs.running import Rewarded
 from explorer.runs.sections import run_intervals, sections_now
 from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
-from explorer.tabs.models.compare_state import CompareState, compare_scene
 from explorer.tabs.models.compared import scores
+from explorer.tabs.models.scene import compared
 from explorer.tabs.pairs.fail_report import section_scores
 from explorer.tabs.score.published_check import check_pairs
 from explorer.tabs.score.published_html import published_html
@@ -31,6 +31,7 @@ from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise
 from scoring.sure import SureRule, Watch
 from tests.explorer.board_data import NOTHING, with_runs
+from tests.explorer.boards import comparing
 from tests.explorer.tables import row, small_table
 
 TABLE = small_table(*(row(id=str(at), subset="hep-go", prompt=f"p{at}") for at in range(4)))
@@ -93,7 +94,7 @@ def test_a_run_has_the_same_score_everywhere(family: str, score: float, tmp_path
     board = build_board(NOTHING, "v1", outcomes=field.matrix, own=[own])
     told |= {f"board {each.model}": each.sections["Reasoning"] for each in board.rows}
     told["Failures"] = section_scores(field, own).sections["Reasoning"].score
-    told |= dict(zip("AB", scores(compare_scene(CompareState(own, MODEL), field)), strict=True))
+    told |= dict(zip("AB", scores(compared(comparing(own, MODEL), field)), strict=True))
     check = check_pairs(field, own, MODEL)
     assert (check.verdict, len(check.parts)) == ("same", 2)
     for part in check.parts:

@@ -6,7 +6,7 @@ from explorer.results.board import Board, build_board
 from explorer.results.published import Results, read_snapshot
 from explorer.stats.rules import RULES, RuleName
 from explorer.tabs.models.chart_data import OWN, axes_of, number_columns, points_of, subset_spreads
-from explorer.tabs.models.state import NUMBERS, BoardState
+from explorer.tabs.models.state import NUMBERS, ModelsState
 from scoring.benchmark import SUBSETS
 from scoring.results.accuracies import Aggregate
 from tests.explorer.board_data import FOUR, SOURCE, matrix_of, results_of
@@ -25,14 +25,14 @@ def test_every_rule_has_two_axes_among_its_columns_of_numbers(rule: RuleName) ->
     columns = number_columns(board)
     assert set(columns) <= set(NUMBERS)
     assert len(set(columns)) == len(columns)
-    x, y = axes_of(board, BoardState())
+    x, y = axes_of(board, ModelsState())
     assert x != y and {x, y} <= set(columns)
-    assert axes_of(board, BoardState(x="score", y="size")) == ("score", "size")
+    assert axes_of(board, ModelsState(x="score", y="size")) == ("score", "size")
 
 
 def test_the_usual_trade_off() -> None:
     def usual(rule: RuleName) -> tuple[str, str]:
-        return axes_of(build_board(read_snapshot(), rule), BoardState(x="nonsense"))
+        return axes_of(build_board(read_snapshot(), rule), ModelsState(x="nonsense"))
 
     assert usual("v1") == usual("v1_prior") == usual("paper") == ("Chat Hard", "Safety")
     assert usual("v2") == ("Factuality", "Precise IF")

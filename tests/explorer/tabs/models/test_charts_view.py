@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,10 @@ from explorer.results.board import Board, Ranking, build_board
 from explorer.results.published import read_snapshot
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from explorer.stores import open_stores
-from explorer.tabs.models.board_view import LeaderboardTab
-from explorer.tabs.models.chart_tables import ChartScene
 from explorer.tabs.models.charts_view import MOST_ALIKE, chart_shown
-from explorer.tabs.models.state import CHARTS, BoardState, Chart, shown_rows
+from explorer.tabs.models.rows import shown_rows
+from explorer.tabs.models.scene import Ranked
+from explorer.tabs.models.state import CHARTS, Chart, ModelsState
 from explorer.tabs.models.table import MOST_ROWS
 from tests.explorer.board_data import (
     FOUR,
@@ -29,7 +30,7 @@ from tests.explorer.board_data import (
     results_of,
     write_results,
 )
-from tests.explorer.boards import HOSTILE, TAGS, board_parts
+from tests.explorer.boards import HOSTILE, TAGS, board_parts, tab_on
 from tests.explorer.filling import Filled, filled
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.tables import benchmark_table
@@ -52,22 +53,22 @@ def outcomes_of(shares: Sequence[float], names: Sequence[str] = ()) -> OutcomeMa
 
 
 def scene_of(
-    view: BoardState,
+    state: ModelsState,
     matrix: OutcomeMatrix | None,
     board: Board | None = None,
     tables: Sequence[PairTable] = (),
     unread: int = 0,
-) -> ChartScene:
+) -> Ranked:
     board = board or build_board(NOTHING, "v1", outcomes=matrix)
-    rows = shown_rows(board, view)
-    return ChartScene(view, board, rows, lambda: matrix, lambda: tables, unread)
+    rows = shown_rows(board, state)
+    return Ranked(state, board, rows, lambda: matrix, lambda: tables, unread)
 
 
 def reading(html: str) -> HtmlReading:
     return HtmlReading(html, {*TAGS, "select", "option", "tfoot"})
 
 
-def drawn_of(scene: ChartScene) -> Filled:
+def drawn_of(scene: Ranked) -> Filled:
     parts = board_parts().chart
     return filled(parts, chart_shown(parts, scene))
 
@@ -103,9 +104,7 @@ def whole() -> PairTable:
 
 def test_without_a_chart_nothing_is_asked_for_or_computed() -> None:
     board = build_board(read_snapshot(), "v1")
-    shown = drawn_of(
-        ChartScene(BoardState(), board, board.rows, nothing_is_asked, nothing_is_asked)
-    )
+    shown = drawn_of(Ranked(ModelsState(), board, board.rows, nothing_is_asked, nothing_is_asked))
     assert shown.plot["visible"] is False and shown.table == "" and told(shown) == []
     buttons = reading(shown.about).attributes
     sent = [json.loads(each)["value"] for each in buttons["button", "data-sent"]]
@@ -117,7 +116,7 @@ def test_without_a_chart_nothing_is_asked_for_or_computed() -> None:
 def test_each_chart_is_drawn_with_a_sentence_and_its_button_pressed(
     chart: Chart, matrix: OutcomeMatrix, whole: PairTable
 ) -> None:
-    shown = drawn_of(scene_of(BoardState(chart=chart), matrix, tables=[whole]))
+    shown = drawn_of(scene_of(ModelsState(chart=chart), matrix, tables=[whole]))
     assert figure_of(shown)["data"]
     assert "not" in told(shown)[0]
     pressed = reading(shown.about).attributes["button", "aria-pressed"]
@@ -131,8 +130,8 @@ def test_each_chart_is_drawn_with_a_sentence_and_its_button_pressed(
 def test_a_chart_shows_the_models_that_the_table_shows(
     chart: Chart, matrix: OutcomeMatrix, whole: PairTable
 ) -> None:
-    view = BoardState(chart=chart, search="m0", pins=("org/m2-3B",))
-    shown = drawn_of(scene_of(view, matrix, tables=[whole]))
+    state = ModelsState(chart=chart, search="m0", pins=("org/m2-3B",))
+    shown = drawn_of(scene_of(state, matrix, tables=[whole]))
     if chart == "difficulty":
         assert {row[2] for row in cells(shown.table)} == {"2"}
     else:
@@ -146,7 +145,7 @@ def test_a_chart_shows_the_models_that_the_table_shows(
 @pytest.mark.parametrize("rule", ["v1", "v2", "prior"])
 def test_where_nothing_passes_there_is_no_figure(chart: Chart, rule: Any) -> None:
     board = build_board(read_snapshot(), rule)
-    shown = drawn_of(scene_of(BoardState(search="^nobody$", chart=chart), None, board))
+    shown = drawn_of(scene_of(ModelsState(search="^nobody$", chart=chart), None, board))
     assert shown.plot["visible"] is False and shown.table == ""
     assert told(shown)[1:] == ["No model passes. Take a filter away, or reset them."]
 
@@ -154,7 +153,7 @@ def test_where_nothing_passes_there_is_no_figure(chart: Chart, rule: Any) -> Non
 @pytest.mark.parametrize("chart", ["difficulty", "size", "tradeoff"])
 def test_models_without_the_numbers_are_told(chart: Chart) -> None:
     board = build_board(results_of({"a": {}, "b": {}}), "v1")
-    shown = drawn_of(scene_of(BoardState(chart=chart), None, board))
+    shown = drawn_of(scene_of(ModelsState(chart=chart), None, board))
     assert shown.plot["visible"] is False
     assert told(shown)[1:] == ["None of these models has the numbers that this chart is made of."]
 
@@ -162,8 +161,8 @@ def test_models_without_the_numbers_are_told(chart: Chart) -> None:
 @pytest.mark.parametrize("chart", DRAWN)
 def test_hostile_names_stay_text(chart: Chart) -> None:
     outcomes = outcomes_of([0.5] * len(HOSTILE), HOSTILE)
-    for view in (BoardState(chart=chart), BoardState(chart=chart, pins=HOSTILE[:3])):
-        shown = drawn_of(scene_of(view, outcomes, tables=[benchmark_table()]))
+    for state in (ModelsState(chart=chart), ModelsState(chart=chart, pins=HOSTILE[:3])):
+        shown = drawn_of(scene_of(state, outcomes, tables=[benchmark_table()]))
         reading(shown.about)
         table = reading(shown.table)
         if chart == "length":
@@ -190,7 +189,7 @@ def _split(row: str) -> list[str]:
 def test_each_model_has_a_line_and_the_baselines_the_last(
     matrix: OutcomeMatrix, whole: PairTable
 ) -> None:
-    shown = drawn_of(scene_of(BoardState(chart="length", digits=2), matrix, tables=[whole]))
+    shown = drawn_of(scene_of(ModelsState(chart="length", digits=2), matrix, tables=[whole]))
     rows = cells(shown.table)
     assert [row[0] for row in rows] == ["org/m0-1B", "org/m1-2B", "org/m2-3B"]
     difference = whole.lengths("difference", "chars")
@@ -206,7 +205,7 @@ def test_each_model_has_a_line_and_the_baselines_the_last(
 def test_points_are_where_the_table_says_and_baselines_in_the_corners(
     matrix: OutcomeMatrix, whole: PairTable
 ) -> None:
-    shown = drawn_of(scene_of(BoardState(chart="length", digits=4), matrix, tables=[whole]))
+    shown = drawn_of(scene_of(ModelsState(chart="length", digits=4), matrix, tables=[whole]))
     *models, marks = figure_of(shown)["data"]
     places = {
         name: (x, y)
@@ -224,9 +223,9 @@ def test_ties_count_as_they_do_in_the_table(whole: PairTable) -> None:
     equal = np.ones((1, len(whole)), np.bool_)
     matrix = matrix_of({"a": [0.0] * len(whole)}, subsets, equal)
     for ties, expected in (("official", "0.0"), ("half", "50.0")):
-        view = BoardState(chart="length", ties=ties)  # type: ignore[arg-type]
+        state = ModelsState(chart="length", ties=ties)  # type: ignore[arg-type]
         board = build_board(NOTHING, "v1", outcomes=matrix, ties=ties)  # type: ignore[arg-type]
-        (row,) = cells(drawn_of(scene_of(view, matrix, board, [whole])).table)
+        (row,) = cells(drawn_of(scene_of(state, matrix, board, [whole])).table)
         assert (row[1], row[3], row[5]) == (expected,) * 3
 
 
@@ -234,7 +233,7 @@ def test_ties_count_as_they_do_in_the_table(whole: PairTable) -> None:
 def test_without_the_texts_of_the_pairs_it_says_how_to_get_them(
     tables: list[str], matrix: OutcomeMatrix, demo: PairTable
 ) -> None:
-    shown = drawn_of(scene_of(BoardState(chart="length"), matrix, tables=[demo] if tables else []))
+    shown = drawn_of(scene_of(ModelsState(chart="length"), matrix, tables=[demo] if tables else []))
     assert shown.plot["visible"] is False
     assert "allenai/reward-bench" in told(shown)[1]
 
@@ -242,7 +241,7 @@ def test_without_the_texts_of_the_pairs_it_says_how_to_get_them(
 def test_own_pairs_alone_have_no_length_bias(demo: PairTable) -> None:
     order = order_of(demo)
     mine = matrix_of({"mine": [1.0] * len(demo)}, [order.names[code] for code in order.codes])
-    shown = drawn_of(scene_of(BoardState(chart="length"), mine, tables=[demo]))
+    shown = drawn_of(scene_of(ModelsState(chart="length"), mine, tables=[demo]))
     assert shown.plot["visible"] is False and "not at hand" in told(shown)[1]
 
 
@@ -250,9 +249,7 @@ def test_own_pairs_alone_have_no_length_bias(demo: PairTable) -> None:
 def test_length_bias_is_of_the_first_benchmark(benchmark: Any) -> None:
     results = results_of({"a": {"Focus": 0.5, "shp": 0.5}}, benchmark)
     board = build_board(results, benchmark)
-    shown = drawn_of(
-        ChartScene(BoardState(chart="length"), board, board.rows, nothing_is_asked, list)
-    )
+    shown = drawn_of(Ranked(ModelsState(chart="length"), board, board.rows, nothing_is_asked, list))
     assert shown.plot["visible"] is False and "RewardBench alone" in told(shown)[1]
 
 
@@ -262,12 +259,12 @@ def test_length_bias_is_of_the_first_benchmark(benchmark: Any) -> None:
 @pytest.mark.parametrize("chart", ["length", "agreement"])
 def test_results_that_were_not_read_are_asked_for(chart: Chart, matrix: OutcomeMatrix) -> None:
     board = build_board(read_snapshot(), "v1")
-    shown = drawn_of(scene_of(BoardState(chart=chart), None, board, unread=7))
+    shown = drawn_of(scene_of(ModelsState(chart=chart), None, board, unread=7))
     assert shown.plot["visible"] is False
     assert "7 files" in told(shown)[1] and "Measure ranks and ties" in told(shown)[1]
-    shown = drawn_of(scene_of(BoardState(chart=chart), None, board))
+    shown = drawn_of(scene_of(ModelsState(chart=chart), None, board))
     assert "no results of each pair" in told(shown)[1]
-    part = scene_of(BoardState(chart=chart), matrix, tables=[benchmark_table()], unread=7)
+    part = scene_of(ModelsState(chart=chart), matrix, tables=[benchmark_table()], unread=7)
     assert figure_of(drawn_of(part)) and any("7 files" in each for each in told(drawn_of(part)))
 
 
@@ -276,13 +273,13 @@ def test_models_without_results_of_each_pair_are_counted(
     chart: Chart, matrix: OutcomeMatrix, whole: PairTable
 ) -> None:
     board = build_board(results_of({"x": 0.5, "y": 0.25}), "v1", outcomes=matrix)
-    shown = drawn_of(scene_of(BoardState(chart=chart), matrix, board, [whole]))
+    shown = drawn_of(scene_of(ModelsState(chart=chart), matrix, board, [whole]))
     assert set(models_of(shown)) == set(matrix.models)
     assert any(each.startswith("2 models without results") for each in told(shown))
 
 
 def test_one_model_agrees_with_nobody(matrix: OutcomeMatrix) -> None:
-    shown = drawn_of(scene_of(BoardState(chart="agreement", search="m0"), matrix))
+    shown = drawn_of(scene_of(ModelsState(chart="agreement", search="m0"), matrix))
     assert shown.plot["visible"] is False and "two models" in told(shown)[1]
 
 
@@ -290,8 +287,8 @@ def test_so_many_models_are_drawn_and_no_more() -> None:
     n = MOST_ROWS + 1
     many = matrix_of({f"m{at}-1B": [at % 2, 1.0, 0.0, at % 3 == 0] for at in range(n)}, FOUR)
     for chart, most in (("agreement", MOST_ALIKE), ("size", MOST_ROWS), ("tradeoff", MOST_ROWS)):
-        view = BoardState(chart=chart)  # type: ignore[arg-type]
-        scene = scene_of(view, many)
+        state = ModelsState(chart=chart)  # type: ignore[arg-type]
+        scene = scene_of(state, many)
         shown = drawn_of(scene)
         assert sorted(models_of(shown)) == sorted(row.model for row in scene.rows[:most])
         assert f"The first {most} models are drawn." in told(shown)
@@ -303,14 +300,14 @@ def test_so_many_models_are_drawn_and_no_more() -> None:
 def test_difficulty_and_size_need_no_results_of_each_pair() -> None:
     board = build_board(read_snapshot(), "v1")
     for chart in ("difficulty", "size", "tradeoff"):
-        view = BoardState(chart=chart)
-        scene = ChartScene(view, board, board.rows, nothing_is_asked, nothing_is_asked)
+        state = ModelsState(chart=chart)
+        scene = Ranked(state, board, board.rows, nothing_is_asked, nothing_is_asked)
         assert figure_of(drawn_of(scene))["data"]
 
 
 def test_difficulty_is_told_in_numbers_too(matrix: OutcomeMatrix) -> None:
     board = build_board(results_of({"a": 0.25, "b": 0.75}), "v1")
-    rows = cells(drawn_of(scene_of(BoardState(chart="difficulty"), None, board)).table)
+    rows = cells(drawn_of(scene_of(ModelsState(chart="difficulty"), None, board)).table)
     assert len(rows) == 23
     assert rows[0] == [
         "alpacaeval-easy",
@@ -327,7 +324,7 @@ def test_difficulty_is_told_in_numbers_too(matrix: OutcomeMatrix) -> None:
 
 def test_models_without_a_size_are_counted() -> None:
     board = build_board(results_of({"org/a-7B": 0.5, "org/b": 0.25, "org/c-0b": 0.5}), "v1")
-    shown = drawn_of(scene_of(BoardState(chart="size"), None, board))
+    shown = drawn_of(scene_of(ModelsState(chart="size"), None, board))
     assert models_of(shown) == ["org/a-7B"]
     assert any(each.startswith("2 models are not drawn") for each in told(shown))
     figure = figure_of(shown)
@@ -336,8 +333,8 @@ def test_models_without_a_size_are_counted() -> None:
 
 
 def test_two_columns_are_chosen_and_any_act_may_choose_them(matrix: OutcomeMatrix) -> None:
-    view = BoardState(chart="tradeoff", x="math-prm", y="score")
-    shown = drawn_of(scene_of(view, matrix))
+    state = ModelsState(chart="tradeoff", x="math-prm", y="score")
+    shown = drawn_of(scene_of(state, matrix))
     seen = reading(shown.about)
     assert seen.attributes["select", "data-act"] == ["x", "y"]
     assert seen.attributes["select", "data-field"] == ["value", "value"]
@@ -351,7 +348,9 @@ def test_two_columns_are_chosen_and_any_act_may_choose_them(matrix: OutcomeMatri
 
 
 def test_sizes_have_no_diagonal_and_a_logarithmic_axis(matrix: OutcomeMatrix) -> None:
-    layout = figure_of(drawn_of(scene_of(BoardState(chart="tradeoff", y="size"), matrix)))["layout"]
+    layout = figure_of(drawn_of(scene_of(ModelsState(chart="tradeoff", y="size"), matrix)))[
+        "layout"
+    ]
     assert layout["yaxis"]["type"] == "log" and layout["xaxis"]["type"] == "linear"
     assert not layout.get("shapes")
 
@@ -362,10 +361,8 @@ def test_sizes_have_no_diagonal_and_a_logarithmic_axis(matrix: OutcomeMatrix) ->
 def test_the_tab_draws_what_an_address_asks_for_once_results_were_read(tmp_path: Path) -> None:
     outcomes = {f"org/m{at}-{at}B": coin_flips(at / 5, seed=at) for at in range(1, 5)}
     folder = write_results(tmp_path / "results", outcomes)
-    boards = open_stores(
-        Settings(tmp_path / "home", pairs="demo", results=str(folder), offline=True)
-    ).boards
-    tab = LeaderboardTab(boards, board_parts(), lambda: [benchmark_table()])
+    settings = Settings(tmp_path / "home", pairs="demo", results=str(folder), offline=True)
+    tab = replace(tab_on(open_stores(settings)), tables=lambda: [benchmark_table()])
 
     def chart_of(link: str) -> Filled:
         filling = tab.open(link, Session())
@@ -376,7 +373,7 @@ def test_the_tab_draws_what_an_address_asks_for_once_results_were_read(tmp_path:
     link = "?tab=leaderboard&plot=agreement&models=m1,m2,m3"
     before = chart_of(link)
     assert before.plot["visible"] is False and "4 files" in before.about
-    list(boards.measuring(None, Ranking()))
+    list(tab.boards.measuring(None, Ranking()))
     assert sorted(models_of(chart_of(link))) == ["org/m1-1B", "org/m2-2B", "org/m3-3B"]
     closed = chart_of("?tab=leaderboard")
     assert closed.plot["visible"] is False and closed.table == ""

@@ -16,12 +16,13 @@ from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
 from explorer.stores import Stores, open_stores
-from explorer.tabs.models.compare_state import MOST_MEMBERS, PANELS, CompareState
-from explorer.tabs.models.compare_view import Compare, build_compare
+from explorer.tabs.models.acts_view import ModelsTab
+from explorer.tabs.models.state import MOST_MEMBERS, PANELS, ModelsState, Panel
 from explorer.tabs.pairs.acts_view import PairsTab
+from tests.explorer.boards import by_name, comparing, tab_on
 from tests.explorer.browsing import act, posted, stays
 from tests.explorer.conftest import Serve
-from tests.explorer.filling import Filled, answered, filled, laid_out
+from tests.explorer.filling import Filled, filled
 from tests.explorer.html_reading import HtmlReading, is_told_as_our_own
 from tests.explorer.posting import Visitor
 from tests.explorer.rival_fields import HOSTILE
@@ -68,8 +69,8 @@ def on_results(home: Path, results: Path) -> Stores:
 
 
 @pytest.fixture
-def tab(on_results: Stores) -> Compare:
-    return Compare(on_results.fields, on_results.settings, laid_out(build_compare))
+def tab(on_results: Stores) -> ModelsTab:
+    return tab_on(on_results)
 
 
 @pytest.fixture(autouse=True)
@@ -79,23 +80,23 @@ def no_bug(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     assert [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR] == []
 
 
-def shown_on(tab: Compare, session: Session, filling: Any) -> Filled:
-    """What a callback shows; "seen" is the view after it."""
-    return Filled(filled(tab.parts, filling), seen=session.seen(CompareState))
+def shown_on(tab: ModelsTab, session: Session, filling: Any) -> Filled:
+    """What a callback shows; "seen" is the state after it."""
+    return Filled(filled(tab.parts, filling), seen=session.seen(ModelsState))
 
 
-def opened(tab: Compare, link: str) -> Filled:
+def opened(tab: ModelsTab, link: str) -> Filled:
     session = Session()
     return shown_on(tab, session, tab.open(f"?tab=compare&{link}", session))
 
 
-def page_on(seen: CompareState) -> Session:
+def page_on(seen: ModelsState) -> Session:
     session = Session()
     session.show(seen)
     return session
 
 
-def acted(tab: Compare, seen: CompareState, name: str, **sent: Any) -> Filled:
+def acted(tab: ModelsTab, seen: ModelsState, name: str, **sent: Any) -> Filled:
     session = page_on(seen)
     return shown_on(tab, session, tab.act(act(name, **sent), session))
 
@@ -105,26 +106,28 @@ def numbers(html: str) -> list[int]:
     return [int(each.replace(",", "")) for each in re.findall(r"<a [^>]*>([\d,]+)</a>", html)]
 
 
-def test_two_models_are_compared_in_numbers(tab: Compare, on_results: Stores) -> None:
+def test_two_models_are_compared_in_numbers(tab: ModelsTab, on_results: Stores) -> None:
     shown = opened(tab, f"a={A}&b={B}")
     [field] = [each for each in on_results.fields.all(*Session().where) if A in each.place_of]
     a, b = field.outcomes(A) == 1, field.outcomes(B) == 1
     cells = [int(each.sum()) for each in (a & b, a & ~b, ~a & b, ~a & ~b)]
-    assert numbers(shown.body)[:4] == cells
-    assert "Compared on 188 pairs" in shown.bar
+    assert numbers(shown.table)[:4] == cells
+    assert "Compared on 188 pairs" in shown.told
     assert f"1 of {cells[1] + cells[2]}" in shown.reader_bar
-    assert shown.address.startswith(f"a={A}&b={B}&source=demo")
+    assert shown.address.startswith(f"panel=compare&a={A}&b={B}&source=demo")
     for name in ("Chat Hard", "hep-go", "95 %", "in the counts a tie is no win"):
-        assert name in shown.body
+        assert name in shown.table
 
 
-def test_what_is_corrected_is_said_and_an_equal_score_is_not_called_unchanged(tab: Compare) -> None:
-    body = opened(tab, f"a={A}&b={B}").body
+def test_what_is_corrected_is_said_and_an_equal_score_not_called_unchanged(
+    tab: ModelsTab,
+) -> None:
+    body = opened(tab, f"a={A}&b={B}").table
     assert body.count("for this section alone: ") == body.count("corrected for all sections") == 4
     assert "unchanged" not in body and "= same score" in body
 
 
-def test_the_reader_tells_what_every_compared_model_made_of_a_pair(tab: Compare) -> None:
+def test_the_reader_tells_what_every_compared_model_made_of_a_pair(tab: ModelsTab) -> None:
     shown = opened(tab, f"a={A}&b={B}&with={PLAIN}")
     table = HtmlReading(shown.pair, TAGS).of_class["verdicts"][0]
     assert all(name in table for name in (A, B, PLAIN))
@@ -133,30 +136,30 @@ def test_the_reader_tells_what_every_compared_model_made_of_a_pair(tab: Compare)
     stepped = acted(tab, shown.seen, "step", value=1)
     assert stepped.seen.reading.key != key
     assert f'data-key="{stepped.seen.reading.key}"' in stepped.pair
-    assert all(stays(each) for each in (stepped.head, stepped.bar, stepped.body, stepped.plot))
+    assert all(stays(each) for each in (stepped.head, stepped.told, stepped.table, stepped.plot))
 
 
-def test_a_model_alone_stands_against_the_majority(tab: Compare) -> None:
-    shown = acted(tab, CompareState(), "a", value=PLAIN)
-    assert "the majority of the others" in shown.head and "majority wins" in shown.bar
-    assert sum(numbers(shown.body)[:4]) <= 188
+def test_a_model_alone_stands_against_the_majority(tab: ModelsTab) -> None:
+    shown = acted(tab, comparing(), "a", value=PLAIN)
+    assert "the majority of the others" in shown.head and "majority wins" in shown.told
+    assert sum(numbers(shown.table)[:4]) <= 188
 
 
-def test_different_pairs_are_compared_on_what_they_share(tab: Compare) -> None:
+def test_different_pairs_are_compared_on_what_they_share(tab: ModelsTab) -> None:
     shown = opened(tab, f"a={A}&b={HALF}")
-    assert "Compared on 100 pairs" in shown.bar and "A 188, B 100" in shown.bar
-    assert sum(numbers(shown.body)[:4]) == 100
-    assert "not the RewardBench score" in shown.body
+    assert "Compared on 100 pairs" in shown.told and "A 188, B 100" in shown.told
+    assert sum(numbers(shown.table)[:4]) == 100
+    assert "not the RewardBench score" in shown.table
 
 
-def test_several_models_are_compared_two_by_two(tab: Compare) -> None:
+def test_several_models_are_compared_two_by_two(tab: ModelsTab) -> None:
     shown = opened(tab, f"a={A}&b={B}&with={PLAIN}&with={HALF}")
-    assert "6 comparisons" in shown.body and "C − D" in shown.body
+    assert "6 comparisons" in shown.table and "C − D" in shown.table
     assert 'id="add-name"' not in shown.head
     assert 'id="add-name"' in acted(tab, shown.seen, "remove", value=PLAIN).head
 
 
-def test_margins_are_drawn_where_both_models_have_rewards(tab: Compare) -> None:
+def test_margins_are_drawn_where_both_models_have_rewards(tab: ModelsTab) -> None:
     shown = opened(tab, f"a={A}&b={B}&part=scatter")
     figure = shown.plot["value"]
     assert shown.plot["visible"] and sum(len(trace.x) for trace in figure.data) == 188
@@ -164,12 +167,12 @@ def test_margins_are_drawn_where_both_models_have_rewards(tab: Compare) -> None:
     assert acted(tab, shown.seen, "goto", value=key).seen.reading.key == key
     for link, words in ((f"a={A}&b={PLAIN}", PLAIN), (f"a={A}", "majority")):
         empty = opened(tab, f"{link}&part=scatter")
-        assert not empty.plot["visible"] and words in empty.body
+        assert not empty.plot["visible"] and words in empty.table
 
 
-def test_agreement_lists_all_others_and_leads_to_them(tab: Compare) -> None:
+def test_agreement_lists_all_others_and_leads_to_them(tab: ModelsTab) -> None:
     shown = opened(tab, f"a={A}&part=agreement")
-    read = HtmlReading(shown.body, TAGS)
+    read = HtmlReading(shown.table, TAGS)
     sent = [json.loads(each)["value"] for each in read.attributes["button", "data-sent"]]
     assert sorted(sent) == sorted([B, HOSTILE, PLAIN, HALF])
     assert "Won, A − it, points" in read.words and "a tie is no win" in read.words
@@ -177,58 +180,66 @@ def test_agreement_lists_all_others_and_leads_to_them(tab: Compare) -> None:
     assert acted(tab, shown.seen, "b", value=sent[0]).seen.b == sent[0]
 
 
-def test_ensembles_are_made_of_models_with_rewards(tab: Compare) -> None:
+def test_the_search_of_the_board_narrows_what_is_listed_beside_a_model(tab: ModelsTab) -> None:
+    board = acted(tab, ModelsState(a=A, pins=(B,)), "search", value="plain|half")
+    shown = acted(tab, board.seen, "panel", value="agreement")
+    sent = HtmlReading(shown.table, TAGS).attributes["button", "data-sent"]
+    assert sorted(json.loads(each)["value"] for each in sent) == [HALF, PLAIN]
+    back = acted(tab, shown.seen, "panel", value="board")
+    assert back.table == board.table and back.below.visible and not shown.below.visible
+
+
+def test_ensembles_are_made_of_models_with_rewards(tab: ModelsTab) -> None:
     seen = opened(tab, f"a={A}&part=ensembles").seen
-    offered = HtmlReading(opened(tab, f"a={A}&part=ensembles").body, TAGS)
+    offered = HtmlReading(opened(tab, f"a={A}&part=ensembles").table, TAGS)
     assert offered.attributes["input", "value"] == [HOSTILE, A, B]
     assert "Tick two" in offered.words
     shown = acted(tab, seen, "pick", facet="members", names=[A, HOSTILE])
-    assert "188 pairs that all members" in shown.body and "3 were tried" in shown.body
+    assert "188 pairs that all members" in shown.table and "3 were tried" in shown.table
     assert shown.address.count("member=") == 2
     plain = acted(tab, seen, "pick", facet="members", names=[A, PLAIN])
-    assert "have none here" in plain.body
+    assert "have none here" in plain.table
 
 
-def test_without_rewards_of_two_models_there_are_no_ensembles(tab: Compare) -> None:
-    assert "0 of the models" in opened(tab, "a=org/elsewhere&part=ensembles").body
+def test_without_rewards_of_two_models_there_are_no_ensembles(tab: ModelsTab) -> None:
+    assert "0 of the models" in opened(tab, "a=org/elsewhere&part=ensembles").table
 
 
-@pytest.mark.parametrize("panel", PANELS)
-def test_hostile_names_stay_words(tab: Compare, panel: str) -> None:
-    view = CompareState(HOSTILE, A, (B,), panel=panel, members=(HOSTILE, A))  # type: ignore[arg-type]
-    shown = filled(tab.parts, tab.show(page_on(view)))
-    for html in (shown.head, shown.bar, shown.choices, shown.body, shown.reader_bar):
+@pytest.mark.parametrize("panel", PANELS[1:])
+def test_hostile_names_stay_words(tab: ModelsTab, panel: Panel) -> None:
+    state = comparing(HOSTILE, A, (B,), panel, members=(HOSTILE, A))
+    shown = filled(tab.parts, tab.show(page_on(state)))
+    for html in (shown.head, shown.told, shown.panels, shown.table, shown.reader_bar):
         read = HtmlReading(html, TAGS)
         links = read.attributes["a", "href"]
         assert all(link.startswith("?tab=pairs&") for link in links)
     assert HOSTILE in HtmlReading(shown.head, TAGS).attributes["input", "value"]
 
 
-def test_the_panels_of_one_model_that_nothing_compares_with(tab: Compare) -> None:
-    for panel, words in (("table", "no pair of which"), ("agreement", "no other model")):
-        assert words in opened(tab, f"a=org/elsewhere&part={panel}").body
+def test_the_panels_of_one_model_that_nothing_compares_with(tab: ModelsTab) -> None:
+    for panel, words in (("compare", "no pair of which"), ("agreement", "no other model")):
+        assert words in opened(tab, f"a=org/elsewhere&panel={panel}").table
 
 
 def test_links_of_other_tabs_leave_it_and_the_first_look_at_the_address_goes_first(
-    tab: Compare,
+    tab: ModelsTab,
 ) -> None:
     session = Session()
-    assert tab.show(session) == nothing_new()
     shown = filled(tab.parts, tab.open("?tab=pairs&model=org/a", session))
-    assert session.seen(CompareState).a == "" and shown.head  # the tab may be open already
+    assert session.seen(ModelsState) == ModelsState() and shown.head  # the tab may be open already
     assert tab.open("?tab=pairs", session) == nothing_new()
 
 
-def test_what_a_link_says_wrongly_is_told(tab: Compare) -> None:
+def test_what_a_link_says_wrongly_is_told(tab: ModelsTab) -> None:
     shown = opened(tab, f"a={A}&b=org/elsewhere&with=gone&part=pie")
     assert shown.seen.named == (A,)
-    assert "part=pie" in shown.bar and "different pairs" in shown.bar
+    assert "part=pie" in shown.told and "different pairs" in shown.told
 
 
 def test_before_anything_was_read_it_says_what_to_do(stores: Stores) -> None:
-    tab = Compare(stores.fields, stores.settings, laid_out(build_compare))
-    shown = filled(tab.parts, tab.show(page_on(CompareState())))
-    assert "No results of each pair" in shown.head and shown.body == ""
+    tab = tab_on(stores)
+    shown = filled(tab.parts, tab.show(page_on(comparing())))
+    assert "No results of each pair" in shown.head and shown.table == ""
 
 
 # As anyone may post to it
@@ -245,47 +256,47 @@ def server(serve: Serve, results: Path) -> Visitor:
 def visitor(server: Visitor) -> Visitor:
     """Somebody new, who compares two models."""
     new = Visitor(server.page)
-    new.data(Compare.open, {"Textbox": f"?tab=compare&a={A}&b={B}"})
+    new.data(ModelsTab.open, {"Textbox": f"?tab=compare&a={A}&b={B}"})
     return new
 
 
 def posting(visitor: Visitor, name: object, **sent: object) -> dict[str, Any]:
-    values = visitor.data(Compare.act, event_data=posted(name, **sent))
-    return answered(laid_out(build_compare), values)
+    values = visitor.data(ModelsTab.act, event_data=posted(name, **sent))
+    return by_name(values)
 
 
 def test_an_act_is_answered_over_the_wire(visitor: Visitor) -> None:
     shown = posting(visitor, "swap")
-    assert shown["address"].startswith(f"a={B}&b={A}")
-    assert stays(posting(visitor, "step", value=1)["body"])
+    assert shown["address"].startswith(f"panel=compare&a={B}&b={A}")
+    assert stays(posting(visitor, "step", value=1)["table"])
 
 
 @pytest.mark.parametrize("name", ACTS)
 def test_nonsense_is_refused_clearly_and_what_is_seen_stays(visitor: Visitor, name: str) -> None:
     for value in NONSENSE:
         for sent in (value, {"value": value, "names": value, "facet": value}):
-            message = visitor.post(Compare.act, event_data={"act": name, "sent": sent})
+            message = visitor.post(ModelsTab.act, event_data={"act": name, "sent": sent})
             told = str(message["output"].get("error", ""))
             assert message["success"] or (told and len(told) < 1000 and "of ours" not in told)
     for forged in (None, {"a": HOSTILE}, [1]):
-        visitor.post(Compare.act, {"State": forged}, posted("a", value=A))
-    visitor.data(Compare.open, {"Textbox": f"?tab=compare&a={A}&b={B}"})
-    assert posting(visitor, "swap")["address"].startswith(f"a={B}&b={A}")
+        visitor.post(ModelsTab.act, {"State": forged}, posted("a", value=A))
+    visitor.data(ModelsTab.open, {"Textbox": f"?tab=compare&a={A}&b={B}"})
+    assert posting(visitor, "swap")["address"].startswith(f"panel=compare&a={B}&b={A}")
 
 
 @pytest.mark.parametrize("link", [None, 5, [HOSTILE], "?tab=compare&" + "a=x&" * 10**5, "\ud800"])
 def test_any_link_is_answered(visitor: Visitor, link: object) -> None:
-    assert visitor.post(Compare.open, {"Textbox": link})["success"]
+    assert visitor.post(ModelsTab.open, {"Textbox": link})["success"]
 
 
 def test_what_cannot_be_compared_is_said_in_words(visitor: Visitor) -> None:
-    told = visitor.refused(Compare.act, event_data=posted("b", value="org/elsewhere"))
+    told = visitor.refused(ModelsTab.act, event_data=posted("b", value="org/elsewhere"))
     assert "different pairs" in told
     many = [str(at) for at in range(MOST_MEMBERS + 1)]
-    told = visitor.refused(Compare.act, event_data=posted("pick", facet="members", names=many))
+    told = visitor.refused(ModelsTab.act, event_data=posted("pick", facet="members", names=many))
     assert f"{MOST_MEMBERS} members" in told
 
 
-def test_an_unknown_act_is_shown_as_an_error(tab: Compare) -> None:
+def test_an_unknown_act_is_shown_as_an_error(tab: ModelsTab) -> None:
     with pytest.raises(gr.Error, match="no act"):
-        acted(tab, CompareState(), "fly")
+        acted(tab, comparing(), "fly")

@@ -12,7 +12,6 @@ from explorer.stats.duels import CELLS, DuelPart, duel
 from explorer.stats.paired import PairedTest, paired_test
 from explorer.stats.rules import V1
 from explorer.stats.strata import Floats, Strata
-from explorer.tabs.models.compare_state import CompareScene, CompareState, compare_scene
 from explorer.tabs.models.compared import (
     MOST_POINTS,
     cell_query,
@@ -25,17 +24,20 @@ from explorer.tabs.models.compared import (
     scores,
     standings,
 )
+from explorer.tabs.models.scene import Compared, compared
+from explorer.tabs.models.state import ModelsState
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
 from scoring.results.order import PairOrder
 from tests.explorer.board_data import matrix_of, real_results
+from tests.explorer.boards import comparing
 from tests.explorer.rival_fields import HOSTILE, rivals
 from tests.explorer.tables import benchmark_table
 
-ALL = CompareState("org/a", "org/b", (HOSTILE, "half"))
+ALL = comparing("org/a", "org/b", (HOSTILE, "half"))
 
 
-def scene(view: CompareState) -> CompareScene:
-    return compare_scene(view, rivals())
+def scene(state: ModelsState) -> Compared:
+    return compared(state, rivals())
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +60,7 @@ def test_a_change_is_told_from_chance() -> None:
 
 
 def test_two_models_are_compared_on_the_pairs_that_both_have() -> None:
-    found = first_duel(scene(CompareState("org/a", "org/b"))).all_pairs
+    found = first_duel(scene(comparing("org/a", "org/b"))).all_pairs
     assert [getattr(found, cell) for cell in CELLS] == [2, 2, 2, 1]
 
 
@@ -89,38 +91,38 @@ def test_standings_are_on_the_pairs_that_all_have() -> None:
     assert found[0].scores == (0.75, 0.75, 0.5, 0.5)
     assert found[1].scores == (None,) * 4
     assert scores(scene(ALL)) == pytest.approx((5 / 6, 5 / 6, 1 / 3, 1 / 3))
-    assert scores(scene(CompareState("half"))) == (1 / 3, 1.0)
+    assert scores(scene(comparing("half"))) == (1 / 3, 1.0)
 
 
 def test_margins_are_drawn_where_both_have_rewards() -> None:
-    found = margin_points(scene(CompareState("org/a", "org/b")))
+    found = margin_points(scene(comparing("org/a", "org/b")))
     assert found is not None and found.n == 7
     assert (found.rows.tolist(), found.a.tolist()) == ([*range(7)], [1, 1, -1, 2, -2, 1, -1])
     assert [CELLS[each] for each in found.cells] == [
         "both", "only_a", "only_b", "both", "neither", "only_a", "only_b",
     ]  # fmt: skip
-    of_section = margin_points(scene(CompareState("org/a", "org/b", section="Safety")))
+    of_section = margin_points(scene(comparing("org/a", "org/b", section="Safety")))
     assert of_section is not None and of_section.rows.tolist() == [3, 4]
-    assert margin_points(scene(CompareState("org/a", "half"))) is None
-    assert margin_points(scene(CompareState("org/a"))) is None
+    assert margin_points(scene(comparing("org/a", "half"))) is None
+    assert margin_points(scene(comparing("org/a"))) is None
 
 
 def test_of_too_many_points_those_that_differ_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert MOST_POINTS == 3000
     monkeypatch.setattr("explorer.tabs.models.compared.MOST_POINTS", 5)
-    found = margin_points(scene(CompareState("org/a", "org/b")))
+    found = margin_points(scene(comparing("org/a", "org/b")))
     assert found is not None and (found.n, len(found.rows)) == (7, 5)
     assert {1, 2, 5, 6} < set(found.rows.tolist())
 
 
 def test_likeness_by_hand() -> None:
-    found = {each.model: each for each in likenesses(scene(CompareState("org/a")))}
+    found = {each.model: each for each in likenesses(scene(comparing("org/a")))}
     alike = found["org/b"]
     assert (alike.n, alike.same, alike.won) == (7, 3 / 7, 0.0)
     assert alike.correlation == pytest.approx(np.corrcoef(
         [1, 1, 0, 1, 0, 1, 0], [1, 0, 1, 1, 0, 0, 1])[0, 1])  # fmt: skip
     assert (found["half"].n, found["half"].same) == (4, 0.75)
-    models = [each.model for each in likenesses(scene(CompareState("org/a", section="Chat")))]
+    models = [each.model for each in likenesses(scene(comparing("org/a", section="Chat")))]
     assert models[-1] == "half"  # without a pair there
 
 
@@ -130,7 +132,7 @@ def n_listed(query: str, field: Field) -> int:
 
 
 def test_a_cell_leads_to_as_many_pairs_of_the_pairs_tab() -> None:
-    now = scene(CompareState("org/a", "org/b"))
+    now = scene(comparing("org/a", "org/b"))
     found = first_duel(now)
     for cell in CELLS:
         for section, of in [("", found.all_pairs), *((each.name, each) for each in found.sections)]:
@@ -141,13 +143,13 @@ def test_a_cell_leads_to_as_many_pairs_of_the_pairs_tab() -> None:
 
 
 def test_a_score_is_rewardbenchs_where_all_its_pairs_are_known() -> None:
-    assert not is_whole(scene(CompareState("org/a", "half")), 2)
+    assert not is_whole(scene(comparing("org/a", "half")), 2)
     table = benchmark_table()
     won = np.ones(len(table))
     part = np.where(np.arange(len(table)) == 7, np.nan, won)
     matrix = matrix_of({"a": won.tolist(), "b": won.tolist(), "c": part.tolist()},
                        table.subset_of_row.tolist())  # fmt: skip
-    now = compare_scene(CompareState("a", "b", ("c",)), Field(table, matrix, {}, ("whole",)))
+    now = compared(comparing("a", "b", ("c",)), Field(table, matrix, {}, ("whole",)))
     assert is_whole(now, 2) and not is_whole(now, 3)
 
 
@@ -155,8 +157,8 @@ def test_real_models_by_hand(whole: Field) -> None:
     names, outcomes = whole.matrix.models, whole.matrix.outcomes
     subsets = whole.table.subset_of_row
     for one in range(0, 60, 12):
-        view = CompareState(names[one], names[one + 3], (names[one + 5],))
-        now = compare_scene(view, whole)
+        state = comparing(names[one], names[one + 3], (names[one + 5],))
+        now = compared(state, whole)
         rows = [one, one + 3, one + 5]
         known = [at for at in range(2985) if not np.isnan(outcomes[rows, at]).any()]
         assert np.flatnonzero(now.shared).tolist() == known
@@ -191,7 +193,7 @@ def test_real_cells_lead_to_their_pairs(whole: Field) -> None:
     names = whole.matrix.models
     for one, other in ((0, 40), (13, 21), (30, None)):
         rival = MAJORITY if other is None else names[other]
-        now = compare_scene(CompareState(names[one], rival), whole)
+        now = compared(comparing(names[one], rival), whole)
         found = first_duel(now)
         for section in found.sections:
             for cell in CELLS:

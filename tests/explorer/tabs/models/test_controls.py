@@ -12,7 +12,13 @@ from explorer.results.board import Board, build_board
 from explorer.stats import intervals as statistics
 from explorer.stats.rules import PRIOR_SCORED, RULES, RuleName
 from explorer.stats.uncertainty import measure
-from explorer.tabs.models.controls import controls_html, counts_html, rule_html, search_html
+from explorer.tabs.models.controls import (
+    controls_html,
+    counts_html,
+    panels_html,
+    rule_html,
+    search_html,
+)
 from explorer.tabs.models.state import (
     BENCHMARKS,
     DIGITS,
@@ -20,7 +26,7 @@ from explorer.tabs.models.state import (
     RULE_OPTIONS,
     TABLES,
     TIES,
-    BoardState,
+    ModelsState,
 )
 from scoring.benchmark import SUBSETS
 from scoring.results.accuracies import V2_SUBSETS, Aggregate
@@ -29,7 +35,7 @@ from tests.explorer.board_data import EVERY, NOTHING, coin_flips, finished, matr
 from tests.explorer.boards import HOSTILE, hostile_board, reading, sent
 from tests.explorer.html_reading import HtmlReading
 
-VIEW = BoardState()
+VIEW = ModelsState()
 CHOICES: dict[str, tuple[Any, ...]] = {
     "benchmark": BENCHMARKS,
     "table": TABLES,
@@ -40,13 +46,13 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 }
 
 
-def controls(view: BoardState) -> HtmlReading:
-    return reading(controls_html(hostile_board(view), view, ""))
+def controls(state: ModelsState) -> HtmlReading:
+    return reading(controls_html(hostile_board(state), state))
 
 
-def pressed(view: BoardState, act: str) -> list[object]:
+def pressed(state: ModelsState, act: str) -> list[object]:
     """The values of a choice that are pressed."""
-    seen = controls(view)
+    seen = controls(state)
     choices = [name for name in seen.attributes["button", "data-act"] if name != "reset"]
     values = [each["value"] for name in dict.fromkeys(choices) for each in sent(seen, name)]
     on = seen.attributes["button", "aria-pressed"]
@@ -54,9 +60,9 @@ def pressed(view: BoardState, act: str) -> list[object]:
     return [value for name, value, state in every if name == act and state == "true"]
 
 
-def boxes(view: BoardState, facet: str) -> dict[str, bool]:
+def boxes(state: ModelsState, facet: str) -> dict[str, bool]:
     """Name -> whether it is ticked."""
-    html = controls_html(hostile_board(view), view, "").split("<fieldset")
+    html = controls_html(hostile_board(state), state).split("<fieldset")
     part = next(each for each in html if f"&quot;{facet}&quot;" in each)
     inputs = [each.split(">")[0] for each in part.split("<input")[1:]]
     return {each.split('value="')[1].split('"')[0]: "checked=" in each for each in inputs}
@@ -68,17 +74,19 @@ def test_what_is_chosen_is_pressed_and_nothing_else(subtests: pytest.Subtests) -
     ]
     for act, value in cases:
         with subtests.test(act=act, value=value):
-            view = replace(BoardState(), **{act: value})
-            assert pressed(view, act) == [value]
+            state = replace(ModelsState(), **{act: value})
+            assert pressed(state, act) == [value]
             for other in CHOICES.keys() - {act}:
-                wanted = [getattr(view, other)]
-                assert pressed(view, other) == ([] if (value, other) == ("v2", "table") else wanted)
+                wanted = [getattr(state, other)]
+                assert pressed(state, other) == (
+                    [] if (value, other) == ("v2", "table") else wanted
+                )
 
 
 @pytest.mark.parametrize("rewarded", [0, 3])
 def test_where_no_rewards_are_known_the_choice_of_ties_says_so(rewarded: int) -> None:
     board = replace(hostile_board(), rewarded=rewarded)
-    words = reading(controls_html(board, BoardState(), "")).words
+    words = reading(controls_html(board, ModelsState())).words
     assert ("None of these results has rewards" in words) == (rewarded == 0)
 
 
@@ -92,24 +100,24 @@ def test_every_interval_is_told_with_its_level() -> None:
 
 
 def test_boxes_are_ticked_as_the_view_says() -> None:
-    for view in (BoardState(), BoardState(prior_sets=True, own=False)):
-        html = controls_html(hostile_board(), view, "")
-        for act, on in (("prior_sets", view.prior_sets), ("own", view.own)):
+    for state in (ModelsState(), ModelsState(prior_sets=True, own=False)):
+        html = panels_html(state, "") + controls_html(hostile_board(), state)
+        for act, on in (("prior_sets", state.prior_sets), ("own", state.own)):
             (box,) = [each for each in html.split("<input") if f'data-act="{act}"' in each]
             assert ("checked=" in box.split(">")[0]) is on
-    assert "prior_sets" not in controls_html(hostile_board(), BoardState("v2"), "")
+    assert "prior_sets" not in controls_html(hostile_board(), ModelsState(benchmark="v2"))
 
 
 def test_columns_that_are_hidden_are_not_ticked() -> None:
-    view = BoardState(hidden=("size", "Safety"))
-    assert [name for name, on in boxes(view, "columns").items() if not on] == ["size", "Safety"]
-    assert "model" not in boxes(view, "columns")
-    assert "hep-go" in boxes(BoardState(table="subsets"), "columns")
+    state = ModelsState(hidden=("size", "Safety"))
+    assert [name for name, on in boxes(state, "columns").items() if not on] == ["size", "Safety"]
+    assert "model" not in boxes(state, "columns")
+    assert "hep-go" in boxes(ModelsState(table="subsets"), "columns")
 
 
 def test_kinds_of_models_are_those_on_the_board_and_those_that_are_picked() -> None:
-    assert boxes(BoardState(), "types") == {"DPO": False}
-    picked = BoardState(types=("Generative",))
+    assert boxes(ModelsState(), "types") == {"DPO": False}
+    picked = ModelsState(types=("Generative",))
     assert boxes(picked, "types") == {"DPO": False, "Generative": True}
 
 
@@ -139,8 +147,8 @@ def test_the_rule_is_told_with_remarks_as_text_and_what_intervals_mean() -> None
 def test_every_kind_of_interval_that_is_shown_is_explained_and_no_other() -> None:
     matrix = matrix_of({name: coin_flips(0.6) for name in ("a", "mine")}, EVERY * 4)
 
-    def told(board: Board, view: BoardState = VIEW) -> list[bool]:
-        words = reading(rule_html(board, view)).words
+    def told(board: Board, state: ModelsState = VIEW) -> list[bool]:
+        words = reading(rule_html(board, state)).words
         return [each in words for each in ("count as one draw", "Below a rank", "binomial")]
 
     bare = build_board(NOTHING, "v1", outcomes=matrix)
@@ -150,7 +158,7 @@ def test_every_kind_of_interval_that_is_shown_is_explained_and_no_other() -> Non
     sure = finished(measure(matrix, RULES["v1"], replicates=50))
     measured = build_board(NOTHING, "v1", outcomes=matrix).measured(sure)
     assert told(measured) == [True, True, False]
-    assert told(measured, BoardState(table="subsets")) == [True, True, True]
+    assert told(measured, ModelsState(table="subsets")) == [True, True, True]
 
 
 def test_what_is_left_out_of_the_pairs_is_told_as_text_100_lines_and_the_rest_counted() -> None:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from explorer.core.files import download_folder
-from explorer.tabs.models.board_view import LeaderboardTab
+from explorer.tabs.models.acts_view import ModelsTab
 from explorer.tabs.models.exports import BOARD_FORMATS
 from scoring.errors import KnownError
 from tests.explorer.boards import acted, models, opened
@@ -39,7 +39,7 @@ def test_a_folder_goes_with_what_is_in_it_even_after_a_failure() -> None:
 
 def export(form: str) -> Any:
     """The callback of the button that exports in that form."""
-    return partial(LeaderboardTab.export, form)  # type: ignore[arg-type]
+    return partial(ModelsTab.export, form)  # type: ignore[arg-type]
 
 
 def fetched(visitor: Visitor, form: str) -> bytes:

@@ -1,11 +1,12 @@
-from explorer.tabs.models.compare_state import CompareState, compare_scene
 from explorer.tabs.models.compared import margin_points
 from explorer.tabs.models.figures import margins_figure
+from explorer.tabs.models.scene import compared
+from tests.explorer.boards import comparing
 from tests.explorer.rival_fields import rivals
 
 
 def test_each_pair_is_a_point_of_its_cell_that_names_it() -> None:
-    points = margin_points(compare_scene(CompareState("org/a", "org/b"), rivals()))
+    points = margin_points(compared(comparing("org/a", "org/b"), rivals()))
     assert points is not None
     keys = [f"<b>:{row}" for row in points.rows.tolist()]
     figure = margins_figure(points, keys)

@@ -15,7 +15,8 @@ from explorer.tabs.models.exports import (
     board_file_name,
     export_board,
 )
-from explorer.tabs.models.state import BoardState, shown_rows
+from explorer.tabs.models.rows import shown_rows
+from explorer.tabs.models.state import ModelsState
 from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.interval import wilson
@@ -35,10 +36,12 @@ def board_of(*names: str) -> Board:
     )
 
 
-def written(board: Board, form: BoardFormat, folder: Path, view: BoardState | None = None) -> Path:
+def written(
+    board: Board, form: BoardFormat, folder: Path, state: ModelsState | None = None
+) -> Path:
     path = folder / f"board.{form}"
-    view = view or BoardState()
-    export_board(board, view, shown_rows(board, view), form, path)
+    state = state or ModelsState()
+    export_board(board, state, shown_rows(board, state), form, path)
     assert [each.name for each in folder.iterdir()] == [path.name]
     return path
 
@@ -73,10 +76,10 @@ def test_parquet_has_types_and_says_where_it_is_from(tmp_path: Path) -> None:
 
 def test_every_number_has_the_ends_of_its_interval(tmp_path: Path) -> None:
     board = board_of("a")
-    for view, column in ((BoardState(), "Chat"), (BoardState(table="subsets"), "hep-go")):
+    for state, column in ((ModelsState(), "Chat"), (ModelsState(table="subsets"), "hep-go")):
         folder = tmp_path / column
         folder.mkdir()
-        row = cells_of(written(board, "csv", folder, view))[0]
+        row = cells_of(written(board, "csv", folder, state))[0]
         interval = board.rows[0].interval_of(column)
         assert interval is not None and interval != board.rows[0].interval
         assert (float(row[f"{column}_low"]), float(row[f"{column}_high"])) == interval
@@ -84,7 +87,7 @@ def test_every_number_has_the_ends_of_its_interval(tmp_path: Path) -> None:
 
 
 def test_markdown_is_a_table_whatever_names_hold(tmp_path: Path) -> None:
-    path = written(board_of(*HOSTILE), "md", tmp_path, BoardState(digits=3))
+    path = written(board_of(*HOSTILE), "md", tmp_path, ModelsState(digits=3))
     caption, blank, *lines = path.read_text("utf-8").splitlines()
     assert "9 models" in caption
     assert blank == ""
@@ -96,7 +99,7 @@ def test_markdown_is_a_table_whatever_names_hold(tmp_path: Path) -> None:
 
 
 def test_latex_is_a_table_whatever_names_hold(tmp_path: Path) -> None:
-    path = written(board_of(*HOSTILE), "tex", tmp_path, BoardState(digits=2, hidden=("type",)))
+    path = written(board_of(*HOSTILE), "tex", tmp_path, ModelsState(digits=2, hidden=("type",)))
     lines = path.read_text("utf-8").splitlines()
     assert lines[0].startswith("% ")
     assert lines[1] == r"\begin{tabular}{rlrrrrrrr}"
@@ -110,8 +113,8 @@ def test_latex_is_a_table_whatever_names_hold(tmp_path: Path) -> None:
 
 
 def test_hidden_columns_and_filtered_rows_are_left_out(tmp_path: Path) -> None:
-    view = BoardState(table="subsets", hidden=("type", "score", "hep-go"), search="a")
-    rows = cells_of(written(board_of(*HOSTILE), "csv", tmp_path, view))
+    state = ModelsState(table="subsets", hidden=("type", "score", "hep-go"), search="a")
+    rows = cells_of(written(board_of(*HOSTILE), "csv", tmp_path, state))
     assert not {"model_type", "score", "score_low", "hep-go"} & set(rows[0])
     assert "hep-js" in rows[0]
     assert all("a" in row["model"] for row in rows)
@@ -126,17 +129,17 @@ def test_the_snapshot_is_written_in_each_format(tmp_path: Path, form: BoardForma
 def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     board = board_of("a")
     with pytest.raises(KnownError, match="csv, parquet, md, tex, not 'xls'"):
-        export_board(board, BoardState(), board.rows, "xls", tmp_path / "x")  # type: ignore[arg-type]
+        export_board(board, ModelsState(), board.rows, "xls", tmp_path / "x")  # type: ignore[arg-type]
     with pytest.raises(KnownError, match="no model to export"):
-        export_board(board, BoardState(), [], "csv", tmp_path / "x")
+        export_board(board, ModelsState(), [], "csv", tmp_path / "x")
     with pytest.raises(KnownError, match="cannot be written"):
-        export_board(board, BoardState(), board.rows, "csv", tmp_path / "nowhere" / "x")
+        export_board(board, ModelsState(), board.rows, "csv", tmp_path / "nowhere" / "x")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_file_names_are_safe() -> None:
     board = board_of("a")
-    assert board_file_name(board, BoardState("v2"), "tex") == "made-up-v2-sections.tex"
+    assert board_file_name(board, ModelsState(benchmark="v2"), "tex") == "made-up-v2-sections.tex"
 
 
 def test_cells_are_one_line_without_markup() -> None:

@@ -2,26 +2,36 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from explorer.core.links import LONGEST_LINK
+from explorer.core.links import LONGEST_LINK, Decoded
 from explorer.data.name_search import checked_search
+from explorer.reader.diffs import DIFFS
+from explorer.reader.links import compare_query
+from explorer.reader.reading import Reading
+from explorer.results.ensembles import WAYS
+from explorer.results.field import MAJORITY
 from explorer.tabs.models.state import (
     BENCHMARKS,
-    BOARD_LINK,
     CHARTS,
     COLUMNS,
     DIGITS,
     HIDEABLE,
     MISSING,
     MODEL_TYPES,
+    MODELS_LINK,
+    MOST_MEMBERS,
     NUMBERS,
+    PANELS,
     RULE_OPTIONS,
     TABLES,
     TIES,
-    BoardState,
+    WHOSE_PAIRS,
+    ModelsState,
+    decode_models,
     in_order,
 )
 from scoring.errors import KnownError, shown
 from scoring.results.files import LONGEST_NAME
+from tests.explorer.boards import comparing
 
 LETTERS = st.characters(exclude_categories=["Cs"])
 NAMES = st.text(LETTERS, min_size=1, max_size=12) | st.text(
@@ -39,10 +49,13 @@ def searches(draw: st.DrawFn) -> str:
 
 
 @st.composite
-def views(draw: st.DrawFn) -> BoardState:
+def views(draw: st.DrawFn) -> ModelsState:
     sort = draw(st.sampled_from(["", *COLUMNS]))
     types = draw(st.sets(st.sampled_from(MODEL_TYPES)))
-    return BoardState(
+    models = draw(st.lists(NAMES.filter(lambda name: name != MAJORITY), unique=True, max_size=4))
+    a, b, *more = [*models, *[""] * 2][: max(2, len(models))]
+    return ModelsState(
+        panel=draw(st.sampled_from(PANELS)),
         benchmark=draw(st.sampled_from(BENCHMARKS)),
         table=draw(st.sampled_from(TABLES)),
         search=draw(searches() | SEARCHES),
@@ -60,35 +73,48 @@ def views(draw: st.DrawFn) -> BoardState:
         chart=draw(st.sampled_from(CHARTS)),
         x=draw(st.sampled_from(["", *NUMBERS])),
         y=draw(st.sampled_from(["", *NUMBERS])),
-    )
+        a=a,
+        b=b or MAJORITY,
+        more=tuple(more),
+        section=draw(st.sampled_from(WHOSE_PAIRS)),
+        members=tuple(draw(st.lists(NAMES, unique=True, max_size=MOST_MEMBERS))),
+        way=draw(st.sampled_from(WAYS)),
+        source=draw(NAMES | st.just("")),
+        reading=Reading(
+            draw(NAMES | st.just("")), 1, draw(st.sampled_from(DIFFS)),
+            *draw(st.tuples(st.booleans(), st.booleans())),
+        ),
+    )  # fmt: skip
 
 
 @settings(max_examples=500)
 @given(views())
-@example(BoardState())
-@example(BoardState(pins=("", "a,b", "100%", "a&b=c", "#", "+ ")[1:], search="a%2C,b"))
-@example(BoardState(hidden=HIDEABLE, types=MODEL_TYPES))
-def test_a_link_says_all_of_a_view(view: BoardState) -> None:
-    link = BOARD_LINK.encode(view)
-    decoded = BOARD_LINK.decode(link)
-    assert decoded.view == view
+@example(ModelsState())
+@example(ModelsState(pins=("", "a,b", "100%", "a&b=c", "#", "+ ")[1:], search="a%2C,b"))
+@example(ModelsState(hidden=HIDEABLE, types=MODEL_TYPES))
+def test_a_link_says_all_of_a_view(state: ModelsState) -> None:
+    link = MODELS_LINK.encode(state)
+    decoded = MODELS_LINK.decode(link)
+    assert decoded.view == state
     assert decoded.dropped == ()
-    assert BOARD_LINK.decode(f"?{link}").view == view
+    assert MODELS_LINK.decode(f"?{link}").view == state
     assert link.isascii()
     assert not set(link) & set(" \t\n\0<>\"'#")
 
 
 def test_a_view_with_nothing_special_has_an_empty_link() -> None:
-    assert BOARD_LINK.encode(BoardState()) == ""
-    assert BOARD_LINK.decode("").view == BOARD_LINK.decode("?").view == BoardState()
+    assert MODELS_LINK.encode(ModelsState()) == ""
+    assert MODELS_LINK.decode("").view == MODELS_LINK.decode("?").view == ModelsState()
 
 
 def test_a_link_is_written_so_that_a_person_can_read_it() -> None:
-    view = BoardState(
-        "v1", "subsets", "llama,8b", ("DPO", "Generative"), True, "paper", "half", "loss", "hep-go",
-        True, ("size", "math-prm"), ("org/b", "org/a"), 2, False, "tradeoff", "Chat Hard", "size",
+    state = ModelsState(
+        "scatter", "llama,8b", False, "v1", "subsets", ("DPO", "Generative"), True, "paper", "half",
+        "loss", "hep-go", True, ("size", "math-prm"), ("org/b", "org/a"), 2, "tradeoff",
+        "Chat Hard", "size", "org/a", "org/b", ("org/c",), "Chat",
     )  # fmt: skip
-    assert BOARD_LINK.encode(view).split("&") == [
+    assert MODELS_LINK.encode(state).split("&") == [
+        "panel=scatter",
         "table=subsets",
         "models=llama%2C8b",
         "type=DPO",
@@ -107,6 +133,10 @@ def test_a_link_is_written_so_that_a_person_can_read_it() -> None:
         "plot=tradeoff",
         "x=Chat+Hard",
         "y=size",
+        "a=org/a",
+        "b=org/b",
+        "with=org/c",
+        "section=Chat",
     ]
 
 
@@ -147,27 +177,27 @@ def test_a_part_that_means_nothing_is_named_and_leaves_the_rest(subtests: pytest
     ]
     for part in cases:
         with subtests.test(part=part):
-            decoded = BOARD_LINK.decode(f"pin=a&{part}&pin=b")
-            assert decoded.view == BoardState(pins=("a", "b"))
+            decoded = MODELS_LINK.decode(f"pin=a&{part}&pin=b")
+            assert decoded.view == ModelsState(pins=("a", "b"))
             assert decoded.dropped == ((part if "=" in part else f"{part}=")[:80],)
 
 
 @pytest.mark.parametrize("value", [None, 5, b"board=v2", ["board=v2"], True])
 def test_what_is_no_text_is_no_view(value: object) -> None:
-    decoded = BOARD_LINK.decode(value)
-    assert (decoded.view, decoded.dropped) == (BoardState(), (shown(value),))
+    decoded = MODELS_LINK.decode(value)
+    assert (decoded.view, decoded.dropped) == (ModelsState(), (shown(value),))
 
 
 @pytest.mark.parametrize("unit", ["a", "&", "pin=a&", "type=DPO&", "%00", "models=a&", "\ud800"])
 def test_a_megabyte_is_cut(unit: str) -> None:
-    decoded = BOARD_LINK.decode(unit * (10**6 // len(unit)))
+    decoded = MODELS_LINK.decode(unit * (10**6 // len(unit)))
     assert decoded.dropped[0] == "…"
-    assert len(BOARD_LINK.encode(decoded.view)) <= LONGEST_LINK
+    assert len(MODELS_LINK.encode(decoded.view)) <= LONGEST_LINK
 
 
 PARTS = st.builds(
     "{}={}".format,
-    st.sampled_from([*(each.name for each in BOARD_LINK.parameters), "tab"]) | st.text(max_size=3),
+    st.sampled_from([*(each.name for each in MODELS_LINK.parameters), "tab"]) | st.text(max_size=3),
     st.sampled_from([*COLUMNS, *MODEL_TYPES, *RULE_OPTIONS, "1", "v2", "-Chat", "("])
     | st.text(max_size=8),
 )
@@ -176,8 +206,77 @@ PARTS = st.builds(
 @settings(max_examples=500)
 @given(st.text() | st.lists(PARTS, max_size=12).map("&".join))
 def test_whatever_a_link_says_its_view_has_a_link_of_its_own(query_string: str) -> None:
-    decoded = BOARD_LINK.decode(query_string)
-    again = BOARD_LINK.decode(BOARD_LINK.encode(decoded.view))
+    decoded = MODELS_LINK.decode(query_string)
+    again = MODELS_LINK.decode(MODELS_LINK.encode(decoded.view))
     assert again.view == decoded.view
     assert again.dropped == ()
     assert all(isinstance(each, str) and len(each) <= 80 for each in decoded.dropped)
+
+
+# Comparisons.
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "b=m", "b=", "with=m", "with=n", "with=", "with=*", "a=" + "x" * 2000, "section=Prior",
+        "part=pie", "part=board", "panel=table", "way=best", "member=" + "x" * 2000,
+        "subset=hep-go", "list-page=2", "q=x", "diff=sideways", "=", "nothing",
+    ],
+)  # fmt: skip
+def test_what_cannot_be_compared_is_named_and_leaves_the_rest(part: str) -> None:
+    link = (
+        f"panel=compare&a=m&b=n&with=o&pair=a:1&{part}"
+        if part != "b=m"
+        else "panel=compare&a=m&with=o&pair=a:1&b=m"
+    )
+    decoded = MODELS_LINK.decode(link)
+    expected = comparing("m", "n", ("o",), reading=Reading("a:1"))
+    if part == "b=m":  # without the second there is no third
+        assert decoded.view == comparing("m", reading=Reading("a:1"))
+        assert decoded.dropped == ("b=m", "with=o")
+        return
+    assert decoded.view == expected
+    assert decoded.dropped == ((part if "=" in part else f"{part}=")[:80],)
+
+
+def test_more_models_or_members_than_there_can_be_are_dropped() -> None:
+    decoded = MODELS_LINK.decode("a=1&b=2&with=3&with=4&with=5&with=6")
+    assert (decoded.view.named, decoded.dropped) == (tuple("1234"), ("with=5", "with=6"))
+    members = "&".join(f"member={at}" for at in range(MOST_MEMBERS + 1))
+    decoded = MODELS_LINK.decode(members)
+    assert len(decoded.view.members) == MOST_MEMBERS
+    assert decoded.dropped == (f"member={MOST_MEMBERS}",)
+
+
+@pytest.mark.parametrize(
+    ("link", "state"),
+    [
+        ("?tab=leaderboard", ModelsState()),
+        (
+            "?tab=leaderboard&board=v2&models=llama&by=-Chat&without-own=1&plot=size",
+            ModelsState(
+                benchmark="v2", search="llama", sort="Chat", own=False, chart="size"
+            ),
+        ),
+        ("?tab=compare", ModelsState("compare")),
+        ("?tab=compare&a=m", comparing("m")),
+        ("?tab=compare&part=table&a=m", comparing("m")),
+        (
+            "?tab=compare&a=m&b=n&with=o&section=Chat+Hard&part=scatter&source=demo&pair=a:1",
+            comparing("m", "n", ("o",), "scatter", section="Chat Hard", source="demo",
+                      reading=Reading("a:1")),
+        ),
+        ("?tab=compare&part=ensembles&member=m&way=worst",
+         comparing(panel="ensembles", members=("m",), way="worst")),
+        ("?tab=pairs&a=m&board=v2", ModelsState()),
+    ],
+)  # fmt: skip
+def test_links_of_the_tabs_that_were_open_the_same(link: str, state: ModelsState) -> None:
+    assert decode_models(link) == Decoded(state)
+
+
+def test_a_link_to_compare_leaves_the_board_and_forgets_what_was_compared() -> None:
+    before = comparing("x", "y", ("z",), "scatter", search="llama", pins=("m",), section="Chat")
+    asked = f"?tab=models&{compare_query('m', 'n')}"
+    assert decode_models(asked, before).view == comparing("m", "n", search="llama", pins=("m",))

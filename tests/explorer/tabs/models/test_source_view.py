@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from explorer.results import library as results_library
-from explorer.tabs.models.board_view import LeaderboardTab
+from explorer.tabs.models.acts_view import ModelsTab
 from explorer.tabs.models.source_view import BoardSource, _by_name
 from tests.explorer.conftest import Serve
 from tests.explorer.posting import Visitor, sent_file
@@ -30,7 +30,7 @@ def visitor(serve: Serve, results: Path) -> Visitor:
 
 def board(visitor: Visitor) -> str:
     """What the tab shows to the visitor, as HTML."""
-    return "".join(each for each in visitor.data(LeaderboardTab.show) if isinstance(each, str))
+    return "".join(each for each in visitor.data(ModelsTab.show) if isinstance(each, str))
 
 
 def send(visitor: Visitor, name: str, values: object) -> list[object]:

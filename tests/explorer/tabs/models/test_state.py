@@ -10,6 +10,7 @@ from explorer.data.search import LONGEST_QUERY
 from explorer.results.board import Board, build_board
 from explorer.results.published import Results, read_snapshot
 from explorer.stats.rules import PRIOR_PAIRS, V2_PAIRS
+from explorer.tabs.models.rows import columns_of, shown_columns, shown_rows, value_of
 from explorer.tabs.models.state import (
     CHARTS,
     COLUMNS,
@@ -17,14 +18,10 @@ from explorer.tabs.models.state import (
     MODEL_TYPES,
     MOST_PINS,
     NUMBERS,
-    BoardState,
-    columns_of,
+    ModelsState,
     kind_of,
-    move_board,
+    move,
     rule_of,
-    shown_columns,
-    shown_rows,
-    value_of,
 )
 from scoring.benchmark import SECTIONS, SUBSETS
 from scoring.errors import KnownError
@@ -52,7 +49,7 @@ def board() -> Board:
 
 
 def names(board: Board, **changed: Any) -> list[str]:
-    return [row.model for row in shown_rows(board, BoardState(**changed))]
+    return [row.model for row in shown_rows(board, ModelsState(**changed))]
 
 
 ALL = ["org/Gemma-2B", "a, b", "x/(y)", "org/llama-8b", "part", "mine"]
@@ -83,9 +80,9 @@ def test_a_search_is_expressions_with_commas_between(
 @pytest.mark.parametrize("search", ["(", "llama,(", "a{2,1}(", r"(?=x)", r"(a)\1", "[", "*"])
 def test_a_bad_expression_is_refused_by_name(board: Board, search: str) -> None:
     with pytest.raises(KnownError, match="no regular expression"):
-        shown_rows(board, BoardState(search=search))
+        shown_rows(board, ModelsState(search=search))
     with pytest.raises(KnownError, match="no regular expression"):
-        move_board(BoardState(), "search", {"value": search})
+        move(ModelsState(), "search", {"value": search})
 
 
 def test_expressions_that_others_choke_on_come_to_an_end() -> None:
@@ -125,60 +122,60 @@ def test_a_column_sorts_in_both_directions_and_what_is_unknown_comes_last(board:
 
 def test_the_tables_have_their_columns(board: Board) -> None:
     facts = ("model", "type", "size", "score")
-    assert columns_of(board, BoardState()) == (*facts, *SECTIONS)
-    assert columns_of(board, BoardState(table="subsets")) == (*facts, *SUBSETS)
+    assert columns_of(board, ModelsState()) == (*facts, *SECTIONS)
+    assert columns_of(board, ModelsState(table="subsets")) == (*facts, *SUBSETS)
     hidden = ("size", "Safety")
-    assert shown_columns(board, BoardState(hidden=hidden)) == (
+    assert shown_columns(board, ModelsState(hidden=hidden)) == (
         "model", "type", "score", "Chat", "Chat Hard", "Reasoning",
     )  # fmt: skip
-    prior = BoardState(table="prior")
+    prior = ModelsState(table="prior")
     snapshot = build_board(read_snapshot(), rule_of(prior))
     assert columns_of(snapshot, prior) == (*facts, *PRIOR_PAIRS)
     assert value_of(snapshot.rows[0], "mtbench_gpt4") is not None
-    for view in (BoardState("v2"), BoardState("v2", table="subsets")):
-        assert columns_of(build_board(read_snapshot(), "v2"), view) == (*facts, *V2_PAIRS)
+    for state in (ModelsState(benchmark="v2"), ModelsState(benchmark="v2", table="subsets")):
+        assert columns_of(build_board(read_snapshot(), "v2"), state) == (*facts, *V2_PAIRS)
 
 
 def test_each_view_has_its_rule() -> None:
-    assert rule_of(BoardState(rule="paper")) == "paper"
-    assert rule_of(BoardState(rule="prior-full")) == "v1_prior_full"
-    assert rule_of(BoardState("v2", rule="paper", prior_sets=True)) == "v2"
+    assert rule_of(ModelsState(rule="paper")) == "paper"
+    assert rule_of(ModelsState(rule="prior-full")) == "v1_prior_full"
+    assert rule_of(ModelsState(benchmark="v2", rule="paper", prior_sets=True)) == "v2"
 
 
 # Acts.
 
 
 def test_acts_change_what_they_name() -> None:
-    view = BoardState()
+    state = ModelsState()
     for act, value in {
         "benchmark": "v2", "table": "prior", "search": "a,b", "prior_sets": True, "rule": "paper",
         "ties": "half", "missing": "loss", "digits": 3, "own": False, "chart": "tradeoff",
         "x": "size", "y": "math-prm",
     }.items():  # fmt: skip
-        view = move_board(view, act, {"value": value})
-        assert getattr(view, act) == value
-    view = move_board(view, "types", {"value": ["unknown", "DPO", "DPO"]})
-    assert view.types == ("DPO", "unknown")
-    view = move_board(view, "hidden", {"value": ["hep-go", "type"]})
-    assert view.hidden == ("type", "hep-go")
-    view = move_board(move_board(view, "show", {"value": "type"}), "hide", {"value": "size"})
-    assert view.hidden == ("size", "hep-go")
-    view = move_board(move_board(view, "pin", {"value": "b"}), "pin", {"value": "a"})
-    assert view.pins == ("b", "a")
-    assert move_board(view, "pin", {"value": "b"}).pins == ("a", "b")
-    assert move_board(view, "unpin", {"value": "b"}).pins == ("a",)
-    fresh = move_board(view, "reset", {})
+        state = move(state, act, {"value": value})
+        assert getattr(state, act) == value
+    state = move(state, "types", {"value": ["unknown", "DPO", "DPO"]})
+    assert state.types == ("DPO", "unknown")
+    state = move(state, "hidden", {"value": ["hep-go", "type"]})
+    assert state.hidden == ("type", "hep-go")
+    state = move(move(state, "show", {"value": "type"}), "hide", {"value": "size"})
+    assert state.hidden == ("size", "hep-go")
+    state = move(move(state, "pin", {"value": "b"}), "pin", {"value": "a"})
+    assert state.pins == ("b", "a")
+    assert move(state, "pin", {"value": "b"}).pins == ("a", "b")
+    assert move(state, "unpin", {"value": "b"}).pins == ("a",)
+    fresh = move(state, "reset", {})
     kept = {"chart": "tradeoff", "x": "size", "y": "math-prm"}
-    assert fresh == BoardState("v2", "prior", pins=("b", "a"), digits=3, **kept)  # type: ignore[arg-type]
+    assert fresh == ModelsState(benchmark="v2", table="prior", pins=("b", "a"), digits=3, **kept)  # type: ignore[arg-type]
 
 
 def test_sorting_by_a_column_again_turns_it_round() -> None:
-    view = move_board(BoardState(), "sort", {"value": "model"})
-    assert (view.sort, view.ascending) == ("model", True)
-    assert not move_board(view, "sort", {"value": "model"}).ascending
-    assert not move_board(view, "sort", {"value": "score"}).ascending
-    assert move_board(view, "sort", {"value": "score", "ascending": True}).ascending
-    assert move_board(view, "sort", {"value": ""}) == BoardState()
+    state = move(ModelsState(), "sort", {"value": "model"})
+    assert (state.sort, state.ascending) == ("model", True)
+    assert not move(state, "sort", {"value": "model"}).ascending
+    assert not move(state, "sort", {"value": "score"}).ascending
+    assert move(state, "sort", {"value": "score", "ascending": True}).ascending
+    assert move(state, "sort", {"value": ""}) == ModelsState()
 
 
 BAD: list[object] = [None, 5, 1.5, "nonsense", [], {}, [[]], "x" * 10**6, "\ud800", True, "1", -1]
@@ -188,20 +185,20 @@ ACTS = [
 ]  # fmt: skip
 
 
-def is_valid(view: BoardState) -> bool:
+def is_valid(state: ModelsState) -> bool:
     return (
-        len(view.search) <= LONGEST_QUERY
-        and set(view.types) <= set(MODEL_TYPES)
-        and set(view.hidden) <= set(HIDEABLE)
-        and len(view.pins) <= MOST_PINS
-        and all(0 < len(pin) <= LONGEST_NAME and pin.isprintable for pin in view.pins)
-        and view.digits in (1, 2, 3, 4)
-        and type(view.digits) is int
-        and type(view.own) is type(view.prior_sets) is bool
-        and view.sort in ("", *COLUMNS)
-        and not (view.ascending and not view.sort)
-        and view.chart in CHARTS
-        and {view.x, view.y} <= {"", *NUMBERS}
+        len(state.search) <= LONGEST_QUERY
+        and set(state.types) <= set(MODEL_TYPES)
+        and set(state.hidden) <= set(HIDEABLE)
+        and len(state.pins) <= MOST_PINS
+        and all(0 < len(pin) <= LONGEST_NAME and pin.isprintable for pin in state.pins)
+        and state.digits in (1, 2, 3, 4)
+        and type(state.digits) is int
+        and type(state.own) is type(state.prior_sets) is bool
+        and state.sort in ("", *COLUMNS)
+        and not (state.ascending and not state.sort)
+        and state.chart in CHARTS
+        and {state.x, state.y} <= {"", *NUMBERS}
     )
 
 
@@ -210,7 +207,7 @@ def test_any_value_gives_a_view_or_a_known_error(act: str, subtests: pytest.Subt
     for value in BAD:
         with subtests.test(value=repr(value)[:20]):
             try:
-                assert is_valid(move_board(BoardState(), act, {"value": value}))
+                assert is_valid(move(ModelsState(), act, {"value": value}))
             except KnownError as error:
                 assert len(str(error)) < 2000
 
@@ -230,30 +227,30 @@ def test_any_value_gives_a_view_or_a_known_error(act: str, subtests: pytest.Subt
 )  # fmt: skip
 def test_whatever_is_posted_the_view_is_valid_or_refused(act: str, sent: dict[str, Any]) -> None:
     try:
-        view = move_board(BoardState(search="a", digits=2), act, sent)
+        state = move(ModelsState(search="a", digits=2), act, sent)
     except KnownError:
         return
-    assert is_valid(view)
+    assert is_valid(state)
 
 
 def test_an_axis_is_a_column_of_numbers() -> None:
     for axis in ("x", "y"):
         for column in ("model", "type", "rank"):
             with pytest.raises(KnownError, match="column of numbers"):
-                move_board(BoardState(), axis, {"value": column})
-    assert move_board(BoardState(x="size"), "x", {"value": ""}) == BoardState()
+                move(ModelsState(), axis, {"value": column})
+    assert move(ModelsState(x="size"), "x", {"value": ""}) == ModelsState()
 
 
 def test_an_act_that_there_is_not_is_refused() -> None:
     with pytest.raises(KnownError, match="no act 'explode'"):
-        move_board(BoardState(), "explode", {})
+        move(ModelsState(), "explode", {})
 
 
 def test_so_many_pins_and_no_more() -> None:
-    view = replace(BoardState(), pins=tuple(f"m{n}" for n in range(MOST_PINS)))
+    state = replace(ModelsState(), pins=tuple(f"m{n}" for n in range(MOST_PINS)))
     with pytest.raises(KnownError, match="Unpin one"):
-        move_board(view, "pin", {"value": "one more"})
-    assert len(move_board(view, "pin", {"value": "m3"}).pins) == MOST_PINS
+        move(state, "pin", {"value": "one more"})
+    assert len(move(state, "pin", {"value": "m3"}).pins) == MOST_PINS
 
 
 def test_a_search_is_mended_and_bounded() -> None:

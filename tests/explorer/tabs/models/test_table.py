@@ -10,7 +10,8 @@ from explorer.results.board import Board, build_board
 from explorer.results.published import Results
 from explorer.stats.rules import RULES
 from explorer.stats.uncertainty import measure
-from explorer.tabs.models.state import BoardState, shown_rows
+from explorer.tabs.models.rows import shown_rows
+from explorer.tabs.models.state import ModelsState
 from explorer.tabs.models.table import MOST_ROWS, board_html
 from scoring.benchmark import SUBSETS
 from scoring.results.accuracies import Aggregate
@@ -28,16 +29,16 @@ from tests.explorer.board_data import (
 from tests.explorer.boards import HOSTILE, hostile_board, reading, sent
 from tests.explorer.html_reading import HtmlReading
 
-VIEW = BoardState()
+VIEW = ModelsState()
 DASH = "–"
 
 
-def html_of(board: Board, view: BoardState = VIEW) -> str:
-    return board_html(board, view, shown_rows(board, view))
+def html_of(board: Board, state: ModelsState = VIEW) -> str:
+    return board_html(board, state, shown_rows(board, state))
 
 
-def seen(board: Board, view: BoardState = VIEW) -> HtmlReading:
-    return reading(html_of(board, view))
+def seen(board: Board, state: ModelsState = VIEW) -> HtmlReading:
+    return reading(html_of(board, state))
 
 
 def models(table: HtmlReading) -> list[str]:
@@ -46,20 +47,20 @@ def models(table: HtmlReading) -> list[str]:
     return [name[1:] for name in names]
 
 
-def cells(board: Board, view: BoardState = VIEW) -> list[list[str]]:
+def cells(board: Board, state: ModelsState = VIEW) -> list[list[str]]:
     """The text of each cell of each row."""
-    rows = html_of(board, view).split("<tbody>")[1].split("</tr>")[:-1]
+    rows = html_of(board, state).split("<tbody>")[1].split("</tr>")[:-1]
     return [[re.sub("<[^>]*>", "", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row)]
             for row in rows]  # fmt: skip
 
 
-def intervals(board: Board, view: BoardState = VIEW) -> list[str]:
-    return re.findall("<small>(.*?)</small>", html_of(board, view))
+def intervals(board: Board, state: ModelsState = VIEW) -> list[str]:
+    return re.findall("<small>(.*?)</small>", html_of(board, state))
 
 
-def shades(board: Board, view: BoardState = VIEW) -> list[float]:
+def shades(board: Board, state: ModelsState = VIEW) -> list[float]:
     """How dark each number is that has a background."""
-    return [float(each) for each in re.findall(r"--shade:([\d.]+)", html_of(board, view))]
+    return [float(each) for each in re.findall(r"--shade:([\d.]+)", html_of(board, state))]
 
 
 # Hostile names.
@@ -75,7 +76,7 @@ def test_hostile_names_stay_text() -> None:
 
 
 def test_every_column_of_numbers_says_its_name_for_those_below() -> None:
-    table = seen(hostile_board(), BoardState(table="subsets"))
+    table = seen(hostile_board(), ModelsState(table="subsets"))
     columns = table.attributes["th", "data-column"]
     assert columns == ["model", "type", "size", "score", *SUBSETS]
     numbers = [each for each in table.attributes["button", "data-act"] if each == "behind"]
@@ -100,7 +101,7 @@ def test_hostile_kinds_of_models_stay_text() -> None:
 
 def test_a_star_is_filled_where_a_model_is_pinned() -> None:
     board = results_of({"a": 0.9, "b": 0.5})
-    table = seen(build_board(board, "v1"), BoardState(pins=("b",)))
+    table = seen(build_board(board, "v1"), ModelsState(pins=("b",)))
     assert table.of_class["pin"] == ["★", "☆"]
     assert (sent(table, "unpin"), sent(table, "pin")) == ([{"value": "b"}], [{"value": "a"}])
     assert len(table.of_class["pinned"]) == 1 and "b" in table.of_class["pinned"][0]
@@ -108,7 +109,7 @@ def test_a_star_is_filled_where_a_model_is_pinned() -> None:
 
 @pytest.mark.parametrize(("ascending", "order"), [(True, "ascending"), (False, "descending")])
 def test_the_column_that_is_sorted_by_says_so(ascending: bool, order: str) -> None:
-    table = seen(hostile_board(), BoardState(sort="Chat", ascending=ascending))
+    table = seen(hostile_board(), ModelsState(sort="Chat", ascending=ascending))
     sorts = [each["value"] for each in sent(table, "sort")]
     orders = table.attributes["th", "aria-sort"]
     assert sorts == ["model", "type", "size", "score", "Chat", "Chat Hard", "Safety", "Reasoning"]
@@ -117,7 +118,7 @@ def test_the_column_that_is_sorted_by_says_so(ascending: bool, order: str) -> No
 
 
 def test_hidden_columns_are_not_written() -> None:
-    table = seen(hostile_board(), BoardState(hidden=("type", "Safety")))
+    table = seen(hostile_board(), ModelsState(hidden=("type", "Safety")))
     assert [each["value"] for each in sent(table, "sort")] == [
         "model", "size", "score", "Chat", "Chat Hard", "Reasoning",
     ]  # fmt: skip
@@ -129,7 +130,7 @@ def test_hidden_columns_are_not_written() -> None:
 def test_a_number_has_so_many_decimals() -> None:
     board = build_board(results_of({"a": 0.123456789}), "v1")
     for digits, words in ((1, "12.3"), (4, "12.3457")):
-        table = seen(board, BoardState(digits=digits))
+        table = seen(board, ModelsState(digits=digits))
         assert table.of_class["score"][0].startswith(words)
 
 
@@ -144,10 +145,10 @@ def test_what_is_not_known_is_a_dash() -> None:
 
 def test_the_best_of_a_column_is_the_darkest_and_shades_follow_the_rows_that_are_shown() -> None:
     board = build_board(results_of({"a1": 0.9, "a2": 0.6, "b1": 0.3}), "v1")
-    three, two = shades(board), shades(board, BoardState(search="^a"))
+    three, two = shades(board), shades(board, ModelsState(search="^a"))
     assert three[::5] == [max(three), sorted(three)[5], min(three)]
     assert set(two) == {max(three), min(three)}
-    assert set(shades(board, BoardState(search="a1"))) == {max(three)}
+    assert set(shades(board, ModelsState(search="a1"))) == {max(three)}
 
 
 def test_intervals_stand_in_brackets_where_they_are_unpaired() -> None:
@@ -179,7 +180,7 @@ def test_of_models_without_outcomes_intervals_stay_in_brackets_beside_measured_o
 
 def test_single_subsets_have_their_binomial_intervals() -> None:
     board = build_board(results_of({"a": 0.9}), "v1")
-    [of_score, *rest] = intervals(board, BoardState(table="subsets"))
+    [of_score, *rest] = intervals(board, ModelsState(table="subsets"))
     assert len(rest) == len(SUBSETS)
     at = [*board.subsets].index("hep-go")
     assert rest[at] == "(84.5–93.7)" != of_score  # Wilson's, 0.9 of 164
@@ -191,7 +192,7 @@ def test_single_subsets_have_their_binomial_intervals() -> None:
 def test_188_models_in_detail_are_no_large_page(shared_data: Path) -> None:
     results, _, matrix = real_results(shared_data)
     board = build_board(results, "v1", outcomes=repeated(matrix, 188))
-    size = len(html_of(board, BoardState(table="subsets")).encode())
+    size = len(html_of(board, ModelsState(table="subsets")).encode())
     print(f"188 models in detail: {size:,} bytes")
     assert size < 700_000
 
@@ -206,5 +207,5 @@ def test_5000_models_are_300_rows_and_a_note() -> None:
 
 
 def test_no_row_is_a_sentence() -> None:
-    table = seen(hostile_board(), BoardState(search="no such model"))
+    table = seen(hostile_board(), ModelsState(search="no such model"))
     assert "No model passes" in table.words and not table.attributes["th", "scope"]

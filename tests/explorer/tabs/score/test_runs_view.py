@@ -77,7 +77,7 @@ def test_an_open_run_says_what_it_rests_on_and_where_its_failures_are(
     read = HtmlReading(shown.opened, TAGS)
     links = read.attributes["a", "href"]
     assert any(link.startswith("?tab=pairs&model=") for link in links)
-    assert any(link.startswith("?tab=compare&a=") for link in links)
+    assert any(link.startswith("?tab=models&panel=compare&a=") for link in links)
     assert demo.id in shown.opened and "Go on" not in shown.opened
     assert acted(tab, me, "close").opened == ""
 

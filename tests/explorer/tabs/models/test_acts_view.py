@@ -17,18 +17,18 @@ from explorer.runs.cards import RunCard, write_card
 from explorer.runs.visitors import owner_of
 from explorer.stats.rules import PRIOR_SCORED
 from explorer.stores import open_stores
-from explorer.tabs.models.board_view import LeaderboardTab
+from explorer.tabs.models.acts_view import ModelsTab
 from explorer.tabs.models.state import MOST_PINS
 from explorer.tabs.score.signin_view import SignIn
 from tests.explorer.board_data import coin_flips, write_results
 from tests.explorer.boards import (
     HOSTILE,
     acted,
-    board_parts,
     by_name,
     models,
     opened,
     reading,
+    tab_on,
 )
 from tests.explorer.browsing import posted, stays
 from tests.explorer.conftest import Serve
@@ -75,7 +75,7 @@ def no_bug(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 
 def refused(visitor: Visitor, name: object, /, **sent: Any) -> str:
-    return visitor.refused(LeaderboardTab.act, event_data=posted(name, **sent))
+    return visitor.refused(ModelsTab.act, event_data=posted(name, **sent))
 
 
 def stands(visitor: Visitor) -> bool:
@@ -116,9 +116,9 @@ def test_sessions_do_not_see_each_other(visitor: Visitor) -> None:
 
 def measured(visitor: Visitor) -> dict[str, Any]:
     """The tab after the press of a button that must be there."""
-    assert by_name(visitor.data(LeaderboardTab.show))["measure"]["visible"]
-    assert visitor.data(LeaderboardTab.measure)[0] == ""
-    return by_name(visitor.data(LeaderboardTab.show))
+    assert by_name(visitor.data(ModelsTab.show))["measure"]["visible"]
+    assert visitor.data(ModelsTab.measure)[0] == ""
+    return by_name(visitor.data(ModelsTab.show))
 
 
 def test_what_was_measured_is_shown_and_the_button_goes(visitor: Visitor) -> None:
@@ -142,7 +142,7 @@ def test_a_stop_ends_the_measuring_of_its_session_and_keeps_what_was_read(
     results: Path, tmp_path: Path
 ) -> None:
     settings = Settings(tmp_path, pairs="demo", results=str(results), offline=True)
-    tab = LeaderboardTab(open_stores(settings).boards, board_parts())
+    tab = tab_on(open_stores(settings))
     mine, another = gr.Request(session_hash="mine"), gr.Request(session_hash="another")
     steps = tab.measure(Session(), mine)
     next(steps), next(steps)
@@ -160,7 +160,7 @@ def test_what_could_not_be_had_is_told_when_all_was_asked_for(
     folder = tmp_path / "results"
     shutil.copytree(results, folder)
     settings = Settings(tmp_path / "home", pairs="demo", results=str(folder), offline=True)
-    tab = LeaderboardTab(open_stores(settings).boards, board_parts())
+    tab = tab_on(open_stores(settings))
     steps = tab.measure(Session(), gr.Request(session_hash="mine"))
     next(steps)
     for file in (folder / "eval-set-scores" / "org").iterdir():
@@ -182,7 +182,7 @@ def test_of_a_benchmark_without_results_nothing_is_read_and_it_is_said(visitor: 
 
 
 def test_who_does_not_measure_may_stop(visitor: Visitor) -> None:
-    visitor.data(LeaderboardTab.stop)
+    visitor.data(ModelsTab.stop)
     assert stands(visitor)
 
 
@@ -193,7 +193,7 @@ def test_who_does_not_measure_may_stop(visitor: Visitor) -> None:
 def test_any_value_of_an_act_is_taken_or_refused_in_few_words(visitor: Visitor, act: str) -> None:
     for value in NONSENSE:
         sent = dict.fromkeys(("value", "names", "among", "model", "column"), value)
-        message = visitor.post(LeaderboardTab.act, event_data=posted(act, facet="columns", **sent))
+        message = visitor.post(ModelsTab.act, event_data=posted(act, facet="columns", **sent))
         assert message["success"] or 0 < len(message["output"]["error"]) < 1500
     acted(visitor, "pins", value=[])
     assert stands(visitor)
@@ -207,7 +207,7 @@ def test_an_act_that_there_is_not_is_refused(visitor: Visitor, act: object) -> N
 
 @pytest.mark.parametrize("event", [None, 5, "sort", [], {"sent": 1}, {"act": "sort", "sent": []}])
 def test_an_event_that_is_none_changes_nothing(visitor: Visitor, event: Any) -> None:
-    message = visitor.post(LeaderboardTab.act, event_data=event)
+    message = visitor.post(ModelsTab.act, event_data=event)
     assert not message["success"] and len(message["output"]["error"]) < 1500
     assert stands(visitor)
 
@@ -215,7 +215,7 @@ def test_an_event_that_is_none_changes_nothing(visitor: Visitor, event: Any) -> 
 @pytest.mark.parametrize("column", ["no such column", "Chat ", "", 5, None, ["Chat"]])
 def test_a_column_that_there_is_not_can_be_no_ones(visitor: Visitor, column: Any) -> None:
     assert "column" in refused(visitor, "hide", value=column)
-    message = visitor.post(LeaderboardTab.act, event_data=posted("sort", value=column))
+    message = visitor.post(ModelsTab.act, event_data=posted("sort", value=column))
     assert message["success"] is (column == "")
     assert stands(visitor)
 
@@ -240,7 +240,7 @@ def test_10000_pins_are_refused(visitor: Visitor) -> None:
     ["(a+)+$", "(a|a)*b", "(.*)*x", "((a{1,30}){1,30})", "a?" * 200, "|" * 499, ".*" * 200],
 )
 def test_every_search_comes_to_an_end(visitor: Visitor, search: str) -> None:
-    message = visitor.post(LeaderboardTab.act, event_data=posted("search", value=search))
+    message = visitor.post(ModelsTab.act, event_data=posted("search", value=search))
     assert message["success"] or "no regular expression" in message["output"]["error"]
     assert stands(visitor)
 
@@ -248,14 +248,14 @@ def test_every_search_comes_to_an_end(visitor: Visitor, search: str) -> None:
 @pytest.mark.parametrize("search", ["(", "[", "*", r"(?=x)", r"(a)\1", "a{9999}", "llama,("])
 def test_what_is_no_search_is_refused_and_the_rows_stay(visitor: Visitor, search: str) -> None:
     acted(visitor, "search", value="llama")
-    told = str(visitor.data(LeaderboardTab.act, event_data=posted("search", value=search)))
+    told = str(visitor.data(ModelsTab.act, event_data=posted("search", value=search)))
     assert "no regular expression" in told and "note wrong" in told
     assert models(acted(visitor, "digits", value=2)) == ["org/llama-8b"]
 
 
 @pytest.mark.parametrize("link", [None, 5, [], {"a": 1}, "", "?", "%", "\ud800", "x" * 10**6])
 def test_any_link_opens_the_board(visitor: Visitor, link: Any) -> None:
-    assert len(models(opened(visitor, link))) == len(SHARES)
+    assert len(models(opened(Visitor(visitor.page), link))) == len(SHARES)
 
 
 def test_what_a_link_says_wrongly_is_told_as_text(visitor: Visitor) -> None:
@@ -267,7 +267,7 @@ def test_what_a_link_says_wrongly_is_told_as_text(visitor: Visitor) -> None:
 
 @pytest.mark.parametrize("state", NONSENSE, ids=lambda value: repr(value)[:20])
 def test_a_posted_state_is_not_looked_at(visitor: Visitor, state: Any) -> None:
-    shown = by_name(visitor.data(LeaderboardTab.show, {"State": state, "BrowserState": None}))
+    shown = by_name(visitor.data(ModelsTab.show, {"State": state, "BrowserState": None}))
     assert len(models(shown)) == len(SHARES)
 
 
@@ -275,22 +275,20 @@ def test_a_run_that_ended_since_is_there_when_the_tab_is_turned_to(
     visitor: Visitor, home: Path
 ) -> None:
     visitor.data(SignIn.identify, {"BrowserState": "the secret of another"})
-    assert not models(by_name(visitor.data(LeaderboardTab.show)))[len(SHARES) :]
+    assert not models(by_name(visitor.data(ModelsTab.show)))[len(SHARES) :]
     run = run_of(home / "runs", {"hep-go:3": (1.0, 0.0)})
     write_card(run.folder, RunCard(owner_of(None, "the secret of another")))
     [turning] = [
         number
         for number, event in visitor.page.fns.items()
-        if ("leaderboard", "select") in [(_tab_of(visitor, at), what) for at, what in event.targets]
+        if ("models", "select") in [(_tab_of(visitor, at), what) for at, what in event.targets]
         and event.outputs
     ]
     shown = by_name(visitor.post_to(turning, [None])["output"]["data"])
     assert f"{len(SHARES) + 1} of {len(SHARES) + 1} models" in shown["told"]
     assert stays(shown["behind"])
     again = by_name(visitor.post_to(turning, [None])["output"]["data"])
-    assert all(
-        stays(again[name]) for name in ("told", "table", "chart.plot")
-    )  # words on a link, too
+    assert all(stays(again[name]) for name in ("told", "table", "chart.plot"))
 
 
 def _tab_of(visitor: Visitor, number: int | None) -> str | None:
@@ -303,10 +301,10 @@ def test_a_run_is_on_the_board_of_its_owner_alone(visitor: Visitor, home: Path) 
     run = run_of(home / "runs", {"hep-go:3": (1.0, 0.0)})
     write_card(run.folder, RunCard(owner_of(None, "the secret of one")))
     visitor.data(SignIn.identify, {"BrowserState": "the secret of one"})
-    mine = by_name(visitor.data(LeaderboardTab.show))
+    mine = by_name(visitor.data(ModelsTab.show))
     assert any("<b>mine</b> (your run of" in name for name in models(mine))
     assert run.id not in json.dumps(mine)
     for secret in (None, "", "another", run.id, {"owner": "x"}):
         stranger = Visitor(visitor.page)
         stranger.data(SignIn.identify, {"BrowserState": secret})
-        assert len(models(by_name(stranger.data(LeaderboardTab.show)))) == len(SHARES)
+        assert len(models(by_name(stranger.data(ModelsTab.show)))) == len(SHARES)

@@ -7,78 +7,81 @@ import pytest
 from explorer.data.table import PairTable
 from explorer.reader.reading import Reading
 from explorer.results.field import MAJORITY, Field
-from explorer.tabs.models.compare_state import (
-    MOST_MEMBERS,
-    CompareState,
-    compare_scene,
-    fitting_compare,
-    next_compare_scene,
-)
+from explorer.tabs.models.scene import Models, Ranked, compared, fitting, next_scene
+from explorer.tabs.models.state import MOST_MEMBERS, ModelsState
 from scoring.benchmark import SECTIONS
 from scoring.errors import KnownError
 from tests.explorer.board_data import real_results
+from tests.explorer.boards import comparing
 from tests.explorer.rival_fields import HOSTILE, elsewhere, field_of, rivals
 
-TWO = CompareState("org/a", "org/b")
-FOUR = CompareState("org/a", "org/b", (HOSTILE, "half"))
+TWO = comparing("org/a", "org/b")
+FOUR = comparing("org/a", "org/b", (HOSTILE, "half"))
 
 
-def after(view: CompareState, act: str, **sent: object) -> CompareState:
-    return next_compare_scene(view, field_of, act, sent).view
+def no_board(state: ModelsState) -> Ranked:
+    raise AssertionError("a board was asked for")
 
 
-def differing(view: CompareState) -> list[int]:
-    return [*map(int, compare_scene(view, rivals()).listed.rows)]
+MODELS = Models(no_board, field_of)
+
+
+def after(state: ModelsState, act: str, **sent: object) -> ModelsState:
+    return next_scene(state, MODELS, act, sent).state
+
+
+def differing(state: ModelsState) -> list[int]:
+    return [*map(int, compared(state, rivals()).listed.rows)]
 
 
 def test_what_a_loses_is_listed_first_and_of_that_what_most_others_win() -> None:
     assert differing(TWO) == [6, 2, 1, 5]
     assert differing(replace(TWO, section="Chat")) == [6, 5]
-    assert differing(CompareState("org/b", "org/a")) == [1, 5, 6, 2]
+    assert differing(comparing("org/b", "org/a")) == [1, 5, 6, 2]
 
 
 def test_several_are_compared_on_the_pairs_that_all_have() -> None:
-    scene = compare_scene(FOUR, rivals())
+    scene = compared(FOUR, rivals())
     assert scene.shared.tolist() == [True] * 4 + [False] * 4
     assert sorted(scene.listed.rows.tolist()) == [0, 1, 2, 3]
     assert scene.outcomes.shape == (4, 8)
 
 
 def test_the_majority_is_of_all_others() -> None:
-    scene = compare_scene(CompareState("half"), rivals())
+    scene = compared(comparing("half"), rivals())
     # The other three win rows 0 to 3 in 2, 2, 2 and 2 cases.
     assert scene.outcomes[1, :4].tolist() == [1, 1, 1, 1]
     assert sorted(scene.listed.rows.tolist()) == [2, 3]
 
 
 def test_nothing_is_compared_before_a_model_is_chosen() -> None:
-    scene = compare_scene(CompareState(), rivals())
+    scene = compared(comparing(), rivals())
     assert scene.outcomes.shape == (0, 8) and len(scene.listed) == 0
-    assert scene.view.reading == Reading()
+    assert scene.state.reading == Reading()
 
 
 def test_a_first_model_stands_against_the_majority_then_against_others() -> None:
-    view = after(CompareState(), "a", value="org/a")
-    assert (view.a, view.b, view.reading.key) == ("org/a", MAJORITY, "mt-bench-easy:6")
-    view = after(view, "b", value="org/b")
-    view = after(after(view, "add", value=HOSTILE), "add", value="half")
-    assert view.named == FOUR.named
-    assert after(view, "swap").named == ("org/b", "org/a", HOSTILE, "half")
-    assert after(view, "remove", value=HOSTILE).named == ("org/a", "org/b", "half")
-    without = after(view, "b", value="")
+    state = after(comparing(), "a", value="org/a")
+    assert (state.a, state.b, state.reading.key) == ("org/a", MAJORITY, "mt-bench-easy:6")
+    state = after(state, "b", value="org/b")
+    state = after(after(state, "add", value=HOSTILE), "add", value="half")
+    assert state.named == FOUR.named
+    assert after(state, "swap").named == ("org/b", "org/a", HOSTILE, "half")
+    assert after(state, "remove", value=HOSTILE).named == ("org/a", "org/b", "half")
+    without = after(state, "b", value="")
     assert without.named == ("org/a", HOSTILE, "half")
     assert after(after(without, "b", value=""), "b", value="").b == MAJORITY
-    assert after(view, "a", value="") == replace(CompareState(), source=view.source)
+    assert after(state, "a", value="") == replace(comparing(), source=state.source)
 
 
 def test_steps_go_through_the_pairs_in_which_they_differ() -> None:
-    view, seen = compare_scene(TWO, rivals()).view, []
+    state, seen = compared(TWO, rivals()).state, []
     for _ in range(4):
-        seen.append(view.reading.key)
-        view = after(view, "step", value=1)
+        seen.append(state.reading.key)
+        state = after(state, "step", value=1)
     assert seen == ["mt-bench-easy:6", "hep-go:2", "hep-go:1", "mt-bench-easy:5"]
-    assert view.reading.key == seen[0]
-    assert view.reading.page == 1
+    assert state.reading.key == seen[0]
+    assert state.reading.page == 1
 
 
 def test_the_open_pair_stays_where_they_differ_in_it_still() -> None:
@@ -91,8 +94,8 @@ def test_the_open_pair_stays_where_they_differ_in_it_still() -> None:
 
 
 def test_a_model_on_other_pairs_leaves_the_others_behind() -> None:
-    view = replace(FOUR, members=("org/a", "org/b"))
-    moved = after(view, "a", value="elsewhere")
+    state = replace(FOUR, members=("org/a", "org/b"))
+    moved = after(state, "a", value="elsewhere")
     assert moved.named == ("elsewhere",) and moved.members == ()
     assert after(moved, "a", value="org/a").named == ("org/a",)
 
@@ -104,7 +107,7 @@ def test_models_on_different_pairs_are_not_compared(act: str) -> None:
     assert "8 pairs" in str(refused.value) and "2 pairs" in str(refused.value)
 
 
-NONSENSE: list[tuple[CompareState, str, dict[str, object]]] = [
+NONSENSE: list[tuple[ModelsState, str, dict[str, object]]] = [
     (TWO, act, {"value": value})
     for act in ("a", "b", "add")
     for value in (None, 5, ["org/a"], "gone", "x" * 5000, "org/a", "org/b", MAJORITY)
@@ -113,13 +116,13 @@ NONSENSE: list[tuple[CompareState, str, dict[str, object]]] = [
 
 
 def test_what_cannot_be_is_refused(subtests: pytest.Subtests) -> None:
-    cases: list[tuple[CompareState, str, dict[str, object]]] = [
+    cases: list[tuple[ModelsState, str, dict[str, object]]] = [
         *NONSENSE,
         (TWO, "add", {"value": ""}),
         (FOUR, "add", {"value": "fifth"}),
-        (CompareState("org/a"), "add", {"value": "half"}),
-        (CompareState("org/a"), "swap", {}),
-        (CompareState(), "b", {"value": "org/b"}),
+        (comparing("org/a"), "add", {"value": "half"}),
+        (comparing("org/a"), "swap", {}),
+        (comparing(), "b", {"value": "org/b"}),
         (TWO, "section", {"value": "<b>"}),
         (TWO, "panel", {}),
         (TWO, "way", {"value": "best"}),
@@ -130,26 +133,26 @@ def test_what_cannot_be_is_refused(subtests: pytest.Subtests) -> None:
         (TWO, "open", {"value": "gone:1"}),
         (TWO, "fly", {}),
     ]
-    for view, act, sent in cases:
-        with subtests.test(view=view, act=act, sent=sent), pytest.raises(KnownError):
-            next_compare_scene(view, field_of, act, sent)
+    for state, act, sent in cases:
+        with subtests.test(state=state, act=act, sent=sent), pytest.raises(KnownError):
+            next_scene(state, MODELS, act, sent)
 
 
 def test_a_view_that_is_not_possible_here_is_cut_down_and_told() -> None:
-    view = CompareState("org/a", "elsewhere", ("gone", "half"), members=("org/b", "gone"))
-    fitted, dropped = fitting_compare(view, field_of)
+    state = comparing("org/a", "elsewhere", ("gone", "half"), members=("org/b", "gone"))
+    fitted, dropped = fitting(state, field_of)
     assert (fitted.named, fitted.members) == (("org/a", "half"), ("org/b",))
     assert [part in words for part, words in zip(
         ("different pairs", "gone", "member=gone"), dropped, strict=True
     )] == [True] * 3  # fmt: skip
-    fitted, dropped = fitting_compare(replace(view, a="gone", panel="scatter"), field_of)
-    assert fitted == CompareState(panel="scatter") and len(dropped) == 1
+    fitted, dropped = fitting(replace(state, a="gone", panel="scatter"), field_of)
+    assert fitted == comparing(panel="scatter") and len(dropped) == 1
 
 
 def test_the_source_is_told_where_texts_are_at_hand() -> None:
-    assert compare_scene(TWO, rivals()).view.source == rivals().table.id
+    assert compared(TWO, rivals()).state.source == rivals().table.id
     textless = replace(elsewhere(), has_texts=False)
-    assert compare_scene(CompareState("elsewhere"), textless).view.source == ""
+    assert compared(comparing("elsewhere"), textless).state.source == ""
 
 
 def test_real_models_differ_where_a_count_by_hand_says(shared_data: Path, real: PairTable) -> None:
@@ -159,7 +162,7 @@ def test_real_models_differ_where_a_count_by_hand_says(shared_data: Path, real: 
     for one in range(0, 66, 11):
         names = matrix.models[one], matrix.models[one - 7]
         for section in ("", "Chat Hard", "Reasoning"):
-            scene = compare_scene(CompareState(*names, section=section), field)
+            scene = compared(comparing(*names, section=section), field)
             a, b = matrix.outcomes[one], matrix.outcomes[one - 7]
             expected = [
                 row

@@ -1,0 +1,250 @@
+"""The Models tab: models on a board, or a few of them beside each other on the same pairs."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import gradio as gr
+
+from explorer.core.files import download_folder
+from explorer.core.html import note, refused_html, step_html
+from explorer.core.parts import (
+    EVENT,
+    Filling,
+    Linked,
+    act_of,
+    again,
+    guarded,
+    nothing_new,
+    wire_part,
+    wrote,
+)
+from explorer.core.settings import Settings
+from explorer.core.text import text
+from explorer.data.table import PairTable
+from explorer.reader.links import MODELS, tab_of
+from explorer.reader.reading import FIRST
+from explorer.reader.session import Session
+from explorer.results.boards import Boards
+from explorer.results.field import Field
+from explorer.results.fields import Fields
+from explorer.tabs.models.behind import behind_html
+from explorer.tabs.models.charts_view import chart_shown
+from explorer.tabs.models.compare_head import (
+    compare_bar_html,
+    compare_head_html,
+    differing_html,
+    differing_pair_html,
+)
+from explorer.tabs.models.compare_view import compared_shown
+from explorer.tabs.models.controls import controls_html, counts_html, panels_html, rule_html
+from explorer.tabs.models.exports import BoardFormat, board_file_name, export_board
+from explorer.tabs.models.rows import shown_rows
+from explorer.tabs.models.scene import Models, Ranked, Scene, next_scene, shown_again
+from explorer.tabs.models.state import MODELS_LINK, ModelsState, decode_models, ranking_of
+from explorer.tabs.models.table import board_html
+from explorer.tabs.models.view import ModelsParts
+from scoring.errors import KnownError
+
+
+@dataclass(frozen=True)
+class Known:
+    """What others than acts change of a board: how many files are unread, and its own models."""
+
+    unread: int = 0
+    own: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ModelsTab:
+    """The tab's callbacks.
+
+    tables: gives the pairs whose texts are at hand.
+    measuring: sessions that measure; one that is taken out stops.
+    """
+
+    boards: Boards
+    fields: Fields
+    settings: Settings
+    parts: ModelsParts
+    tables: Callable[[], Sequence[PairTable]] = list
+    measuring: set[str | None] = field(default_factory=set)
+
+    @guarded
+    def open(self, query_string: object, session: Session) -> Filling:
+        """What a link asks for; where it is of another tab, all stays."""
+        before = session.get(ModelsState)
+        if tab_of(query_string) != MODELS and before is not None:
+            return nothing_new()
+        decoded = decode_models(query_string, before)
+        return self._show(decoded.view, session, decoded.dropped)
+
+    @guarded
+    def show(self, session: Session) -> Filling:
+        """The same of other results, or with what was scored, read or measured since."""
+        return self._show(session.seen(ModelsState), session)
+
+    @guarded
+    def turn_to(self, session: Session) -> Filling:
+        """What ended or was read since the tab was left; where nothing did, all stays."""
+        state = session.seen(ModelsState)
+        if state.compares:
+            return self._show(state, session)
+        now = self._ranked(session, state)
+        if session.get(Known) in (None, _known(now)):
+            return nothing_new()
+        filled = self.shown(now, session)
+        del filled[self.parts.behind]
+        return filled
+
+    @guarded
+    def act(self, event: gr.EventData, session: Session) -> Filling:
+        """What is shown after one act."""
+        name, sent = act_of(event)
+        state = session.seen(ModelsState)
+        if name == "again":
+            return self._show(state, session)
+        if name == "behind" and not state.compares:
+            return {self.parts.behind: behind_html(self._ranked(session, state).board, sent)}
+        try:
+            now = next_scene(state, self._models(session), name, sent)
+        except KnownError as error:
+            if name != "search":  # nobody types without slips: what is shown stays
+                raise
+            return {self.parts.told: note(str(error), "wrong")}
+        return self.shown(now, session, before=state)
+
+    @guarded
+    def measure(self, session: Session, request: gr.Request) -> Iterator[tuple[str, Any]]:
+        """Read each pair's results and measure how sure the board is, telling how far it is."""
+        page, ranking = request.session_hash, ranking_of(session.seen(ModelsState))
+        results_id = session.results_id
+        self.measuring.add(page)
+        try:
+            for step in self.boards.measuring(results_id, ranking, session.visitor):
+                if page not in self.measuring:
+                    break
+                yield step_html(step, text(f"board.{step.doing}")), gr.update(visible=True)
+        finally:
+            self.measuring.discard(page)
+        yield refused_html(self.boards.refused(results_id, ranking)), gr.update(visible=False)
+
+    def stop(self, request: gr.Request) -> None:
+        """End this session's measuring after its present step; what was read is kept."""
+        self.measuring.discard(request.session_hash)
+
+    @guarded
+    def export(self, form: BoardFormat, session: Session) -> Iterator[Any]:
+        """Write the rows that are shown to a file."""
+        state = session.seen(ModelsState)
+        now = self._ranked(session, state)
+        with download_folder() as folder:
+            path = folder / board_file_name(now.board, state, form)
+            export_board(now.board, state, now.rows, form, path)
+            yield gr.update(value=str(path), visible=True)
+
+    def _show(self, state: ModelsState, session: Session, dropped: tuple[str, ...] = ()) -> Filling:
+        now, left = shown_again(state, self._models(session))
+        return self.shown(now, session, (*dropped, *left))
+
+    def _models(self, session: Session) -> Models:
+        return Models(partial(self._ranked, session), partial(self._field_of, session))
+
+    def _ranked(self, session: Session, state: ModelsState) -> Ranked:
+        where = session.results_id, ranking_of(state)
+        board = self.boards.board(*where, session.visitor)
+        return Ranked(
+            state, board, shown_rows(board, state),
+            partial(self.boards.outcomes, *where, session.visitor), self.tables,
+            self.boards.unread(*where), self.boards.left_out(*where, session.visitor),
+        )  # fmt: skip
+
+    def _field_of(self, session: Session, model: str) -> Field:
+        """The field that a model is in; of none, the largest."""
+        if model:
+            return self.fields.of(model, *session.where)
+        return self.fields.largest(*session.where)
+
+    def shown(
+        self,
+        now: Scene,
+        session: Session,
+        dropped: tuple[str, ...] = (),
+        before: ModelsState | None = None,
+    ) -> Filling:
+        """What a scene changes on the page, and from now on the session sees.
+
+        dropped: what of a link cannot be shown. before: what is on screen already; None for
+        nothing.
+        """
+        state, parts = now.state, self.parts
+        session.show(state)
+        address: Filling = {parts.address: MODELS_LINK.encode(state)}
+        if isinstance(now, Ranked):
+            session.show(_known(now))
+            return address | self._ranked_shown(now, session, dropped)
+        read: Filling = {
+            parts.reader_bar: differing_html(now),
+            parts.pair: differing_pair_html(now),
+            parts.timer: gr.Timer(active=any(map(now.field.is_running, state.named))),
+        }
+        if before is not None and replace(before, reading=FIRST) == replace(state, reading=FIRST):
+            return address | read
+        return {
+            **address,
+            **read,
+            parts.panels: panels_html(state, self.settings.link_base),
+            parts.head: compare_head_html(now, self.fields.all(*session.where)),
+            parts.told: compare_bar_html(now, dropped),
+            parts.measure: gr.update(visible=False),
+            parts.below: gr.Column(visible=False),
+            **compared_shown(parts.table, parts.plot, now),
+        }
+
+    def _ranked_shown(self, now: Ranked, session: Session, dropped: tuple[str, ...]) -> Filling:
+        parts, state, board, rows = self.parts, now.state, now.board, now.rows
+        # Of RewardBench 2, and with prior sets, sections alone are in groups.
+        measured = any(row.tie_group or any(row.section_groups.values()) for row in board.rows)
+        by_pairs = any(row.by_pairs for row in board.rows)
+        can_measure = state.table != "prior" and (now.unread > 0 or (by_pairs and not measured))
+        gone = note(text("board.gone")) if self.boards.library.is_gone(session.results_id) else ""
+        return {
+            parts.panels: panels_html(state, self.settings.link_base),
+            parts.head: controls_html(board, state),
+            parts.told: counts_html(board, rows, dropped, now.unread) + gone,
+            parts.measure: gr.update(visible=can_measure),
+            parts.table: board_html(board, state, rows),
+            parts.below: gr.Column(visible=True),
+            parts.behind: "",
+            parts.about: rule_html(board, state, now.left_out),
+            **chart_shown(parts.chart, now),
+            **dict.fromkeys((parts.reader_bar, parts.pair), ""),
+            parts.plot: gr.update(visible=False),
+            parts.timer: gr.Timer(active=False),
+        }
+
+
+def _known(now: Ranked) -> Known:
+    return Known(now.unread, tuple(row.model for row in now.board.rows if row.own))
+
+
+def wire_models(tab: ModelsTab, session: gr.State, opened: gr.Tab) -> None:
+    """Connect the components; the page fills the tab, by `ModelsTab.open`."""
+    parts = tab.parts
+    wire_part(parts.part, tab.act, session, parts.outputs, parts.address)
+    opened.select(tab.turn_to, session, parts.outputs, **EVENT).then(
+        None, parts.address, None, js=wrote(parts.part)
+    )
+    measuring = parts.measure.click(tab.measure, session, [parts.status, parts.stop], **EVENT)
+    measuring.then(tab.show, session, parts.outputs, **EVENT)
+    parts.stop.click(tab.stop, queue=False, **EVENT)
+    for form, button in parts.exports.items():
+        button.click(partial(tab.export, form), session, parts.file, **EVENT)
+    parts.timer.tick(None, None, None, js=again(parts.part))
+
+
+def linked_models(tab: ModelsTab, session: gr.State) -> Linked:
+    """How a link opens the tab."""
+    parts = tab.parts
+    return Linked(parts.part, tab.open, [session], parts.outputs, parts.address)

@@ -1,0 +1,244 @@
+"""What a state shows of models: a board of them, or a few on the pairs that they share."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from explorer.core.links import as_dropped
+from explorer.core.text import text
+from explorer.data.name_search import matching_names
+from explorer.data.table import PairTable
+from explorer.reader.reading import ACTS, ListedRows, Reading, read_on
+from explorer.results.board import Board, BoardRow
+from explorer.results.field import MAJORITY, Doubles, Field, Mask
+from explorer.stats.matrix import OutcomeMatrix
+from explorer.stats.rules import V1
+from explorer.stats.uncertainty import subsets_by
+from explorer.tabs.models.state import ModelsState, move
+from explorer.tabs.models.table import MOST_ROWS
+from scoring.errors import KnownError, shown
+from scoring.results.files import LeftOut
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """A board as a state shows it.
+
+    rows: as `explorer.tabs.models.rows.shown_rows` gives them.
+    outcomes: gives those of each pair, None where none were read.
+    tables: gives the pairs whose texts are at hand.
+    unread: files with results of each pair that were not read yet.
+    left_out: files of each pair that are not used, and what of the others is not.
+    """
+
+    state: ModelsState
+    board: Board
+    rows: Sequence[BoardRow]
+    outcomes: Callable[[], OutcomeMatrix | None]
+    tables: Callable[[], Sequence[PairTable]]
+    unread: int = 0
+    left_out: Sequence[LeftOut] = ()
+
+    def drawn_by_pairs(
+        self, matrix: OutcomeMatrix, most: int = MOST_ROWS
+    ) -> tuple[list[BoardRow], list[str]]:
+        """The rows that are drawn by their outcomes, and what is to be said of the others."""
+        there = set(matrix.models)
+        rows = [row for row in self.rows if row.by_pairs and row.model in there]
+        notes = [self.not_read] if self.unread else []
+        if without := len(self.rows) - len(rows):
+            notes.append(text("chart.without_pairs", n=f"{without:,}"))
+        if len(rows) > most:
+            notes.append(text("chart.cut", n=f"{most:,}"))
+        return rows[:most], notes
+
+    @property
+    def not_read(self) -> str:
+        """Why outcomes are missing, and what to do."""
+        if not self.unread:
+            return text("chart.no_pairs")
+        return text("chart.unread", n=f"{self.unread:,}", button=text("board.measure"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """Models beside each other, as a state shows them.
+
+    state: settled.
+    outcomes: (models, pairs) of a, of b, and of more; no row where nothing is compared.
+    shared: pairs that are known of all of them; all where nothing is compared.
+    looked_at: pairs of the section.
+    listed: shared pairs of the section that some of them win and others do not; those that a loses
+        first, and of these, as of the rest, those that most models of the field win.
+    """
+
+    state: ModelsState
+    field: Field
+    outcomes: Doubles
+    shared: Mask
+    looked_at: Mask
+    listed: ListedRows
+
+    def sought(self, models: Sequence[str]) -> list[str]:
+        """Those of some models that are listed: the search finds them, and own runs are wanted."""
+        found = matching_names(models, self.state.search)
+        own = self.field.runs
+        return [
+            model
+            for model, yes in zip(models, found, strict=True)
+            if yes and (self.state.own or model not in own)
+        ]
+
+
+Scene = Ranked | Compared
+"""By the panel of its state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models that a session can look at.
+
+    ranked: gives the board of a state.
+    field_of: gives the field that a model is in, of "" any; raises `KnownError` where it is in
+        none.
+    """
+
+    ranked: Callable[[ModelsState], Ranked]
+    field_of: Callable[[str], Field]
+
+
+def compared(state: ModelsState, field: Field) -> Compared:
+    """What a state shows of a field.
+
+    Raises:
+        KnownError: a model that the field has not.
+    """
+    rows = [field.outcomes(state.a)] if state.a else []
+    rows += [field.rival(state.a, other) for other in (state.b, *state.more)] if state.a else []
+    outcomes = np.array(rows).reshape(len(rows), len(field.table))
+    shared: Mask = np.logical_and.reduce(~np.isnan(outcomes))
+    looked_at = in_section(field, state.section)
+    wins = outcomes == 1
+    differing = np.flatnonzero(shared & looked_at & wins.any(axis=0) & ~wins.all(axis=0))
+    if len(differing):
+        order = np.lexsort((field.difficulty(state.a).share[differing], wins[0][differing]))
+        differing = differing[order]
+    listed = ListedRows(field.table, differing)
+    source = field.table.id if field.has_texts else ""
+    settled = replace(state, source=source, reading=_settled(state.reading, listed))
+    return Compared(settled, field, outcomes, shared, looked_at, listed)
+
+
+def shown_again(state: ModelsState, models: Models) -> tuple[Scene, tuple[str, ...]]:
+    """What a state shows, as far as it can be shown here, and what of it cannot, as a link says it.
+
+    Raises:
+        KnownError: a search that cannot be used.
+    """
+    if not state.compares:
+        return models.ranked(state), ()
+    fitted, dropped = fitting(state, models.field_of)
+    return compared(fitted, models.field_of(fitted.a)), dropped
+
+
+def next_scene(state: ModelsState, models: Models, act: str, sent: Mapping[str, Any]) -> Scene:
+    """What is shown after one act of a person.
+
+    Args:
+        state: as it is.
+        models: those that there are.
+        act: its name.
+        sent: what came with it, by anybody.
+
+    Raises:
+        KnownError: an act that there is not, a value that it cannot have, or models that have
+            results of different pairs.
+    """
+    field_of = models.field_of
+    if state.compares and act in ACTS:
+        now = compared(state, common_field(state, field_of))
+        reading = replace(read_on(now.state.reading, now.listed, act, sent.get("value")), page=1)
+        return replace(now, state=replace(now.state, reading=reading))
+    moved = move(state, act, sent)
+    if not moved.compares or not state.compares:
+        return shown_again(moved, models)[0]
+    if moved.a != state.a:
+        field_of(moved.a)  # raises where it has no results
+        moved, _ = fitting(moved, field_of)
+    field = common_field(moved, field_of)
+    if (moved.named, moved.section) == (state.named, state.section):
+        return compared(moved, field)
+    now = compared(replace(moved, reading=replace(state.reading, key="")), field)
+    # The pair that is read stays where they differ in it still.
+    kept = replace(state.reading.anew(now.listed), page=1)
+    return replace(now, state=replace(now.state, reading=kept))
+
+
+def common_field(state: ModelsState, field_of: Callable[[str], Field]) -> Field:
+    """The field that all models of a state are in.
+
+    Raises:
+        KnownError: one has no results here, or results of other pairs.
+    """
+    field = field_of(state.a)
+    for model in (*state.named, *state.members):
+        if model not in field.place_of:
+            raise _other_pairs(model, field_of(model), state.a, field)
+    return field
+
+
+def fitting(
+    state: ModelsState, field_of: Callable[[str], Field]
+) -> tuple[ModelsState, tuple[str, ...]]:
+    """A state as far as it can be shown here, and what of it cannot, as a link says it."""
+    try:
+        field = field_of(state.a)
+    except KnownError as error:
+        return replace(state.alone(), reading=state.reading), (str(error),)
+    dropped: list[str] = []
+
+    def there(model: str) -> bool:
+        try:
+            if model not in field.place_of:
+                raise _other_pairs(model, field_of(model), state.a, field)
+        except KnownError as error:
+            dropped.append(str(error))
+        return model in field.place_of
+
+    others = tuple(each for each in (state.b, *state.more) if each != MAJORITY and there(each))
+    members = tuple(each for each in state.members if each in field.place_of)
+    dropped += [as_dropped("member", each) for each in state.members if each not in members]
+    fitted = replace(state, b=(*others, MAJORITY)[0], more=others[1:], members=members)
+    return fitted, tuple(dropped)
+
+
+def subsets_in(field: Field, section: str) -> tuple[str, ...]:
+    """The subsets of the field's pairs that a section of RewardBench has; of "" all."""
+    ruled = subsets_by(V1, field.matrix.pairs).names
+    names = zip(field.matrix.pairs.names, ruled, strict=True)
+    return tuple(name for name, rule in names if not section or V1.section_of(rule) == section)
+
+
+def in_section(field: Field, section: str) -> Mask:
+    """Which pairs of the field are of a section; of "" all."""
+    pairs = field.matrix.pairs
+    wanted = subsets_in(field, section)
+    has = np.array([name in wanted for name in pairs.names], np.bool_)
+    mask: Mask = has[pairs.codes]
+    return mask
+
+
+def _other_pairs(model: str, of_model: Field, other: str, of_other: Field) -> KnownError:
+    if not other:
+        return KnownError(f"Choose a model with results of the same pairs as {shown(model)} first.")
+    return KnownError(
+        f"{shown(model)} and {shown(other)} have results of different pairs, so they cannot be "
+        f"compared: {of_model.table.caption} Against: {of_other.table.caption} "
+        "Choose a model with results of the same pairs, or score both on them."
+    )
+
+
+def _settled(reading: Reading, listed: ListedRows) -> Reading:
+    return replace(replace(reading, page=1).settled(listed), page=1)

@@ -1,0 +1,93 @@
+"""The Models tab, laid out: the panels, and below them a board or a comparison of models."""
+
+from dataclasses import dataclass
+
+import gradio as gr
+
+from explorer.core.parts import Part, build_part, components
+from explorer.core.text import text
+from explorer.reader.links import MODELS
+from explorer.reader.source_view import SourceBarParts, build_sourcebar
+from explorer.tabs.models.charts_view import BoardChartParts, build_chart
+from explorer.tabs.models.controls import search_html
+from explorer.tabs.models.exports import BOARD_FORMATS, BoardFormat
+from explorer.tabs.models.source_view import BoardSourceParts, build_boardsource
+
+REFRESH_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class ModelsParts:
+    """The tab's components.
+
+    measure, stop, status: of results of each pair that were not read or measured yet.
+    below: what stands below the board: chart, behind, exports, file, about.
+    plot, reader_bar, pair: of a comparison.
+    address: its query string.
+    timer: runs while a run that is compared does.
+    """
+
+    bar: SourceBarParts
+    source: BoardSourceParts
+    part: Part
+    panels: gr.HTML
+    head: gr.HTML
+    told: gr.HTML
+    measure: gr.Button
+    stop: gr.Button
+    status: gr.HTML
+    table: gr.HTML
+    below: gr.Column
+    chart: BoardChartParts
+    behind: gr.HTML
+    exports: dict[BoardFormat, gr.Button]
+    file: gr.File
+    about: gr.HTML
+    plot: gr.Plot
+    reader_bar: gr.HTML
+    pair: gr.HTML
+    address: gr.Textbox
+    timer: gr.Timer
+
+    @property
+    def outputs(self) -> list[gr.blocks.Block]:
+        """The components that `ModelsTab.shown` fills."""
+        return components(
+            self.address, self.panels, self.head, self.told, self.measure, self.table, self.below,
+            self.chart, self.behind, self.about, self.plot, self.reader_bar, self.pair, self.timer,
+        )  # fmt: skip
+
+
+def build_models() -> ModelsParts:
+    """Lay the tab out where it is called."""
+    bar, source = build_sourcebar(text("source.show_board")), build_boardsource()
+    with build_part(MODELS) as part:
+        gr.HTML(search_html())
+        panels, head = gr.HTML(), gr.HTML()
+        with gr.Row(elem_classes="status-row"):
+            told = gr.HTML()
+            measure = gr.Button(
+                text("board.measure"), variant="primary", size="md", scale=0, min_width=200,
+                elem_id="measure", visible=False,
+            )  # fmt: skip
+            stop = gr.Button(text("score.stop"), size="md", scale=0, min_width=80, visible=False)
+        status = gr.HTML(elem_id="measure-status")
+        table = gr.HTML(elem_id="models-table")
+        with gr.Column(visible=False) as below:
+            chart_about, chart_plot = build_chart()
+            behind = gr.HTML(elem_id="behind")
+            chart = BoardChartParts(chart_about, chart_plot, gr.HTML(elem_id="chart-table"))
+            with gr.Row(elem_classes="export-buttons"):
+                exports = {
+                    form: gr.Button(text(f"board.export_{form}"), size="md", min_width=100)
+                    for form in BOARD_FORMATS
+                }
+            file = gr.File(visible=False, label=text("export.file"), elem_id="board-file")
+            about = gr.HTML(elem_classes="about")
+        plot = gr.Plot(show_label=False, visible=False, elem_classes="pairs-plot")
+        reader, pair = gr.HTML(), gr.HTML(elem_classes="reader")
+    return ModelsParts(
+        bar, source, part, panels, head, told, measure, stop, status, table, below, chart,
+        behind, exports, file, about, plot, reader, pair, gr.Textbox(visible=False),
+        gr.Timer(REFRESH_SECONDS, active=False),
+    )  # fmt: skip
