@@ -46,11 +46,9 @@ from explorer.tabs.pairs.notes_view import remembered_notes
 from explorer.tabs.pairs.review.acts_view import ReviewTab, wire_review
 from explorer.tabs.pairs.review.view import remembered_review
 from explorer.tabs.pairs.view import PairsParts, build_pairs
-from explorer.tabs.score.acts_view import Score, wire_score
+from explorer.tabs.score.acts_view import ScoreTab, open_score, wire_score
 from explorer.tabs.score.before_view import Find, offered_models, wire_find
-from explorer.tabs.score.checked import RunChecked
 from explorer.tabs.score.publish_view import Publish, wire_publish
-from explorer.tabs.score.runs_view import RunsParts, RunsTab, build_runs, showing, wire_runs
 from explorer.tabs.score.signin_view import SignIn, build_signin
 from explorer.tabs.score.view import ScoreParts, build_score
 from explorer.tabs.try_it.acts_view import TrialTab, wire_trial
@@ -74,7 +72,6 @@ class PageParts:
     tabs: gr.Tabs
     pairs: PairsParts
     score: ScoreParts
-    runs: RunsParts
     trial: TrialParts
     models: ModelsParts
     tab: dict[str, gr.Tab]
@@ -112,10 +109,6 @@ class Page:
     def best_pairs(self) -> str:
         """The id of the pairs that arrived."""
         return self.stores.pairs.best
-
-    def to_pairs(self) -> gr.Tabs:
-        """Open the Pairs tab."""
-        return gr.Tabs(selected="pairs")
 
     @guarded
     def tab(self, query_string: object) -> gr.Tabs:
@@ -173,8 +166,6 @@ def _lay_out(stores: Stores) -> PageParts:
             pairs = build_pairs(stores.counter, reviews, notes)
         with tab["score"]:
             score = build_score(settings, offered_models(settings))
-        with tab["runs"]:
-            runs = build_runs(settings)
         with tab["try"]:
             trial = build_trial(settings, offered_models(settings))
         with tab["models"]:
@@ -182,7 +173,7 @@ def _lay_out(stores: Stores) -> PageParts:
         with tab["about"]:
             build_about()
     return PageParts(
-        gr.State(Session()), bar, secret, chooser, tabs, pairs, score, runs, trial, models, tab,
+        gr.State(Session()), bar, secret, chooser, tabs, pairs, score, trial, models, tab,
         gr.Timer(POLL_SECONDS, active=False), go,
     )  # fmt: skip
 
@@ -211,35 +202,22 @@ def _wire(parts: PageParts, stores: Stores, page: gr.Blocks) -> None:
     scenes = Scenes(Tables(stores.pairs, stores.counter), stores.fields)
     pairs = PairsTab(scenes, settings, parts.pairs)
     models = ModelsTab(stores.boards, stores.fields, settings, parts.models, stores.pairs.all)
-    score = Score(scenes, stores.runs, parts.score, session)
-    runs = RunsTab(stores.runs, stores.fields, settings, parts.runs)
+    score = ScoreTab(scenes, stores.runs, stores.boards, settings, parts.score, session)
     trial = TrialTab(scenes, stores.runs, settings, Latest(), parts.trial)
     review = ReviewTab(stores.pairs, parts.pairs.review)
-    publish = Publish(stores.runs, stores.pairs, stores.hub, settings, parts.runs.publish)
+    publish = Publish(stores.runs, stores.pairs, stores.hub, settings, parts.score.runs.publish)
     wire_pairs(pairs, session, parts.tab["pairs"])
     wire_review(review, session, parts.pairs.table_id)
     wire_models(models, session, parts.tab["models"])
-    wire_score(score, RunChecked(stores.runs, stores.fields, stores.boards), tab=parts.tab["score"])
+    wire_score(score, parts.tab["score"])
     wire_find(Find(stores.hub, parts.score.find), parts.score.order.model, session)
-    wire_runs(runs, session, parts.tab["runs"])
     wire_publish(publish, session)
     wire_trial(trial, session)
     opened = _wire_source(joined, pairs, page)
     known = opened.then(SignIn(settings).identify, [parts.secret, session], parts.secret, **EVENT)
-    report = parts.score.report
-    known.then(score.reopen, session, components(report), **EVENT)
-    known.then(**showing(runs, session))  # a link opens the tab before it is known who
+    open_score(score, known)
     ready = _wire_results(joined, models, known)
     _wire_links(joined, ready, [linked_pairs(pairs, session), linked_models(models, session)])
-    asked = parts.runs.asked
-    asked.change(runs.turn, None, parts.tabs, **EVENT)
-    asked.change(score.resume, [asked, session], components(report), **EVENT)
-    inspected = report.inspect.click(
-        pairs.of_run, [session, parts.pairs.notes], parts.pairs.outputs, **EVENT
-    )
-    inspected.then(None, parts.pairs.address, None, js=wrote(parts.pairs.part)).then(
-        joined.to_pairs, None, parts.tabs, **EVENT
-    )
 
 
 def _wire_links(joined: Page, ready: gr.events.Dependency, tabs: Sequence[Linked]) -> None:

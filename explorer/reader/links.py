@@ -10,14 +10,14 @@ from explorer.core.links import LONGEST_LINK, Decoded, written
 from explorer.reader.state import PAIRS_LINK, PairsState
 from explorer.stats.duels import Cell
 
-TABS = ("pairs", "score", "runs", "try", "models", "about")
+TABS = ("pairs", "score", "try", "models", "about")
 MODELS = "models"
 _ALL = PairsState()
 _FAILURES = "failures"
 """What links once called the tab of the pairs with what models made of them."""
 COMPARE = "compare"
 """What they once called the tab of models that are compared."""
-_ONCE = {"leaderboard": MODELS, COMPARE: MODELS}
+_ONCE = {"leaderboard": MODELS, COMPARE: MODELS, "runs": "score"}
 """Tab that there was -> the one that has its place."""
 
 
@@ -26,8 +26,8 @@ def tab_of(query_string: object) -> str:
 
     >>> tab_of("?tab=about"), tab_of("?tab=elsewhere"), tab_of("?tab=failures&model=m")
     ('about', 'pairs', 'pairs')
-    >>> tab_of("?tab=leaderboard")
-    'models'
+    >>> tab_of("?tab=leaderboard"), tab_of("?tab=runs")
+    ('models', 'score')
     """
     asked = named_tab(query_string)
     asked = _ONCE.get(asked, asked)

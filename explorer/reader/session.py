@@ -15,12 +15,10 @@ class Session:
 
     visitor: who has it open; here on the server no event's data can replace it.
     results_id: of the published results, as `ResultsLibrary.get` takes it.
-    run_id: of the run that the report shows; None for none.
     """
 
     visitor: Visitor = field(default_factory=Visitor)
     results_id: str | None = None
-    run_id: str | None = None
     _seen: dict[type, Any] = field(default_factory=dict)
 
     def get(self, kind: type[T]) -> T | None:

@@ -1,16 +1,13 @@
 """The list of stored runs: what each came to, which are on the page, which one is open."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 from explorer.core.caches import LruCache
-from explorer.core.validation import whole_number
 from explorer.runs.cards import RunCard, card_of
 from explorer.runs.outcomes import rows_of
 from explorer.runs.sections import total_interval
 from explorer.runs.store import RunStore
-from scoring.errors import KnownError, shown
+from scoring.errors import KnownError
 from scoring.interval import Interval
 from scoring.record import Run
 from scoring.summary import Summary, summarise
@@ -18,16 +15,6 @@ from scoring.summary import Summary, summarise
 PAGE = 25
 _SUMMARIES = LruCache[Summary | None](400)
 _INTERVALS = LruCache[Interval | None](400)
-
-
-@dataclass(frozen=True, slots=True)
-class RunsState:
-    """What a person sees of the list. open_id: the run that is open; "" for none."""
-
-    open_id: str = ""
-    page: int = 0
-    deleting: bool = False
-    """Whether it was asked to delete the open run, and not yet said for sure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +49,12 @@ class RunLine:
 
 @dataclass(frozen=True, slots=True)
 class RunsScene:
-    """The list at a moment. lines: of the page; total: runs in all; open: the run that is open."""
+    """The list at a moment.
 
-    view: RunsState
+    page: which one, from 0. lines: of it; total: runs in all; open: the run that is open.
+    """
+
+    page: int
     lines: tuple[RunLine, ...]
     total: int
     open: RunLine | None
@@ -75,50 +65,16 @@ class RunsScene:
         return max(1, -(-self.total // PAGE))
 
 
-def runs_scene(store: RunStore, visitor: object, view: RunsState) -> RunsScene:
-    """What a person sees of their runs now; a run that is gone is not open."""
-    runs = store.visible(visitor)
-    pages = max(1, -(-len(runs) // PAGE))
-    view = replace(view, page=min(view.page, pages - 1))
-    shown_runs = runs[view.page * PAGE : (view.page + 1) * PAGE]
-    lines = tuple(_line(run, store, visitor) for run in shown_runs)
-    opened = next((_line(run, store, visitor) for run in runs if run.id == view.open_id), None)
-    if opened is None:
-        view = replace(view, open_id="", deleting=False)
-    return RunsScene(view, lines, len(runs), opened)
+def runs_scene(store: RunStore, visitor: object, page: int = 0, open_id: str = "") -> RunsScene:
+    """What a person sees of their runs now; a run that is gone is not open.
 
-
-def move_runs(
-    store: RunStore, visitor: object, view: RunsState, act: str, sent: Mapping[str, Any]
-) -> RunsState:
-    """Do what was pressed, with the run it names.
-
-    Acts: "open" (id), "close", "page" (value), "title" (id, value), "share" (id, value), "delete"
-    and "keep" (id), "remove" (id).
-
-    Raises:
-        KnownError: no such act, or the run is not the visitor's to change.
+    page: the last one where there are fewer.
     """
-    run_id = sent.get("id")
-    if act == "open":
-        return replace(view, open_id=store.open(run_id, visitor).id, deleting=False)
-    if act == "close":
-        return replace(view, open_id="", deleting=False)
-    if act == "page":
-        return replace(view, page=whole_number("The page", sent.get("value"), 0, 10_000))
-    if act == "title":
-        store.change(run_id, visitor, lambda card: card.titled(sent.get("value")))
-        return view
-    if act == "share":
-        public = sent.get("value") is True
-        store.change(run_id, visitor, lambda card: replace(card, public=public))
-        return view
-    if act in ("delete", "keep"):
-        return replace(view, deleting=act == "delete")
-    if act == "remove":
-        store.delete(run_id, visitor)
-        return replace(view, open_id="", deleting=False)
-    raise KnownError(f"There is nothing that is called {shown(act)} here.")
+    runs = store.visible(visitor)
+    page = min(page, max(0, (len(runs) - 1) // PAGE))
+    lines = tuple(_line(run, store, visitor) for run in runs[page * PAGE : (page + 1) * PAGE])
+    opened = next((_line(run, store, visitor) for run in runs if run.id == open_id), None)
+    return RunsScene(page, lines, len(runs), opened)
 
 
 def _line(run: Run, store: RunStore, visitor: object) -> RunLine:

@@ -37,7 +37,7 @@ from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import Selection, selected_as_listed
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
-from explorer.tabs.score.run_view import Followed, followed
+from explorer.tabs.score.run_view import Followed, run_shown
 from explorer.tabs.score.view import LOOK_SECONDS, ReportParts, build_score
 from scoring.engine.scorer import facts
 from scoring.pairs.opening import as_pairs
@@ -90,7 +90,7 @@ def app(
         if not has_ended and time.monotonic() < session.seen(Followed).due:
             continue
         asked = time.perf_counter()
-        now = followed(report, live, session)
+        now = run_shown(report, session, live)
         counted.updates += 1
         counted.largest = max(counted.largest, send(now))
         counted.seconds += time.perf_counter() - asked

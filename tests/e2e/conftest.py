@@ -213,9 +213,15 @@ def choose_model(page: Page, name: str) -> None:
     page.locator("#model input").press("Enter")
 
 
-def open_panel(page: Page, name: str) -> None:
-    """Open a panel of the Pairs tab."""
-    panels = page.locator("#pairs").get_by_role("group", name="What to look at")
+def open_runs(page: Page) -> None:
+    """Open the list of runs."""
+    open_tab(page, "Score")
+    open_panel(page, "Runs", part="score")
+
+
+def open_panel(page: Page, name: str, part: str = "pairs") -> None:
+    """Open a panel of the tab that is open."""
+    panels = page.locator(f"#{part}").get_by_role("group", name="What to look at")
     panels.get_by_role("button", name=name, exact=True).click()
 
 

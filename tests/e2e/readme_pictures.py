@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.e2e.browser import ARGUMENTS, find
-from tests.e2e.conftest import ROOT, open_app, open_tab, serving
+from tests.e2e.conftest import ROOT, open_app, open_runs, open_tab, serving
 
 PICTURES = ROOT / "assets" / "pictures"
 
@@ -51,7 +51,7 @@ def _score_the_demo(page: Page, address: str) -> None:
     page.get_by_label("All that the Pairs tab lists").check()
     page.locator("#start").click()
     expect(page.locator(".status.finished")).to_be_visible(timeout=180_000)
-    page.locator("#inspect").click()
+    page.locator("#score .inspect").click()
     rows = page.locator("#pairs .list tbody tr")
     expect(rows.first).to_be_visible()
     page.evaluate("document.documentElement.dataset.harm = 'shown'")
@@ -75,7 +75,7 @@ def _score_until_sure(page: Page) -> None:
 
 def _go_on_with_a_stopped_run(page: Page) -> None:
     """The list of runs with the one that can go on open; the other one has a name."""
-    open_tab(page, "Runs")
+    open_runs(page)
     names = page.locator("#runs-list .run-name")
     expect(names).to_have_count(2)
     names.last.click()

@@ -196,7 +196,7 @@ def _score(page: Page) -> None:
     expect(page.locator(".status.finished")).to_be_visible()
     expect(page.locator(".card .detail", has_text="had to be truncated")).to_be_visible()
     picture(page, "hostile-score")
-    page.locator("#inspect").click()
+    page.locator("#score .inspect").click()
     expect(pair(page).locator(".chip.bad")).to_contain_text("lost")
     open_tab(page, "Score")
     choose_model(page, ATTACKS["tag"] + ATTACKS["markdown"])

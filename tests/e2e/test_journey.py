@@ -66,7 +66,7 @@ def _score(page: Page, data: str) -> None:
 
 
 def _failures(page: Page, data: str) -> None:
-    page.locator("#inspect").click()
+    page.locator("#score .inspect").click()
     rows = page.locator("#pairs .list tbody tr")
     expect(rows.nth(2)).to_be_visible()
     expect(pair(page).locator(".chip.bad")).to_contain_text("lost · margin −")

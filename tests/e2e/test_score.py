@@ -12,6 +12,8 @@ from tests.e2e.conftest import (
     Serve,
     choose_model,
     open_app,
+    open_panel,
+    open_runs,
     open_tab,
     pair,
     picture,
@@ -78,7 +80,7 @@ def test_a_pair_of_ones_own_is_typed_scored_and_read(demo_app: str, page: Page) 
     page.locator("#start").click()
     expect(page.locator("h2.report").first).to_contain_text("a pair that was typed")
     expect(page.locator(".status.finished")).to_be_visible()
-    page.locator("#inspect").click()
+    page.locator("#score .inspect").click()
     expect(pair(page)).to_have_attribute("data-key", "typed:1")
     expect(pair(page)).to_contain_text("Be kind.")
     expect(pair(page).locator(".rejected .body")).to_contain_text(HOSTILE)
@@ -100,7 +102,7 @@ def test_a_stopped_run_is_kept_shown_again_and_goes_on(long_app: str, page: Page
     open_app(page, long_app)
     open_tab(page, "Score")
     expect(page.locator(".status.stopped")).to_contain_text("They are kept")
-    open_tab(page, "Runs")
+    open_runs(page)
     page.locator("#runs-list .run-name").first.click()
     page.get_by_placeholder("give it a name").fill("half a run")
     page.get_by_placeholder("give it a name").press("Enter")
@@ -116,7 +118,7 @@ def test_a_run_is_read_while_it_streams_in(long_app: str, page: Page) -> None:
     open_app(page, long_app)
     score_all(page)
     expect(page.locator(".status.running")).to_be_visible()
-    page.locator("#inspect").click()
+    page.locator("#score .inspect").click()
     scored = page.locator("#pairs .kinds button").last
     expect(scored).to_be_visible()
     worst = str(pair(page).get_attribute("data-key"))
@@ -164,7 +166,7 @@ def test_a_run_goes_on_without_its_page_and_any_page_stops_it(long_app: str, lea
         each.close()
     page, beside = (opened_on_score(context, long_app) for _ in range(2))
     expect(page.locator("h2.report").first).not_to_contain_text(f" {before} of 1,880 pairs")
-    open_tab(beside, "Runs")
+    open_runs(beside)
     expect(beside.locator("#runs-list tbody tr").first).to_contain_text("running")
     beside.locator("#runs-list .run-name").first.click()
     beside.get_by_role("button", name="Watch it live").click()
@@ -173,7 +175,7 @@ def test_a_run_goes_on_without_its_page_and_any_page_stops_it(long_app: str, lea
         expect(each.locator(".status.stopped")).to_contain_text("They are kept")
         expect(each.locator("#start")).to_be_enabled()
     assert scored(page) == scored(beside) != before
-    open_tab(beside, "Runs")
+    open_runs(beside)
     row = beside.locator("#runs-list tbody tr").first
     expect(row).to_contain_text(f"{scored(page)} / 1,880")
     expect(row).to_contain_text("stopped")
@@ -203,7 +205,7 @@ def test_a_run_of_a_killed_server_goes_on_at_the_next(
     scored = len((folder / "rewards.jsonl").read_text().splitlines())
     with serving(tmp_path, is_slow=True, EXPLORER_PAIRS=long_pairs) as address:
         open_app(page, address)
-        open_tab(page, "Runs")
+        open_runs(page)
         expect(page.locator("#runs-list tbody tr")).to_contain_text("stopped")
         page.locator("#runs-list .run-name").click()
         page.get_by_role("button", name=re.compile("Go on")).click()
@@ -232,20 +234,21 @@ def test_on_a_shared_server_people_wait_in_turn_and_see_their_own_runs(
         wait_until_filled(other)
         open_tab(other, "Score")
         expect(other.locator(".status.waiting")).to_contain_text("1 ahead of you")
-        open_tab(other, "Runs")
+        open_runs(other)
         expect(other.locator("#runs-list")).to_contain_text("waits for its turn")
+        expect(one.locator(".status.running")).to_be_visible()
         one.locator("#stop").click()
         expect(one.locator(".status.stopped")).to_be_visible()
-        open_tab(other, "Score")
+        open_panel(other, "New run", part="score")
         for page in (other, third):
             expect(page.locator(".status.finished")).to_be_visible()
         for page, n in ((one, "1,880"), (other, "23"), (third, "46")):
-            open_tab(page, "Runs")
+            open_runs(page)
             expect(page.locator("#runs-list tbody tr")).to_have_count(1)
             expect(page.locator("#runs-list tbody tr")).to_contain_text(f"/ {n}")
 
 
-def test_a_link_to_the_runs_tab_lists_ones_own_runs_on_a_shared_server(
+def test_a_link_to_the_former_runs_tab_lists_ones_own_runs_on_a_shared_server(
     serve: Serve, leaving: Page
 ) -> None:
     address = serve(EXPLORER_PUBLIC="1")
@@ -253,7 +256,7 @@ def test_a_link_to_the_runs_tab_lists_ones_own_runs_on_a_shared_server(
     score_few(leaving)
     expect(leaving.locator(".status.finished")).to_be_visible()
     open_app(leaving, address)
-    open_tab(leaving, "Runs")
+    open_runs(leaving)
     leaving.locator("#runs-list .run-name").click()
     expect(leaving.locator("#run-export-csv")).to_contain_text("Pairs as CSV")
     leaving.goto(f"{address}?tab=runs")

@@ -18,7 +18,7 @@ from explorer.reader.state import PairsState
 from explorer.stores import Stores, open_stores
 from explorer.tabs.about.chooser_view import Chooser
 from explorer.tabs.pairs.acts_view import PairsTab
-from explorer.tabs.score.acts_view import Score
+from explorer.tabs.score.acts_view import ScoreTab
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from tests.conftest import PATIENCE
@@ -72,7 +72,7 @@ def test_it_is_filled_when_it_is_opened(page: gr.Blocks) -> None:
     ]
     assert "PairsTab.open" in loads
     after = [callback for callback, _ in chain(page, PairsTab.open)]
-    assert {"SignIn.identify", "Score.reopen", "ModelsTab.open"} <= set(after)
+    assert {"SignIn.identify", "ScoreTab.open", "ModelsTab.open"} <= set(after)
 
 
 def test_a_missing_source_is_asked_for_and_then_followed(page: gr.Blocks) -> None:
@@ -116,14 +116,11 @@ def test_uploads_and_exports_are_forgotten(page: gr.Blocks) -> None:
     assert page.delete_cache == KEPT and KEPT[1] <= 24 * 3600
 
 
-def test_failures_are_a_press_away(joined: Page) -> None:
-    assert joined.to_pairs().selected == "pairs"
-
-
 @pytest.mark.parametrize(
     ("link", "tab"),
     [
         ("?tab=score", "score"),
+        ("?tab=runs", "score"),
         ("?tab=failures&model=m", "pairs"),
         ("?tab=browse", "pairs"),
         ("?tab=leaderboard&board=v2", "models"),
@@ -184,10 +181,10 @@ def test_a_page_can_be_built_twice(stores: Stores) -> None:
 
 def test_callbacks_of_all_tabs_are_there(page: gr.Blocks) -> None:
     wired = {function_name(event.fn) for event in page.fns.values()}
-    for tab in (PairsTab, Chooser, Score, Page):
+    for tab in (PairsTab, Chooser, ScoreTab, Page):
         methods = {f"{tab.__name__}.{name}" for name in vars(tab) if not name.startswith("_")} - {
             "PairsTab.shown",
-            "Score.chosen",
+            "ScoreTab.chosen",
         }
         assert {name for name in methods if callable(vars(tab)[name.split(".")[1]])} <= wired
 

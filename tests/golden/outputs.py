@@ -192,7 +192,7 @@ def _runs(server: Server) -> Iterator[Output]:
     yield "/runs after one", runs
     yield "report of a run", Page(server, "?tab=score").shown()
     page = Page(server, "?tab=runs")
-    page.act("runs", "open", id=runs[0]["id"])
+    page.act("score", "open", id=runs[0]["id"])
     yield "open run", page.shown()
     for form in ("csv", "jsonl", "json"):
         yield f"run as {form}", page.written(f"run-export-{form}", "run-file")

@@ -103,15 +103,6 @@ class PairsTab:
         return self._show(state, session, notes)
 
     @guarded
-    def of_run(self, session: Session, notes: object) -> Filling:
-        """What a run lost, from its worst pair on; the same as before where it has none yet."""
-        model = self.fields.name_of(session.run_id, *session.where)
-        state = session.seen(PairsState)
-        if model:
-            state = PairsState(state.source).of(model)
-        return self._show(state, session, notes)
-
-    @guarded
     def act(self, event: gr.EventData, session: Session, notes: object) -> Filling:
         """What is shown after one act."""
         name, sent = act_of(event)

@@ -1,28 +1,54 @@
-"""The Score tab: choose a model and pairs, watch the run, see what it came to."""
+"""The Score tab: choose a model and pairs, watch the run, see what it and all others came to."""
 
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import gradio as gr
 
+from explorer.core.files import download_folder
 from explorer.core.html import note
-from explorer.core.parts import EVENT, Filling, Posted, components, guarded, nothing_new, saying
+from explorer.core.parts import (
+    EVENT,
+    Filling,
+    Posted,
+    act_of,
+    again,
+    components,
+    filling,
+    guarded,
+    nothing_new,
+    saying,
+    wire_part,
+)
+from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.data.table import PairTable, Rows
+from explorer.reader.links import compare_query, failures_query
 from explorer.reader.scene import Scenes
 from explorer.reader.searchbar import listed_and_why
 from explorer.reader.session import Session
+from explorer.results.board import Ranking
+from explorer.results.boards import Boards
+from explorer.results.own import own_names
 from explorer.runs.cards import card_of, pairs_of
-from explorer.runs.live import LiveRun
+from explorer.runs.exports import export_run
+from explorer.runs.lines import runs_scene
+from explorer.runs.live import LiveRun, Steps
 from explorer.runs.progress import Stream
 from explorer.runs.running import Runs
 from explorer.runs.selections import WAYS, Selection
+from explorer.runs.visitors import Visitor
 from explorer.tabs.score.before_view import card_html, selected_html
-from explorer.tabs.score.checked import RunChecked
-from explorer.tabs.score.run_view import Followed, followed, reopened, shown
-from explorer.tabs.score.view import ScoreParts
+from explorer.tabs.score.published_html import published_html
+from explorer.tabs.score.run_check import check_run
+from explorer.tabs.score.run_view import Followed, run_shown
+from explorer.tabs.score.runs_list import run_html, runs_html
+from explorer.tabs.score.state import SCORE_LINK, ScoreState, decode_score, move
+from explorer.tabs.score.view import ScoreParts, panels_html
 from scoring.errors import KnownError
 from scoring.record import Run
 
@@ -31,13 +57,97 @@ FIRST_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
-class Score:
+class ScoreTab:
     """The tab's callbacks. `posted` is what all its fields hold, and the session."""
 
     scenes: Scenes
     runs: Runs
+    boards: Boards
+    settings: Settings
     parts: ScoreParts
     session: gr.State
+
+    @guarded
+    def open(self, query_string: object, session: Session) -> Filling:
+        """What a link asks for; a run that is not here any more is told."""
+        state = decode_score(query_string)
+        said = ""
+        if state.run_id:
+            try:
+                self.runs.open(state.run_id, session.visitor)
+            except KnownError as error:
+                said, state = note(str(error), "wrong"), state.of("")
+        session.show(state)
+        filled = self._shown(session)
+        return filled | {self.parts.panels: panels_html(state) + said}
+
+    @guarded
+    def turn_back(self, session: Session) -> Filling:
+        """After the tab was opened: the list, or the run where it went on elsewhere."""
+        if session.seen(ScoreState).panel == "runs":
+            return self._listed(session)
+        seen = None if session.seen(Followed).live_id else self._looked_at(session)
+        if not isinstance(seen, LiveRun) or seen.ended.is_set():
+            return nothing_new()
+        return self._reported(seen, session)
+
+    @guarded
+    def act(self, event: gr.EventData, session: Session) -> Filling:
+        """What is shown after one act."""
+        name, sent = act_of(event)
+        if name == "again":
+            return self._further(session)
+        who, state = session.visitor, session.seen(ScoreState)
+        if name in ("report", "resume"):
+            run_id = str(sent.get("id"))
+            seen = self._resumed(who, run_id) if name == "resume" else self._of_id(who, run_id)
+            is_live = isinstance(seen, LiveRun) and seen.run_id is None
+            session.show(replace(state, panel="new").of("" if is_live else run_id))
+            return self._shown(session, seen)
+        session.show(move(state, self.runs.store, who, name, sent))
+        return self._shown(session)
+
+    @guarded
+    def start(self, posted: Posted) -> Filling:
+        """Let a run begin, for this page to follow."""
+        parts, session = self.parts, posted[self.session]
+
+        def steps() -> Stream:
+            asked = parts.order.order(posted), self.chosen(posted), parts.sure.rule(posted)
+            return self.runs.start(session.visitor, *asked)
+
+        live = self._begun(session.visitor, str(posted[parts.order.model]), steps)
+        session.show(session.seen(ScoreState).of(""))
+        return self._reported(live, session)
+
+    def stop(self, session: Session) -> None:
+        """End the run that the page follows after its present pack, wherever it was begun."""
+        live = self.runs.live.get(session.visitor, session.seen(Followed).live_id)
+        if live is not None:
+            live.stop.set()
+
+    @guarded
+    def export(self, form: str, session: Session) -> Iterator[Any]:
+        """A file of the open run."""
+        with download_folder() as folder:
+            run = self.runs.open(session.seen(ScoreState).run_id, session.visitor)
+            yield gr.update(value=str(export_run(run, form, folder)), visible=True)
+
+    @guarded
+    def check(self, ended: tuple[str, str], session: Session) -> Any:
+        """What is published of the model of the run that ended, beside it; "" where nothing is.
+
+        All stays where none began.
+        """
+        run_id, _ = ended
+        if not run_id:
+            return gr.skip()
+        name = self.scenes.fields.name_of(run_id, *session.where)
+        if not name:
+            return ""
+        field = self.scenes.fields.of(name, *session.where)
+        board = self.boards.board(session.results_id, Ranking(own=False))
+        return published_html(check_run(self.runs.open(run_id, session.visitor), field, board))
 
     @guarded
     def count(self, posted: Posted) -> str:
@@ -73,87 +183,6 @@ class Score:
             filled[choice.failed] = gr.update(choices=[*models], visible=True)
         return filled
 
-    @guarded
-    def start(self, posted: Posted) -> Filling:
-        """Let a run begin, for this page to follow."""
-        parts, session = self.parts, posted[self.session]
-
-        def steps() -> Stream:
-            asked = parts.order.order(posted), self.chosen(posted), parts.sure.rule(posted)
-            return self.runs.start(session.visitor, *asked)
-
-        model = str(posted[parts.order.model])
-        return self._begun(self.runs.live.begin(session.visitor, model, steps), session)
-
-    @guarded
-    def resume(self, asked: Any, session: Session) -> Filling:
-        """Go on with a run, follow it, or show what it came to, as the Runs tab asks."""
-        act, run_id = asked[:2] if asked else ("", "")
-        who = session.visitor
-        live = self.runs.live.get(who, run_id)
-        if live is not None and not live.ended.is_set():
-            return followed(self.parts.report, live, session)
-        if act == "report":
-            return self._stored(self.runs.open(run_id, who), session)
-        if act != "resume":
-            return nothing_new()
-        table_of = partial(pairs_of, library=self.scenes.tables.library)
-        resumed = partial(self.runs.resume, who, run_id, table_of)
-        return self._begun(self.runs.live.begin(who, "", resumed), session)
-
-    @guarded
-    def follow(self, session: Session) -> Filling:
-        """How far the run is that the page follows."""
-        seen = session.seen(Followed)
-        if not seen.live_id:
-            return nothing_new()
-        live = self.runs.live.get(session.visitor, seen.live_id)
-        if live is None:
-            return self.reopen(session)
-        is_further = live.n_told > seen.seen and time.monotonic() >= seen.due
-        if not (is_further or live.ended.is_set()):
-            return nothing_new()
-        return followed(self.parts.report, live, session)
-
-    @guarded
-    def reopen(self, session: Session) -> Filling:
-        """After the page was opened: the run of this person that goes on, else their last one."""
-        who = session.visitor
-        for live in self.runs.live.of(who):
-            return followed(self.parts.report, live, session)
-        for run in self.runs.store.own(who):
-            if card_of(run).owner == who.owner:
-                return self._stored(run, session)
-        session.show(Followed())
-        return {self.parts.report.timer: gr.update(active=False)}
-
-    @guarded
-    def rejoin(self, session: Session) -> Filling:
-        """After the tab was opened: the run that it shows, where it went on elsewhere."""
-        if session.seen(Followed).live_id:
-            return nothing_new()
-        live = self.runs.live.get(session.visitor, session.run_id)
-        if live is None or live.ended.is_set():
-            return nothing_new()
-        return followed(self.parts.report, live, session)
-
-    def _stored(self, run: Run, session: Session) -> Filling:
-        """A stored run, with why it ended where this server saw it end."""
-        live = self.runs.live.get(session.visitor, run.id)
-        if live is not None and live.ended.is_set() and live.now.stage == run.status:
-            return followed(self.parts.report, live, session)
-        return shown(self.parts.report, reopened(run), session)
-
-    def _begun(self, live: LiveRun, session: Session) -> Filling:
-        live.told.wait(FIRST_SECONDS)
-        return followed(self.parts.report, live, session)
-
-    def stop(self, session: Session) -> None:
-        """End the run that the page follows after its present pack, wherever it was begun."""
-        live = self.runs.live.get(session.visitor, session.seen(Followed).live_id)
-        if live is not None:
-            live.stop.set()
-
     def chosen(self, posted: Posted) -> Selection:
         """What is to be scored.
 
@@ -173,21 +202,116 @@ class Score:
         field = self.scenes.fields.of(model, *session.where)
         return field.table, field.lost(str(model))
 
+    def _begun(self, who: Visitor, model: str, steps: Steps) -> LiveRun:
+        live = self.runs.live.begin(who, model, steps)
+        live.told.wait(FIRST_SECONDS)
+        return live
 
-def wire_score(score: Score, check: RunChecked, *, tab: gr.Tab) -> None:
-    """Connect the components."""
-    parts, session = score.parts, score.session
-    report, outputs = parts.report, components(parts.report)
+    def _resumed(self, who: Visitor, run_id: str) -> LiveRun:
+        """A stored run that goes on from now, or does already."""
+        live = self.runs.live.get(who, run_id)
+        if live is not None and not live.ended.is_set():
+            return live
+        table_of = partial(pairs_of, library=self.scenes.tables.library)
+        return self._begun(who, "", partial(self.runs.resume, who, run_id, table_of))
+
+    def _of_id(self, who: Visitor, run_id: str) -> LiveRun | Run:
+        """A run while it goes on; where it ended, with why if this server saw it."""
+        live = self.runs.live.get(who, run_id)
+        if live is not None and not live.ended.is_set():
+            return live
+        run = self.runs.open(run_id, who)
+        return live if live is not None and live.now.stage == run.status else run
+
+    def _looked_at(self, session: Session) -> LiveRun | Run | None:
+        """The run that is followed, else the open one, else the one of this person that goes on,
+        else their last one.
+        """
+        who, run_id = session.visitor, session.seen(ScoreState).run_id
+        followed = self.runs.live.get(who, session.seen(Followed).live_id)
+        if followed is not None and not followed.ended.is_set():
+            return followed
+        if run_id:
+            with suppress(KnownError):  # removed on another page
+                return self._of_id(who, run_id)
+        for live in self.runs.live.of(who):
+            return live
+        own = (run.id for run in self.runs.store.own(who) if card_of(run).owner == who.owner)
+        return next((self._of_id(who, each) for each in own), None)
+
+    def _further(self, session: Session) -> Filling:
+        """How far the run is that the page follows, where it is further and is to be drawn."""
+        seen = session.seen(Followed)
+        if not seen.live_id:
+            return nothing_new()
+        live = self.runs.live.get(session.visitor, seen.live_id)
+        goes_on = live is not None and not live.ended.is_set()
+        if live and goes_on and (live.n_told <= seen.n_told or time.monotonic() < seen.due):
+            return nothing_new()
+        try:
+            return self._reported(live or self._looked_at(session), session)
+        except KnownError as error:
+            report = self.parts.report
+            return {report.status: note(str(error), "wrong"), report.timer: gr.update(active=False)}
+
+    def _shown(self, session: Session, seen: LiveRun | Run | None = None) -> Filling:
+        """All that the state says. seen: the run to report of; None for the one looked at."""
+        parts, panel = self.parts, session.seen(ScoreState).panel
+        if panel == "runs":
+            filled = self._listed(session)
+        else:
+            filled = self._reported(seen or self._looked_at(session), session)
+        columns = {each: gr.update(visible=name == panel) for name, each in parts.columns.items()}
+        return {**filled, **columns, parts.panels: panels_html(session.seen(ScoreState))}
+
+    def _reported(self, seen: LiveRun | Run | None, session: Session) -> Filling:
+        """The report of a run, whether it goes on or is stored; None for none."""
+
+        def name_of(run: Run) -> str:
+            names = own_names(self.runs.visible(session.visitor), ())
+            return next((name for name, each in names.items() if each.id == run.id), "")
+
+        filled = run_shown(self.parts.report, session, seen, name_of)
+        return filled | {self.parts.address: SCORE_LINK.encode(session.seen(ScoreState))}
+
+    def _listed(self, session: Session) -> Filling:
+        """The list of runs, and the one that is open."""
+        who, state = session.visitor, session.seen(ScoreState)
+        now = runs_scene(self.runs.store, who, state.page, state.run_id)
+        state = replace(state, page=now.page).of(now.open.run.id if now.open else "")
+        session.show(state)
+        query = compare = ""
+        if now.open is not None:
+            name = self.scenes.fields.name_of(now.open.run.id, *session.where)
+            query = failures_query(name) if name else ""
+            compare = compare_query(name) if name else ""
+        waiting = [live for live in self.runs.live.of(who) if live.run_id is None]
+        runs, opened = self.parts.runs, now.open
+        listed = runs_html(now, waiting, kept=self.settings.runs_last)
+        deleting = state.deleting
+        return {
+            runs.listed: listed + run_html(opened, query=query, compare=compare, deleting=deleting),
+            runs.box: gr.Row(visible=opened is not None),
+            self.parts.report.timer: gr.update(active=False),
+            self.parts.address: SCORE_LINK.encode(state),
+        }
+
+
+def wire_score(tab: ScoreTab, opened: gr.Tab) -> None:
+    """Connect the components; the tab is brought up to date when it is opened."""
+    parts, session = tab.parts, tab.session
+    report, outputs = parts.report, components(parts.report, parts.address)
+    wire_part(parts.part, tab.act, session, parts.outputs, parts.address)
     choice = {session, *parts.choice.inputs}
     counted: dict[str, Any] = {
-        "fn": score.count,
+        "fn": tab.count,
         "inputs": choice,
         "outputs": parts.choice.selected,
         "concurrency_id": "count",
         "concurrency_limit": 1,  # in turn: an older count never comes after a newer one
     }
     looked = {
-        "fn": score.look,
+        "fn": tab.look,
         "inputs": {*choice, *parts.order.inputs},
         "outputs": parts.order.card,
     }
@@ -196,27 +320,40 @@ def wire_score(score: Score, check: RunChecked, *, tab: gr.Tab) -> None:
         # The card is looked up when a text that is typed is left, not at each key.
         after = part.blur if part in parts.choice.texts else changed.then
         after(**looked, trigger_mode="always_last", **EVENT)
-    tab.select(**counted, **EVENT).then(**looked, **EVENT)
-    tab.select(score.rejoin, session, outputs, **EVENT)
+    opened.select(**counted, **EVENT).then(**looked, **EVENT)
+    opened.select(tab.turn_back, session, parts.outputs, **EVENT)
     for part in parts.order.inputs:
         # What is typed is looked up when it is left, not at each key.
         typed = isinstance(part, gr.Textbox | gr.Number)
         for changed in (part.blur, part.submit) if typed else (part.change,):
             changed(**looked, trigger_mode="always_last", **EVENT)
     ways = [each for needed in parts.choice.needed.values() for each in needed]
-    parts.choice.which.input(score.turn, [parts.choice.which, session], ways, **EVENT)
+    parts.choice.which.input(tab.turn, [parts.choice.which, session], ways, **EVENT)
     report.start.click(
-        score.start,
+        tab.start,
         {*choice, *parts.order.inputs, *parts.sure.inputs},
         outputs,
         trigger_mode="once",
         **EVENT,
     )
-    report.start.click(None, None, parts.check, js="() => ''", **EVENT)
-    ticked = report.timer.tick(score.follow, session, outputs, trigger_mode="once", **EVENT)
-    ticked.failure(lambda: gr.update(active=False), None, report.timer, **EVENT)
-    # What is published of the model of a run that ended stands beside it.
-    ended = report.ended.change(check.check, session, parts.check, **EVENT)
-    ended.then(**looked, **EVENT)
     said = saying("#status .status > div", text("score.stopping"))
-    report.stop.click(score.stop, session, None, js=said, queue=False, **EVENT)
+    report.stop.click(tab.stop, session, None, js=said, queue=False, **EVENT)
+    report.timer.tick(None, None, None, js=again(parts.part))
+    # What is published of the model of a run that ended stands beside it.
+    ended = report.ended.change(tab.check, [report.ended, session], report.check, **EVENT)
+    ended.then(**looked, **EVENT)
+    for form, pressed in parts.runs.exports.items():
+        pressed.click(partial(tab.export, form), session, parts.runs.file, **EVENT)
+
+
+def open_score(tab: ScoreTab, known: gr.events.Dependency) -> None:
+    """Let the address that the page was opened with open the tab. known: it is known who visits."""
+    parts = tab.parts
+    filled = known.then(
+        tab.open,
+        [parts.address, tab.session],
+        parts.outputs,
+        js="(address, session) => [window.location.search, session]",
+        **EVENT,
+    )
+    filled.then(None, parts.address, None, js=filling(parts.part))

@@ -12,11 +12,9 @@ from explorer.core.text import text
 from explorer.reader.links import failures_query
 from explorer.reader.reading import Reading
 from explorer.reader.state import PairsState
-from explorer.results.own import own_name
 from explorer.runs.sections import SectionNow
 from explorer.stats.margins import MarginHistogram
 from scoring.interval import Interval
-from scoring.record import Run
 from scoring.spec import ScoredPair
 from scoring.sure import SureInterval
 
@@ -93,14 +91,16 @@ def margins_html(histogram: MarginHistogram) -> str:
     return tag("figure", tag("figcaption", escape(words)) + drawing + axis, "live-margins")
 
 
-def worst_html(run: Run, scored: Sequence[ScoredPair]) -> str:
-    """Links to the losses with the widest margins so far; nothing where none is lost."""
+def worst_html(name: str, scored: Sequence[ScoredPair]) -> str:
+    """Links to the losses with the widest margins so far; nothing where none is lost.
+
+    name: what the run is called among models.
+    """
     margins = ((pair.margin, pair.key) for pair in scored)
     lost = ((margin, key) for margin, key in margins if margin is not None and margin < 0)
     worst = heapq.nsmallest(WORST, lost)
     if not worst:
         return ""
-    name = own_name(run)
     items = "".join(tag("li", _link(name, key, margin)) for margin, key in worst)
     title = tag("b", escape(text("score.live_worst")))
     return tag("div", title + tag("ul", items), "live-worst")

@@ -14,10 +14,10 @@ from explorer.data.library import Library
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
 from explorer.runs.cards import pairs_of
-from explorer.runs.lines import RunsState
 from explorer.runs.running import Runs
 from explorer.runs.visitors import Visitor
 from explorer.tabs.score.publishing import FilePreview, Published, Sending, preview, publish
+from explorer.tabs.score.state import ScoreState
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.record import Run
@@ -143,7 +143,7 @@ class Publish:
         return {parts.status: "", parts.token: "", parts.send: again}
 
     def _run(self, session: Session) -> tuple[Run, PairTable]:
-        run_id = session.seen(RunsState).open_id
+        run_id = session.seen(ScoreState).run_id
         if not run_id:
             raise KnownError("No run is open. Open one of yours in the list of runs.")
         run = self.runs.store.opened_own(run_id, session.visitor)

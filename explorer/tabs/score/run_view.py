@@ -1,6 +1,7 @@
 """What a run looks like at a moment: its status, its report, its newest rows."""
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from html import escape
@@ -9,11 +10,13 @@ from typing import Any
 import gradio as gr
 import numpy as np
 
-from explorer.core.html import note, progress_html, signed, step_html, tag
+from explorer.core.html import go_link, note, progress_html, signed, step_html, tag
 from explorer.core.parts import Column, Filling, Grid, grid
 from explorer.core.text import text
+from explorer.reader.links import failures_query
 from explorer.reader.reading import PAGE_ROWS
 from explorer.reader.session import Session
+from explorer.results.own import own_name
 from explorer.runs.cards import card_of
 from explorer.runs.facts import facts_html
 from explorer.runs.live import LiveRun
@@ -22,6 +25,7 @@ from explorer.runs.sections import run_intervals, sections_now
 from explorer.stats.margins import margin_histogram
 from explorer.tabs.score.live_html import bars_html, margins_html, sure_words, worst_html
 from explorer.tabs.score.report import report_html, sections_html
+from explorer.tabs.score.state import ScoreState
 from explorer.tabs.score.view import ReportParts
 from scoring.errors import KnownError
 from scoring.record import Run
@@ -36,61 +40,76 @@ class Followed:
     """The run under way that a page follows.
 
     live_id: as of `LiveRun`; "" for none.
-    seen: its `n_told` when it was drawn last.
+    n_told: its `n_told` when it was drawn last.
     due: when it may be drawn anew, by `time.monotonic`.
     """
 
     live_id: str = ""
-    seen: int = 0
+    n_told: int = 0
     due: float = 0.0
 
 
-def reopened(run: Run) -> Progress:
-    """A stored run as its own last progress."""
-    stage: Any = "left" if run.status == "running" else run.status
-    rows, sure = tuple(run.rows()), card_of(run).sure
-    return Progress(stage, run.facts.n_pairs, run, rows, run.seconds, sure=sure)
+def run_shown(
+    parts: ReportParts,
+    session: Session,
+    seen: LiveRun | Run | None,
+    name_of: Callable[[Run], str] = own_name,
+) -> Filling:
+    """What there is to see of a run; of one under way so often that drawing does not hold it up.
 
+    The session follows it from then on as long as it goes on; its state says which run it is.
 
-def followed(parts: ReportParts, live: LiveRun, session: Session) -> Filling:
-    """A run under way, to be looked at again so often that drawing does not hold it up; its end."""
-    began = time.monotonic()
-    has_ended, seen, now = live.ended.is_set(), live.n_told, live.now
-    if has_ended:
-        with suppress(KnownError):
-            now = replace(now, scored=tuple(now.run.rows()) if now.run else ())
-        return shown(parts, now, session, live.model) | {parts.ended: live.id}
-    drawn = _drawn(parts, now, live.model, is_stopping=live.stop.is_set())
-    drawn.pop(parts.ended, None)
-    ended = time.monotonic()
-    _turn(session, now, Followed(live.id, seen, due=ended + (ended - began) / SHARE))
-    return drawn | {parts.timer: gr.update(active=True)}
+    seen: under way, or ended with why; a stored run of which no more is known; None for none.
+    name_of: what a run is called among models.
 
-
-def shown(parts: ReportParts, progress: Progress, session: Session, model: str = "") -> Filling:
-    """A run at a moment, which is not looked at again.
-
-    model: what was typed, for as long as there is no run.
+    Raises:
+        KnownError: a stored run cannot be read.
     """
-    drawn = _drawn(parts, progress, model)
-    _turn(session, progress, Followed())
-    return drawn | {parts.timer: gr.update(active=False)}
+    began = time.monotonic()
+    # Whether it ended comes before how far it is: what is told last is not missed then.
+    live = seen if isinstance(seen, LiveRun) else None
+    goes_on, n_told = live is not None and not live.ended.is_set(), live.n_told if live else 0
+    progress = _progress(seen, goes_on=goes_on)
+    filled = _drawn(parts, progress, live, name_of)
+    run_id = progress.run.id if progress and progress.run else ""
+    if seen is not None and not goes_on:
+        filled[parts.ended] = (run_id, live.id if live else "")
+    # Only after it was drawn: whoever presses Stop amid that means the run that was followed.
+    ended = time.monotonic()
+    due = ended + (ended - began) / SHARE
+    session.show(Followed(live.id, n_told, due) if live and goes_on else Followed())
+    if live is not None and run_id:
+        session.show(session.seen(ScoreState).of(run_id))
+    return filled | {parts.timer: gr.update(active=goes_on)}
 
 
-def _turn(session: Session, progress: Progress, seen: Followed) -> None:
-    """Only after it was drawn: whoever presses Stop amid that means the run that was followed."""
-    session.show(seen)
-    if progress.run is not None:
-        session.run_id = progress.run.id
+def _progress(seen: LiveRun | Run | None, *, goes_on: bool) -> Progress | None:
+    """How far a run is; of one that ended with its pairs, as far as they can be read."""
+    if seen is None:
+        return None
+    if isinstance(seen, LiveRun):
+        now = seen.now
+        if not goes_on and now.run is not None:
+            with suppress(KnownError):
+                return replace(now, scored=tuple(now.run.rows()))
+        return now
+    stage: Any = "left" if seen.status == "running" else seen.status
+    rows, sure = tuple(seen.rows()), card_of(seen).sure
+    return Progress(stage, seen.facts.n_pairs, seen, rows, seen.seconds, sure=sure)
 
 
 def _drawn(
-    parts: ReportParts, progress: Progress, model: str, *, is_stopping: bool = False
+    parts: ReportParts,
+    progress: Progress | None,
+    live: LiveRun | None,
+    name_of: Callable[[Run], str],
 ) -> Filling:
-    """A run at a moment. is_stopping: whether it ends after the present pack."""
+    """A run at a moment; None for none."""
+    if progress is None:
+        return {parts.status: note(text("score.idle")), **_buttons(parts, "")} | _emptied(parts)
     filled: Filling = {
-        parts.status: _status(progress, model, is_stopping=is_stopping),
-        **_buttons(parts, progress),
+        parts.status: _status(progress, live),
+        **_buttons(parts, progress.stage),
     }
     if not progress.scored or progress.run is None:
         # The report of an earlier run stays until another's begins.
@@ -102,26 +121,32 @@ def _drawn(
     chosen = np.array([pair.chosen_reward for pair in progress.scored], np.float64)
     rejected = np.array([pair.rejected_reward for pair in progress.scored], np.float64)
     bars = bars_html(sections_now(summary, intervals)) + sections_html(summary, intervals)
-    worst = worst_html(progress.run, progress.scored)
+    name = name_of(progress.run)
     return filled | {
-        parts.cards: report_html(progress.run, summary, intervals, progress.scored),
+        parts.cards: _inspect(name, lost)
+        + report_html(progress.run, summary, intervals, progress.scored),
         parts.sections: bars,
-        parts.margins: margins_html(margin_histogram(chosen, rejected)) + worst,
+        parts.margins: margins_html(margin_histogram(chosen, rejected))
+        + worst_html(name, progress.scored),
         parts.rows: gr.update(value=_newest(progress), visible=True),
         parts.facts: facts_html(progress.run),
-        parts.inspect: gr.update(value=text("score.inspect", n=f"{lost:,}"), visible=lost > 0),
-        parts.ended: progress.run.id,
     }
 
 
 def _emptied(parts: ReportParts) -> Filling:
-    words: Filling = dict.fromkeys((parts.cards, parts.sections, parts.margins, parts.facts), "")
-    return words | dict.fromkeys((parts.rows, parts.inspect), gr.update(visible=False))
+    written = (parts.cards, parts.sections, parts.margins, parts.facts, parts.check)
+    return {**dict.fromkeys(written, ""), parts.rows: gr.update(visible=False)}
 
 
-def _buttons(parts: ReportParts, progress: Progress) -> Filling:
+def _inspect(name: str, lost: int) -> str:
+    """The link to what a run did not win; nothing where it won all."""
+    words = escape(text("score.inspect", n=f"{lost:,}"))
+    return go_link(words, "pairs", failures_query(name), "button inspect") if lost else ""
+
+
+def _buttons(parts: ReportParts, stage: str) -> Filling:
     """Score can be pressed while nothing runs, Stop while something does."""
-    busy = progress.stage in ("waiting", "loading", "running")
+    busy = stage in ("waiting", "loading", "running")
     # An update of a tab that was not opened yet takes the words away unless it has them.
     return {
         parts.start: gr.update(value=text("score.start"), interactive=not busy),
@@ -138,7 +163,8 @@ def _newest(progress: Progress) -> Grid:
     return grid(_columns(), rows)
 
 
-def _status(progress: Progress, model: str, *, is_stopping: bool) -> str:
+def _status(progress: Progress, live: LiveRun | None) -> str:
+    model = live.model if live else ""
     done, total, wait = len(progress.scored), progress.total, progress.wait_seconds
     left = progress.seconds_left
     stage = "finished_one" if (progress.stage, total) == ("finished", 1) else progress.stage
@@ -154,7 +180,7 @@ def _status(progress: Progress, model: str, *, is_stopping: bool) -> str:
         ahead=progress.ahead,
         wait="" if wait is None else text("score.waiting_known", seconds=_duration(wait)),
     )
-    if is_stopping:
+    if live is not None and live.stop.is_set() and not live.ended.is_set():
         words = text("score.stopping")
     elif progress.stage == "stopped" and progress.message:
         words = f"{words} {progress.message}"

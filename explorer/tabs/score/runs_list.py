@@ -25,8 +25,9 @@ def runs_html(now: RunsScene, waiting: Sequence[LiveRun], *, kept: bool) -> str:
         tag("th", escape(text(f"runs.{name}")), "number" if name == "accuracy" else "", scope="col")
         for name in _COLUMNS
     )
-    rows = "".join(_row(line, line.run.id == now.view.open_id) for line in now.lines)
-    title = text("tab.runs")
+    open_id = now.open and now.open.run.id
+    rows = "".join(_row(line, line.run.id == open_id) for line in now.lines)
+    title = text("score.panel_runs")
     head = tag("caption", escape(title)) + tag("thead", tag("tr", heads))
     table = tag("table", head + tag("tbody", rows))
     board = tag("div", table, "board runs", tabindex="0", role="region", aria_label=title)
@@ -113,7 +114,7 @@ def _owned(line: RunLine, deleting: bool) -> str:
 def _pager(now: RunsScene) -> str:
     if now.pages == 1:
         return ""
-    page = now.view.page
+    page = now.page
     back = button("‹", "page", {"value": page - 1}, label=text("runs.newer")) if page else ""
     on = page + 1 < now.pages
     forth = button("›", "page", {"value": page + 1}, label=text("runs.older")) if on else ""

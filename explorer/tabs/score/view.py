@@ -1,4 +1,4 @@
-"""The Score tab, laid out."""
+"""The Score tab, laid out: the form with the report of a run, and the list of all runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,12 +6,15 @@ from dataclasses import dataclass
 import gradio as gr
 
 from explorer.core.html import note
-from explorer.core.parts import Posted, build_grid, components
+from explorer.core.parts import Part, Posted, build_grid, build_part, components, segments
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.reader.fields_view import TypedFields, build_model, build_typed
+from explorer.runs.exports import RUN_FORMATS, RunFormat
 from explorer.runs.orders import LARGEST, ModelOrder
 from explorer.runs.selections import Choice
+from explorer.tabs.score.publish_view import PublishParts, build_publish
+from explorer.tabs.score.state import PANELS, TAB, Panel, ScoreState
 from scoring.errors import KnownError, shown
 from scoring.spec import FAMILIES
 from scoring.sure import SureRule
@@ -130,7 +133,12 @@ class SureParts:
 
 @dataclass(frozen=True)
 class ReportParts:
-    """What a run shows. ended: the id of the run that ended last on this page."""
+    """What a run shows.
+
+    check: what is published of its model, beside it.
+    ended: the run that ended last on this page, "" where none began, and the id by which it was
+        followed.
+    """
 
     status: gr.HTML
     start: gr.Button
@@ -140,57 +148,108 @@ class ReportParts:
     margins: gr.HTML
     rows: gr.Dataframe
     facts: gr.HTML
-    inspect: gr.Button
+    check: gr.HTML
     ended: gr.State
     timer: gr.Timer
 
 
 @dataclass(frozen=True)
-class ScoreParts:
-    """The tab's components."""
+class RunsParts:
+    """The list of runs, and what can be done with the one that is open.
 
+    box: holds the buttons that write its files.
+    """
+
+    listed: gr.HTML
+    box: gr.Row
+    exports: dict[RunFormat, gr.Button]
+    file: gr.File
+    publish: PublishParts
+
+
+@dataclass(frozen=True)
+class ScoreParts:
+    """The tab's components. address: its query string."""
+
+    part: Part
+    panels: gr.HTML
+    columns: dict[Panel, gr.Row | gr.Column]
     order: OrderParts
     find: FindParts
     choice: ChoiceParts
     sure: SureParts
     report: ReportParts
-    check: gr.HTML
+    runs: RunsParts
+    address: gr.Textbox
+
+    @property
+    def outputs(self) -> list[gr.blocks.Block]:
+        """The components that `ScoreTab.act` fills."""
+        runs = self.runs.listed, self.runs.box
+        return components(self.panels, self.columns, self.report, *runs, self.address)
+
+
+def panels_html(state: ScoreState) -> str:
+    """The form with the report of a run, or the list of all."""
+    words: dict[str, str] = {panel: text(f"score.panel_{panel}") for panel in PANELS}
+    return segments(text("panel.label"), "panel", words, state.panel)
 
 
 def build_score(settings: Settings, models: Sequence[tuple[str, str]]) -> ScoreParts:
     """Lay the tab out where it is called. models: (words, name) of each that is offered."""
-    with gr.Row(equal_height=False):
-        with gr.Column(scale=1, min_width=300, elem_classes="side"):
-            order = _build_order(settings, models)
-            find = _build_find(settings)
-            choice = _build_choice(settings)
-            sure = _build_sure()
-            with gr.Row(elem_classes="score-buttons"):
-                start = gr.Button(
-                    text("score.start"), variant="primary", elem_id="start", min_width=120
-                )
-                stop = gr.Button(
-                    text("score.stop"), elem_id="stop", min_width=80, interactive=False
-                )
-            facts = gr.HTML()
-        with gr.Column(scale=4, min_width=420):
-            with gr.Row(elem_classes="status-row"):
+    with build_part(TAB) as part:
+        panels = gr.HTML(panels_html(ScoreState()))
+        columns: dict[Panel, gr.Row | gr.Column] = {
+            "new": gr.Row(equal_height=False),
+            "runs": gr.Column(visible=False),
+        }
+        with columns["new"]:
+            with gr.Column(scale=1, min_width=300, elem_classes="side"):
+                order = _build_order(settings, models)
+                find = _build_find(settings)
+                choice = _build_choice(settings)
+                sure = _build_sure()
+                with gr.Row(elem_classes="score-buttons"):
+                    start = gr.Button(
+                        text("score.start"), variant="primary", elem_id="start", min_width=120
+                    )
+                    stop = gr.Button(
+                        text("score.stop"), elem_id="stop", min_width=80, interactive=False
+                    )
+                facts = gr.HTML()
+            with gr.Column(scale=4, min_width=420):
                 status = gr.HTML(note(text("score.idle")), elem_id="status")
-                inspect = gr.Button(
-                    visible=False, variant="primary", elem_id="inspect", scale=0, min_width=210
-                )
-            cards = gr.HTML()
-            with gr.Row(equal_height=False):
-                sections = gr.HTML(min_width=360)
-                with gr.Column(min_width=360):
-                    margins = gr.HTML(elem_id="margins")
-                    rows = build_grid("scored", ["32%", "13%", "15%", "20%", "20%"], visible=False)
-            check = gr.HTML(elem_id="published-check")
+                cards = gr.HTML()
+                with gr.Row(equal_height=False):
+                    sections = gr.HTML(min_width=360)
+                    with gr.Column(min_width=360):
+                        margins = gr.HTML(elem_id="margins")
+                        rows = build_grid(
+                            "scored", ["32%", "13%", "15%", "20%", "20%"], visible=False
+                        )
+                check = gr.HTML(elem_id="published-check")
+        with columns["runs"]:
+            runs = _build_runs(settings)
     report = ReportParts(
-        status, start, stop, cards, sections, margins, rows, facts, inspect,
-        gr.State(""), gr.Timer(LOOK_SECONDS, active=False),
+        status, start, stop, cards, sections, margins, rows, facts, check,
+        gr.State(("", "")), gr.Timer(LOOK_SECONDS, active=False),
     )  # fmt: skip
-    return ScoreParts(order, find, choice, sure, report, check)
+    return ScoreParts(
+        part, panels, columns, order, find, choice, sure, report, runs, gr.Textbox(visible=False)
+    )
+
+
+def _build_runs(settings: Settings) -> RunsParts:
+    listed = gr.HTML(elem_id="runs-list")
+    with gr.Row(visible=False, elem_classes="export-buttons") as box:
+        exports = {
+            form: gr.Button(
+                text(f"runs.export_{form}"), size="md", min_width=120, elem_id=f"run-export-{form}"
+            )
+            for form in RUN_FORMATS
+        }
+    file = gr.File(visible=False, label=text("export.file"), elem_id="run-file")
+    return RunsParts(listed, box, exports, file, build_publish(settings))
 
 
 def _build_order(settings: Settings, models: Sequence[tuple[str, str]]) -> OrderParts:

@@ -11,7 +11,7 @@ from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.results.field import Field
 from explorer.results.own import own_names
-from explorer.runs.lines import RunsState, runs_scene
+from explorer.runs.lines import runs_scene
 from explorer.runs.sections import SectionNow, run_intervals, sections_now
 from explorer.runs.store import RunStore
 from explorer.stats.clusters import FIRST_IDS, clusters_of
@@ -63,7 +63,7 @@ def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
     failures = section_scores(field, name)
     assert failures.overall is not None and failures.overall.interval == board.interval
     assert found.score == pytest.approx(board.interval)
-    [line] = runs_scene(RunStore(settings), None, RunsState()).lines
+    [line] = runs_scene(RunStore(settings), None).lines
     assert line.interval == found.total != summarise(rows, FACTS.family).total.interval
     assert found.sections == {"": None} | {
         section: pytest.approx(each) for section, each in board.section_intervals.items()

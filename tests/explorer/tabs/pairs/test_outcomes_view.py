@@ -10,8 +10,10 @@ import pytest
 
 from explorer.core.parts import nothing_new
 from explorer.data.table import PairTable
+from explorer.reader.links import failures_query
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
+from explorer.results.own import own_name
 from explorer.stores import Stores
 from explorer.tabs.pairs.acts_view import PairsTab
 from explorer.tabs.pairs.kinds import kinds_html
@@ -62,8 +64,7 @@ def on(state: PairsState) -> Session:
 
 def of_run(tab: PairsTab, run: Run, session: Session) -> Filled:
     """What is shown of a run that was just scored."""
-    session.run_id = run.id
-    return filled(tab.parts, tab.of_run(session, {}))
+    return opened(tab, failures_query(own_name(run)), session)
 
 
 def opened(tab: PairsTab, link: str, session: Session) -> Filled:
@@ -129,7 +130,7 @@ def test_an_act_goes_on_from_the_open_pair(tab: PairsTab, run: Run, session: Ses
 def test_a_link_shows_the_same(tab: PairsTab, run: Run, session: Session) -> None:
     of_run(tab, run, session)
     shown = acted(tab, session, "slice", value="longer:rejected")
-    other = Session(run_id=run.id)
+    other = Session()
     again = opened(tab, f"?tab=failures&{shown.address}", other)
     assert other.seen(PairsState) == session.seen(PairsState)
     assert again.pairs == shown.pairs
@@ -220,10 +221,3 @@ def test_an_act_that_is_none_is_refused(name: str, value: object, tab: PairsTab,
     with pytest.raises(gr.Error) as refused:
         acted(tab, on(PairsState().of(name_of(tab, run))), name, value=value)
     assert "of ours" not in refused.value.message
-
-
-@pytest.mark.parametrize("run_id", [None, "", "no-such-run", "../runs", 5, ["x"], "\ud800"])
-def test_a_run_that_there_is_not_leaves_what_is_shown(run_id: Any, tab: PairsTab) -> None:
-    session = Session(run_id=run_id)
-    tab.of_run(session, {})
-    assert session.seen(PairsState).model == ""

@@ -11,11 +11,10 @@ import gradio as gr
 import numpy as np
 import pytest
 
-from explorer.core.parts import Filling, Posted
+from explorer.core.parts import Filling, Posted, components
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.data.filters import Filters, LengthRange
-from explorer.data.library import Library
 from explorer.data.search import Query
 from explorer.data.table import PairTable
 from explorer.reader.fields_view import TypedFields
@@ -27,36 +26,30 @@ from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import MOST_PER_SUBSET, WAYS, Selection
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
-from explorer.tabs.score.acts_view import Score
+from explorer.tabs.score.acts_view import ScoreTab
 from explorer.tabs.score.run_view import Followed
+from explorer.tabs.score.state import ScoreState
 from explorer.tabs.score.view import build_score
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run
 from tests.explorer.beginning import begun, finished, loaded, stopped
-from tests.explorer.browsing import library_of, page_on, scenes_on, stays
+from tests.explorer.browsing import act, library_of, page_on, stays
 from tests.explorer.filling import Filled, filled, laid_out
 from tests.explorer.html_reading import HtmlReading
+from tests.explorer.score_tab import MODELS, score_tab
 from tests.explorer.tables import row, small_table
 
-MODELS = [("demo", "demo")]
 ALL_PAIRS = {"model": "longer", "which": "filter"}
 """What is held where a fast model is to score all pairs."""
 
 
-def score_of(stores: Stores, library: Library) -> Score:
-    """The tab where these tables are at hand."""
-    parts, session = laid_out(lambda: (build_score(stores.settings, MODELS), gr.State()))
-    scenes = scenes_on(replace(stores, pairs=library))
-    return Score(scenes, stores.runs, parts, session)
-
-
 @pytest.fixture
-def score(stores: Stores) -> Score:
-    return score_of(stores, stores.pairs)
+def score(stores: Stores) -> ScoreTab:
+    return score_tab(stores)
 
 
-def posted(score: Score, session: Session, **held: Any) -> Posted:
+def posted(score: ScoreTab, session: Session, **held: Any) -> Posted:
     """What the fields of a page hold: what stands in them at first, but for these, by name."""
     order, choice, sure = score.parts.order, score.parts.choice, score.parts.sure
     names = vars(order) | vars(choice) | choice.texts._asdict() | vars(sure)
@@ -64,36 +57,53 @@ def posted(score: Score, session: Session, **held: Any) -> Posted:
     return values | {names[name]: value for name, value in held.items()} | {score.session: session}
 
 
-def chosen(score: Score, session: Session, **held: Any) -> Selection:
+def chosen(score: ScoreTab, session: Session, **held: Any) -> Selection:
     """What Score would score."""
     return score.chosen(posted(score, session, **held))
 
 
-def counted(score: Score, session: Session, **held: Any) -> str:
+def counted(score: ScoreTab, session: Session, **held: Any) -> str:
     """What is said of the pairs that are chosen."""
     return score.count(posted(score, session, **held))
 
 
-def told(score: Score, filling: Filling) -> Filled:
+def told(score: ScoreTab, filling: Filling) -> Filled:
     """What a callback shows of a run."""
-    return filled(score.parts.report, filling)
+    report, stay = score.parts.report, filling == gr.skip()
+    given = {} if stay else {each: filling[each] for each in components(report) if each in filling}
+    return filled(report, given)
 
 
-def pressed(score: Score, session: Session, **held: Any) -> Filled:
+def again(score: ScoreTab, session: Session) -> Filling:
+    """What a page that follows a run is shown of it now."""
+    return score.act(act("again"), session)
+
+
+def reopened(score: ScoreTab, session: Session) -> Filling:
+    """What a page shows that is opened without a link to a run."""
+    return score.open("", session)
+
+
+def asked(score: ScoreTab, session: Session, name: str, run_id: str) -> Filling:
+    """What a page shows that asks for a run."""
+    return score.act(act(name, id=run_id), session)
+
+
+def pressed(score: ScoreTab, session: Session, **held: Any) -> Filled:
     """What a page shows when Score was pressed on it."""
     return told(score, score.start(posted(score, session, **held)))
 
 
-def ended(score: Score, session: Session, shown: Filled) -> Filled:
+def ended(score: ScoreTab, session: Session, shown: Filled) -> Filled:
     """What a page shows at last that follows a run, from what it shows first."""
     while session.seen(Followed).live_id:
-        now = told(score, score.follow(session))
+        now = told(score, again(score, session))
         shown = shown if stays(now.status) else now
         time.sleep(0.01)
     return shown
 
 
-def scored(score: Score, session: Session, **held: Any) -> Filled:
+def scored(score: ScoreTab, session: Session, **held: Any) -> Filled:
     """What a page shows at last when Score was pressed on it."""
     return ended(score, session, pressed(score, session, **held))
 
@@ -101,7 +111,7 @@ def scored(score: Score, session: Session, **held: Any) -> Filled:
 CHAT = Filters().picking("section", ["Chat"])
 
 
-def test_what_the_pairs_tab_lists_is_chosen(score: Score, demo: PairTable) -> None:
+def test_what_the_pairs_tab_lists_is_chosen(score: ScoreTab, demo: PairTable) -> None:
     filters = replace(CHAT.keeping(LengthRange("chosen", "chars", 1, None)), query=Query("a"))
     found = chosen(score, page_on(PairsState(filters=filters)), which="filter")
     assert 0 < len(found.rows) <= 40
@@ -111,12 +121,12 @@ def test_what_the_pairs_tab_lists_is_chosen(score: Score, demo: PairTable) -> No
     )
 
 
-def test_without_a_filter_all_pairs_are_chosen(score: Score) -> None:
+def test_without_a_filter_all_pairs_are_chosen(score: ScoreTab) -> None:
     found = chosen(score, Session(), which="filter", per_subset=None, seed=None)
     assert len(found.rows) == 188 and found.words == "as listed: all pairs"
 
 
-def test_by_subset_the_filter_does_not_matter(score: Score) -> None:
+def test_by_subset_the_filter_does_not_matter(score: ScoreTab) -> None:
     found = chosen(score, page_on(PairsState(filters=CHAT)), per_subset=2, seed=7)
     assert len(found.rows) == 46
     assert found.words == "2 from each subset, seed 7"
@@ -127,7 +137,7 @@ def test_by_subset_the_filter_does_not_matter(score: Score) -> None:
 
 def test_the_pairs_are_those_of_the_view(demo: PairTable, stores: Stores) -> None:
     other = small_table(row(), row(), row())
-    score = score_of(stores, library_of(demo, other))
+    score = score_tab(stores, library_of(demo, other))
     found = chosen(score, page_on(PairsState(other.id)), which="filter")
     assert found.table is other and len(found.rows) == 3
     for which in ("filter", "subset"):
@@ -138,7 +148,7 @@ def test_rows_with_several_responses_are_refused_and_counted(stores: Stores) -> 
     both = {side: ["one", "two"] for side in ("chosen", "rejected")}
     several = [row(subset="several", **more) for more in (both, {"rejected": ["one", "two"]})]
     table = small_table(*several, row(subset="single", prompt="alone"))
-    score = score_of(stores, library_of(table))
+    score = score_tab(stores, library_of(table))
     sentence = text("score.several", n="2", of="3")
     for which in ("filter", "subset"):
         with pytest.raises(KnownError) as refused:
@@ -169,20 +179,20 @@ def test_rows_with_several_responses_are_refused_and_counted(stores: Stores) -> 
     ],
 )
 def test_a_number_that_is_none_is_refused_by_name(
-    per_subset: Any, seed: Any, words: str, score: Score
+    per_subset: Any, seed: Any, words: str, score: ScoreTab
 ) -> None:
     said = HtmlReading(counted(score, Session(), per_subset=per_subset, seed=seed), {"div"})
     assert words in said.of_class["wrong"][0] and len(said.words) < 200
 
 
-def test_how_many_are_chosen_is_said(score: Score) -> None:
+def test_how_many_are_chosen_is_said(score: ScoreTab) -> None:
     assert "46 pairs selected" in counted(score, Session(), per_subset=2)
     gone = PairsState(filters=Filters().picking("subset", ["gone"]))
     said = HtmlReading(counted(score, page_on(gone), which="filter"), {"div"})
     assert "No pairs are selected" in said.of_class["wrong"][0]
 
 
-def test_a_range_of_tokens_that_are_not_counted_any_more_is_said(score: Score) -> None:
+def test_a_range_of_tokens_that_are_not_counted_any_more_is_said(score: ScoreTab) -> None:
     lost = PairsState(filters=Filters().keeping(LengthRange("chosen", "tokens", 1, None, "gone")))
     assert "not counted here" in counted(score, page_on(lost), which="filter")
 
@@ -195,7 +205,7 @@ def test_a_public_server_does_not_speak_of_folders(public: bool, stores: Stores)
 
 
 def test_only_a_pair_of_ones_own_is_scored_where_the_texts_of_the_others_are_not_at_hand(
-    score: Score, stores: Stores
+    score: ScoreTab, stores: Stores
 ) -> None:
     run = finished(stores.runs, "longer", small_table(row(), row(), row()), np.arange(3))
     session = Session()
@@ -205,7 +215,7 @@ def test_only_a_pair_of_ones_own_is_scored_where_the_texts_of_the_others_are_not
     assert "1 pair selected" in counted(score, session, **own("Hi.", "Go.", "Hello."))
 
 
-def test_pasted_keys_choose_their_pairs_in_their_order(score: Score, demo: PairTable) -> None:
+def test_pasted_keys_choose_their_pairs_in_their_order(score: ScoreTab, demo: PairTable) -> None:
     keys = [demo.keys[row] for row in (5, 2, 9)]
     pasted = f" {keys[0]},{keys[1]};\n{keys[2]} "
     found = chosen(score, Session(), which="keys", keys=pasted)
@@ -225,13 +235,13 @@ def test_pasted_keys_choose_their_pairs_in_their_order(score: Score, demo: PairT
         ("<img src=x>", "&lt;img"),
     ],
 )
-def test_keys_that_are_none_are_named(typed: Any, words: str, score: Score) -> None:
+def test_keys_that_are_none_are_named(typed: Any, words: str, score: ScoreTab) -> None:
     said = counted(score, Session(), which="keys", keys=typed)
-    assert words in said.replace("&#x27;", "'")
+    assert words in said.replace("&#39;", "'")
 
 
 def test_the_pairs_that_a_run_did_not_win_are_scored_again(
-    score: Score, stores: Stores, demo: PairTable
+    score: ScoreTab, stores: Stores, demo: PairTable
 ) -> None:
     picked = chosen(score, Session(), per_subset=1, seed=3)
     order = ModelOrder.of({"model": "longer"})
@@ -251,7 +261,7 @@ def test_the_pairs_that_a_run_did_not_win_are_scored_again(
     assert "no such model" in counted(score, session, which="failed", failed="no such model")
 
 
-def test_each_way_shows_what_it_needs(score: Score) -> None:
+def test_each_way_shows_what_it_needs(score: ScoreTab) -> None:
     parts = ("per_subset", "seed", "keys", "failed", "typed")
     needs: dict[Any, list[str]] = {"subset": ["per_subset", "seed"]}
     needs |= {way: [way] for way in ("keys", "failed", "typed")}
@@ -266,7 +276,7 @@ def own(*texts: Any) -> dict[str, Any]:
 
 
 def test_a_pair_that_is_typed_is_scored_and_read_again(
-    score: Score, stores: Stores, demo: PairTable
+    score: ScoreTab, stores: Stores, demo: PairTable
 ) -> None:
     typed = ("[system]\nBe terse.\n[user]\nHi.", "Go.", "Hello there, you.")
     session = Session()
@@ -277,7 +287,7 @@ def test_a_pair_that_is_typed_is_scored_and_read_again(
     assert not re.search(r"(?<! of) 1 pairs|>1 pairs", last.status + last.cards + last.sections)
     lows = re.findall(r"([\d.]+)(?: %)?(?: to | – )100", last.cards + last.sections)
     assert len(lows) == 4 and len({round(float(low)) for low in lows}) == 1  # of one number
-    run = stores.runs.open(session.run_id, Visitor())
+    run = stores.runs.open(session.seen(ScoreState).run_id, Visitor())
     assert [(row.key, row.outcome) for row in run.rows()] == [("typed:1", "win")]
     # Who starts the server anew finds its texts in the run's card.
     table = pairs_of(run, open_stores(stores.settings).pairs)
@@ -290,7 +300,7 @@ def test_a_pair_that_is_typed_is_scored_and_read_again(
 
 
 def test_runs_of_typed_pairs_leave_the_other_runs_where_they_are(
-    score: Score, stores: Stores
+    score: ScoreTab, stores: Stores
 ) -> None:
     def own_rows() -> set[str]:
         board = stores.boards.board(None, Ranking(), Visitor())
@@ -319,12 +329,12 @@ def test_runs_of_typed_pairs_leave_the_other_runs_where_they_are(
         (("x" * 200_001, "a", "b"), "at most 200,000"),
     ],
 )
-def test_a_pair_that_cannot_be_is_refused(typed: Any, words: str, score: Score) -> None:
+def test_a_pair_that_cannot_be_is_refused(typed: Any, words: str, score: ScoreTab) -> None:
     assert words in counted(score, Session(), **own(*typed))
     assert words in scored(score, Session(), **own(*typed)).status
 
 
-def test_a_way_that_is_none_is_refused(score: Score) -> None:
+def test_a_way_that_is_none_is_refused(score: ScoreTab) -> None:
     for which in (None, 5, "all", ["subset"]):
         assert "is one of" in counted(score, Session(), which=which)
 
@@ -341,25 +351,25 @@ def test_a_way_that_is_none_is_refused(score: Score) -> None:
     ],
 )
 def test_an_order_that_is_none_is_refused_by_name(
-    name: str, value: Any, words: str, score: Score
+    name: str, value: Any, words: str, score: ScoreTab
 ) -> None:
     assert words in scored(score, Session(), per_subset=1, **{name: value}).status
 
 
-def test_the_last_run_of_this_person_is_shown_again(score: Score, stores: Stores) -> None:
+def test_the_last_run_of_this_person_is_shown_again(score: ScoreTab, stores: Stores) -> None:
     me, she = Visitor("browser:me"), Visitor("browser:she")
     order = ModelOrder.of({"model": "longer"})
     runs = [
         list(stores.runs.start(who, order, chosen(score, Session(), per_subset=n)))[-1].run
         for who, n in ((me, 1), (she, 2))
     ]
-    pages = [Session(who) for who in (me, she, Visitor("browser:new"))]
-    for page in pages:
-        score.reopen(page)
-    assert [page.run_id for page in pages] == [*(run and run.id for run in runs), None]
+    people = (me, she, Visitor("browser:new"))
+    reports = [told(score, reopened(score, Session(who))) for who in people]
+    assert [each.ended for each in reports[:2]] == [(run and run.id, "") for run in runs]
+    assert "Nothing scored yet" in reports[2].status
 
 
-def test_a_run_ends_when_it_is_sure(score: Score) -> None:
+def test_a_run_ends_when_it_is_sure(score: ScoreTab) -> None:
     shown = scored(score, Session(), **ALL_PAIRS, on=True, width=40)
     words = HtmlReading(shown.status, {"div", "i"}).words
     assert "Sure enough" in words and "of 188 pairs" in words
@@ -367,7 +377,7 @@ def test_a_run_ends_when_it_is_sure(score: Score) -> None:
 
 
 @pytest.mark.parametrize("sure", [{"number": "luck"}, {"width": 0}, {"width": ""}])
-def test_a_rule_that_is_none_is_refused(sure: Any, score: Score) -> None:
+def test_a_rule_that_is_none_is_refused(sure: Any, score: ScoreTab) -> None:
     assert "Not scored" in scored(score, Session(), per_subset=1, on=True, **sure).status
 
 
@@ -409,10 +419,10 @@ def busy(stores: Stores, demo: PairTable) -> Iterator[Callable[[], None]]:
 
 
 def test_a_page_that_is_opened_sees_the_run_under_way_and_stops_it(
-    score: Score, one: Session, two: Session, busy: object
+    score: ScoreTab, one: Session, two: Session, busy: object
 ) -> None:
     first = pressed(score, one, **ALL_PAIRS)
-    second = told(score, score.reopen(two))
+    second = told(score, reopened(score, two))
     assert "1 ahead of you" in first.status and second.status == first.status
     assert two.seen(Followed).live_id == one.seen(Followed).live_id
     assert second.stop["interactive"] is True and second.start["interactive"] is False
@@ -424,21 +434,21 @@ def test_a_page_that_is_opened_sees_the_run_under_way_and_stops_it(
 
 
 def test_a_run_is_drawn_where_it_is_further_and_not_too_often(
-    score: Score, one: Session, two: Session, busy: object
+    score: ScoreTab, one: Session, two: Session, busy: object
 ) -> None:
     pressed(score, one, **ALL_PAIRS)
     live_id, never = one.seen(Followed).live_id, float("inf")
     for seen, due, is_drawn in ((0, 0.0, True), (10**9, 0.0, False), (0, never, False)):
         one.show(Followed(live_id, seen, due))
-        assert stays(told(score, score.follow(one)).status) is not is_drawn
+        assert stays(told(score, again(score, one)).status) is not is_drawn
     score.stop(one)
-    ended(score, one, told(score, score.reopen(one)))
+    ended(score, one, told(score, reopened(score, one)))
     for seen, due in ((10**9, 0.0), (0, never)):
         two.show(Followed(live_id, seen, due))
-        assert "stopped before" in told(score, score.follow(two)).status, "its end"
+        assert "stopped before" in told(score, again(score, two)).status, "its end"
 
 
-def test_stop_finds_the_run_while_it_is_drawn(score: Score, busy: object) -> None:
+def test_stop_finds_the_run_while_it_is_drawn(score: ScoreTab, busy: object) -> None:
     """It stands in no line, so that it comes at any moment of it."""
     found: list[str] = []
 
@@ -449,61 +459,63 @@ def test_stop_finds_the_run_while_it_is_drawn(score: Score, busy: object) -> Non
 
     page = Page(Visitor(session="one"))
     pressed(score, page, **ALL_PAIRS)
-    score.reopen(page)
+    found.clear()
+    reopened(score, page)
     score.stop(page)
     assert len(found) > 1 and set(found) == {page.seen(Followed).live_id}
-    ended(score, page, told(score, score.reopen(page)))
+    ended(score, page, told(score, reopened(score, page)))
 
 
 def test_a_page_that_is_left_does_not_end_its_run(
-    score: Score, stores: Stores, one: Session, two: Session, busy: Callable[[], None]
+    score: ScoreTab, stores: Stores, one: Session, two: Session, busy: Callable[[], None]
 ) -> None:
     pressed(score, one, **ALL_PAIRS)
-    back = told(score, score.reopen(two))
+    back = told(score, reopened(score, two))
     assert "1 ahead of you" in back.status
     busy()
     last = ended(score, two, back)
     assert "Finished: 188 pairs" in last.status
-    assert stores.runs.open(two.run_id, two.visitor).status == "finished"
-    assert told(score, score.reopen(one)) == last and one.run_id == two.run_id
+    assert stores.runs.open(two.seen(ScoreState).run_id, two.visitor).status == "finished"
+    assert told(score, reopened(score, one)) == last
+    assert one.seen(ScoreState) == two.seen(ScoreState)
 
 
 def test_a_page_shows_the_report_of_another_run_and_comes_back(
-    score: Score, other: Run, one: Session, busy: object
+    score: ScoreTab, other: Run, one: Session, busy: object
 ) -> None:
     pressed(score, one, **ALL_PAIRS)
     live_id = one.seen(Followed).live_id
-    report = told(score, score.resume(("report", other.id, 0), one))
-    assert one.run_id == other.id and "Finished: 3 pairs" in report.status
+    report = told(score, asked(score, one, "report", other.id))
+    assert one.seen(ScoreState).run_id == other.id and "Finished: 3 pairs" in report.status
     assert one.seen(Followed) == Followed()
-    assert stays(told(score, score.follow(one)).status)
-    back = told(score, score.resume(("report", live_id, 0), one))
+    assert stays(told(score, again(score, one)).status)
+    back = told(score, asked(score, one, "report", live_id))
     assert "1 ahead of you" in back.status
     score.stop(one)
     assert "stopped before" in ended(score, one, back).status
 
 
 def test_a_page_joins_its_run_where_another_page_goes_on_with_it(
-    score: Score, halted: Run, one: Session, two: Session, busy: object
+    score: ScoreTab, halted: Run, one: Session, two: Session, busy: object
 ) -> None:
-    page = told(score, score.resume(("report", halted.id, 0), one))
+    page = told(score, asked(score, one, "report", halted.id))
     assert "status stopped" in page.status
-    assert stays(told(score, score.rejoin(one)).status)
-    beside = told(score, score.resume(("resume", halted.id, 0), two))
-    joined = told(score, score.rejoin(one))
+    assert stays(told(score, score.turn_back(one)).status)
+    beside = told(score, asked(score, two, "resume", halted.id))
+    joined = told(score, score.turn_back(one))
     assert one.seen(Followed).live_id == two.seen(Followed).live_id
     assert "1 ahead of you" in joined.status and joined.stop["interactive"] is True
-    assert stays(told(score, score.rejoin(one)).status)
+    assert stays(told(score, score.turn_back(one)).status)
     score.stop(one)
     ended(score, two, beside)
 
 
 def test_who_comes_back_is_told_why_their_run_ended(tmp_path: Path) -> None:
     stores = open_stores(Settings(tmp_path, public=True, offline=True, seconds_per_hour=1e-6))
-    score = score_of(stores, stores.pairs)
+    score = score_tab(stores)
     here, back = (Session(Visitor("browser:me", name)) for name in ("one", "two"))
     loaded(stores.runs, score.parts.order.order(posted(score, here)), here.visitor)
     assert "used up" in scored(score, here, which="filter").status
-    for seen in (score.reopen(back), score.resume(("report", back.run_id, 0), back)):
+    for seen in (reopened(score, back), asked(score, back, "report", back.seen(ScoreState).run_id)):
         status = told(score, seen).status
         assert "status stopped" in status and "used up" in status

@@ -24,7 +24,8 @@ from explorer.tabs.score.live_html import (
     sure_words,
     worst_html,
 )
-from explorer.tabs.score.run_view import followed, shown
+from explorer.tabs.score.run_view import run_shown
+from explorer.tabs.score.state import ScoreState
 from explorer.tabs.score.view import ReportParts, build_score
 from scoring.benchmark import COUNTS, SUBSETS
 from scoring.engine.packing import random_order
@@ -60,8 +61,15 @@ def report() -> ReportParts:
     return laid_out(build_score, Settings(home=Path("unused")), []).report
 
 
+def told_of(progress: Progress, model: str = "") -> LiveRun:
+    """A run that is so far."""
+    live = LiveRun("", model)
+    live.now = progress
+    return live
+
+
 def drawn(report: ReportParts, progress: Progress) -> Filled:
-    return filled(report, shown(report, progress, Session()))
+    return filled(report, run_shown(report, Session(), told_of(progress)))
 
 
 def test_a_bar_has_its_whisker_where_it_belongs() -> None:
@@ -91,14 +99,14 @@ def test_margins_stand_left_and_right_of_the_line() -> None:
 
 def test_the_clearest_failures_lead_to_their_pairs() -> None:
     hostile = replace(pairs(1)[0], key="<i>&pair=x", chosen_reward=-99.0)
-    html = worst_html(RUN, [*pairs(40), hostile])
+    html = worst_html(own_name(RUN), [*pairs(40), hostile])
     read = HtmlReading(html, {"div", "b", "ul", "li", "a", "bdi", "small"})
     assert html.count("<li>") == WORST and "hep-go:39" in read.words
     assert html.index("&lt;i&gt;") < html.index("hep-go:39")
     query = html.split('href="?tab=pairs&amp;')[1].split('"')[0].replace("&amp;", "&")
     state = PAIRS_LINK.decode(query).view
     assert (state.model, state.reading.key) == (own_name(RUN), hostile.key)
-    assert worst_html(RUN, pairs(1)) == ""
+    assert worst_html(own_name(RUN), pairs(1)) == ""
 
 
 def test_an_update_is_small_whatever_the_run_has(report: ReportParts) -> None:
@@ -111,7 +119,7 @@ def test_failures_are_listed_and_counted(report: ReportParts) -> None:
     for stage in ("running", "finished"):
         now = drawn(report, Progress(stage, 4, RUN, tuple(pairs(4)), 1.0))
         assert "Clearest failures" in now.margins
-        assert now.inspect["visible"] and "2" in now.inspect["value"]
+        assert "Inspect failures (2)" in now.cards
 
 
 @pytest.mark.parametrize("each_of", [COUNTS, dict.fromkeys(SUBSETS, 3)])
@@ -121,7 +129,7 @@ def test_every_headline_score_has_its_interval(
     """The RewardBench score of a whole run, and the mean of sections of some pairs of each."""
     rows = tuple(pair for subset, n in each_of.items() for pair in pairs(n, subset))
     now = drawn(report, Progress("finished", len(rows), RUN, rows, 1.0))
-    score = HtmlReading(now.cards, {"h2", "div", "p", "span"}).of_class["card"][1]
+    score = HtmlReading(now.cards, {"a", "h2", "div", "p", "span"}).of_class["card"][1]
     interval = run_intervals(rows, FACTS).score
     assert interval is not None
     assert ("not the RewardBench score" in score) == (each_of is not COUNTS)
@@ -140,18 +148,19 @@ def test_of_packs_that_come_faster_than_they_are_drawn_the_end_is(report: Report
     stream += [Progress("finished", 60, RUN, rows, 1.0)]
     live = LiveRun("", "m")
     live.drive(lambda: (each for each in stream))
-    found = filled(report, followed(report, live, Session()))
-    assert "Finished" in found.status and found.ended == live.id
+    found = filled(report, run_shown(report, Session(), live))
+    assert "Finished" in found.status and found.ended == (RUN.id, live.id)
 
 
 @pytest.mark.parametrize("run", [None, RUN])
 def test_a_word_leaves_the_report_where_it_is(run: Run | None, report: ReportParts) -> None:
-    session = Session(run_id="earlier")
+    session = Session()
+    session.show(ScoreState(run_id="earlier"))
     failed = Progress("failed", 4, run, message="<b>no</b>")
-    told = filled(report, shown(report, failed, session))
+    told = filled(report, run_shown(report, session, told_of(failed)))
     assert "&lt;b&gt;no" in told.status
     assert told.cards == told.margins == told.rows == {"__type__": "update"}
-    assert session.run_id == (run.id if run else "earlier")
+    assert session.seen(ScoreState).run_id == (run.id if run else "earlier")
 
 
 def looked(done: int, width: float = 0.2) -> SureInterval:

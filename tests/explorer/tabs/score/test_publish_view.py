@@ -17,7 +17,6 @@ from explorer.data.sources import pair_sources
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
 from explorer.runs.cards import RunCard, write_card
-from explorer.runs.lines import RunsState
 from explorer.runs.running import Runs
 from explorer.runs.visitors import Visitor
 from explorer.tabs.score.publish_view import (
@@ -28,6 +27,7 @@ from explorer.tabs.score.publish_view import (
     wire_publish,
 )
 from explorer.tabs.score.publishing import Published, Sending
+from explorer.tabs.score.state import ScoreState
 from scoring.hub.access import Hub
 from scoring.pairs.opening import read_pairs
 from scoring.record import Run
@@ -73,7 +73,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
 
 def opened(run_id: Any, session: Session) -> None:
     """What the list of runs does."""
-    session.show(RunsState(run_id))
+    session.show(ScoreState(run_id=run_id))
 
 
 @dataclass

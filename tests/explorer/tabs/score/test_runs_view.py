@@ -1,4 +1,4 @@
-"""The Runs tab: what is listed, what its owner can do with a run, its files."""
+"""The list of runs: what is in it, what its owner can do with a run, its files."""
 
 import csv
 import json
@@ -14,29 +14,30 @@ from explorer.data.table import PairTable
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
 from explorer.runs.cards import RunCard, card_of, write_card
-from explorer.runs.lines import PAGE, RunsState
+from explorer.runs.lines import PAGE
 from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import Selection
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
-from explorer.tabs.score.runs_view import RunsTab, build_runs
+from explorer.tabs.score.acts_view import ScoreTab
+from explorer.tabs.score.state import ScoreState
 from scoring.record import Run
 from tests.conftest import PATIENCE
 from tests.explorer.beginning import begun, finished
 from tests.explorer.browsing import act
-from tests.explorer.filling import Filled, filled, laid_out
+from tests.explorer.filling import Filled, filled
 from tests.explorer.html_reading import HtmlReading
+from tests.explorer.score_tab import score_tab
 
 TAGS = {"div", "button", "a", "h3", "dl", "dt", "dd", "span", "input", "label"}
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 @pytest.fixture
-def tab(stores: Stores) -> RunsTab:
+def tab(stores: Stores) -> ScoreTab:
     """Of a server that has no runs yet."""
     shutil.rmtree(stores.runs.store.folder, ignore_errors=True)
-    parts = laid_out(build_runs, stores.settings)
-    return RunsTab(stores.runs, stores.fields, stores.settings, parts)
+    return score_tab(stores)
 
 
 @pytest.fixture
@@ -44,19 +45,27 @@ def me(demo: PairTable) -> Session:
     """A page of whom the runs are."""
     session = Session(Visitor("browser:me"))
     session.show(PairsState(demo.id))
+    session.show(ScoreState("runs"))
     return session
 
 
-def shown_to(tab: RunsTab, session: Session) -> Filled:
-    return filled(tab.parts, tab.show(session))
+def shown_to(tab: ScoreTab, session: Session) -> Filled:
+    """The list as it stands."""
+    return parted(filled(tab.parts, tab.turn_back(session)))
 
 
-def acted(tab: RunsTab, session: Session, name: str, **sent: Any) -> Filled:
-    return filled(tab.parts, tab.act(act(name, **sent), session))
+def acted(tab: ScoreTab, session: Session, name: str, **sent: Any) -> Filled:
+    return parted(filled(tab.parts, tab.act(act(name, **sent), session)))
+
+
+def parted(shown: Filled) -> Filled:
+    """With the list and the open run below it each by its name."""
+    listed, opens, opened = str(shown["runs.listed"]).partition('<div class="behind run">')
+    return Filled(shown, listed=listed, opened=opens + opened)
 
 
 def test_a_run_is_listed_with_what_it_came_to(
-    tab: RunsTab, stores: Stores, demo: PairTable, me: Session
+    tab: ScoreTab, stores: Stores, demo: PairTable, me: Session
 ) -> None:
     run = finished(stores.runs, "longer", demo, np.arange(40), "the first forty")
     [line] = [row for row in shown_to(tab, me).listed.split("<tr") if run.id in row]
@@ -65,12 +74,12 @@ def test_a_run_is_listed_with_what_it_came_to(
     assert "finished" in line and "browser:me" not in line
 
 
-def test_without_runs_it_says_what_to_do(tab: RunsTab, me: Session) -> None:
+def test_without_runs_it_says_what_to_do(tab: ScoreTab, me: Session) -> None:
     assert "No runs yet" in shown_to(tab, me).listed
 
 
 def test_an_open_run_says_what_it_rests_on_and_where_its_failures_are(
-    tab: RunsTab, stores: Stores, demo: PairTable, me: Session
+    tab: ScoreTab, stores: Stores, demo: PairTable, me: Session
 ) -> None:
     run = finished(stores.runs, "longer", demo, np.arange(40))
     shown = acted(tab, me, "open", id=run.id)
@@ -83,7 +92,7 @@ def test_an_open_run_says_what_it_rests_on_and_where_its_failures_are(
 
 
 def test_a_run_is_named_shared_and_removed_in_two_steps(
-    tab: RunsTab, stores: Stores, demo: PairTable, me: Session
+    tab: ScoreTab, stores: Stores, demo: PairTable, me: Session
 ) -> None:
     run = finished(stores.runs, "longer", demo, np.arange(9))
     acted(tab, me, "open", id=run.id)
@@ -114,14 +123,14 @@ def test_a_run_is_named_shared_and_removed_in_two_steps(
         ("format", {"id": "x"}),
     ],
 )
-def test_what_is_no_act_is_refused(tab: RunsTab, me: Session, name: str, sent: Any) -> None:
+def test_what_is_no_act_is_refused(tab: ScoreTab, me: Session, name: str, sent: Any) -> None:
     with pytest.raises(gr.Error):
         acted(tab, me, name, **sent)
 
 
 @pytest.mark.parametrize("title", [None, 5, "x" * 81, ["name"]])
 def test_a_name_that_is_none_is_refused(
-    tab: RunsTab, stores: Stores, demo: PairTable, me: Session, title: object
+    tab: ScoreTab, stores: Stores, demo: PairTable, me: Session, title: object
 ) -> None:
     run = finished(stores.runs, "longer", demo, np.arange(3))
     with pytest.raises(gr.Error, match="at most 80 characters"):
@@ -129,7 +138,7 @@ def test_a_name_that_is_none_is_refused(
 
 
 def test_many_runs_come_on_pages_newest_first(
-    tab: RunsTab, stores: Stores, demo: PairTable, me: Session
+    tab: ScoreTab, stores: Stores, demo: PairTable, me: Session
 ) -> None:
     runs = [finished(stores.runs, "longer", demo, np.arange(2)) for _ in range(PAGE + 2)]
     first = shown_to(tab, me)
@@ -140,7 +149,7 @@ def test_many_runs_come_on_pages_newest_first(
 
 
 def test_a_stopped_run_can_be_gone_on_with(
-    tab: RunsTab, stores: Stores, demo: PairTable, me: Session
+    tab: ScoreTab, stores: Stores, demo: PairTable, me: Session
 ) -> None:
     stream = begun(stores.runs, "me", "demo", demo, np.arange(40))
     next(each for each in stream if each.stage == "running")
@@ -148,13 +157,16 @@ def test_a_stopped_run_can_be_gone_on_with(
     [run] = stores.runs.visible(me.visitor)
     shown = acted(tab, me, "open", id=run.id)
     assert f"Go on ({40 - len(run.rows())} pairs left)" in shown.opened
-    assert tab.asked(act("resume", id=run.id))[:2] == ("resume", run.id)
-    assert not isinstance(tab.asked(act("open", id=run.id)), tuple)
-    assert "Go on" in acted(tab, me, "resume", id=run.id).opened
+    resumed = acted(tab, me, "resume", id=run.id)
+    assert resumed["columns.new"]["visible"] and not resumed["columns.runs"]["visible"]
+    assert me.seen(ScoreState).run_id == run.id
+    live = stores.runs.live.get(me.visitor, run.id)
+    assert live is not None and live.ended.wait(PATIENCE)
+    assert len(run.rows()) == 40
 
 
 def test_runs_under_way_are_watched_from_here(
-    tab: RunsTab, stores: Stores, demo: PairTable, me: Session
+    tab: ScoreTab, stores: Stores, demo: PairTable, me: Session
 ) -> None:
     stream = begun(stores.runs, "me", "demo", demo, np.arange(40))
     running = next(each.run for each in stream if each.stage == "running")
@@ -175,11 +187,11 @@ def test_runs_under_way_are_watched_from_here(
 
 
 def test_a_broken_run_is_listed_all_the_same(
-    tab: RunsTab, stores: Stores, demo: PairTable, me: Session
+    tab: ScoreTab, stores: Stores, demo: PairTable, me: Session
 ) -> None:
     run = finished(stores.runs, "longer", demo, np.arange(3))
     next(run.folder.glob("rewards*")).write_text("{}\n")
-    me.show(RunsState(run.id))
+    me.show(ScoreState("runs", run.id))
     assert run.id in shown_to(tab, me).listed
     write_card(run.folder, RunCard())
     (run.folder / "card.json").write_text("[")
@@ -197,8 +209,8 @@ def scored(stores: Stores, demo: PairTable) -> Run:
     return finished(stores.runs, "longer", demo, np.arange(20))
 
 
-def exported(tab: RunsTab, form: str, run: Run, session: Session) -> str:
-    session.show(RunsState(run.id))
+def exported(tab: ScoreTab, form: str, run: Run, session: Session) -> str:
+    session.show(ScoreState("runs", run.id))
     stream = tab.export(form, session)
     path = Path(next(stream)["value"])
     content = path.read_text(encoding="utf-8")
@@ -207,7 +219,7 @@ def exported(tab: RunsTab, form: str, run: Run, session: Session) -> str:
     return content
 
 
-def test_every_pair_is_in_each_file(tab: RunsTab, scored: Run, me: Session) -> None:
+def test_every_pair_is_in_each_file(tab: ScoreTab, scored: Run, me: Session) -> None:
     rows = {row.key: row for row in scored.rows()}
     as_csv = list(csv.DictReader(exported(tab, "csv", scored, me).splitlines()))
     lines = [json.loads(line) for line in exported(tab, "jsonl", scored, me).splitlines()]
@@ -219,11 +231,11 @@ def test_every_pair_is_in_each_file(tab: RunsTab, scored: Run, me: Session) -> N
     assert whole["facts"]["model"] == "baseline/longer"
 
 
-def test_no_other_format_and_no_strangers_file(tab: RunsTab, scored: Run) -> None:
+def test_no_other_format_and_no_strangers_file(tab: ScoreTab, scored: Run) -> None:
     session = Session()
-    session.show(RunsState(scored.id))
+    session.show(ScoreState("runs", scored.id))
     with pytest.raises(gr.Error, match="no format"):
         next(tab.export("exe", session))
-    session.show(RunsState("other"))
+    session.show(ScoreState("runs", "other"))
     with pytest.raises(gr.Error, match="no such run"):
         next(tab.export("csv", session))
