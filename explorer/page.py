@@ -3,16 +3,16 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
+from markupsafe import Markup
 
 from explorer.api.boards import BoardEndpoints, publish_boards
 from explorer.api.pairs import PairEndpoints, publish_pairs
 from explorer.api.scoring import ScoreEndpoints, publish_scoring
-from explorer.core.html import help_html, tag
+from explorer.core.html import help_html, render
 from explorer.core.parts import (
     EVENT,
     Filling,
@@ -186,15 +186,8 @@ def _tab(name: str) -> gr.Tab:
 
 
 def _header() -> str:
-    words = tag("h1", escape(text("app.title"))) + tag("p", escape(text("app.subtitle")))
-    button = tag(
-        "button",
-        escape(text("app.theme_button")),
-        type="button",
-        id="theme-button",
-        aria_label=text("app.theme_label"),
-    )
-    return tag("div", LOGO.read_text(encoding="utf-8") + tag("div", words) + button, css="header")
+    logo = Markup(LOGO.read_text(encoding="utf-8"))  # noqa: S704 - our own drawing
+    return render("header.html", logo=logo)
 
 
 def _wire(parts: PageParts, stores: Stores, page: gr.Blocks) -> None:

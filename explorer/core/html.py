@@ -289,9 +289,7 @@ def step_html(step: Step, what: str = "") -> str:
         words = text(f"step.{step.doing}", done=f"{done:,}")
     else:
         words = text(f"step.{step.doing}_of", done=f"{done:,}", total=f"{total:,}")
-    share = 100 * done / total if total else 0
-    bar = tag("div", tag("i", style=f"width: {min(100, share):.0f}%"), "progress") if total else ""
-    return tag("div", escape(words) + bar, css="note step", role="status")
+    return part("step", words, min(1, done / total) if total else None)
 
 
 def refused_html(refused: Sequence[LeftOut]) -> str:
@@ -312,13 +310,4 @@ KEYS = ("j", "k", "r", "/", "?", "1", "2", "3", "u", "n")
 
 def help_html() -> str:
     """A dialog that lists the keys; closed until it is asked for."""
-    rows = "".join(
-        tag("dt", tag("kbd", escape(key))) + tag("dd", escape(text(f"help.key_{name}")))
-        for key, name in zip(
-            KEYS, ("j", "k", "r", "slash", "help", "1", "2", "3", "u", "n"), strict=True
-        )
-    )
-    hide = tag("button", escape(text("help.hide_harm")), css="button hide-harm", type="button")
-    close = tag("button", escape(text("help.close")), css="button", type="button")
-    inside = tag("h2", escape(text("help.title"))) + tag("dl", rows) + hide + " " + close
-    return tag("dialog", inside, id="help", aria_label=text("help.title"))
+    return render("core/help.html", keys=KEYS)

@@ -10,6 +10,7 @@ from explorer.stats.paired import holm, mcnemar_exact
 from explorer.stats.strata import Floats
 from explorer.tabs.try_it.counterfactuals import Change, Side
 
+ALPHA = 0.05
 _NOTHING = 1e-9
 """A spread of changes that is smaller, beside the largest of them, is rounding."""
 
@@ -68,6 +69,11 @@ class Bought:
     def share_flipped(self) -> float | None:
         """Of the pairs, whose outcome changed; None where n is 0."""
         return (self.won + self.lost) / self.n if self.n else None
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the mean is not 0 by chance."""
+        return bool(self.mean) and self.corrected < ALPHA
 
 
 def bought(scores: ProbeScores) -> list[Bought]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import gradio as gr
 
-from explorer.core.html import note
+from explorer.core.html import note, part
 from explorer.core.parts import components
 from explorer.core.text import text
 from explorer.tabs.try_it.counterfactuals import CHANGES
@@ -42,6 +42,7 @@ class ProbeParts:
 
 def build_probe() -> ProbeParts:
     """Lay it out where it is called."""
+    gr.HTML(part("title", of="tabs/try_it/probe.html"))
     gr.HTML(note(text("probe.about")))
     with gr.Group():
         with gr.Row():

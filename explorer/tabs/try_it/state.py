@@ -74,6 +74,11 @@ class Trial:
         before = self.start.chosen_reward if side == "chosen" else self.start.rejected_reward
         return margin_of(self.reward(side), before)
 
+    @property
+    def margin_moved(self) -> float | None:
+        """By how much the margin moved since the start; None where it is not known."""
+        return margin_of(self.scored.margin, self.start.margin)
+
 
 @dataclass(frozen=True, slots=True)
 class Question:

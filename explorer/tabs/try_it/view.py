@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 import gradio as gr
 
-from explorer.core.html import note, tag
+from explorer.core.html import note
 from explorer.core.parts import Part, build_part, components
 from explorer.core.settings import Settings
 from explorer.core.text import text
@@ -84,7 +83,6 @@ def build_trial(settings: Settings, models: Sequence[tuple[str, str]]) -> TrialP
                 text("trial.rest"), size="md", min_width=160, elem_id="try-rest", visible=False
             )
             tokens = _build_tokens()
-            gr.HTML(tag("h2", escape(text("probe.title")), "probe-title"))
             probe = build_probe()
     return TrialParts(
         part, typed, model, score, opened, undo, status, *texts,
