@@ -303,30 +303,19 @@ def wire_score(tab: ScoreTab, opened: gr.Tab) -> None:
     report, outputs = parts.report, components(parts.report, parts.address)
     wire_part(parts.part, tab.act, session, parts.outputs, parts.address)
     choice = {session, *parts.choice.inputs}
-    counted: dict[str, Any] = {
-        "fn": tab.count,
-        "inputs": choice,
-        "outputs": parts.choice.selected,
-        "concurrency_id": "count",
-        "concurrency_limit": 1,  # in turn: an older count never comes after a newer one
-    }
-    looked = {
-        "fn": tab.look,
-        "inputs": {*choice, *parts.order.inputs},
-        "outputs": parts.order.card,
-    }
-    for part in parts.choice.inputs:
-        changed = part.change(**counted, trigger_mode="always_last", **EVENT)
-        # The card is looked up when a text that is typed is left, not at each key.
-        after = part.blur if part in parts.choice.texts else changed.then
-        after(**looked, trigger_mode="always_last", **EVENT)
-    opened.select(**counted, **EVENT).then(**looked, **EVENT)
-    opened.select(tab.turn_back, session, parts.outputs, **EVENT)
+    # One event each, whatever triggers it: a page waits for its answer and then asks once more for
+    # what changed meanwhile, so an older answer never comes after a newer one.
+    latest = {"trigger_mode": "always_last", **EVENT}
+    changed = [opened.select, *(each.change for each in parts.choice.inputs)]
+    gr.on(changed, tab.count, choice, parts.choice.selected, **latest)
+    # The card is looked up when what is typed is left, not at each key.
+    left = [opened.select, report.ended.change, *(each.blur for each in parts.choice.texts)]
+    left += [each.change for each in parts.choice.inputs if each not in parts.choice.texts]
     for part in parts.order.inputs:
-        # What is typed is looked up when it is left, not at each key.
         typed = isinstance(part, gr.Textbox | gr.Number)
-        for changed in (part.blur, part.submit) if typed else (part.change,):
-            changed(**looked, trigger_mode="always_last", **EVENT)
+        left += [part.blur, part.submit] if typed else [part.change]
+    gr.on(left, tab.look, {*choice, *parts.order.inputs}, parts.order.card, **latest)
+    opened.select(tab.turn_back, session, parts.outputs, **EVENT)
     ways = [each for needed in parts.choice.needed.values() for each in needed]
     parts.choice.which.input(tab.turn, [parts.choice.which, session], ways, **EVENT)
     report.start.click(
@@ -340,8 +329,7 @@ def wire_score(tab: ScoreTab, opened: gr.Tab) -> None:
     report.stop.click(tab.stop, session, None, js=said, queue=False, **EVENT)
     report.timer.tick(None, None, None, js=again(parts.part))
     # What is published of the model of a run that ended stands beside it.
-    ended = report.ended.change(tab.check, [report.ended, session], report.check, **EVENT)
-    ended.then(**looked, **EVENT)
+    report.ended.change(tab.check, [report.ended, session], report.check, **EVENT)
     for form, pressed in parts.runs.exports.items():
         pressed.click(partial(tab.export, form), session, parts.runs.file, **EVENT)
 
