@@ -66,6 +66,7 @@ def _environment() -> "Environment":
         "n": "{:,}".format,
         "json": json.dumps,
         "percent": percent,
+        "in_percent": in_percent,
         "signed": signed,
         "points": points,
         "p_words": p_words,
@@ -142,13 +143,22 @@ def signed(value: float | None) -> str:
     return written.replace("-", "−")
 
 
-def points(difference: float | None) -> str:
+def in_percent(share: float | None, digits: int) -> str:
+    """The same where its head says that it is in percent.
+
+    >>> in_percent(0.4567, 2), in_percent(None, 2)
+    ('45.67', '–')
+    """
+    return "–" if share is None else f"{100 * share:.{digits}f}"
+
+
+def points(difference: float | None, digits: int = 1) -> str:
     """A difference of shares in points of a percent, with its sign; an en dash where it is unknown.
 
     >>> points(-0.012), points(0.25), points(None)
     ('−1.2', '+25.0', '–')
     """
-    return "–" if difference is None else f"{100 * difference:+.1f}".replace("-", "−")
+    return "–" if difference is None else minus(f"{100 * difference:+.{digits}f}")
 
 
 def decimal(value: float) -> str:

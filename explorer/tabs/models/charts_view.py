@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import gradio as gr
 
-from explorer.core.html import note, tag
-from explorer.core.parts import Filling, acting, segments
+from explorer.core.html import render
+from explorer.core.parts import Filling
 from explorer.core.text import text
 from explorer.core.theme import painted
 from explorer.tabs.models.chart_data import (
@@ -50,18 +49,22 @@ def build_chart() -> tuple[gr.HTML, gr.Plot]:
 def chart_shown(parts: BoardChartParts, scene: Ranked) -> Filling:
     """The chart that a state asks for. Where it asks for none, nothing is computed."""
     chosen = scene.state.chart
-    names: dict[str, str] = {each: text(f"chart.show_{each or 'none'}") for each in CHARTS}
-    buttons = tag("div", segments(text("chart.chart"), "chart", names, chosen), css="line")
-    if not chosen:
-        return {parts.about: buttons, parts.plot: gr.update(visible=False), parts.table: ""}
-    drawn = _DRAW[chosen](scene) if scene.rows else Drawn([text("board.none")])
-    notes = [text(f"chart.about_{chosen}"), *drawn.notes]
+    drawn, notes = Drawn(), []
+    if chosen:
+        drawn = _DRAW[chosen](scene) if scene.rows else Drawn([text("board.none")])
+        notes = [text(f"chart.about_{chosen}"), *drawn.notes]
     plot = gr.update(visible=False)
     if drawn.figure is not None:
         plot = gr.update(value=painted(drawn.figure, 460), visible=True)
         notes += [text("chart.click")] if chosen != "difficulty" else []
-    words = "".join(note(each) for each in notes)
-    about = buttons + drawn.controls + words
+    about = render(
+        "tabs/models/chart_about.html",
+        charts={each: text(f"chart.show_{each or 'none'}") for each in CHARTS},
+        chart=chosen,
+        axes=drawn.axes,
+        columns={each: column_words(each) for each in number_columns(scene.board)},
+        notes=notes,
+    )
     return {parts.about: about, parts.plot: plot, parts.table: drawn.table}
 
 
@@ -92,13 +95,12 @@ def _size(scene: Ranked) -> Drawn:
 
 def _tradeoff(scene: Ranked) -> Drawn:
     x, y = axes_of(scene.board, scene.state)
-    columns = number_columns(scene.board)
-    choosers = tag("div", _select("x", columns, x) + _select("y", columns, y), css="line")
+    axes = {"x": x, "y": y}
     points = points_of(scene.rows, x, y, scene.state.pins)
     if not points:
-        return Drawn([text("chart.nothing")], controls=choosers)
+        return Drawn([text("chart.nothing")], axes=axes)
     figure = _scatter(points, x, y, diagonal="size" not in (x, y))
-    return Drawn(_missing(scene, points, "numbers"), figure, choosers)
+    return Drawn(_missing(scene, points, "numbers"), figure, axes)
 
 
 _DRAW: dict[Chart, Callable[[Ranked], Drawn]] = {
@@ -125,18 +127,3 @@ def _missing(scene: Ranked, points: Sequence[Point], why: str) -> list[str]:
     if len(points) > MOST_ROWS:
         notes.append(text("chart.cut", n=f"{MOST_ROWS:,}"))
     return notes
-
-
-def _select(axis: str, columns: Sequence[str], chosen: str) -> str:
-    options = "".join(
-        tag(
-            "option",
-            escape(column_words(each)),
-            value=each,
-            **({"selected": "selected"} if each == chosen else {}),
-        )
-        for each in columns
-    )
-    # Its value is an attribute of its own, by which a select that was used is set anew.
-    select = tag("select", options, data_field="value", value=chosen, **acting(axis))
-    return tag("label", escape(text(f"chart.choose_{axis}")) + select, css="choice")

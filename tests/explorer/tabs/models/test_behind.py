@@ -1,6 +1,5 @@
 """What is behind a number: its parts add up, and what is asked for may be anything."""
 
-import re
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from explorer.tabs.models.behind import behind_html
 from scoring.errors import KnownError
 from tests.explorer.board_data import FOUR, NOTHING, matrix_of, results_of
 from tests.explorer.boards import HOSTILE, hostile_board, reading
+from tests.explorer.html_reading import body_rows
 
 NAN = float("nan")
 
@@ -22,14 +22,8 @@ def board() -> Board:
     return build_board(NOTHING, "v1", outcomes=matrix_of({"a": outcomes}, FOUR * 4))
 
 
-def rows_of(html: str) -> list[list[str]]:
-    """The text of each cell of each row below the headings."""
-    rows = re.findall("<tr.*?</tr>", html.split("<tbody>")[1])
-    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
-
-
 def test_a_number_shows_the_pairs_it_was_counted_from(board: Board) -> None:
-    rows = rows_of(behind_html(board, {"model": "a", "column": "Safety"}))
+    rows = body_rows(behind_html(board, {"model": "a", "column": "Safety"}))
     assert rows[0] == ["Safety", "", "50.0000", "1", "", "", ""]
     known = [row for row in rows[1:] if row[4]]
     assert [row[1:] for row in known] == [
@@ -41,13 +35,13 @@ def test_a_number_shows_the_pairs_it_was_counted_from(board: Board) -> None:
 def test_credit_of_a_quarter_and_a_third_is_summed_up() -> None:
     outcomes = matrix_of({"a": [1, 1, 0.25, 1 / 3, 0]}, ["Focus"] * 5)
     board = build_board(NOTHING, "v2", outcomes=outcomes)
-    rows = rows_of(behind_html(board, {"model": "a", "column": "Focus"}))
+    rows = body_rows(behind_html(board, {"model": "a", "column": "Focus"}))
     assert rows[1][4:6] == ["2 + 0.5833 of 2 won in part", "5"]
 
 
 def test_the_score_shows_all_sections(board: Board) -> None:
     html = behind_html(board, {"model": "a", "column": "score"})
-    sections = [row[0] for row in rows_of(html) if row[0]]
+    sections = [row[0] for row in body_rows(html) if row[0]]
     assert sections == ["Chat", "Chat Hard", "Safety", "Reasoning"]
     assert "Score: 50.000000" in html
     assert board.rule.formula in reading(html).words

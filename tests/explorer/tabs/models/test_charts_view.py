@@ -32,7 +32,7 @@ from tests.explorer.board_data import (
 )
 from tests.explorer.boards import HOSTILE, TAGS, board_parts, tab_on
 from tests.explorer.filling import Filled, filled
-from tests.explorer.html_reading import HtmlReading
+from tests.explorer.html_reading import HtmlReading, body_rows
 from tests.explorer.tables import benchmark_table
 
 DRAWN = CHARTS[1:]
@@ -133,7 +133,7 @@ def test_a_chart_shows_the_models_that_the_table_shows(
     state = ModelsState(chart=chart, search="m0", pins=("org/m2-3B",))
     shown = drawn_of(scene_of(state, matrix, tables=[whole]))
     if chart == "difficulty":
-        assert {row[2] for row in cells(shown.table)} == {"2"}
+        assert {row[2] for row in body_rows(shown.table)} == {"2"}
     else:
         assert set(models_of(shown)) == {"org/m0-1B", "org/m2-3B"}
     if chart in ("length", "size", "tradeoff"):
@@ -172,25 +172,11 @@ def test_hostile_names_stay_text(chart: Chart) -> None:
 # Length bias.
 
 
-def cells(html: str) -> list[list[str]]:
-    """The text of each row of a table that has one kind of row below its heads."""
-    body = html.partition("<tbody>")[2].partition("</tbody>")[0]
-    return [
-        [reading(cell).words for cell in _split(row)] for row in body.split("</tr>") if row.strip()
-    ]
-
-
-def _split(row: str) -> list[str]:
-    inside = row.removeprefix("<tr>")
-    ends = inside.replace("</th>", "</td>").split("</td>")
-    return [each[each.index(">") + 1 :] for each in ends if each]
-
-
 def test_each_model_has_a_line_and_the_baselines_the_last(
     matrix: OutcomeMatrix, whole: PairTable
 ) -> None:
     shown = drawn_of(scene_of(ModelsState(chart="length", digits=2), matrix, tables=[whole]))
-    rows = cells(shown.table)
+    rows = body_rows(shown.table)
     assert [row[0] for row in rows] == ["org/m0-1B", "org/m1-2B", "org/m2-3B"]
     difference = whole.lengths("difference", "chars")
     for row, outcomes in zip(rows, matrix.outcomes, strict=True):
@@ -198,7 +184,7 @@ def test_each_model_has_a_line_and_the_baselines_the_last(
             assert row[at] == f"{side.sum():,}"
             assert float(row[at + 1]) == pytest.approx(100 * outcomes[side].mean(), abs=0.006)
     foot = reading(shown.table.partition("<tfoot>")[2].partition("</tfoot>")[0])
-    assert foot.words.startswith("prefers the longer")
+    assert foot.words.strip().startswith("prefers the longer")
     assert "+100.00" in foot.words and "−100.00" in foot.words
 
 
@@ -212,7 +198,7 @@ def test_points_are_where_the_table_says_and_baselines_in_the_corners(
         for trace in models
         for name, x, y in zip(trace["customdata"], trace["x"], trace["y"], strict=True)
     }
-    for row in cells(shown.table):
+    for row in body_rows(shown.table):
         assert places[row[0]] == pytest.approx((float(row[5]), float(row[3])), abs=1e-4)
     assert (marks["x"], marks["y"]) == ([0, 100], [100, 0])
     assert "Your file small.jsonl" in told(shown)[1]
@@ -225,7 +211,7 @@ def test_ties_count_as_they_do_in_the_table(whole: PairTable) -> None:
     for ties, expected in (("official", "0.0"), ("half", "50.0")):
         state = ModelsState(chart="length", ties=ties)  # type: ignore[arg-type]
         board = build_board(NOTHING, "v1", outcomes=matrix, ties=ties)  # type: ignore[arg-type]
-        (row,) = cells(drawn_of(scene_of(state, matrix, board, [whole])).table)
+        (row,) = body_rows(drawn_of(scene_of(state, matrix, board, [whole])).table)
         assert (row[1], row[3], row[5]) == (expected,) * 3
 
 
@@ -307,7 +293,7 @@ def test_difficulty_and_size_need_no_results_of_each_pair() -> None:
 
 def test_difficulty_is_told_in_numbers_too(matrix: OutcomeMatrix) -> None:
     board = build_board(results_of({"a": 0.25, "b": 0.75}), "v1")
-    rows = cells(drawn_of(scene_of(ModelsState(chart="difficulty"), None, board)).table)
+    rows = body_rows(drawn_of(scene_of(ModelsState(chart="difficulty"), None, board)).table)
     assert len(rows) == 23
     assert rows[0] == [
         "alpacaeval-easy",
