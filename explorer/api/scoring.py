@@ -18,11 +18,11 @@ from explorer.data.library import Library
 from explorer.data.table import PairTable
 from explorer.data.typed import longest_text, typed_pair
 from explorer.runs.cards import card_of
-from explorer.runs.lines import summary_of
 from explorer.runs.model_list import ModelEntry, entry_of, licence_note, model_list
 from explorer.runs.orders import MOST_SEED, ModelOrder
 from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded, Runs
+from explorer.runs.sections import summary_of
 from explorer.runs.selections import (
     MOST_PER_SUBSET,
     Selection,

@@ -118,8 +118,8 @@ def estimate(
 
     >>> model = Preview("org/8b", "", "classifier", "", parameters=8_030_000_000)
     >>> h200 = Device("NVIDIA H200", "cuda", 141 * 10**9, 141 * 10**9, 1, True)
-    >>> told = estimate(Work(2985, 1_171_683), model, h200, RunSettings())
-    >>> round(told.seconds), told.basis, told.memory_bytes
+    >>> expected = estimate(Work(2985, 1_171_683), model, h200, RunSettings())
+    >>> round(expected.seconds), expected.basis, expected.memory_bytes
     (35, 'guessed', 16060000000)
     """
     dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=preview.family)
@@ -168,10 +168,10 @@ def earlier_speeds(
     speeds = []
     least = LEAST_TOKENS if preview.parameters else 1
     for run in runs:
-        told = run.facts
-        kind = told.device.partition(":")[0]
-        on_such = not preview.parameters or (kind == device.kind and told.dtype == dtype)
-        same = (told.model, told.family) == (preview.name, preview.family) and on_such
+        facts = run.facts
+        kind = facts.device.partition(":")[0]
+        on_such = not preview.parameters or (kind == device.kind and facts.dtype == dtype)
+        same = (facts.model, facts.family) == (preview.name, preview.family) and on_such
         if same and run.seconds > 0 and run.tokens >= least:
             speeds.append(run.tokens / run.seconds)
     return speeds[:MOST_RUNS]
@@ -239,11 +239,11 @@ def forecast(
     preview, device = models.preview(visitor, order), models.device()
     settings = models.settings_of(order, preview, device)
     work = work_of(selection.table, selection.rows, order.model) if selection else Work(0, 0)
-    told = estimate(work, preview, device, settings, runs.visible(visitor))
+    expected = estimate(work, preview, device, settings, runs.visible(visitor))
     warm = models.is_warm(visitor, order)
     quotas = runs.scorers.quotas
     left = quotas.left(visitor)
-    seen = Forecast(preview, device, told, entry_of(preview.name), warm, seconds_left=left)
+    seen = Forecast(preview, device, expected, entry_of(preview.name), warm, seconds_left=left)
     try:
         quotas.check(visitor)
         check_fits(preview, device, settings)

@@ -31,9 +31,9 @@ class LiveRun:
     owner: as of `Visitor`.
     model: what was typed; "" for a stored run that goes on.
     stop: ends it after its present pack.
-    now: how far it is; at its end without the pairs, which are on disk.
-    n_told: how often it said how far it is.
-    told: set once it did.
+    progress: how far it is; at its end without the pairs, which are on disk.
+    n_updates: how often `progress` was set anew.
+    has_begun: set once it was.
     ended: set at its end.
     """
 
@@ -42,34 +42,34 @@ class LiveRun:
         self.owner = owner
         self.model = model
         self.stop = threading.Event()
-        self.n_told = 0
-        self.told = threading.Event()
+        self.n_updates = 0
+        self.has_begun = threading.Event()
         self.ended = threading.Event()
-        self.now = Progress("waiting", 0)
+        self.progress = Progress("waiting", 0)
 
     @property
     def run_id(self) -> str | None:
         """Of the stored run; None for a new one whose model is not loaded yet."""
-        return self.now.run.id if self.now.run else None
+        return self.progress.run.id if self.progress.run else None
 
     def drive(self, steps: Steps) -> None:
         """Do what there is to be done, to its end; whatever goes wrong is the last that is told."""
         try:
-            for now in until_stopped(steps(), self.stop):
-                self._tell(now)
+            for progress in until_stopped(steps(), self.stop):
+                self._update(progress)
         except KnownError as error:
-            self._tell(Progress("refused", 0, message=str(error)))
+            self._update(Progress("refused", 0, message=str(error)))
         except Exception:
             logger.exception("a run failed")
-            self._tell(Progress("refused", 0, message=text("error.bug")))
+            self._update(Progress("refused", 0, message=text("error.bug")))
         finally:
-            self.now = replace(self.now, scored=())
+            self.progress = replace(self.progress, scored=())
             self.ended.set()
 
-    def _tell(self, now: Progress) -> None:
-        self.now = now
-        self.n_told += 1
-        self.told.set()
+    def _update(self, progress: Progress) -> None:
+        self.progress = progress
+        self.n_updates += 1
+        self.has_begun.set()
 
 
 class LiveRuns:

@@ -97,9 +97,9 @@ def licence_note(name: str) -> str:
     'Built from Gemma by its name: Gemma Terms of Use'
     """
     lowered = name.casefold()
-    for told in _values()["licences"]:
-        if any(part in lowered for part in told["parts"]):
-            return text("modelcard.licence_base", base=told["base"], licence=told["licence"])
+    for licence in _values()["licences"]:
+        if any(part in lowered for part in licence["parts"]):
+            return text("modelcard.licence_base", base=licence["base"], licence=licence["licence"])
     return ""
 
 
@@ -111,16 +111,16 @@ def _values() -> dict[str, Any]:
 @cache
 def _read() -> tuple[ModelEntry, ...]:
     values = _values()
-    return tuple(_entry(told, values["reasons"]) for told in values["models"])
+    return tuple(_entry(model, values["reasons"]) for model in values["models"])
 
 
-def _entry(told: dict[str, Any], reasons: dict[str, str]) -> ModelEntry:
+def _entry(model: dict[str, Any], reasons: dict[str, str]) -> ModelEntry:
     board = None
-    if "batch" in told:
-        template, dtype = told.get("template", ""), told.get("dtype", "")
-        board = BoardFacts(template, told["batch"], dtype, told.get("length"))
-    why_not = reasons[told["needs"]] if "needs" in told else ""
-    return ModelEntry(told["id"], told["family"], told["billions"], board, why_not)
+    if "batch" in model:
+        template, dtype = model.get("template", ""), model.get("dtype", "")
+        board = BoardFacts(template, model["batch"], dtype, model.get("length"))
+    why_not = reasons[model["needs"]] if "needs" in model else ""
+    return ModelEntry(model["id"], model["family"], model["billions"], board, why_not)
 
 
 MODELS = ASSETS / "models.toml"

@@ -35,7 +35,7 @@ class Begun:
     done: frozenset[int] = frozenset()
 
 
-def begin(folder: Path, said: RunFacts, job: "Job", card: RunCard) -> Begun:
+def begin(folder: Path, facts: RunFacts, job: "Job", card: RunCard) -> Begun:
     """A new run, which nobody sees before its card says whose it is.
 
     folder: its own, locked by the caller.
@@ -46,7 +46,7 @@ def begin(folder: Path, said: RunFacts, job: "Job", card: RunCard) -> Begun:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_card(folder, card)
-        run = Run.create(folder, said, job.plan, _keys(job))
+        run = Run.create(folder, facts, job.plan, _keys(job))
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise KnownError(
@@ -56,14 +56,14 @@ def begin(folder: Path, said: RunFacts, job: "Job", card: RunCard) -> Begun:
     return Begun(run, job)
 
 
-def go_on(former: Run, said: RunFacts, job: "Job") -> Begun:
+def go_on(former: Run, facts: RunFacts, job: "Job") -> Begun:
     """A stored run with what is left of its packs; its card says where it went on otherwise.
 
     Raises:
         KnownError: it is another run than is asked for, or the disk does not take it.
     """
     try:
-        resumed = resume(former, said, _keys(job))
+        resumed = resume(former, facts, _keys(job))
         change_card(former, lambda card: _went_on(card, resumed.notes))
     except OSError as error:
         raise KnownError(

@@ -151,8 +151,8 @@ class Runs:
         """
         self.check_pairs(len(pairs))
         with self.scorers.brief(visitor) as turn:
-            told = Progress("loading", len(pairs))
-            scorer = yield from self.scorers.ready(visitor, order, turn, told)
+            progress = Progress("loading", len(pairs))
+            scorer = yield from self.scorers.ready(visitor, order, turn, progress)
             return _rewarded(scorer, order, pairs)
 
     def rewarding(
@@ -164,16 +164,16 @@ class Runs:
             KnownError: no such model, or too many pairs.
         """
         self.check_pairs(len(pairs))
-        told = Progress("waiting", len(pairs))
+        progress = Progress("waiting", len(pairs))
         with self.scorers.turn(visitor) as turn:
-            scorer = yield from self.scorers.ready(visitor, order, turn, told)
+            scorer = yield from self.scorers.ready(visitor, order, turn, progress)
             from scoring.run import make_job
 
             job = make_job(pairs, scorer, order.settings.seed)
-            said = facts(scorer, order.settings, "", len(pairs), "")
+            run_facts = facts(scorer, order.settings, "", len(pairs), "")
             for pack in packs_of(job, scorer):
                 used_up = self.scorers.used_up(visitor, turn)
-                yield Rewarded(pack.rows, said, text("score.used_up") if used_up else "")
+                yield Rewarded(pack.rows, run_facts, text("score.used_up") if used_up else "")
                 if used_up:
                     return
 
@@ -223,22 +223,24 @@ class Runs:
         sure: SureRule | None = None,
     ) -> Stream:
         self._check_owner(visitor)
-        told, seed = Progress("waiting", len(pairs), former), order.settings.seed
+        progress, seed = Progress("waiting", len(pairs), former), order.settings.seed
         subsets = {pair.key: pair.subset for pair in pairs}
         if sure is not None:
             Watch(subsets, seed, sure)  # refuses what cannot be, before anybody waits
         with self.scorers.turn(visitor) as turn:
             try:
-                scorer = yield from self.scorers.ready(visitor, order, turn, told)
+                scorer = yield from self.scorers.ready(visitor, order, turn, progress)
             except Stopped:
-                yield replace(told, stage="refused", message=text("score.stopped_early"))
+                yield replace(progress, stage="refused", message=text("score.stopped_early"))
                 return
             from scoring.run import make_job
 
             worth = tie_worth(scorer.spec.family)
             watch = None if sure is None else Watch(subsets, seed, sure, worth)
             job = make_job(pairs, scorer, seed)
-            said = facts(scorer, order.settings, selection.table.id, len(pairs), selection.words)
+            run_facts = facts(
+                scorer, order.settings, selection.table.id, len(pairs), selection.words
+            )
             folder = former.folder if former else new_folder(self.store.folder)
 
             def assess(progress: Progress, newly: Sequence[ScoredPair]) -> Progress:
@@ -252,9 +254,9 @@ class Runs:
             with nullcontext() if former else locked(folder):
                 if former is None:
                     card = RunCard(visitor.owner, order=order, typed=selection.typed)
-                    begun = begin(folder, said, job, card)
+                    begun = begin(folder, run_facts, job, card)
                 else:
-                    begun = go_on(former, said, job)
+                    begun = go_on(former, run_facts, job)
                 try:
                     yield from recorded(begun.run, begun.job, begun.done, scorer, assess)
                 finally:

@@ -20,7 +20,7 @@ from scoring.hub.access import Hub
 from scoring.limits import Step, Tell, tell_nobody
 from scoring.stopping import check_stop
 
-LOOK_SECONDS = 0.4
+POLL_SECONDS = 0.4
 """Between two looks at how far the queue, or a loading, is."""
 BRIEF_SECONDS = 1.0
 """How long what is short waits for its turn."""
@@ -53,26 +53,26 @@ class Scorers:
         visitor: Visitor,
         order: ModelOrder,
         turn: Turn,
-        told: Progress,
+        progress: Progress,
     ) -> Generator[Progress, None, Scorer]:
         """Wait for the turn, then for the model, which is returned.
 
-        told: what the progress says that is told meanwhile.
+        progress: what is given meanwhile, but for its stage.
 
         Raises:
             KnownError: no such model, it cannot be loaded, or the visitor has no seconds left.
         """
-        while not turn.wait(LOOK_SECONDS):
+        while not turn.wait(POLL_SECONDS):
             ahead = turn.ahead()
-            yield replace(told, stage="waiting", ahead=ahead.people, wait_seconds=ahead.seconds)
+            yield replace(progress, stage="waiting", ahead=ahead.people, wait_seconds=ahead.seconds)
         self.quotas.check(visitor)
-        told, stop = replace(told, stage="loading"), threading.Event()
-        yield told
+        progress, stop = replace(progress, stage="loading"), threading.Event()
+        yield progress
 
         def load(tell: Callable[[Progress], None]) -> Scorer:
-            tell(told)
+            tell(progress)
             return self._load(
-                visitor, order, turn, stop, lambda step: tell(replace(told, step=step))
+                visitor, order, turn, stop, lambda step: tell(replace(progress, step=step))
             )
 
         return (yield from stepping(load, stop))

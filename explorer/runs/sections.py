@@ -1,4 +1,4 @@
-"""Where a run stands, section by section, with how sure that is so far."""
+"""What a run comes to so far: in all and section by section, with how sure that is."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,16 +7,22 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.runs.outcomes import results_of_rows
+from explorer.core.caches import LruCache
+from explorer.runs.outcomes import results_of_rows, rows_of
 from explorer.stats.clusters import clusters_of
 from explorer.stats.intervals import score_intervals
 from explorer.stats.rules import V1
 from explorer.stats.strata import one_stratum
 from explorer.stats.uncertainty import strata_by
 from scoring.benchmark import SECTIONS, section_of
+from scoring.errors import KnownError
 from scoring.interval import Interval
+from scoring.record import Run
 from scoring.spec import RunFacts, ScoredPair
-from scoring.summary import Summary
+from scoring.summary import Summary, summarise
+
+_SUMMARIES = LruCache[Summary | None](400)
+_INTERVALS = LruCache[Interval | None](400)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +83,30 @@ def run_intervals(scored: Sequence[ScoredPair], facts: RunFacts) -> RunIntervals
     return RunIntervals(unweighted(np.full(len(scored), True)), score, sections, subsets)
 
 
-def total_interval(scored: Sequence[ScoredPair], facts: RunFacts) -> Interval | None:
-    """The `total` of `run_intervals` alone."""
-    found = results_of_rows(scored, facts)
+def summary_of(run: Run) -> Summary | None:
+    """What a run's pairs come to, as far as it is; None where they cannot be read."""
+    return _SUMMARIES.get_or_create((run.folder, run.n_bytes()), lambda: _summary(run))
+
+
+def _summary(run: Run) -> Summary | None:
+    try:
+        return summarise(rows_of(run), run.facts.family)
+    except KnownError:
+        return None
+
+
+def total_interval(run: Run) -> Interval | None:
+    """The `total` of `run_intervals` alone, as far as the run is; None without one.
+
+    Raises:
+        KnownError: of `Run.rows`.
+    """
+    return _INTERVALS.get_or_create((run.folder, run.n_bytes()), lambda: _total_interval(run))
+
+
+def _total_interval(run: Run) -> Interval | None:
+    scored = rows_of(run)
+    found = results_of_rows(scored, run.facts)
     return _unweighted(found.results, clusters_of(found.order), np.full(len(scored), True))
 
 

@@ -49,8 +49,8 @@ class Selection:
 
 def selected_as_listed(table: PairTable, rows: Rows, words: str) -> Selection:
     """The rows that the Pairs tab lists. words: by which filters; "" for none."""
-    said = text("score.selection_filter", filters=words or text("score.no_filter"))
-    return Selection(table, np.sort(rows), said)
+    described = text("score.selection_filter", filters=words or text("score.no_filter"))
+    return Selection(table, np.sort(rows), described)
 
 
 def selected_per_subset(table: PairTable, n: int, seed: int) -> Selection:

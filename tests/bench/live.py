@@ -38,7 +38,7 @@ from explorer.runs.selections import Selection, selected_as_listed
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.score.run_view import Followed, run_shown
-from explorer.tabs.score.view import LOOK_SECONDS, ReportParts, build_score
+from explorer.tabs.score.view import POLL_SECONDS, ReportParts, build_score
 from scoring.engine.scorer import facts
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
@@ -86,7 +86,7 @@ def app(
         WHO, order.model, lambda: stores.runs.start(WHO, order, selection)
     )
     while not has_ended:
-        has_ended = live.ended.wait(LOOK_SECONDS)
+        has_ended = live.ended.wait(POLL_SECONDS)
         if not has_ended and time.monotonic() < session.seen(Followed).due:
             continue
         asked = time.perf_counter()

@@ -35,19 +35,18 @@ from explorer.results.board import Ranking
 from explorer.results.boards import Boards
 from explorer.results.own import own_names
 from explorer.runs.cards import card_of, pairs_of
-from explorer.runs.exports import export_run
-from explorer.runs.lines import runs_scene
 from explorer.runs.live import LiveRun, Steps
 from explorer.runs.progress import Stream
 from explorer.runs.running import Runs
 from explorer.runs.selections import WAYS, Selection
 from explorer.runs.visitors import Visitor
 from explorer.tabs.score.before_view import card_html, selected_html
+from explorer.tabs.score.exports import export_run
+from explorer.tabs.score.published_check import check_run
 from explorer.tabs.score.published_html import published_html
-from explorer.tabs.score.run_check import check_run
 from explorer.tabs.score.run_view import Followed, run_shown
 from explorer.tabs.score.runs_list import run_html, runs_html
-from explorer.tabs.score.state import SCORE_LINK, ScoreState, decode_score, move
+from explorer.tabs.score.state import SCORE_LINK, ScoreState, decode_score, move, runs_scene
 from explorer.tabs.score.view import ScoreParts, panels_html
 from scoring.errors import KnownError
 from scoring.record import Run
@@ -160,7 +159,7 @@ class ScoreTab:
         return selected_html(selection)
 
     @guarded
-    def look(self, posted: Posted) -> str:
+    def describe(self, posted: Posted) -> str:
         """The card of the model: what it is, whether it fits, how long it will take."""
         try:
             selection = self.chosen(posted)
@@ -170,7 +169,7 @@ class ScoreTab:
         return card_html(self.runs, visitor, self.parts.order, posted, selection)
 
     @guarded
-    def turn(self, which: object, session: Session) -> Filling:
+    def show_way(self, which: object, session: Session) -> Filling:
         """Show what the way to choose pairs needs, and the models whose failures can be taken."""
         choice = self.parts.choice
         filled: Filling = {
@@ -204,7 +203,7 @@ class ScoreTab:
 
     def _begun(self, who: Visitor, model: str, steps: Steps) -> LiveRun:
         live = self.runs.live.begin(who, model, steps)
-        live.told.wait(FIRST_SECONDS)
+        live.has_begun.wait(FIRST_SECONDS)
         return live
 
     def _resumed(self, who: Visitor, run_id: str) -> LiveRun:
@@ -221,15 +220,15 @@ class ScoreTab:
         if live is not None and not live.ended.is_set():
             return live
         run = self.runs.open(run_id, who)
-        return live if live is not None and live.now.stage == run.status else run
+        return live if live is not None and live.progress.stage == run.status else run
 
     def _looked_at(self, session: Session) -> LiveRun | Run | None:
-        """The run that is followed, else the open one, else the one of this person that goes on,
-        else their last one.
+        """The run that is followed until its end was drawn, else the open one, else the one of this
+        person that goes on, else their last one.
         """
         who, run_id = session.visitor, session.seen(ScoreState).run_id
         followed = self.runs.live.get(who, session.seen(Followed).live_id)
-        if followed is not None and not followed.ended.is_set():
+        if followed is not None:
             return followed
         if run_id:
             with suppress(KnownError):  # removed on another page
@@ -246,7 +245,7 @@ class ScoreTab:
             return nothing_new()
         live = self.runs.live.get(session.visitor, seen.live_id)
         goes_on = live is not None and not live.ended.is_set()
-        if live and goes_on and (live.n_told <= seen.n_told or time.monotonic() < seen.due):
+        if live and goes_on and (live.n_updates <= seen.n_updates or time.monotonic() < seen.due):
             return nothing_new()
         try:
             return self._reported(live or self._looked_at(session), session)
@@ -314,10 +313,10 @@ def wire_score(tab: ScoreTab, opened: gr.Tab) -> None:
     for part in parts.order.inputs:
         typed = isinstance(part, gr.Textbox | gr.Number)
         left += [part.blur, part.submit] if typed else [part.change]
-    gr.on(left, tab.look, {*choice, *parts.order.inputs}, parts.order.card, **latest)
+    gr.on(left, tab.describe, {*choice, *parts.order.inputs}, parts.order.card, **latest)
     opened.select(tab.turn_back, session, parts.outputs, **EVENT)
     ways = [each for needed in parts.choice.needed.values() for each in needed]
-    parts.choice.which.input(tab.turn, [parts.choice.which, session], ways, **EVENT)
+    parts.choice.which.input(tab.show_way, [parts.choice.which, session], ways, **EVENT)
     report.start.click(
         tab.start,
         {*choice, *parts.order.inputs, *parts.sure.inputs},

@@ -16,7 +16,7 @@ from explorer.reader.session import Session
 from explorer.runs.cards import pairs_of
 from explorer.runs.running import Runs
 from explorer.runs.visitors import Visitor
-from explorer.tabs.score.publishing import FilePreview, Published, Sending, preview, publish
+from explorer.tabs.score.publishing import FilePreview, Sending, Sent, preview, publish
 from explorer.tabs.score.state import ScoreState
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
@@ -134,7 +134,7 @@ class Publish:
         # Who signed in lent no leave to write, not even to what is theirs.
         is_request = as_pull_request is True or self.settings.public
         sent = publish(seen, run, table, self.hub, token=token, as_pull_request=is_request)
-        yield held | {parts.status: published_html(sent)}
+        yield held | {parts.status: sent_html(sent)}
 
     def unsent(self) -> Filling:
         """Nothing was sent: it can be tried again, with the token typed anew."""
@@ -171,7 +171,7 @@ def _file_html(file: FilePreview) -> str:
     return tag("details", tag("summary", escape(said)) + body, open="open")
 
 
-def published_html(sent: Published) -> str:
+def sent_html(sent: Sent) -> str:
     """Where what was sent is to be seen."""
     words = text("publish.done_request" if sent.is_pull_request else "publish.done_commit")
     said = escape(f"{words} {text('publish.as_account', name=sent.account)} ")

@@ -17,9 +17,8 @@ from explorer.core.html import (
 from explorer.core.text import text
 from explorer.runs.facts import tie_words
 from explorer.stats.duels import Cell
-from explorer.tabs.score.published_check import Compared, PublishedCheck, changed_query
+from explorer.tabs.score.published_check import Compared, PublishedCheck, RunCheck, changed_query
 from explorer.tabs.score.published_settings import Setting
-from explorer.tabs.score.run_check import RunCheck
 from scoring.summary import tie_worth
 
 _CSS = {"same": "good", "small": "good", "unexplained": "bad"}

@@ -68,7 +68,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class Sent:
     """What was sent. url: of the commit or pull request; account: who sent it."""
 
     url: str
@@ -103,7 +103,7 @@ def publish(
     *,
     token: object,
     as_pull_request: bool = False,
-) -> Published:
+) -> Sent:
     """Send what a preview showed, byte by byte.
 
     A dataset of other people gets a pull request; one's own gets a commit.
@@ -132,7 +132,7 @@ def publish(
         if tuple(_preview(folder, path) for path in files) != seen.files:
             raise KnownError("The run has changed since it was shown. Press Preview again.")
         url = send(folder, files, seen.repo, token=mine, create_pr=create_pr)
-    return Published(url, create_pr, account.name)
+    return Sent(url, create_pr, account.name)
 
 
 def account_of(token: str) -> Account:

@@ -40,12 +40,12 @@ class Followed:
     """The run under way that a page follows.
 
     live_id: as of `LiveRun`; "" for none.
-    n_told: its `n_told` when it was drawn last.
+    n_updates: its `n_updates` when it was drawn last.
     due: when it may be drawn anew, by `time.monotonic`.
     """
 
     live_id: str = ""
-    n_told: int = 0
+    n_updates: int = 0
     due: float = 0.0
 
 
@@ -68,7 +68,7 @@ def run_shown(
     began = time.monotonic()
     # Whether it ended comes before how far it is: what is told last is not missed then.
     live = seen if isinstance(seen, LiveRun) else None
-    goes_on, n_told = live is not None and not live.ended.is_set(), live.n_told if live else 0
+    goes_on, n_updates = live is not None and not live.ended.is_set(), live.n_updates if live else 0
     progress = _progress(seen, goes_on=goes_on)
     filled = _drawn(parts, progress, live, name_of)
     run_id = progress.run.id if progress and progress.run else ""
@@ -77,7 +77,7 @@ def run_shown(
     # Only after it was drawn: whoever presses Stop amid that means the run that was followed.
     ended = time.monotonic()
     due = ended + (ended - began) / SHARE
-    session.show(Followed(live.id, n_told, due) if live and goes_on else Followed())
+    session.show(Followed(live.id, n_updates, due) if live and goes_on else Followed())
     if live is not None and run_id:
         session.show(session.seen(ScoreState).of(run_id))
     return filled | {parts.timer: gr.update(active=goes_on)}
@@ -88,7 +88,7 @@ def _progress(seen: LiveRun | Run | None, *, goes_on: bool) -> Progress | None:
     if seen is None:
         return None
     if isinstance(seen, LiveRun):
-        now = seen.now
+        now = seen.progress
         if not goes_on and now.run is not None:
             with suppress(KnownError):
                 return replace(now, scored=tuple(now.run.rows()))

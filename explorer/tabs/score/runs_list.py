@@ -8,8 +8,8 @@ from explorer.core.html import chip, go_link, note, percent, tag
 from explorer.core.parts import acting, button, ticked
 from explorer.core.text import text
 from explorer.runs.facts import run_facts
-from explorer.runs.lines import RunLine, RunsScene
 from explorer.runs.live import LiveRun
+from explorer.tabs.score.state import RunLine, RunsScene
 
 _COLUMNS = ("name", "pairs", "accuracy", "status", "when")
 

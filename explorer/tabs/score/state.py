@@ -1,4 +1,4 @@
-"""What a person looks at in the Score tab, as one value, its link, and the acts that change it."""
+"""What is looked at in the Score tab, as one value, its link, its acts, and the list it shows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -7,12 +7,19 @@ from typing import Any, Literal, get_args
 from explorer.core.links import Codec, checked, choice
 from explorer.core.validation import whole_number
 from explorer.reader.links import named_tab, tab_of
+from explorer.runs.cards import RunCard, card_of
+from explorer.runs.sections import summary_of, total_interval
 from explorer.runs.store import RunStore
 from scoring.errors import KnownError, shown
+from scoring.interval import Interval
+from scoring.record import Run
+from scoring.summary import Summary
 
 Panel = Literal["new", "runs"]
 PANELS: tuple[Panel, ...] = get_args(Panel)
 TAB = "score"
+PAGE = 25
+"""Runs on one page of the list."""
 MOST_PAGES = 10_000
 
 
@@ -87,3 +94,69 @@ def move(
         store.delete(run_id, visitor)
         return state.of("")
     raise KnownError(f"There is nothing that is called {shown(act)} here.")
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """A run in the list.
+
+    own: whether who looks may change it. summary: None if unreadable. interval: of its accuracy, as
+        `explorer.runs.sections` says; None without one.
+    """
+
+    run: Run
+    card: RunCard
+    own: bool
+    summary: Summary | None
+    interval: Interval | None
+
+    @property
+    def name(self) -> str:
+        """What it is called: by its owner, else by its model."""
+        return self.card.title or self.run.facts.model
+
+    @property
+    def n_scored(self) -> int:
+        """Pairs that are on disk."""
+        return sum(self.summary.total.counts.values()) if self.summary else 0
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether pairs are left, and it is known how to score them."""
+        return self.own and self.run.status in ("stopped", "failed") and self.card.order is not None
+
+
+@dataclass(frozen=True, slots=True)
+class RunsScene:
+    """The list at a moment.
+
+    page: which one, from 0. lines: of it; total: runs in all; open: the run that is open.
+    """
+
+    page: int
+    lines: tuple[RunLine, ...]
+    total: int
+    open: RunLine | None
+
+    @property
+    def pages(self) -> int:
+        """At least 1."""
+        return max(1, -(-self.total // PAGE))
+
+
+def runs_scene(store: RunStore, visitor: object, page: int = 0, open_id: str = "") -> RunsScene:
+    """What a person sees of their runs now; a run that is gone is not open.
+
+    page: the last one where there are fewer.
+    """
+    runs = store.visible(visitor)
+    page = min(page, max(0, (len(runs) - 1) // PAGE))
+    lines = tuple(_line(run, store, visitor) for run in runs[page * PAGE : (page + 1) * PAGE])
+    opened = next((_line(run, store, visitor) for run in runs if run.id == open_id), None)
+    return RunsScene(page, lines, len(runs), opened)
+
+
+def _line(run: Run, store: RunStore, visitor: object) -> RunLine:
+    card, summary = card_of(run), summary_of(run)
+    interval = total_interval(run) if summary is not None else None
+    return RunLine(run, card, store.is_own(card, visitor), summary, interval)

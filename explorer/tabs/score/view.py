@@ -10,17 +10,17 @@ from explorer.core.parts import Part, Posted, build_grid, build_part, components
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.reader.fields_view import TypedFields, build_model, build_typed
-from explorer.runs.exports import RUN_FORMATS, RunFormat
 from explorer.runs.orders import LARGEST, ModelOrder
 from explorer.runs.selections import Choice
+from explorer.tabs.score.exports import RUN_FORMATS, RunFormat
 from explorer.tabs.score.publish_view import PublishParts, build_publish
 from explorer.tabs.score.state import PANELS, TAB, Panel, ScoreState
 from scoring.errors import KnownError, shown
 from scoring.spec import FAMILIES
 from scoring.sure import SureRule
 
-LOOK_SECONDS = 1.0
-"""Between two looks of a page at the run that it follows."""
+POLL_SECONDS = 1.0
+"""Between two questions of a page how far the run is that it follows."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ def build_score(settings: Settings, models: Sequence[tuple[str, str]]) -> ScoreP
             runs = _build_runs(settings)
     report = ReportParts(
         status, start, stop, cards, sections, margins, rows, facts, check,
-        gr.State(("", "")), gr.Timer(LOOK_SECONDS, active=False),
+        gr.State(("", "")), gr.Timer(POLL_SECONDS, active=False),
     )  # fmt: skip
     return ScoreParts(
         part, panels, columns, order, find, choice, sure, report, runs, gr.Textbox(visible=False)

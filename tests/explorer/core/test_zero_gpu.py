@@ -66,7 +66,7 @@ for progress in stream:
 rest = lambda: there.resume(who, stopped.run.id, lambda _: table)
 live = there.live.begin(who, "demo", rest)
 live.ended.wait()
-whole = live.now
+whole = live.progress
 found["stopped"] = [stopped.stage, len(stopped.scored), whole.stage, len(whole.run.rows())]
 found["calls"] = spaces.CALLS
 print(json.dumps(found))

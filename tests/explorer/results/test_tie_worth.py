@@ -10,17 +10,15 @@ from explorer.results.board import build_board
 from explorer.results.field import Field
 from explorer.results.own import own_names
 from explorer.runs.facts import run_facts, tie_words
-from explorer.runs.lines import summary_of
 from explorer.runs.running import Rewarded
-from explorer.runs.sections import run_intervals, sections_now
+from explorer.runs.sections import run_intervals, sections_now, summary_of
 from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
 from explorer.tabs.models.compared import scores
 from explorer.tabs.models.scene import compared
 from explorer.tabs.pairs.fail_report import section_scores
-from explorer.tabs.score.published_check import check_pairs
+from explorer.tabs.score.published_check import check_pairs, check_run
 from explorer.tabs.score.published_html import published_html
 from explorer.tabs.score.report import sections_html
-from explorer.tabs.score.run_check import check_run
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
 from scoring.report import as_json, as_table

@@ -68,14 +68,14 @@ def until(is_so: Callable[[], bool]) -> None:
 
 def last_of(run: LiveRun) -> Progress:
     assert run.ended.wait(PATIENCE)
-    return run.now
+    return run.progress
 
 
 def test_a_run_goes_on_whoever_looks_and_ends_by_itself(live: LiveRuns) -> None:
     gated = Gated()
     run = live.begin(ME, "demo", gated)
     gated.let(2)
-    until(lambda: run.now.stage == "running")
+    until(lambda: run.progress.stage == "running")
     assert live.of(ME) == [run] == [live.get(ME, run.id)]
     gated.let()
     assert last_of(run).stage == "finished"
@@ -171,10 +171,10 @@ def test_a_run_that_waits_keeps_its_place(tmp_path: Path, hub: Hub, demo: PairTa
     first = begun(runs, "she", "longer", demo, np.arange(3))
     assert next(first).stage == "loading"
     run = runs.live.begin(YOU, "longer", lambda: runs.start(YOU, order, few))
-    assert run.told.wait(PATIENCE)
+    assert run.has_begun.wait(PATIENCE)
     third = begun(runs, "he", "longer", demo, np.arange(3))
     assert next(third).ahead == 2
-    assert (run.now.stage, run.now.ahead) == ("waiting", 1)
+    assert (run.progress.stage, run.progress.ahead) == ("waiting", 1)
     first.close()
     last = last_of(run)
     assert last.stage == "finished" and last.run is not None

@@ -11,7 +11,6 @@ from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.results.field import Field
 from explorer.results.own import own_names
-from explorer.runs.lines import runs_scene
 from explorer.runs.sections import SectionNow, run_intervals, sections_now
 from explorer.runs.store import RunStore
 from explorer.stats.clusters import FIRST_IDS, clusters_of
@@ -19,6 +18,7 @@ from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import measure
 from explorer.tabs.pairs.fail_report import section_scores
+from explorer.tabs.score.state import runs_scene
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise

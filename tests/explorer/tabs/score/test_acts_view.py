@@ -33,6 +33,7 @@ from explorer.tabs.score.view import build_score
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run
+from tests.conftest import PATIENCE
 from tests.explorer.beginning import begun, finished, loaded, stopped
 from tests.explorer.browsing import act, library_of, page_on, stays
 from tests.explorer.filling import Filled, filled, laid_out
@@ -250,7 +251,7 @@ def test_the_pairs_that_a_run_did_not_win_are_scored_again(
     assert lost and last.run is not None
     session = page_on(PairsState(demo.id))
     name = stores.fields.name_of(last.run.id, *session.where)
-    assert name in filled(score.parts.choice, score.turn("failed", session)).failed["choices"]
+    assert name in filled(score.parts.choice, score.show_way("failed", session)).failed["choices"]
     found = chosen(score, session, which="failed", failed=name)
     assert [demo.keys[row] for row in found.rows] == [key for key in demo.keys if key in lost]
     assert found.words == f"not won by {name}"
@@ -266,7 +267,7 @@ def test_each_way_shows_what_it_needs(score: ScoreTab) -> None:
     needs: dict[Any, list[str]] = {"subset": ["per_subset", "seed"]}
     needs |= {way: [way] for way in ("keys", "failed", "typed")}
     for which in (*WAYS, None):
-        shown = filled(score.parts.choice, score.turn(which, Session()))
+        shown = filled(score.parts.choice, score.show_way(which, Session()))
         assert [part for part in parts if shown[part]["visible"]] == needs.get(which, [])
 
 
@@ -464,6 +465,18 @@ def test_stop_finds_the_run_while_it_is_drawn(score: ScoreTab, busy: object) -> 
     score.stop(page)
     assert len(found) > 1 and set(found) == {page.seen(Followed).live_id}
     ended(score, page, told(score, reopened(score, page)))
+
+
+def test_the_end_of_a_run_is_shown_whatever_was_pressed_before_it(
+    score: ScoreTab, other: Run, one: Session, busy: object
+) -> None:
+    pressed(score, one, **ALL_PAIRS)
+    live = score.runs.live.get(one.visitor, one.seen(Followed).live_id)
+    score.act(act("panel", value="runs"), one)
+    score.stop(one)
+    assert live is not None and live.ended.wait(PATIENCE)
+    assert "stopped before" in told(score, score.act(act("panel", value="new"), one)).status
+    assert one.seen(Followed) == Followed()
 
 
 def test_a_page_that_is_left_does_not_end_its_run(

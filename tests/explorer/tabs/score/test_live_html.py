@@ -64,7 +64,7 @@ def report() -> ReportParts:
 def told_of(progress: Progress, model: str = "") -> LiveRun:
     """A run that is so far."""
     live = LiveRun("", model)
-    live.now = progress
+    live.progress = progress
     return live
 
 

@@ -23,10 +23,10 @@ from explorer.tabs.score.publish_view import (
     Publish,
     build_publish,
     can_publish,
-    published_html,
+    sent_html,
     wire_publish,
 )
-from explorer.tabs.score.publishing import Published, Sending
+from explorer.tabs.score.publishing import Sending, Sent
 from explorer.tabs.score.state import ScoreState
 from scoring.hub.access import Hub
 from scoring.pairs.opening import read_pairs
@@ -274,7 +274,7 @@ def test_where_people_sign_in_the_panel_says_that_it_asks(space: Settings, tmp_p
 
 
 def test_only_a_secure_address_becomes_a_link() -> None:
-    link = published_html(Published("https://huggingface.co/x?a=1&b=<", True, "<b>"))
+    link = sent_html(Sent("https://huggingface.co/x?a=1&b=<", True, "<b>"))
     assert 'href="https://huggingface.co/x?a=1&amp;b=&lt;"' in link and "<b>" not in link
     for url in ("javascript:alert(1)", "http://127.0.0.1/x"):
-        assert "href" not in published_html(Published(url, False, "ana"))
+        assert "href" not in sent_html(Sent(url, False, "ana"))

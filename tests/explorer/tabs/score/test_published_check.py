@@ -18,10 +18,10 @@ from explorer.tabs.score.published_check import (
     PublishedCheck,
     changed_query,
     check_pairs,
+    check_run,
     check_sections,
 )
 from explorer.tabs.score.published_settings import BoardSettings, board_settings, settings_of
-from explorer.tabs.score.run_check import check_run
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair

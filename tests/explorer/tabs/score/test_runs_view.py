@@ -14,13 +14,12 @@ from explorer.data.table import PairTable
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
 from explorer.runs.cards import RunCard, card_of, write_card
-from explorer.runs.lines import PAGE
 from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import Selection
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
 from explorer.tabs.score.acts_view import ScoreTab
-from explorer.tabs.score.state import ScoreState
+from explorer.tabs.score.state import PAGE, ScoreState
 from scoring.record import Run
 from tests.conftest import PATIENCE
 from tests.explorer.beginning import begun, finished
