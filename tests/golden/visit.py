@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from html.parser import HTMLParser
@@ -52,16 +52,21 @@ def served(home: Path, **settings: str) -> Iterator["Server"]:
             stderr=out,
         )
     try:
-        yield Server(f"http://127.0.0.1:{port}/", app, log)
+        yield Server(
+            f"http://127.0.0.1:{port}/", lambda: None if app.poll() is None else log.read_text()
+        )
     finally:
         app.terminate()
         app.wait(PATIENCE)
 
 
 class Server:
-    """A running app, and the config of its page."""
+    """A running app, and the config of its page.
 
-    def __init__(self, url: str, app: "subprocess.Popen[bytes]", log: Path) -> None:
+    ended: what an app said that has ended; None while it runs.
+    """
+
+    def __init__(self, url: str, ended: Callable[[], str | None] = lambda: None) -> None:
         self.http = httpx.Client(base_url=url, timeout=5 * PATIENCE)
         until = time.monotonic() + PATIENCE
         while True:
@@ -69,8 +74,8 @@ class Server:
                 self.config = self.http.get("config").raise_for_status().json()
                 return
             except httpx.HTTPError:
-                if app.poll() is not None or time.monotonic() > until:
-                    raise AssertionError(f"the app did not start: {log.read_text()}") from None
+                if ended() is not None or time.monotonic() > until:
+                    raise AssertionError(f"the app did not start: {ended()}") from None
                 time.sleep(0.2)
 
     def ask(self, name: str, **arguments: Any) -> Any:

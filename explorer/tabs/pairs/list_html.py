@@ -100,8 +100,12 @@ def who_html(field: Field, row: int, model: str = "") -> str:
         words = text("fails.who_others" if model else "fails.who", **numbers)
     else:
         words = text("fails.who_alone" if model else "fails.who_one")
-    groups = {"failing": _models(field, failing), "winning": _models(field, winning)}
-    return render("tabs/pairs/who.html", words=words, **groups)
+    return render(
+        "tabs/pairs/who.html",
+        words=words,
+        failing=_models(field, failing),
+        winning=_models(field, winning),
+    )
 
 
 def _texts(now: Scene) -> tuple[str, ...]:

@@ -1,0 +1,171 @@
+"""Templates: they take what they are given, and what a stranger wrote stays text in all of them."""
+
+import ast
+import re
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from jinja2 import meta, nodes
+
+from explorer.core import html
+from explorer.core.settings import ROOT
+from explorer.data.typed import typed_pair
+from explorer.page import LOGO
+from explorer.reader.tokens import tokens_html
+from scoring.engine.scorer import Traits
+from scoring.probing.side_rewards import SideRewards, TokenReward, TokenRewards
+from scoring.spec import ModelSpec
+from tests.e2e.files import write_jsonl
+from tests.explorer.board_data import coin_flips, write_results
+from tests.explorer.conftest import Serve
+from tests.explorer.html_reading import HtmlReading
+from tests.golden.visit import Page, Server
+
+ROOMS = ROOT / "explorer"
+TEMPLATES = {
+    (path.parents[1].relative_to(ROOMS) / path.name).as_posix(): path.read_text("utf-8")
+    for path in sorted(ROOMS.rglob("templates/*.html"))
+}
+"""Name -> source."""
+ENVIRONMENT = html._environment()
+PARSED = {name: ENVIRONMENT.parse(source) for name, source in TEMPLATES.items()}
+FOR_HTML = {"safe", "tojson", "urlize", "xmlattr"}
+"""Filters whose outcome is taken for HTML."""
+TAGS = {"ins", "del", "fieldset", "legend", "figure", "figcaption", "title", "line"} | {
+    tag
+    for source in (*TEMPLATES.values(), LOGO.read_text("utf-8"))
+    for tag in re.findall(r"<([a-z]\w*)", source)
+}
+SPREAD = "**"
+"""Stands for values that a call does not write out."""
+HOSTILE = "\"'><bad onclick=bad>{{ text }}&lt;"
+N_PAIRS = N_MODELS = 12
+
+
+def taken(template: nodes.Template) -> set[str]:
+    """The values that a template asks for."""
+    own = {name.name for name in template.find_all(nodes.Name) if name.ctx == "store"}
+    return meta.find_undeclared_variables(template) - own - ENVIRONMENT.globals.keys()
+
+
+def test_a_template_is_given_what_it_takes_and_no_more(subtests: pytest.Subtests) -> None:
+    """By its calls of `render` together; one that has none is a file of macros and takes nothing."""
+    given = defaultdict(list)
+    for path in ROOMS.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.Call(func=ast.Name(id="render"), args=[ast.Constant(value=str(name))]):
+                    given[name].append({each.arg or SPREAD for each in node.keywords})
+    for name, template in PARSED.items():
+        with subtests.test(template=name):
+            known, wanted = set().union(*given[name]), taken(template)
+            assert known == wanted or (SPREAD in known and known - {SPREAD} <= wanted)
+
+
+def test_no_template_takes_text_for_html(subtests: pytest.Subtests) -> None:
+    for name, template in PARSED.items():
+        with subtests.test(template=name):
+            assert not FOR_HTML & {each.name for each in template.find_all(nodes.Filter)}
+            assert not [*template.find_all(nodes.EvalContextModifier)]
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The names of the templates that were asked for."""
+    names: set[str] = set()
+    get = ENVIRONMENT.get_template
+
+    def watched(name: str, *others: Any) -> Any:
+        names.add(name)
+        return get(name, *others)
+
+    monkeypatch.setattr(ENVIRONMENT, "get_template", watched)
+    return names
+
+
+@pytest.fixture
+def server(seen: set[str], serve: Serve, tmp_path: Path) -> Server:
+    """The app with pairs and results that a stranger wrote."""
+    sides = ("prompt", "chosen", "rejected")
+    rows: list[dict[str, Any]] = [
+        {"id": f"{number}", "subset": "hep-go", **{side: f"{side} {HOSTILE}" for side in sides}}
+        | {"chosen_model": HOSTILE, "rejected_model": HOSTILE}
+        for number in range(N_PAIRS)
+    ]
+    rows[-1] |= {"subset": HOSTILE, "prompt": [{"role": "user", "content": HOSTILE}]}
+    outcomes = {f"{HOSTILE}{number}": coin_flips(0.5, N_PAIRS) for number in range(N_MODELS)}
+    served = serve(
+        pairs=str(write_jsonl(tmp_path / "hostile.jsonl", rows)),
+        results=str(write_results(tmp_path / "results", outcomes, ["hep-go"])),
+    )
+    return Server(served.page.local_url)
+
+
+def visited(server: Server) -> Iterator[Page]:
+    """Pages that show texts and names."""
+    for n_runs, model in enumerate(("longer", "shorter"), start=1):
+        score = Page(server, "?tab=score")
+        score.fill("model", model)
+        score.press("start")
+        while [each["status"] for each in runs_of(server)] != ["finished"] * n_runs:
+            time.sleep(0.1)
+    server.ask("hardest")  # reads what the models made of each pair
+    a, b, c = (f"{HOSTILE}{number}" for number in range(3))
+    of_model, compared = {"tab": "failures", "model": a}, {"tab": "compare", "a": a, "b": b}
+    for query in (
+        {"tab": "score"},
+        {"q": HOSTILE, "panel": "lengths"},
+        {"panel": "export"},
+        {"q": f"no {HOSTILE}"},
+        {**of_model, "show": "all"},
+        {**of_model, "part": "kinds"},
+        {**compared, "with": c},
+        {**compared, "part": "agreement"},
+        {**compared, "part": "ensembles"},
+        {"tab": "leaderboard", "plot": "difficulty"},
+    ):
+        yield Page(server, f"?{urlencode(query)}")
+    board = Page(server, "?tab=leaderboard")
+    board.act("models", "behind", model=a, column="Reasoning")
+    yield board
+    review = Page(server, "?panel=review")
+    review.act("review", "offer")
+    review.act("review", "begin", subset="hep-go", start=1)
+    yield review
+    trial = Page(server, "?tab=try")
+    for field in ("prompt", "chosen", "rejected"):
+        trial.fill(f"try-{field}", HOSTILE)
+    trial.fill("try-model", "longer")
+    trial.press("try-score")
+    trial.press("probe-start")
+    yield trial
+
+
+def runs_of(server: Server) -> list[dict[str, Any]]:
+    [answer] = server.ask("runs")["complete"]
+    runs: list[dict[str, Any]] = answer["runs"]
+    return runs
+
+
+def tokens_shown() -> str:
+    """Token rewards, which take a model of weights."""
+    n = len(HOSTILE)
+    side = SideRewards(HOSTILE, (0, n), (TokenReward(HOSTILE, 0, n, True, 1.0),), 0.0, True)
+    pair = typed_pair(HOSTILE, HOSTILE, HOSTILE, longest=n)
+    model, traits = ModelSpec(HOSTILE, "", ""), Traits(HOSTILE, HOSTILE)
+    return tokens_html(TokenRewards(pair, side, side, model, traits, "left"), HOSTILE, HOSTILE)
+
+
+def test_what_a_stranger_wrote_stays_text_in_every_template(seen: set[str], server: Server) -> None:
+    written = [tokens_shown()]
+    for page in visited(server):
+        assert page.told == []
+        parts = [each["props"] for each in page.parts.values() if each["type"] == "html"]
+        written += [str(each.get("value") or "") for each in parts]
+    assert sum(HOSTILE in HtmlReading(each, TAGS).words for each in written) > 20
+    assert TEMPLATES.keys() - seen == set()
