@@ -54,7 +54,7 @@ def taken(template: nodes.Template) -> set[str]:
 
 
 def test_a_template_is_given_what_it_takes_and_no_more(subtests: pytest.Subtests) -> None:
-    """By its calls of `render` together; one that has none is a file of macros and takes nothing."""
+    """By all calls of `render`; a template without any holds macros and takes nothing."""
     given = defaultdict(list)
     for path in ROOMS.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
