@@ -342,13 +342,6 @@ def grid(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> Grid:
     }
 
 
-def link(words: str, url: str | None) -> str:
-    """Inert HTML for a cell of type "html": the words, leading to the url where there is one."""
-    if url is None:
-        return escape(words)
-    return f'<a href="{escape(url)}" target="_blank" rel="noopener">{escape(words)}</a>'
-
-
 def uploaded_file(sent: object) -> Path:
     """An uploaded file, wherever anybody said that it lies.
 

@@ -1,7 +1,6 @@
 """Gradio's tables: values that sort beside the words that are shown."""
 
-from explorer.core.parts import Column, build_grid, grid, link
-from tests.explorer.html_reading import HtmlReading
+from explorer.core.parts import Column, build_grid, grid
 
 
 def test_numbers_stay_numbers_beside_what_is_shown_of_them() -> None:
@@ -25,12 +24,3 @@ def test_no_rows_are_a_table_with_its_headings() -> None:
 
 def test_a_grid_is_to_be_read_only() -> None:
     assert build_grid("scored", ["50%", "50%"]).interactive is False
-
-
-def test_a_link_stays_a_link_whatever_its_words_and_url_are() -> None:
-    words, url = "<b> & \"'", "https://example.org/?a=\"'<&"
-    seen = HtmlReading(link(words, url), {"a"})
-    assert seen.words == words
-    assert seen.attributes["a", "href"] == [url]
-    assert seen.attributes["a", "rel"] == ["noopener"]
-    assert link(words, None) == "&lt;b&gt; &amp; &quot;&#x27;"
