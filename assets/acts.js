@@ -292,6 +292,18 @@
     }
     return [];
   };
+  const opened = (ids, queries) => {
+    ids.forEach((id, place) => { if (queries[place]) fill(id, queries[place]); });
+    document.documentElement.dataset.explorer = "ready";
+    // Pairs that the address asks for and that are not here yet are still asked for by it.
+    const source = (query) => new URLSearchParams(query).get("source");
+    if ([null, source(queries[0])].includes(source(location.search))) write();
+    return [];
+  };
+  const went = ([go, ...ids], queries) => {
+    ids.forEach((id, place) => { wrote(id, queries[place]); });
+    return done(go);
+  };
   const wrote = (id, query) => {
     const part = document.getElementById(id);
     if (typeof query !== "string") return [];
@@ -375,5 +387,5 @@
     return inputs;
   };
 
-  window.explorer = { act, fill, wrote, refused, done, turn, idle, reviews };
+  window.explorer = { act, opened, went, wrote, refused, done, turn, idle, reviews };
 })

@@ -1,8 +1,8 @@
 """The whole page: header, the bar that says which data is shown, the tabs, and what joins them."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,14 @@ from explorer.core.html import help_html, render
 from explorer.core.parts import (
     EVENT,
     Filling,
-    Linked,
     Part,
     act_of,
     build_part,
     components,
-    done,
     filling,
     guarded,
+    joined,
+    went,
     wrote,
 )
 from explorer.core.settings import ASSETS
@@ -38,18 +38,18 @@ from explorer.results.boards import BoardMeasuring
 from explorer.stores import Stores
 from explorer.tabs.about.about_view import build_about
 from explorer.tabs.about.chooser_view import Chooser, ChooserParts, build_chooser, wire_chooser
-from explorer.tabs.models.acts_view import ModelsTab, linked_models, wire_models
+from explorer.tabs.models.acts_view import ModelsTab, wire_models
 from explorer.tabs.models.source_view import BoardSource, wire_boardsource
 from explorer.tabs.models.view import ModelsParts, build_models
-from explorer.tabs.pairs.acts_view import PairsTab, linked_pairs, wire_pairs
+from explorer.tabs.pairs.acts_view import PairsTab, wire_pairs
 from explorer.tabs.pairs.notes_view import remembered_notes
 from explorer.tabs.pairs.review.acts_view import ReviewTab, wire_review
 from explorer.tabs.pairs.review.view import remembered_review
 from explorer.tabs.pairs.view import PairsParts, build_pairs
-from explorer.tabs.score.acts_view import ScoreTab, open_score, wire_score
+from explorer.tabs.score.acts_view import ScoreTab, wire_score
 from explorer.tabs.score.before_view import Find, offered_models, wire_find
 from explorer.tabs.score.publish_view import Publish, wire_publish
-from explorer.tabs.score.signin_view import SignIn, build_signin
+from explorer.tabs.score.signin_view import build_signin, identify
 from explorer.tabs.score.view import ScoreParts, build_score
 from explorer.tabs.try_it.acts_view import TrialTab, wire_trial
 from explorer.tabs.try_it.view import TrialParts, build_trial
@@ -58,12 +58,13 @@ POLL_SECONDS = 1.5
 KEPT = (3600, 7200)
 """Files that were uploaded or exported are looked for so often, and kept so long, in seconds."""
 LOGO: Path = ASSETS / "logo.svg"
-READY = "() => { document.documentElement.dataset.explorer = 'ready'; return []; }"
+ADDRESS = "(_, ...others) => [window.location.search, ...others]"
+"""Script that passes the address of the page on as the first input."""
 
 
 @dataclass(frozen=True)
 class PageParts:
-    """All components of the page. tab: by its name."""
+    """All components of the page. tab: by its name. asked: what carries the page's address."""
 
     session: gr.State
     bar: SourceBarParts
@@ -77,6 +78,7 @@ class PageParts:
     tab: dict[str, gr.Tab]
     timer: gr.Timer
     go: Part
+    asked: gr.Textbox
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,52 @@ class Page:
 
     stores: Stores
     parts: PageParts
+    pairs: PairsTab
+    models: ModelsTab
+    score: ScoreTab
+
+    @guarded
+    def open(  # noqa: PLR0917 - Gradio gives them by position
+        self,
+        request: gr.Request,
+        profile: gr.OAuthProfile | None,
+        token: gr.OAuthToken | None,
+        query_string: object,
+        secret: object,
+        session: Session,
+        notes: object,
+    ) -> Filling:
+        """The page as its address asks for it: the pairs, and the tab that is open.
+
+        The other tabs are filled when they are first seen.
+        """
+        parts, settings = self.parts, self.stores.settings
+        kept = identify(request, profile, token, secret, session, settings=settings)
+        session.results_id = self.stores.results.sources.best
+        tab = tab_of(query_string)
+        shown = joined(
+            partial(self.pairs.open, query_string, session, notes),
+            partial(self._tab, tab, query_string, session, notes),
+        )
+        missing = self.pairs.missing(query_string)
+        frame = {parts.secret: kept, parts.tabs: gr.Tabs(selected=tab)}
+        return {**shown, **frame, parts.chooser.missing: missing, **self._bars(session)}
+
+    @guarded
+    def go(self, event: gr.EventData, session: Session, notes: object) -> Filling:
+        """What a link on the page asks for."""
+        query_string = str(act_of(event)[1].get("query"))
+        tab = tab_of(query_string)
+        tabs = {self.parts.tabs: gr.Tabs(selected=tab)}
+        if tab == TABS[0]:
+            return self.pairs.open(query_string, session, notes) | tabs
+        return self._tab(tab, query_string, session, notes) | tabs
+
+    def _tab(self, tab: str, query_string: object, session: Session, notes: object) -> Filling:
+        """What a link asks for of a tab; of the pairs nothing, which are always there."""
+        if tab == "models":
+            return self.models.open(query_string, session)
+        return self.score.open(query_string, session) if tab == "score" else {}
 
     @guarded
     def best_board(self, session: Session) -> None:
@@ -94,6 +142,9 @@ class Page:
     @guarded
     def bars(self, session: Session) -> Filling:
         """What both source bars say now; the timer runs while the network is being asked."""
+        return self._bars(session)
+
+    def _bars(self, session: Session) -> Filling:
         pairs, boards = self.stores.pairs, self.stores.results
         can_retry = not self.stores.settings.offline
         seen = pairs.find(session.table_id), boards.get(session.results_id)
@@ -109,16 +160,6 @@ class Page:
     def best_pairs(self) -> str:
         """The id of the pairs that arrived."""
         return self.stores.pairs.best
-
-    @guarded
-    def tab(self, query_string: object) -> gr.Tabs:
-        """Open the tab that the address asks for."""
-        return gr.Tabs(selected=tab_of(query_string))
-
-    @guarded
-    def asked(self, event: gr.EventData) -> str:
-        """What a link on the page asks for."""
-        return str(act_of(event)[1].get("query"))
 
     @guarded
     def retry(self) -> None:
@@ -147,7 +188,7 @@ def build_page(stores: Stores) -> gr.Blocks:
         publish_boards(BoardEndpoints(stores.boards, BoardMeasuring(stores.boards)))
         publish_pairs(PairEndpoints(stores.fields))
         publish_scoring(ScoreEndpoints(stores.runs, stores.pairs, stores.settings))
-        _wire(_lay_out(stores), stores, page)
+        _wire(callbacks_of(stores, _lay_out(stores)), page)
     return page
 
 
@@ -175,6 +216,7 @@ def _lay_out(stores: Stores) -> PageParts:
     return PageParts(
         gr.State(Session()), bar, secret, chooser, tabs, pairs, score, trial, models, tab,
         gr.Timer(POLL_SECONDS, active=False), go,
+        gr.Textbox(visible=False),
     )  # fmt: skip
 
 
@@ -190,102 +232,84 @@ def _header() -> str:
     return render("header.html", logo=logo)
 
 
-def _wire(parts: PageParts, stores: Stores, page: gr.Blocks) -> None:
-    joined, session, settings = Page(stores, parts), parts.session, stores.settings
+def callbacks_of(stores: Stores, parts: PageParts) -> Page:
+    """The callbacks of a page that was laid out."""
+    settings = stores.settings
     scenes = Scenes(Tables(stores.pairs, stores.counter), stores.fields)
     pairs = PairsTab(scenes, settings, parts.pairs)
     models = ModelsTab(stores.boards, stores.fields, settings, parts.models, stores.pairs.all)
-    score = ScoreTab(scenes, stores.runs, stores.boards, settings, parts.score, session)
-    trial = TrialTab(scenes, stores.runs, settings, Latest(), parts.trial)
+    score = ScoreTab(scenes, stores.runs, stores.boards, settings, parts.score, parts.session)
+    return Page(stores, parts, pairs, models, score)
+
+
+def _wire(callbacks: Page, page: gr.Blocks) -> None:
+    parts, stores = callbacks.parts, callbacks.stores
+    session, settings = parts.session, stores.settings
+    trial = TrialTab(callbacks.pairs.scenes, stores.runs, settings, Latest(), parts.trial)
     review = ReviewTab(stores.pairs, parts.pairs.review)
     publish = Publish(stores.runs, stores.pairs, stores.hub, settings, parts.score.runs.publish)
-    wire_pairs(pairs, session, parts.tab["pairs"])
+    wire_pairs(callbacks.pairs, session, parts.tab["pairs"])
     wire_review(review, session, parts.pairs.table_id)
-    wire_models(models, session, parts.tab["models"])
-    wire_score(score, parts.tab["score"])
+    wire_models(callbacks.models, session, parts.tab["models"])
+    wire_score(callbacks.score, parts.tab["score"])
     wire_find(Find(stores.hub, parts.score.find), parts.score.order.model, session)
     wire_publish(publish, session)
     wire_trial(trial, session)
-    opened = _wire_source(joined, pairs, page)
-    known = opened.then(SignIn(settings).identify, [parts.secret, session], parts.secret, **EVENT)
-    open_score(score, known)
-    ready = _wire_results(joined, models, known)
-    _wire_links(joined, ready, [linked_pairs(pairs, session), linked_models(models, session)])
+    _wire_links(callbacks, page)
+    _wire_sources(callbacks)
 
 
-def _wire_links(joined: Page, ready: gr.events.Dependency, tabs: Sequence[Linked]) -> None:
-    """Let links on the page open these tabs, which the address it was opened with filled before."""
-    go, asked = joined.parts.go, gr.State("")
-    ready.then(None, None, None, js=READY)
-    going = go.relay.act(joined.asked, None, asked, **EVENT)
-    for tab in tabs:
-        going = going.then(tab.open, [asked, *tab.inputs], tab.outputs, **EVENT)
-        going = going.then(None, tab.address, None, js=wrote(tab.part))
-    # Last, since a tab that is opened shows what it has by then.
-    going.then(joined.tab, asked, joined.parts.tabs, **EVENT).then(None, None, None, js=done(go))
+def _wire_links(callbacks: Page, page: gr.Blocks) -> None:
+    """Open what the address asks for, and later what links on the page do: one call each."""
+    parts, session = callbacks.parts, callbacks.parts.session
+    pairs, models, score = parts.pairs, parts.models, parts.score
+    linked = pairs.part, models.part, score.part
+    addresses = [pairs.address, models.address, score.address]
+    shown = [parts.tabs, *pairs.outputs, *models.outputs, *score.outputs]
+    asked = [parts.asked, parts.secret, session, pairs.notes]
+    frame = components(parts.secret, parts.chooser.missing, *_bars(callbacks)["outputs"])
+    opened = page.load(callbacks.open, asked, [*shown, *frame], js=ADDRESS, **EVENT)
+    opened.then(None, addresses, None, js=filling(*linked))
+    going = parts.go.relay.act(callbacks.go, [session, pairs.notes], shown, **EVENT)
+    going.then(None, addresses, None, js=went(parts.go, *linked))
 
 
-def _bars(joined: Page) -> dict[str, Any]:
+def _bars(callbacks: Page) -> dict[str, Any]:
     """The event that shows both source bars anew."""
-    parts = joined.parts
+    parts = callbacks.parts
     outputs = components(parts.bar, parts.models.bar, parts.timer)
-    return {"fn": joined.bars, "inputs": parts.session, "outputs": outputs, **EVENT}
+    return {"fn": callbacks.bars, "inputs": parts.session, "outputs": outputs, **EVENT}
 
 
-def _wire_source(joined: Page, pairs: PairsTab, page: gr.Blocks) -> gr.events.Dependency:
-    """Show the pairs that the address asks for, and later those that arrive or are chosen.
-
-    Gives the event after which there are pairs.
-    """
-    parts, shown = joined.parts, pairs.parts
-    state = [parts.session, shown.notes]
-    bars, chooser = _bars(joined), Chooser(joined.stores.pairs)
-    here = {"js": "(address, ...others) => [window.location.search, ...others]"}
-    opened = page.load(pairs.open, [shown.address, *state], shown.outputs, **here, **EVENT)
-    opened.then(None, shown.address, None, js=filling(shown.part))
-    page.load(joined.tab, shown.address, parts.tabs, **here, **EVENT)
-    missing = opened.then(pairs.missing, shown.address, parts.chooser.missing, **here, **EVENT)
-    fetched = missing.then(
-        chooser.open, parts.chooser.missing, [parts.chooser.status, parts.chooser.opened], **EVENT
+def _wire_sources(callbacks: Page) -> None:
+    """Show pairs and results that arrive, or are chosen or asked for by the address."""
+    parts, pairs, models, bars = (
+        callbacks.parts,
+        callbacks.pairs,
+        callbacks.models,
+        _bars(callbacks),
     )
+    state, chooser = [parts.session, parts.pairs.notes], Chooser(callbacks.stores.pairs)
+    told = [parts.chooser.status, parts.chooser.opened]
+    fetched = parts.chooser.missing.change(chooser.open, parts.chooser.missing, told, **EVENT)
     followed = fetched.success(
         pairs.follow,
-        [parts.chooser.opened, shown.address, *state],
-        shown.outputs,
+        [parts.chooser.opened, parts.asked, *state],
+        parts.pairs.outputs,
         js="(opened, _, ...state) => [opened, window.location.search, ...state]",
         **EVENT,
     )
-    followed.then(None, shown.address, None, js=wrote(shown.part)).then(**bars)
-    best = parts.bar.show.click(joined.best_pairs, None, parts.chooser.opened, **EVENT)
-    for source in (best, *wire_chooser(parts.chooser, chooser)):
-        turned = source.success(
-            pairs.turn_to, [parts.chooser.opened, *state], shown.outputs, **EVENT
-        )
-        turned.then(None, shown.address, None, js=wrote(shown.part)).then(**bars)
+    best = parts.bar.show.click(callbacks.best_pairs, None, parts.chooser.opened, **EVENT)
+    turned = [
+        each.success(pairs.turn_to, [parts.chooser.opened, *state], parts.pairs.outputs, **EVENT)
+        for each in (best, *wire_chooser(parts.chooser, chooser))
+    ]
+    for each in (followed, *turned):
+        each.then(None, parts.pairs.address, None, js=wrote(parts.pairs.part)).then(**bars)
+    newest = parts.models.bar.show.click(callbacks.best_board, parts.session, None, **EVENT)
+    source = BoardSource(callbacks.stores.results, parts.models.source)
+    for each in (newest, *wire_boardsource(source, parts.session)):
+        each.success(models.show, parts.session, parts.models.outputs, **EVENT).then(**bars)
     parts.timer.tick(**bars)
     for bar in (parts.bar, parts.models.bar):
-        bar.retry.click(joined.retry, **EVENT).then(**bars)
-    return opened
-
-
-def _wire_results(
-    joined: Page, models: ModelsTab, known: gr.events.Dependency
-) -> gr.events.Dependency:
-    """Fill the Models tab once it is known who visits, and show what newer results there are.
-
-    Gives the event after which there are results.
-    """
-    parts, session, bars = models.parts, joined.parts.session, _bars(joined)
-    first = known.then(joined.best_board, session, None, **EVENT).then(
-        models.open,
-        [parts.address, session],
-        parts.outputs,
-        js="(address, session) => [window.location.search, session]",
-        **EVENT,
-    )
-    first.then(None, parts.address, None, js=filling(parts.part))
-    newest = parts.bar.show.click(joined.best_board, session, None, **EVENT)
-    source = BoardSource(joined.stores.results, parts.source)
-    for event in (newest, *wire_boardsource(source, session)):
-        event.success(models.show, session, parts.outputs, **EVENT).then(**bars)
-    return first.then(**bars)
+        bar.retry.click(callbacks.retry, **EVENT).then(**bars)

@@ -106,20 +106,15 @@ class Part:
     relay: gr.HTML
 
 
-@dataclass(frozen=True)
-class Linked:
-    """A tab that a link can open.
-
-    open: called with the link's query string and the values of `inputs`; fills `outputs`, and
-        leaves them as they are where the link is of another tab.
-    address: holds the query string of what is shown then.
-    """
-
-    part: Part
-    open: Callable[..., Any]
-    inputs: Sequence[gr.components.Component]
-    outputs: Sequence[gr.components.Component]
-    address: gr.Textbox
+def joined(*fillings: Callable[[], Filling]) -> Filling:
+    """What several callbacks show; where one fails, its error is told and the others are shown."""
+    filled: Filling = {}
+    for filling in fillings:
+        try:
+            filled |= filling()
+        except Exception as error:
+            gr.Warning(escape(explained(error), quote=False), title=text("error.title"))
+    return filled
 
 
 def nothing_new() -> Filling:
@@ -202,9 +197,21 @@ def wrote(part: Part) -> str:
     return f"(query) => window.explorer.wrote({json.dumps(part.elem_id)}, query)"
 
 
-def filling(part: Part) -> str:
-    """Script that writes what an address says into the search fields of a part."""
-    return f"(query) => window.explorer.fill({json.dumps(part.elem_id)}, query)"
+def filling(*parts: Part) -> str:
+    """Script that writes what their addresses say into the search fields of parts.
+
+    It comes last when a page was opened, which it then says.
+    """
+    return f"(...queries) => window.explorer.opened({_ids(parts)}, queries)"
+
+
+def went(go: Part, *parts: Part) -> str:
+    """Script that says that a link was followed, and writes the addresses of what is shown."""
+    return f"(...queries) => window.explorer.went({_ids((go, *parts))}, queries)"
+
+
+def _ids(parts: Sequence[Part]) -> str:
+    return json.dumps([part.elem_id for part in parts])
 
 
 def saying(selector: str, words: str) -> str:

@@ -4,6 +4,7 @@ import json
 from functools import cache
 from typing import Any
 
+from explorer.page import Page
 from explorer.results.board import Board, build_board
 from explorer.results.field import MAJORITY
 from explorer.stores import Stores
@@ -11,7 +12,7 @@ from explorer.tabs.models.acts_view import ModelsTab
 from explorer.tabs.models.state import ModelsState, Panel, rule_of
 from explorer.tabs.models.view import ModelsParts, build_models
 from tests.explorer.board_data import results_of
-from tests.explorer.browsing import posted
+from tests.explorer.browsing import pairs_parts, posted
 from tests.explorer.filling import Filled, answered, laid_out
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.posting import Visitor
@@ -84,7 +85,9 @@ def by_name(values: list[Any]) -> Filled:
 
 
 def opened(visitor: Visitor, link: object) -> dict[str, Any]:
-    return by_name(visitor.data(ModelsTab.open, {"Textbox": link}))
+    _, *values = visitor.data(Page.open, {"Textbox": link})
+    start, parts = len(pairs_parts().outputs), board_parts()
+    return answered(parts, values[start : start + len(parts.outputs)])
 
 
 def acted(visitor: Visitor, name: object, /, **sent: Any) -> dict[str, Any]:

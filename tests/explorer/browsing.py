@@ -12,6 +12,7 @@ from explorer.data.library import Library
 from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
+from explorer.page import Page
 from explorer.reader.scene import Scenes
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState, Tables
@@ -24,6 +25,7 @@ from explorer.tabs.pairs.review.view import remembered_review
 from explorer.tabs.pairs.view import PairsParts, build_pairs
 from scoring.hub.access import Hub
 from tests.explorer.filling import Filled, answered, filled, laid_out
+from tests.explorer.posting import Visitor
 
 
 def library_of(*tables: PairTable) -> Library:
@@ -80,6 +82,13 @@ def acted(tab: PairsTab, seen: PairsState, name: object, **sent: object) -> Fill
 def by_name(values: list[Any]) -> Filled:
     """What an event of the tab was answered."""
     return answered(pairs_parts(), values)
+
+
+def page_opened(visitor: Visitor, link: object = "") -> Filled:
+    """What the Pairs tab shows once the page was opened by a link."""
+    parts = pairs_parts()
+    _, *values = visitor.data(Page.open, {"Textbox": link})
+    return answered(parts, values[: len(parts.outputs)])
 
 
 def act(name: object, /, **sent: object) -> gr.EventData:

@@ -12,7 +12,7 @@ from explorer.core.parts import components
 from explorer.core.settings import Settings
 from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
-from explorer.page import KEPT, LOOK_SECONDS, Page, _lay_out, build_page, queued
+from explorer.page import KEPT, LOOK_SECONDS, Page, _lay_out, build_page, callbacks_of, queued
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
 from explorer.stores import Stores, open_stores
@@ -22,7 +22,7 @@ from explorer.tabs.score.acts_view import ScoreTab
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from tests.conftest import PATIENCE
-from tests.explorer.browsing import stays
+from tests.explorer.browsing import act, stays
 from tests.explorer.filling import laid_out
 from tests.explorer.posting import function_name
 from tests.explorer.tables import row, small_table
@@ -39,7 +39,7 @@ def joined(stores: Stores) -> Page:
 
 
 def joined_on(stores: Stores) -> Page:
-    return Page(stores, laid_out(_lay_out, stores))
+    return callbacks_of(stores, laid_out(_lay_out, stores))
 
 
 def bars(joined: Page, table_id: Any = "", results_id: Any = None) -> list[Any]:
@@ -64,21 +64,26 @@ def test_the_page_itself_holds_no_pairs(page: gr.Blocks, stores: Stores) -> None
     assert stores.pairs.get(None).keys[0] not in html and len(html) < 100_000
 
 
-def test_it_is_filled_when_it_is_opened(page: gr.Blocks) -> None:
+def test_one_call_opens_it(page: gr.Blocks) -> None:
     loads = [
         function_name(event.fn)
         for event in page.fns.values()
         if any(kind == "load" for _, kind in event.targets)
     ]
-    assert "PairsTab.open" in loads
-    after = [callback for callback, _ in chain(page, PairsTab.open)]
-    assert {"SignIn.identify", "ScoreTab.open", "ModelsTab.open"} <= set(after)
+    assert loads == ["Page.open"]
+    asked = [name for name, _ in chain(page, Page.open)]
+    assert [name for name in asked if name] == ["Page.open"]
 
 
 def test_a_missing_source_is_asked_for_and_then_followed(page: gr.Blocks) -> None:
-    steps = [callback for callback, _ in chain(page, PairsTab.open)]
-    names = ["PairsTab.open", "PairsTab.missing", "Chooser.open", "PairsTab.follow"]
-    assert [name for name in steps if name in names] == names
+    [asking] = [
+        number
+        for number, event in page.fns.items()
+        if function_name(event.fn) == "Chooser.open"
+        and any(kind == "change" for _, kind in event.targets)
+    ]
+    followed = [event for event in page.fns.values() if event.trigger_after == asking]
+    assert [function_name(event.fn) for event in followed] == ["PairsTab.follow"]
 
 
 def test_every_way_of_choosing_pairs_shows_them(page: gr.Blocks) -> None:
@@ -132,8 +137,21 @@ def test_uploads_and_exports_are_forgotten(page: gr.Blocks) -> None:
     ],
 )
 def test_a_link_opens_its_tab(link: object, tab: str, joined: Page, page: gr.Blocks) -> None:
-    assert joined.tab(link).selected == tab
+    shown = joined.go(act("go", query=link), Session(), {})
+    assert shown[joined.parts.tabs].selected == tab
     assert tab in [part.id for part in page.blocks.values() if isinstance(part, gr.Tab)]
+
+
+def test_a_link_fills_its_own_tab_alone(joined: Page) -> None:
+    parts, session = joined.parts, Session()
+    outputs = {
+        "pairs": set(parts.pairs.outputs),
+        "models": set(parts.models.outputs),
+        "score": set(parts.score.outputs),
+    }
+    for name in outputs:
+        shown = set(joined.go(act("go", query=f"?tab={name}"), session, {}))
+        assert [each for each, of in outputs.items() if shown & of] == [name]
 
 
 def test_while_nothing_is_asked_the_timer_rests(joined: Page, stores: Stores) -> None:
@@ -185,6 +203,9 @@ def test_callbacks_of_all_tabs_are_there(page: gr.Blocks) -> None:
         methods = {f"{tab.__name__}.{name}" for name in vars(tab) if not name.startswith("_")} - {
             "PairsTab.shown",
             "ScoreTab.chosen",
+            "PairsTab.open",
+            "PairsTab.missing",
+            "ScoreTab.open",
         }
         assert {name for name in methods if callable(vars(tab)[name.split(".")[1]])} <= wired
 

@@ -13,12 +13,12 @@ from typing import Any
 import gradio as gr
 import pytest
 
+from explorer.page import Page
 from explorer.tabs.about.chooser_view import Chooser
 from explorer.tabs.pairs.acts_view import PairsTab
 from explorer.tabs.score.acts_view import ScoreTab
-from explorer.tabs.score.signin_view import SignIn
 from tests.conftest import ROOT
-from tests.explorer.browsing import by_name, posted, stays
+from tests.explorer.browsing import by_name, page_opened, posted, stays
 from tests.explorer.conftest import Serve
 from tests.explorer.posting import Visitor, function_name
 
@@ -45,8 +45,7 @@ def server(serve: Serve) -> Visitor:
 def visitor(server: Visitor) -> Visitor:
     """Somebody new, whose page was opened."""
     new = Visitor(server.page)
-    new.data(PairsTab.open)
-    new.data(SignIn.identify)
+    new.data(Page.open)
     return new
 
 
@@ -133,8 +132,7 @@ def test_every_callback_refuses_nonsense_clearly(
     visitor, unclear = Visitor(server.page), []
 
     async def send_all() -> None:
-        for opening in (PairsTab.open, SignIn.identify):
-            await asyncio.create_task(visitor.answer_here(*visitor.event(opening, {})))
+        await asyncio.create_task(visitor.answer_here(*visitor.event(Page.open, {})))
         for number in events(visitor.page):
             for data in sendings(visitor.page, number, kind):
                 try:
@@ -220,15 +218,14 @@ def test_what_did_not_change_is_not_sent(visitor: Visitor) -> None:
 
 
 def test_a_link_is_opened_as_posted(visitor: Visitor) -> None:
-    shown = by_name(visitor.data(PairsTab.open, {"Textbox": "?subset=hep-go&panel=export"}))
+    shown = page_opened(visitor, "?subset=hep-go&panel=export")
     assert "8 of 188" in shown["bar"] and "load_dataset" in shown["export.snippet"]
     assert shown["columns.export"]["visible"] and not shown["columns.pairs"]["visible"]
 
 
 def test_a_source_that_is_not_here_is_asked_for_and_its_link_followed(visitor: Visitor) -> None:
     link = {"Textbox": "?source=demo&subset=hep-go"}
-    assert "not here yet" in by_name(visitor.data(PairsTab.open, link))["bar"]
-    assert visitor.data(PairsTab.missing, link) == [None]
+    assert "not here yet" in page_opened(visitor, link["Textbox"])["bar"]
     visitor.data(Chooser.open, {"State": "/etc/passwd"})
     shown = by_name(visitor.data(PairsTab.follow, link))
     assert "8 of 188" in shown["bar"] and "not here" not in shown["bar"]
@@ -324,14 +321,14 @@ def test_what_the_pairs_tab_lists_is_scored(visitor: Visitor) -> None:
 def test_who_comes_second_waits_for_their_turn(server: Visitor) -> None:
     people = [Visitor(server.page) for _ in range(2)]
     for one in people:
-        one.data(SignIn.identify)
+        one.data(Page.open)
     with ThreadPoolExecutor() as pool:
         runs = [pool.submit(scored, one, LITTLE) for one in people]
     assert ["status finished" in run.result() for run in runs] == [True] * 2
 
 
 def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
-    visitor.data(SignIn.identify, {"BrowserState": "the secret of one"})
+    visitor.data(Page.open, {"BrowserState": "the secret of one"})
     assert "status finished" in scored(visitor, LITTLE)
     run = max((home / "runs").iterdir(), key=lambda folder: folder.stat().st_mtime)
     name = next(model for model in _models(visitor) if "your run of" in model)
@@ -340,7 +337,7 @@ def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
 
     for secret in ("another", "", None, run.name, {"owner": "x"}, ["the secret of one"]):
         stranger = Visitor(visitor.page)
-        stranger.data(SignIn.identify, {"BrowserState": secret})
+        stranger.data(Page.open, {"BrowserState": secret})
         assert not [model for model in _models(stranger) if "your run of" in model]
         told = str(stranger.data(PairsTab.act, {}, posted("model", value=name)))
         assert "There are no results of each pair of a model" in told
@@ -350,7 +347,7 @@ def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
             if act != "delete":
                 assert "no such run" in stranger.refused(ScoreTab.act, {}, sent)
     same = Visitor(visitor.page)
-    same.data(SignIn.identify, {"BrowserState": "the secret of one"})
+    same.data(Page.open, {"BrowserState": "the secret of one"})
     assert run.name in listed(same)
     same.data(ScoreTab.act, {}, posted("share", id=run.name, value=True))
     assert run.name in listed(Visitor(visitor.page))
@@ -364,8 +361,8 @@ def listed(visitor: Visitor) -> str:
 
 
 def test_who_one_is_cannot_be_posted(visitor: Visitor) -> None:
-    told = visitor.data(SignIn.identify, {"BrowserState": "mine", "State": {"owner": "user:ana"}})
-    assert told[0] == "mine" and "user:ana" not in str(told)
+    told = visitor.data(Page.open, {"BrowserState": "mine", "State": {"owner": "user:ana"}})
+    assert "mine" in told and "user:ana" not in str(told)
 
 
 def _models(visitor: Visitor) -> list[str]:

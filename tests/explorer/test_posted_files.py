@@ -20,7 +20,7 @@ from explorer.page import Page
 from explorer.tabs.about.chooser_view import Chooser
 from explorer.tabs.pairs.acts_view import PairsTab
 from scoring.models.policy import DEMO
-from tests.explorer.browsing import by_name, posted, stays
+from tests.explorer.browsing import by_name, page_opened, posted, stays
 from tests.explorer.conftest import Serve
 from tests.explorer.posting import Visitor, sent_file
 
@@ -58,7 +58,7 @@ def server(serve: Serve) -> Visitor:
 def visitor(server: Visitor) -> Visitor:
     """Somebody new, whose page was opened."""
     new = Visitor(server.page)
-    new.data(PairsTab.open)
+    page_opened(new)
     return new
 
 
@@ -105,7 +105,7 @@ def test_somebody_elses_upload_is_not_shown_to_who_does_not_know_its_name(visito
     secret = jsonl([{**ROWS[0], "prompt": "secret"}])
     visitor.data(Chooser.upload, {"upload": visitor.upload("secret.jsonl", secret)})
     other = Visitor(visitor.page)
-    shown = by_name(other.data(PairsTab.open, {"Textbox": "?source=secret.jsonl"}))
+    shown = page_opened(other, "?source=secret.jsonl")
     assert "not here yet" in shown["bar"] and "secret" not in shown["pair"]
 
 
@@ -186,7 +186,7 @@ def test_a_public_server_refuses_a_path(visitor: Visitor, local: Path) -> None:
 
 def test_ones_own_machine_opens_a_path(serve: Serve, local: Path) -> None:
     visitor = serve()
-    visitor.data(PairsTab.open)
+    page_opened(visitor)
     assert visitor.data(Chooser.open, {"wanted": str(local)})[0] == ""
     assert "3 of 3 pairs" in turned(visitor)["bar"]
 
@@ -281,8 +281,8 @@ def test_tokens_are_counted_drawn_and_filtered_by(visitor: Visitor) -> None:
     ranged = by_name(act(event_data=posted("range", measure="chosen", low=1, high=20)))
     assert "chosen 1 to 20 tokens" in ranged["bar"]
     again = Visitor(visitor.page)
-    opened = by_name(again.data(PairsTab.open, {"Textbox": ranged["address"]}))
-    assert opened["bar"] == ranged["bar"]
+    reopened = page_opened(again, ranged["address"])
+    assert reopened["bar"] == ranged["bar"]
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_a_folder_counts_on_ones_own_machine_alone(
     (tmp_path / "tokenizer.json").write_bytes((DEMO_MODEL / "tokenizer.json").read_bytes())
     assert "not a tokenizer" in visitor.refused(PairsTab.count, {"tokenizer": str(tmp_path)})
     owner = serve()
-    owner.data(PairsTab.open)
+    page_opened(owner)
     owner.data(PairsTab.count, {"tokenizer": str(tmp_path)})
     shown = by_name(owner.data(PairsTab.count_in))
     assert f"tokenizer={tmp_path}@" in shown["address"]

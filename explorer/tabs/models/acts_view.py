@@ -12,7 +12,6 @@ from explorer.core.html import note, refused_html, step_html
 from explorer.core.parts import (
     EVENT,
     Filling,
-    Linked,
     act_of,
     again,
     guarded,
@@ -23,7 +22,6 @@ from explorer.core.parts import (
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.data.table import PairTable
-from explorer.reader.links import MODELS, tab_of
 from explorer.reader.reading import FIRST
 from explorer.reader.session import Session
 from explorer.results.boards import Boards
@@ -71,13 +69,9 @@ class ModelsTab:
     tables: Callable[[], Sequence[PairTable]] = list
     measuring: set[str | None] = field(default_factory=set)
 
-    @guarded
     def open(self, query_string: object, session: Session) -> Filling:
-        """What a link asks for; where it is of another tab, all stays."""
-        before = session.get(ModelsState)
-        if tab_of(query_string) != MODELS and before is not None:
-            return nothing_new()
-        decoded = decode_models(query_string, before)
+        """What a link asks for."""
+        decoded = decode_models(query_string, session.get(ModelsState))
         return self._show(decoded.view, session, decoded.dropped)
 
     @guarded
@@ -88,7 +82,9 @@ class ModelsTab:
     @guarded
     def turn_to(self, session: Session) -> Filling:
         """What ended or was read since the tab was left; where nothing did, all stays."""
-        state = session.seen(ModelsState)
+        state = session.get(ModelsState)
+        if state is None:
+            return self.open("", session)
         if state.compares:
             return self._show(state, session)
         now = self._ranked(session, state)
@@ -242,9 +238,3 @@ def wire_models(tab: ModelsTab, session: gr.State, opened: gr.Tab) -> None:
     for form, button in parts.exports.items():
         button.click(partial(tab.export, form), session, parts.file, **EVENT)
     parts.timer.tick(None, None, None, js=again(parts.part))
-
-
-def linked_models(tab: ModelsTab, session: gr.State) -> Linked:
-    """How a link opens the tab."""
-    parts = tab.parts
-    return Linked(parts.part, tab.open, [session], parts.outputs, parts.address)

@@ -11,7 +11,6 @@ from explorer.core.html import nothing_to_tell, refused_html, step_html
 from explorer.core.parts import (
     EVENT,
     Filling,
-    Linked,
     act_of,
     again,
     guarded,
@@ -24,7 +23,7 @@ from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.data.sources import DEMO
 from explorer.reader.facetpanel import facets_html
-from explorer.reader.links import TABS, decode_pairs, tab_of
+from explorer.reader.links import decode_pairs
 from explorer.reader.listing import reader_bar
 from explorer.reader.scene import Scene, Scenes, next_scene, shown_again
 from explorer.reader.session import Session
@@ -67,14 +66,10 @@ class PairsTab:
         """What models made of them."""
         return self.scenes.fields
 
-    @guarded
     def open(self, query_string: object, session: Session, notes: object) -> Filling:
-        """What a link asks for, as far as it is here; where it is of another tab, all stays."""
-        if tab_of(query_string) != TABS[0] and session.get(PairsState) is not None:
-            return nothing_new()
+        """What a link asks for, as far as it is here; of one of another tab, its pairs."""
         return self._opened(query_string, session, notes)
 
-    @guarded
     def missing(self, query_string: object) -> str:
         """The source that the address asks for, where it is not here; else nothing."""
         source = decode_pairs(query_string).view.source
@@ -309,9 +304,3 @@ def wire_pairs(tab: PairsTab, session: gr.State, opened: gr.Tab) -> None:
         written.failure(nothing_to_tell, None, fail_export.status, **EVENT)
     wire_tokens(parts.tokens, Tokens(tab.fields, tab.fields.runs), session)
     parts.timer.tick(None, None, None, js=again(parts.part))
-
-
-def linked_pairs(tab: PairsTab, session: gr.State) -> Linked:
-    """How a link opens the tab."""
-    parts = tab.parts
-    return Linked(parts.part, tab.open, [session, parts.notes], parts.outputs, parts.address)

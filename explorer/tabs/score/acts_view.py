@@ -18,7 +18,6 @@ from explorer.core.parts import (
     act_of,
     again,
     components,
-    filling,
     guarded,
     nothing_new,
     saying,
@@ -66,7 +65,6 @@ class ScoreTab:
     parts: ScoreParts
     session: gr.State
 
-    @guarded
     def open(self, query_string: object, session: Session) -> Filling:
         """What a link asks for; a run that is not here any more is told."""
         state = decode_score(query_string)
@@ -83,7 +81,10 @@ class ScoreTab:
     @guarded
     def turn_back(self, session: Session) -> Filling:
         """After the tab was opened: the list, or the run where it went on elsewhere."""
-        if session.seen(ScoreState).panel == "runs":
+        state = session.get(ScoreState)
+        if state is None:
+            return self.open("", session)
+        if state.panel == "runs":
             return self._listed(session)
         seen = None if session.seen(Followed).live_id else self._looked_at(session)
         if not isinstance(seen, LiveRun) or seen.ended.is_set():
@@ -331,16 +332,3 @@ def wire_score(tab: ScoreTab, opened: gr.Tab) -> None:
     report.ended.change(tab.check, [report.ended, session], report.check, **EVENT)
     for form, pressed in parts.runs.exports.items():
         pressed.click(partial(tab.export, form), session, parts.runs.file, **EVENT)
-
-
-def open_score(tab: ScoreTab, known: gr.events.Dependency) -> None:
-    """Let the address that the page was opened with open the tab. known: it is known who visits."""
-    parts = tab.parts
-    filled = known.then(
-        tab.open,
-        [parts.address, tab.session],
-        parts.outputs,
-        js="(address, session) => [window.location.search, session]",
-        **EVENT,
-    )
-    filled.then(None, parts.address, None, js=filling(parts.part))

@@ -1,13 +1,11 @@
 """Who has the page open: the button to sign in, and what the server knows of a visitor."""
 
-from dataclasses import dataclass
 from importlib.util import find_spec
 from secrets import token_urlsafe
 
 import gradio as gr
 
 from explorer.core.html import note
-from explorer.core.parts import guarded
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.reader.session import Session
@@ -51,31 +49,25 @@ def _check_packages() -> None:
         )
 
 
-@dataclass(frozen=True)
-class SignIn:
-    """What a page does when it is opened."""
+def identify(
+    request: gr.Request,
+    profile: gr.OAuthProfile | None,
+    token: gr.OAuthToken | None,
+    secret: object,
+    session: Session,
+    *,
+    settings: Settings,
+) -> str:
+    """The secret that the browser is to keep; the session knows from now on who visits.
 
-    settings: Settings
-
-    @guarded
-    def identify(
-        self,
-        request: gr.Request,
-        profile: gr.OAuthProfile | None,
-        token: gr.OAuthToken | None,
-        secret: object,
-        session: Session,
-    ) -> str:
-        """The secret that the browser is to keep; the session knows from now on who visits.
-
-        Gradio gives profile and token from the session of who signed in, and None for others,
-        whatever was posted.
-        """
-        kept = secret if is_secret(secret) else ""
-        if self.settings.public:
-            kept = kept or token_urlsafe(SECRET_BYTES)
-        session.visitor = visitor_of(request, profile, token, kept, settings=self.settings)
-        return kept
+    Gradio gives profile and token from the session of who signed in, and None for others,
+    whatever was posted.
+    """
+    kept = secret if is_secret(secret) else ""
+    if settings.public:
+        kept = kept or token_urlsafe(SECRET_BYTES)
+    session.visitor = visitor_of(request, profile, token, kept, settings=settings)
+    return kept
 
 
 def visitor_of(

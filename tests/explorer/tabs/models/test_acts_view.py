@@ -11,6 +11,7 @@ import gradio as gr
 import pytest
 
 from explorer.core.settings import Settings
+from explorer.page import Page
 from explorer.reader.session import Session
 from explorer.results.board import Ranking
 from explorer.runs.cards import RunCard, write_card
@@ -19,7 +20,6 @@ from explorer.stats.rules import PRIOR_SCORED
 from explorer.stores import open_stores
 from explorer.tabs.models.acts_view import ModelsTab
 from explorer.tabs.models.state import MOST_PINS
-from explorer.tabs.score.signin_view import SignIn
 from tests.explorer.board_data import coin_flips, write_results
 from tests.explorer.boards import (
     HOSTILE,
@@ -254,8 +254,12 @@ def test_what_is_no_search_is_refused_and_the_rows_stay(visitor: Visitor, search
 
 
 @pytest.mark.parametrize("link", [None, 5, [], {"a": 1}, "", "?", "%", "\ud800", "x" * 10**6])
-def test_any_link_opens_the_board(visitor: Visitor, link: Any) -> None:
-    assert len(models(opened(Visitor(visitor.page), link))) == len(SHARES)
+def test_after_any_link_the_board_is_there_when_it_is_turned_to(
+    visitor: Visitor, link: Any
+) -> None:
+    new = Visitor(visitor.page)
+    new.data(Page.open, {"Textbox": link})
+    assert len(models(by_name(new.data(ModelsTab.turn_to)))) == len(SHARES)
 
 
 def test_what_a_link_says_wrongly_is_told_as_text(visitor: Visitor) -> None:
@@ -274,7 +278,7 @@ def test_a_posted_state_is_not_looked_at(visitor: Visitor, state: Any) -> None:
 def test_a_run_that_ended_since_is_there_when_the_tab_is_turned_to(
     visitor: Visitor, home: Path
 ) -> None:
-    visitor.data(SignIn.identify, {"BrowserState": "the secret of another"})
+    visitor.data(Page.open, {"BrowserState": "the secret of another"})
     assert not models(by_name(visitor.data(ModelsTab.show)))[len(SHARES) :]
     run = run_of(home / "runs", {"hep-go:3": (1.0, 0.0)})
     write_card(run.folder, RunCard(owner_of(None, "the secret of another")))
@@ -300,11 +304,11 @@ def _tab_of(visitor: Visitor, number: int | None) -> str | None:
 def test_a_run_is_on_the_board_of_its_owner_alone(visitor: Visitor, home: Path) -> None:
     run = run_of(home / "runs", {"hep-go:3": (1.0, 0.0)})
     write_card(run.folder, RunCard(owner_of(None, "the secret of one")))
-    visitor.data(SignIn.identify, {"BrowserState": "the secret of one"})
+    visitor.data(Page.open, {"BrowserState": "the secret of one"})
     mine = by_name(visitor.data(ModelsTab.show))
     assert any("<b>mine</b> (your run of" in name for name in models(mine))
     assert run.id not in json.dumps(mine)
     for secret in (None, "", "another", run.id, {"owner": "x"}):
         stranger = Visitor(visitor.page)
-        stranger.data(SignIn.identify, {"BrowserState": secret})
+        stranger.data(Page.open, {"BrowserState": secret})
         assert len(models(by_name(stranger.data(ModelsTab.show)))) == len(SHARES)

@@ -11,9 +11,9 @@ import gradio as gr
 import numpy as np
 import pytest
 
-from explorer.core.parts import nothing_new
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
+from explorer.page import Page
 from explorer.reader.session import Session
 from explorer.stores import Stores, open_stores
 from explorer.tabs.models.acts_view import ModelsTab
@@ -221,15 +221,6 @@ def test_the_panels_of_one_model_that_nothing_compares_with(tab: ModelsTab) -> N
         assert words in opened(tab, f"a=org/elsewhere&panel={panel}").table
 
 
-def test_links_of_other_tabs_leave_it_and_the_first_look_at_the_address_goes_first(
-    tab: ModelsTab,
-) -> None:
-    session = Session()
-    shown = filled(tab.parts, tab.open("?tab=pairs&model=org/a", session))
-    assert session.seen(ModelsState) == ModelsState() and shown.head  # the tab may be open already
-    assert tab.open("?tab=pairs", session) == nothing_new()
-
-
 def test_what_a_link_says_wrongly_is_told(tab: ModelsTab) -> None:
     shown = opened(tab, f"a={A}&b=org/elsewhere&with=gone&part=pie")
     assert shown.seen.named == (A,)
@@ -256,7 +247,7 @@ def server(serve: Serve, results: Path) -> Visitor:
 def visitor(server: Visitor) -> Visitor:
     """Somebody new, who compares two models."""
     new = Visitor(server.page)
-    new.data(ModelsTab.open, {"Textbox": f"?tab=compare&a={A}&b={B}"})
+    new.data(Page.open, {"Textbox": f"?tab=compare&a={A}&b={B}"})
     return new
 
 
@@ -280,13 +271,13 @@ def test_nonsense_is_refused_clearly_and_what_is_seen_stays(visitor: Visitor, na
             assert message["success"] or (told and len(told) < 1000 and "of ours" not in told)
     for forged in (None, {"a": HOSTILE}, [1]):
         visitor.post(ModelsTab.act, {"State": forged}, posted("a", value=A))
-    visitor.data(ModelsTab.open, {"Textbox": f"?tab=compare&a={A}&b={B}"})
+    visitor.data(Page.open, {"Textbox": f"?tab=compare&a={A}&b={B}"})
     assert posting(visitor, "swap")["address"].startswith(f"panel=compare&a={B}&b={A}")
 
 
 @pytest.mark.parametrize("link", [None, 5, [HOSTILE], "?tab=compare&" + "a=x&" * 10**5, "\ud800"])
 def test_any_link_is_answered(visitor: Visitor, link: object) -> None:
-    assert visitor.post(ModelsTab.open, {"Textbox": link})["success"]
+    assert visitor.post(Page.open, {"Textbox": link})["success"]
 
 
 def test_what_cannot_be_compared_is_said_in_words(visitor: Visitor) -> None:

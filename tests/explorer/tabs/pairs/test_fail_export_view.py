@@ -24,7 +24,7 @@ from explorer.tabs.pairs.list_html import list_of_pairs_html
 from explorer.tabs.pairs.notes import LONGEST_NOTE, MOST_NOTES, PairNotes, mark_of
 from explorer.tabs.pairs.notes_view import note_html
 from tests.explorer.beginning import begun
-from tests.explorer.browsing import act, pairs_parts, posted, scenes_on, stays
+from tests.explorer.browsing import act, page_opened, pairs_parts, posted, scenes_on, stays
 from tests.explorer.conftest import Serve
 from tests.explorer.filling import Filled, filled
 from tests.explorer.html_reading import HtmlReading
@@ -189,7 +189,7 @@ def test_the_note_follows_the_open_pair() -> None:
 @pytest.fixture(scope="module")
 def visitor(serve: Serve, seen: PairsState) -> Visitor:
     visitor = serve(public=False)
-    visitor.data(PairsTab.open, {"Textbox": f"?tab=failures&model={seen.model}"})
+    page_opened(visitor, f"?tab=failures&model={seen.model}")
     return visitor
 
 

@@ -136,12 +136,6 @@ def test_a_link_shows_the_same(tab: PairsTab, run: Run, session: Session) -> Non
     assert again.pairs == shown.pairs
 
 
-def test_a_link_of_another_tab_changes_nothing(tab: PairsTab, session: Session) -> None:
-    opened(tab, "?subset=hep-go", session)
-    shown = opened(tab, "?tab=score&model=x", session)
-    assert all(stays(value) for value in shown.values())
-
-
 def test_outcomes_are_brought_up_to_date_when_the_tab_is_opened(
     tab: PairsTab, run: Run, session: Session
 ) -> None:

@@ -14,7 +14,7 @@ import pytest
 from explorer.core.settings import Settings
 from explorer.reader.session import Session
 from explorer.runs.visitors import EVERYBODY, Visitor, owner_of
-from explorer.tabs.score.signin_view import SignIn, build_signin, visitor_of
+from explorer.tabs.score.signin_view import build_signin, identify, visitor_of
 from scoring.errors import KnownError
 from tests.conftest import PATIENCE, ROOT
 from tests.explorer.posting import Visitor as Stranger
@@ -32,28 +32,28 @@ def request(peer: str = "8.8.8.8", forwarded: str = "") -> gr.Request:
     return gr.Request(session_hash="s1", client={"host": peer}, headers=headers)
 
 
-def identify(
+def identified(
     settings: Settings, profile: gr.OAuthProfile | None, token: gr.OAuthToken | None, secret: object
 ) -> tuple[str, Visitor]:
     session = Session()
-    kept = SignIn(settings).identify(request(), profile, token, secret, session)
+    kept = identify(request(), profile, token, secret, session, settings=settings)
     return kept, session.visitor
 
 
 def test_on_ones_own_machine_everything_is_everybodys() -> None:
-    secret, who = identify(LOCAL, None, None, "")
+    secret, who = identified(LOCAL, None, None, "")
     assert (secret, who) == ("", Visitor(EVERYBODY, "s1", False, "8.8.8.8"))
-    assert identify(LOCAL, None, None, "kept from another day")[1].owner == EVERYBODY
+    assert identified(LOCAL, None, None, "kept from another day")[1].owner == EVERYBODY
 
 
 def test_a_browser_without_a_secret_is_given_one_that_cannot_be_guessed() -> None:
-    secrets = {identify(PUBLIC, None, None, "")[0] for _ in range(50)}
+    secrets = {identified(PUBLIC, None, None, "")[0] for _ in range(50)}
     assert len(secrets) == 50 and all(len(each) >= 32 for each in secrets)
 
 
 def test_a_browser_is_known_again_by_its_secret() -> None:
-    secret, who = identify(PUBLIC, None, None, "")
-    again, same = identify(PUBLIC, None, None, secret)
+    secret, who = identified(PUBLIC, None, None, "")
+    again, same = identified(PUBLIC, None, None, secret)
     assert (again, same) == (secret, who)
     assert who.owner == owner_of(None, secret) and who.owner.startswith("browser:")
     assert secret not in repr(who) and who.token is False
@@ -61,24 +61,24 @@ def test_a_browser_is_known_again_by_its_secret() -> None:
 
 @pytest.mark.parametrize("posted", [None, 7, "", "x" * 1000, ["x"], {"owner": "user:ana"}, True])
 def test_what_is_no_secret_is_replaced(posted: object) -> None:
-    secret, who = identify(PUBLIC, None, None, posted)
+    secret, who = identified(PUBLIC, None, None, posted)
     assert len(secret) >= 32 and who.owner == owner_of(None, secret)
 
 
 @pytest.mark.parametrize("posted", ["user:ana", "ana", "browser:0"])
 def test_a_secret_cannot_claim_an_account(posted: str) -> None:
-    who = identify(PUBLIC, None, None, posted)[1]
+    who = identified(PUBLIC, None, None, posted)[1]
     assert who.owner == owner_of(None, posted) and not who.signed_in
 
 
 def test_who_signed_in_is_known_by_their_account_and_brings_their_token() -> None:
-    secret, who = identify(PUBLIC, ANA, TOKEN, "kept")
+    secret, who = identified(PUBLIC, ANA, TOKEN, "kept")
     assert (secret, who.owner, who.token) == ("kept", "user:ana", "hf_ana")
     assert who.signed_in and "hf_ana" not in repr(who)
 
 
 def test_a_token_without_an_account_is_not_taken() -> None:
-    assert identify(PUBLIC, None, TOKEN, "kept")[1].token is False
+    assert identified(PUBLIC, None, TOKEN, "kept")[1].token is False
 
 
 def test_the_address_behind_a_proxy_is_the_visitors() -> None:
@@ -173,6 +173,16 @@ def built_in_a_new_process(tmp_path: Path, environs: list[dict[str, str]]) -> li
     return done.stdout.splitlines()[-len(environs) :]
 
 
+def opened(
+    request: gr.Request,
+    profile: gr.OAuthProfile | None,
+    token: gr.OAuthToken | None,
+    secret: object,
+    session: Session,
+) -> str:
+    return identify(request, profile, token, secret, session, settings=PUBLIC)
+
+
 def owner_seen(session: Session) -> str:
     return f"{session.visitor.owner}|{session.visitor.session}"
 
@@ -182,7 +192,7 @@ def stranger() -> Iterator[Stranger]:
     with gr.Blocks() as page:
         session, secret = gr.State(Session()), build_signin(PUBLIC)
         seen, button = gr.Textbox(elem_id="seen"), gr.Button()
-        page.load(SignIn(PUBLIC).identify, [secret, session], secret)
+        page.load(opened, [secret, session], secret)
         button.click(owner_seen, session, seen)
     page.launch(_frontend=False, prevent_thread_lock=True, quiet=True)
     yield Stranger(page)
@@ -194,7 +204,7 @@ def test_the_visitor_stays_on_the_server_whatever_is_posted_in_their_place(
 ) -> None:
     before = stranger.data(owner_seen)[0]
     assert before == "|"
-    assert stranger.data(SignIn.identify, {"BrowserState": "mine"}) == ["mine"]
+    assert stranger.data(opened, {"BrowserState": "mine"}) == ["mine"]
     claimed = {"owner": "user:ana", "session": "other", "token": "hf_x", "address": ""}
     for posted in (None, claimed, "user:ana"):
         said = stranger.data(owner_seen, {"State": posted})[0]
@@ -207,7 +217,7 @@ def test_no_header_or_cookie_makes_an_account(stranger: Stranger) -> None:
     index = next(
         number
         for number, event in stranger.page.fns.items()
-        if getattr(event.fn, "__name__", "") == "identify"
+        if getattr(event.fn, "__name__", "") == "opened"
     )
     posted = {"data": ["mine", None], "fn_index": index, "session_hash": "forged"}
     body = json.dumps(posted).encode()
