@@ -1,5 +1,6 @@
 """The public endpoint on leaderboards, for programs and agents."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -8,7 +9,7 @@ import gradio as gr
 from explorer.core.files import as_json
 from explorer.core.parts import guarded
 from explorer.core.text import text
-from explorer.results.board import Board, BoardRow
+from explorer.results.board import Board, Row
 from explorer.results.boards import BoardMeasuring, Boards
 from explorer.tabs.models.state import ModelsState, move, ranking_of
 
@@ -87,24 +88,24 @@ def leaderboard_json(
             "remarks": [*board.remarks, *missing],
             "measuring": seconds_left is not None,
             "retry_after_seconds": seconds_left,
-            "rows": [_row(row) for row in board.rows],
+            "rows": [_row(row, board.rule.sections) for row in board.rows.values()],
         }
     )
 
 
-def _row(row: BoardRow) -> dict[str, Any]:
-    ranks = (row.best_rank, row.worst_rank)
+def _row(row: Row, sections: Iterable[str]) -> dict[str, Any]:
+    interval, ranks = ([row[name] for name in ends] for ends in (_INTERVAL, _RANKS))
     return {
-        "rank": row.rank,
-        "model": row.model,
-        "model_type": row.model_type,
-        "score": row.score,
-        "sections": row.sections,
-        "interval": row.interval,
-        "paired": row.paired,
+        **{name: row[name] for name in ("rank", "model", "model_type", "score")},
+        "sections": {name: row[name] for name in sections},
+        "interval": None if None in interval else interval,
+        "paired": row["paired"],
         "rank_interval": None if None in ranks else ranks,
-        "tie_group": row.tie_group,
+        "tie_group": row["tie_group"],
     }
+
+
+_INTERVAL, _RANKS = ("score_low", "score_high"), ("best_rank", "worst_rank")
 
 
 def publish_boards(endpoints: BoardEndpoints) -> None:

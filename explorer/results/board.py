@@ -1,7 +1,11 @@
 """Results -> a leaderboard: every model's scores by a rule, ranked, and how sure they are."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from explorer.core.text import text
 from explorer.results.board_certainty import certainties, comparable, rivals
@@ -10,10 +14,13 @@ from explorer.results.published import Results, ResultsSource, model_url
 from explorer.runs.model_list import marks_of, size_of
 from explorer.stats.aggregate import Aggregated, Counted, Missing, Ties, aggregate
 from explorer.stats.matrix import OutcomeMatrix, of_models
-from explorer.stats.rules import PRIOR_PAIRS, RULES, Rule, RuleName
+from explorer.stats.rules import PRIOR, PRIOR_PAIRS, RULES, Rule, RuleName
 from explorer.stats.uncertainty import COMPOSITES, Uncertainty, intervals
-from scoring.interval import Interval, wilson
+from scoring.interval import wilson
 from scoring.results.accuracies import Aggregate, Benchmark
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _DECIMALS = 12
 """Scores that differ by less are equal: what is left is rounding."""
@@ -29,66 +36,8 @@ class Ranking:
     own: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class BoardRow:
-    """One model. Scores and accuracies are 0 to 1, None where they are not known.
-
-    rank: from 1, equal scores sharing the better one; None where a subset is not known.
-    size: parameters in 10^9, None where the name does not tell it.
-    url: its page on the Hub, None where there is none.
-    marks: upstream's, as in assets/models.toml.
-    own: whether it is a run of the person who looks.
-    by_pairs: whether its accuracies were counted from results of each pair.
-    sections, subsets: name -> score or accuracy.
-    counted: how the score was made.
-    interval: 95 %, of the score. paired: whether it comes from results of each pair; else it is
-        mostly wider, and says nothing of differences.
-    paired_sections: those whose intervals come from results of each pair.
-    best_rank, worst_rank: ends of the rank's 95 % interval.
-    tie_group: from 1.
-    section_intervals, section_groups: the same by section.
-    """
-
-    rank: int | None
-    model: str
-    model_type: str | None
-    size: float | None
-    url: str | None
-    marks: tuple[str, ...]
-    own: bool
-    by_pairs: bool
-    sections: dict[str, float | None]
-    subsets: dict[str, float | None]
-    score: float | None
-    counted: Aggregated
-    interval: Interval | None = None
-    paired: bool = False
-    paired_sections: Collection[str] = ()
-    best_rank: int | None = None
-    worst_rank: int | None = None
-    tie_group: int | None = None
-    section_intervals: Mapping[str, Interval | None] = field(default_factory=dict)
-    section_groups: Mapping[str, int | None] = field(default_factory=dict)
-
-    def interval_of(self, column: str) -> Interval | None:
-        """The 95 % interval of "score", of a section or of a subset; a name of both is a section's.
-
-        A subset's is Wilson's, of its accuracy alone; see `subset_interval`.
-        """
-        if column == "score":
-            return self.interval
-        if column in self.sections:
-            return self.section_intervals.get(column)
-        return self.subset_interval(column)
-
-    def subset_interval(self, subset: str) -> Interval | None:
-        """Wilson's 95 % interval of one subset's accuracy; of a composite there is none."""
-        accuracy, rule = self.subsets.get(subset), self.counted.rule
-        if accuracy is None or subset in COMPOSITES:
-            return None
-        counted = self.counted.counts.get(subset)
-        n = counted.n if counted else rule.pairs.get(subset, PRIOR_PAIRS.get(subset, 0))
-        return wilson(accuracy * n, n)
+Row = dict[str, Any]
+"""A model of a board's table, None where something is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,39 +48,80 @@ class BoardOptions:
     missing: Missing = "left out"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Board:
     """Models, best first; those without a rank come after all others.
 
     source: of the accuracies.
+    table: a row a model, whose index is the model. Scores and accuracies are 0 to 1, and what is
+        not known is null:
+        rank: from 1, equal scores sharing the better one; null where a subset is not known.
+        model; model_type: as its file has it; size: parameters in 10^9, as its name tells it.
+        url: its page on the Hub; marks: upstream's, as in assets/models.toml.
+        own: whether it is a run or file of the person who looks.
+        by_pairs: whether its accuracies were counted from results of each pair.
+        score, and each section and subset by its name; a name of both is a section's.
+        The ends of 95 % intervals of these, as "score_low" and "score_high"; a subset's is
+        Wilson's, of its accuracy alone.
+        paired: whether the score's comes from results of each pair; else it is mostly wider, and
+        says nothing of differences. "Chat_paired": of a section's.
+        best_rank, worst_rank: ends of the rank's 95 % interval.
+        tie_group: from 1; "Chat_group": of a section.
+    counted: model -> how its score was made.
     remarks: what is to be known of the numbers, a sentence each.
     rewarded: models whose rewards are known of any pair, which alone tell equal scores.
-    counted: those of the remarks that are of the numbers alone, however sure they are.
+    noticed: those of the remarks that are of the numbers alone, however sure they are.
     alone: intervals of the person's own models.
     """
 
     source: ResultsSource
     rule: Rule
-    rows: tuple[BoardRow, ...]
+    table: "pd.DataFrame"
+    counted: Mapping[str, Aggregated]
     remarks: tuple[str, ...] = ()
     options: BoardOptions = BoardOptions()
     rewarded: int = 0
-    counted: tuple[str, ...] = ()
-    alone: Uncertainty | None = field(default=None, compare=False, repr=False)
+    noticed: tuple[str, ...] = ()
+    alone: Uncertainty | None = None
 
-    def find(self, model: str) -> BoardRow | None:
-        """The row of a model."""
-        return next((row for row in self.rows if row.model == model), None)
+    @cached_property
+    def rows(self) -> Mapping[str, Row]:
+        """Model -> its row, in the table's order."""
+        return {row["model"]: row for row in rows_of(self.table)}
+
+    @cached_property
+    def has(self) -> frozenset[str]:
+        """What there is of any row; of RewardBench 2 and with prior sets, groups of sections only.
+
+        "by pairs": results of each pair, and "unpaired prior" where such a row's prior sets are
+        known. "paired", "unpaired": intervals of a score. "ranks": intervals of these. "groups".
+        """
+        table, sections = self.table, self.rule.sections
+        groups = ["tie_group", *(f"{section}_group" for section in sections)]
+        of_any = {
+            "by pairs": table["by_pairs"],
+            "unpaired prior": table.loc[table["by_pairs"], table.columns.isin([PRIOR])].notna(),
+            "paired": table[["paired", *(f"{section}_paired" for section in sections)]],
+            "unpaired": ~table["paired"],
+            "ranks": table["best_rank"].notna(),
+            "groups": table[groups].notna(),
+        }
+        return frozenset(name for name, is_so in of_any.items() if is_so.to_numpy().any())
+
+    @cached_property
+    def model_types(self) -> frozenset[str | None]:
+        """Those of published models, as their files have them."""
+        return frozenset(self.table["model_type"][~self.table["own"]])
 
     @property
     def subsets(self) -> tuple[str, ...]:
         """The subsets that rows have, in the benchmark's order."""
-        return tuple(self.rows[0].subsets) if self.rows else self.rule.subsets
+        return _subsets(self.rule) if len(self.table) else self.rule.subsets
 
     @property
     def comparable(self) -> tuple[str, ...]:
         """The models of `explorer.results.board_certainty.comparable`."""
-        return tuple(row.model for row in comparable(self.rows))
+        return tuple(comparable(self.table).index)
 
     def measured(self, uncertainty: Uncertainty | None) -> "Board":
         """The same board, as sure as was measured.
@@ -139,13 +129,16 @@ class Board:
         uncertainty: of the same outcomes, measured by the same rule and options among the
             `comparable`; what does not fit is not used.
         """
-        sure = certainties(self.rows, self.rule, uncertainty, self.alone)
-        rows = tuple(
-            replace(row, **{name: getattr(each, name) for name in each.__slots__})
-            for row, each in zip(self.rows, sure, strict=True)
-        )
-        said = _said(self.rule, rows, self.options, self.rewarded)
-        return replace(self, rows=rows, remarks=(*self.counted, *said))
+        sure = certainties(self.table, self.counted, self.rule, uncertainty, self.alone)
+        table = self.table.drop(columns=sure.columns, errors="ignore").join(sure).copy()
+        said = _said(self.rule, table, self.options, self.rewarded)
+        return replace(self, table=table, remarks=(*self.noticed, *said))
+
+
+def rows_of(table: "pd.DataFrame") -> list[Row]:
+    """The rows of a board's table, or of some of its columns, one by one."""
+    rows: list[Row] = table.astype(object).where(table.notna(), None).to_dict("records")
+    return rows
 
 
 def build_board(
@@ -178,7 +171,7 @@ def build_board(
     base, joined = _aggregates(results, rule)
     counted = counts_of(outcomes, rule, ties, missing) if outcomes is not None else {}
     noticed = Noticed()
-    rows = []
+    rows, scored = [], {}
     for model in dict.fromkeys([*base, *counted]):
         file, prior, says = base.get(model), joined.get(model), counted.get(model)
         accuracies = (prior.accuracies if prior else {}) | (file.accuracies if file else {})
@@ -186,24 +179,27 @@ def build_board(
         if counts and composites:
             counts |= composites.get(model, {})
         known = accuracies | {name: each.accuracy for name, each in counts.items()}
-        found = aggregate(rule, known, counts)
+        found = scored[model] = aggregate(rule, known, counts)
         whole = _has_all(found)
         if counts and says is not None:
             whole &= says.enough and (model not in own or covers(found))
         if not whole:
             noticed.not_whole.append(model)
         kind = file.model_type if file else says.model_type if says else None
-        origin = {"by_pairs": bool(counts), "own": model in own, "whole": whole}
-        rows.append(_row(model, kind, found, known, **origin))
-    ranked = _with_ranks(rows)
+        row: Row = {"model": model, "model_type": kind, "size": size_of(model), "url": None}
+        row |= {"rank": 0 if whole else None, "by_pairs": bool(counts), "own": model in own}
+        row |= {"score": found.score, "marks": ()}
+        if model not in own:
+            row |= {"url": model_url(model), "marks": marks_of(model)}
+        rows.append(row | _accuracies(found, known))
     mine = None
     if outcomes is not None and set(own) & set(outcomes.models):
         mine = intervals(of_models(outcomes, own), rule, ties=ties, missing=missing)
-    said = (*noticed.said(), *_rowless(results, rule, outcomes, {row.model for row in rows}))
+    said = (*noticed.said(), *_rowless(results, rule, outcomes, scored))
     rewarded = 0 if outcomes is None else int(outcomes.rewarded.sum())
-    options = BoardOptions(ties, missing)
+    options, table = BoardOptions(ties, missing), _ranked(rows, rule)
     board = Board(
-        results.source, rule, tuple(ranked), (), options, rewarded, counted=said, alone=mine
+        results.source, rule, table, scored, (), options, rewarded, noticed=said, alone=mine
     )
     return board.measured(None)
 
@@ -243,50 +239,48 @@ def _has_all(found: Aggregated) -> bool:
     return found.score is not None and enough
 
 
-def _row(
-    model: str,
-    kind: str | None,
-    found: Aggregated,
-    known: Mapping[str, float | None],
-    *,
-    by_pairs: bool,
-    own: bool,
-    whole: bool,
-) -> BoardRow:
-    names = PRIOR_PAIRS if benchmark_of(found.rule) == "prior" else found.rule.subsets
-    return BoardRow(
-        rank=0 if whole else None,
-        model=model,
-        model_type=kind,
-        size=size_of(model),
-        url=None if own else model_url(model),
-        marks=() if own else marks_of(model),
-        own=own,
-        by_pairs=by_pairs,
-        sections=found.sections,
-        subsets={name: known.get(name) for name in names},
-        score=found.score,
-        counted=found,
-    )
+def _subsets(rule: Rule) -> tuple[str, ...]:
+    """Whose accuracies a row has."""
+    return tuple(PRIOR_PAIRS) if benchmark_of(rule) == "prior" else rule.subsets
 
 
-def _with_ranks(rows: Sequence[BoardRow]) -> list[BoardRow]:
+def _accuracies(found: Aggregated, known: Mapping[str, float | None]) -> Row:
+    """A row's sections, and its subsets with their intervals; of a composite there is none."""
+    row: Row = dict(found.sections)
+    for subset in _subsets(found.rule):
+        if subset not in row:
+            accuracy, counted = known.get(subset), found.counts.get(subset)
+            n = counted.n if counted else found.rule.pairs.get(subset, PRIOR_PAIRS.get(subset, 0))
+            ends = None
+            if accuracy is not None and subset not in COMPOSITES:
+                ends = wilson(accuracy * n, n)
+            row[f"{subset}_low"], row[f"{subset}_high"] = ends or (None, None)
+            row[subset] = accuracy
+    return row
+
+
+_WORDS = ("model", "model_type", "url", "marks")
+
+
+def _ranked(rows: Sequence[Row], rule: Rule) -> "pd.DataFrame":
     """Best first. A mean of fewer sections is no rival of a whole one: those come below."""
+    import pandas as pd
 
-    def order(row: BoardRow) -> tuple[bool, bool, float, str]:
-        score = 0.0 if row.score is None else round(row.score, _DECIMALS)
-        return row.rank is None, row.score is None, -score, row.model
-
-    def score_of(row: BoardRow) -> float | None:
-        return None if row.rank is None or row.score is None else round(row.score, _DECIMALS)
-
-    scores = [score for row in rivals(rows) if (score := score_of(row)) is not None]
-    ranked = []
-    for row in sorted(rows, key=order):
-        score = score_of(row)
-        rank = None if score is None else 1 + sum(other > score for other in scores)
-        ranked.append(replace(row, rank=rank))
-    return ranked
+    names = ("rank", *_WORDS, "size", "own", "by_pairs", "score", *rule.sections)
+    accuracies = _accuracies(aggregate(rule, {}, {}), {})
+    table = pd.DataFrame(rows, columns=[*dict.fromkeys((*names, *accuracies))], dtype=object)
+    kinds = dict.fromkeys(table.columns.difference(_WORDS), "float64")
+    table = table.astype(kinds | {"rank": "Int64", "own": bool, "by_pairs": bool})
+    # Whole before others, then by what is left of the score without rounding, then by name.
+    table = table.assign(part=table["rank"].isna(), rounded=table["score"].round(_DECIMALS))
+    order = ["part", "rounded", "model"]
+    table = table.sort_values(order, ascending=[True, False, True], ignore_index=True)
+    among = np.sort(rivals(table)["rounded"])
+    better = len(among) - np.searchsorted(among, table["rounded"], side="right")
+    table["rank"] = (table["rank"] + 1 + better).astype("Int64")
+    return table.drop(columns=["part", "rounded"]).set_axis(
+        pd.Index(table["model"].to_list(), dtype=object)
+    )
 
 
 def _rowless(
@@ -305,7 +299,7 @@ def _rowless(
     ]
 
 
-def _said(rule: Rule, rows: Sequence[BoardRow], options: BoardOptions, rewarded: int) -> list[str]:
+def _said(rule: Rule, table: "pd.DataFrame", options: BoardOptions, rewarded: int) -> list[str]:
     """What is to be known of the rows together, a sentence each."""
     said = []
     usual = BoardOptions()
@@ -314,21 +308,17 @@ def _said(rule: Rule, rows: Sequence[BoardRow], options: BoardOptions, rewarded:
         said.append(changed if rewarded else text("board.unknown_ties"))
     if options.missing != usual.missing:
         said.append(text("board.changed_missing"))
-    if (
-        rows
-        and rule.zero_is_missing
-        and all(
-            row.sections.get(section) is None for row in rows for section in rule.zero_is_missing
-        )
-    ):
-        said.append(text("board.no_prior", n=f"{len(rows):,}"))
-    if any(row.own and row.rank is not None for row in rows):
+    prior = list(rule.zero_is_missing)
+    if len(table) and prior and table[prior].isna().all(axis=None):
+        said.append(text("board.no_prior", n=f"{len(table):,}"))
+    if (table["own"] & table["rank"].notna()).any():
         said.append(text("board.own_ranks"))
-    if without := [row for row in rows if not row.by_pairs]:
-        said.append(text("board.without_outcomes", n=f"{len(without):,}"))
-    measured = [row for row in rows if row.best_rank is not None]
-    if measured and any(row.best_rank is None for row in rivals(rows)):
-        said.append(text("board.mixed", n=f"{len(measured):,}"))
-    if COMPOSITES & set(rule.subsets) and len(without) < len(rows):
+    without = int((~table["by_pairs"]).sum())
+    if without:
+        said.append(text("board.without_outcomes", n=f"{without:,}"))
+    measured = int(table["best_rank"].notna().sum())
+    if measured and rivals(table)["best_rank"].isna().any():
+        said.append(text("board.mixed", n=f"{measured:,}"))
+    if COMPOSITES & set(rule.subsets) and without < len(table):
         said.append(text("board.composite"))
     return said

@@ -1,82 +1,52 @@
 """How sure the rows of a board are: from `Uncertainty` where it is of the same numbers."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from explorer.stats.aggregate import Aggregated
+from explorer.stats.aggregate import Aggregated, aggregate
 from explorer.stats.intervals import unpaired_interval
 from explorer.stats.rules import Rule
 from explorer.stats.strata import strata
 from explorer.stats.uncertainty import COMPOSITES, ModelUncertainty, Uncertainty
 from scoring.interval import Interval
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _EQUAL = 1e-9
 """Scores that differ by less are the same number."""
 
 
-class Standing(Protocol):
-    """What of a board's row is asked here."""
-
-    @property
-    def model(self) -> str:
-        """Its name."""
-
-    @property
-    def rank(self) -> int | None:
-        """From 1; None for one that cannot be compared."""
-
-    @property
-    def own(self) -> bool:
-        """Whether it is the person's own."""
-
-    @property
-    def by_pairs(self) -> bool:
-        """Whether its accuracies were counted from results of each pair."""
-
-    @property
-    def counted(self) -> Aggregated:
-        """Its scores."""
+RANKS = ("best_rank", "worst_rank", "tie_group")
 
 
-S = TypeVar("S", bound=Standing)
-
-
-@dataclass(frozen=True, slots=True)
-class Certainty:
-    """Of one row; `explorer.results.board.BoardRow` says what each is."""
-
-    interval: Interval | None
-    paired: bool
-    paired_sections: frozenset[str]
-    best_rank: int | None
-    worst_rank: int | None
-    tie_group: int | None
-    section_intervals: Mapping[str, Interval | None]
-    section_groups: Mapping[str, int | None]
-
-
-def rivals(rows: Iterable[S]) -> list[S]:
+def rivals(table: "pd.DataFrame") -> "pd.DataFrame":
     """The rows that ranks are counted among: the published, or the person's own where none are.
 
-    What is said of published models is thereby the same for everybody.
+    What is said of published models is thereby the same for everybody. table: of a
+    `explorer.results.board.Board`.
     """
-    ranked = [row for row in rows if row.rank is not None]
-    return [row for row in ranked if not row.own] or ranked
+    ranked = table[table["rank"].notna()]
+    published = ranked[~ranked["own"]]
+    return published if len(published) else ranked
 
 
-def comparable(rows: Iterable[S]) -> list[S]:
+def comparable(table: "pd.DataFrame") -> "pd.DataFrame":
     """Those that can be ranked by their outcomes: to be measured against each other."""
-    return rivals(row for row in rows if row.by_pairs)
+    return rivals(table[table["by_pairs"]])
 
 
 def certainties(
-    rows: Sequence[Standing], rule: Rule, uncertainty: Uncertainty | None, alone: Uncertainty | None
-) -> list[Certainty]:
-    """How sure each row is.
+    table: "pd.DataFrame",
+    counted: Mapping[str, Aggregated],
+    rule: Rule,
+    uncertainty: Uncertainty | None,
+    alone: Uncertainty | None,
+) -> "pd.DataFrame":
+    """How sure each row is, as the columns that `explorer.results.board.Board` tells of.
 
     What was measured is used where it is of the very score that the row has. Ranks and groups
     are used where all `comparable` rows were, and no others; rivals that have accuracies
@@ -84,79 +54,88 @@ def certainties(
 
     uncertainty: measured among the comparable. alone: intervals of others.
     """
+    import pandas as pd
+
     measured = {
         model: each
         for known in (alone, uncertainty)
         if known is not None
         for model, each in known.by_model().items()
     }
-    compared = {row.model for row in comparable(rows)}
+    compared = set(comparable(table).index)
     fits = uncertainty is not None and compared == {
         model for model, yes in zip(uncertainty.models, uncertainty.ranked, strict=True) if yes
     }
     unpaired = _Unpaired(rule)
-    found = [
-        _certainty(row, measured.get(row.model), unpaired, fits and row.model in compared)
-        for row in rows
+    of = {model: measured.get(model) for model in table["model"][table["by_pairs"]]}
+    rows = [
+        _certainty(counted[model], of.get(model), unpaired, fits and model in compared)
+        for model in table.index
     ]
-    if not all(each.paired for row, each in zip(rows, found, strict=True) if row.model in compared):
-        return [replace(each, best_rank=None, worst_rank=None, tie_group=None) for each in found]
-    ranked = {row.model for row in rivals(rows)}
-    others = [
-        each.interval
-        for row, each in zip(rows, found, strict=True)
-        if row.model in ranked and each.best_rank is None and each.interval is not None
-    ]
-    return _among(found, others)
+    columns = _certainty(aggregate(rule, {}, {}), None, unpaired, False)
+    found = pd.DataFrame(rows, table.index, list(columns), dtype=object)
+    kinds = {name: _kind(name) for name in columns}
+    found = found.astype(kinds)
+    if not found.loc[list(compared), "paired"].all():
+        return found.assign(**dict.fromkeys(RANKS, pd.Series(pd.NA, found.index, "Int64")))
+    others = found.loc[rivals(table).index]
+    others = others[others["best_rank"].isna() & others["score_low"].notna()]
+    return _among(found, others["score_low"], others["score_high"])
+
+
+def _kind(column: str) -> str:
+    if column == "paired" or column.endswith("_paired"):
+        return "bool"
+    return "Int64" if column in RANKS or column.endswith("_group") else "float64"
 
 
 def _certainty(
-    row: Standing, of: ModelUncertainty | None, unpaired: "_Unpaired", compared: bool
-) -> Certainty:
-    found = row.counted
-    alone, intervals = unpaired.of(found)
+    found: Aggregated, of: ModelUncertainty | None, unpaired: "_Unpaired", compared: bool
+) -> dict[str, Any]:
+    """Of one row, by column. of: what was measured of its outcomes; None where nothing was."""
+    overall, intervals = unpaired.of(found)
     groups: dict[str, int | None] = dict.fromkeys(found.sections)
-    if of is None or not row.by_pairs:
-        return Certainty(alone, False, frozenset(), None, None, None, intervals, groups)
-    sections = frozenset(
-        name
-        for name, score in found.sections.items()
-        if of.section_intervals.get(name) and _equal(of.sections[name], score)
-    )
-    for name in sections:
-        intervals[name] = of.section_intervals[name]
-        groups[name] = of.section_groups[name] if compared else None
-    lacking = any(
-        score is not None and of.sections.get(name) is None
-        for name, score in found.sections.items()
-    )
-    paired = not lacking and of.interval is not None and _equal(of.score, found.score)
-    if not (paired and compared):
-        overall = of.interval if paired else alone
-        return Certainty(overall, paired, sections, None, None, None, intervals, groups)
-    ranks = (of.best, of.worst, of.tie_group)
-    return Certainty(of.interval, True, sections, *ranks, intervals, groups)
+    sections: set[str] = set()
+    ranks: tuple[int | None, ...] = (None, None, None)
+    paired = False
+    if of is not None:
+        sections = {
+            name
+            for name, score in found.sections.items()
+            if of.section_intervals.get(name) and _equal(of.sections[name], score)
+        }
+        for name in sections:
+            intervals[name] = of.section_intervals[name]
+            groups[name] = of.section_groups[name] if compared else None
+        lacking = any(
+            score is not None and of.sections.get(name) is None
+            for name, score in found.sections.items()
+        )
+        paired = not lacking and of.interval is not None and _equal(of.score, found.score)
+        overall = of.interval if paired else overall
+        ranks = (of.best, of.worst, of.tie_group) if paired and compared else ranks
+    row: dict[str, Any] = {"paired": paired, **dict(zip(RANKS, ranks, strict=True))}
+    for name, interval in {"score": overall, **intervals}.items():
+        row[f"{name}_low"], row[f"{name}_high"] = interval or (None, None)
+    for name in found.sections:
+        row |= {f"{name}_paired": name in sections, f"{name}_group": groups[name]}
+    return row
 
 
-def _among(found: Sequence[Certainty], others: Sequence[Interval]) -> list[Certainty]:
-    """Rank intervals with the rows that were not measured.
+def _among(found: "pd.DataFrame", lows: Any, highs: Any) -> "pd.DataFrame":
+    """Rank intervals with the rows that were not measured, of which these are the ends.
 
-    >>> sure = Certainty(Interval(0.4, 0.6), True, frozenset(), 1, 2, 1, {}, {})
-    >>> [each] = _among([sure], [Interval(0.7, 0.8), Interval(0.5, 0.7), Interval(0.1, 0.2)])
-    >>> each.best_rank, each.worst_rank
-    (2, 4)
+    >>> import pandas as pd
+    >>> ranks = {"best_rank": [1], "worst_rank": [2], "score_low": [0.4], "score_high": [0.6]}
+    >>> found = _among(pd.DataFrame(ranks), [0.7, 0.5, 0.1], [0.8, 0.7, 0.2])
+    >>> found[["best_rank", "worst_rank"]].values.tolist()
+    [[2, 4]]
     """
-    lows = np.sort([each.low for each in others])
-    highs = np.sort([each.high for each in others])
-
-    def widened(one: Certainty) -> Certainty:
-        if one.best_rank is None or one.worst_rank is None or one.interval is None:
-            return one
-        better = len(lows) - int(np.searchsorted(lows, one.interval.high, side="right"))
-        rivals = len(highs) - int(np.searchsorted(highs, one.interval.low, side="right"))
-        return replace(one, best_rank=one.best_rank + better, worst_rank=one.worst_rank + rivals)
-
-    return [widened(each) for each in found] if others else list(found)
+    better = len(lows) - np.searchsorted(np.sort(lows), found["score_high"], side="right")
+    rivals = len(highs) - np.searchsorted(np.sort(highs), found["score_low"], side="right")
+    return found.assign(
+        best_rank=found["best_rank"] + better, worst_rank=found["worst_rank"] + rivals
+    )
 
 
 class _Unpaired:

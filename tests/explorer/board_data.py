@@ -5,16 +5,19 @@ from collections.abc import Generator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar
+from types import SimpleNamespace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.results.board import Board, Row
 from explorer.results.cache import OutcomeCache
 from explorer.results.own import outcomes_of
 from explorer.results.published import Results, ResultsSource, read_results_folder
 from explorer.stats.matrix import OutcomeMatrix, Outcomes, outcome_matrix
 from scoring.benchmark import SUBSETS
+from scoring.interval import Interval
 from scoring.record import Run
 from scoring.results.accuracies import Aggregate, Benchmark
 from scoring.results.order import PairOrder
@@ -45,6 +48,39 @@ def results_of(
 
 
 NOTHING = Results(SOURCE, ())
+
+
+def rows_in(board: Board) -> list[Any]:
+    """The rows of a board by name: those of its table, and what belongs together in one."""
+    return [_row_in(board, row) for row in board.rows.values()]
+
+
+def row_in(board: Board, model: str) -> Any:
+    """The row of a model that is there."""
+    return _row_in(board, board.rows[model])
+
+
+def are_equal(one: Board, other: Board) -> bool:
+    """Whether two boards say the same."""
+    return (rows_in(one), one.remarks) == (rows_in(other), other.remarks)
+
+
+class _RowIn(SimpleNamespace):
+    def interval_of(self, name: str) -> Interval | None:
+        ends = vars(self)[f"{name}_low"], vars(self)[f"{name}_high"]
+        return None if None in ends else Interval(*ends)
+
+
+def _row_in(board: Board, row: Row) -> _RowIn:
+    found, sections = _RowIn(**row), tuple(board.rule.sections)
+    found.counted = board.counted[row["model"]]
+    found.sections = {name: row[name] for name in sections}
+    found.subsets = {name: row[name] for name in board.subsets}
+    found.interval = found.interval_of("score")
+    found.section_intervals = {name: found.interval_of(name) for name in sections}
+    found.section_groups = {name: row[f"{name}_group"] for name in sections}
+    found.paired_sections = {name for name in sections if row[f"{name}_paired"]}
+    return found
 
 
 def order_of(subsets: Sequence[str]) -> PairOrder:

@@ -21,7 +21,7 @@ from explorer.tabs.pairs.acts_view import PairsTab
 from scoring.record import Run, new_folder
 from scoring.results import order as pair_order
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from tests.explorer.board_data import coin_flips, write_results
+from tests.explorer.board_data import coin_flips, rows_in, write_results
 from tests.explorer.boards import board_parts, comparing, tab_on
 from tests.explorer.browsing import act, pairs_parts, scenes_on
 
@@ -160,7 +160,7 @@ def test_a_pack_of_a_run_makes_nothing_anew_but_that_run(
 def test_a_run_that_ends_is_all_that_is_put_in_order_on_the_board(
     stores: Stores, ordered: list[int]
 ) -> None:
-    assert len(stores.boards.board(None, Ranking(), Visitor()).rows) == 8
+    assert len(rows_in(stores.boards.board(None, Ranking(), Visitor()))) == 8
     for number in range(3):
         run_of(stores, number, 2).ended("finished")
         ordered.clear()
@@ -199,6 +199,6 @@ def test_a_file_that_somebody_adds_leaves_the_published_results_in_order(
     assert stores.fields.of(name, shown.id, *ME[1:]).lost(name).tolist() == [
         at for at, each in enumerate(outcomes) if each < 1
     ]
-    row = stores.boards.board(shown.id, Ranking()).find(name)
-    assert row is not None and row.by_pairs
+    row = stores.boards.board(shown.id, Ranking()).rows[name]
+    assert row["by_pairs"]
     assert set(ordered) == {80}

@@ -200,15 +200,13 @@ class ModelsTab:
 
     def _ranked_shown(self, now: Ranked, session: Session, dropped: tuple[str, ...]) -> Filling:
         parts, state, board, rows = self.parts, now.state, now.board, now.rows
-        # Of RewardBench 2, and with prior sets, sections alone are in groups.
-        measured = any(row.tie_group or any(row.section_groups.values()) for row in board.rows)
-        by_pairs = any(row.by_pairs for row in board.rows)
-        can_measure = state.table != "prior" and (now.unread > 0 or (by_pairs and not measured))
+        to_measure = "by pairs" in board.has and "groups" not in board.has
+        can_measure = state.table != "prior" and (now.unread > 0 or to_measure)
         gone = note(text("board.gone")) if self.boards.library.is_gone(session.results_id) else ""
         return {
             parts.panels: panels_html(state, self.settings.link_base),
             parts.head: controls_html(board, state),
-            parts.told: counts_html(board, rows, dropped, now.unread) + gone,
+            parts.told: counts_html(board, len(rows), dropped, now.unread) + gone,
             parts.measure: gr.update(visible=can_measure),
             parts.table: board_html(board, state, rows),
             parts.below: gr.Column(visible=True),
@@ -222,7 +220,7 @@ class ModelsTab:
 
 
 def _known(now: Ranked) -> Known:
-    return Known(now.unread, tuple(row.model for row in now.board.rows if row.own))
+    return Known(now.unread, tuple(now.board.table.index[now.board.table["own"]]))
 
 
 def wire_models(tab: ModelsTab, session: gr.State, opened: gr.Tab) -> None:

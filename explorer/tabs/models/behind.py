@@ -6,7 +6,7 @@ from typing import Any
 from explorer.core.html import render
 from explorer.core.text import text
 from explorer.reader.links import compare_query, failures_query
-from explorer.results.board import Board, BoardRow, benchmark_of
+from explorer.results.board import Board, Row, benchmark_of
 from explorer.stats.aggregate import Counted
 from scoring.errors import KnownError, shown
 
@@ -21,35 +21,37 @@ def behind_html(board: Board, sent: Mapping[str, Any]) -> str:
     """
     if sent.get("close") is True:
         return ""
-    row = board.find(str(sent.get("model")))
+    row = board.rows.get(str(sent.get("model")))
     if row is None:
         raise KnownError(f"There is no model {shown(sent.get('model'))} on this board.")
     column = sent.get("column")
-    every = list(row.counted.sections)
+    counted = board.counted[row["model"]]
+    every = list(counted.sections)
     sections = [name for name in every if name == column] or every
     failures, beside = _onwards(board, row)
     return render(
         "tabs/models/behind.html",
         row=row,
+        counted=counted,
         rule=board.rule,
-        sections=[(section, row.counted.behind(section)) for section in sections],
+        sections=[(section, counted.behind(section)) for section in sections],
         wins=_wins,
         failures=failures,
         beside=beside,
-        both=compare_query(row.model, beside),
+        both=compare_query(row["model"], beside),
     )
 
 
-def _onwards(board: Board, row: BoardRow) -> tuple[str, str]:
+def _onwards(board: Board, row: Row) -> tuple[str, str]:
     """A link to the pairs that a model loses, and the model that stands next to it; "" for none."""
-    if not row.by_pairs or benchmark_of(board.rule) != "v1":
+    if not row["by_pairs"] or benchmark_of(board.rule) != "v1":
         return "", ""
-    ranked = [each.model for each in board.rows if each.by_pairs and each.rank is not None]
-    beside = ""
-    if row.model in ranked and len(ranked) > 1:
-        place = ranked.index(row.model)
+    model, table, beside = row["model"], board.table, ""
+    ranked = table.index[table["by_pairs"] & table["rank"].notna()].to_list()
+    if model in ranked and len(ranked) > 1:
+        place = ranked.index(model)
         beside = ranked[place - 1 if place else 1]
-    return failures_query(row.model), beside
+    return failures_query(model), beside
 
 
 def _wins(counted: Counted) -> str:

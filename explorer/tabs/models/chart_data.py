@@ -1,20 +1,25 @@
 """What charts of a leaderboard are made of: points, how hard subsets were, how alike models are."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
+from math import isnan
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from explorer.results.board import Board, BoardRow
+from explorer.results.board import Board, Row
 from explorer.stats.aggregate import Ties, settled
 from explorer.stats.difficulty import correlations, leaf_order
 from explorer.stats.matrix import OutcomeMatrix
 from explorer.stats.rules import Rule
 from explorer.stats.strata import Floats
 from explorer.stats.uncertainty import COMPOSITES, subsets_by
-from explorer.tabs.models.rows import value_of
 from explorer.tabs.models.state import FACTS, ModelsState, kind_of
 from scoring.interval import Interval
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 OWN = "own"
 """The kind of a person's own models."""
@@ -66,36 +71,31 @@ def axes_of(board: Board, state: ModelsState) -> tuple[str, str]:
 
 
 def points_of(
-    rows: Sequence[BoardRow], x: str, y: str, pins: Sequence[str], *, intervals: bool = False
+    rows: "pd.DataFrame", x: str, y: str, pins: Sequence[str], *, intervals: bool = False
 ) -> list[Point]:
     """The models of which both columns are known.
 
     intervals: whether to give those of y, where it is the score.
     """
-    points = []
-    for row in rows:
-        across, up = _number(row, x), _number(row, y)
-        if across is None or up is None:
-            continue
-        interval = None
-        if intervals and y == "score" and row.interval is not None:
-            interval = Interval(100 * row.interval.low, 100 * row.interval.high)
-        points.append(Point(row.model, across, up, kind(row), row.model in pins, interval))
-    return points
+    known = rows[rows[x].notna() & rows[y].notna()]
+    for axis in {x, y} & {"size"}:
+        known = known[known[axis] > 0]
+    kinds = known["model_type"].map(kind_of).mask(known["own"], OWN)
+    across, up = (known[each] if each == "size" else 100 * known[each] for each in (x, y))
+    ends: Iterable[Interval | None] = repeat(None)
+    if intervals and y == "score":
+        lows, highs = 100 * known["score_low"], 100 * known["score_high"]
+        ends = [
+            None if isnan(low) else Interval(low, high)
+            for low, high in zip(lows, highs, strict=True)
+        ]
+    pinned = known.index.isin(pins).tolist()
+    return list(map(Point, known.index, across, up, kinds, pinned, ends))
 
 
-def kind(row: BoardRow) -> str:
+def kind(row: Row) -> str:
     """What a point is told apart by."""
-    return OWN if row.own else kind_of(row.model_type)
-
-
-def _number(row: BoardRow, column: str) -> float | None:
-    value = value_of(row, column)
-    if not isinstance(value, float | int):
-        return None
-    if column == "size":
-        return float(value) if value > 0 else None
-    return 100 * value
+    return OWN if row["own"] else kind_of(row["model_type"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class SubsetSpread:
     high: float
 
 
-def subset_spreads(board: Board, rows: Sequence[BoardRow]) -> list[SubsetSpread]:
+def subset_spreads(board: Board, rows: "pd.DataFrame") -> list[SubsetSpread]:
     """The accuracies of some models in each subset, section by section in the benchmark's order.
 
     Subsets that no model knows are left out.
@@ -126,19 +126,16 @@ def subset_spreads(board: Board, rows: Sequence[BoardRow]) -> list[SubsetSpread]
     >>> from explorer.results.board import build_board
     >>> from explorer.results.published import read_snapshot
     >>> board = build_board(read_snapshot(), "v1")
-    >>> easiest = max(subset_spreads(board, board.rows), key=lambda spread: spread.mean)
+    >>> easiest = max(subset_spreads(board, board.table), key=lambda spread: spread.mean)
     >>> easiest.subset, easiest.section
     ('alpacaeval-easy', 'Chat')
     """
-    order = list(dict.fromkeys([*board.rule.subsets, *board.subsets]))
     spreads = []
-    for subset in order:
-        accuracies = [row.subsets.get(subset) for row in rows]
-        known = [each for each in accuracies if each is not None]
+    for subset in dict.fromkeys([*board.rule.subsets, *board.subsets]):
+        known = rows[subset].dropna().to_list() if subset in rows else []
         if known:
             ends = np.quantile(known, (0, 0.25, 0.5, 0.75, 1)).tolist()
-            mean = sum(known) / len(known)
-            section = board.rule.section_of(subset)
+            mean, section = sum(known) / len(known), board.rule.section_of(subset)
             spreads.append(SubsetSpread(subset, section, len(known), mean, *ends))
     return spreads
 

@@ -51,7 +51,7 @@ def chart_shown(parts: BoardChartParts, scene: Ranked) -> Filling:
     chosen = scene.state.chart
     drawn, notes = Drawn(), []
     if chosen:
-        drawn = _DRAW[chosen](scene) if scene.rows else Drawn([text("board.none")])
+        drawn = _DRAW[chosen](scene) if len(scene.rows) else Drawn([text("board.none")])
         notes = [text(f"chart.about_{chosen}"), *drawn.notes]
     plot = gr.update(visible=False)
     if drawn.figure is not None:
@@ -75,7 +75,7 @@ def _agreement(scene: Ranked) -> Drawn:
     rows, notes = scene.drawn_by_pairs(matrix, MOST_ALIKE)
     if len(rows) < 2:
         return Drawn([text("chart.two_models"), *notes])
-    models = [row.model for row in rows]
+    models = rows.index.to_list()
     return Drawn(notes, alike_figure(alike(matrix, models, scene.board.rule, scene.state.ties)))
 
 

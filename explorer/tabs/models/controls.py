@@ -7,8 +7,7 @@ from explorer.core.html import go_link, listing, note, tag
 from explorer.core.parts import acting, button, copy_button, segments, ticked
 from explorer.core.text import text
 from explorer.reader.links import compare_query
-from explorer.results.board import Board, BoardRow, benchmark_of
-from explorer.stats.rules import PRIOR
+from explorer.results.board import Board, benchmark_of
 from explorer.tabs.models.rows import columns_of
 from explorer.tabs.models.state import (
     BENCHMARKS,
@@ -56,7 +55,7 @@ def controls_html(board: Board, state: ModelsState) -> str:
     if state.benchmark == "v1" and state.table != "prior":
         first += ticked(text("board.prior_sets"), "prior_sets", state.prior_sets)
     first += button(text("filter.reset"), "reset", css="button") + _pinned(board, state)
-    kinds = {kind_of(row.model_type) for row in board.rows if not row.own}
+    kinds = set(map(kind_of, board.model_types))
     types = [(kind, kind) for kind in MODEL_TYPES if kind in kinds or kind in state.types]
     columns = [(each, column_words(each)) for each in columns_of(board, state) if each != "model"]
     shown = [each for each, _ in columns if each not in state.hidden]
@@ -74,13 +73,13 @@ def controls_html(board: Board, state: ModelsState) -> str:
     return tag("div", first, css="line") + folded
 
 
-def counts_html(board: Board, rows: Sequence[BoardRow], dropped: Sequence[str], unread: int) -> str:
-    """How many models are shown, what is left out of a link, and what was not read yet."""
-    words = text("board.count", n=f"{len(rows):,}", total=f"{len(board.rows):,}")
+def counts_html(board: Board, n: int, dropped: Sequence[str], unread: int) -> str:
+    """How many models are shown, n, what is left out of a link, and what was not read yet."""
+    words = text("board.count", n=f"{n:,}", total=f"{len(board.table):,}")
     told = [note(text("filter.dropped", what=what)) for what in dropped]
     if unread:
         told.append(note(text("board.unread", n=f"{unread:,}")))
-    elif not board.rows:
+    elif not len(board.table):
         told.append(note(text("board.no_results", rule=board.rule.title)))
     return tag("span", escape(words), css="count", role="status") + "".join(told)
 
@@ -91,15 +90,14 @@ def rule_html(board: Board, state: ModelsState, left_out: Sequence[LeftOut] = ()
     left_out: files of each pair that are not used, and what of the others is not.
     """
     parts = [tag("h2", escape(board.rule.title)), tag("p", escape(board.rule.formula))]
-    rows = board.rows
     meanings = {
-        "paired": any(row.paired or row.paired_sections for row in rows),
-        "ranked": any(row.best_rank is not None for row in rows),
-        "unpaired": state.table == "subsets" or any(not row.paired for row in rows),
+        "paired": "paired" in board.has,
+        "ranked": "ranks" in board.has,
+        "unpaired": state.table == "subsets" or "unpaired" in board.has,
     }
     parts += [tag("p", escape(text(f"board.{name}"))) for name, is_so in meanings.items() if is_so]
     lacking = [text("board.composite")] if text("board.composite") in board.remarks else []
-    if any(row.by_pairs and row.sections.get(PRIOR) is not None for row in rows):
+    if "unpaired prior" in board.has:
         lacking.append(text("board.prior_unpaired"))
     parts += [tag("p", escape(each)) for each in lacking]
     remarks = [each for each in board.remarks if each not in lacking]
@@ -111,7 +109,8 @@ def rule_html(board: Board, state: ModelsState, left_out: Sequence[LeftOut] = ()
 
 def _pinned(board: Board, state: ModelsState) -> str:
     """A way to compare pinned models; nothing where fewer than two have results of each pair."""
-    models = [row.model for row in board.rows if row.by_pairs and row.model in state.pins]
+    by_pairs = board.table.index[board.table["by_pairs"]]
+    models = by_pairs[by_pairs.isin(state.pins)].to_list()
     if len(models) < 2 or benchmark_of(board.rule) != "v1":
         return ""
     query = compare_query(*models[:MOST_MODELS])

@@ -6,36 +6,39 @@
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import pyarrow as pa
 
 from explorer.core.files import (
     Table,
-    csv_file,
+    cell,
     latex_cell,
     latex_table,
     markdown_cell,
     markdown_table,
     parquet_file,
+    whole,
     write_lines,
 )
 from explorer.core.text import text
-from explorer.results.board import Board, BoardRow
-from explorer.tabs.models.rows import shown_columns, value_of
-from explorer.tabs.models.state import ModelsState, rule_of
+from explorer.results.board import Board
+from explorer.results.board_certainty import RANKS
+from explorer.tabs.models.rows import COLUMN_OF, shown_columns
+from explorer.tabs.models.state import FACTS, ModelsState, rule_of
 from scoring.errors import KnownError, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 BoardFormat = Literal["csv", "parquet", "md", "tex"]
 BOARD_FORMATS: tuple[BoardFormat, ...] = get_args(BoardFormat)
 
-Columns = dict[str, tuple[pa.DataType, list[Any]]]
-
 
 def export_board(
-    board: Board, state: ModelsState, rows: Sequence[BoardRow], form: BoardFormat, path: Path
+    board: Board, state: ModelsState, rows: "pd.DataFrame", form: BoardFormat, path: Path
 ) -> None:
     """Write rows to a file, which is there whole or not at all.
 
@@ -46,7 +49,7 @@ def export_board(
     """
     if form not in BOARD_FORMATS:
         raise KnownError(f"A file can be {', '.join(BOARD_FORMATS)}, not {shown(form)}.")
-    if not rows:
+    if not len(rows):
         raise KnownError("There is no model to export. Take a filter away, or reset them.")
     _WRITERS[form](board, state, rows, path)
 
@@ -64,51 +67,31 @@ def board_file_name(board: Board, state: ModelsState, form: BoardFormat) -> str:
     return "-".join([safe or "leaderboard", rule_of(state), f"{state.table}.{form}"])
 
 
-def _columns(board: Board, state: ModelsState, rows: Sequence[BoardRow]) -> Columns:
-    """Every column with its type and its values."""
-    number, whole, words = pa.float64(), pa.int64(), pa.string()
-    columns: Columns = {
-        "rank": (whole, [row.rank for row in rows]),
-        "model": (words, [row.model for row in rows]),
-    }
+def _exported(board: Board, state: ModelsState, rows: "pd.DataFrame") -> "pd.DataFrame":
+    """What programs get: scores from 0 to 1 with the ends of their intervals, ranks, groups."""
+    further = {"model": (), "score": ("paired", *RANKS)}
+    columns = ["rank", "model"]
     for name in shown_columns(board, state):
-        if name == "type":
-            columns["model_type"] = (words, [row.model_type for row in rows])
-        elif name == "size":
-            columns["size_billions"] = (number, [row.size for row in rows])
-        elif name == "score":
-            columns |= {
-                "score": (number, [row.score for row in rows]),
-                "score_low": (number, [row.interval and row.interval.low for row in rows]),
-                "score_high": (number, [row.interval and row.interval.high for row in rows]),
-                "paired": (pa.bool_(), [row.paired for row in rows]),
-                "best_rank": (whole, [row.best_rank for row in rows]),
-                "worst_rank": (whole, [row.worst_rank for row in rows]),
-                "tie_group": (whole, [row.tie_group for row in rows]),
-            }
-        elif name != "model":
-            ends = [row.interval_of(name) for row in rows]
-            columns |= {
-                name: (number, [value_of(row, name) for row in rows]),
-                f"{name}_low": (number, [each and each.low for each in ends]),
-                f"{name}_high": (number, [each and each.high for each in ends]),
-            }
-    columns["marks"] = (words, [", ".join(row.marks) for row in rows])
-    columns["own"] = (pa.bool_(), [row.own for row in rows])
-    columns["ties"] = (words, [board.options.ties for _ in rows])
-    return columns
+        ends = () if name in FACTS[:3] else (f"{name}_low", f"{name}_high")
+        columns += [COLUMN_OF.get(name, name), *ends, *further.get(name, ())]
+    found = rows[[*dict.fromkeys(columns), "marks", "own"]]
+    marks = found["marks"].map(", ".join)
+    return found.assign(marks=marks, ties=board.options.ties).rename(
+        columns={"size": "size_billions"}
+    )
 
 
-def _csv(board: Board, state: ModelsState, rows: Sequence[BoardRow], path: Path) -> None:
-    columns = _columns(board, state, rows)
-    with csv_file(path) as write:
-        write(columns)
-        for row in zip(*(values for _, values in columns.values()), strict=True):
-            write(row)
+def _csv(board: Board, state: ModelsState, rows: "pd.DataFrame", path: Path) -> None:
+    found = _exported(board, state, rows)
+    texts = found.select_dtypes(object).columns
+    written = found.assign(**{name: found[name].map(cell, na_action="ignore") for name in texts})
+    with whole(path) as part:
+        how = {"encoding": "utf-8-sig", "errors": "replace", "lineterminator": "\r\n"}
+        written.to_csv(part, index=False, **how)
 
 
-def _parquet(board: Board, state: ModelsState, rows: Sequence[BoardRow], path: Path) -> None:
-    columns = _columns(board, state, rows)
+def _parquet(board: Board, state: ModelsState, rows: "pd.DataFrame", path: Path) -> None:
+    found = _exported(board, state, rows)
     about = {
         "source": str(board.source),
         "revision": board.source.revision,
@@ -118,45 +101,45 @@ def _parquet(board: Board, state: ModelsState, rows: Sequence[BoardRow], path: P
         "missing": board.options.missing,
         "intervals": "95 %",
     }
-    schema = pa.schema([(name, kind) for name, (kind, _) in columns.items()])
-    values = {name: each for name, (_, each) in columns.items()}
+    # Types are named: a column in which nothing is known would have none.
+    kinds: dict[str, Any] = {"Int64": pa.int64(), "float64": pa.float64(), "bool": pa.bool_()}
+    types = {str(name): kinds.get(str(kind), pa.string()) for name, kind in found.dtypes.items()}
+    schema = pa.schema(types)
     with parquet_file(path, schema, about) as write:
-        write(pa.table(values, schema=schema))
+        write(pa.Table.from_pandas(found, schema, preserve_index=False))
 
 
 def _printed(
-    board: Board, state: ModelsState, rows: Sequence[BoardRow]
+    board: Board, state: ModelsState, rows: "pd.DataFrame"
 ) -> tuple[list[str], Table, list[bool]]:
     """Headings, rows, and whether each column holds words."""
     columns = ["rank", *shown_columns(board, state)]
-    sure = "score" in columns and any(row.interval for row in rows)
-    grouped = any(row.tie_group for row in rows)
+    sure = "score" in columns and bool(rows["score_low"].notna().any())
+    grouped = bool(rows["tie_group"].notna().any())
     headings = [text(f"board.column_{name}") if name in _NAMED else name for name in columns]
     headings += [text("board.column_interval")] * sure + [text("board.column_group")] * grouped
     lines = []
-    for row in rows:
-        line = [_written(row, name, state.digits) for name in columns]
+    for row in map(board.rows.__getitem__, rows.index):
+        values = [row[COLUMN_OF.get(name, name)] for name in columns]
+        line = [_written(*each, state.digits) for each in zip(values, columns, strict=True)]
         if sure:
-            ends = row.interval or ()
-            line.append(" ".join(_percent(end, state.digits) for end in ends))
+            ends = (row["score_low"], row["score_high"])
+            line.append(" ".join(_percent(end, state.digits) for end in ends if end is not None))
         if grouped:
-            line.append(str(row.tie_group or ""))
+            line.append(str(row["tie_group"] or ""))
         lines.append(line)
     is_words = [name in ("model", "type") for name in columns] + [False] * (sure + grouped)
     return headings, lines, is_words
 
 
-_NAMED = ("rank", "model", "type", "size", "score")
+_NAMED = ("rank", *FACTS)
 
 
-def _written(row: BoardRow, name: str, digits: int) -> str:
-    if name == "rank":
-        return "" if row.rank is None else str(row.rank)
-    value = value_of(row, name)
+def _written(value: Any, name: str, digits: int) -> str:
     if value is None:
         return ""
-    if isinstance(value, str):
-        return value
+    if name in ("rank", "model", "type"):
+        return str(value)
     return f"{value:g}" if name == "size" else _percent(value, digits)
 
 
@@ -164,24 +147,24 @@ def _percent(value: float, digits: int) -> str:
     return f"{100 * value:.{digits}f}"
 
 
-def _caption(board: Board, rows: Sequence[BoardRow]) -> str:
+def _caption(board: Board, rows: "pd.DataFrame") -> str:
     source, n = board.source, f"{len(rows):,}"
     ties = text(f"board.caption_{board.options.ties}")
     dated = ", ".join(filter(None, (str(source), source.date)))
     return text("board.caption", n=n, title=board.rule.title, source=dated, ties=ties)
 
 
-def _markdown(board: Board, state: ModelsState, rows: Sequence[BoardRow], path: Path) -> None:
+def _markdown(board: Board, state: ModelsState, rows: "pd.DataFrame", path: Path) -> None:
     caption = markdown_cell(_caption(board, rows))
     write_lines(path, [caption, "", *markdown_table(*_printed(board, state, rows))])
 
 
-def _latex(board: Board, state: ModelsState, rows: Sequence[BoardRow], path: Path) -> None:
+def _latex(board: Board, state: ModelsState, rows: "pd.DataFrame", path: Path) -> None:
     caption = f"% {latex_cell(_caption(board, rows))}"
     write_lines(path, [caption, *latex_table(*_printed(board, state, rows))])
 
 
-_WRITERS: dict[BoardFormat, Callable[[Board, ModelsState, Sequence[BoardRow], Path], None]] = {
+_WRITERS: dict[BoardFormat, Callable[[Board, ModelsState, Any, Path], None]] = {
     "csv": _csv,
     "parquet": _parquet,
     "md": _markdown,

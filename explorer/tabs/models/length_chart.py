@@ -36,14 +36,15 @@ def _drawn(scene: Ranked, matrix: OutcomeMatrix, lengths: PairLengths) -> Drawn:
     state = scene.state
     rows, notes = scene.drawn_by_pairs(matrix)
     place = {model: at for at, model in enumerate(matrix.models)}
-    at = [place[row.model] for row in rows]
+    at = [place[model] for model in rows.index]
     outcomes = settled(matrix.outcomes[at], matrix.known_equal[at], state.ties, state.missing)
     found = length_bias(outcomes, lengths.difference, subsets_by(V1, matrix.pairs))
-    lines = [LengthLine(row.model, row.score, each) for row, each in zip(rows, found, strict=True)]
+    drawn = list(zip(map(scene.board.rows.__getitem__, rows.index), found, strict=True))
+    lines = [LengthLine(row["model"], row["score"], each) for row, each in drawn]
     alone = _alone(scene.board.rule, matrix, lengths)
     points = [
-        Point(row.model, 100 * x, 100 * y, kind(row), row.model in state.pins)
-        for row, each in zip(rows, found, strict=True)
+        Point(row["model"], 100 * x, 100 * y, kind(row), row["model"] in state.pins)
+        for row, each in drawn
         if (x := each.rejected_longer.accuracy) is not None
         and (y := each.chosen_longer.accuracy) is not None
     ]

@@ -1,10 +1,18 @@
 """Which rows and columns of a board a state shows, in which order."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from explorer.data.name_search import matching_names
-from explorer.results.board import Board, BoardRow
+from explorer.results.board import Board
 from explorer.tabs.models.state import FACTS, ModelsState, kind_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMN_OF = {"type": "model_type"}
+"""Columns that a board's table has by another name."""
 
 
 def columns_of(board: Board, state: ModelsState) -> tuple[str, ...]:
@@ -26,45 +34,27 @@ def shown_columns(board: Board, state: ModelsState) -> tuple[str, ...]:
     return tuple(column for column in columns_of(board, state) if column not in state.hidden)
 
 
-def shown_rows(board: Board, state: ModelsState) -> list[BoardRow]:
+def shown_rows(board: Board, state: ModelsState) -> "pd.DataFrame":
     """The rows to show: pinned ones first, then those that pass the filters, in the state's order.
 
     Raises:
         KnownError: the search cannot be used.
     """
-    place = {model: at for at, model in enumerate(state.pins)}
-    rows = [row for row in board.rows if state.own or not row.own]
-    pinned = sorted((row for row in rows if row.model in place), key=lambda row: place[row.model])
-    rest = [row for row in rows if row.model not in place and _has_type(row, state)]
-    found = matching_names([row.model for row in rest], state.search)
-    rest = [row for row, yes in zip(rest, found, strict=True) if yes]
-    return pinned + _sorted(rest, state)
+    table = board.table if state.own else board.table[~board.table["own"]]
+    pinned = table.index.get_indexer(state.pins)
+    pinned = pinned[pinned >= 0]
+    passing = np.array(matching_names([*table.index], state.search), np.bool_)
+    passing[pinned] = False
+    if state.types:
+        passing &= table["own"] | table["model_type"].map(kind_of).isin(state.types)
+    rest = np.flatnonzero(passing)
+    column = COLUMN_OF.get(state.sort, state.sort)
+    if column in table:  # what has nothing there comes last in either direction
+        values = table[column].iloc[rest].set_axis(rest)
+        rest = values.sort_values(ascending=state.ascending, kind="stable", key=_folded).index
+    return table.take([*pinned, *rest])
 
 
-def value_of(row: BoardRow, column: str) -> str | float | None:
-    """What a row has in a column.
-
-    A name of both a section and a subset means the section.
-    """
-    if column in FACTS:
-        facts = {"model": row.model, "type": row.model_type, "size": row.size, "score": row.score}
-        return facts[column]
-    return row.sections[column] if column in row.sections else row.subsets.get(column)
-
-
-def _has_type(row: BoardRow, state: ModelsState) -> bool:
-    return not state.types or row.own or kind_of(row.model_type) in state.types
-
-
-def _sorted(rows: list[BoardRow], state: ModelsState) -> list[BoardRow]:
-    """In the state's order; those that have nothing there come last in either direction."""
-    if not state.sort:
-        return rows
-    known = [row for row in rows if value_of(row, state.sort) is not None]
-    unknown = [row for row in rows if value_of(row, state.sort) is None]
-
-    def key(row: BoardRow) -> Any:
-        value = value_of(row, state.sort)
-        return value.casefold() if isinstance(value, str) else value
-
-    return sorted(known, key=key, reverse=not state.ascending) + unknown
+def _folded(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Texts without upper and lower case."""
+    return column.str.casefold() if column.dtype == object else column

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from explorer.core.text import text
 from explorer.data.name_search import matching_names
 from explorer.data.table import PairTable
 from explorer.reader.reading import ACTS, ListedRows, Reading, read_on
-from explorer.results.board import Board, BoardRow
+from explorer.results.board import Board
 from explorer.results.field import MAJORITY, Doubles, Field, Mask
 from explorer.stats.matrix import OutcomeMatrix
 from explorer.stats.rules import V1
@@ -20,6 +20,9 @@ from explorer.tabs.models.state import ModelsState, move
 from explorer.tabs.models.table import MOST_ROWS
 from scoring.errors import KnownError, shown
 from scoring.results.files import LeftOut
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +38,7 @@ class Ranked:
 
     state: ModelsState
     board: Board
-    rows: Sequence[BoardRow]
+    rows: "pd.DataFrame"
     outcomes: Callable[[], OutcomeMatrix | None]
     tables: Callable[[], Sequence[PairTable]]
     unread: int = 0
@@ -43,16 +46,15 @@ class Ranked:
 
     def drawn_by_pairs(
         self, matrix: OutcomeMatrix, most: int = MOST_ROWS
-    ) -> tuple[list[BoardRow], list[str]]:
+    ) -> tuple["pd.DataFrame", list[str]]:
         """The rows that are drawn by their outcomes, and what is to be said of the others."""
-        there = set(matrix.models)
-        rows = [row for row in self.rows if row.by_pairs and row.model in there]
+        rows = self.rows[self.rows["by_pairs"] & self.rows.index.isin(matrix.models)]
         notes = [self.not_read] if self.unread else []
         if without := len(self.rows) - len(rows):
             notes.append(text("chart.without_pairs", n=f"{without:,}"))
         if len(rows) > most:
             notes.append(text("chart.cut", n=f"{most:,}"))
-        return rows[:most], notes
+        return rows.head(most), notes
 
     @property
     def not_read(self) -> str:

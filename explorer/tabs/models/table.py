@@ -6,32 +6,36 @@ a row and a column once in its head, where assets/acts.js finds them.
 
 from collections.abc import Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
 from explorer.core.html import chip, note, tag
 from explorer.core.parts import acting, button
 from explorer.core.text import text
-from explorer.results.board import Board, BoardRow
-from explorer.tabs.models.rows import shown_columns, value_of
+from explorer.results.board import Board, Row
+from explorer.tabs.models.rows import shown_columns
 from explorer.tabs.models.state import FACTS, ModelsState
-from scoring.interval import Interval
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_ROWS = 300
 """Models that are written to the page; the search finds the others."""
 
 
-def board_html(board: Board, state: ModelsState, rows: Sequence[BoardRow]) -> str:
+def board_html(board: Board, state: ModelsState, rows: "pd.DataFrame") -> str:
     """The table of a state.
 
     rows: as `explorer.tabs.models.rows.shown_rows` gives them.
     """
     columns = shown_columns(board, state)
-    shades = {column: _Shade.of(column, rows) for column in columns if column not in FACTS[:3]}
-    measured = any(row.tie_group is not None for row in rows)
+    listed = [board.rows[model] for model in rows.index]
+    shades = {column: _Shade.of(column, listed) for column in columns if column not in FACTS[:3]}
+    measured = bool(rows["tie_group"].notna().any())
     heads = tag("th", escape(text("board.column_rank")), css="number", scope="col")
     heads += "".join(_head(column, state) for column in columns)
     if measured:
         heads += tag("th", escape(text("board.column_group")), css="number", scope="col")
-    body = "".join(_row(row, state, columns, shades, measured) for row in rows[:MOST_ROWS])
+    body = "".join(_row(row, state, columns, shades, measured) for row in listed[:MOST_ROWS])
     table = tag(
         "table",
         tag("caption", escape(board.rule.title))
@@ -44,8 +48,8 @@ def board_html(board: Board, state: ModelsState, rows: Sequence[BoardRow]) -> st
         "div", table, "board", tabindex="0", role="region", aria_label=board.rule.title,
         data_keep_scroll="board",
     )  # fmt: skip
-    none = note(text("board.none")) if board.rows else ""
-    return (region if rows else none) + more
+    none = note(text("board.none")) if len(board.table) else ""
+    return (region if len(rows) else none) + more
 
 
 def column_words(column: str) -> str:
@@ -67,69 +71,70 @@ def _head(column: str, state: ModelsState) -> str:
 
 
 def _row(
-    row: BoardRow,
+    row: Row,
     state: ModelsState,
     columns: Sequence[str],
     shades: dict[str, "_Shade"],
     measured: bool,
 ) -> str:
-    rank = text("board.no_rank") if row.rank is None else f"{row.rank:,}"
-    if row.own and row.rank is not None:
+    rank = text("board.no_rank") if row["rank"] is None else f"{row['rank']:,}"
+    if row["own"] and row["rank"] is not None:
         rank = text("board.own_rank", rank=rank)
     reach = ""
-    if row.best_rank is not None and row.worst_rank is not None:
-        reach = tag("small", escape(f"{row.best_rank}–{row.worst_rank}"))
+    if row["best_rank"] is not None:
+        reach = tag("small", escape(f"{row['best_rank']}–{row['worst_rank']}"))
     cells = tag("td", escape(rank) + reach, css="number rank")
     for column in columns:
         if column == "model":
             cells += tag("th", _model(row, state), css="model", scope="row")
         elif column == "type":
-            cells += tag("td", escape(row.model_type or text("board.unknown")), css="type")
+            cells += tag("td", escape(row["model_type"] or text("board.unknown")), css="type")
         elif column == "size":
-            size = text("board.unknown") if row.size is None else f"{row.size:g}"
+            size = text("board.unknown") if row["size"] is None else f"{row['size']:g}"
             cells += tag("td", escape(size), css="number")
         else:
             cells += _number(row, column, state.digits, shades[column])
     if measured:
-        group = "" if row.tie_group is None else f"{row.tie_group:,}"
-        cells += tag("td", escape(group), css=f"number group g{(row.tie_group or 0) % 2}")
-    pinned = row.model in state.pins
-    css = " ".join(filter(None, ["pinned" * pinned, "own" * row.own]))
-    return tag("tr", cells, css=css, data_model=row.model)
+        group = "" if row["tie_group"] is None else f"{row['tie_group']:,}"
+        cells += tag("td", escape(group), css=f"number group g{(row['tie_group'] or 0) % 2}")
+    pinned = row["model"] in state.pins
+    css = " ".join(filter(None, ["pinned" * pinned, "own" * row["own"]]))
+    return tag("tr", cells, css=css, data_model=row["model"])
 
 
-def _model(row: BoardRow, state: ModelsState) -> str:
-    pinned = row.model in state.pins
-    words = text("board.unpin" if pinned else "board.pin", model=row.model)
+def _model(row: Row, state: ModelsState) -> str:
+    model, pinned = row["model"], row["model"] in state.pins
+    words = text("board.unpin" if pinned else "board.pin", model=model)
     pin = button(
-        "★" if pinned else "☆", "unpin" if pinned else "pin", {"value": row.model}, "pin", words
+        "★" if pinned else "☆", "unpin" if pinned else "pin", {"value": model}, "pin", words
     )
-    name = tag("bdi", escape(row.model))
-    if row.url:
-        name = tag("a", name, href=row.url, target="_blank", rel="noopener")
-    marks = "".join(chip(text(f"board.{mark}"), "bad") for mark in row.marks)
-    own = chip(text("board.own"), "good") if row.own else ""
+    name = tag("bdi", escape(model))
+    if row["url"]:
+        name = tag("a", name, href=row["url"], target="_blank", rel="noopener")
+    marks = "".join(chip(text(f"board.{mark}"), "bad") for mark in row["marks"])
+    own = chip(text("board.own"), "good") if row["own"] else ""
     return pin + name + own + marks
 
 
-def _number(row: BoardRow, column: str, digits: int, shade: "_Shade") -> str:
-    value = value_of(row, column)
-    if not isinstance(value, float | int):
+def _number(row: Row, column: str, digits: int, shade: "_Shade") -> str:
+    value = row[column]
+    if value is None:
         return tag("td", escape(text("board.unknown")), css="number")
     written = tag("button", f"{100 * value:.{digits}f}", **acting("behind"))
-    paired = row.paired if column == "score" else column in row.paired_sections
+    paired = row["paired"] if column == "score" else row.get(f"{column}_paired", False)
+    ends = row[f"{column}_low"], row[f"{column}_high"]
     return tag(
         "td",
-        written + _interval(row.interval_of(column), digits, paired),
+        written + _interval(*ends, digits, paired),
         css="number score" if column == "score" else "number",
         **shade.style(value),
     )
 
 
-def _interval(interval: Interval | None, digits: int, paired: bool) -> str:
-    if interval is None:
+def _interval(low: float | None, high: float | None, digits: int, paired: bool) -> str:
+    if low is None or high is None:
         return ""
-    words = f"{100 * interval.low:.{digits}f}–{100 * interval.high:.{digits}f}"
+    words = f"{100 * low:.{digits}f}–{100 * high:.{digits}f}"
     return tag("small", escape(words if paired else f"({words})"))
 
 
@@ -140,9 +145,8 @@ class _Shade:
         self._low, self._high = low, high
 
     @classmethod
-    def of(cls, column: str, rows: Sequence[BoardRow]) -> "_Shade":
-        values = [value_of(row, column) for row in rows]
-        known = [float(value) for value in values if isinstance(value, float | int)]
+    def of(cls, column: str, rows: Sequence[Row]) -> "_Shade":
+        known = [row[column] for row in rows if row[column] is not None]
         return cls(min(known, default=0.0), max(known, default=0.0))
 
     def style(self, value: float) -> dict[str, str]:

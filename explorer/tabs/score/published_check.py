@@ -170,16 +170,16 @@ def check_run(
     """
     own = next((name for name, each in field.runs.items() if each.id == run.id), "")
     by_pairs = [model for model in field.matrix.models if model not in field.own]
-    rows = {row.model: row for row in board.rows if not row.own} if board else {}
-    match = find_published(run.facts, {*by_pairs, *rows})
+    published = board.table.index[~board.table["own"]] if board else ()
+    match = find_published(run.facts, {*by_pairs, *published})
     known = board_settings(match.model)
     if settings is not None:
         known = settings.get(match.model, NOT_KNOWN)
     check = None
     if own and match.model in by_pairs:
         check = check_pairs(field, own, match.model, known)
-    elif match.model in rows:
-        sections = rows[match.model].sections
+    elif board and match.model in published:
+        sections = board.counted[match.model].sections
         check = check_sections(run.facts, run.rows(), match.model, sections, known)
     return RunCheck(run, own, match, check)
 

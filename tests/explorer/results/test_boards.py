@@ -25,7 +25,7 @@ from explorer.tabs.models.state import MISSING, RULE_OPTIONS, TIES, ModelsState,
 from scoring.benchmark import COUNTS
 from scoring.limits import Step
 from scoring.record import Run
-from tests.explorer.board_data import coin_flips, write_results
+from tests.explorer.board_data import are_equal, coin_flips, row_in, rows_in, write_results
 from tests.explorer.results.test_own import run_of
 
 RANKING = Ranking()
@@ -64,15 +64,15 @@ def look_for_newer(boards: Boards) -> None:
 
 
 def groups(board: Board) -> dict[str, int | None]:
-    return {row.model: row.tie_group for row in board.rows}
+    return {row.model: row.tie_group for row in rows_in(board)}
 
 
 def test_a_board_is_bare_until_it_was_measured(folder: Path) -> None:
     boards = boards_of(folder)
     bare = boards.board(None, RANKING)
     assert boards.unread(None, RANKING) == 3
-    assert {row.model for row in bare.rows} == set(SHARES)
-    assert not any(row.by_pairs or row.paired or row.tie_group for row in bare.rows)
+    assert {row.model for row in rows_in(bare)} == set(SHARES)
+    assert not any(row.by_pairs or row.paired or row.tie_group for row in rows_in(bare))
 
     steps = measured(boards)
     assert steps[:4] == [Step("reading", done, 3) for done in range(4)]
@@ -82,9 +82,9 @@ def test_a_board_is_bare_until_it_was_measured(folder: Path) -> None:
     sure = boards.board(None, RANKING)
     assert boards.unread(None, RANKING) == 0
     assert groups(sure) == {"org/best": 1, "org/alike": 1, "org/worst": 2}
-    assert all(row.by_pairs and row.paired and row.best_rank for row in sure.rows)
-    for before in bare.rows:
-        after = sure.find(before.model)
+    assert all(row.by_pairs and row.paired and row.best_rank for row in rows_in(sure))
+    for before in rows_in(bare):
+        after = row_in(sure, before.model)
         assert after is not None and after.score == pytest.approx(before.score)
 
 
@@ -93,7 +93,7 @@ def test_another_server_on_the_same_home_neither_reads_nor_measures(folder: Path
     measured(first)
     second = boards_of(folder)
     assert second.unread(None, RANKING) == 0
-    assert second.board(None, RANKING) == first.board(None, RANKING)
+    assert are_equal(second.board(None, RANKING), first.board(None, RANKING))
     assert measured(second) == []
 
 
@@ -119,16 +119,16 @@ def test_a_file_that_comes_later_is_read_alone(folder: Path) -> None:
 
 def test_a_stop_keeps_what_was_read(folder: Path) -> None:
     boards = boards_of(folder)
-    assert not any(row.by_pairs for row in boards.board(None, RANKING).rows)
+    assert not any(row.by_pairs for row in rows_in(boards.board(None, RANKING)))
     steps = boards.measuring(None, RANKING)
     assert [next(steps), next(steps)] == [Step("reading", 0, 3), Step("reading", 1, 3)]
     steps.close()
     for again in (boards, boards_of(folder)):
         assert again.unread(None, RANKING) == 2
-        by_pairs = [row.model for row in again.board(None, RANKING).rows if row.by_pairs]
+        by_pairs = [row.model for row in rows_in(again.board(None, RANKING)) if row.by_pairs]
         assert by_pairs == ["org/best"]
     assert measured(boards)[0] == Step("reading", 1, 3)
-    assert all(row.by_pairs for row in boards.board(None, RANKING).rows)
+    assert all(row.by_pairs for row in rows_in(boards.board(None, RANKING)))
 
 
 def test_what_was_seen_during_a_reading_is_not_shown_after_it(folder: Path) -> None:
@@ -137,7 +137,7 @@ def test_what_was_seen_during_a_reading_is_not_shown_after_it(folder: Path) -> N
     assert next(reading) == Step("reading", 0, 3)
     boards.board(None, RANKING)  # somebody else looks meanwhile
     list(reading)
-    assert all(row.tie_group for row in boards.board(None, RANKING).rows)
+    assert all(row.tie_group for row in rows_in(boards.board(None, RANKING)))
 
 
 def test_a_folder_that_vanishes_leaves_its_accuracies(folder: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_folder_that_vanishes_leaves_its_accuracies(folder: Path) -> None:
     shutil.rmtree(folder)
     assert measured(boards) == []
     board = boards.board(None, RANKING)
-    assert len(board.rows) == 3 and not any(row.by_pairs for row in board.rows)
+    assert len(rows_in(board)) == 3 and not any(row.by_pairs for row in rows_in(board))
 
 
 def test_a_folder_that_vanishes_while_it_is_read_is_no_error(folder: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_folder_that_vanishes_while_it_is_read_is_no_error(folder: Path) -> No
     next(reading)
     shutil.rmtree(folder)
     assert list(reading)
-    assert len(boards.board(None, RANKING).rows) == 3
+    assert len(rows_in(boards.board(None, RANKING))) == 3
 
 
 def test_a_broken_file_is_not_unread_for_ever(folder: Path) -> None:
@@ -163,7 +163,7 @@ def test_a_broken_file_is_not_unread_for_ever(folder: Path) -> None:
     boards = boards_of(folder)
     measured(boards)
     assert boards.unread(None, RANKING) == 0
-    assert {row.model: row.by_pairs for row in boards.board(None, RANKING).rows} == {
+    assert {row.model: row.by_pairs for row in rows_in(boards.board(None, RANKING))} == {
         "org/best": True, "org/alike": False, "org/worst": True,
     }  # fmt: skip
 
@@ -183,7 +183,7 @@ def test_prior_sets_have_no_outcomes_to_read(folder: Path) -> None:
     boards, prior = boards_of(folder), Ranking("prior")
     assert boards.unread(None, prior) == 0
     assert measured(boards, prior) == []
-    assert boards.board(None, prior).rows == ()
+    assert rows_in(boards.board(None, prior)) == []
 
 
 def test_a_source_with_accuracies_of_one_benchmark_alone_is_not_read_for_the_other(
@@ -192,7 +192,7 @@ def test_a_source_with_accuracies_of_one_benchmark_alone_is_not_read_for_the_oth
     boards, second = boards_of(folder), Ranking("v2")
     assert (boards.unread(None, second), measured(boards, second)) == (0, [])
     assert boards.unread(None, RANKING) == 3
-    assert boards.board(None, second).rows == () and boards.left_out(None, second) == ()
+    assert rows_in(boards.board(None, second)) == [] and boards.left_out(None, second) == ()
 
 
 def test_a_source_without_accuracies_is_read_for_any_benchmark(folder: Path) -> None:
@@ -204,14 +204,14 @@ def test_a_source_without_accuracies_is_read_for_any_benchmark(folder: Path) -> 
 def test_a_file_that_goes_or_changes_counts_no_more(folder: Path, change: str) -> None:
     boards, file = boards_of(folder), folder / PAIRS / "0002.json"
     measured(boards)
-    assert all(row.by_pairs for row in boards.board(None, RANKING).rows)
+    assert all(row.by_pairs for row in rows_in(boards.board(None, RANKING)))
     if change == "gone":
         file.unlink()
     else:
         file.write_text("{")
-    assert all(row.by_pairs for row in boards.board(None, RANKING).rows)
+    assert all(row.by_pairs for row in rows_in(boards.board(None, RANKING)))
     look_for_newer(boards)
-    by_pairs = {row.model: row.by_pairs for row in boards.board(None, RANKING).rows}
+    by_pairs = {row.model: row.by_pairs for row in rows_in(boards.board(None, RANKING))}
     assert by_pairs == {"org/best": True, "org/alike": True, "org/worst": False}
 
 
@@ -258,7 +258,7 @@ def test_only_the_last_boards_stay_in_memory(folder: Path, monkeypatch: pytest.M
     made = [boards.board(None, view) for view in views]
     assert boards.board(None, views[-1]) is made[-1]
     again = boards.board(None, views[0])
-    assert again is not made[0] and again == made[0]
+    assert again is not made[0] and are_equal(again, made[0])
 
 
 def test_a_models_two_benchmarks_stand_side_by_side(folder: Path) -> None:
@@ -268,8 +268,8 @@ def test_a_models_two_benchmarks_stand_side_by_side(folder: Path) -> None:
     path.write_text(json.dumps(values))
     boards = boards_of(folder)
     measured(boards)
-    assert all(row.by_pairs for row in boards.board(None, RANKING).rows)
-    [second] = boards.board(None, Ranking("v2")).rows
+    assert all(row.by_pairs for row in rows_in(boards.board(None, RANKING)))
+    [second] = rows_in(boards.board(None, Ranking("v2")))
     assert (second.model, second.by_pairs) == ("org/best", True)
     assert [second.subsets[name] for name in names] == [1, 0, 1, 1, 0]
 
@@ -278,7 +278,7 @@ def test_a_models_two_benchmarks_stand_side_by_side(folder: Path) -> None:
 
 
 def own_rows(board: Board) -> list[str]:
-    return [row.model for row in board.rows if row.own]
+    return [row.model for row in rows_in(board) if row.own]
 
 
 def test_own_runs_stand_beside_published_models(folder: Path) -> None:
@@ -289,7 +289,7 @@ def test_own_runs_stand_beside_published_models(folder: Path) -> None:
     board = boards.board(None, RANKING)
     [mine] = own_rows(board)
     assert mine.startswith("org/<b>mine</b> (your run of ")
-    assert len(board.rows) == 4
+    assert len(rows_in(board)) == 4
     assert own_rows(boards.board(None, Ranking(own=False))) == []
     assert own_rows(boards.board(None, Ranking("v2"))) == []
 
@@ -319,8 +319,8 @@ def test_an_own_run_of_all_pairs_leaves_ranks_and_ties_to_the_published(whole: P
     measured(boards)
     alone, board = boards.board(None, Ranking(own=False)), boards.board(None, RANKING)
     assert groups(alone) == {"org/best": 1, "org/alike": 1, "org/worst": 2}
-    assert tuple(row for row in board.rows if not row.own) == alone.rows
-    [mine] = [row for row in board.rows if row.own]
+    assert [row for row in rows_in(board) if not row.own] == rows_in(alone)
+    [mine] = [row for row in rows_in(board) if row.own]
     assert (mine.rank, mine.best_rank, mine.tie_group) == (3, None, None)
     assert not any("only they are in tie groups" in remark for remark in board.remarks)
 
@@ -329,7 +329,7 @@ def test_an_own_run_has_the_intervals_of_the_score_tab_measured_or_not(whole: Pa
     run, boards = run_of_all(whole), boards_of(whole)
     known = run_intervals(run.rows(), run.facts)
     for _ in range(2):
-        [mine] = [row for row in boards.board(None, RANKING).rows if row.own]
+        [mine] = [row for row in rows_in(boards.board(None, RANKING)) if row.own]
         assert mine.paired and mine.interval == pytest.approx(known.score)
         assert set(mine.paired_sections) == {*mine.section_intervals}
         for section, interval in mine.section_intervals.items():
@@ -341,7 +341,7 @@ def test_own_runs_are_shown_before_anything_was_read(folder: Path) -> None:
     boards = boards_of(folder)
     run_of(folder.parent / "home" / "runs", REWARDS)
     board = boards.board(None, RANKING)
-    assert len(own_rows(board)) == 1 and len(board.rows) == 4
+    assert len(own_rows(board)) == 1 and len(rows_in(board)) == 4
 
 
 @pytest.mark.parametrize(
@@ -368,11 +368,11 @@ def test_a_handful_of_real_files(shared_data: Path, tmp_path: Path) -> None:
     boards = boards_of(tmp_path / "results")
     measured(boards)
     board = boards.board(None, RANKING)
-    assert len(board.rows) == 6 and board.remarks == ()
-    assert all(row.paired and row.tie_group for row in board.rows)
+    assert len(rows_in(board)) == 6 and board.remarks == ()
+    assert all(row.paired and row.tie_group for row in rows_in(board))
     again = boards_of(tmp_path / "results")
     assert measured(again) == []
-    assert again.board(None, RANKING) == board
+    assert are_equal(again.board(None, RANKING), board)
 
 
 # Measured in the background.
@@ -408,7 +408,7 @@ def boards(folder: Path) -> Watched:
 def test_who_asks_first_gets_a_measured_board(boards: Watched) -> None:
     measuring = BoardMeasuring(boards, patience=600)
     assert measuring.measured(PUBLISHED) is None and measuring.refused(PUBLISHED) == ""
-    rows = boards.board(None, PUBLISHED).rows
+    rows = rows_in(boards.board(None, PUBLISHED))
     assert {row.model: row.tie_group for row in rows} == {
         "org/best": 1, "org/alike": 1, "org/worst": 2,
     }  # fmt: skip
@@ -426,9 +426,9 @@ def test_where_it_takes_longer_one_is_told_when_to_ask_again(boards: Watched) ->
     boards.may_go_on.set()
     while measuring.measured(PUBLISHED) is not None:
         time.sleep(0.01)
-    assert all(row.tie_group for row in boards.board(None, PUBLISHED).rows) and boards.views == [
-        PUBLISHED
-    ]
+    assert all(
+        row.tie_group for row in rows_in(boards.board(None, PUBLISHED))
+    ) and boards.views == [PUBLISHED]
 
 
 def test_many_who_ask_at_once_start_one_measurement_of_each_board(boards: Watched) -> None:

@@ -18,7 +18,7 @@ from scoring.errors import KnownError
 from scoring.record import Run, new_folder
 from scoring.results.pairs import PairResults
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from tests.explorer.board_data import NOTHING, matrix_of, real_results, with_runs
+from tests.explorer.board_data import NOTHING, matrix_of, real_results, row_in, rows_in, with_runs
 
 FACTS = RunFacts("org/<b>mine</b>", "", "classifier", "cpu", "float32", 2048, "left", "", "", 4, 0)
 
@@ -114,9 +114,9 @@ def test_runs_stand_beside_each_other_under_names_of_their_own(tmp_path: Path) -
     assert "cannot be read" in left_out.reason
     assert broken.id not in left_out.file  # who knows an id may read the run
     board = build_board(NOTHING, "v1", outcomes=outcome_matrix(found), own=list(own))
-    assert {row.model for row in board.rows} == set(found.models)
-    assert all(row.own and row.rank is None and row.url is None for row in board.rows)
-    assert board.rows[0].sections["Reasoning"] == 0.5
+    assert {row.model for row in rows_in(board)} == set(found.models)
+    assert all(row.own and row.rank is None and row.url is None for row in rows_in(board))
+    assert rows_in(board)[0].sections["Reasoning"] == 0.5
 
 
 def test_a_run_without_pairs_is_left_out(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_run_of_some_pairs_joins_the_real_models(shared_data: Path, tmp_path: 
     rows = outcome_rows(outcomes_of(own[name], name), matrix.pairs)
     same(laid_over(matrix, [rows]), joined)
     board = build_board(results, "v1", outcomes=joined, own=own)
-    row = board.find(name)
+    row = row_in(board, name)
     assert row is not None
     assert (row.own, row.rank, row.score) == (True, None, 1.0)
     assert len(board.comparable) == 66

@@ -28,7 +28,7 @@ from scoring.results.pairs import PairResults, read_pair_results
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise
 from scoring.sure import SureRule, Watch
-from tests.explorer.board_data import NOTHING, with_runs
+from tests.explorer.board_data import NOTHING, rows_in, with_runs
 from tests.explorer.boards import comparing
 from tests.explorer.tables import row, small_table
 
@@ -90,7 +90,7 @@ def test_a_run_has_the_same_score_everywhere(family: str, score: float, tmp_path
 
     field, own = field_of(run, published)
     board = build_board(NOTHING, "v1", outcomes=field.matrix, own=[own])
-    told |= {f"board {each.model}": each.sections["Reasoning"] for each in board.rows}
+    told |= {f"board {each.model}": each.sections["Reasoning"] for each in rows_in(board)}
     told["Failures"] = section_scores(field, own).sections["Reasoning"].score
     told |= dict(zip("AB", scores(compared(comparing(own, MODEL), field)), strict=True))
     check = check_pairs(field, own, MODEL)
@@ -107,7 +107,7 @@ def test_counted_half_every_familys_ties_are_worth_the_same(tmp_path: Path) -> N
         found = with_runs(Outcomes(), own)
         matrix = outcome_matrix(found, order_of(TABLE))
         board = build_board(NOTHING, "v1", outcomes=matrix, ties="half", own=list(own))
-        assert board.rows[0].sections["Reasoning"] == 0.75
+        assert rows_in(board)[0].sections["Reasoning"] == 0.75
 
 
 @pytest.mark.parametrize(("family", "score"), WORTH)

@@ -8,7 +8,7 @@ from explorer.results.board import Board, build_board
 from explorer.stats.rules import RULES, RuleName
 from explorer.tabs.models.behind import behind_html
 from scoring.errors import KnownError
-from tests.explorer.board_data import FOUR, NOTHING, matrix_of, results_of
+from tests.explorer.board_data import FOUR, NOTHING, matrix_of, results_of, rows_in
 from tests.explorer.boards import HOSTILE, hostile_board, reading
 from tests.explorer.html_reading import body_rows
 
@@ -52,7 +52,7 @@ def test_every_rule_can_be_looked_behind(rule: RuleName) -> None:
     shares = {"mtbench_human": 0.5, "shp": 0.25, "Focus": 0.5, "Ties": 1.01, "hep-go": 0.5}
     for benchmark in ("v1", "v2", "prior"):
         found = build_board(results_of({"a": shares}, benchmark), rule)
-        for row in found.rows:
+        for row in rows_in(found):
             assert "–" in reading(behind_html(found, {"model": row.model})).words
 
 

@@ -41,7 +41,7 @@ def test_the_usual_trade_off() -> None:
 
 def test_points_have_both_numbers_in_percent_and_sizes_as_they_are(board: Board) -> None:
     def places(x: str, y: str) -> dict[str, tuple[float, float]]:
-        return {each.model: (each.x, each.y) for each in points_of(board.rows, x, y, ())}
+        return {each.model: (each.x, each.y) for each in points_of(board.table, x, y, ())}
 
     assert places("size", "score") == {"org/a-7B": (7.0, 50.0), "mine-8B": (8.0, 50.0)}
     three = {"org/a-7B": (50.0, 50.0), "org/b-0b": (25.0, 25.0), "org/c": (75.0, 75.0)}
@@ -51,13 +51,13 @@ def test_points_have_both_numbers_in_percent_and_sizes_as_they_are(board: Board)
 def test_points_know_what_they_are(board: Board) -> None:
     points = {
         each.model: each
-        for each in points_of(board.rows, "Chat", "score", ("org/c", "x"), intervals=True)
+        for each in points_of(board.table, "Chat", "score", ("org/c", "x"), intervals=True)
     }
     assert (points["mine-8B"].kind, points["org/c"].kind) == (OWN, "DPO")
     assert [model for model, each in points.items() if each.pinned] == ["org/c"]
     interval = points["org/c"].interval
     assert interval is not None and interval.low < 75 < interval.high < 100
-    assert not any(each.interval for each in points_of(board.rows, "Chat", "score", ()))
+    assert not any(each.interval for each in points_of(board.table, "Chat", "score", ()))
 
 
 # Spreads.
@@ -70,7 +70,7 @@ def board_of(*models: dict[str, Any]) -> Board:
 
 def test_accuracies_of_a_subset_are_summed_up() -> None:
     board = board_of(*({"hep-go": at / 4} for at in range(5)), {"math-prm": 0.5})
-    math, go = subset_spreads(board, board.rows)
+    math, go = subset_spreads(board, board.table)
     assert (math.subset, math.n, math.low, math.high) == ("math-prm", 1, 0.5, 0.5)
     assert (go.subset, go.section, go.n, go.mean) == ("hep-go", "Reasoning", 5, 0.5)
     assert (go.low, go.q1, go.median, go.q3, go.high) == (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -78,14 +78,14 @@ def test_accuracies_of_a_subset_are_summed_up() -> None:
 
 def test_only_the_rows_that_are_shown_count_and_subsets_stand_in_order() -> None:
     board = build_board(read_snapshot(), "v1")
-    spreads = subset_spreads(board, board.rows[:3])
+    spreads = subset_spreads(board, board.table.head(3))
     assert [each.subset for each in spreads] == list(SUBSETS)
     assert {each.n for each in spreads} == {3}
-    assert subset_spreads(board, []) == []
+    assert subset_spreads(board, board.table.head(0)) == []
 
 
 def test_prior_sets_that_do_not_count_are_of_no_section() -> None:
     board = build_board(read_snapshot(), "prior")
-    sections = {each.subset: each.section for each in subset_spreads(board, board.rows)}
+    sections = {each.subset: each.section for each in subset_spreads(board, board.table)}
     assert sections["shp"] == "Prior Sets" and sections["mtbench_gpt4"] is None
     assert list(sections)[:2] == ["anthropic_helpful", "anthropic_hhh"]

@@ -104,7 +104,7 @@ def whole() -> PairTable:
 
 def test_without_a_chart_nothing_is_asked_for_or_computed() -> None:
     board = build_board(read_snapshot(), "v1")
-    shown = drawn_of(Ranked(ModelsState(), board, board.rows, nothing_is_asked, nothing_is_asked))
+    shown = drawn_of(Ranked(ModelsState(), board, board.table, nothing_is_asked, nothing_is_asked))
     assert shown.plot["visible"] is False and shown.table == "" and told(shown) == []
     buttons = reading(shown.about).attributes
     sent = [json.loads(each)["value"] for each in buttons["button", "data-sent"]]
@@ -235,7 +235,9 @@ def test_own_pairs_alone_have_no_length_bias(demo: PairTable) -> None:
 def test_length_bias_is_of_the_first_benchmark(benchmark: Any) -> None:
     results = results_of({"a": {"Focus": 0.5, "shp": 0.5}}, benchmark)
     board = build_board(results, benchmark)
-    shown = drawn_of(Ranked(ModelsState(chart="length"), board, board.rows, nothing_is_asked, list))
+    shown = drawn_of(
+        Ranked(ModelsState(chart="length"), board, board.table, nothing_is_asked, list)
+    )
     assert shown.plot["visible"] is False and "RewardBench alone" in told(shown)[1]
 
 
@@ -276,7 +278,7 @@ def test_so_many_models_are_drawn_and_no_more() -> None:
         state = ModelsState(chart=chart)  # type: ignore[arg-type]
         scene = scene_of(state, many)
         shown = drawn_of(scene)
-        assert sorted(models_of(shown)) == sorted(row.model for row in scene.rows[:most])
+        assert sorted(models_of(shown)) == sorted(scene.rows.index[:most])
         assert f"The first {most} models are drawn." in told(shown)
 
 
@@ -287,7 +289,7 @@ def test_difficulty_and_size_need_no_results_of_each_pair() -> None:
     board = build_board(read_snapshot(), "v1")
     for chart in ("difficulty", "size", "tradeoff"):
         state = ModelsState(chart=chart)
-        scene = Ranked(state, board, board.rows, nothing_is_asked, nothing_is_asked)
+        scene = Ranked(state, board, board.table, nothing_is_asked, nothing_is_asked)
         assert figure_of(drawn_of(scene))["data"]
 
 

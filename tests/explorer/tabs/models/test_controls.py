@@ -31,7 +31,15 @@ from explorer.tabs.models.state import (
 from scoring.benchmark import SUBSETS
 from scoring.results.accuracies import V2_SUBSETS, Aggregate
 from scoring.results.files import LeftOut
-from tests.explorer.board_data import EVERY, NOTHING, coin_flips, finished, matrix_of, results_of
+from tests.explorer.board_data import (
+    EVERY,
+    NOTHING,
+    coin_flips,
+    finished,
+    matrix_of,
+    results_of,
+    rows_in,
+)
 from tests.explorer.boards import HOSTILE, hostile_board, reading, sent
 from tests.explorer.html_reading import HtmlReading
 
@@ -129,7 +137,7 @@ def test_the_search_is_named() -> None:
 
 def test_what_a_link_said_wrongly_is_told_as_text() -> None:
     board = hostile_board()
-    seen = reading(counts_html(board, board.rows[:2], HOSTILE, 1234))
+    seen = reading(counts_html(board, 2, HOSTILE, 1234))
     assert seen.of_class["count"] == [f"2 of {len(HOSTILE)} models"]
     notes = seen.of_class["note"]
     assert all(name in note for name, note in zip(HOSTILE, notes, strict=False))
@@ -181,7 +189,7 @@ def test_where_scores_have_unpaired_intervals_alone_it_is_said_outside_of_the_re
     matrix = matrix_of({"a": [1.0] * 2 * len(subsets)}, [*subsets] * 2)
     prior = Aggregate("a", None, dict.fromkeys(PRIOR_SCORED, 0.5), "prior")
     board = build_board(replace(NOTHING, aggregates=(prior,)), rule, outcomes=matrix)
-    assert board.rows[0].by_pairs
+    assert rows_in(board)[0].by_pairs
     about, *_ = rule_html(board, VIEW).split("<details")
     assert words in reading(about).words
     bare = build_board(replace(NOTHING, aggregates=(prior,)), "v1", outcomes=matrix)
@@ -190,6 +198,6 @@ def test_where_scores_have_unpaired_intervals_alone_it_is_said_outside_of_the_re
 
 def test_that_there_are_no_results_of_a_benchmark_is_said() -> None:
     board = build_board(NOTHING, "v2")
-    assert "nothing here by the rule RewardBench 2" in reading(counts_html(board, (), (), 0)).words
-    assert "nothing here" not in counts_html(board, (), (), 3)
-    assert "nothing here" not in counts_html(hostile_board(), (), (), 0)
+    assert "nothing here by the rule RewardBench 2" in reading(counts_html(board, 0, (), 0)).words
+    assert "nothing here" not in counts_html(board, 0, (), 3)
+    assert "nothing here" not in counts_html(hostile_board(), 0, (), 0)

@@ -21,7 +21,7 @@ from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.interval import wilson
 from scoring.results.accuracies import Aggregate
-from tests.explorer.board_data import SOURCE
+from tests.explorer.board_data import SOURCE, rows_in
 
 HOSTILE = ["=1+1", "a|b", "<script>", "x_y & 50%", "a\n| b", "日本/語", "\\end{tabular}", 'a,"b"']
 
@@ -64,7 +64,7 @@ def test_parquet_has_types_and_says_where_it_is_from(tmp_path: Path) -> None:
     board = board_of(*HOSTILE)
     table = pq.read_table(written(board, "parquet", tmp_path))
     assert table["model"].to_pylist() == [*HOSTILE, "part"]
-    assert table["score"].to_pylist() == [row.score for row in board.rows]
+    assert table["score"].to_pylist() == [row.score for row in rows_in(board)]
     assert table["Chat"].to_pylist()[-1] is None
     assert {name: str(table.schema.field(name).type) for name in ("rank", "score", "own")} == {
         "rank": "int64", "score": "double", "own": "bool",
@@ -80,10 +80,10 @@ def test_every_number_has_the_ends_of_its_interval(tmp_path: Path) -> None:
         folder = tmp_path / column
         folder.mkdir()
         row = cells_of(written(board, "csv", folder, state))[0]
-        interval = board.rows[0].interval_of(column)
-        assert interval is not None and interval != board.rows[0].interval
+        interval = rows_in(board)[0].interval_of(column)
+        assert interval is not None and interval != rows_in(board)[0].interval
         assert (float(row[f"{column}_low"]), float(row[f"{column}_high"])) == interval
-    assert board.rows[0].interval_of("hep-go") == wilson(164 / 3, 164)
+    assert rows_in(board)[0].interval_of("hep-go") == wilson(164 / 3, 164)
 
 
 def test_markdown_is_a_table_whatever_names_hold(tmp_path: Path) -> None:
@@ -129,11 +129,11 @@ def test_the_snapshot_is_written_in_each_format(tmp_path: Path, form: BoardForma
 def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     board = board_of("a")
     with pytest.raises(KnownError, match="csv, parquet, md, tex, not 'xls'"):
-        export_board(board, ModelsState(), board.rows, "xls", tmp_path / "x")  # type: ignore[arg-type]
+        export_board(board, ModelsState(), board.table, "xls", tmp_path / "x")  # type: ignore[arg-type]
     with pytest.raises(KnownError, match="no model to export"):
-        export_board(board, ModelsState(), [], "csv", tmp_path / "x")
+        export_board(board, ModelsState(), board.table.head(0), "csv", tmp_path / "x")
     with pytest.raises(KnownError, match="cannot be written"):
-        export_board(board, ModelsState(), board.rows, "csv", tmp_path / "nowhere" / "x")
+        export_board(board, ModelsState(), board.table, "csv", tmp_path / "nowhere" / "x")
     assert list(tmp_path.iterdir()) == []
 
 

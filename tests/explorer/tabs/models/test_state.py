@@ -10,7 +10,7 @@ from explorer.data.search import LONGEST_QUERY
 from explorer.results.board import Board, build_board
 from explorer.results.published import Results, read_snapshot
 from explorer.stats.rules import PRIOR_PAIRS, V2_PAIRS
-from explorer.tabs.models.rows import columns_of, shown_columns, shown_rows, value_of
+from explorer.tabs.models.rows import columns_of, shown_columns, shown_rows
 from explorer.tabs.models.state import (
     CHARTS,
     COLUMNS,
@@ -49,7 +49,7 @@ def board() -> Board:
 
 
 def names(board: Board, **changed: Any) -> list[str]:
-    return [row.model for row in shown_rows(board, ModelsState(**changed))]
+    return [*shown_rows(board, ModelsState(**changed)).index]
 
 
 ALL = ["org/Gemma-2B", "a, b", "x/(y)", "org/llama-8b", "part", "mine"]
@@ -131,7 +131,7 @@ def test_the_tables_have_their_columns(board: Board) -> None:
     prior = ModelsState(table="prior")
     snapshot = build_board(read_snapshot(), rule_of(prior))
     assert columns_of(snapshot, prior) == (*facts, *PRIOR_PAIRS)
-    assert value_of(snapshot.rows[0], "mtbench_gpt4") is not None
+    assert snapshot.table["mtbench_gpt4"].notna().any()
     for state in (ModelsState(benchmark="v2"), ModelsState(benchmark="v2", table="subsets")):
         assert columns_of(build_board(read_snapshot(), "v2"), state) == (*facts, *V2_PAIRS)
 

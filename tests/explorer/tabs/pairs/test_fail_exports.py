@@ -19,7 +19,7 @@ from explorer.tabs.pairs.fail_report import LONGEST_TEXT, WORST, fenced, section
 from explorer.tabs.pairs.notes import PairNotes, mark_of
 from scoring.errors import KnownError
 from scoring.interval import wilson
-from tests.explorer.board_data import real_results
+from tests.explorer.board_data import real_results, rows_in
 from tests.explorer.small_fields import HOSTILE, MODEL, small_field
 from tests.explorer.tables import row, small_table
 
@@ -214,7 +214,7 @@ def test_figures_of_real_models_are_those_of_the_board(
 ) -> None:
     results, _, matrix = real_results(shared_data)
     field = Field(real, matrix, {}, ("real",))
-    rows = {each.model: each for each in build_board(results, "v1", outcomes=matrix).rows}
+    rows = {each.model: each for each in rows_in(build_board(results, "v1", outcomes=matrix))}
     for model in matrix.models[::20]:
         scores = section_scores(field, model)
         assert scores.overall is not None and scores.overall.n == 2985

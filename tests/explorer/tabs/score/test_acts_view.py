@@ -305,7 +305,7 @@ def test_runs_of_typed_pairs_leave_the_other_runs_where_they_are(
 ) -> None:
     def own_rows() -> set[str]:
         board = stores.boards.board(None, Ranking(), Visitor())
-        return {row.model for row in board.rows if row.own}
+        return set(board.table.index[board.table["own"]])
 
     before = own_rows()
     session = Session()
