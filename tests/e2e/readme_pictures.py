@@ -79,10 +79,12 @@ def _go_on_with_a_stopped_run(page: Page) -> None:
     names = page.locator("#runs-list .run-name")
     expect(names).to_have_count(2)
     names.last.click()
+    expect(page.locator("#runs-list tbody tr").last).to_have_class("pinned")
     page.get_by_placeholder("give it a name").fill("All demo pairs")
     page.get_by_placeholder("give it a name").press("Enter")
     expect(names.last).to_have_text("All demo pairs")
     names.first.click()
+    expect(page.locator("#runs-list tbody tr").first).to_have_class("pinned")
     expect(page.get_by_role("button", name=re.compile("Go on"))).to_be_visible()
 
 
