@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from explorer.core.text import text
-from explorer.results.board_certainty import certainties, comparable, rivals
+from explorer.results.board_certainty import certainties, comparable, frame_of, rivals
 from explorer.results.board_counts import Noticed, counts_of, covers, taken
 from explorer.results.published import Results, ResultsSource, model_url
 from explorer.runs.model_list import marks_of, size_of
@@ -137,8 +137,8 @@ class Board:
 
 def rows_of(table: "pd.DataFrame") -> list[Row]:
     """The rows of a board's table, or of some of its columns, one by one."""
-    rows: list[Row] = table.astype(object).where(table.notna(), None).to_dict("records")
-    return rows
+    values = table.astype(object).where(table.notna(), None).to_numpy().tolist()
+    return [dict(zip(table.columns, each, strict=True)) for each in values]
 
 
 def build_board(
@@ -266,11 +266,9 @@ def _ranked(rows: Sequence[Row], rule: Rule) -> "pd.DataFrame":
     """Best first. A mean of fewer sections is no rival of a whole one: those come below."""
     import pandas as pd
 
-    names = ("rank", *_WORDS, "size", "own", "by_pairs", "score", *rule.sections)
+    kinds = {"rank": "Int64", "own": "bool", "by_pairs": "bool"} | dict.fromkeys(_WORDS, "object")
     accuracies = _accuracies(aggregate(rule, {}, {}), {})
-    table = pd.DataFrame(rows, columns=[*dict.fromkeys((*names, *accuracies))], dtype=object)
-    kinds = dict.fromkeys(table.columns.difference(_WORDS), "float64")
-    table = table.astype(kinds | {"rank": "Int64", "own": bool, "by_pairs": bool})
+    table = frame_of(rows, [*kinds, "size", "score", *accuracies], kinds)
     # Whole before others, then by what is left of the score without rounding, then by name.
     table = table.assign(part=table["rank"].isna(), rounded=table["score"].round(_DECIMALS))
     order = ["part", "rounded", "model"]

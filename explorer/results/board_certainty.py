@@ -1,6 +1,6 @@
 """How sure the rows of a board are: from `Uncertainty` where it is of the same numbers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,17 @@ def comparable(table: "pd.DataFrame") -> "pd.DataFrame":
     return rivals(table[table["by_pairs"]])
 
 
+def frame_of(
+    rows: Sequence[Mapping[str, Any]], columns: Iterable[str], kinds: Mapping[str, str]
+) -> "pd.DataFrame":
+    """Rows as a frame. kinds: of the columns that are no numbers."""
+    import pandas as pd
+
+    frame = pd.DataFrame(rows, columns=[*columns], dtype=object)
+    numbers = frame[frame.columns.difference([*kinds])].astype("float64")
+    return numbers.join(frame[[*kinds]].astype(kinds))
+
+
 def certainties(
     table: "pd.DataFrame",
     counted: Mapping[str, Aggregated],
@@ -73,20 +84,14 @@ def certainties(
         for model in table.index
     ]
     columns = _certainty(aggregate(rule, {}, {}), None, unpaired, False)
-    found = pd.DataFrame(rows, table.index, list(columns), dtype=object)
-    kinds = {name: _kind(name) for name in columns}
-    found = found.astype(kinds)
+    kinds = dict.fromkeys((*RANKS, *(f"{name}_group" for name in rule.sections)), "Int64")
+    kinds |= dict.fromkeys(("paired", *(f"{name}_paired" for name in rule.sections)), "bool")
+    found = frame_of(rows, columns, kinds).set_axis(table.index)
     if not found.loc[list(compared), "paired"].all():
         return found.assign(**dict.fromkeys(RANKS, pd.Series(pd.NA, found.index, "Int64")))
     others = found.loc[rivals(table).index]
     others = others[others["best_rank"].isna() & others["score_low"].notna()]
     return _among(found, others["score_low"], others["score_high"])
-
-
-def _kind(column: str) -> str:
-    if column == "paired" or column.endswith("_paired"):
-        return "bool"
-    return "Int64" if column in RANKS or column.endswith("_group") else "float64"
 
 
 def _certainty(

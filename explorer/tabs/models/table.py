@@ -29,7 +29,7 @@ def board_html(board: Board, state: ModelsState, rows: "pd.DataFrame") -> str:
     """
     columns = shown_columns(board, state)
     listed = [board.rows[model] for model in rows.index]
-    shades = {column: _Shade.of(column, listed) for column in columns if column not in FACTS[:3]}
+    shades = {column: _Shade(column, listed) for column in columns if column not in FACTS[:3]}
     measured = bool(rows["tie_group"].notna().any())
     heads = tag("th", escape(text("board.column_rank")), css="number", scope="col")
     heads += "".join(_head(column, state) for column in columns)
@@ -121,11 +121,10 @@ def _number(row: Row, column: str, digits: int, shade: "_Shade") -> str:
     if value is None:
         return tag("td", escape(text("board.unknown")), css="number")
     written = tag("button", f"{100 * value:.{digits}f}", **acting("behind"))
-    paired = row["paired"] if column == "score" else row.get(f"{column}_paired", False)
-    ends = row[f"{column}_low"], row[f"{column}_high"]
+    paired = row.get(shade.paired, False)
     return tag(
         "td",
-        written + _interval(*ends, digits, paired),
+        written + _interval(row[shade.low], row[shade.high], digits, paired),
         css="number score" if column == "score" else "number",
         **shade.style(value),
     )
@@ -139,15 +138,16 @@ def _interval(low: float | None, high: float | None, digits: int, paired: bool) 
 
 
 class _Shade:
-    """Darker for better, from the lowest to the highest of a column; it reads on light and dark."""
+    """Darker for better, from the lowest to the highest of a column; it reads on light and dark.
 
-    def __init__(self, low: float, high: float) -> None:
-        self._low, self._high = low, high
+    low, high, paired: the columns of the ends of its numbers' intervals, and of what these are.
+    """
 
-    @classmethod
-    def of(cls, column: str, rows: Sequence[Row]) -> "_Shade":
+    def __init__(self, column: str, rows: Sequence[Row]) -> None:
         known = [row[column] for row in rows if row[column] is not None]
-        return cls(min(known, default=0.0), max(known, default=0.0))
+        self._low, self._high = min(known, default=0.0), max(known, default=0.0)
+        self.low, self.high = f"{column}_low", f"{column}_high"
+        self.paired = "paired" if column == "score" else f"{column}_paired"
 
     def style(self, value: float) -> dict[str, str]:
         """The attribute that makes the background of a cell."""
