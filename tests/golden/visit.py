@@ -197,6 +197,8 @@ class Page:
                 props |= {name: each for name, each in value.items() if name != "__type__"}
             else:
                 props["value"] = value
+        for state in message["output"].get("changed_state_ids") or ():
+            self.fire(state, "change")
         return True
 
     def _sent(self, part: dict[str, Any], here: bool) -> Any:
