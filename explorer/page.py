@@ -50,6 +50,7 @@ from explorer.tabs.score.acts_view import ScoreTab, wire_score
 from explorer.tabs.score.before_view import Find, offered_models, wire_find
 from explorer.tabs.score.publish_view import Publish, wire_publish
 from explorer.tabs.score.signin_view import build_signin, identify
+from explorer.tabs.score.state import ScoreState
 from explorer.tabs.score.view import ScoreParts, build_score
 from explorer.tabs.try_it.acts_view import TrialTab, wire_trial
 from explorer.tabs.try_it.view import TrialParts, build_trial
@@ -110,12 +111,18 @@ class Page:
         kept = identify(request, profile, token, secret, session, settings=settings)
         session.results_id = self.stores.results.sources.best
         tab = tab_of(query_string)
-        shown = joined(
+        filling = [
             partial(self.pairs.open, query_string, session, notes),
             partial(self._tab, tab, query_string, session, notes),
-        )
+        ]
+        if tab != "score" and session.get(ScoreState) is not None:
+            # It was turned to before it was known whose runs to show.
+            filling.append(partial(self.score.open, "", session))
+        shown = joined(*filling)
         missing = self.pairs.missing(query_string)
-        frame = {parts.secret: kept, parts.tabs: gr.Tabs(selected=tab)}
+        frame: Filling = {parts.secret: kept}
+        if tab != TABS[0]:  # else whoever turned to another tab meanwhile stays there
+            frame[parts.tabs] = gr.Tabs(selected=tab)
         return {**shown, **frame, parts.chooser.missing: missing, **self._bars(session)}
 
     @guarded

@@ -36,6 +36,7 @@ _PARTS = (
 )
 _VOCABULARIES = frozenset(_PARTS[4:])
 _DIGEST = re.compile(r"[0-9a-f]{12}")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 Encode = Callable[[list[str]], Sequence[int]]
 """Texts -> tokens of each."""
@@ -88,14 +89,20 @@ def locate_tokenizer(
             return _in_folder(typed, typed_path(typed))
         if pinned and is_folder(typed_path(base)):
             return _in_folder(base, typed_path(base), revision)
-    hub_id, listed = parse_hub_id(typed), listed_tokenizers(policy)
-    if hub_id is None or hub_id.split or (listed is not None and typed not in listed):
-        raise KnownError(
-            f"{typed[:200]!r} is not a tokenizer that can be used here: "
-            f"give {allowed_tokenizers(policy)}."
-        )
+    listed = listed_tokenizers(policy)
+    refused = KnownError(
+        f"{typed[:200]!r} is not a tokenizer that can be used here: "
+        f"give {allowed_tokenizers(policy)}."
+    )
+    by_commit = listed is not None and typed not in listed and _COMMIT.fullmatch(revision)
+    name = base if by_commit else typed
+    hub_id = parse_hub_id(name)
+    if hub_id is None or hub_id.split or not (listed is None or name in listed):
+        raise refused
     yield Step("asking")
     listing = hub.look(hub_id, "model", token=False)
+    if by_commit and listing.commit != revision:
+        raise refused  # another revision may be a stranger's
     names = _wanted(listing.sizes, hub_id.repo)
     n_bytes = sum(listing.sizes[name] for name in names)
     if n_bytes > MOST_MEGABYTES * 1e6:

@@ -22,6 +22,7 @@ from explorer.core.parts import (
     nothing_new,
     saying,
     wire_part,
+    wrote,
 )
 from explorer.core.settings import Settings
 from explorer.core.text import text
@@ -118,7 +119,7 @@ class ScoreTab:
 
         live = self._begun(session.visitor, str(posted[parts.order.model]), steps)
         session.show(session.seen(ScoreState).of(""))
-        return self._reported(live, session)
+        return {parts.report.check: ""} | self._reported(live, session)
 
     def stop(self, session: Session) -> None:
         """End the run that the page follows after its present pack, wherever it was begun."""
@@ -242,27 +243,28 @@ class ScoreTab:
     def _further(self, session: Session) -> Filling:
         """How far the run is that the page follows, where it is further and is to be drawn."""
         seen = session.seen(Followed)
-        if not seen.live_id:
-            return nothing_new()
+        if not seen.live_id or session.seen(ScoreState).panel == "runs":
+            return nothing_new()  # what a poll asks for may come after the list was turned to
         live = self.runs.live.get(session.visitor, seen.live_id)
         goes_on = live is not None and not live.ended.is_set()
         if live and goes_on and (live.n_updates <= seen.n_updates or time.monotonic() < seen.due):
             return nothing_new()
-        try:
-            return self._reported(live or self._looked_at(session), session)
-        except KnownError as error:
-            report = self.parts.report
-            return {report.status: note(str(error), "wrong"), report.timer: gr.update(active=False)}
+        return self._of_run(session, live)
 
     def _shown(self, session: Session, seen: LiveRun | Run | None = None) -> Filling:
         """All that the state says. seen: the run to report of; None for the one looked at."""
         parts, panel = self.parts, session.seen(ScoreState).panel
-        if panel == "runs":
-            filled = self._listed(session)
-        else:
-            filled = self._reported(seen or self._looked_at(session), session)
+        filled = self._listed(session) if panel == "runs" else self._of_run(session, seen)
         columns = {each: gr.update(visible=name == panel) for name, each in parts.columns.items()}
         return {**filled, **columns, parts.panels: panels_html(session.seen(ScoreState))}
+
+    def _of_run(self, session: Session, seen: LiveRun | Run | None) -> Filling:
+        """The report of a run, None for the one looked at; where it cannot be read, why."""
+        try:
+            return self._reported(seen or self._looked_at(session), session)
+        except KnownError as error:
+            report = self.parts.report
+            return {report.status: note(str(error), "wrong"), report.timer: gr.update(active=False)}
 
     def _reported(self, seen: LiveRun | Run | None, session: Session) -> Filling:
         """The report of a run, whether it goes on or is stored; None for none."""
@@ -315,7 +317,8 @@ def wire_score(tab: ScoreTab, opened: gr.Tab) -> None:
         typed = isinstance(part, gr.Textbox | gr.Number)
         left += [part.blur, part.submit] if typed else [part.change]
     gr.on(left, tab.describe, {*choice, *parts.order.inputs}, parts.order.card, **latest)
-    opened.select(tab.turn_back, session, parts.outputs, **EVENT)
+    written = {"fn": None, "inputs": parts.address, "outputs": None, "js": wrote(parts.part)}
+    opened.select(tab.turn_back, session, parts.outputs, **EVENT).then(**written)
     ways = [each for needed in parts.choice.needed.values() for each in needed]
     parts.choice.which.input(tab.show_way, [parts.choice.which, session], ways, **EVENT)
     report.start.click(
@@ -324,7 +327,7 @@ def wire_score(tab: ScoreTab, opened: gr.Tab) -> None:
         outputs,
         trigger_mode="once",
         **EVENT,
-    )
+    ).then(**written)
     said = saying("#status .status > div", text("score.stopping"))
     report.stop.click(tab.stop, session, None, js=said, queue=False, **EVENT)
     report.timer.tick(None, None, None, js=again(parts.part))

@@ -115,6 +115,10 @@ def test_strangers_count_with_listed_tokenizers_only(
     assert server.requests == []
     name, _ = gone_through(counter.count(demo, "org/parts"))
     assert counter.known(demo, name)
+    fresh = TokenCounter(tmp_path / "fresh", Hub(), policy)
+    assert gone_through(fresh.count(demo, name))[0] == name
+    with pytest.raises(KnownError, match="not a tokenizer that can be used here"):
+        gone_through(fresh.count(demo, f"org/parts@{'0' * 40}"))
 
 
 def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path, hub: Hub) -> None:

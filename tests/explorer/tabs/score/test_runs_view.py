@@ -10,6 +10,7 @@ import gradio as gr
 import numpy as np
 import pytest
 
+from explorer.core.parts import nothing_new
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
@@ -19,6 +20,7 @@ from explorer.runs.selections import Selection
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
 from explorer.tabs.score.acts_view import ScoreTab
+from explorer.tabs.score.run_view import Followed
 from explorer.tabs.score.state import PAGE, ScoreState
 from scoring.record import Run
 from tests.conftest import PATIENCE
@@ -201,6 +203,27 @@ def test_a_broken_run_is_listed_all_the_same(
     with pytest.raises(gr.Error, match="cannot be read"):
         acted(tab, me, "title", id=run.id, value="another")
     assert (run.folder / "card.json").read_text() == "["
+
+
+def test_the_form_is_there_whatever_the_last_run_is(
+    tab: ScoreTab, stores: Stores, demo: PairTable, me: Session
+) -> None:
+    run = finished(stores.runs, "longer", demo, np.arange(3))
+    next(run.folder.glob("rewards*")).write_text("{}\n")
+    me.show(ScoreState("runs"))
+    filling = tab.act(act("panel", value="new"), me)
+    assert filling[tab.parts.columns["new"]]["visible"] is True
+    assert "cannot be read" in filling[tab.parts.report.status]
+
+
+def test_a_poll_that_comes_after_the_list_was_turned_to_opens_no_other_run(
+    tab: ScoreTab, stores: Stores, demo: PairTable, me: Session
+) -> None:
+    run = finished(stores.runs, "longer", demo, np.arange(3))
+    me.show(Followed("gone"))
+    me.show(ScoreState("runs", run.id))
+    assert tab.act(act("again"), me) == nothing_new()
+    assert me.seen(ScoreState) == ScoreState("runs", run.id)
 
 
 @pytest.fixture
