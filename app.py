@@ -2,31 +2,38 @@
 
 import logging
 import os
+import signal
 import sys
+import threading
 from importlib.util import find_spec
 
 import explorer.core.zero_gpu  # noqa: F401 - before anything that knows CUDA
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
-from explorer.core.settings import read_settings
-from explorer.core.text import text
-from explorer.core.theme import STYLES, script, theme
-from explorer.page import build_page, queued
-from explorer.stores import open_stores
-from scoring.errors import KnownError
-
 
 def main() -> None:
     """Serve the app until it is interrupted."""
+    # Workers import this file and have no use for these.
+    from explorer.core.settings import read_settings
+    from explorer.core.text import text
+    from explorer.core.theme import STYLES, script, theme
+    from explorer.page import build_page, queued
+    from explorer.stores import open_stores
+    from scoring.errors import KnownError
+
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     for name in ("httpx", "httpx2"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    over = threading.Event()
+    signal.signal(signal.SIGINT, lambda *_: over.set())
+    signal.signal(signal.SIGTERM, lambda *_: over.set())
     try:
         settings = read_settings(os.environ)
-        queued(build_page(open_stores(settings))).launch(
+        queued(build_page(stores := open_stores(settings))).launch(
             server_name=settings.server_name,
             server_port=settings.server_port,
+            prevent_thread_lock=True,
             theme=theme(),
             css_paths=STYLES,
             js=script(),
@@ -38,12 +45,15 @@ def main() -> None:
             _frontend=False,  # else it asks itself for the page, and a busy machine is too slow
             mcp_server=find_spec("mcp") is not None,
         )
+        over.wait()
+        stores.runs.live.end()
     except KnownError as error:
         sys.exit(str(error))
     except OSError as error:
         if "empty port" not in str(error):
             raise
         sys.exit(text("error.port", host=settings.server_name, port=settings.server_port))
+    os._exit(0)  # nobody who is connected still holds it up
 
 
 if __name__ == "__main__":

@@ -12,12 +12,13 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, Self, get_args, get_origin
+from typing import Any, Literal, Self, TypeVar, get_args, get_origin
 
 from scoring.errors import KnownError
 from scoring.paths import atomic_write
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair, outcome_of
 
+Given = TypeVar("Given", ScoredPack, ScoredPack | None)
 Status = Literal["running", "finished", "stopped", "failed"]
 
 LATEST = 2.0**40
@@ -113,16 +114,18 @@ class Run:
         except (OSError, ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise KnownError(f"The plan of run {self.id!r} cannot be read.") from error
 
-    def record(
-        self, packs: Iterable[ScoredPack], part: str = ""
-    ) -> Generator[ScoredPack, None, None]:
+    def record(self, packs: Iterable[Given], part: str = "") -> Generator[Given, None, None]:
         """Pass packs on, each written to disk before it is passed.
 
+        packs: None among them, where there is none yet, is passed on.
         part: names the file of one of several processes.
         """
         began = time.monotonic()
         with (self.folder / f"rewards{part}.jsonl").open("a", encoding="utf-8") as file:
             for pack in packs:
+                if pack is None:
+                    yield pack
+                    continue
                 seconds = round(time.monotonic() - began, 4)
                 told = dict(
                     zip(_PACK_TYPES, (pack.place, seconds, pack.tokens, pack.parts), strict=True)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from gradio_client import Client  # type: ignore[import-untyped]
 
 from tests.conftest import PATIENCE
 
@@ -37,14 +39,24 @@ def _start(tmp_path: Path, **settings: str) -> subprocess.CompletedProcess[str]:
 
 @contextmanager
 def _serving(tmp_path: Path, **settings: str) -> Iterator[str]:
-    """The app on a free port, once it answers; gives its address."""
+    """The app on a free port; gives its address."""
+    with _started(tmp_path, **settings) as (address, _):
+        yield address
+
+
+@contextmanager
+def _started(
+    tmp_path: Path, *, module: str = "", **settings: str
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The same; gives the process, too. module: that serves it instead of app.py."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     environment = _environment(tmp_path, GRADIO_SERVER_PORT=str(port), **settings)
-    with subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment) as server:
+    what = ["-m", module] if module else ["app.py"]
+    with subprocess.Popen([sys.executable, *what], cwd=ROOT, env=environment) as server:
         try:
-            yield f"http://127.0.0.1:{port}/"
+            yield f"http://127.0.0.1:{port}/", server
         finally:
             server.terminate()
 
@@ -88,3 +100,52 @@ def test_a_setting_that_is_none_is_said_in_one_line(tmp_path: Path) -> None:
     assert ended.returncode == 1
     (line,) = ended.stderr.strip().splitlines()
     assert "EXPLORER_MAX_PAIRS" in line and "'many'" in line
+
+
+PAIR = ("demo", "Two and two?", "It is 4.", "It is 5.")
+
+
+def _workers(server: int) -> list[int]:
+    """Processes below a server that know torch, but for the one that they are forks of."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            grand = int(Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        if grand == server and "libtorch" in (folder / "maps").read_text():
+            found.append(int(folder.name))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="it looks at /proc")
+def test_a_server_scores_without_torch_and_outlives_its_worker(tmp_path: Path) -> None:
+    with _started(tmp_path) as (address, server):
+        _answer(address)
+        page = Client(address, verbose=False)
+        first = page.predict(*PAIR, api_name="/score_pair")
+        assert "libtorch" not in Path(f"/proc/{server.pid}/maps").read_text()
+        [worker] = _workers(server.pid)
+        os.kill(worker, signal.SIGKILL)
+        assert page.predict(*PAIR, api_name="/score_pair") == first
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="it looks at /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_is_ended_leaves_no_process_behind(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with _started(tmp_path) as (address, server):
+        _answer(address)
+        Client(address, verbose=False).predict(*PAIR, api_name="/score_pair")
+        [worker] = _workers(server.pid)
+        server.send_signal(number)
+        assert server.wait(PATIENCE) == 0
+        for _ in range(600):
+            if not Path(f"/proc/{worker}").exists():
+                return
+            time.sleep(0.1)
+        raise AssertionError("its worker is there still")

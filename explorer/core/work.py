@@ -9,7 +9,7 @@ driven by a thread (`in_background`).
 import threading
 from collections.abc import Callable, Generator, Hashable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from contextvars import copy_context
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
@@ -73,13 +73,24 @@ def stepping(
 
 def shown_as(steps: Generator[S, None, T], show: Callable[[S], V]) -> Generator[V, None, T]:
     """The same work, each step as it is shown."""
+    with closing(steps):
+        while True:
+            try:
+                step = next(steps)
+            except StopIteration as ended:
+                result: T = ended.value
+                return result
+            yield show(step)
+
+
+def result_of(steps: Generator[Any, None, T]) -> T:
+    """What work returns whose steps nobody looks at."""
     while True:
         try:
-            step = next(steps)
+            next(steps)
         except StopIteration as ended:
             result: T = ended.value
             return result
-        yield show(step)
 
 
 def until_stopped(steps: Generator[S, Any, object], stop: threading.Event) -> Iterator[S]:

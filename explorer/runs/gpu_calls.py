@@ -14,12 +14,14 @@ from explorer.core.settings import Settings
 from explorer.core.zero_gpu import on_gpu
 from explorer.runs.orders import ModelOrder
 from scoring.engine.formatting import Prepared
-from scoring.engine.scorer import Scorer, Traits
+from scoring.engine.scorer import Scorer, Traits, facts
 from scoring.errors import KnownError, shown
 from scoring.hub.access import Hub
 from scoring.models.locating import locate
 from scoring.models.policy import DEMO
-from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings, ScoredPack
+from scoring.probing.side_rewards import TokenRewards
+from scoring.spec import BASELINES, ModelSpec, Pair, Plan, RunSettings, ScoredPack
+from scoring.tasks import Ready
 
 if TYPE_CHECKING:
     from scoring.models.loading import Loaded
@@ -73,7 +75,11 @@ def place(settings: Settings, hub: Hub) -> None:
 
 
 class Placed:
-    """A placed model as this process sees it: it makes pairs ready, and `packs_of` scores them."""
+    """A placed model as this process sees it, which makes pairs ready; calls score them.
+
+    It is used as a model that a worker holds is (`models.Loaded`), and makes pairs ready as any
+    scorer does.
+    """
 
     def __init__(self, order: ModelOrder) -> None:
         """
@@ -99,6 +105,7 @@ class Placed:
             _TRAITS[order.model] = traits_there(order.model)
         self.spec = kept.spec
         self.name = order.model
+        self._job: Job | None = None
         self._formatter = kept.loaded.formatter(order.settings)
 
     @property
@@ -117,19 +124,30 @@ class Placed:
 
     def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
         """Never to be called: it would be computed without the GPU."""
-        raise RuntimeError("a placed model is scored with by explorer.runs.gpu_calls.packs_of")
+        raise RuntimeError("a placed model is scored with by calls of the GPU alone")
 
+    def ready(
+        self, pairs: Sequence[Pair], settings: RunSettings, source: str = "", selection: str = ""
+    ) -> Generator[None, None, Ready]:
+        """As of `models.Loaded`."""
+        from scoring.run import make_job
 
-def packs_of(
-    job: "Job", scorer: Scorer, done: Collection[int] = ()
-) -> Generator[ScoredPack, None, None]:
-    """As `scoring.run.score`, where the GPU is. done: places of packs that are left out."""
-    from scoring.run import score
+        yield
+        self._job = job = make_job(pairs, self, settings.seed)
+        return Ready(job.plan, facts(self, settings, source, len(pairs), selection))
 
-    if isinstance(scorer, Placed):
-        yield from packs_there(scorer.name, job, frozenset(done))
-    else:
-        yield from score(job, scorer, done=done)
+    def packs(self, plan: Plan, done: Collection[int] = ()) -> Generator[ScoredPack, None, None]:
+        """As of `models.Loaded`, in one call."""
+        if self._job is None:
+            raise RuntimeError("nothing was made ready")
+        yield from packs_there(self.name, replace(self._job, plan=plan), frozenset(done))
+
+    def token_rewards(self, pair: Pair) -> Generator[None, None, TokenRewards]:
+        """As of `models.Loaded`; a placed model has none."""
+        from scoring.probing.token_rewards import token_rewards
+
+        yield
+        return token_rewards(self, pair)
 
 
 def _traits_seconds(name: str) -> int:

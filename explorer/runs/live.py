@@ -3,6 +3,7 @@
 import logging
 import secrets
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -17,6 +18,9 @@ from scoring.errors import KnownError
 
 MOST_ENDED = 100
 """Runs of which it is remembered how they ended, for pages that look afterwards."""
+
+END_SECONDS = 3.0
+"""How long the end of the server waits for that of its runs."""
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +83,7 @@ class LiveRuns:
         self._store = store
         self._lock = threading.Lock()
         self._runs: dict[str, LiveRun] = {}
+        self._is_over = False
 
     def begin(self, visitor: Visitor, model: str, steps: Steps) -> LiveRun:
         """Let a run begin in a thread of its own; what is wrong with it is told by the run.
@@ -101,6 +106,17 @@ class LiveRuns:
         in_background(partial(live.drive, steps))
         return live
 
+    def end(self) -> None:
+        """Let no more runs begin, and stop those under way, which keep what is scored."""
+        with self._lock:
+            self._is_over = True
+            runs = list(self._runs.values())
+        for run in runs:
+            run.stop.set()
+        deadline = time.monotonic() + END_SECONDS
+        for run in runs:
+            run.ended.wait(max(0.0, deadline - time.monotonic()))
+
     def of(self, visitor: Visitor) -> list[LiveRun]:
         """The runs under way that a visitor may stop, in the order in which they were begun."""
         return [each for each in self._known(visitor) if not each.ended.is_set()]
@@ -115,6 +131,8 @@ class LiveRuns:
 
     def _refusal(self, owner: str) -> str:
         """Why an owner's run may not begin now; "" where it may."""
+        if self._is_over:
+            return text("queue.over")
         owners = [each.owner for each in self._runs.values() if not each.ended.is_set()]
         if owner and owners.count(owner) >= MOST_OF_ONE:
             return text("queue.yours", n=MOST_OF_ONE)

@@ -1,28 +1,123 @@
-"""Models as they are asked for: looked at, fetched, and the one of them that is warm."""
+"""Models as they are asked for: looked at, fetched, loaded, and the one of them that is warm.
+
+All of that is done by workers, within limits: one for each look and each download, and one that
+holds the warm model and scores with it. With another model comes another worker.
+"""
 
 import threading
 import time
+from collections.abc import Collection, Generator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from explorer.core.caches import LruCache
 from explorer.core.settings import Settings
+from explorer.core.text import text
+from explorer.core.work import result_of, shown_as
+from explorer.core.workers import Limit, Worker
 from explorer.runs.gpu_calls import Placed
 from explorer.runs.orders import ModelOrder
 from explorer.runs.visitors import Visitor
-from scoring.engine.scorer import Scorer
-from scoring.families import WarmScorer
-from scoring.hub.access import Hub
-from scoring.limits import Tell
-from scoring.models.devices import Device, FitsOn, placed, present_device
-from scoring.models.finding import Asked, Found
-from scoring.models.locating import locate
-from scoring.models.preview import Preview, preview, previewed
+from scoring.errors import KnownError
+from scoring.hub.access import Hub, parse_hub_id
+from scoring.hub.cache import cache_folder, remove_unfinished
+from scoring.limits import Step
+from scoring.models.devices import Device, check_fits, chosen_dtype, placed, present_device
+from scoring.models.finding import MOST_CONFIG_BYTES, Asked, Found
+from scoring.models.locating import with_folders
+from scoring.models.preview import Preview
 from scoring.models.threads import wait_briefly
-from scoring.spec import BASELINES, ModelSpec, RunSettings
+from scoring.probing.side_rewards import TokenRewards
+from scoring.spec import BASELINES, ModelSpec, Pair, Plan, RunSettings, ScoredPack
+from scoring.tasks import (
+    Looked,
+    Ready,
+    fetch_model,
+    load_model,
+    look_at_device,
+    look_at_model,
+    make_ready,
+    reward_tokens,
+    score_packs,
+)
 
 SAME_SECONDS = 600.0
 """For how long what a name meant is taken for what it means."""
 KEPT = 16
+GIGABYTE = 10**9
+LOOK_SECONDS, LOOK_BYTES = 30.0, GIGABYTE
+LOAD_SECONDS, LOAD_BYTES_A_SECOND = 60.0, 50_000_000
+"""What a loading has for all, and for weights besides."""
+READY_SECONDS, CHARACTERS_A_SECOND = 60.0, 100_000
+READY_BYTES, BYTES_A_CHARACTER = 2 * GIGABYTE, 40
+"""Likewise for the rendering and tokenizing of pairs."""
+SCORE_BYTES = 4 * GIGABYTE
+"""What a forward pass may need beside the model, where strangers use the server."""
+FETCH_SECONDS, FETCH_BYTES_A_SECOND = 60.0, 100_000
+"""After how long a download must be how fast."""
+
+T = TypeVar("T")
+
+
+class Loaded:
+    """A model that a worker holds. One thread at a time may use it: whose turn it is."""
+
+    def __init__(self, worker: Worker, spec: ModelSpec, *, strict: bool, on_cpu: bool) -> None:
+        """strict: whether strangers use it. on_cpu: whether its memory is the processors'."""
+        self.spec = spec
+        self._worker = worker
+        self._strict = strict
+        self._on_cpu = on_cpu
+
+    def ready(
+        self, pairs: Sequence[Pair], settings: RunSettings, source: str = "", selection: str = ""
+    ) -> Generator[None, None, Ready]:
+        """Make pairs ready to be scored; None now and then.
+
+        Raises:
+            KnownError: the template fails, or limits are met.
+        """
+        given = (pairs, settings, source, selection)
+        limit = self._limit("ready", _characters(pairs))
+        ready: Ready = yield from self._worker.run(make_ready, *given, limit=limit)
+        return ready
+
+    def packs(
+        self, plan: Plan, done: Collection[int] = ()
+    ) -> Generator[ScoredPack | None, None, None]:
+        """The packs of what was made ready; None now and then, so that it can be left in between.
+
+        Raises:
+            KnownError: one cannot be scored, or the worker died.
+        """
+        n_bytes = SCORE_BYTES if self._strict and self._on_cpu else None
+        limit = Limit(text("worker.score"), None, n_bytes, self._on_cpu)
+        yield from self._worker.run(score_packs, plan, frozenset(done), limit=limit)
+
+    def token_rewards(self, pair: Pair) -> Generator[None, None, TokenRewards]:
+        """A pair's rewards token by token; None now and then.
+
+        Raises:
+            KnownError: the model has none, or limits are met.
+        """
+        limit = self._limit("tokens", _characters([pair]))
+        rewards: TokenRewards = yield from self._worker.run(reward_tokens, pair, limit=limit)
+        return rewards
+
+    def _limit(self, doing: str, characters: int) -> Limit:
+        return Limit(
+            text(f"worker.{doing}"),
+            READY_SECONDS + characters / CHARACTERS_A_SECOND,
+            READY_BYTES + BYTES_A_CHARACTER * characters,
+            self._on_cpu,
+        )
+
+
+def _characters(pairs: Sequence[Pair]) -> int:
+    """Of the texts that a template is given."""
+    asked = sum(2 * len(turn.content) for pair in pairs for turn in pair.messages)
+    return asked + sum(len(pair.chosen) + len(pair.rejected) for pair in pairs)
 
 
 class ModelStore:
@@ -32,9 +127,13 @@ class ModelStore:
         wait_briefly()
         self._settings = settings
         self._hub = hub
-        self._warm = WarmScorer()
+        self._worker = Worker()
+        self._kept: tuple[ModelSpec, RunSettings] | None = None
+        self._held = 0
         self._previews = LruCache[Preview](KEPT)
         self._known: _Known | None = None
+        self._looking = threading.Lock()
+        self._device: Device | None = None
 
     def preview(self, visitor: Visitor, order: ModelOrder) -> Preview:
         """What is known of a model before its weights are fetched.
@@ -44,15 +143,17 @@ class ModelStore:
         """
         asked = (replace(order, settings=RunSettings()), visitor.token, _minutes())
         return self._previews.get_or_create(
-            asked,
-            lambda: preview(
-                order.model, self._settings.model_policy, self._hub, **_asked(visitor, order)
-            ),
+            asked, lambda: result_of(self._looked(visitor, order)).preview
         )
 
     def device(self) -> Device:
         """Where models are computed here, and what is free there."""
-        return present_device(self._settings.device, self._warm.held_bytes)
+        if self._settings.zero_gpu:
+            return present_device(self._settings.device)
+        with self._looking:
+            if self._device is None:
+                self._device = result_of(self._look_at_device(Worker()))
+        return self._device.now(self._held)
 
     def settings_of(self, order: ModelOrder, looked: Preview, device: Device) -> RunSettings:
         """How a run would compute: on the owner's device, over all GPUs where one is too small."""
@@ -64,39 +165,77 @@ class ModelStore:
             return True
         known = self._known
         asked = (order, visitor.token)
-        return known is not None and known.asked == asked and self._warm.is_warm(*known.meaning)
+        return known is not None and known.asked == asked and self._holds(*known.meaning)
 
-    def warm(self, visitor: Visitor, order: ModelOrder) -> Scorer | None:
+    def warm(self, visitor: Visitor, order: ModelOrder) -> Loaded | Placed | None:
         """The model as it is in memory; None where it is not. Nothing is asked for or loaded."""
         if self._is_placed(order):
             return Placed(order)
         known = self._known
         if known is None or not self.is_warm(visitor, order):
             return None
-        return self._warm.get(*known.meaning)
+        return self._loaded(known.meaning[0])
 
-    def load(
-        self, visitor: Visitor, order: ModelOrder, tell: Tell, stop: threading.Event
-    ) -> Scorer:
+    def load(self, visitor: Visitor, order: ModelOrder) -> Generator[Step, None, Loaded | Placed]:
         """The model, ready to score: the warm one where it is meant, else loaded now.
 
+        Where this is closed while it loads, the loading ends and no model is warm.
+
         Raises:
-            Stopped: `stop` was set.
             KnownError: there is none, it does not fit in memory, or it cannot be loaded.
         """
         if self._is_placed(order):
             return Placed(order)
         asked, known = (order, visitor.token), self._known
         if known is None or known.asked != asked or known.seconds_old > SAME_SECONDS:
-            known = _Known(asked, time.monotonic(), self._located(visitor, order, tell, stop))
+            known = _Known(asked, time.monotonic(), *(yield from self._located(visitor, order)))
             # What was to be fetched lies here now.
             self._known, self._previews = known, LruCache(KEPT)
         spec, settings = known.meaning
-        return self._warm.get(spec, settings, tell=tell, stop=stop)
+        if not self._holds(spec, settings):
+            yield from self._load(spec, settings, known.preview)
+        return self._loaded(spec)
 
     def release(self) -> None:
         """Let the warm model go; its memory is free then."""
-        self._warm.release()
+        self._kept, self._held = None, 0
+        self._worker.end()
+
+    def _load(
+        self, spec: ModelSpec, settings: RunSettings, preview: Preview
+    ) -> Generator[Step, None, None]:
+        self.release()
+        device = yield from _stepped(self._look_at_device(self._worker), Step("loading"))
+        self._device = device
+        before = self._worker.resident_bytes()
+        dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=preview.family)
+        weights = max(preview.memory_bytes(dtype), preview.weight_bytes)
+        limit = Limit(
+            text("worker.load"),
+            LOAD_SECONDS + weights / LOAD_BYTES_A_SECOND,
+            2 * weights + READY_BYTES,
+            device.kind == "cpu",
+        )
+        steps = self._worker.run(load_model, spec, settings, limit=limit)
+        try:
+            yield from _stepped(steps, Step("loading"))
+        except BaseException:
+            self.release()
+            raise
+        self._kept = (spec, _of_model(spec, settings))
+        self._held = max(0, self._worker.resident_bytes() - before)
+
+    def _loaded(self, spec: ModelSpec) -> Loaded:
+        on_cpu = self._device is not None and self._device.kind == "cpu"
+        return Loaded(self._worker, spec, strict=self._settings.public, on_cpu=on_cpu)
+
+    def _holds(self, spec: ModelSpec, settings: RunSettings) -> bool:
+        return self._kept == (spec, _of_model(spec, settings)) and self._worker.is_alive()
+
+    def _look_at_device(self, worker: Worker) -> Generator[None, None, Device]:
+        limit = Limit(text("worker.device"), LOOK_SECONDS)
+        device: Device = yield from worker.run(look_at_device, self._settings.device, limit=limit)
+        return device
 
     def _is_placed(self, order: ModelOrder) -> bool:
         """Whether it is of the models that ZeroGPU has from the start."""
@@ -105,32 +244,62 @@ class ModelStore:
     def _on_device(self, order: ModelOrder) -> RunSettings:
         return replace(order.settings, device=self._settings.device)
 
+    def _looked(self, visitor: Visitor, order: ModelOrder) -> Generator[Step, None, Looked]:
+        policy = self._settings.model_policy
+        if parse_hub_id(order.model.strip()) is not None:
+            self._hub.reachable()
+            self._hub.room.clear(MOST_CONFIG_BYTES)
+        given = (self._hub.seen(), order.model, policy, _asked(visitor, order))
+        limit = Limit(text("worker.look"), LOOK_SECONDS, LOOK_BYTES, in_addresses=True)
+        steps = _alone(look_at_model, *given, limit=limit)
+        looked: Looked = yield from _stepped(steps, Step("asking"))
+        return looked
+
     def _located(
-        self, visitor: Visitor, order: ModelOrder, tell: Tell, stop: threading.Event
-    ) -> tuple[ModelSpec, RunSettings]:
-        fitting = _Fitting(self.device(), self._on_device(order))
-        spec = locate(
-            order.model,
-            self._settings.model_policy,
-            self._hub,
-            check=fitting,
-            tell=tell,
-            stop=stop,
-            **_asked(visitor, order),
-        )
-        return spec, fitting.settings
+        self, visitor: Visitor, order: ModelOrder
+    ) -> Generator[Step, None, tuple[tuple[ModelSpec, RunSettings], Preview]]:
+        looked = yield from self._looked(visitor, order)
+        device, settings = self.device(), self._on_device(order)
+        check_fits(looked.preview, device, settings)
+        found, folders = looked.found, []
+        with self._hub.room.staying(found.repos):
+            for each in (found, found.reference):
+                if each is not None:
+                    folders.append((yield from self._fetched(each, visitor)))
+        settings = placed(settings, looked.preview, device)
+        return (with_folders(found, folders), settings), looked.preview
 
+    def _fetched(self, found: Found, visitor: Visitor) -> Generator[Step, None, str]:
+        """The folder of a model, downloaded where need be."""
+        missing = found.missing
+        if found.listing is None or not missing:
+            return found.spec.folder if found.listing is None else str(found.listing.folder)
+        listing, repo = found.listing, found.listing.hub_id.repo
+        size = sum(listing.sizes[name] for name in missing)
+        with ExitStack() as stack:
+            stack.enter_context(self._hub.room.fetching(repo, size))
+            blobs = [listing.blobs[name] for name in missing if name in listing.blobs]
+            stack.callback(remove_unfinished, cache_folder(repo, "model"), blobs)
+            limit = Limit(text("worker.fetch"), None, LOOK_BYTES)
+            given = (self._hub.seen(), found, visitor.token)
+            steps = _stepped(_alone(fetch_model, *given, limit=limit), Step("fetching", 0, size))
+            began = time.monotonic()
 
-class _Fitting:
-    """The check of `locate` that a model fits; then, how it is placed."""
+            def bounded(step: Step) -> Step:
+                seconds = time.monotonic() - began
+                if step.done > size:
+                    raise KnownError(
+                        text("worker.endless", model=repo, size=f"{size / 1e6:,.1f} MB")
+                    )
+                if seconds > FETCH_SECONDS and step.done < seconds * FETCH_BYTES_A_SECOND:
+                    rate = FETCH_BYTES_A_SECOND // 1000
+                    raise KnownError(
+                        text("worker.slow", model=repo, seconds=f"{seconds:.0f}", rate=rate)
+                    )
+                return step
 
-    def __init__(self, device: Device, settings: RunSettings) -> None:
-        self.settings = settings
-        self._device = device
-
-    def __call__(self, found: Found) -> None:
-        FitsOn(self._device, self.settings)(found)
-        self.settings = placed(self.settings, previewed(found), self._device)
+            folder: str = yield from shown_as(steps, bounded)
+            return folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +309,38 @@ class _Known:
     asked: tuple[ModelOrder, object]
     asked_at: float
     meaning: tuple[ModelSpec, RunSettings]
+    preview: Preview
 
     @property
     def seconds_old(self) -> float:
         """How long ago it was asked."""
         return time.monotonic() - self.asked_at
+
+
+def _alone(task: Any, *given: Any, limit: Limit) -> Generator[Any, None, Any]:
+    """A task in a worker that does nothing else."""
+    worker = Worker()
+    try:
+        return (yield from worker.run(task, *given, limit=limit))
+    finally:
+        worker.end()
+
+
+def _stepped(steps: Generator[Step | None, None, T], first: Step) -> Generator[Step, None, T]:
+    """The same steps, the last one again where there is none."""
+    last = first
+
+    def known(step: Step | None) -> Step:
+        nonlocal last
+        last = step or last
+        return last
+
+    return (yield from shown_as(steps, known))
+
+
+def _of_model(spec: ModelSpec, settings: RunSettings) -> RunSettings:
+    """The settings that a scorer in memory depends on: the seed is that of a rule alone."""
+    return settings if spec.family in BASELINES else replace(settings, seed=RunSettings().seed)
 
 
 def _asked(visitor: Visitor, order: ModelOrder) -> Asked:

@@ -3,42 +3,39 @@
 import logging
 import shutil
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from explorer.runs.cards import RunCard, change_card, write_card
-from explorer.runs.gpu_calls import packs_of
+from explorer.runs.gpu_calls import Placed
+from explorer.runs.models import Loaded
 from explorer.runs.progress import Progress, Stream
-from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError, Stopped
 from scoring.hub.access import first_line
 from scoring.record import Run, Status
 from scoring.resuming import resume
-from scoring.spec import RunFacts, ScoredPair
+from scoring.spec import Plan, ScoredPair
 from scoring.sure import SureInterval
-
-if TYPE_CHECKING:
-    from scoring.run import Job
+from scoring.tasks import Ready
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A run that can be scored: with its pairs made ready, and its packs that are done."""
+    """A run that can be scored: its packs, and those of them that are done."""
 
     run: Run
-    job: "Job"
+    plan: Plan
     done: frozenset[int] = frozenset()
 
 
-def begin(folder: Path, facts: RunFacts, job: "Job", card: RunCard) -> Begun:
+def begin(folder: Path, ready: Ready, keys: Sequence[str], card: RunCard) -> Begun:
     """A new run, which nobody sees before its card says whose it is.
 
-    folder: its own, locked by the caller.
+    folder: its own, locked by the caller. keys: of its pairs, in the order they were made ready.
 
     Raises:
         KnownError: the disk does not take it; nothing of it is left then.
@@ -46,31 +43,30 @@ def begin(folder: Path, facts: RunFacts, job: "Job", card: RunCard) -> Begun:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_card(folder, card)
-        run = Run.create(folder, facts, job.plan, _keys(job))
+        run = Run.create(folder, ready.facts, ready.plan, keys)
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise KnownError(
             f"Runs cannot be kept on this disk: {error.strerror or first_line(error)}. "
             "Make room, or set EXPLORER_HOME to a folder that can be written."
         ) from error
-    return Begun(run, job)
+    return Begun(run, ready.plan)
 
 
-def go_on(former: Run, facts: RunFacts, job: "Job") -> Begun:
+def go_on(former: Run, ready: Ready, keys: Sequence[str]) -> Begun:
     """A stored run with what is left of its packs; its card says where it went on otherwise.
 
     Raises:
         KnownError: it is another run than is asked for, or the disk does not take it.
     """
     try:
-        resumed = resume(former, facts, _keys(job))
+        resumed = resume(former, ready.facts, keys)
         change_card(former, lambda card: _went_on(card, resumed.notes))
     except OSError as error:
         raise KnownError(
             f"The disk does not take it: {error.strerror or first_line(error)}. Make room."
         ) from error
-    job = replace(job, plan=resumed.run.plan()[0])
-    return Begun(resumed.run, job, frozenset(resumed.done))
+    return Begun(resumed.run, resumed.run.plan()[0], frozenset(resumed.done))
 
 
 def tell_sure(run: Run, sure: SureInterval) -> None:
@@ -85,28 +81,23 @@ def _went_on(card: RunCard, notes: Sequence[str]) -> RunCard:
     return replace(card, sure=None, notes=tuple(dict.fromkeys((*card.notes, *notes))))
 
 
-def _keys(job: "Job") -> list[str]:
-    return [prepared.pair.key for prepared in job.prepared]
-
-
 Assess = Callable[[Progress, Sequence[ScoredPair]], Progress]
 """Gives a progress, of which the latter pairs are new, with what else there is to say of it."""
 
 
-def recorded(run: Run, job: "Job", done: Collection[int], scorer: Scorer, assess: Assess) -> Stream:
+def recorded(begun: Begun, model: Loaded | Placed, assess: Assess) -> Stream:
     """Score the packs of a run that are not done, each written to disk before it is told of.
 
     The last progress says how the run ended. What was scored stays, also where the stream is
-    closed.
+    closed. While a pack takes long, the progress before it is told again.
 
     Args:
-        run: on disk, with the plan of `job`.
-        job: its pairs, made ready for `scorer`.
-        done: places of packs that are on disk.
-        scorer: what scores.
+        begun: its pairs are ready in `model`.
+        model: what scores.
         assess: is asked after each pack; what is sure or has a message ends there.
     """
-    total = len(job.prepared)
+    run, plan, done = begun.run, begun.plan, begun.done
+    total = sum(map(len, plan.packs))
     before = tuple(run.rows()) if done else ()
     spent = run.seconds_so_far() if done else 0.0
     progress = Progress("running", total, run, before, spent)
@@ -116,12 +107,18 @@ def recorded(run: Run, job: "Job", done: Collection[int], scorer: Scorer, assess
         if before:
             progress = assess(progress, before)
             yield progress
-        with closing(run.record(packs_of(job, scorer, done))) as packs:
-            while not (progress.is_sure or progress.message) and (pack := next(packs, None)):
+        left = Plan(()) if progress.is_sure or progress.message else plan
+        with closing(model.packs(left, done)) as packs, closing(run.record(packs)) as kept:
+            for pack in kept:
+                if pack is None:
+                    yield progress
+                    continue
                 scored: tuple[ScoredPair, ...] = progress.scored + pack.rows
                 seconds = spent + time.monotonic() - started
                 progress = assess(replace(progress, scored=scored, seconds=seconds), pack.rows)
                 yield progress
+                if progress.is_sure or progress.message:
+                    break
     except Stopped:
         pass
     except KnownError as error:

@@ -1,16 +1,18 @@
 """Runs of this server: started, followed, stopped, gone on with."""
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 
 from explorer.core.settings import Settings
 from explorer.core.text import text
+from explorer.core.work import result_of, shown_as
 from explorer.data.table import PairTable
 from explorer.runs.cards import RunCard, card_of
-from explorer.runs.gpu_calls import packs_of
+from explorer.runs.gpu_calls import Placed
 from explorer.runs.live import LiveRuns
 from explorer.runs.locks import locked
+from explorer.runs.models import Loaded
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress, Stream
 from explorer.runs.recording import begin, go_on, recorded, tell_sure
@@ -18,7 +20,6 @@ from explorer.runs.scorers import Scorers
 from explorer.runs.selections import Selection, selected_by_keys
 from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
-from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError, Stopped
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
@@ -138,8 +139,8 @@ class Runs:
                 many pairs.
         """
         self.check_pairs(len(pairs))
-        with self.scorers.now(visitor, order, only_warm=only_warm, is_wanted=is_wanted) as scorer:
-            return _rewarded(scorer, order, pairs)
+        with self.scorers.now(visitor, order, only_warm=only_warm, is_wanted=is_wanted) as model:
+            return result_of(_rewarding(model, order, pairs))
 
     def loading_rewards(
         self, visitor: Visitor, order: ModelOrder, pairs: Sequence[Pair]
@@ -152,8 +153,8 @@ class Runs:
         self.check_pairs(len(pairs))
         with self.scorers.brief(visitor) as turn:
             progress = Progress("loading", len(pairs))
-            scorer = yield from self.scorers.ready(visitor, order, turn, progress)
-            return _rewarded(scorer, order, pairs)
+            model = yield from self.scorers.ready(visitor, order, turn, progress)
+            return (yield from shown_as(_rewarding(model, order, pairs), lambda _: progress))
 
     def rewarding(
         self, visitor: Visitor, order: ModelOrder, pairs: Sequence[Pair]
@@ -166,16 +167,15 @@ class Runs:
         self.check_pairs(len(pairs))
         progress = Progress("waiting", len(pairs))
         with self.scorers.turn(visitor) as turn:
-            scorer = yield from self.scorers.ready(visitor, order, turn, progress)
-            from scoring.run import make_job
-
-            job = make_job(pairs, scorer, order.settings.seed)
-            run_facts = facts(scorer, order.settings, "", len(pairs), "")
-            for pack in packs_of(job, scorer):
-                used_up = self.scorers.used_up(visitor, turn)
-                yield Rewarded(pack.rows, run_facts, text("score.used_up") if used_up else "")
-                if used_up:
-                    return
+            model = yield from self.scorers.ready(visitor, order, turn, progress)
+            loading = replace(progress, stage="loading")
+            ready = yield from shown_as(model.ready(pairs, order.settings), lambda _: loading)
+            with closing(model.packs(ready.plan)) as packs:
+                for pack in packs:
+                    rows, used_up = pack.rows if pack else (), self.scorers.used_up(visitor, turn)
+                    yield Rewarded(rows, ready.facts, text("score.used_up") if used_up else "")
+                    if used_up:
+                        return
 
     def token_rewards(
         self, visitor: Visitor, order: ModelOrder, pair: Pair
@@ -186,10 +186,9 @@ class Runs:
             KnownError: others score, the model cannot be had, or it has none.
         """
         with self.scorers.brief(visitor) as turn:
-            scorer = yield from self.scorers.ready(visitor, order, turn, Progress("loading", 1))
-            from scoring.probing.token_rewards import token_rewards
-
-            return token_rewards(scorer, pair)
+            progress = Progress("loading", 1)
+            model = yield from self.scorers.ready(visitor, order, turn, progress)
+            return (yield from shown_as(model.token_rewards(pair), lambda _: progress))
 
     def check_pairs(self, n_pairs: int) -> None:
         """Whether so many pairs may be scored at once.
@@ -229,18 +228,18 @@ class Runs:
             Watch(subsets, seed, sure)  # refuses what cannot be, before anybody waits
         with self.scorers.turn(visitor) as turn:
             try:
-                scorer = yield from self.scorers.ready(visitor, order, turn, progress)
+                model = yield from self.scorers.ready(visitor, order, turn, progress)
+                loading = replace(progress, stage="loading")
+                ready = yield from shown_as(
+                    model.ready(pairs, order.settings, selection.table.id, selection.words),
+                    lambda _: loading,
+                )
             except Stopped:
                 yield replace(progress, stage="refused", message=text("score.stopped_early"))
                 return
-            from scoring.run import make_job
-
-            worth = tie_worth(scorer.spec.family)
+            worth = tie_worth(model.spec.family)
             watch = None if sure is None else Watch(subsets, seed, sure, worth)
-            job = make_job(pairs, scorer, seed)
-            run_facts = facts(
-                scorer, order.settings, selection.table.id, len(pairs), selection.words
-            )
+            keys = [pair.key for pair in pairs]
             folder = former.folder if former else new_folder(self.store.folder)
 
             def assess(progress: Progress, newly: Sequence[ScoredPair]) -> Progress:
@@ -254,19 +253,26 @@ class Runs:
             with nullcontext() if former else locked(folder):
                 if former is None:
                     card = RunCard(visitor.owner, order=order, typed=selection.typed)
-                    begun = begin(folder, run_facts, job, card)
+                    begun = begin(folder, ready, keys, card)
                 else:
-                    begun = go_on(former, run_facts, job)
+                    begun = go_on(former, ready, keys)
                 try:
-                    yield from recorded(begun.run, begun.job, begun.done, scorer, assess)
+                    yield from recorded(begun, model, assess)
                 finally:
                     if watch:
                         tell_sure(begun.run, watch.now)
 
 
-def _rewarded(scorer: Scorer, order: ModelOrder, pairs: Sequence[Pair]) -> Rewarded:
-    from scoring.run import make_job
-
-    job = make_job(pairs, scorer, order.settings.seed)
-    rows = [row for pack in packs_of(job, scorer) for row in pack.rows]
-    return Rewarded(tuple(rows), facts(scorer, order.settings, "", len(pairs), ""))
+def _rewarding(
+    model: Loaded | Placed, order: ModelOrder, pairs: Sequence[Pair]
+) -> Generator[None, None, Rewarded]:
+    """Score pairs; None now and then."""
+    ready = yield from model.ready(pairs, order.settings)
+    rows: list[ScoredPair] = []
+    with closing(model.packs(ready.plan)) as packs:
+        for pack in packs:
+            if pack is None:
+                yield
+            else:
+                rows += pack.rows
+    return Rewarded(tuple(rows), ready.facts)

@@ -1,24 +1,22 @@
 """The one model that is warm, and whose turn it is to score with it."""
 
-import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.core.work import stepping
-from explorer.runs.models import ModelStore
+from explorer.core.work import result_of, shown_as
+from explorer.runs.gpu_calls import Placed
+from explorer.runs.models import Loaded, ModelStore
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
 from explorer.runs.queue import Queue, Turn
 from explorer.runs.quotas import Quotas
 from explorer.runs.visitors import Visitor
-from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError, Stopped, shown
 from scoring.hub.access import Hub
-from scoring.limits import Step, Tell, tell_nobody
-from scoring.stopping import check_stop
+from scoring.limits import Step
 
 POLL_SECONDS = 0.4
 """Between two looks at how far the queue, or a loading, is."""
@@ -54,7 +52,7 @@ class Scorers:
         order: ModelOrder,
         turn: Turn,
         progress: Progress,
-    ) -> Generator[Progress, None, Scorer]:
+    ) -> Generator[Progress, None, Loaded | Placed]:
         """Wait for the turn, then for the model, which is returned.
 
         progress: what is given meanwhile, but for its stage.
@@ -66,16 +64,10 @@ class Scorers:
             ahead = turn.ahead()
             yield replace(progress, stage="waiting", ahead=ahead.people, wait_seconds=ahead.seconds)
         self.quotas.check(visitor)
-        progress, stop = replace(progress, stage="loading"), threading.Event()
+        progress = replace(progress, stage="loading")
         yield progress
-
-        def load(tell: Callable[[Progress], None]) -> Scorer:
-            tell(progress)
-            return self._load(
-                visitor, order, turn, stop, lambda step: tell(replace(progress, step=step))
-            )
-
-        return (yield from stepping(load, stop))
+        steps = self._load(visitor, order, turn)
+        return (yield from shown_as(steps, lambda step: replace(progress, step=step)))
 
     @contextmanager
     def brief(
@@ -107,7 +99,7 @@ class Scorers:
         *,
         only_warm: bool = False,
         is_wanted: Callable[[], bool] = lambda: True,
-    ) -> Iterator[Scorer]:
+    ) -> Iterator[Loaded | Placed]:
         """The model at once, for what is too short to stand in the queue.
 
         only_warm: whether nothing may be loaded. is_wanted: as of `brief`.
@@ -119,7 +111,7 @@ class Scorers:
         """
         with self.brief(visitor, is_wanted) as turn:
             if not only_warm:
-                yield self._load(visitor, order, turn, threading.Event(), tell_nobody)
+                yield result_of(self._load(visitor, order, turn))
                 return
             warm = self.models.warm(visitor, order)
             if warm is None:
@@ -127,23 +119,16 @@ class Scorers:
             yield warm
 
     def _load(
-        self, visitor: Visitor, order: ModelOrder, turn: Turn, stop: threading.Event, tell: Tell
-    ) -> Scorer:
+        self, visitor: Visitor, order: ModelOrder, turn: Turn
+    ) -> Generator[Step, None, Loaded | Placed]:
         """The model, unless the visitor's seconds are used up while it is fetched and loaded."""
 
-        def bounded(step: Step) -> None:
+        def bounded(step: Step) -> Step:
             if self.used_up(visitor, turn):
-                stop.set()
-            tell(step)
+                raise KnownError(text("score.used_up"))
+            return step
 
-        try:
-            scorer = self.models.load(visitor, order, bounded, stop)
-            check_stop(stop)
-        except Stopped:
-            if self.used_up(visitor, turn):
-                raise KnownError(text("score.used_up")) from None
-            raise
-        return scorer
+        return (yield from shown_as(self.models.load(visitor, order), bounded))
 
     def used_up(self, visitor: Visitor, turn: Turn) -> bool:
         """Whether a turn has taken what its visitor had left of the seconds of this hour."""

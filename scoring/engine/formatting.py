@@ -194,6 +194,8 @@ class Formatter:
                     add_generation_prompt=ask,
                     **({"return_dict": False} if tokenize else {}),
                 )
+            except MemoryError:
+                raise
             except Exception as error:  # a template is a stranger's program
                 raise KnownError(f"The model's chat template fails: {first_line(error)}") from error
         return rendered

@@ -1,5 +1,6 @@
 """Whether the Hugging Face Hub may be asked, and fetching from it without giving away a token."""
 
+import math
 import re
 import threading
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,6 @@ from scoring.hub.cache import (
     restrict,
     watched,
 )
-from scoring.hub.fetching import Errand, fetched_apart, remove_unfinished
 from scoring.hub.quota import Room
 from scoring.limits import Tell, tell_nobody
 
@@ -98,6 +98,22 @@ class Listing:
         return [name for name in names if not (self.folder / name).is_file()]
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The Hub as one process knows it, for another.
+
+    owners: the owner's repositories; None where models may take all the disk.
+    """
+
+    endpoint: str
+    cache: str
+    offline: bool
+    shared: bool
+    tried: bool
+    reason: str | None
+    owners: frozenset[str] | None
+
+
 class Hub:
     """The Hub as this process may use it: asked once whether it answers, then remembered.
 
@@ -121,6 +137,36 @@ class Hub:
         self._lock = threading.Lock()
         self._reason: str | None = "the network is switched off" if offline else None
         self._tried = offline
+
+    def seen(self) -> "Seen":
+        """What another process must know to use the Hub as this one does."""
+        from huggingface_hub import constants
+
+        return Seen(
+            constants.ENDPOINT,
+            str(constants.HF_HUB_CACHE),
+            self._offline,
+            self._shared,
+            self._tried,
+            self._reason,
+            self.room.owners,
+        )
+
+    @classmethod
+    def there(cls, seen: "Seen") -> "Hub":
+        """The Hub in another process, which makes no room; `Room` does so in the first one."""
+        from huggingface_hub import constants
+
+        constants.ENDPOINT = seen.endpoint
+        constants.HUGGINGFACE_CO_URL_TEMPLATE = (
+            seen.endpoint + "/{repo_id}/resolve/{revision}/{filename}"
+        )
+        constants.HF_HUB_CACHE = seen.cache
+        bounded = seen.owners is not None
+        room = Room(math.inf if bounded else None, seen.owners or ())
+        hub = cls(seen.offline, shared=seen.shared, room=room)
+        hub._tried, hub._reason = seen.tried, seen.reason
+        return hub
 
     @property
     def reason(self) -> str | None:
@@ -200,15 +246,12 @@ class Hub:
         *,
         token: str | Literal[False],
         tell: Tell = tell_nobody,
-        stop: threading.Event | None = None,
     ) -> Path:
         """The local folder that holds these files of a repository, downloaded where need be.
 
         tell: is told how many bytes of what is missing are here, from another thread.
-        stop: set it from anywhere to end the download at once; files that are whole stay.
 
         Raises:
-            Stopped: `stop` is set.
             KnownError: they cannot be had, or the repository changed since it was looked at.
         """
         hub_id, repo_type = listing.hub_id, listing.repo_type
@@ -223,19 +266,10 @@ class Hub:
             if listing.restricted:
                 cache.mkdir(parents=True, exist_ok=True)
                 self._remember(cache, restricted=True)
-            if stop is None or not missing:
-                revision, local_only = hub_id.revision, listing.local_only
-                folder = downloaded(
-                    hub_id.repo, repo_type, revision, names, token=token, local_only=local_only
-                )
-            else:
-                revision, commit = hub_id.revision, listing.commit
-                errand = Errand(hub_id.repo, revision, repo_type, commit, tuple(names), token)
-                try:
-                    folder = fetched_apart(errand, stop)
-                finally:
-                    blobs = [listing.blobs[name] for name in missing if name in listing.blobs]
-                    remove_unfinished(cache, blobs)
+            revision, local_only = hub_id.revision, listing.local_only
+            folder = downloaded(
+                hub_id.repo, repo_type, revision, names, token=token, local_only=local_only
+            )
         if folder.name != listing.commit:
             raise KnownError(f"{hub_id} changed while it was fetched. Try again.")
         return folder

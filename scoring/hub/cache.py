@@ -3,13 +3,15 @@
 import glob
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
 from scoring.limits import Step, Tell
 
+SPARE_BYTES = 10_000_000
+"""What may come more than is announced before it is told."""
 _EVERY_SECONDS = 0.3
 """Between two looks at how far a download is."""
 FETCHED = ".rewardbench-explorer-fetched"
@@ -77,6 +79,17 @@ def downloaded(
     )
 
 
+def remove_unfinished(cache: Path, blobs: Iterable[str]) -> None:
+    """Remove what is left of files whose download was ended; the Hub's client begins them anew.
+
+    cache: as `cache_folder` gives it. blobs: what names the files' contents there.
+    """
+    for blob in blobs:
+        for path in (cache / "blobs").glob(f"{glob.escape(blob)}.*.incomplete"):
+            with suppress(OSError):
+                path.unlink()
+
+
 @contextmanager
 def watched(cache: Path, size: int, tell: Tell) -> Iterator[None]:
     """Tell, while files are fetched, how many of their bytes have come into the cache.
@@ -91,7 +104,8 @@ def watched(cache: Path, size: int, tell: Tell) -> Iterator[None]:
 
     def watch() -> None:
         while not done.wait(_EVERY_SECONDS):
-            tell(Step("fetching", min(size, max(0, _bytes_in(blobs) - before)), size))
+            came = max(0, _bytes_in(blobs) - before)
+            tell(Step("fetching", came if came > size + SPARE_BYTES else min(size, came), size))
 
     tell(Step("fetching", 0, size))
     watcher = threading.Thread(target=watch, daemon=True)

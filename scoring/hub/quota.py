@@ -1,5 +1,6 @@
 """How much of the disk models may take that strangers had fetched, and which of them make room."""
 
+import math
 import os
 import threading
 import time
@@ -25,10 +26,22 @@ class Room:
     def __init__(self, gigabytes: float | None = None, keep: Iterable[str] = ()) -> None:
         """gigabytes: 10^9 bytes; None means no limit. keep: repositories of the owner."""
         self._most = None if gigabytes is None else gigabytes * 1e9
-        self._owners = frozenset(map(_name, keep))
+        self._keep = frozenset(keep)
+        self._kept = frozenset(map(_name, self._keep))
         self._lock = threading.Lock()
         self._busy: Counter[str] = Counter()
         self._staying: frozenset[str] = frozenset()
+
+    @property
+    def owners(self) -> frozenset[str] | None:
+        """The owner's repositories; None where there is no limit."""
+        return None if self._most is None else self._keep
+
+    def clear(self, size: int) -> None:
+        """Make room for so many bytes, as far as there is any."""
+        with self._lock, suppress(KnownError):
+            if self._most is not None:
+                self._make(self._most, cache_folder("a/b", "model").parent, size)
 
     @contextmanager
     def staying(self, repos: Iterable[str]) -> Iterator[None]:
@@ -52,7 +65,7 @@ class Room:
         Raises:
             KnownError: there is no room, since all that could go is in use.
         """
-        if self._most is None or _name(repo) in self._owners:
+        if self._most is None or _name(repo) in self._kept:
             yield
             return
         folder = cache_folder(repo, "model")
@@ -71,8 +84,10 @@ class Room:
                 os.utime(folder / FETCHED)
 
     def _make(self, most: float, cache: Path, size: int) -> None:
+        if most == math.inf:
+            return
         used = {mark.parent: _used(mark) for mark in cache.glob(f"models--*/{FETCHED}")}
-        used = {folder: at for folder, at in used.items() if folder.name not in self._owners}
+        used = {folder: at for folder, at in used.items() if folder.name not in self._kept}
         sizes = {folder: _bytes_of(folder) for folder in used}
         over = sum(sizes.values()) + size - most
         for folder in sorted(used, key=lambda each: used[each]):

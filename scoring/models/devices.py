@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from scoring.errors import KnownError
-from scoring.models.finding import Found
 from scoring.models.memory import system_memory
-from scoring.models.preview import Preview, previewed
+from scoring.models.preview import Preview
 from scoring.spec import Dtype, Family, RunSettings
 
 Kind = Literal["cuda", "mps", "cpu"]
@@ -48,14 +47,22 @@ class Device:
         """
         return "the CPU" if self.kind == "cpu" else f"the {self.name}"
 
+    def now(self, held: int = 0) -> "Device":
+        """The processors with the memory that is free now; another device stays as it is.
 
-def present_device(asked: str = "auto", held: int = 0) -> Device:
-    """The device that a run would use now.
+        held: bytes that are given back before a model is loaded.
+        """
+        if self.kind != "cpu":
+            return self
+        free, total = system_memory()
+        free = min(free + held, total) if free else 0
+        return replace(self, free_bytes=free, total_bytes=total, all_free_bytes=free)
 
-    Args:
-        asked: as in `RunSettings.device`; of "cuda:1" the second GPU is told.
-        held: bytes of the processors' memory that are given back before a model is loaded
-            (`families.WarmScorer.held_bytes`). What torch holds on a GPU counts as free anyway.
+
+def present_device(asked: str = "auto") -> Device:
+    """The device that a run of this process would use now.
+
+    asked: as in `RunSettings.device`; of "cuda:1" the second GPU is told.
     """
     import torch
 
@@ -65,9 +72,7 @@ def present_device(asked: str = "auto", held: int = 0) -> Device:
         total = torch.mps.recommended_max_memory()
         free = min(total, system_memory()[0] + torch.mps.driver_allocated_memory())
         return Device(_chip(), "mps", free, total, n_cores=_cores(), all_free_bytes=free)
-    free, total = system_memory()
-    free = min(free + held, total) if free else 0
-    return Device(_chip(), "cpu", free, total, n_cores=_cores(), all_free_bytes=free)
+    return Device(_chip(), "cpu", 0, 0, n_cores=_cores()).now()
 
 
 def chosen_dtype(
@@ -135,21 +140,6 @@ def check_fits(preview: Preview, device: Device, settings: RunSettings) -> None:
         f"{name} needs about {_gigabytes(needed)} in {dtype} for its weights, and "
         f"{_gigabytes(free)} are free {where}. {way_out}"
     )
-
-
-@dataclass(frozen=True, slots=True)
-class FitsOn:
-    """The check of `models.locate` that a model fits on a device, before it is downloaded."""
-
-    device: Device
-    settings: RunSettings
-
-    def __call__(self, found: Found) -> None:
-        """
-        Raises:
-            KnownError: it does not.
-        """
-        check_fits(previewed(found), self.device, self.settings)
 
 
 def _needed(settings: RunSettings, preview: Preview, device: Device) -> int:

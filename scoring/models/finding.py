@@ -1,8 +1,6 @@
 """From what a person typed to a model of which nothing but its config was fetched."""
 
-import threading
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Literal, TypedDict
 
@@ -22,7 +20,6 @@ from scoring.models.files import (
 from scoring.models.policy import DEMO, DEMO_NAMES, ModelPolicy
 from scoring.paths import is_folder, typed_path
 from scoring.spec import ASKED, BASELINES, Family, ModelSpec, Reading
-from scoring.stopping import leaving
 
 MOST_CONFIG_BYTES = MEGABYTE
 
@@ -45,6 +42,12 @@ class Found:
     sizes: dict[str, int] = field(default_factory=dict)
     listing: Listing | None = None
     reference: "Found | None" = None
+
+    @property
+    def repos(self) -> list[str]:
+        """On the Hub, its own and its reference's."""
+        listings = [each.listing for each in (self, self.reference) if each is not None]
+        return [listing.hub_id.repo for listing in listings if listing is not None]
 
     @property
     def missing(self) -> list[str]:
@@ -72,7 +75,6 @@ def find(
     reference: str = "",
     reading: Reading | None = None,
     url: str = "",
-    stop: threading.Event | None = None,
 ) -> Found:
     """Find the model a person typed, and check all of it but its weights.
 
@@ -88,10 +90,8 @@ def find(
         reference: for family "dpo", what a DPO policy is compared with, typed likewise.
         reading: which of several labels is the reward.
         url: of the server that runs the model.
-        stop: set it from anywhere to end the search at once.
 
     Raises:
-        Stopped: `stop` is set.
         KnownError: nothing was typed, it is not allowed, not found, or not a reward model.
     """
     typed = typed.strip()
@@ -109,7 +109,7 @@ def find(
         policy.check_server(url)
         return _asked(typed, family, url, reading)
     family, reference, why = _as_known(typed, family, reference)
-    found = _found(typed, policy, hub, token=token, family=family, reading=reading, stop=stop)
+    found = _found(typed, policy, hub, token=token, family=family, reading=reading)
     if reference and found.spec.family != "dpo":
         raise KnownError(
             f"A reference model is of family dpo; {found.spec.family} has no use for one."
@@ -118,7 +118,7 @@ def find(
         raise KnownError(f"Labels are read of classifiers; family {found.spec.family} has none.")
     beside = None
     if reference:
-        beside = _found(reference, policy, hub, token=token, family="dpo", reading=None, stop=stop)
+        beside = _found(reference, policy, hub, token=token, family="dpo", reading=None)
     return replace(found, why=found.why or why, reference=beside)
 
 
@@ -183,7 +183,6 @@ def _found(
     token: str | Literal[False],
     family: Family | None,
     reading: Reading | None,
-    stop: threading.Event | None,
 ) -> Found:
     trusted = typed in policy.own_code
     if typed in DEMO_NAMES and policy.demo is not None:
@@ -197,7 +196,7 @@ def _found(
         if policy.local_folders:
             allowed = f"a folder, {allowed}"
         raise KnownError(f"{typed[:200]!r} is not a model that can be used here: give {allowed}.")
-    listing = _listing(hub_id, hub, token, stop)
+    listing = _listing(hub_id, hub, token)
     if "config.json" not in listing.sizes:
         raise _no_config(hub_id.repo, is_diffusion="model_index.json" in listing.sizes)
     if listing.sizes["config.json"] > MOST_CONFIG_BYTES:
@@ -214,8 +213,7 @@ def _found(
             f"{hub_id.repo} is {n_bytes / 1e9:.1f} GB large; "
             f"at most {policy.max_gigabytes:g} GB are allowed here."
         )
-    fetching = partial(hub.fetch, listing, ["config.json"], token=token)
-    path = leaving(stop, fetching) / "config.json"
+    path = hub.fetch(listing, ["config.json"], token=token) / "config.json"
     config = read_config(path, hub_id.repo, family, reading, trusted=trusted)
     if not weight_files(names):
         raise KnownError(f"{hub_id.repo} has no weights: no {' or '.join(WEIGHTS)}.")
@@ -225,15 +223,12 @@ def _found(
     return Found(spec, config.why, config, sizes, listing)
 
 
-def _listing(
-    hub_id: HubId, hub: Hub, token: str | Literal[False], stop: threading.Event | None
-) -> Listing:
+def _listing(hub_id: HubId, hub: Hub, token: str | Literal[False]) -> Listing:
     try:
-        return leaving(stop, partial(hub.look, hub_id, "model", token=token))
+        return hub.look(hub_id, "model", token=token)
     except NotThere:
-        dataset = partial(hub.look, HubId(hub_id.repo), "dataset", token=token)
         try:
-            leaving(stop, dataset)
+            hub.look(HubId(hub_id.repo), "dataset", token=token)
         except NotThere:
             pass
         else:

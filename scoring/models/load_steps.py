@@ -1,35 +1,21 @@
-"""How far transformers is with loading weights, and an end to it."""
+"""How far transformers is with loading weights."""
 
-import threading
 from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
 from typing import Any
 
 from scoring.limits import Step, Tell
-from scoring.stopping import check_stop
 
 
 @contextmanager
-def loading_told(tell: Tell, stop: threading.Event | None) -> Iterator[None]:
-    """Tell of the weights that this thread loads inside, and end that once `stop` is set.
-
-    transformers shows a bar while it loads, and lets its maker be replaced; the bars of other
-    threads stay as they are.
+def loading_told(tell: Tell) -> Iterator[None]:
+    """Tell of the weights that this process loads inside, for which transformers shows a bar.
 
     tell: is told "loading", weights loaded and weights in all, before each.
-
-    Raises:
-        Stopped: `stop` is set, at the next weight.
     """
     from transformers.utils import logging
 
-    own = threading.get_ident()
-
-    def hook(make: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        bar = make(*args, **named) if before is None else before(make, args, named)
-        return _Bar(bar, args, tell, stop) if threading.get_ident() == own else bar
-
-    before = logging.set_tqdm_hook(hook)
+    before = logging.set_tqdm_hook(lambda _, args, __: _Bar(args, tell))
     try:
         yield
     finally:
@@ -37,22 +23,24 @@ def loading_told(tell: Tell, stop: threading.Event | None) -> Iterator[None]:
 
 
 class _Bar:
-    """A bar that tells what it counts; for all else it is the bar that it stands for."""
+    """Stands where a bar would, and tells what it counts."""
 
-    def __init__(
-        self, bar: Any, args: tuple[Any, ...], tell: Tell, stop: threading.Event | None
-    ) -> None:
-        self._bar = bar
-        self._total = len(args[0]) if args and isinstance(args[0], Sized) else None
+    def __init__(self, args: tuple[Any, ...], tell: Tell) -> None:
+        self._items = args[0] if args else ()
         self._tell = tell
-        self._stop = stop
 
     def __iter__(self) -> Iterator[Any]:
-        for done, each in enumerate(self._bar):
-            check_stop(self._stop)
-            self._tell(Step("loading", done, self._total))
+        total = len(self._items) if isinstance(self._items, Sized) else None
+        for done, each in enumerate(self._items):
+            self._tell(Step("loading", done, total))
             yield each
-        self._tell(Step("loading", self._total or 0, self._total))
+        self._tell(Step("loading", total or 0, total))
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._bar, name)
+    def __enter__(self) -> "_Bar":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is shown."""
+
+    def __getattr__(self, _: str) -> Callable[..., None]:
+        return lambda *_, **__: None

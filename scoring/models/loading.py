@@ -89,7 +89,7 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: str | type[Any]) ->
             )
         if not placed:
             model = model.to(device)
-    except KnownError:
+    except (KnownError, MemoryError):
         raise
     except torch.OutOfMemoryError as error:
         raise KnownError(

@@ -1,32 +1,16 @@
 """From what a person typed to a reward model that can be loaded."""
 
-import threading
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, Unpack
 
 from scoring.hub.access import Hub
-from scoring.limits import Step, Tell, tell_nobody
+from scoring.limits import Tell, tell_nobody
 from scoring.models.finding import Asked, Found, find
 from scoring.models.policy import ModelPolicy
 from scoring.spec import ModelSpec
-from scoring.stopping import check_stop
 
 
-def allow_any(_: Found) -> None:
-    """For those who refuse none of what was found."""
-
-
-def locate(
-    typed: str,
-    policy: ModelPolicy,
-    hub: Hub,
-    *,
-    check: Callable[[Found], None] = allow_any,
-    tell: Tell = tell_nobody,
-    stop: threading.Event | None = None,
-    **asked: Unpack[Asked],
-) -> ModelSpec:
+def locate(typed: str, policy: ModelPolicy, hub: Hub, **asked: Unpack[Asked]) -> ModelSpec:
     """Find the model a person typed, downloading it where need be.
 
     Args:
@@ -34,36 +18,32 @@ def locate(
         policy: what is allowed here.
         hub: decides whether the network is used.
         asked: what else is said of it.
-        check: raises a KnownError for a model that is not to be fetched or loaded, such as
-            `devices.FitsOn`; asked before any weights are fetched.
-        tell: is told how far the download is, from another thread.
-        stop: set it from anywhere to end the search or the download at once.
 
     Raises:
-        Stopped: `stop` is set.
         KnownError: nothing was typed, it is not allowed, not found, or not a reward model.
     """
-    tell(Step("asking"))
-    found = find(typed, policy, hub, stop=stop, **asked)
-    check(found)
+    found = find(typed, policy, hub, **asked)
     token = asked.get("token", False)
-    listings = [each.listing for each in (found, found.reference) if each is not None]
-    with hub.room.staying(listing.hub_id.repo for listing in listings if listing is not None):
-        spec = _fetched(found, hub, token, tell, stop)
-        if found.reference is not None:
-            spec = replace(spec, reference=_fetched(found.reference, hub, token, tell, stop))
-        check_stop(stop)
-    return spec
+    with hub.room.staying(found.repos):
+        return with_folders(
+            found, [fetched(each, hub, token) for each in (found, found.reference) if each]
+        )
 
 
-def _fetched(
-    found: Found,
-    hub: Hub,
-    token: str | Literal[False],
-    tell: Tell,
-    stop: threading.Event | None,
-) -> ModelSpec:
+def fetched(found: Found, hub: Hub, token: str | Literal[False], tell: Tell = tell_nobody) -> str:
+    """The folder of a model that was found, downloaded where need be; its reference is not."""
     if found.listing is None:
-        return found.spec
-    folder = hub.fetch(found.listing, [*found.sizes], token=token, tell=tell, stop=stop)
-    return replace(found.spec, folder=str(folder), revision=folder.name)
+        return found.spec.folder
+    return str(hub.fetch(found.listing, [*found.sizes], token=token, tell=tell))
+
+
+def with_folders(found: Found, folders: list[str]) -> ModelSpec:
+    """What can be loaded. folders: as `fetched` gives them, of the model and of its reference."""
+    spec, *beside = (
+        each.spec
+        if each.listing is None
+        else replace(each.spec, folder=folder, revision=each.listing.commit)
+        for each, folder in zip((found, found.reference), folders, strict=False)
+        if each is not None
+    )
+    return replace(spec, reference=beside[0]) if beside else spec

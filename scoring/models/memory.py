@@ -5,7 +5,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _GROUP_FILES = {
@@ -13,6 +13,9 @@ _GROUP_FILES = {
     "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes"),
 }
 """Version of control groups, as /proc/self/cgroup names it -> files with the limit and the use."""
+
+_SPARE_ADDRESSES = 2**30
+"""What threads and allocators reserve and do not use."""
 
 
 def system_memory(root: Path = Path("/")) -> tuple[int, int]:
@@ -41,6 +44,43 @@ def resident_bytes() -> int:
     except OSError:
         return 0
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
+
+
+def group_bytes(pid: int) -> int:
+    """Memory that a process and those it began hold for themselves; 0 where that cannot be told."""
+    total = 0
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+        for line in status.splitlines():
+            if line.startswith(("RssAnon:", "RssShmem:")):
+                total += int(line.split()[1]) * 1024
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            children = (thread / "children").read_text(encoding="ascii")
+            total += sum(group_bytes(int(child)) for child in children.split())
+    except (OSError, ValueError):
+        return total
+    return total
+
+
+@contextmanager
+def limit_memory(n_bytes: int | None) -> Iterator[None]:
+    """Let this process ask for so many bytes more inside, and not for others; None for any.
+
+    Whoever asks for more gets a `MemoryError`, or whatever compiled code makes of it.
+    """
+    if n_bytes is None or sys.platform != "linux":
+        yield
+        return
+    import resource
+
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    held = sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmSize:"))
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (held + n_bytes + _SPARE_ADDRESSES, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def _said_by_proc(root: Path) -> tuple[int, int] | None:

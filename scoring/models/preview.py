@@ -1,6 +1,5 @@
 """What is known of a model before any of its weights are fetched."""
 
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -84,7 +83,6 @@ def preview(
     typed: str,
     policy: ModelPolicy,
     hub: Hub,
-    stop: threading.Event | None = None,
     **asked: Unpack[Asked],
 ) -> Preview:
     """What is known of the model a person typed; it takes and refuses what `models.locate` does.
@@ -92,10 +90,9 @@ def preview(
     Of a model on the Hub its config is fetched, and nothing else.
 
     Raises:
-        Stopped: `stop` is set.
         KnownError: nothing was typed, it is not allowed, not found, or not a reward model.
     """
-    return previewed(find(typed, policy, hub, stop=stop, **asked))
+    return previewed(find(typed, policy, hub, **asked))
 
 
 def previewed(found: Found) -> Preview:

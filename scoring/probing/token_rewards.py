@@ -36,7 +36,7 @@ def token_rewards(scorer: Scorer, pair: Pair) -> TokenRewards:
     (`forward.NOISE`) in others. Only one thread may use a scorer at a time.
 
     Args:
-        scorer: a causal classifier, from `families.open_scorer` or `WarmScorer.get`.
+        scorer: a causal classifier, from `families.open_scorer`.
         pair: any pair with two responses.
 
     Raises:

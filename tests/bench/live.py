@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -31,7 +32,7 @@ import numpy as np
 from gradio.state_holder import SessionState
 
 from explorer.core.parts import Filling, components
-from explorer.core.settings import Settings
+from explorer.core.settings import DEMO_MODEL, Settings
 from explorer.reader.session import Session
 from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import Selection, selected_as_listed
@@ -39,9 +40,14 @@ from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.score.run_view import Followed, run_shown
 from explorer.tabs.score.view import POLL_SECONDS, ReportParts, build_score
-from scoring.engine.scorer import facts
+from scoring.engine.scorer import Scorer, facts
+from scoring.families import open_scorer
+from scoring.hub.access import Hub
+from scoring.models.locating import locate
+from scoring.models.policy import ModelPolicy
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
+from scoring.spec import RunSettings
 
 MOST = 0.05
 """Of the engine's time."""
@@ -59,21 +65,28 @@ class Drawn:
     largest: int = 0
 
 
+@cache
+def scorer_of(model: str) -> Scorer:
+    """The model, loaded in this process."""
+    spec = locate(model, ModelPolicy(DEMO_MODEL), Hub(offline=True))
+    return open_scorer(spec, RunSettings())
+
+
 def engine(stores: Stores, order: ModelOrder, selection: Selection) -> float:
     """Seconds from the pairs to the rewards on disk."""
     from scoring.run import make_job, score
 
-    with stores.runs.scorers.now(WHO, order) as scorer:
-        began = time.perf_counter()
-        pairs = as_pairs(selection.table.arrow, selection.rows.tolist())
-        job = make_job(pairs, scorer, order.settings.seed)
-        told = facts(scorer, order.settings, selection.table.id, len(pairs), selection.words)
-        folder = new_folder(stores.settings.runs)
-        run = Run.create(folder, told, job.plan, [pair.key for pair in pairs])
-        for _ in run.record(score(job, scorer)):
-            pass
-        run.ended("finished")
-        return time.perf_counter() - began
+    scorer = scorer_of(order.model)
+    began = time.perf_counter()
+    pairs = as_pairs(selection.table.arrow, selection.rows.tolist())
+    job = make_job(pairs, scorer, order.settings.seed)
+    told = facts(scorer, order.settings, selection.table.id, len(pairs), selection.words)
+    folder = new_folder(stores.settings.runs)
+    run = Run.create(folder, told, job.plan, [pair.key for pair in pairs])
+    for _ in run.record(score(job, scorer)):
+        pass
+    run.ended("finished")
+    return time.perf_counter() - began
 
 
 def app(

@@ -18,9 +18,12 @@ ROUNDS = 5
 IMPORT = "import gradio, os; os._exit(0)"
 APP = """
 import os, urllib.request
-import app
+import explorer.core.zero_gpu
 from explorer.core.settings import read_settings
-page = app.build_page(app.open_stores(read_settings(os.environ))).queue()
+from explorer.core.theme import STYLES
+from explorer.page import build_page
+from explorer.stores import open_stores
+page = build_page(open_stores(read_settings(os.environ))).queue()
 address = page.launch(prevent_thread_lock=True, quiet=True)[1]
 urllib.request.urlopen(address).read()
 os._exit(0)

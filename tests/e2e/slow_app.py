@@ -4,12 +4,13 @@ Usage: python -m tests.e2e.slow_app
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import pytest
 
 import app
+from explorer.runs.models import Loaded
 from scoring.spec import ScoredPack
 
 SECONDS_A_PACK = 2.0
@@ -17,15 +18,15 @@ SECONDS_A_PACK = 2.0
 
 def main() -> None:
     """Serve the app until it is interrupted."""
-    from scoring.run import score
+    packs = Loaded.packs
 
-    def slowly(*of: Any, **more: Any) -> Iterator[ScoredPack]:
-        for pack in score(*of, **more):
+    def slowly(*of: Any) -> Generator[ScoredPack | None, None, None]:
+        for pack in packs(*of):
             yield pack
-            time.sleep(SECONDS_A_PACK)
+            time.sleep(SECONDS_A_PACK if pack else 0)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scoring.run.score", slowly)
+        patch.setattr(Loaded, "packs", slowly)
         app.main()
 
 

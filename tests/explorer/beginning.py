@@ -1,7 +1,8 @@
 """Runs of the tests' own, begun as the page begins them."""
 
-import threading
+from dataclasses import replace
 
+from explorer.core.work import result_of
 from explorer.data.table import PairTable, Rows
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress, Stream
@@ -9,7 +10,6 @@ from explorer.runs.running import Runs
 from explorer.runs.selections import Selection
 from explorer.runs.visitors import Visitor
 from scoring.errors import Stopped
-from scoring.limits import tell_nobody
 from scoring.record import Run
 
 
@@ -20,14 +20,21 @@ def begun(
     table: PairTable,
     rows: Rows,
     words: str = "",
+    *,
+    budget: int | None = None,
 ) -> Stream:
     """A run, which goes on whenever its next progress is asked for.
 
-    who: the page that begins it, and to whom it belongs.
+    who: the page that begins it, and to whom it belongs. budget: tokens of a pack.
     """
-    order = ModelOrder.of({"model": model})
+    order = small_packs(ModelOrder.of({"model": model}), budget)
     visitor = Visitor(f"browser:{who}", session=who)
     return runs.start(visitor, order, Selection(table, rows, words))
+
+
+def small_packs(order: ModelOrder, budget: int | None) -> ModelOrder:
+    """The order with so many tokens in a pack, so that few pairs fill several."""
+    return replace(order, settings=replace(order.settings, budget=budget))
 
 
 def finished(runs: Runs, model: object, table: PairTable, rows: Rows, words: str = "") -> Run:
@@ -44,4 +51,4 @@ def stopped(stream: Stream) -> Progress:
 
 def loaded(runs: Runs, order: ModelOrder, visitor: Visitor) -> None:
     """A model is warm, as after a visitor's run."""
-    runs.scorers.models.load(visitor, order, tell_nobody, threading.Event())
+    result_of(runs.scorers.models.load(visitor, order))

@@ -45,8 +45,8 @@ there, here = Runs(lent, hub), Runs(Settings(home=home / "here"), hub)
 table = read_demo()
 total = table.chars["prompt"] + table.chars["chosen"] + table.chars["rejected"]
 few = Selection(table, np.sort(np.argsort(total)[:40]), "the shortest")
-order = ModelOrder("demo")
-short = replace(order, settings=RunSettings(max_length=32))
+order = ModelOrder("demo", settings=RunSettings(budget=1024))
+short = replace(order, settings=RunSettings(max_length=32, budget=1024))
 pairs = as_pairs(table.arrow, few.rows[:3].tolist())
 
 def told(runs, order):

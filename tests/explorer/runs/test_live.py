@@ -25,7 +25,7 @@ from scoring.errors import KnownError, Stopped
 from scoring.hub.access import Hub
 from scoring.spec import ScoredPair
 from tests.conftest import PATIENCE
-from tests.explorer.beginning import begun, loaded
+from tests.explorer.beginning import begun, loaded, small_packs
 
 ME, YOU = Visitor("browser:me", "page"), Visitor("browser:you", "page")
 
@@ -193,3 +193,18 @@ def test_a_run_ends_with_its_visitors_seconds_though_nobody_looks(
     [stored] = runs.visible(ME)
     assert stored.status == "stopped" and 0 < stored.n_scored < 60
     assert "used up" in last.message
+
+
+def test_a_server_that_ends_stops_its_runs_and_takes_no_more(
+    tmp_path: Path, hub: Hub, demo: PairTable
+) -> None:
+    runs = Runs(Settings(home=tmp_path), hub)
+    order = small_packs(ModelOrder("demo"), 512)
+    many = Selection(demo, np.arange(188), "all")
+    run = runs.live.begin(ME, "demo", lambda: runs.start(ME, order, many))
+    until(lambda: len(run.progress.scored) > 0)
+    runs.live.end()
+    last = last_of(run)
+    assert last.stage == "stopped" and last.run is not None and last.run.n_scored > 0
+    refused = last_of(runs.live.begin(ME, "demo", lambda: runs.start(ME, order, many)))
+    assert "The server is being ended" in refused.message

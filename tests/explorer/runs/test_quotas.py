@@ -1,5 +1,5 @@
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import scoring.models.loading
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.runs.orders import ModelOrder
@@ -19,7 +18,7 @@ from explorer.runs.visitors import Visitor, owner_of
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
-from tests.explorer.beginning import loaded
+from tests.explorer.beginning import loaded, small_packs
 
 PUBLIC = Settings(home=Path("unused"), public=True, seconds_per_hour=100.0)
 ANA = Visitor("user:ana", "s1", "hf_ana", "8.8.8.8")
@@ -172,10 +171,8 @@ def test_a_visitor_is_described_without_their_token() -> None:
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scoring.models.loading, "_MOST", dict.fromkeys(("cpu", "cuda", "mps"), 1024))
-        yield tmp_path_factory.mktemp("home")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
 
 
 @pytest.fixture
@@ -192,7 +189,7 @@ def few(demo: PairTable) -> Selection:
     return Selection(demo, np.sort(np.argsort(total)[:40]), "the shortest")
 
 
-ORDER = ModelOrder("demo")
+ORDER = small_packs(ModelOrder("demo"), 1024)
 
 
 def test_a_run_ends_when_the_seconds_of_its_visitor_are_used_up(runs: Runs, few: Selection) -> None:

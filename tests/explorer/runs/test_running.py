@@ -2,18 +2,18 @@ import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import scoring.models.loading
-import scoring.run
 from explorer.core.settings import DEMO_MODEL, Settings
 from explorer.data.table import PairTable, Rows
 from explorer.runs.cards import RunCard, card_of, write_card
 from explorer.runs.facts import run_facts
+from explorer.runs.models import Loaded
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
 from explorer.runs.queue import MOST_OF_ONE
@@ -26,7 +26,8 @@ from scoring.pairs.opening import as_pairs
 from scoring.record import Run, Status, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.sure import SureRule
-from tests.explorer.beginning import begun, loaded, stopped
+from tests.explorer import beginning
+from tests.explorer.beginning import loaded, small_packs, stopped
 from tests.explorer.stepping import gone_through
 
 FACTS = RunFacts("demo", "r", "classifier", "cpu", "float32", 10, "left", "own:0", "demo@0", 3, 0)
@@ -34,13 +35,8 @@ FACTS = RunFacts("demo", "r", "classifier", "cpu", "float32", 10, "left", "own:0
 
 PACK = 1024
 """Tokens of a pack here, so that few pairs fill several."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def small_packs() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scoring.models.loading, "_MOST", {"cpu": PACK, "cuda": PACK, "mps": PACK})
-        yield
+SMALL = small_packs(ModelOrder("demo"), PACK)
+begun = partial(beginning.begun, budget=PACK)
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +66,14 @@ def sizes_of(run: Run) -> list[int]:
     return [len(pack) for pack in run.plan()[0].packs]
 
 
+def told(stream: Iterable[Progress]) -> list[Progress]:
+    """Each progress once; while a pack takes long, what was known before it is told again."""
+    stages = [each for each in stream if each.stage != "running" or each.scored]
+    return [stages[0], *(later for former, later in pairwise(stages) if later is not former)]
+
+
 def first_pack(stream: Iterator[Progress]) -> Progress:
-    return next(progress for progress in stream if progress.stage == "running")
+    return next(progress for progress in stream if progress.stage == "running" and progress.scored)
 
 
 # A run from beginning to end.
@@ -79,7 +81,7 @@ def first_pack(stream: Iterator[Progress]) -> Progress:
 
 @pytest.fixture(scope="module")
 def stream(runs: Runs, demo: PairTable, rows: Rows) -> list[Progress]:
-    return list(begun(runs, "me", "demo", demo, rows))
+    return told(begun(runs, "me", "demo", demo, rows))
 
 
 def test_a_run_loads_runs_and_finishes(stream: list[Progress]) -> None:
@@ -151,13 +153,13 @@ def test_the_same_selection_scores_the_same(runs: Runs, demo: PairTable, rows: R
 
 
 def test_each_pack_is_on_disk_before_it_is_shown(runs: Runs, demo: PairTable, rows: Rows) -> None:
-    seen = 0
+    seen = set()
     for progress in begun(runs, "me", "demo", demo, rows[:20]):
         if progress.stage == "running":
             run = Run.open(run_of(progress).folder)
             assert (run.status, tuple(run.rows())) == ("running", progress.scored)
-            seen += 1
-    assert seen == len(sizes_of(run_of(progress))) > 1
+            seen.add(len(progress.scored))
+    assert len(seen - {0}) == len(sizes_of(run_of(progress))) > 1
 
 
 def test_a_model_may_be_a_folder_of_this_machine(runs: Runs, demo: PairTable, rows: Rows) -> None:
@@ -309,7 +311,7 @@ def test_the_loading_before_a_few_pairs_is_told_and_ends_with_who_listens(
 def test_many_pairs_come_pack_by_pack_and_can_be_stopped(
     runs: Runs, demo: PairTable, rows: Rows
 ) -> None:
-    pairs, order = as_pairs(demo.arrow, rows[:20].tolist()), ModelOrder.of({"model": "demo"})
+    pairs, order = as_pairs(demo.arrow, rows[:20].tolist()), SMALL
     me = Visitor(session="me")
     packs = [each for each in runs.rewarding(me, order, pairs) if isinstance(each, Rewarded)]
     assert sorted(row.key for pack in packs for row in pack.scored) == sorted(
@@ -326,7 +328,7 @@ def test_a_run_ends_when_its_visitors_seconds_are_used_up(
     tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows
 ) -> None:
     runs = Runs(Settings(home=tmp_path, seconds_per_hour=1e-6), hub)
-    loaded(runs, ModelOrder.of({"model": "demo"}), Visitor())
+    loaded(runs, SMALL, Visitor())
     *_, last = begun(runs, "me", "demo", demo, rows[:20])
     assert (last.stage, len(last.scored)) == ("stopped", sizes_of(run_of(last))[0])
     assert "used up" in last.message
@@ -348,7 +350,7 @@ def test_a_stopped_run_goes_on_to_what_an_unbroken_one_gives(
 ) -> None:
     run = stopped_run(runs, demo, rows)
     before = len(run.rows())
-    stages = list(runs.resume(Visitor(session="you"), run.id, lambda _: demo))
+    stages = told(runs.resume(Visitor(session="you"), run.id, lambda _: demo))
     running = [each for each in stages if each.stage == "running"]
     assert len(running[0].scored) == before and stages[-1].stage == "finished"
     unbroken = list(begun(runs, "me", "demo", demo, rows[:20], "20 of the shortest"))[-1]
@@ -366,7 +368,7 @@ def test_a_run_that_goes_on_counts_the_seconds_of_all_its_pairs(
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     slow = [json.dumps({**line, "pack_seconds": 1e6}) + "\n" for line in lines]
     path.write_text("".join(slow))
-    stages = list(runs.resume(Visitor(session="you"), run.id, lambda _: demo))
+    stages = told(runs.resume(Visitor(session="you"), run.id, lambda _: demo))
     running = [each for each in stages if each.stage == "running"]
     last = stages[-1]
     assert min(each.seconds for each in running) >= 1e6
@@ -503,15 +505,15 @@ def test_a_run_that_fails_later_keeps_its_pairs_and_frees_the_device(
     error: Exception,
     message: str,
 ) -> None:
-    genuine = scoring.run.score
+    genuine = Loaded.packs
 
-    def breaks(*args: object, **kwargs: object) -> Iterator[ScoredPack]:
-        yield next(genuine(*args, **kwargs))  # type: ignore[arg-type]
+    def breaks(self: Loaded, plan: Plan, done: frozenset[int]) -> Iterator[ScoredPack]:
+        yield next(pack for pack in genuine(self, plan, done) if pack is not None)
         raise error
 
     with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
-        patch.setattr(scoring.run, "score", breaks)
-        stages = list(begun(runs, "me", "demo", demo, rows[:20]))
+        patch.setattr(Loaded, "packs", breaks)
+        stages = told(begun(runs, "me", "demo", demo, rows[:20]))
     last = stages[-1]
     assert [each.stage for each in stages if each.run] == ["running", "failed"]
     assert message in last.message
@@ -531,7 +533,7 @@ def test_a_disk_that_takes_no_more_ends_the_run_in_a_sentence(
     genuine = Run.record
 
     def full(self: Run, packs: Iterable[ScoredPack]) -> Iterator[ScoredPack]:
-        yield next(genuine(self, packs))
+        yield next(pack for pack in genuine(self, packs) if pack is not None)
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
@@ -649,7 +651,7 @@ def test_another_server_on_the_same_folder_knows_what_is_under_way(
 def test_how_sure_a_run_was_is_kept_until_it_goes_on(
     runs: Runs, demo: PairTable, rows: Rows
 ) -> None:
-    order, me = ModelOrder.of({"model": "demo"}), Visitor("browser:me", "me")
+    order, me = SMALL, Visitor("browser:me", "me")
     rule = SureRule("accuracy", 0.5)
     *_, last = runs.start(me, order, Selection(demo, rows, "forty"), rule)
     run = run_of(last)

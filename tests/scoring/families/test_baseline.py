@@ -8,7 +8,7 @@ import pytest
 
 from scoring.engine.scorer import TEXTS_A_PACK, facts
 from scoring.errors import KnownError
-from scoring.families import WarmScorer, open_scorer
+from scoring.families import open_scorer
 from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.run import make_job, score
 from scoring.spec import BASELINES, Family, ModelSpec, Pair, RunSettings, ScoredPair
@@ -122,13 +122,3 @@ def test_upstreams_tokens_are_for_classifiers_alone(family: Family) -> None:
     settings = RunSettings(upstream_compatible=True)
     with pytest.raises(KnownError, match=f"is a {family}, which"):
         open_scorer(spec_of(family), settings)
-
-
-def test_the_warm_scorer_is_kept_while_nothing_changes() -> None:
-    warm, settings = WarmScorer(), RunSettings()
-    first = warm.get(spec_of("longer"), settings)
-    assert warm.get(spec_of("longer"), settings) is first
-    assert warm.get(spec_of("longer"), RunSettings(seed=1)) is not first
-    other = warm.get(spec_of("shorter"), settings)
-    assert other.spec.family == "shorter"
-    assert warm.get(spec_of("longer"), settings) is not first

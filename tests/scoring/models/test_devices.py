@@ -1,4 +1,3 @@
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -6,15 +5,12 @@ import torch
 
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.models.devices import Device, FitsOn, check_fits, chosen_dtype, placed, present_device
-from scoring.models.finding import find
+from scoring.models.devices import Device, check_fits, chosen_dtype, placed, present_device
 from scoring.models.loading import load
-from scoring.models.locating import locate
 from scoring.models.policy import ModelPolicy
-from scoring.models.preview import Preview
+from scoring.models.preview import Preview, preview
 from scoring.spec import ModelSpec, RunSettings
 from tests.conftest import DEMO_MODEL
-from tests.hub_server import HubServer, Repo, use_hub
 
 BILLION = 10**9
 
@@ -50,9 +46,10 @@ _CLASSIFIER = "AutoModelForSequenceClassification"
 def test_the_processors_can_be_asked_for() -> None:
     device = present_device("cpu")
     assert (device.kind, device.n_gpus, device.has_bf16) == ("cpu", 0, False)
-    held = present_device("cpu", held=10**8).free_bytes - device.free_bytes
+    held = device.now(held=10**8).free_bytes - device.free_bytes
     assert abs(held - 10**8) < 10**8
-    assert present_device("cpu", held=2**60).free_bytes == device.total_bytes
+    assert device.now(held=2**60).free_bytes == device.total_bytes
+    assert gpus(2, 5).now(held=10**8) == gpus(2, 5)
 
 
 @pytest.mark.parametrize(
@@ -125,29 +122,8 @@ def test_a_model_is_spread_where_one_gpu_is_too_small(
     assert placed(RunSettings(device="cuda:1"), model(billions), device).device == "cuda:1"
 
 
-def test_a_model_that_does_not_fit_is_not_downloaded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
-    counted = {"safetensors": {"parameters": {"BF16": 70_553_706_496}, "total": 70_553_706_496}}
-    repos = {
-        "datasets/allenai/reward-bench": Repo({"README.md": b""}),
-        "models/org/huge": Repo(files, info=counted),
-    }
-    check = FitsOn(cpu(14.2), RunSettings())
-    with HubServer(repos) as server:
-        use_hub(server.url, tmp_path / "hub", monkeypatch)
-        with pytest.raises(KnownError, match="org/huge needs about 282 GB in float32"):
-            locate("org/huge", ModelPolicy(None), Hub(), check=check)
-    assert [each.path for each in server.requests if each.path.endswith(".safetensors")] == []
-    check(find("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True)))
-
-
 def test_a_local_model_that_does_not_fit_is_refused_too() -> None:
+    seen = preview("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True))
+    check_fits(seen, cpu(14.2), RunSettings())
     with pytest.raises(KnownError, match=r"demo needs about 0\.015 GB in float32 for its weights"):
-        locate(
-            "demo",
-            ModelPolicy(DEMO_MODEL),
-            Hub(offline=True),
-            check=FitsOn(cpu(0.001), RunSettings()),
-        )
+        check_fits(seen, cpu(0.001), RunSettings())

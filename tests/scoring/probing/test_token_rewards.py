@@ -11,7 +11,6 @@ import torch
 from scoring.engine.forward import NOISE
 from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
-from scoring.families import WarmScorer
 from scoring.families.baseline import Baseline
 from scoring.families.classifier import Classifier
 from scoring.probing.token_rewards import SideRewards, TokenRewards, largest_jumps, token_rewards
@@ -128,11 +127,6 @@ def test_it_says_what_the_numbers_rest_on(demo_scorer: Scorer) -> None:
     assert (told.traits.dtype, told.traits.max_length) == ("float32", 4096)
     assert told.truncation_side == "left"
     assert not told.chosen.truncated
-
-
-def test_the_warm_scorer_serves(demo_scorer: Scorer) -> None:
-    warm = WarmScorer().get(demo_scorer.spec, CPU)
-    assert token_rewards(warm, MIXED) == token_rewards(demo_scorer, MIXED)
 
 
 def test_of_a_text_cut_on_the_left_the_end_is_told() -> None:

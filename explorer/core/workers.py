@@ -1,0 +1,348 @@
+"""Work in a process of its own, which may be ended at any moment: strangers' files are read there.
+
+What a worker does is a function of a module, a *task*: it is given `tell`, for steps that are only
+to be heard of, and what it works on. It returns its result; where it is a generator, it goes on
+after each value once that was taken. On this side all of it is one generator, which is closed to
+stop: the worker is then let finish what it is at, for a moment, and killed where it does not.
+
+A worker is a fork of a process that has imported torch and has never done anything else, so a new
+one is there at once, and with an old one goes all the memory it took.
+"""
+
+import io
+import logging
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import suppress
+from dataclasses import dataclass, is_dataclass
+from functools import cache
+from inspect import isgenerator
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import BaseContext
+from typing import Any
+
+from explorer.core.text import text
+from scoring.errors import KnownError, Stopped
+from scoring.models.memory import group_bytes, limit_memory
+
+logger = logging.getLogger(__name__)
+
+EVERY_SECONDS = 0.25
+"""How often whoever waits for a worker can leave."""
+PATIENCE = 0.6
+"""Seconds that a worker has to finish what it is at when it is stopped."""
+_LOOK_SECONDS = 0.05
+_TELL_SECONDS = 0.1
+_MOST_BYTES = 2**30
+"""Of one answer."""
+_PRELOADED = (
+    "__main__",
+    "explorer.core.workers",
+    "scoring.tasks",
+    "scoring.families.classifier",
+    "scoring.families.dpo",
+    "scoring.families.judge",
+)
+_SECRETS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+_GO, _STOP = b"go", b"stop"
+
+Task = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What a task may take before its worker is ended; None means as much as it wants.
+
+    doing: what it is at, as a sentence begins.
+    seconds: from its beginning to its end.
+    n_bytes: of memory, more than the worker holds when the task begins, all its processes together.
+    in_addresses: whether the system is to hold it to that, too, so that one demand of too much
+        fails at once. Not where CUDA is used, which takes addresses by the terabyte.
+    """
+
+    doing: str
+    seconds: float | None = None
+    n_bytes: int | None = None
+    in_addresses: bool = False
+
+
+class Worker:
+    """One process, and the next where it ended. One thread at a time may have it do something."""
+
+    def __init__(self) -> None:
+        self._process: Any = None
+        self._pipe: Connection | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Of its process; None where there is none."""
+        return self._process.pid if self.is_alive() else None
+
+    def is_alive(self) -> bool:
+        """Whether there is a process, with all that it holds."""
+        return self._process is not None and bool(self._process.is_alive())
+
+    def resident_bytes(self) -> int:
+        """Memory that it holds for itself; 0 where there is none, or that cannot be told."""
+        pid = self.pid
+        return 0 if pid is None else group_bytes(pid)
+
+    def run(self, task: Task, *given: Any, limit: Limit) -> Generator[Any, None, Any]:
+        """What a task tells and gives, and what it returns.
+
+        None is given a few times a second while there is nothing else, so that one can leave.
+
+        Raises:
+            KnownError: the task's own; it met its limit; the worker died of something else; or
+                there is an error in the task, which the worker has logged.
+        """
+        yield from self._begun()
+        pipe: Any = self._pipe
+        with _Watch(self._process, limit) as watch:
+            try:
+                _send(pipe, pickle.dumps((task, given, limit)))
+                while True:
+                    if not pipe.poll(EVERY_SECONDS):
+                        yield None
+                        continue
+                    kind, value = _loads(pipe.recv_bytes(_MOST_BYTES))
+                    if kind == "ended":
+                        return value
+                    if kind == "refused":
+                        raise KnownError(value)
+                    if kind == "memory":
+                        raise KnownError(_too_much(limit))
+                    if kind == "broke":
+                        raise KnownError(text("worker.broke", doing=limit.doing))
+                    yield value
+                    if kind == "gave":
+                        _send(pipe, _GO)
+            except (EOFError, OSError, pickle.UnpicklingError) as error:
+                raise KnownError(self._died(limit, watch.why)) from error
+            except (GeneratorExit, Stopped):
+                self._stop(pipe)
+                raise
+
+    def end(self) -> None:
+        """End the process, if there is one; its memory is free when this returns."""
+        process, pipe = self._process, self._pipe
+        self._process = self._pipe = None
+        if process is not None:
+            _kill(process)
+            process.join()
+        if pipe is not None:
+            pipe.close()
+
+    def _begun(self) -> Generator[None, None, None]:
+        if self.is_alive():
+            return
+        self.end()
+        begun: list[tuple[Any, Connection]] = []
+        failed: list[BaseException] = []
+
+        def begin() -> None:
+            try:
+                begun.append(_begin())
+            except BaseException as error:
+                failed.append(error)
+
+        # The first one waits until all is imported that it is forked from.
+        thread = threading.Thread(target=begin, daemon=True)
+        thread.start()
+        while thread.is_alive():
+            thread.join(EVERY_SECONDS)
+            if thread.is_alive():
+                yield None
+        if failed:
+            raise failed[0]
+        self._process, self._pipe = begun[0]
+
+    def _stop(self, pipe: Any) -> None:
+        """Let it finish what it is at, for a moment; then kill it."""
+        deadline = time.monotonic() + PATIENCE
+        try:
+            _send(pipe, _STOP)
+            while pipe.poll(max(0.0, deadline - time.monotonic())):
+                kind, _ = _loads(pipe.recv_bytes(_MOST_BYTES))
+                if kind not in ("told", "gave"):
+                    return
+        except (EOFError, OSError, pickle.UnpicklingError):
+            pass
+        self.end()
+
+    def _died(self, limit: Limit, why: str) -> str:
+        """What to say of a worker that is not there any more. why: it was ended; "" where not."""
+        process = self._process
+        process.join(1.0)
+        _kill(process)
+        process.join()
+        code = process.exitcode
+        self.end()
+        logger.warning("a worker ended (%s): %s", limit.doing, why or f"exit code {code}")
+        if not why and limit.in_addresses and code == -signal.SIGABRT:
+            why = _too_much(limit)  # compiled code that is refused memory gives up so
+        if why:
+            return why
+        reason = signal.Signals(-code).name if code is not None and code < 0 else f"code {code}"
+        return text("worker.died", doing=limit.doing, reason=reason)
+
+
+class _Watch:
+    """Looks, while a task goes on, whether it keeps its limit, and ends the worker if not."""
+
+    def __init__(self, process: Any, limit: Limit) -> None:
+        self.why = ""
+        self._process = process
+        self._limit = limit
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> "_Watch":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+
+    def _look(self) -> None:
+        limit, began = self._limit, time.monotonic()
+        before = group_bytes(self._process.pid)
+        while not self._over.wait(_LOOK_SECONDS):
+            if limit.seconds is not None and time.monotonic() - began > limit.seconds:
+                self.why = text("worker.seconds", doing=limit.doing, n=f"{limit.seconds:,.0f}")
+            elif limit.n_bytes is None or group_bytes(self._process.pid) - before <= limit.n_bytes:
+                continue
+            else:
+                self.why = _too_much(limit)
+            _kill(self._process)
+            return
+
+
+def _too_much(limit: Limit) -> str:
+    gigabytes = f"{(limit.n_bytes or 0) / 1e9:,.1f}".removesuffix(".0")
+    return text("worker.memory", doing=limit.doing, gigabytes=gigabytes)
+
+
+def _kill(process: Any) -> None:
+    """End a worker with all its own processes."""
+    with suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with suppress(OSError):
+        process.kill()
+
+
+@cache
+def _context() -> BaseContext:
+    """How workers are begun: as forks where the system allows that of what knows torch."""
+    if sys.platform != "linux":
+        return get_context("spawn")
+    context = get_context("forkserver")
+    context.set_forkserver_preload(list(_PRELOADED))
+    return context
+
+
+def _begin() -> tuple[Any, Connection]:
+    context: Any = _context()
+    ours, theirs = context.Pipe()
+    environ = {name: value for name, value in os.environ.items() if name not in _SECRETS}
+    process = context.Process(target=_serve, args=(theirs, environ), daemon=True)
+    process.start()
+    theirs.close()
+    return process, ours
+
+
+def _send(pipe: Any, message: bytes) -> None:
+    pipe.send_bytes(message)
+
+
+class _Values(pickle.Unpickler):
+    """Reads values of the scorer's own classes and nothing else, whoever wrote them."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module.startswith("scoring."):
+            found = super().find_class(module, name)
+            if isinstance(found, type) and (is_dataclass(found) or issubclass(found, tuple)):
+                return found
+        raise pickle.UnpicklingError(f"a worker sends no {module}.{name}")
+
+
+def _loads(message: bytes) -> tuple[str, Any]:
+    kind, value = _Values(io.BytesIO(message)).load()
+    return kind, value
+
+
+# What follows is done in the worker.
+
+
+def _serve(pipe: Connection, environ: dict[str, str]) -> None:
+    """Do one task after the other, until nobody is there to ask."""
+    os.environ.clear()
+    os.environ.update(environ)
+    _leave_home()
+    while True:
+        try:
+            message = pipe.recv_bytes()
+            if message in (_GO, _STOP):  # it was sent when the task had ended
+                continue
+            task, given, limit = pickle.loads(message)  # noqa: S301 - of the process that began this
+            _answer(pipe, task, given, limit)
+        except (EOFError, OSError):
+            return
+
+
+def _answer(pipe: Connection, task: Task, given: tuple[Any, ...], limit: Limit) -> None:
+    def say(kind: str, value: Any = None) -> None:
+        pipe.send_bytes(pickle.dumps((kind, value)))
+
+    told = 0.0
+
+    def tell(step: Any) -> None:
+        nonlocal told
+        if time.monotonic() - told > _TELL_SECONDS:
+            told = time.monotonic()
+            say("told", step)
+            if pipe.poll() and pipe.recv_bytes() == _STOP:
+                raise Stopped("It was stopped.")
+
+    try:
+        with limit_memory(limit.n_bytes if limit.in_addresses else None):
+            result = _result_of(pipe, say, task(tell, *given))
+        say("ended", result)
+    except (EOFError, OSError):
+        raise
+    except KnownError as error:
+        say("refused", str(error))
+    except MemoryError:
+        say("memory")
+    except Exception:
+        logger.exception("a task failed (%s)", limit.doing)
+        say("broke")
+
+
+def _result_of(pipe: Connection, say: Callable[[str, Any], None], result: Any) -> Any:
+    if not isgenerator(result):
+        return result
+    while True:
+        try:
+            say("gave", next(result))
+        except StopIteration as ended:
+            return ended.value
+        if pipe.recv_bytes() == _STOP:
+            result.close()
+            return None
+
+
+def _leave_home() -> None:
+    """A group of its own, which ends with its parent."""
+    if sys.platform == "linux":
+        import ctypes
+
+        os.setsid()
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,140 @@
+"""What is done for a server in a process of its own, one task at a time; see there for `tell`.
+
+The model that was loaded last stays in this process for the tasks after it, and so do the pairs
+that were made ready last.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from scoring.engine.scorer import Scorer, facts
+from scoring.errors import KnownError
+from scoring.families import open_scorer
+from scoring.hub.access import Hub, Seen
+from scoring.limits import Step, Tell
+from scoring.models.devices import Device, present_device
+from scoring.models.finding import Asked, Found, find
+from scoring.models.load_steps import loading_told
+from scoring.models.locating import fetched
+from scoring.models.policy import ModelPolicy
+from scoring.models.preview import Preview, previewed
+from scoring.probing.side_rewards import TokenRewards
+from scoring.spec import ModelSpec, Pair, Plan, RunFacts, RunSettings, ScoredPack
+
+if TYPE_CHECKING:
+    from scoring.run import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """Pairs that can be scored now: in which packs, and what their rewards will rest on."""
+
+    plan: Plan
+    facts: RunFacts
+
+
+@dataclass(slots=True)
+class _Held:
+    """What stays here from task to task."""
+
+    scorer: Scorer | None = None
+    job: "Job | None" = None
+
+
+_HELD = _Held()
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A model that was found, and what is known of it."""
+
+    found: Found
+    preview: Preview
+
+
+def look_at_model(tell: Tell, seen: Seen, typed: str, policy: ModelPolicy, asked: Asked) -> Looked:
+    """Find a model, as of `finding.find`; of one on the Hub its config is fetched.
+
+    Raises:
+        KnownError: as of `finding.find`.
+    """
+    tell(Step("asking"))
+    found = find(typed, policy, Hub.there(seen), **asked)
+    return Looked(found, previewed(found))
+
+
+def fetch_model(tell: Tell, seen: Seen, found: Found, token: str | Literal[False]) -> str:
+    """The folder of a model that was found, downloaded where need be; its reference is not.
+
+    Raises:
+        KnownError: it cannot be had.
+    """
+    return fetched(found, Hub.there(seen), token, tell)
+
+
+def load_model(tell: Tell, spec: ModelSpec, settings: RunSettings) -> None:
+    """Load a located model, which stays; it is the only one that this process ever loads.
+
+    Raises:
+        KnownError: as of `families.open_scorer`.
+    """
+    if not spec.folder:
+        _HELD.scorer = open_scorer(spec, settings)
+        return
+    tell(Step("loading"))
+    with loading_told(tell):
+        _HELD.scorer = open_scorer(spec, settings)
+
+
+def make_ready(
+    _: Tell, pairs: Sequence[Pair], settings: RunSettings, source: str, selection: str
+) -> Ready:
+    """Make pairs ready for the model that is loaded; they stay until others are.
+
+    source, selection: as of `RunFacts`.
+
+    Raises:
+        KnownError: as of `run.make_job`.
+    """
+    from scoring.run import make_job
+
+    scorer = _scorer()
+    _HELD.job = None
+    _HELD.job = job = make_job(pairs, scorer, settings.seed)
+    return Ready(job.plan, facts(scorer, settings, source, len(pairs), selection))
+
+
+def score_packs(_: Tell, plan: Plan, done: Collection[int]) -> Iterator[ScoredPack]:
+    """Score what was made ready. plan: in these packs. done: places of packs that are left out.
+
+    Raises:
+        KnownError: as of `run.score`.
+    """
+    from scoring.run import score
+
+    if _HELD.job is None:
+        raise RuntimeError("nothing was made ready")
+    yield from score(replace(_HELD.job, plan=plan), _scorer(), done=frozenset(done))
+
+
+def reward_tokens(_: Tell, pair: Pair) -> TokenRewards:
+    """A pair's rewards token by token.
+
+    Raises:
+        KnownError: as of `probing.token_rewards.token_rewards`.
+    """
+    from scoring.probing.token_rewards import token_rewards
+
+    return token_rewards(_scorer(), pair)
+
+
+def look_at_device(_: Tell, asked: str) -> Device:
+    """What this process sees of the device that is asked for, as of `RunSettings.device`."""
+    return present_device(asked)
+
+
+def _scorer() -> Scorer:
+    if _HELD.scorer is None:
+        raise KnownError("No model is loaded any more. Try again.")
+    return _HELD.scorer

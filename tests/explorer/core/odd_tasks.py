@@ -1,0 +1,77 @@
+"""What workers are given in tests: good and bad things that a stranger's model may make of them."""
+
+import ctypes
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from scoring.errors import KnownError
+from scoring.limits import Step, Tell
+
+HOURS = 4 * 3600.0
+
+
+def doubled(tell: Tell, number: int) -> int:
+    tell(Step("asking"))
+    return 2 * number
+
+
+def counting(_: Tell, end: int) -> Iterator[int]:
+    for number in range(end):
+        Path("/dev/null").touch()
+        yield number
+
+
+def process(_: Tell) -> int:
+    return os.getpid()
+
+
+def variables(_: Tell) -> dict[str, str]:
+    return dict(os.environ)
+
+
+def sleeps(_: Tell) -> None:
+    time.sleep(HOURS)
+
+
+def spins(_: Tell) -> int:
+    """In compiled code, which holds the interpreter."""
+    return len(str(9 ** (9**9)))
+
+
+def grows(_: Tell) -> int:
+    kept = []
+    while True:
+        kept.append(bytearray(2**20))
+        kept[-1][::4096] = b"x" * 256
+
+
+def asks_for_much(_: Tell) -> int:
+    return len(f"{1:2000000000d}")
+
+
+def crashes(_: Tell) -> None:
+    ctypes.string_at(0)
+
+
+def leaves(_: Tell) -> None:
+    os._exit(3)
+
+
+def refuses(_: Tell) -> None:
+    raise KnownError("It cannot be.")
+
+
+def fails(_: Tell) -> None:
+    raise ZeroDivisionError
+
+
+class Evil:
+    def __reduce__(self) -> Any:
+        return os.mkdir, ("evil",)
+
+
+def sends_a_program(_: Tell) -> Any:
+    return Evil()

@@ -1,0 +1,166 @@
+"""Work in processes that may be ended: what comes of it, and of what a stranger does there."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from explorer.core.work import result_of
+from explorer.core.workers import Limit, Worker
+from scoring.errors import KnownError
+from scoring.limits import Step
+from scoring.models.memory import group_bytes
+from tests.conftest import PATIENCE
+from tests.explorer.core import odd_tasks
+from tests.explorer.stepping import gone_through
+
+ANY = Limit("Working")
+LITTLE = Limit("Working", 60, 300_000_000)
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    worker = Worker()
+    yield worker
+    worker.end()
+
+
+def done_by(worker: Worker, task: Callable[..., Any], *given: Any, limit: Limit = ANY) -> Any:
+    return result_of(worker.run(task, *given, limit=limit))
+
+
+def is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def until_gone(pid: int) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while is_there(pid):
+        assert time.monotonic() < deadline, "it is there still"
+        time.sleep(0.01)
+
+
+def test_a_worker_tells_gives_and_returns(worker: Worker) -> None:
+    result, told = gone_through(worker.run(odd_tasks.doubled, 21, limit=ANY))
+    assert result == 42 and Step("asking") in told
+    _, told = gone_through(worker.run(odd_tasks.counting, 3, limit=ANY))
+    assert [each for each in told if each is not None] == [0, 1, 2]
+
+
+def test_it_stays_from_task_to_task_and_is_another_process(worker: Worker) -> None:
+    first = done_by(worker, odd_tasks.process)
+    assert first == worker.pid == done_by(worker, odd_tasks.process) != os.getpid()
+
+
+def test_errors_for_a_person_come_as_they_are_and_others_as_a_sentence(worker: Worker) -> None:
+    with pytest.raises(KnownError, match=r"It cannot be\."):
+        done_by(worker, odd_tasks.refuses)
+    with pytest.raises(KnownError, match="Working failed by an error of ours"):
+        done_by(worker, odd_tasks.fails)
+    assert done_by(worker, odd_tasks.doubled, 1) == 2
+
+
+def test_it_knows_no_token(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    monkeypatch.setenv("EXPLORER_KNOWN", "yes")
+    seen = done_by(worker, odd_tasks.variables)
+    assert "HF_TOKEN" not in seen and seen["EXPLORER_KNOWN"] == "yes"
+
+
+@pytest.mark.parametrize("task", [odd_tasks.sleeps, odd_tasks.spins])
+def test_whoever_leaves_ends_what_does_not_end_itself(worker: Worker, task: Any) -> None:
+    stream = worker.run(task, limit=ANY)
+    next(stream)
+    while worker.pid is None:
+        next(stream)
+    pid = worker.pid
+    stream.close()
+    assert not worker.is_alive()
+    until_gone(pid)
+    assert done_by(worker, odd_tasks.doubled, 1) == 2
+
+
+def test_whoever_leaves_between_two_values_keeps_the_worker(worker: Worker) -> None:
+    stream = worker.run(odd_tasks.counting, 10**9, limit=ANY)
+    while next(stream) != 5:
+        pass
+    pid = worker.pid
+    stream.close()
+    assert done_by(worker, odd_tasks.process) == pid
+
+
+@pytest.mark.parametrize("task", [odd_tasks.sleeps, odd_tasks.spins])
+def test_what_takes_too_long_is_ended_with_its_limit_told(worker: Worker, task: Any) -> None:
+    with pytest.raises(KnownError, match="Working took longer than the 1 s that it may take"):
+        done_by(worker, task, limit=Limit("Working", 1))
+    assert done_by(worker, odd_tasks.doubled, 1) == 2
+
+
+@pytest.mark.parametrize(
+    ("task", "limit"),
+    [
+        (odd_tasks.grows, LITTLE),
+        (odd_tasks.asks_for_much, LITTLE),
+        (odd_tasks.asks_for_much, Limit("Working", 60, 300_000_000, in_addresses=True)),
+    ],
+)
+def test_what_takes_too_much_memory_is_ended_with_its_limit_told(
+    worker: Worker, task: Any, limit: Limit
+) -> None:
+    with pytest.raises(KnownError, match=r"Working needed more than the 0\.3 GB that it may have"):
+        done_by(worker, task, limit=limit)
+    assert done_by(worker, odd_tasks.doubled, 1) == 2
+
+
+@pytest.mark.parametrize(
+    ("task", "reason"), [(odd_tasks.crashes, "SIGSEGV"), (odd_tasks.leaves, "code 3")]
+)
+def test_a_worker_that_dies_is_told_and_another_is_there(
+    worker: Worker, task: Any, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(KnownError, match=rf"Working broke off: its process ended \({reason}\)"):
+        done_by(worker, task)
+    assert "a worker ended (Working)" in caplog.text
+    assert done_by(worker, odd_tasks.doubled, 1) == 2
+
+
+def test_a_worker_that_is_killed_is_told_and_another_is_there(worker: Worker) -> None:
+    stream = worker.run(odd_tasks.sleeps, limit=ANY)
+    while worker.pid is None:
+        next(stream)
+    os.kill(worker.pid, signal.SIGKILL)
+    with pytest.raises(KnownError, match=r"its process ended \(SIGKILL\)"):
+        result_of(stream)
+    assert done_by(worker, odd_tasks.doubled, 1) == 2
+
+
+def test_one_that_is_killed_while_it_waits_is_replaced(worker: Worker) -> None:
+    pid = done_by(worker, odd_tasks.process)
+    os.kill(pid, signal.SIGKILL)
+    until_gone(pid)
+    assert done_by(worker, odd_tasks.process) != pid
+
+
+def test_nothing_but_values_is_read_from_a_worker(
+    worker: Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(KnownError, match="Working broke off"):
+        done_by(worker, odd_tasks.sends_a_program)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_its_memory_is_known_and_goes_with_it(worker: Worker) -> None:
+    assert worker.resident_bytes() == 0
+    pid = done_by(worker, odd_tasks.process)
+    assert worker.resident_bytes() == group_bytes(pid) > 0
+    worker.end()
+    assert group_bytes(pid) == worker.resident_bytes() == 0

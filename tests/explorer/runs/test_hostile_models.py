@@ -1,0 +1,161 @@
+"""Models of strangers that take time, memory or the process: each ends in one sentence."""
+
+import json
+from collections.abc import Iterator, Mapping
+
+import pytest
+from huggingface_hub import close_session
+
+from explorer.core.settings import DEMO_MODEL, Settings
+from explorer.core.work import result_of
+from explorer.runs import models as limits
+from explorer.runs.models import Loaded, ModelStore
+from explorer.runs.orders import ModelOrder
+from explorer.runs.visitors import Visitor
+from scoring.errors import KnownError
+from scoring.hub.access import Hub
+from scoring.spec import Pair, RunSettings
+from tests.hub_server import HubServer, Repo, use_hub
+
+ME = Visitor()
+FILES = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
+PAIR = Pair("a:1", "a", "Two and two?", "It is 4.", "It is 5.")
+SECONDS = 10.0
+"""What loading and rendering have here, so that what never ends is ended soon."""
+ODD = ("nothing", "quantised", "no-model", "bad-ids")
+"""Those that can be scored with all the same."""
+MEMORY = r"needed more than the 2(\.\d)? GB that it may have here"
+TIME = "took longer than the 10 s that it may take here"
+TOLD = {
+    **dict.fromkeys(("power", "power-twice", "loops"), TIME),
+    **dict.fromkeys(("long-string", "long-list", "wide-format", "wide-center"), MEMORY),
+    **dict.fromkeys(("many-strings", "replaces", "doubles", "grows"), MEMORY),
+}
+"""What is told of those that meet a limit."""
+
+
+def with_template(template: str) -> Mapping[str, bytes]:
+    return {**FILES, "chat_template.jinja": template.encode()}
+
+
+def with_json(name: str, **values: object) -> Mapping[str, bytes]:
+    return {**FILES, name: json.dumps(json.loads(FILES[name]) | values).encode()}
+
+
+def with_header(n_bytes: int, header: bytes) -> Mapping[str, bytes]:
+    return {**FILES, "model.safetensors": n_bytes.to_bytes(8, "little") + header}
+
+
+def tokenizer_with(**values: object) -> Mapping[str, bytes]:
+    return with_json("tokenizer.json", **values)
+
+
+NEVER = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
+REPLACES = {"type": "Replace", "pattern": {"String": "e"}, "content": "e" * 5_000}
+HOSTILE: dict[str, Mapping[str, bytes]] = {
+    # Templates
+    "power": with_template("{{ 7 ** (7 ** 12) }}"),
+    "power-twice": with_template("{{ (9 ** 999999) ** 999999 }}"),
+    "loops": with_template(NEVER * 9),
+    "long-string": with_template("{{ 'x' * 9000000000 }}"),
+    "many-strings": with_template("{% for a in range(99999) %}{{ 'x' * 999999 }}{% endfor %}"),
+    "long-list": with_template("{{ ([1] * 2000000000) | length }}"),
+    "wide-format": with_template("{{ '%4000000000d' % 1 }}"),
+    "wide-center": with_template("{{ 'x' | center(4000000000) }}"),
+    "replaces": with_template("{{ ('a' * 90000).replace('a', 'b' * 90000) }}"),
+    "doubles": with_template(
+        "{% set n = namespace(s='x') %}{% for a in range(60) %}"
+        "{% set n.s = n.s + n.s %}{% endfor %}"
+    ),
+    "recursion": with_template("{% macro f(n) %}{{ f(n) }}{% endmacro %}{{ f(1) }}"),
+    "attributes": with_template("{{ ''.__class__.__mro__[1].__subclasses__() }}"),
+    "globals": with_template("{{ cycler.__init__.__globals__.os.system('true') }}"),
+    "raises": with_template("{{ raise_exception('no' * 9999) }}"),
+    "nothing": with_template(""),
+    "syntax": with_template("{% for %}"),
+    # Configs
+    "layers": with_json("config.json", num_hidden_layers=2_000_000),
+    "width": with_json("config.json", hidden_size=4_000_000),
+    "vocabulary": with_json("config.json", vocab_size=2_000_000_000),
+    "negative": with_json("config.json", num_attention_heads=-1),
+    "zero": with_json("config.json", num_attention_heads=0),
+    "strings": with_json("config.json", hidden_size="x" * 9999),
+    "unknown": with_json("config.json", model_type="no-such-type"),
+    "quantised": with_json("config.json", quantization_config={"quant_method": "no-such-method"}),
+    "own-code": with_json("config.json", auto_map={"AutoConfig": "mine.Config"}),
+    "labels": with_json("config.json", id2label={str(n): "x" for n in range(9999)}),
+    "deep": {**FILES, "config.json": b'{"a":' * 90_000},
+    "no-json": {**FILES, "config.json": b"\x00" * 9999},
+    # Weights
+    "pickle": {
+        **{name: body for name, body in FILES.items() if "safetensors" not in name},
+        "pytorch_model.bin": b"\x80\x04cos\nsystem\n(S'true'\ntR.",
+    },
+    "truncated": {**FILES, "model.safetensors": FILES["model.safetensors"][:99_999]},
+    "empty": {**FILES, "model.safetensors": b""},
+    "long-header": with_header(90_000_000, b"{" + b" " * 89_999_999),
+    "lying-header": with_header(2**62, b"{}"),
+    "deep-header": with_header(900_000, b'{"a":' * 180_000),
+    "huge-tensor": with_header(
+        90, b'{"a":{"dtype":"F32","shape":[9999999999],"data_offsets":[0,39999999996]}}'.ljust(90)
+    ),
+    "many-tensors": with_header(
+        len(many := json.dumps(
+            {f"t{n}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for n in range(99_999)}
+        ).encode()), many,
+    ),
+    # Tokenizers
+    "grows": tokenizer_with(
+        normalizer={"type": "Sequence", "normalizers": [REPLACES, REPLACES, REPLACES]}
+    ),
+    "no-model": tokenizer_with(model={"type": "BPE", "vocab": {}, "merges": []}),
+    "bad-ids": tokenizer_with(
+        added_tokens=[
+            {"id": 4_000_000_000, "content": "e", "special": False, "single_word": False,
+             "lstrip": False, "rstrip": False, "normalized": False}
+        ]
+    ),
+    "no-tokenizer": {**FILES, "tokenizer.json": b"{}"},
+    "short": with_json("tokenizer_config.json", model_max_length=-1),
+    "added": with_json("tokenizer_config.json", added_tokens_decoder={"x": {"content": 5}}),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelStore]:
+    repos = {f"models/org/{name}": Repo(files) for name, files in HOSTILE.items()}
+    repos["datasets/allenai/reward-bench"] = Repo({"README.md": b""})
+    repos["models/org/good"] = Repo(FILES)
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch, HubServer(repos) as server:
+        use_hub(server.url, home / "hub", patch)
+        patch.setattr(limits, "READY_SECONDS", SECONDS)
+        patch.setattr(limits, "LOAD_SECONDS", SECONDS)
+        models = ModelStore(Settings(home=home, public=True), Hub(shared=True))
+        yield models
+        models.release()
+    close_session()
+
+
+def scored(models: ModelStore, name: str) -> float | None:
+    order = ModelOrder(name)
+    models.preview(ME, order)
+    model = result_of(models.load(ME, order))
+    assert isinstance(model, Loaded)
+    ready = result_of(model.ready([PAIR], RunSettings()))
+    [pack] = [pack for pack in model.packs(ready.plan) if pack]
+    return pack.rows[0].margin
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_model_is_one_sentence_and_the_next_is_served(
+    name: str, there: ModelStore
+) -> None:
+    if name in ODD:
+        scored(there, f"org/{name}")
+    else:
+        with pytest.raises(KnownError, match=TOLD.get(name, "org/|chat template fails")) as refused:
+            scored(there, f"org/{name}")
+        assert len(str(refused.value)) < 1000
+    assert scored(there, "org/good") == scored(there, "demo")

@@ -1,0 +1,175 @@
+"""The model that is warm, in a worker of its own: kept, replaced, stopped, killed."""
+
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from explorer.core.settings import DEMO_MODEL, Settings
+from explorer.core.work import result_of
+from explorer.runs.models import Loaded, ModelStore
+from explorer.runs.orders import ModelOrder
+from explorer.runs.visitors import Visitor
+from scoring.errors import KnownError
+from scoring.hub.access import Hub
+from scoring.limits import Step
+from scoring.spec import Pair, RunSettings, ScoredPair
+from tests.explorer.stepping import gone_through
+from tests.hub_server import Repo
+
+ME = Visitor()
+DEMO = ModelOrder("demo")
+PAIRS = [Pair("a:1", "a", "Two and two?", "4", "5"), Pair("a:2", "a", "Red?", "Yes, red.", "No.")]
+
+
+@pytest.fixture
+def models(hub: Hub, tmp_path: Path) -> Iterator[ModelStore]:
+    models = ModelStore(Settings(home=tmp_path), hub)
+    yield models
+    models.release()
+
+
+def loaded(models: ModelStore, order: ModelOrder = DEMO) -> Loaded:
+    model = result_of(models.load(ME, order))
+    assert isinstance(model, Loaded)
+    return model
+
+
+def pid_of(models: ModelStore) -> int | None:
+    return models._worker.pid
+
+
+def rewards(model: Loaded) -> list[ScoredPair]:
+    ready = result_of(model.ready(PAIRS, RunSettings()))
+    return [row for pack in model.packs(ready.plan) if pack for row in pack.rows]
+
+
+def with_settings(**settings: object) -> ModelOrder:
+    return replace(DEMO, settings=replace(RunSettings(), **settings))  # type: ignore[arg-type]
+
+
+def test_a_model_is_loaded_once_and_for_runs_of_any_seed(models: ModelStore) -> None:
+    first, pid = rewards(loaded(models)), pid_of(models)
+    assert rewards(loaded(models)) == first and models.is_warm(ME, DEMO)
+    loaded(models, with_settings(seed=7))
+    assert pid_of(models) == pid is not None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ModelOrder("longer"),
+        ModelOrder(str(DEMO_MODEL)),
+        with_settings(dtype="bfloat16"),
+        with_settings(max_length=50),
+    ],
+)
+def test_another_takes_its_place_and_all_its_memory(models: ModelStore, other: ModelOrder) -> None:
+    loaded(models)
+    pid = pid_of(models)
+    loaded(models, other)
+    assert pid_of(models) != pid
+    assert models.is_warm(ME, other) and not models.is_warm(ME, DEMO)
+
+
+def test_a_loading_is_told_from_its_first_weight_to_its_last(models: ModelStore) -> None:
+    _, steps = gone_through(models.load(ME, DEMO))
+    doing = [step.doing for step in steps]
+    assert sorted(doing, key=("asking", "loading").index) == doing
+    assert any(step.total for step in steps) and {step.doing for step in steps} <= {
+        "asking",
+        "loading",
+    }
+
+
+@pytest.mark.parametrize("until", ["asking", "loading", "weights"])
+def test_whoever_leaves_a_loading_leaves_nothing_in_memory(models: ModelStore, until: str) -> None:
+    stream = models.load(ME, DEMO)
+    for step in stream:
+        if step.doing == until or (until == "weights" and step.total):
+            break
+    stream.close()
+    assert pid_of(models) is None and not models.is_warm(ME, DEMO)
+    assert rewards(loaded(models))
+
+
+def test_a_model_that_fails_to_load_leaves_room_for_the_next(
+    models: ModelStore, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    for path in DEMO_MODEL.iterdir():
+        (broken / path.name).write_bytes(path.read_bytes()[:100_000])
+    with pytest.raises(KnownError, match="could not be loaded"):
+        loaded(models, ModelOrder(str(broken)))
+    assert pid_of(models) is None
+    assert rewards(loaded(models))
+
+
+def test_a_model_whose_worker_was_killed_is_loaded_again(models: ModelStore) -> None:
+    model = loaded(models)
+    expected, pid = rewards(model), pid_of(models)
+    assert pid is not None
+    ready = result_of(model.ready(PAIRS, RunSettings()))
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(KnownError, match=r"Scoring broke off: its process ended|No model is"):
+        result_of(model.packs(ready.plan))
+    assert not models.is_warm(ME, DEMO)
+    assert rewards(loaded(models)) == expected
+
+
+def test_the_memory_of_the_warm_model_counts_as_free(models: ModelStore) -> None:
+    loaded(models)
+    assert 5_000_000 < models._held < 300_000_000
+    models.release()
+    assert models._held == 0
+
+
+def test_a_model_of_the_hub_is_fetched_looked_at_and_loaded_apart(
+    hub_repos: dict[str, Repo], tmp_path: Path
+) -> None:
+    files = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
+    hub_repos["models/org/model"] = Repo(files)
+    models, order = ModelStore(Settings(home=tmp_path), Hub()), ModelOrder("org/model")
+    assert models.preview(ME, order).fetch_bytes > 7_000_000
+    result, steps = gone_through(models.load(ME, order))
+    fetching = [step for step in steps if step.doing == "fetching"]
+    assert isinstance(result, Loaded) and fetching
+    assert result.spec.revision == hub_repos["models/org/model"].commit
+    assert models.preview(ME, order).is_here
+    assert rewards(result) == rewards(loaded(models))
+    models.release()
+
+
+def test_a_model_that_does_not_fit_is_not_downloaded(
+    hub_repos: dict[str, Repo], tmp_path: Path
+) -> None:
+    files = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
+    counted = {"safetensors": {"parameters": {"BF16": 9 * 10**12}, "total": 9 * 10**12}}
+    hub_repos["models/org/huge"] = Repo(files, info=counted)
+    models = ModelStore(Settings(home=tmp_path), Hub())
+    with pytest.raises(KnownError, match="org/huge needs about 36,000 GB in float32"):
+        loaded(models, ModelOrder("org/huge"))
+    assert not list((tmp_path / "hub").rglob("*.safetensors"))
+
+
+def test_a_stop_ends_a_download_and_keeps_what_is_whole(
+    hub_repos: dict[str, Repo], tmp_path: Path
+) -> None:
+    files = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
+    files["model.safetensors"] = files["model.safetensors"][:8] + bytes(30_000_000)
+    hub_repos["models/org/slow"] = Repo(files, part_seconds=0.05)
+    models = ModelStore(Settings(home=tmp_path), Hub())
+    stream = models.load(ME, ModelOrder("org/slow"))
+    for step in stream:
+        if step.doing == "fetching" and step.done > 1_000_000:
+            break
+    stream.close()
+    cache = tmp_path / "hub" / "models--org--slow"
+    assert not list(cache.rglob("*.incomplete"))
+    names = {path.name for path in (cache / "snapshots").rglob("*")}
+    assert "config.json" in names and "model.safetensors" not in names
+    assert step == Step("fetching", step.done, step.total)
