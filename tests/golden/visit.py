@@ -98,7 +98,7 @@ class Page:
         self.events = server.config["dependencies"]
         self.told: list[str] = []
         self.fire(None, "load")
-        tab = self.parts[self.named("tabs")]["props"]["selected"]
+        tab = self.parts[self.named("tabs")]["props"].get("selected") or "pairs"
         self.tab = next(
             each["id"]
             for each in self.parts.values()
