@@ -199,7 +199,9 @@ def test_a_run_of_a_killed_server_goes_on_at_the_next(
         open_app(page, address)
         score_all(page)
         expect(page.locator(".status.running")).to_be_visible()
-    [folder] = (tmp_path / "runs").iterdir()
+        [folder] = (tmp_path / "runs").iterdir()
+        while not (folder / "rewards.jsonl").read_text():
+            page.wait_for_timeout(100)  # a server that is ended keeps what was scored
     values = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps({**values, "status": "running"}))
     scored = len((folder / "rewards.jsonl").read_text().splitlines())
