@@ -27,21 +27,25 @@ from explorer.reader.session import Session
 from explorer.results.boards import Boards
 from explorer.results.field import Field
 from explorer.results.fields import Fields
-from explorer.tabs.models.behind import behind_html
+from explorer.tabs.models.board_html import (
+    behind_html,
+    board_html,
+    controls_html,
+    counts_html,
+    panels_html,
+    rule_html,
+)
 from explorer.tabs.models.charts_view import chart_shown
-from explorer.tabs.models.compare_head import (
+from explorer.tabs.models.compare_view import (
     compare_bar_html,
     compare_head_html,
+    compared_shown,
     differing_html,
     differing_pair_html,
 )
-from explorer.tabs.models.compare_view import compared_shown
-from explorer.tabs.models.controls import controls_html, counts_html, panels_html, rule_html
 from explorer.tabs.models.exports import BoardFormat, board_file_name, export_board
-from explorer.tabs.models.rows import shown_rows
-from explorer.tabs.models.scene import Models, Ranked, Scene, next_scene, shown_again
+from explorer.tabs.models.scene import Models, Ranked, Scene, next_scene, shown_again, shown_rows
 from explorer.tabs.models.state import MODELS_LINK, ModelsState, decode_models, ranking_of
-from explorer.tabs.models.table import board_html
 from explorer.tabs.models.view import ModelsParts
 from scoring.errors import KnownError
 

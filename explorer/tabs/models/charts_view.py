@@ -1,32 +1,42 @@
 """The charts below the board: the models that its table shows, drawn in one of five ways."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import gradio as gr
 
-from explorer.core.html import render
+from explorer.core.html import part, render
 from explorer.core.parts import Filling
 from explorer.core.text import text
 from explorer.core.theme import painted
-from explorer.tabs.models.chart_data import (
+from explorer.results.board import benchmark_of
+from explorer.stats.aggregate import accuracies_of, aggregate_counted, settled
+from explorer.stats.rules import V1
+from explorer.stats.uncertainty import subsets_by
+from explorer.tabs.models.board_html import column_words
+from explorer.tabs.models.charts import (
+    CATEGORIES,
+    LengthBias,
     Point,
     alike,
     axes_of,
+    kinds,
+    length_alone,
+    length_bias,
+    lengths_of,
     number_columns,
     points_of,
     subset_spreads,
 )
-from explorer.tabs.models.chart_tables import Drawn, percent_axis, spreads_html
 from explorer.tabs.models.figures import Axis, alike_figure, models_figure, spread_figure
-from explorer.tabs.models.length_chart import draw_length
-from explorer.tabs.models.scene import Ranked
+from explorer.tabs.models.scene import MOST_ROWS, Ranked
 from explorer.tabs.models.state import CHARTS, Chart
-from explorer.tabs.models.table import MOST_ROWS, column_words
 
 MOST_ALIKE = 200
 """Models of a heat map."""
+_table = partial(part, of="tabs/models/chart_table.html")
 
 
 @dataclass(frozen=True)
@@ -49,9 +59,9 @@ def build_chart() -> tuple[gr.HTML, gr.Plot]:
 def chart_shown(parts: BoardChartParts, scene: Ranked) -> Filling:
     """The chart that a state asks for. Where it asks for none, nothing is computed."""
     chosen = scene.state.chart
-    drawn, notes = Drawn(), []
+    drawn, notes = _Drawn(), []
     if chosen:
-        drawn = _DRAW[chosen](scene) if len(scene.rows) else Drawn([text("board.none")])
+        drawn = _DRAW[chosen](scene) if len(scene.rows) else _Drawn([text("board.none")])
         notes = [text(f"chart.about_{chosen}"), *drawn.notes]
     plot = gr.update(visible=False)
     if drawn.figure is not None:
@@ -68,43 +78,106 @@ def chart_shown(parts: BoardChartParts, scene: Ranked) -> Filling:
     return {parts.about: about, parts.plot: plot, parts.table: drawn.table}
 
 
-def _agreement(scene: Ranked) -> Drawn:
+@dataclass(frozen=True)
+class _Drawn:
+    """A chart. notes: plain sentences on what is in it and what not.
+
+    figure: None where there is nothing to draw. axes: axis -> its column, where one can choose.
+    table: HTML.
+    """
+
+    notes: Sequence[str] = ()
+    figure: Any = None
+    axes: Mapping[str, str] = field(default_factory=dict)
+    table: str = ""
+
+
+def _agreement(scene: Ranked) -> _Drawn:
     matrix = scene.outcomes()
     if matrix is None:
-        return Drawn([scene.not_read])
+        return _Drawn([scene.not_read])
     rows, notes = scene.drawn_by_pairs(matrix, MOST_ALIKE)
     if len(rows) < 2:
-        return Drawn([text("chart.two_models"), *notes])
+        return _Drawn([text("chart.two_models"), *notes])
     models = rows.index.to_list()
-    return Drawn(notes, alike_figure(alike(matrix, models, scene.board.rule, scene.state.ties)))
+    return _Drawn(notes, alike_figure(alike(matrix, models, scene.board.rule, scene.state.ties)))
 
 
-def _difficulty(scene: Ranked) -> Drawn:
+def _difficulty(scene: Ranked) -> _Drawn:
     spreads = subset_spreads(scene.board, scene.rows)
     if not spreads:
-        return Drawn([text("chart.nothing")])
-    return Drawn(figure=spread_figure(spreads), table=spreads_html(spreads, scene.state.digits))
+        return _Drawn([text("chart.nothing")])
+    table = _table("spreads", spreads, scene.state.digits)
+    return _Drawn(figure=spread_figure(spreads), table=table)
 
 
-def _size(scene: Ranked) -> Drawn:
+def _size(scene: Ranked) -> _Drawn:
     points = points_of(scene.rows, "size", "score", scene.state.pins, intervals=True)
     if not points:
-        return Drawn([text("chart.nothing")])
-    return Drawn(_missing(scene, points, "size"), _scatter(points, "size", "score"))
+        return _Drawn([text("chart.nothing")])
+    return _Drawn(_missing(scene, points, "size"), _scatter(points, "size", "score"))
 
 
-def _tradeoff(scene: Ranked) -> Drawn:
+def _tradeoff(scene: Ranked) -> _Drawn:
     x, y = axes_of(scene.board, scene.state)
     axes = {"x": x, "y": y}
     points = points_of(scene.rows, x, y, scene.state.pins)
     if not points:
-        return Drawn([text("chart.nothing")], axes=axes)
+        return _Drawn([text("chart.nothing")], axes=axes)
     figure = _scatter(points, x, y, diagonal="size" not in (x, y))
-    return Drawn(_missing(scene, points, "numbers"), figure, axes)
+    return _Drawn(_missing(scene, points, "numbers"), figure, axes)
 
 
-_DRAW: dict[Chart, Callable[[Ranked], Drawn]] = {
-    "length": draw_length,
+def _length(scene: Ranked) -> _Drawn:
+    """Where models stand between two baselines that go by length alone."""
+    if benchmark_of(scene.board.rule) != "v1":
+        return _Drawn([text("chart.only_v1")])
+    matrix = scene.outcomes()
+    if matrix is None:
+        return _Drawn([scene.not_read])
+    lengths = lengths_of(scene.tables(), matrix.pairs)
+    if lengths is None:
+        return _Drawn([text("chart.no_texts")])
+    state, subsets = scene.state, subsets_by(V1, matrix.pairs)
+    rows, notes = scene.drawn_by_pairs(matrix)
+    row_of = {model: row for row, model in enumerate(matrix.models)}
+    at = [row_of[model] for model in rows.index]
+    outcomes = settled(matrix.outcomes[at], matrix.known_equal[at], state.ties, state.missing)
+    found = length_bias(outcomes, lengths.difference, subsets)
+    scores = [scene.board.rows[model]["score"] for model in rows.index]
+    lines = list(map(_LengthLine, rows.index, scores, found))
+    alone = []
+    for name, longer in (("longer_alone", True), ("shorter_alone", False)):
+        outcomes = length_alone(lengths.difference, longer=longer)
+        (bias,) = length_bias(outcomes[None], lengths.difference, subsets)
+        score = aggregate_counted(scene.board.rule, accuracies_of(outcomes, subsets)).score
+        alone.append(_LengthLine(text(f"chart.{name}"), score, bias))
+    points = [
+        Point(line.name, *place, kind, line.name in state.pins)
+        for line, kind in zip(lines, kinds(rows), strict=True)
+        if (place := line.place) is not None
+    ]
+    figure = models_figure(
+        points,
+        _percent_axis(text("chart.axis_rejected_longer")),
+        _percent_axis(text("chart.axis_chosen_longer")),
+        diagonal=True,
+        marks=[(line.name, *place) for line in alone if (place := line.place) is not None],
+    )
+    of_all = alone[0].bias
+    said = text(
+        "chart.lengths_of",
+        pairs=lengths.pairs,
+        chosen=f"{of_all.chosen_longer.n:,}",
+        rejected=f"{of_all.rejected_longer.n:,}",
+        equal=f"{of_all.equal.n:,}",
+    )
+    table = _table("lengths", lines, alone, state.digits, CATEGORIES)
+    return _Drawn([said, *notes], figure, table=table)
+
+
+_DRAW: dict[Chart, Callable[[Ranked], _Drawn]] = {
+    "length": _length,
     "agreement": _agreement,
     "difficulty": _difficulty,
     "size": _size,
@@ -112,9 +185,28 @@ _DRAW: dict[Chart, Callable[[Ranked], Drawn]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _LengthLine:
+    """One model, or a baseline; score: 0 to 1."""
+
+    name: str
+    score: float | None
+    bias: LengthBias
+
+    @property
+    def place(self) -> tuple[float, float] | None:
+        """Where it stands in the chart; None where an accuracy is not known."""
+        x, y = self.bias.rejected_longer.accuracy, self.bias.chosen_longer.accuracy
+        return None if x is None or y is None else (100 * x, 100 * y)
+
+
+def _percent_axis(what: str) -> Axis:
+    return Axis(text("chart.percent", what=what))
+
+
 def _scatter(points: Sequence[Point], x: str, y: str, *, diagonal: bool = False) -> Any:
     across, up = (
-        Axis(column_words(each), log=True) if each == "size" else percent_axis(column_words(each))
+        Axis(column_words(each), log=True) if each == "size" else _percent_axis(column_words(each))
         for each in (x, y)
     )
     return models_figure(points[:MOST_ROWS], across, up, diagonal=diagonal)

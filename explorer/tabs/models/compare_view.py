@@ -1,20 +1,273 @@
-"""What a panel shows of models beside each other: words, or the figure of their margins."""
+"""Models beside each other: on which pairs, who wins more and where, ensembles, who is alike."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import gradio as gr
+import numpy as np
 
-from explorer.core.html import note
+from explorer.core.html import note, p_words, percent, points, render
 from explorer.core.parts import Filling
 from explorer.core.text import text
 from explorer.core.theme import painted
-from explorer.results.field import MAJORITY
-from explorer.tabs.models.compare_ensembles import ensembles_html
-from explorer.tabs.models.compare_head import likeness_html
-from explorer.tabs.models.compare_table import table_html
-from explorer.tabs.models.compared import MarginPoints, margin_points
+from explorer.data.filters import LONGEST_NAME
+from explorer.data.search import EVERYTHING
+from explorer.reader.links import failures_query
+from explorer.reader.listing import reader_bar
+from explorer.reader.reader import pair_html
+from explorer.reader.searchbar import model_names
+from explorer.results.ensemble_field import (
+    Ensembles,
+    EnsembleScore,
+    ensemble_name,
+    ensembles_of,
+    with_rewards,
+)
+from explorer.results.ensembles import LEAST_MEMBERS, WAYS
+from explorer.results.field import MAJORITY, Field
+from explorer.stats.duels import Duel
+from explorer.stats.paired import holm
+from explorer.tabs.models.compared import (
+    CHANGES,
+    MarginPoints,
+    cell_query,
+    change_of,
+    each_headline,
+    first_duel,
+    is_whole,
+    likenesses,
+    margin_points,
+    scores,
+    standings,
+)
 from explorer.tabs.models.figures import margins_figure
-from explorer.tabs.models.scene import Compared
+from explorer.tabs.models.scene import Compared, in_section, subsets_in
+from explorer.tabs.models.state import MOST_MEMBERS, MOST_MODELS, WHOSE_PAIRS
+from scoring.errors import KnownError
 
-_WORDS = {"compare": table_html, "agreement": likeness_html, "ensembles": ensembles_html}
+_LETTERS = "ABCD"
+"""What the compared models are called in tables, in their order."""
+_MOST_LISTED = 400
+_MOST_OFFERED = 60
+"""Models that can be ticked, beside those that are."""
+_OF_TWO = ("models", "pairs", "difference", "interval", "p", "first", "second")
+_OF_SUBSETS = (
+    "subset", "pairs", "a", "b", "a_minus_b", "interval", "only_a", "only_b", "p", "change",
+)  # fmt: skip
+
+
+def compare_head_html(now: Compared, fields: Sequence[Field]) -> str:
+    """Fields for the model, for what it is compared with, and for further ones."""
+    state = now.state
+    return render(
+        "tabs/models/compare_head.html",
+        state=state,
+        names=model_names(fields),
+        others=model_names([now.field]),
+        named="" if state.b == MAJORITY else state.b,
+        further=list(zip(_LETTERS[2:], state.more, strict=False)),
+        may_add=len(state.named) < MOST_MODELS,
+    )
+
+
+def compare_bar_html(now: Compared, notes: Iterable[str]) -> str:
+    """On how many pairs they are compared, and of which section, and what to know.
+
+    notes: what was left out of a link.
+    """
+    state = now.state
+    said: list[tuple[str, str]] = [(text("filter.dropped", what=what), "") for what in notes]
+    if not state.a:
+        return render("tabs/models/compare_bar.html", shared=None, said=said)
+    shared = int(now.shared.sum())
+    known = (~np.isnan(now.outcomes)).sum(axis=1).tolist()
+    if state.b == MAJORITY:
+        split, others = known[0] - shared, now.field.is_other(state.a).any()
+        said.insert(0, (text("compare.about_majority" if others else "compare.alone"), ""))
+        said += [(text("compare.split", n=f"{split:,}"), "")] if split and others else []
+    elif set(known) != {shared}:
+        each = ", ".join(f"{letter} {n:,}" for letter, n in zip(_LETTERS, known, strict=False))
+        said.insert(0, (text("compare.different", known=each), ""))
+    said += [] if now.field.has_texts else [(text("fails.no_texts"), "wrong")]
+    said.append((text("ties.official"), ""))
+    sections, section = _sections(now), state.section
+    values = {"sections": sections, "section": section, "said": said}
+    return render("tabs/models/compare_bar.html", shared=shared, **values)
+
+
+def _sections(now: Compared) -> dict[str, str]:
+    """The sections that can be chosen, in words; none where there is no choice."""
+    there = [each for each in WHOSE_PAIRS if in_section(now.field, each).any()]
+    if len(there) < 2 or now.state.panel == "ensembles":
+        return {}
+    return {each: each or text("compare.all_pairs") for each in there}
+
+
+def differing_html(now: Compared) -> str:
+    """Steps through the pairs in which they differ; nothing where no pair is shown."""
+    if not _has_reader(now):
+        return ""
+    title = render("tabs/models/differing.html", n=len(now.listed))
+    return title + reader_bar(now.listed, now.state.reading)
+
+
+def differing_pair_html(now: Compared) -> str:
+    """The open pair with the rewards and outcomes of all compared models."""
+    if not _has_reader(now):
+        return ""
+    reading, field = now.state.reading, now.field
+    row = field.table.row_of(reading.key) if reading.key else None
+    if row is None:
+        return pair_html(None, None, reading.display(EVERYTHING))
+    verdicts = [field.verdict(model, row) for model in now.state.named]
+    cells = field.table.cells(row) if field.has_texts else None
+    return pair_html(
+        cells, reading.key, reading.display(EVERYTHING), verdicts, source=field.table.source
+    )
+
+
+def _has_reader(now: Compared) -> bool:
+    return bool(now.state.a) and now.state.panel in ("compare", "scatter")
+
+
+def _table(now: Compared) -> str:
+    """Who wins more, where, and how sure that is; every count leads to its pairs."""
+    found = first_duel(now)
+    if not found.all_pairs.n:
+        return note(text("compare.no_pairs"), "wrong")
+    return render(
+        "tabs/models/duel.html",
+        found=found,
+        is_whole=is_whole(now, 2),
+        several=_several(now) if now.state.more else None,
+        chosen_section=now.state.section,
+        query=partial(cell_query, now),
+        change_of=change_of,
+        **_subsets(now, found),
+    )
+
+
+def _several(now: Compared) -> dict[str, Any]:
+    """Accuracies of three or four models side by side, and each two of them."""
+    names, found = now.state.named, each_headline(now)
+    counted = [each for each in standings(now) if each.n]
+    heads = [text("compare.head_model")]
+    for each in counted:
+        name = each.section or text("compare.all_pairs")
+        heads.append(text("compare.head_with_pairs", name=name, n=f"{each.n:,}"))
+    heads.append(text("compare.score" if is_whole(now, len(names)) else "compare.score_part"))
+    letter = dict(zip(names, _LETTERS, strict=False))
+    rows = [
+        (f"{letter[name]}: {name}", [*(each.scores[place] for each in counted), score])
+        for place, (name, score) in enumerate(zip(names, scores(now), strict=True))
+    ]
+    adjusted = holm([each.test.p for _, _, each in found]).tolist()
+    pairwise = [
+        (f"{letter[a]} − {letter[b]}", each, p)
+        for (a, b, each), p in zip(found, adjusted, strict=True)
+    ]
+    pairwise_heads = [text(f"compare.head_{name}") for name in _OF_TWO]
+    return {"heads": heads, "rows": rows, "pairwise": pairwise, "pairwise_heads": pairwise_heads}
+
+
+def _subsets(now: Compared, found: Duel) -> dict[str, Any]:
+    named = dict(zip(now.field.matrix.pairs.names, found.subsets, strict=True))
+    changes = [change_of(part) for part in named.values() if part.n]
+    counts = {each: f"{changes.count(each):,}" for each in CHANGES}
+    shown = {name: named[name] for name in subsets_in(now.field, now.state.section)}
+    return {
+        "changes": text("compare.subsets_about", n=len(changes), **counts),
+        "subsets": {name: part for name, part in shown.items() if part.n},
+        "subset_heads": [text(f"compare.head_{name}") for name in _OF_SUBSETS],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """An ensemble, or one model. query: a link to its failures; "" where its name is too long."""
+
+    name: str
+    query: str
+    cells: Sequence[str]
+
+
+def _ensembles(now: Compared) -> str:
+    """The members to choose from, and what they come to together."""
+    state, offered = now.state, with_rewards(now.field)
+    if len(offered) < LEAST_MEMBERS:
+        return note(text("compare.few_rewards", n=len(offered)))
+    said, said_css, found = "", "", {"found": None}
+    if len(state.members) < LEAST_MEMBERS:
+        said = text("compare.pick_members", most=MOST_MEMBERS)
+    else:
+        try:
+            found = _found(ensembles_of(now.field, state.members, state.way))
+        except KnownError as error:
+            said, said_css = str(error), "wrong"
+    shown = list(dict.fromkeys([*state.members, *now.sought(offered)[:_MOST_OFFERED]]))
+    shown.sort(key=lambda model: offered.index(model) if model in offered else len(offered))
+    return render(
+        "tabs/models/ensembles.html",
+        n_offered=len(offered),
+        offered=shown,
+        members=state.members,
+        ways={way: text(f"compare.way_{way}") for way in WAYS},
+        way=state.way,
+        said=said,
+        said_css=said_css,
+        **found,
+    )
+
+
+def _found(found: Ensembles) -> dict[str, Any]:
+    number = {model: place for place, model in enumerate(found.whole.members, start=1)}
+    rows = [_row(_joined(found.whole, number), found.whole, "", "")]
+    for model, each in zip(number, found.alone, strict=True):
+        test = each.test
+        low, high = test.interval or (None, None)
+        ends = text("figure.ends", low=points(low), high=points(high))
+        difference = f"{points(test.difference)} ({ends})"
+        rows.append(_row(f"{number[model]}: {model}", each.own, difference, p_words(test.p)))
+    return {
+        "found": found,
+        "heads": [text(f"compare.head_{name}") for name in ("members", "way", "score", "failures")],
+        "rows": rows,
+        "ranked": [_row(_joined(each, number), each) for each in found.ranked],
+    }
+
+
+def _row(name: str, each: EnsembleScore, *further: str) -> _Row:
+    way = text(f"compare.way_{each.way}") if each.way else text("compare.alone_way")
+    model = ensemble_name(each.members, each.way) if each.way else each.members[0]
+    query = failures_query(model) if len(model) <= LONGEST_NAME else ""
+    return _Row(name, query, (way, percent(each.score), f"{each.failures:,}", *further))
+
+
+def _joined(each: EnsembleScore, number: Mapping[str, int]) -> str:
+    return " + ".join(str(number[model]) for model in each.members)
+
+
+def _likeness(now: Compared) -> str:
+    """The other models of the field, the most alike first."""
+    found = likenesses(now)
+    if not found:
+        return note(text("compare.alone"))
+    names = ("model", "correlation", "same", "won", "pairs")
+    heads = [text(f"compare.head_{name}") for name in names]
+    sought = set(now.sought([each.model for each in found]))
+    found = [each for each in found if each.model in sought]
+    return render(
+        "tabs/models/alike.html",
+        heads=heads,
+        models=found[:_MOST_LISTED],
+        b=now.state.b,
+        n_more=max(0, len(found) - _MOST_LISTED),
+    )
+
+
+_WORDS = {"compare": _table, "agreement": _likeness, "ensembles": _ensembles}
 
 
 def compared_shown(words: gr.HTML, plot: gr.Plot, now: Compared) -> Filling:

@@ -26,7 +26,7 @@ from explorer.core.files import (
 from explorer.core.text import text
 from explorer.results.board import Board
 from explorer.results.board_certainty import RANKS
-from explorer.tabs.models.rows import COLUMN_OF, shown_columns
+from explorer.tabs.models.scene import COLUMN_OF, shown_columns
 from explorer.tabs.models.state import FACTS, ModelsState, rule_of
 from scoring.errors import KnownError, shown
 
@@ -42,7 +42,7 @@ def export_board(
 ) -> None:
     """Write rows to a file, which is there whole or not at all.
 
-    rows: as `explorer.tabs.models.rows.shown_rows` gives them; the columns are those not hidden.
+    rows: as `explorer.tabs.models.scene.shown_rows` gives them; the columns are those not hidden.
 
     Raises:
         KnownError: an unknown format, no rows, or the file cannot be written.

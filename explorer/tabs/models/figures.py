@@ -23,7 +23,7 @@ from explorer.core.figures import (
 )
 from explorer.core.text import text
 from explorer.stats.duels import CELLS, Cell
-from explorer.tabs.models.chart_data import OWN, Alike, Point, SubsetSpread
+from explorer.tabs.models.charts import OWN, Alike, Point, SubsetSpread
 from explorer.tabs.models.compared import MarginPoints
 from explorer.tabs.models.state import MODEL_TYPES
 from scoring.interval import Interval

@@ -8,8 +8,8 @@ from explorer.core.parts import Part, build_part, components
 from explorer.core.text import text
 from explorer.reader.links import MODELS
 from explorer.reader.source_view import SourceBarParts, build_sourcebar
+from explorer.tabs.models.board_html import search_html
 from explorer.tabs.models.charts_view import BoardChartParts, build_chart
-from explorer.tabs.models.controls import search_html
 from explorer.tabs.models.exports import BOARD_FORMATS, BoardFormat
 from explorer.tabs.models.source_view import BoardSourceParts, build_boardsource
 

@@ -9,7 +9,7 @@ from explorer.core.theme import CHOSEN, PROMPT, REJECTED, SCRIPTS, STYLES, paint
 from explorer.data.lengths import Histogram, Range, SubsetHistograms
 from explorer.data.table import Measure
 from explorer.stats.margins import margin_histogram
-from explorer.tabs.models.chart_data import OWN, Alike, Point, SubsetSpread
+from explorer.tabs.models.charts import OWN, Alike, Point, SubsetSpread
 from explorer.tabs.models.figures import Axis, alike_figure, models_figure, spread_figure
 from explorer.tabs.models.state import MODEL_TYPES
 from explorer.tabs.pairs.length_charts import length_figure, small_multiples

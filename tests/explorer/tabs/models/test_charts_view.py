@@ -18,10 +18,8 @@ from explorer.results.published import read_snapshot
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from explorer.stores import open_stores
 from explorer.tabs.models.charts_view import MOST_ALIKE, chart_shown
-from explorer.tabs.models.rows import shown_rows
-from explorer.tabs.models.scene import Ranked
+from explorer.tabs.models.scene import MOST_ROWS, Ranked, shown_rows
 from explorer.tabs.models.state import CHARTS, Chart, ModelsState
-from explorer.tabs.models.table import MOST_ROWS
 from tests.explorer.board_data import (
     FOUR,
     NOTHING,

@@ -9,11 +9,20 @@ import numpy as np
 import pytest
 
 from explorer.core.figures import CORRELATION, MARK, Figure
-from explorer.tabs.models.chart_data import OWN, Alike, Point, SubsetSpread
-from explorer.tabs.models.figures import Axis, alike_figure, models_figure, spread_figure
+from explorer.tabs.models.charts import OWN, Alike, Point, SubsetSpread
+from explorer.tabs.models.compared import margin_points
+from explorer.tabs.models.figures import (
+    Axis,
+    alike_figure,
+    margins_figure,
+    models_figure,
+    spread_figure,
+)
+from explorer.tabs.models.scene import compared
 from explorer.tabs.models.state import MODEL_TYPES
 from scoring.interval import Interval
-from tests.explorer.boards import HOSTILE
+from tests.explorer.boards import HOSTILE, comparing
+from tests.explorer.rival_fields import rivals
 
 X, Y, SIZE = Axis("Chat, percent"), Axis("Safety, percent"), Axis("Size", log=True)
 TWO = [Point("org/a", 10.0, 30.0, "DPO"), Point("org/b", 90.0, 70.0, "Generative", pinned=True)]
@@ -215,3 +224,26 @@ def test_names_that_attack_the_page_stay_text_and_are_still_asked_for() -> None:
         assert tags <= {"<br>"}
         templates = {trace["hovertemplate"] for trace in read["data"]}
         assert not any(name in template for template in templates for name in HOSTILE)
+
+
+def test_each_pair_is_a_point_of_its_cell_that_names_it() -> None:
+    points = margin_points(compared(comparing("org/a", "org/b"), rivals()))
+    assert points is not None
+    keys = [f"<b>:{row}" for row in points.rows.tolist()]
+    figure = margins_figure(points, keys)
+    seen = {
+        trace.name: {
+            key: (x, y) for key, x, y in zip(trace.customdata, trace.x, trace.y, strict=True)
+        }
+        for trace in figure.data
+    }
+    assert seen == {
+        "both win (2)": {"<b>:0": (1, 1), "<b>:3": (2, 2)},
+        "A alone wins (2)": {"<b>:1": (1, -1), "<b>:5": (1, -1)},
+        "B alone wins (2)": {"<b>:2": (-1, 1), "<b>:6": (-1, 1)},
+        "neither wins (1)": {"<b>:4": (-2, -2)},
+    }
+    assert len({trace.meta for trace in figure.data}) == 4
+    assert {trace.type for trace in figure.data} == {"scatter"}
+    assert figure.data[0].hovertext == ("&lt;b&gt;:0", "&lt;b&gt;:3")
+    assert "%{x:.3f}" in figure.data[0].hovertemplate

@@ -10,7 +10,7 @@ from explorer.data.search import LONGEST_QUERY
 from explorer.results.board import Board, build_board
 from explorer.results.published import Results, read_snapshot
 from explorer.stats.rules import PRIOR_PAIRS, V2_PAIRS
-from explorer.tabs.models.rows import columns_of, shown_columns, shown_rows
+from explorer.tabs.models.scene import columns_of, shown_columns, shown_rows
 from explorer.tabs.models.state import (
     CHARTS,
     COLUMNS,

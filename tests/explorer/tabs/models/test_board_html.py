@@ -1,0 +1,459 @@
+"""A board's HTML: inert whatever models are called, honest in all cells, one choice pressed."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from explorer.api.boards import BoardEndpoints
+from explorer.core.text import text
+from explorer.results.board import Board, build_board
+from explorer.results.published import Results
+from explorer.stats import intervals as statistics
+from explorer.stats.rules import PRIOR_SCORED, RULES, RuleName
+from explorer.stats.uncertainty import measure
+from explorer.tabs.models.board_html import (
+    behind_html,
+    board_html,
+    controls_html,
+    counts_html,
+    panels_html,
+    rule_html,
+    search_html,
+)
+from explorer.tabs.models.scene import MOST_ROWS, shown_rows
+from explorer.tabs.models.state import (
+    BENCHMARKS,
+    DIGITS,
+    MISSING,
+    RULE_OPTIONS,
+    TABLES,
+    TIES,
+    ModelsState,
+)
+from scoring.benchmark import SUBSETS
+from scoring.errors import KnownError
+from scoring.results.accuracies import V2_SUBSETS, Aggregate
+from scoring.results.files import LeftOut
+from tests.explorer.board_data import (
+    EVERY,
+    FOUR,
+    NOTHING,
+    SOURCE,
+    coin_flips,
+    finished,
+    matrix_of,
+    real_results,
+    repeated,
+    results_of,
+    rows_in,
+)
+from tests.explorer.boards import HOSTILE, hostile_board, reading, sent
+from tests.explorer.html_reading import HtmlReading, body_rows
+
+VIEW = ModelsState()
+DASH = "–"
+
+
+def html_of(board: Board, state: ModelsState = VIEW) -> str:
+    return board_html(board, state, shown_rows(board, state))
+
+
+def seen(board: Board, state: ModelsState = VIEW) -> HtmlReading:
+    return reading(html_of(board, state))
+
+
+def models(table: HtmlReading) -> list[str]:
+    """The models in their order, without the star before each."""
+    _, *names = table.of_class["model"]
+    return [name[1:] for name in names]
+
+
+def cells(board: Board, state: ModelsState = VIEW) -> list[list[str]]:
+    """The text of each cell of each row."""
+    rows = html_of(board, state).split("<tbody>")[1].split("</tr>")[:-1]
+    return [[re.sub("<[^>]*>", "", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row)]
+            for row in rows]  # fmt: skip
+
+
+def intervals(board: Board, state: ModelsState = VIEW) -> list[str]:
+    return re.findall("<small>(.*?)</small>", html_of(board, state))
+
+
+def shades(board: Board, state: ModelsState = VIEW) -> list[float]:
+    """How dark each number is that has a background."""
+    return [float(each) for each in re.findall(r"--shade:([\d.]+)", html_of(board, state))]
+
+
+# Hostile names.
+
+
+def test_hostile_names_stay_text() -> None:
+    table = seen(hostile_board())
+    assert models(table) == [*HOSTILE]
+    assert [each["value"] for each in sent(table, "pin")] == [*HOSTILE]
+    assert table.attributes["tr", "data-model"] == [*HOSTILE]
+    labels = table.attributes["button", "aria-label"]
+    assert all(any(name in label for label in labels) for name in HOSTILE)
+
+
+def test_every_column_of_numbers_says_its_name_for_those_below() -> None:
+    table = seen(hostile_board(), ModelsState(table="subsets"))
+    columns = table.attributes["th", "data-column"]
+    assert columns == ["model", "type", "size", "score", *SUBSETS]
+    numbers = [each for each in table.attributes["button", "data-act"] if each == "behind"]
+    assert len(numbers) == len(HOSTILE) * (len(columns) - 3)
+
+
+def test_only_a_name_that_is_a_model_of_the_hub_is_a_link() -> None:
+    link = "https://huggingface.co/org/" + "x" * 500
+    table = seen(hostile_board())
+    assert table.attributes["a", "href"] == [link]
+    assert table.attributes["a", "rel"] == ["noopener"]
+
+
+def test_hostile_kinds_of_models_stay_text() -> None:
+    kinds = [Aggregate(f"m{at}", kind, {"hep-go": 0.5}) for at, kind in enumerate(HOSTILE)]
+    table = seen(build_board(Results(SOURCE, tuple(kinds)), "v1"))
+    assert table.of_class["type"][1:] == [*HOSTILE]
+
+
+# What is pressed.
+
+
+def test_a_star_is_filled_where_a_model_is_pinned() -> None:
+    board = results_of({"a": 0.9, "b": 0.5})
+    table = seen(build_board(board, "v1"), ModelsState(pins=("b",)))
+    assert table.of_class["pin"] == ["★", "☆"]
+    assert (sent(table, "unpin"), sent(table, "pin")) == ([{"value": "b"}], [{"value": "a"}])
+    assert len(table.of_class["pinned"]) == 1 and "b" in table.of_class["pinned"][0]
+
+
+@pytest.mark.parametrize(("ascending", "order"), [(True, "ascending"), (False, "descending")])
+def test_the_column_that_is_sorted_by_says_so(ascending: bool, order: str) -> None:
+    table = seen(hostile_board(), ModelsState(sort="Chat", ascending=ascending))
+    sorts = [each["value"] for each in sent(table, "sort")]
+    orders = table.attributes["th", "aria-sort"]
+    assert sorts == ["model", "type", "size", "score", "Chat", "Chat Hard", "Safety", "Reasoning"]
+    assert dict(zip(sorts, orders, strict=True)) == {**dict.fromkeys(sorts, "none"), "Chat": order}
+    assert models(table) == [*(reversed(HOSTILE) if ascending else HOSTILE)]
+
+
+def test_hidden_columns_are_not_written() -> None:
+    table = seen(hostile_board(), ModelsState(hidden=("type", "Safety")))
+    assert [each["value"] for each in sent(table, "sort")] == [
+        "model", "size", "score", "Chat", "Chat Hard", "Reasoning",
+    ]  # fmt: skip
+
+
+# Numbers.
+
+
+def test_a_number_has_so_many_decimals() -> None:
+    board = build_board(results_of({"a": 0.123456789}), "v1")
+    for digits, words in ((1, "12.3"), (4, "12.3457")):
+        table = seen(board, ModelsState(digits=digits))
+        assert table.of_class["score"][0].startswith(words)
+
+
+def test_what_is_not_known_is_a_dash() -> None:
+    known = Aggregate("part", None, {"hep-go": 0.5})
+    [row] = cells(build_board(Results(SOURCE, (known,)), "v1"))
+    rank, model, kind, size, score, *sections = row
+    assert (rank, model[1:], kind, size) == (DASH, "part", DASH, DASH)
+    assert score.startswith("50.0") and sections[:3] == [DASH] * 3
+    assert sections[3].startswith("50.0")
+
+
+def test_the_best_of_a_column_is_the_darkest_and_shades_follow_the_rows_that_are_shown() -> None:
+    board = build_board(results_of({"a1": 0.9, "a2": 0.6, "b1": 0.3}), "v1")
+    three, two = shades(board), shades(board, ModelsState(search="^a"))
+    assert three[::5] == [max(three), sorted(three)[5], min(three)]
+    assert set(two) == {max(three), min(three)}
+    assert set(shades(board, ModelsState(search="a1"))) == {max(three)}
+
+
+def test_intervals_stand_in_brackets_where_they_are_unpaired() -> None:
+    shares = {"good": 0.9, "bad": 0.3}
+    matrix = matrix_of({name: coin_flips(share) for name, share in shares.items()}, EVERY * 4)
+    bare = build_board(NOTHING, "v1", outcomes=matrix)
+    assert len(intervals(bare)) == 2 * 5
+    assert all(re.fullmatch(r"\([\d.]+–[\d.]+\)", each) for each in intervals(bare))
+    assert "Tie group" not in html_of(bare)
+
+    sure = finished(measure(matrix, RULES["v1"], ranked=bare.comparable, replicates=50))
+    board = build_board(NOTHING, "v1", outcomes=matrix).measured(sure)
+    assert len(intervals(board)) == 2 * 6  # with those of ranks
+    assert all(re.fullmatch(r"[\d.]+–[\d.]+", each) for each in intervals(board))
+    assert seen(board).of_class["group"] == ["1", "2"]
+
+
+def test_of_models_without_outcomes_intervals_stay_in_brackets_beside_measured_ones() -> None:
+    matrix = matrix_of({"measured": coin_flips(0.9)}, EVERY * 4)
+    results = results_of({"told": 0.3})
+    sure = finished(measure(matrix, RULES["v1"], ranked=("measured",), replicates=50))
+    board = build_board(results, "v1", outcomes=matrix).measured(sure)
+    rank, *measured = intervals(board)[:6]
+    assert rank == "1–1" and not any("(" in each for each in measured)
+    told = intervals(board)[6:]
+    assert len(told) == 5 and all(each.startswith("(") for each in told)
+    assert seen(board).of_class["group"] == ["1", ""]
+
+
+def test_single_subsets_have_their_binomial_intervals() -> None:
+    board = build_board(results_of({"a": 0.9}), "v1")
+    [of_score, *rest] = intervals(board, ModelsState(table="subsets"))
+    assert len(rest) == len(SUBSETS)
+    at = [*board.subsets].index("hep-go")
+    assert rest[at] == "(84.5–93.7)" != of_score  # Wilson's, 0.9 of 164
+
+
+# Many rows.
+
+
+def test_188_models_in_detail_are_no_large_page(shared_data: Path) -> None:
+    results, _, matrix = real_results(shared_data)
+    board = build_board(results, "v1", outcomes=repeated(matrix, 188))
+    size = len(html_of(board, ModelsState(table="subsets")).encode())
+    print(f"188 models in detail: {size:,} bytes")
+    assert size < 700_000
+
+
+def test_5000_models_are_300_rows_and_a_note() -> None:
+    html = html_of(
+        build_board(results_of({f"org/m-{number}": 0.5 for number in range(5000)}), "v1")
+    )
+    assert html.count("<tr") == 1 + MOST_ROWS == 301
+    assert "4,700 more models" in html
+    assert len(html) < 1_500_000
+
+
+def test_no_row_is_a_sentence() -> None:
+    table = seen(hostile_board(), ModelsState(search="no such model"))
+    assert "No model passes" in table.words and not table.attributes["th", "scope"]
+
+
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "benchmark": BENCHMARKS,
+    "table": TABLES,
+    "rule": RULE_OPTIONS,
+    "ties": TIES,
+    "missing": MISSING,
+    "digits": DIGITS,
+}
+
+
+def controls(state: ModelsState) -> HtmlReading:
+    return reading(controls_html(hostile_board(state), state))
+
+
+def pressed(state: ModelsState, act: str) -> list[object]:
+    """The values of a choice that are pressed."""
+    seen = controls(state)
+    choices = [name for name in seen.attributes["button", "data-act"] if name != "reset"]
+    values = [each["value"] for name in dict.fromkeys(choices) for each in sent(seen, name)]
+    on = seen.attributes["button", "aria-pressed"]
+    every = zip(choices, values, on, strict=True)
+    return [value for name, value, state in every if name == act and state == "true"]
+
+
+def boxes(state: ModelsState, facet: str) -> dict[str, bool]:
+    """Name -> whether it is ticked."""
+    html = controls_html(hostile_board(state), state).split("<fieldset")
+    part = next(each for each in html if f"&#34;{facet}&#34;" in each)
+    inputs = [each.split(">")[0] for each in part.split("<input")[1:]]
+    return {each.split('value="')[1].split('"')[0]: "checked=" in each for each in inputs}
+
+
+def test_what_is_chosen_is_pressed_and_nothing_else(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, Any]] = [
+        (act, value) for act, values in CHOICES.items() for value in values
+    ]
+    for act, value in cases:
+        with subtests.test(act=act, value=value):
+            state = replace(ModelsState(), **{act: value})
+            assert pressed(state, act) == [value]
+            for other in CHOICES.keys() - {act}:
+                wanted = [getattr(state, other)]
+                assert pressed(state, other) == (
+                    [] if (value, other) == ("v2", "table") else wanted
+                )
+
+
+@pytest.mark.parametrize("rewarded", [0, 3])
+def test_where_no_rewards_are_known_the_choice_of_ties_says_so(rewarded: int) -> None:
+    board = replace(hostile_board(), rewarded=rewarded)
+    words = reading(controls_html(board, ModelsState())).words
+    assert ("None of these results has rewards" in words) == (rewarded == 0)
+
+
+def test_every_interval_is_told_with_its_level() -> None:
+    """Of scores and of ranks: on the page, to programs, and in files."""
+    level = f"{100 * (statistics._ENDS[1] - statistics._ENDS[0]):.0f} %"
+    on_page = [text("board.paired"), text("board.ranked")]
+    told = re.findall(r'"(?:rank_)?interval": ([^,]*)', BoardEndpoints.leaderboard.__doc__ or "")
+    assert len(told) == 2
+    assert [each for each in (*on_page, *told) if level not in each] == []
+
+
+def test_boxes_are_ticked_as_the_view_says() -> None:
+    for state in (ModelsState(), ModelsState(prior_sets=True, own=False)):
+        html = panels_html(state, "") + controls_html(hostile_board(), state)
+        for act, on in (("prior_sets", state.prior_sets), ("own", state.own)):
+            (box,) = [each for each in html.split("<input") if f'data-act="{act}"' in each]
+            assert ("checked=" in box.split(">")[0]) is on
+    assert "prior_sets" not in controls_html(hostile_board(), ModelsState(benchmark="v2"))
+
+
+def test_columns_that_are_hidden_are_not_ticked() -> None:
+    state = ModelsState(hidden=("size", "Safety"))
+    assert [name for name, on in boxes(state, "columns").items() if not on] == ["size", "Safety"]
+    assert "model" not in boxes(state, "columns")
+    assert "hep-go" in boxes(ModelsState(table="subsets"), "columns")
+
+
+def test_kinds_of_models_are_those_on_the_board_and_those_that_are_picked() -> None:
+    assert boxes(ModelsState(), "types") == {"DPO": False}
+    picked = ModelsState(types=("Generative",))
+    assert boxes(picked, "types") == {"DPO": False, "Generative": True}
+
+
+def test_the_search_is_named() -> None:
+    seen = reading(search_html())
+    assert seen.attributes["input", "data-param"] == ["models"]
+    assert seen.attributes["input", "aria-label"] != [""]
+
+
+def test_what_a_link_said_wrongly_is_told_as_text() -> None:
+    board = hostile_board()
+    seen = reading(counts_html(board, 2, HOSTILE, 1234))
+    assert seen.of_class["count"] == [f"2 of {len(HOSTILE)} models"]
+    notes = seen.of_class["note"]
+    assert all(name in note for name, note in zip(HOSTILE, notes, strict=False))
+    assert "1,234 files" in notes[-1] and len(notes) == len(HOSTILE) + 1
+
+
+def test_the_rule_is_told_with_remarks_as_text_and_what_intervals_mean() -> None:
+    board = replace(build_board(results_of({"a": 0.5}), "paper"), remarks=HOSTILE)
+    seen = reading(rule_html(board, VIEW))
+    assert board.rule.title in seen.words and board.rule.formula in seen.words
+    assert all(remark in seen.words for remark in HOSTILE)
+    assert "binomial" in seen.words
+
+
+def test_every_kind_of_interval_that_is_shown_is_explained_and_no_other() -> None:
+    matrix = matrix_of({name: coin_flips(0.6) for name in ("a", "mine")}, EVERY * 4)
+
+    def told(board: Board, state: ModelsState = VIEW) -> list[bool]:
+        words = reading(rule_html(board, state)).words
+        return [each in words for each in ("count as one draw", "Below a rank", "binomial")]
+
+    bare = build_board(NOTHING, "v1", outcomes=matrix)
+    assert told(bare) == [False, False, True]
+    beside = build_board(NOTHING, "v1", outcomes=matrix, own=("mine",))
+    assert told(beside) == [True, False, True]
+    sure = finished(measure(matrix, RULES["v1"], replicates=50))
+    measured = build_board(NOTHING, "v1", outcomes=matrix).measured(sure)
+    assert told(measured) == [True, True, False]
+    assert told(measured, ModelsState(table="subsets")) == [True, True, True]
+
+
+def test_what_is_left_out_of_the_pairs_is_told_as_text_100_lines_and_the_rest_counted() -> None:
+    board = build_board(results_of({"a": 0.5}), "v1")
+    left_out = [LeftOut(f"{HOSTILE[0]} {number}.json", HOSTILE[1]) for number in range(103)]
+    html = rule_html(board, VIEW, left_out=left_out)
+    words = reading(html).words
+    assert "Remarks on results of each pair: 103" in words and "and 3 more" in words
+    assert f"{HOSTILE[0]} 99.json: {HOSTILE[1]}" in words and " 100.json" not in words
+    assert "Remarks on results" not in rule_html(board, VIEW)
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"), [("v1_prior", "no tie groups of the whole score"), ("v2", "a composite")]
+)
+def test_where_scores_have_unpaired_intervals_alone_it_is_said_outside_of_the_remarks(
+    rule: RuleName, words: str
+) -> None:
+    subsets = {"v1_prior": SUBSETS, "v2": V2_SUBSETS}[rule]
+    matrix = matrix_of({"a": [1.0] * 2 * len(subsets)}, [*subsets] * 2)
+    prior = Aggregate("a", None, dict.fromkeys(PRIOR_SCORED, 0.5), "prior")
+    board = build_board(replace(NOTHING, aggregates=(prior,)), rule, outcomes=matrix)
+    assert rows_in(board)[0].by_pairs
+    about, *_ = rule_html(board, VIEW).split("<details")
+    assert words in reading(about).words
+    bare = build_board(replace(NOTHING, aggregates=(prior,)), "v1", outcomes=matrix)
+    assert words not in rule_html(bare, VIEW)
+
+
+def test_that_there_are_no_results_of_a_benchmark_is_said() -> None:
+    board = build_board(NOTHING, "v2")
+    assert "nothing here by the rule RewardBench 2" in reading(counts_html(board, 0, (), 0)).words
+    assert "nothing here" not in counts_html(board, 0, (), 3)
+    assert "nothing here" not in counts_html(hostile_board(), 0, (), 0)
+
+
+NAN = float("nan")
+
+
+@pytest.fixture(scope="module")
+def board() -> Board:
+    """One model with a win, a half, a loss and a missing outcome of each subset."""
+    outcomes = [value for value in (1.0, 0.5, 0.0, NAN) for _ in FOUR]
+    return build_board(NOTHING, "v1", outcomes=matrix_of({"a": outcomes}, FOUR * 4))
+
+
+def test_a_number_shows_the_pairs_it_was_counted_from(board: Board) -> None:
+    rows = body_rows(behind_html(board, {"model": "a", "column": "Safety"}))
+    assert rows[0] == ["Safety", "", "50.0000", "1", "", "", ""]
+    known = [row for row in rows[1:] if row[4]]
+    assert [row[1:] for row in known] == [
+        ["donotanswer", "50.0000", "136", "1 + 0.5 of 1 won in part", "3", "1"]
+    ]
+    assert {row[2] for row in rows[1:] if not row[4]} == {"–"}
+
+
+def test_credit_of_a_quarter_and_a_third_is_summed_up() -> None:
+    outcomes = matrix_of({"a": [1, 1, 0.25, 1 / 3, 0]}, ["Focus"] * 5)
+    board = build_board(NOTHING, "v2", outcomes=outcomes)
+    rows = body_rows(behind_html(board, {"model": "a", "column": "Focus"}))
+    assert rows[1][4:6] == ["2 + 0.5833 of 2 won in part", "5"]
+
+
+def test_the_score_shows_all_sections(board: Board) -> None:
+    html = behind_html(board, {"model": "a", "column": "score"})
+    sections = [row[0] for row in body_rows(html) if row[0]]
+    assert sections == ["Chat", "Chat Hard", "Safety", "Reasoning"]
+    assert "Score: 50.000000" in html
+    assert board.rule.formula in reading(html).words
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_can_be_looked_behind(rule: RuleName) -> None:
+    shares = {"mtbench_human": 0.5, "shp": 0.25, "Focus": 0.5, "Ties": 1.01, "hep-go": 0.5}
+    for benchmark in ("v1", "v2", "prior"):
+        found = build_board(results_of({"a": shares}, benchmark), rule)
+        for row in rows_in(found):
+            assert "–" in reading(behind_html(found, {"model": row.model})).words
+
+
+def test_hostile_names_stay_text_behind_a_number() -> None:
+    board = hostile_board()
+    for name in HOSTILE:
+        seen = reading(behind_html(board, {"model": name, "column": name}))
+        assert name in seen.words
+        assert name in seen.attributes["div", "aria-label"]
+
+
+@pytest.mark.parametrize("column", [None, 5, [], {}, [["Chat"]], "no column", "hep-go", True])
+def test_a_column_that_is_no_section_shows_them_all(board: Board, column: Any) -> None:
+    every = behind_html(board, {"model": "a"})
+    assert behind_html(board, {"model": "a", "column": column}) == every
+
+
+@pytest.mark.parametrize("model", [None, 5, [], {}, "", "A", "x" * 10**6, "<script>"])
+def test_a_model_that_there_is_not_is_refused(board: Board, model: Any) -> None:
+    with pytest.raises(KnownError, match="There is no model") as refused:
+        behind_html(board, {"model": model, "column": "Chat"})
+    assert len(str(refused.value)) < 200
