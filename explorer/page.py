@@ -36,8 +36,13 @@ from explorer.reader.source_view import SourceBarParts, build_sourcebar, sourceb
 from explorer.reader.state import Tables
 from explorer.results.boards import BoardMeasuring
 from explorer.stores import Stores
-from explorer.tabs.about.about_view import build_about
-from explorer.tabs.about.chooser_view import Chooser, ChooserParts, build_chooser, wire_chooser
+from explorer.tabs.about.view import (
+    Chooser,
+    ChooserParts,
+    about_html,
+    build_chooser,
+    wire_chooser,
+)
 from explorer.tabs.models.acts_view import ModelsTab, wire_models
 from explorer.tabs.models.source_view import BoardSource, wire_boardsource
 from explorer.tabs.models.view import ModelsParts, build_models
@@ -219,7 +224,7 @@ def _lay_out(stores: Stores) -> PageParts:
         with tab["models"]:
             models = build_models()
         with tab["about"]:
-            build_about()
+            gr.HTML(about_html())
     return PageParts(
         gr.State(Session()), bar, secret, chooser, tabs, pairs, score, trial, models, tab,
         gr.Timer(POLL_SECONDS, active=False), go,

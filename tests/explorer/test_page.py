@@ -16,7 +16,7 @@ from explorer.page import KEPT, LOOK_SECONDS, Page, _lay_out, build_page, callba
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
 from explorer.stores import Stores, open_stores
-from explorer.tabs.about.chooser_view import Chooser
+from explorer.tabs.about.view import Chooser
 from explorer.tabs.pairs.acts_view import PairsTab
 from explorer.tabs.score.acts_view import ScoreTab
 from scoring.errors import KnownError

@@ -14,7 +14,7 @@ import gradio as gr
 import pytest
 
 from explorer.page import Page
-from explorer.tabs.about.chooser_view import Chooser
+from explorer.tabs.about.view import Chooser
 from explorer.tabs.pairs.acts_view import PairsTab
 from explorer.tabs.score.acts_view import ScoreTab
 from tests.conftest import ROOT

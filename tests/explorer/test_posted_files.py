@@ -17,7 +17,7 @@ import pytest
 from explorer.core.settings import DEMO_MODEL
 from explorer.data.export import FORMATS
 from explorer.page import Page
-from explorer.tabs.about.chooser_view import Chooser
+from explorer.tabs.about.view import Chooser
 from explorer.tabs.pairs.acts_view import PairsTab
 from scoring.models.policy import DEMO
 from tests.explorer.browsing import by_name, page_opened, posted, stays

@@ -1,13 +1,13 @@
 """The Try tab: a pair of one's own, whose rewards move as it is edited."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import gradio as gr
 
-from explorer.core.html import note
+from explorer.core.html import note, render, step_html
 from explorer.core.parts import EVENT, Filling, act_of, done, guarded, refused
 from explorer.core.settings import Settings
 from explorer.core.text import text
@@ -28,14 +28,13 @@ from explorer.reader.state import PairsState
 from explorer.reader.tokens import token_figure, tokens_html
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
-from explorer.runs.running import Runs
-from explorer.runs.visitors import Visitor
-from explorer.tabs.try_it.html import edits_html, loading_html, numbers_html, status_html
-from explorer.tabs.try_it.probe_acts_view import ProbePanel, wire_probe
+from explorer.runs.running import Rewarded, Runs
+from explorer.tabs.try_it.probe_view import ProbePanel, wire_probe
 from explorer.tabs.try_it.state import (
+    CHANGES,
     EDITS_SECONDS,
+    SIDES,
     Past,
-    Question,
     Trial,
     trying,
     with_edit,
@@ -43,6 +42,7 @@ from explorer.tabs.try_it.state import (
 from explorer.tabs.try_it.view import TrialParts
 from scoring.errors import KnownError, shown
 from scoring.pairs.opening import as_pairs
+from scoring.spec import Pair
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class TrialTab:
         """The rewards token by token of what is typed."""
         words, plot = self.parts.tokens.words, self.parts.tokens.plot
         order = ModelOrder.of({"model": model})
-        pair = typed_pair(*texts, longest=longest_text(self.settings))
+        pair = self._pair(texts)
         working = {words: note(text("tokens.working"))}
         steps = self.runs.token_rewards(session.visitor, order, pair)
         rewards = yield from shown_as(steps, lambda _: working)
@@ -141,41 +141,62 @@ class TrialTab:
         model: object,
         texts: tuple[Any, ...],
         former: Trial | None,
-        **how: Any,
-    ) -> Iterator[Filling]:
-        """A trial as it comes to be known, for as long as nothing newer is asked.
-
-        how: as of `_trying`.
-        """
-        who = session.visitor
-        number = self.latest.ask(who.session)
-        steps = self._trying(who, model, texts, former, number, **how)
-        is_last = partial(self.latest.is_last, who.session, number)
-        yield from trial_followed(self.parts, session, steps, is_last)
-
-    def _trying(
-        self,
-        who: Visitor,
-        model: object,
-        texts: tuple[Any, ...],
-        former: Trial | None,
-        number: int,
         *,
         seconds: float | None = EDITS_SECONDS,
         loads: bool = False,
-    ) -> Iterator[Progress | Trial]:
-        """Try what is typed. loads: whether the model may be loaded for it."""
-        order = ModelOrder.of({"model": model})
-        pair = typed_pair(*texts, longest=longest_text(self.settings))
-        asks = Question(self.runs, self.latest, who, order, number)
-        yield from trying(
-            order,
-            pair,
-            asks.rewards,
-            first=asks.loading_rewards([pair]) if loads else None,
-            former=former,
-            seconds=seconds,
-        )
+    ) -> Iterator[Filling]:
+        """Try what is typed, step by step to its end, for as long as nothing newer is asked.
+
+        loads: whether the model may be loaded for it; the others are as of `trying`.
+        """
+        parts, who = self.parts, session.visitor
+        number = self.latest.ask(who.session)
+        is_last = partial(self.latest.is_last, who.session, number)
+        trial, status = None, None
+        try:
+            order = ModelOrder.of({"model": model})
+            pair = self._pair(texts)
+
+            def rewards(pairs: Sequence[Pair]) -> Rewarded:
+                with self.latest.answering(who.session, number):
+                    return self.runs.rewards(who, order, pairs, only_warm=True, is_wanted=is_last)
+
+            def loading() -> Generator[Progress, None, Rewarded]:
+                with self.latest.answering(who.session, number):
+                    return (yield from self.runs.loading_rewards(who, order, [pair]))
+
+            first = loading() if loads else None
+            for step in trying(order, pair, rewards, first=first, former=former, seconds=seconds):
+                if not is_last():
+                    return
+                if isinstance(step, Progress):
+                    words = note(text("trial.working"))
+                    yield {parts.status: step_html(step.step) if step.step else words}
+                else:
+                    trial = step
+                    session.show(trial)
+                    yield self._shown(trial)
+        except KnownError as error:
+            status = note(str(error), "wrong")
+        if not is_last():
+            return
+        if trial is not None:
+            yield self._shown(trial, ended=True)
+        if status is not None:
+            yield {parts.status: status}
+
+    def _shown(self, trial: Trial, *, ended: bool = False) -> Filling:
+        """A trial as far as it is. ended: whether no more edits are scored."""
+        parts = self.parts
+        filled: Filling = {
+            parts.status: status_html(trial),
+            parts.numbers: numbers_html(trial),
+            parts.edits: edits_html(trial, ended=ended),
+            parts.rest: gr.update(visible=ended and not trial.is_whole),
+        }
+        if not (trial.effects or ended):  # token rewards of another text are of no use
+            filled |= {parts.tokens.words: "", parts.tokens.plot: gr.update(visible=False)}
+        return filled
 
     def _is_warm(self, session: Session, model: object) -> bool:
         """Whether what is shown is by the model that is chosen, and that is in memory still."""
@@ -184,49 +205,39 @@ class TrialTab:
             return False
         return self.runs.scorers.models.is_warm(session.visitor, trial.order)
 
+    def _pair(self, texts: tuple[Any, ...]) -> Pair:
+        return typed_pair(*texts, longest=longest_text(self.settings))
+
     def _checked(self, texts: tuple[Any, ...]) -> Texts:
         return typed_texts(*texts, longest=longest_text(self.settings))
 
 
-def trial_followed(
-    parts: TrialParts,
-    session: Session,
-    steps: Iterator[Progress | Trial],
-    is_last: Callable[[], bool],
-) -> Iterator[Filling]:
-    """A trial step by step, and its end; nothing more once `is_last` says no."""
-    trial, status = None, None
-    try:
-        for step in steps:
-            if not is_last():
-                return
-            if isinstance(step, Progress):
-                yield {parts.status: loading_html(step)}
-            else:
-                trial = step
-                session.show(trial)
-                yield trial_shown(parts, trial)
-    except KnownError as error:
-        status = note(str(error), "wrong")
-    if not is_last():
-        return
-    if trial is not None:
-        yield trial_shown(parts, trial, ended=True)
-    if status is not None:
-        yield {parts.status: status}
+def status_html(trial: Trial) -> str:
+    """By what the rewards are."""
+    facts = trial.facts
+    device = text("trial.device", dtype=facts.dtype, device=facts.device)
+    words = [facts.model, facts.family, device if facts.dtype != "none" else "", facts.reading]
+    return note(text("trial.scored", how=" · ".join(filter(None, words))))
 
 
-def trial_shown(parts: TrialParts, trial: Trial, *, ended: bool = False) -> Filling:
-    """A trial as far as it is. ended: whether no more edits are scored."""
-    filled: Filling = {
-        parts.status: status_html(trial),
-        parts.numbers: numbers_html(trial),
-        parts.edits: edits_html(trial, ended=ended),
-        parts.rest: gr.update(visible=ended and not trial.is_whole),
-    }
-    if not (trial.effects or ended):  # token rewards of another text are of no use
-        filled |= {parts.tokens.words: "", parts.tokens.plot: gr.update(visible=False)}
-    return filled
+def numbers_html(trial: Trial) -> str:
+    """Both rewards and the margin, and how far they moved since the start."""
+    return render("tabs/try_it/numbers.html", trial=trial, sides=SIDES)
+
+
+def edits_html(trial: Trial, *, ended: bool) -> str:
+    """What each edit does to each response, and buttons to make it.
+
+    ended: whether what is not known is not being scored any more.
+    """
+    return render(
+        "tabs/try_it/edits.html",
+        trial=trial,
+        changes=CHANGES,
+        sides=SIDES,
+        waits="–" if ended else "…",
+        is_cut_short=ended and not trial.is_whole,
+    )
 
 
 def _to_press(trial: Trial | None, model: object) -> str:

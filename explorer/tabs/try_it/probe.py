@@ -1,29 +1,33 @@
-"""The bias probe: the same changes made to many pairs, and what they do to the rewards."""
+"""The bias probe: the same changes made to many pairs, what they do to the rewards, and as CSV."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf, sqrt
+from pathlib import Path
+from typing import Literal, get_args
 
 import numpy as np
 
+from explorer.core.files import csv_file
 from explorer.core.text import text
-from explorer.core.validation import some_of
+from explorer.core.validation import one_of, some_of
 from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded
+from explorer.stats.paired import holm, mcnemar_exact
 from explorer.stats.strata import Floats
-from explorer.tabs.try_it.counterfactuals import (
+from explorer.tabs.try_it.state import (
     CHANGES,
+    PAIRWISE,
     SIDES,
     Change,
     Effect,
     Side,
     Variant,
     effects_of,
-    is_pairwise,
     variants,
 )
-from explorer.tabs.try_it.probe_statistics import ProbeScores
 from scoring.errors import KnownError
-from scoring.spec import Pair, RunFacts, ScoredPair
+from scoring.spec import Pair, RunFacts, ScoredPair, outcome_of
 
 Rewarding = Callable[[Sequence[Pair]], Iterator[Progress | Rewarded]]
 """Scores pairs in any order, telling each pack; it ends early where it was stopped."""
@@ -31,6 +35,37 @@ Key = tuple[Change, Side]
 FIRST = 8
 AT_ONCE = 32
 """Pairs that are scored at a time, with their changes; the first ones fewer, to be there soon."""
+ALPHA = 0.05
+_NOTHING = 1e-9
+"""A spread of changes that is smaller, beside the largest of them, is rounding."""
+ProbeForm = Literal["summary", "pairs"]
+PROBE_FORMS: tuple[ProbeForm, ...] = get_args(ProbeForm)
+_SUMMARY = (
+    "model", "revision", "pairs", "change", "side", "applies", "n", "mean_change", "low", "high",
+    "margin_deviations", "rewards_up", "rewards_down", "pairs_won", "pairs_lost", "p", "p_holm",
+)  # fmt: skip
+_PAIRS = (
+    "model", "revision", "key", "subset", "change", "side", "reward_before", "reward_change",
+    "margin_before", "margin_after", "outcome_before", "outcome_after",
+)  # fmt: skip
+
+Value = str | float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProbeScores:
+    """What a probe knows so far; arrays are (pairs,), NaN where something is not known.
+
+    margin: of each pair as it is.
+    change: by which the reward of a response changed, by change and side; `changed`: the margin of
+        the pair then, as of `Effect`.
+    applies: by change and side, how many responses the change does anything to.
+    """
+
+    margin: Floats
+    change: Mapping[tuple[Change, Side], Floats]
+    changed: Mapping[tuple[Change, Side], Floats]
+    applies: Mapping[tuple[Change, Side], int]
 
 
 @dataclass(slots=True, eq=False)
@@ -131,10 +166,10 @@ def probing(
         yield from _as_they_are(probe, start, end, rewarding)
         if probe.facts is None or len(probe.before) < end:
             return
-        two_sided = is_pairwise(probe.facts.family)
+        pairwise = probe.facts.family in PAIRWISE
         if not start:
-            _check(probe, changes, most, pairwise=two_sided)
-        made = variants(probe.pairs[start:end], changes, pairwise=two_sided)
+            _check(probe, changes, most, pairwise=pairwise)
+        made = variants(probe.pairs[start:end], changes, pairwise=pairwise)
         share = yield from _changed(probe, made, start, end, rewarding)
         if share < 1:
             return
@@ -201,3 +236,168 @@ def _check(probe: Probe, changes: Sequence[Change], most: int | None, *, pairwis
             f"with each change that applies, come to {total:,} or more. Choose fewer pairs, or "
             "fewer changes."
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Bought:
+    """What one change of the responses of one side bought.
+
+    applies: responses that it does anything to; n: those whose reward is known before and after.
+    mean: by which the reward changed; None where n is 0.
+    low, high: the mean's 95 % interval; None where n is below 2.
+    deviations: the mean in standard deviations of the margins of the probed pairs; None where
+        these have none.
+    up, down: rewards that rose, and fell.
+    won, lost: pairs that are won only with the change, and only without it. A tie is not won.
+    p: two-sided, of the mean being 0; corrected: by Holm's way for all that were tested.
+    """
+
+    change: Change
+    side: Side
+    applies: int
+    n: int
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
+    deviations: float | None = None
+    up: int = 0
+    down: int = 0
+    won: int = 0
+    lost: int = 0
+    p: float = 1.0
+    corrected: float = 1.0
+
+    @property
+    def share_up(self) -> float | None:
+        """Of the responses, whose reward rose; None where n is 0."""
+        return self.up / self.n if self.n else None
+
+    @property
+    def share_flipped(self) -> float | None:
+        """Of the pairs, whose outcome changed; None where n is 0."""
+        return (self.won + self.lost) / self.n if self.n else None
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the mean is not 0 by chance."""
+        return bool(self.mean) and self.corrected < ALPHA
+
+
+def bought(scores: ProbeScores) -> list[Bought]:
+    """What each change bought on each side, in the order of `scores.applies`.
+
+    All of it speaks of other pairs like these, and takes them to be independent, which those with
+    the same prompt are not quite.
+
+    >>> key = ("longer", "chosen")
+    >>> change, margin = np.array([1.0, 3.0, np.nan]), np.array([-0.5, 2.0, 1.0])
+    >>> [found] = bought(ProbeScores(margin, {key: change}, {key: margin + change}, {key: 3}))
+    >>> found.n, found.mean, found.up, found.won, found.lost
+    (2, 2.0, 2, 1, 0)
+    """
+    spread = _spread(scores.margin[~np.isnan(scores.margin)])
+    found = [_bought(key, scores, spread) for key in scores.applies]
+    tested = [place for place, each in enumerate(found) if each.n >= 2]
+    corrected = holm([found[place].p for place in tested])
+    for place, p in zip(tested, corrected.tolist(), strict=True):
+        found[place] = replace(found[place], corrected=p)
+    return found
+
+
+def _bought(key: tuple[Change, Side], scores: ProbeScores, spread: float) -> Bought:
+    change, changed = scores.change[key], scores.changed[key]
+    known = ~np.isnan(change)
+    values = change[known]
+    n = len(values)
+    if not n:
+        return Bought(*key, scores.applies[key], 0)
+    both = known & ~np.isnan(changed) & ~np.isnan(scores.margin)
+    was, now = scores.margin[both] > 0, changed[both] > 0
+    mean, wide, p = _mean(values)
+    return Bought(
+        *key,
+        scores.applies[key],
+        n,
+        mean,
+        None if wide == inf else mean - wide,
+        None if wide == inf else mean + wide,
+        mean / spread if spread else None,
+        int((values > 0).sum()),
+        int((values < 0).sum()),
+        int((now & ~was).sum()),
+        int((was & ~now).sum()),
+        p,
+    )
+
+
+def _mean(values: Floats) -> tuple[float, float, float]:
+    """The mean of values, half of the width of its 95 % interval, and p of its being 0.
+
+    By Student's t. Where all values are equal, of which t says nothing, p is the sign test's.
+    Source: Student, The probable error of a mean, Biometrika 6 (1908).
+
+    >>> mean, wide, p = _mean(np.array([1.0, 2.0, 3.0]))
+    >>> mean, round(wide, 3), round(p, 4)
+    (2.0, 2.484, 0.0742)
+    >>> _mean(np.array([2.0, 2.0])), _mean(np.array([2.0]))
+    ((2.0, 0.0, 0.5), (2.0, inf, 1.0))
+    """
+    from scipy import special  # type: ignore[import-untyped]
+
+    n, mean = len(values), float(values.mean())
+    if n < 2:
+        return mean, inf, 1.0
+    spread = _spread(values)
+    if spread == 0:
+        return mean, 0.0, mcnemar_exact(int((values > 0).sum()), int((values < 0).sum()))
+    error = spread / sqrt(n)
+    wide = float(special.stdtrit(n - 1, 0.975)) * error
+    return mean, wide, 2 * float(special.stdtr(n - 1, -abs(mean / error)))
+
+
+def _spread(values: Floats) -> float:
+    """The standard deviation; 0 where there are fewer than two values, or it is rounding."""
+    if len(values) < 2:
+        return 0.0
+    spread = float(values.std(ddof=1))
+    return spread if spread > _NOTHING * float(np.abs(values).max()) else 0.0
+
+
+def write_probe(probe: Probe | None, form: object, path: Path) -> None:
+    """Write a file of what is known; what is not is an empty cell.
+
+    Raises:
+        KnownError: nothing was probed, no such form, or the file cannot be written.
+    """
+    known = one_of("A file", PROBE_FORMS, form)
+    if probe is None or not any(probe.effects.values()):
+        raise KnownError(text("probe.nothing"))
+    rows = _summary(probe) if known == "summary" else _of_pairs(probe)
+    with csv_file(path) as write:
+        write(_SUMMARY if known == "summary" else _PAIRS)
+        for row in rows:
+            write(row)
+
+
+def _summary(probe: Probe) -> Iterator[tuple[Value, ...]]:
+    for each in bought(probe.scores):
+        yield (
+            *_model(probe), len(probe.before), each.change, each.side, each.applies, each.n,
+            each.mean, each.low, each.high, each.deviations, each.up, each.down, each.won,
+            each.lost, each.p if each.n else None, each.corrected if each.n else None,
+        )  # fmt: skip
+
+
+def _of_pairs(probe: Probe) -> Iterator[tuple[Value, ...]]:
+    for (change, side), effects in probe.effects.items():
+        for place, effect in sorted(effects.items()):
+            before = probe.before[place]
+            reward = before.chosen_reward if side == "chosen" else before.rejected_reward
+            yield (
+                *_model(probe), before.key, before.subset, change, side, reward, effect.change,
+                before.margin, effect.margin, before.outcome, outcome_of(effect.margin),
+            )  # fmt: skip
+
+
+def _model(probe: Probe) -> tuple[str, str]:
+    return (probe.facts.model, probe.facts.revision) if probe.facts else ("", "")

@@ -1,14 +1,52 @@
-"""The bias probe, laid out: which pairs, which changes, what they buy."""
+"""The bias probe below the Try tab: laid out, run, stopped, drawn, taken away as CSV."""
 
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
 
 import gradio as gr
 
-from explorer.core.html import note, part
-from explorer.core.parts import components
+from explorer.core.figures import Figure
+from explorer.core.files import download_folder
+from explorer.core.html import note, part, step_html
+from explorer.core.parts import EVENT, Filling, components, guarded, saying
+from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.tabs.try_it.counterfactuals import CHANGES
-from explorer.tabs.try_it.probe_csv import PROBE_FORMS, ProbeForm
+from explorer.core.theme import painted
+from explorer.core.validation import one_of
+from explorer.core.work import Latest
+from explorer.reader.scene import Scenes
+from explorer.reader.searchbar import listed_and_why
+from explorer.reader.session import Session
+from explorer.runs.orders import ModelOrder
+from explorer.runs.running import Runs
+from explorer.runs.selections import Choice
+from explorer.tabs.try_it.probe import (
+    PROBE_FORMS,
+    Bought,
+    Probe,
+    ProbeForm,
+    bought,
+    probed_changes,
+    probing,
+    write_probe,
+)
+from explorer.tabs.try_it.state import CHANGES, SIDES
+from scoring.errors import KnownError
+from scoring.pairs.opening import as_pairs
+from scoring.spec import margin_of
+
+Stage = Literal["running", "finished", "stopped"]
+TEMPLATE = "tabs/try_it/probe.html"
+WAYS = ("subset", "filter")
+EVERY_SECONDS = 0.4
+"""Between two pictures of a probe that is under way."""
+_APART = 0.16
+"""Between a line's middle and either side's point."""
+_ROW_HEIGHT = 46
 
 
 @dataclass(frozen=True)
@@ -92,3 +130,197 @@ def build_probe() -> ProbeParts:
         which, per_subset, seed, changes, start, stop, status, table, plot, files, exports,
         export_status, file,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ProbePanel:
+    """The callbacks. `choice` is (which, pairs per subset, seed, changes)."""
+
+    scenes: Scenes
+    runs: Runs
+    settings: Settings
+    latest: Latest
+    parts: ProbeParts
+
+    @guarded
+    def start(self, session: Session, model: object, *choice: object) -> Iterator[Filling]:
+        """Probe, showing now and then what is known; what was known before stays until then."""
+        parts = self.parts
+        yield _buttons(parts, "running") | {parts.status: note(text("probe.loading"))}
+        page = session.visitor.session
+        is_last = partial(self.latest.is_last, page, self.latest.ask(page))
+        yield from self._followed(session, self._probing(session, model, *choice), is_last)
+
+    @guarded
+    def stop(self, session: Session) -> None:
+        """End the probe after its present pack."""
+        self.latest.ask(session.visitor.session)
+
+    @guarded
+    def export(self, form: ProbeForm, session: Session) -> Iterator[tuple[str, Any]]:
+        """A file of what was probed."""
+        probe = session.get(Probe)
+        with download_folder() as folder:
+            path = folder / f"bias-probe-{form}.csv"
+            write_probe(probe, form, path)
+            yield note(text("probe.written")), gr.update(value=str(path), visible=True)
+
+    def _probing(
+        self, session: Session, model: object, *choice: object
+    ) -> Generator[Probe, None, None]:
+        which, per_subset, seed, changes = choice
+        order = ModelOrder.of({"model": model})
+        wanted = probed_changes(changes)
+        way = one_of("A way to choose pairs", WAYS, which)
+        found = Choice(way, per_subset, seed).of(
+            partial(self.scenes.with_texts, session),
+            lambda: listed_and_why(self.scenes.now(session)),
+            _no_field,
+            self.scenes.tables.library.typed,
+        )
+        if not len(found.rows):
+            raise KnownError(text("score.none_selected"))
+        pairs = as_pairs(found.table.arrow, found.rows.tolist())
+        rewarding = partial(self.runs.rewarding, session.visitor, order)
+        yield from probing(pairs, wanted, rewarding, most=self.settings.max_pairs)
+
+    def _followed(
+        self,
+        session: Session,
+        steps: Generator[Probe, None, None],
+        is_last: Callable[[], bool],
+    ) -> Iterator[Filling]:
+        """A probe now and then until its end or until `is_last` says no; it outlives an error."""
+        probe, shown_at, wrong = None, 0.0, ""
+        try:
+            with closing(steps):
+                for probe in steps:
+                    if not is_last():
+                        break
+                    if time.monotonic() - shown_at > EVERY_SECONDS:
+                        yield self._shown(probe, "running")
+                        shown_at = time.monotonic()
+        except KnownError as error:
+            wrong = note(str(error), "wrong")
+        filled = _buttons(
+            self.parts, "stopped"
+        )  # what was shown before stays where nothing is known
+        if probe is not None and (not wrong or any(probe.effects.values())):
+            session.show(probe)
+            filled = self._shown(probe, "finished" if probe.is_whole else "stopped")
+        yield filled | ({self.parts.status: wrong} if wrong else {})
+
+    def _shown(self, probe: Probe, stage: Stage) -> Filling:
+        """A probe at a moment."""
+        parts = self.parts
+        found = bought(probe.scores) if any(probe.effects.values()) else []
+        filled = _buttons(parts, stage) | {
+            parts.status: probe_status_html(probe, stage),
+            parts.files: gr.Column(visible=bool(found) and stage != "running"),
+        }
+        if found:
+            filled[parts.table] = probe_html(probe, found)
+            filled[parts.plot] = gr.update(value=painted(probe_figure(found)), visible=True)
+        return filled
+
+
+def _buttons(parts: ProbeParts, stage: Stage) -> Filling:
+    """Start can be pressed while nothing runs, Stop while something does."""
+    busy = stage == "running"
+    return {
+        parts.start: gr.update(interactive=not busy),
+        parts.stop: gr.update(interactive=busy),
+    }
+
+
+def _no_field(model: object) -> Any:
+    raise AssertionError(f"no way of choosing probed pairs asks for {model}")
+
+
+def wire_probe(panel: ProbePanel, model: gr.Dropdown, session: gr.State) -> None:
+    """Connect the components. model: which is probed."""
+    parts = panel.parts
+    parts.start.click(
+        panel.start,
+        [session, model, *parts.inputs],
+        parts.outputs,
+        trigger_mode="once",
+        concurrency_limit=None,  # who waits in the line holds nobody up
+        **EVENT,
+    )
+    said = saying("#probe-status .note, #probe-status .status > div", text("score.stopping"))
+    parts.stop.click(panel.stop, session, None, js=said, queue=False, **EVENT)
+    for form, press in parts.exports.items():
+        press.click(
+            partial(panel.export, form), session, [parts.export_status, parts.file], **EVENT
+        )
+
+
+def probe_status_html(probe: Probe, stage: Stage) -> str:
+    """How far a probe is, with a bar."""
+    waits = probe.waits
+    if waits is None or stage != "running":
+        return part("status", probe, stage, of=TEMPLATE)
+    if waits.step is not None:
+        return step_html(waits.step)
+    words = text("probe.waiting", n=waits.ahead) if waits.ahead else text("probe.loading")
+    return part("waiting", words, of=TEMPLATE)
+
+
+def probe_html(probe: Probe, found: Sequence[Bought]) -> str:
+    """What each change bought on each side, and how to read it. found: of the probe."""
+    return part("bought", probe, found, of=TEMPLATE) if probe.facts and found else ""
+
+
+def probe_figure(found: Sequence[Bought]) -> Figure:
+    """The mean change of each side's rewards with its interval, a line for each change.
+
+    Colourless: the theme paints its traces by their `meta`. A change that applies to nothing has no
+    line, what is not known no point.
+    """
+    import plotly.graph_objects as go
+
+    changes = list(dict.fromkeys(each.change for each in found if each.applies))
+    traces = [
+        _trace(found, side, {change: line + apart for line, change in enumerate(changes)})
+        for side, apart in zip(SIDES, (-_APART, _APART), strict=True)
+    ]
+    layout: dict[str, Any] = {
+        "title": {"text": text("probe.figure")},
+        "dragmode": False,
+        "hovermode": "closest",
+        "height": 130 + _ROW_HEIGHT * len(changes),
+        "shapes": [{"type": "line", "x0": 0, "x1": 0, "y0": 0, "y1": 1, "yref": "y domain"}],
+        "xaxis": {"title": {"text": text("probe.axis")}, "showgrid": True},
+        "yaxis": {
+            "tickmode": "array",
+            "tickvals": list(range(len(changes))),
+            "ticktext": [text(f"edit.{change}") for change in changes],
+            "range": [len(changes) - 0.5, -0.5],
+            "automargin": True,
+            "showgrid": False,
+        },
+    }
+    return go.Figure({"data": traces, "layout": layout})
+
+
+def _trace(found: Sequence[Bought], side: str, height: Mapping[str, float]) -> dict[str, Any]:
+    known = [each for each in found if each.side == side and each.mean is not None]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "meta": side,
+        "name": text(f"side.{side}"),
+        "marker": {"size": 9, "symbol": "circle" if side == "chosen" else "diamond"},
+        "x": [each.mean for each in known],
+        "y": [height[each.change] for each in known],
+        "error_x": {
+            "type": "data",
+            "symmetric": False,
+            "array": [margin_of(each.high, each.mean) or 0 for each in known],
+            "arrayminus": [margin_of(each.mean, each.low) or 0 for each in known],
+            "thickness": 1.5,
+            "width": 4,
+        },
+        "hovertemplate": text("probe.hover", side=text(f"side.{side}")),
+    }

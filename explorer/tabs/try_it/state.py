@@ -3,35 +3,107 @@
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
 
 from explorer.core.text import text
 from explorer.core.validation import one_of
-from explorer.core.work import Latest
 from explorer.data.typed import Texts
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
-from explorer.runs.running import Rewarded, Runs
-from explorer.runs.visitors import Visitor
-from explorer.tabs.try_it.counterfactuals import (
-    CHANGES,
-    SIDES,
-    Change,
-    Effect,
-    Side,
-    effects_of,
-    is_pairwise,
-    variants,
-)
+from explorer.runs.running import Rewarded
 from scoring.errors import KnownError
-from scoring.probing.edits import edited
-from scoring.spec import Pair, RunFacts, ScoredPair, margin_of
+from scoring.probing.edits import EDITS, EditName, edited, swapped
+from scoring.spec import Family, Pair, RunFacts, ScoredPair, margin_of
 
+Side = Literal["chosen", "rejected"]
+SIDES: tuple[Side, ...] = get_args(Side)
+Change = EditName | Literal["swap"]
+CHANGES: tuple[Change, ...] = ("swap", *EDITS)
+PAIRWISE: tuple[Family, ...] = ("judge", "pairrm")
+"""Families that read both responses at once, so that a reward depends on the other response."""
 EDITS_SECONDS = 6.0
 """After so long no further edit is scored unless it is asked for: the model is a slow one."""
 MOST_UNDONE = 20
 
 Rewards = Callable[[Sequence[Pair]], Rewarded]
 """Scores a few pairs at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A pair of which something was changed.
+
+    place: of the pair it was made of, in the list that was given.
+    sides: whose response was edited; of a swap, both.
+    """
+
+    place: int
+    change: Change
+    sides: tuple[Side, ...]
+    pair: Pair
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a change did to one response.
+
+    change: its reward then, minus its reward before; None where either is missing.
+    margin: the chosen text's reward minus the rejected text's, with this response alone changed;
+        of a swap, with each in the other's place. None where a reward is missing.
+    """
+
+    change: float | None
+    margin: float | None
+
+
+def variants(pairs: Sequence[Pair], changes: Sequence[Change], *, pairwise: bool) -> list[Variant]:
+    """Every change of every pair that it applies to.
+
+    pairwise: whether rewards depend on both responses and their order. Then each response is
+        edited by itself, else both at once, which is as good and half the work; and only then a
+        swap can change anything.
+
+    >>> pair = Pair("k", "s", "p", "Yes, it is.", "3")
+    >>> [(each.change, each.sides) for each in variants([pair], CHANGES[:2], pairwise=False)]
+    []
+    >>> [(each.change, each.sides) for each in variants([pair], ["upper"], pairwise=False)]
+    [('upper', ('chosen',))]
+    """
+    return [
+        Variant(place, change, sides, replace(made, key=f"{place}:{change}:{'+'.join(sides)}"))
+        for place, pair in enumerate(pairs)
+        for change in changes
+        for sides, made in _changed(pair, change, pairwise)
+    ]
+
+
+def _changed(pair: Pair, change: Change, pairwise: bool) -> Iterator[tuple[tuple[Side, ...], Pair]]:
+    """The pair with a change, and the sides that are edited in it."""
+    if change == "swap":
+        if pairwise and (other := swapped(pair)) is not None:
+            yield SIDES, other
+        return
+    texts = {side: edited(change, getattr(pair, side)) for side in SIDES}
+    applies = {side: words for side, words in texts.items() if words is not None}
+    at_once = [{side: words} for side, words in applies.items()] if pairwise else [applies]
+    for some in filter(None, at_once):
+        yield tuple(some), replace(pair, **some)
+
+
+def effects_of(variant: Variant, before: ScoredPair, after: ScoredPair) -> dict[Side, Effect]:
+    """What a change did to the responses that it changed. after: the variant's own rewards."""
+    old = {"chosen": before.chosen_reward, "rejected": before.rejected_reward}
+    new = {"chosen": after.chosen_reward, "rejected": after.rejected_reward}
+    if variant.change == "swap":
+        new = {"chosen": after.rejected_reward, "rejected": after.chosen_reward}
+    found: dict[Side, Effect] = {}
+    for side in variant.sides:
+        # Of a pairwise model the other response has another reward too, be it edited or not.
+        alone = len(variant.sides) == 1 or variant.change == "swap"
+        now = new if alone else {**old, side: new[side]}
+        margin = margin_of(now["chosen"], now["rejected"])
+        found[side] = Effect(margin_of(new[side], old[side]), margin)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +132,7 @@ class Trial:
     @property
     def swapped_margin(self) -> float | None:
         """The margin with the responses in each other's place; None where it is not known."""
-        if not is_pairwise(self.facts.family):
+        if self.facts.family not in PAIRWISE:
             return margin_of(self.scored.rejected_reward, self.scored.chosen_reward)
         effect = self.effects.get(("swap", "chosen"))
         return None if effect is None else margin_of(0.0, effect.margin)
@@ -78,41 +150,6 @@ class Trial:
     def margin_moved(self) -> float | None:
         """By how much the margin moved since the start; None where it is not known."""
         return margin_of(self.scored.margin, self.start.margin)
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a page asks while somebody types: it waits for its older ones, and ends for a newer one.
-
-    number: as given by `latest`.
-    """
-
-    runs: Runs
-    latest: Latest
-    who: Visitor
-    order: ModelOrder
-    number: int
-
-    def is_last(self) -> bool:
-        """Whether nothing was asked since."""
-        return self.latest.is_last(self.who.session, self.number)
-
-    def rewards(self, pairs: Sequence[Pair]) -> Rewarded:
-        """Of the model that is warm.
-
-        Raises:
-            Stopped: something was asked since.
-            KnownError: as of `Runs.rewards`; another model is warm.
-        """
-        with self.latest.answering(self.who.session, self.number):
-            return self.runs.rewards(
-                self.who, self.order, pairs, only_warm=True, is_wanted=self.is_last
-            )
-
-    def loading_rewards(self, pairs: Sequence[Pair]) -> Generator[Progress, None, Rewarded]:
-        """The same, once the model is loaded."""
-        with self.latest.answering(self.who.session, self.number):
-            return (yield from self.runs.loading_rewards(self.who, self.order, pairs))
 
 
 def trying(
@@ -145,8 +182,7 @@ def trying(
     if former is not None:
         _check_revision(former.facts, found.facts)
     [scored] = found.scored
-    pairwise = is_pairwise(found.facts.family)
-    made = variants([pair], CHANGES, pairwise=pairwise)
+    made = variants([pair], CHANGES, pairwise=found.facts.family in PAIRWISE)
     now = Trial(
         order,
         pair,

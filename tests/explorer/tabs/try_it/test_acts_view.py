@@ -23,8 +23,7 @@ from explorer.runs.running import Rewarded
 from explorer.runs.scorers import BRIEF_SECONDS
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
-from explorer.tabs.try_it.acts_view import TrialTab
-from explorer.tabs.try_it.html import edits_html, numbers_html, status_html
+from explorer.tabs.try_it.acts_view import TrialTab, edits_html, numbers_html, status_html
 from explorer.tabs.try_it.state import Past, Trial
 from explorer.tabs.try_it.view import build_trial
 from tests.conftest import PATIENCE

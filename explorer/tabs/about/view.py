@@ -1,4 +1,4 @@
-"""Choosing other pairs: those offered by name, a Hub dataset, or a file of one's own."""
+"""What the data is; and choosing other pairs: offered ones, a Hub dataset, a file of one's own."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -7,18 +7,29 @@ from pathlib import Path
 
 import gradio as gr
 
-from explorer.core.html import note
+from explorer.core.html import note, render
 from explorer.core.parts import EVENT, guarded, telling, uploaded_file
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.core.work import stepping
+from explorer.data.datacard import data_card
 from explorer.data.library import Library, Offer, offers
 from explorer.data.table import PairTable
+from scoring.benchmark import SECTIONS
 from scoring.limits import Tell
 from scoring.pairs.rows import SUFFIXES
 
+COLUMNS = ("subset", "description", "pairs", "raw", "collected", "weight", "length", "origin")
+"""Of the table of subsets; how each is headed stands in about.*."""
 START = "start"
 """Chooses what everybody sees first."""
+
+
+def about_html() -> str:
+    """The data card, the same for everybody."""
+    card = data_card()
+    sections = {name: [each for each in card.subsets if each.section == name] for name in SECTIONS}
+    return render("tabs/about/about.html", card=card, columns=COLUMNS, sections=sections)
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,13 @@ from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
-from explorer.tabs.try_it.probe import Probe, probing
-from explorer.tabs.try_it.probe_acts_view import ProbePanel, probe_followed, probe_shown
-from explorer.tabs.try_it.probe_html import probe_html, probe_status_html
-from explorer.tabs.try_it.probe_statistics import bought
-from explorer.tabs.try_it.probe_view import build_probe
+from explorer.tabs.try_it.probe import Probe, bought, probing
+from explorer.tabs.try_it.probe_view import (
+    ProbePanel,
+    build_probe,
+    probe_html,
+    probe_status_html,
+)
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.spec import Pair
@@ -119,7 +121,7 @@ def test_what_ends_in_an_error_keeps_what_is_known(panel: ProbePanel, me: Sessio
         return probing(pairs, ["longer"], rewarding)
 
     def end(packs: int) -> Filled:
-        *_, last = probe_followed(panel.parts, me, failing(packs), lambda: True)
+        *_, last = panel._followed(me, failing(packs), lambda: True)
         return filled(panel.parts, last)
 
     last = end(9)
@@ -210,7 +212,7 @@ def test_hostile_names_do_nothing(panel: ProbePanel, demo: PairTable) -> None:
     html = probe_html(probe, bought(probe.scores))
     assert HOSTILE in HtmlReading(html, TAGS).words
     HtmlReading(probe_status_html(probe, "finished"), TAGS)
-    shown = filled(panel.parts, probe_shown(panel.parts, probe, "finished"))
+    shown = filled(panel.parts, panel._shown(probe, "finished"))
     assert "<img" not in shown.plot["value"].to_json()
 
 
