@@ -28,6 +28,7 @@ MOST_LINES = 200
 """Subsets that get a line of their own in a table."""
 
 _Lengths = NDArray[np.signedinteger[Any]]
+_ByMeasure = dict[Measure, _Lengths]
 
 
 def measures_of(shown: Measured) -> tuple[Measure, ...]:
@@ -60,7 +61,7 @@ class Histogram:
         return max(0, len(self.edges) - 1)
 
     def bin_range(self, place: int) -> Range:
-        """The lengths that a bin counts, as a filter would have them.
+        """The lengths that a bin counts, as a filter has them.
 
         >>> histogram = Histogram([0, 50, 100, 150], {"prompt": [1, 2, 3]}, 7, 480)
         >>> [histogram.bin_range(place) for place in range(3)]
@@ -96,7 +97,7 @@ class SubsetHistograms:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How the lengths of one measure are spread."""
+    """How the lengths of one measure are spread; percentiles are linear, as numpy's are."""
 
     mean: float
     median: float
@@ -128,17 +129,7 @@ def histogram(
     values = _values(table, rows, shown, unit, tokenizer)
     if not len(rows):
         return Histogram([], {measure: [] for measure in values}, 0, 0)
-    edges = _edges(values, BINS)
-    counts = {
-        measure: np.bincount(_bins(lengths, edges), minlength=len(edges) - 1).tolist()
-        for measure, lengths in values.items()
-    }
-    return Histogram(
-        edges.tolist(),
-        counts,
-        int(min(lengths.min() for lengths in values.values())),
-        int(max(lengths.max() for lengths in values.values())),
-    )
+    return _binned(values, _edges(values, BINS))
 
 
 def histograms_by_subset(
@@ -153,30 +144,8 @@ def histograms_by_subset(
     if not len(rows):
         return SubsetHistograms({}, 0)
     edges = _edges(values, SUBSET_BINS)
-    groups = _grouped(table, rows, MOST_CHARTS)
-    bins = len(edges) - 1
-    shape = (len(groups.names), bins)
-    counts: dict[Measure, list[list[int]]] = {}
-    ordered = []
-    for measure, lengths in values.items():
-        taken = lengths[groups.taken]
-        cells = groups.numbers * bins + _bins(taken, edges)
-        counts[measure] = np.bincount(cells, minlength=shape[0] * bins).reshape(shape).tolist()
-        ordered.append(groups.ordered(taken))
-    lows = np.min([lengths[groups.starts] for lengths in ordered], axis=0).tolist()
-    highs = np.max([lengths[groups.stops - 1] for lengths in ordered], axis=0).tolist()
-    return SubsetHistograms(
-        {
-            name: Histogram(
-                edges.tolist(),
-                {measure: each[number] for measure, each in counts.items()},
-                lows[number],
-                highs[number],
-            )
-            for number, name in enumerate(groups.names)
-        },
-        groups.left_out,
-    )
+    subsets, left_out = _by_subset(table, rows, values, MOST_CHARTS)
+    return SubsetHistograms({name: _binned(each, edges) for name, each in subsets}, left_out)
 
 
 def length_stats(
@@ -184,8 +153,7 @@ def length_stats(
 ) -> list[LengthStats]:
     """Mean, median, 95th percentile and maximum: a line a subset, and one for all rows at the end.
 
-    Percentiles that fall between two lengths are linear, as numpy's are by default. Only the
-    `MOST_LINES` largest subsets have a line of their own. No rows give no lines.
+    Only the `MOST_LINES` largest subsets have a line of their own. No rows give no lines.
 
     Raises:
         KeyError: the tokens of that tokenizer were not counted yet.
@@ -193,20 +161,15 @@ def length_stats(
     values = _values(table, rows, shown, unit, tokenizer)
     if not len(rows):
         return []
-    groups = _grouped(table, rows, MOST_LINES)
-    spreads = {
-        measure: _spreads(groups.ordered(lengths[groups.taken]), groups.starts, groups.stops)
-        for measure, lengths in values.items()
-    }
-    lines = [
-        LengthStats(name, n, {measure: each[number] for measure, each in spreads.items()})
-        for number, (name, n) in enumerate(
-            zip(groups.names, (groups.stops - groups.starts).tolist(), strict=True)
+    subsets, _ = _by_subset(table, rows, values, MOST_LINES)
+    sizes = [len(next(iter(each.values()))) for _, each in subsets]
+    starts = np.cumsum([0, *sizes]).tolist()
+    return [
+        LengthStats(name, n, {measure: _spread(each[measure], start) for measure in values})
+        for (name, each), n, start in zip(
+            [*subsets, (None, values)], [*sizes, len(rows)], [*starts[:-1], 0], strict=True
         )
     ]
-    ends = np.array([0]), np.array([len(rows)])
-    total = {measure: _spreads(np.sort(lengths), *ends)[0] for measure, lengths in values.items()}
-    return [*lines, LengthStats(None, len(rows), total)]
 
 
 def round_width(least: float) -> int:
@@ -223,13 +186,13 @@ def round_width(least: float) -> int:
 
 def _values(
     table: PairTable, rows: Rows, shown: Measured, unit: Unit, tokenizer: str
-) -> dict[Measure, _Lengths]:
+) -> _ByMeasure:
     return {
         measure: table.lengths(measure, unit, tokenizer)[rows] for measure in measures_of(shown)
     }
 
 
-def _edges(values: dict[Measure, _Lengths], most: int) -> _Lengths:
+def _edges(values: _ByMeasure, most: int) -> _Lengths:
     """The edges of at most so many bins for all measures in common. There is at least one value."""
     together = np.concatenate(list(values.values()))
     last = len(together) - 1
@@ -244,76 +207,53 @@ def _edges(values: dict[Measure, _Lengths], most: int) -> _Lengths:
     return width * np.arange(low // width, high // width + 2)
 
 
-def _bins(lengths: _Lengths, edges: _Lengths) -> _Lengths:
-    """The bin of each length."""
+def _binned(values: _ByMeasure, edges: _Lengths) -> Histogram:
+    """There is at least one value."""
     width, bins = edges[1] - edges[0], len(edges) - 1
-    found: _Lengths = np.clip((lengths - edges[0]) // width, 0, bins - 1)
-    return found
+    counts = {
+        measure: np.bincount(
+            np.clip((lengths - edges[0]) // width, 0, bins - 1), minlength=bins
+        ).tolist()
+        for measure, lengths in values.items()
+    }
+    low, high = (
+        int(end([end(lengths) for lengths in values.values()])) for end in (np.min, np.max)
+    )
+    return Histogram(edges.tolist(), counts, low, high)
 
 
-@dataclass(frozen=True, slots=True)
-class _Groups:
-    """The largest subsets among some rows.
-
-    names: in the table's order.
-    taken: which of the rows are theirs, as places among the rows, and `numbers` whose each is.
-    starts, stops: where each subset's rows are, once they are ordered by subset.
-    """
-
-    names: list[str]
-    taken: _Lengths
-    numbers: _Lengths
-    starts: _Lengths
-    stops: _Lengths
-    left_out: int
-
-    def ordered(self, lengths: _Lengths) -> _Lengths:
-        """The lengths of `taken`, by subset and within each by length."""
-        low = int(lengths.min())
-        span = int(lengths.max()) - low + 1
-        # One number that orders by both: numpy sorts it many times faster than a pair of keys.
-        return np.sort(self.numbers * span + (lengths - low)) % span + low
-
-
-def _grouped(table: PairTable, rows: Rows, most: int) -> _Groups:
+def _by_subset(
+    table: PairTable, rows: Rows, values: _ByMeasure, most: int
+) -> tuple[list[tuple[str, _ByMeasure]], int]:
+    """The lengths of the largest subsets in the table's order, and how many are left out."""
     codes = table.subsets.codes[rows]
     sizes = np.bincount(codes, minlength=len(table.subsets.names))
-    present = int(np.count_nonzero(sizes))
-    kept = np.sort(np.argsort(-sizes, kind="stable")[: min(most, present)])
-    number_of = np.full(len(sizes), -1)
-    number_of[kept] = np.arange(len(kept))
-    numbers = number_of[codes]
-    taken = np.flatnonzero(numbers >= 0)
-    stops = np.cumsum(sizes[kept])
-    return _Groups(
-        [table.subsets.names[code] for code in kept],
-        taken,
-        numbers[taken],
-        stops - sizes[kept],
-        stops,
-        present - len(kept),
-    )
+    kept = np.sort(np.argsort(-sizes, kind="stable")[: min(most, np.count_nonzero(sizes))])
+    # Of small integers numpy's stable order is a radix sort, many times faster.
+    order = np.argsort(codes.astype(np.min_scalar_type(len(sizes))), kind="stable")
+    ends = np.cumsum(sizes)
+    ordered = {measure: lengths[order] for measure, lengths in values.items()}
+    found = [
+        (
+            table.subsets.names[code],
+            {name: each[ends[code] - sizes[code] : ends[code]] for name, each in ordered.items()},
+        )
+        for code in kept.tolist()
+    ]
+    return found, int(np.count_nonzero(sizes)) - len(kept)
 
 
-def _spreads(ordered: _Lengths, starts: _Lengths, stops: _Lengths) -> list[Spread]:
-    """The spread of each stretch of lengths; each stretch is in order and not empty."""
-    sums = np.add.reduceat(ordered, starts, dtype=np.int64)
-    columns = (
-        sums / (stops - starts),
-        _quantiles(ordered, starts, stops, 0.5),
-        _quantiles(ordered, starts, stops, 0.95),
-        ordered[stops - 1],
-    )
-    return [Spread(*line) for line in zip(*(column.tolist() for column in columns), strict=True)]
+def _spread(lengths: _Lengths, start: int) -> Spread:
+    """start: rows before these, from which places are counted: it tells how a 5 is rounded."""
+    ordered = np.sort(lengths)
+    last = len(ordered) - 1
 
+    def quantile(share: float) -> float:
+        place = start + share * last
+        below = int(place)
+        above = min(below + 1, start + last)
+        low, high = float(ordered[below - start]), float(ordered[above - start])
+        return low * (1 + below - place) + high * (place - below)
 
-def _quantiles(
-    ordered: _Lengths, starts: _Lengths, stops: _Lengths, share: float
-) -> NDArray[np.float64]:
-    place = starts + share * (stops - starts - 1)
-    below = np.floor(place).astype(np.int64)
-    above = np.minimum(below + 1, stops - 1)
-    found: NDArray[np.float64] = ordered[below] * (1 + below - place) + ordered[above] * (
-        place - below
-    )
-    return found
+    mean = int(ordered.sum(dtype=np.int64)) / len(ordered)
+    return Spread(mean, quantile(0.5), quantile(0.95), int(ordered[-1]))

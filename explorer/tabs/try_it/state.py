@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from explorer.core.text import text
 from explorer.core.validation import one_of
@@ -84,8 +84,8 @@ def _changed(pair: Pair, change: Change, pairwise: bool) -> Iterator[tuple[tuple
             yield SIDES, other
         return
     texts = {side: edited(change, getattr(pair, side)) for side in SIDES}
-    applies = {side: words for side, words in texts.items() if words is not None}
-    at_once = [{side: words} for side, words in applies.items()] if pairwise else [applies]
+    applies: dict[Side, Any] = {side: made for side, made in texts.items() if made is not None}
+    at_once = [{side: made} for side, made in applies.items()] if pairwise else [applies]
     for some in filter(None, at_once):
         yield tuple(some), replace(pair, **some)
 
