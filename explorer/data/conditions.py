@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.text import text
-from explorer.data.facets import NONE
-from explorer.data.markers import Marked
+from explorer.data.facets import NONE, Marked, Mask
 from explorer.data.table import PairTable
 from scoring.errors import KnownError, shown
 
@@ -40,7 +39,6 @@ LEAST_PAIRS = 20
 MOST_NAMES = 50
 """Names of a kind that have one: those with the most pairs."""
 
-Mask = NDArray[np.bool_]
 _SIDES: tuple[Literal["chosen", "rejected"], ...] = ("chosen", "rejected")
 
 
@@ -72,7 +70,7 @@ def conditions(table: PairTable) -> tuple[Condition, ...]:
     chosen_model, rejected_model: who wrote the response; those with `LEAST_PAIRS` pairs.
     longer: the side with more characters; longer_by: the same, cut in three by how many more.
     chosen_chars: characters of chosen, cut in four.
-    marker: which side's response has what `explorer.data.markers` finds.
+    marker: which side's response has what `explorer.data.facets.markers` finds.
 
     Cuts are at quantiles, rounded to two digits.
     """

@@ -1,19 +1,29 @@
-"""What pairs can be told apart by: for each facet, the name that each row has."""
+"""What is known of each row besides its texts: lengths, facets, markers of form.
+
+Markers are found by patterns that know no grammar: a `# comment` at the start of a line passes for
+a heading, "sorry" in a story for an apology, and a refusal in other words than these for none. They
+say where to look.
+"""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from explorer.data.counting import Counts
 from explorer.data.datacard import length_category, subset_card
 from scoring.benchmark import SECTIONS, section_of
 from scoring.pairs.opening import TEXT_COLUMNS
+
+Counts = NDArray[np.int32]
+"""One number a row."""
+Mask = NDArray[np.bool_]
+"""Whether each row is among some."""
 
 Facet = Literal[
     "section",
@@ -33,26 +43,75 @@ NONE = "none"
 _FENCE = "```"
 _NAMED_FENCE = re.compile(r"```[ \t]*([A-Za-z][\w+#.-]{0,19})?")
 _SPELLINGS = {
-    "py": "Python",
-    "python3": "Python",
-    "js": "JavaScript",
-    "javascript": "JavaScript",
-    "ts": "TypeScript",
-    "typescript": "TypeScript",
-    "cpp": "C++",
-    "c++": "C++",
-    "cs": "C#",
-    "csharp": "C#",
-    "sh": "Shell",
-    "bash": "Shell",
-    "shell": "Shell",
-    "html": "HTML",
-    "css": "CSS",
-    "sql": "SQL",
-    "json": "JSON",
-    "php": "PHP",
-    "latex": "LaTeX",
+    short: name
+    for name, shorts in {
+        "Python": "py python3",
+        "JavaScript": "js javascript",
+        "TypeScript": "ts typescript",
+        "C++": "cpp c++",
+        "C#": "cs csharp",
+        "Shell": "sh bash shell",
+        "LaTeX": "latex",
+    }.items()
+    for short in shorts.split()
+} | {name.lower(): name for name in ("HTML", "CSS", "SQL", "JSON", "PHP")}
+Marker = Literal["fence", "list", "heading", "bold", "table", "refusal", "apology"]
+MARKERS: tuple[Marker, ...] = get_args(Marker)
+
+_SAYS_NO = (
+    "(?:I[’']?m|I am) (?:very |so |really )?sorry",
+    "(?:I[’']?m|I am) (?:unable|not able|not allowed|not comfortable)",
+    "I (?:cannot|can not|can[’']?t|won[’']?t|will not|do not feel comfortable)",
+    r"I (?:must|have to) (?:\w+ )?(?:decline|refuse)",
+    "as an (?:AI|artificial|assistant|ethical)",
+)
+_PATTERNS: dict[Marker, str] = {
+    "fence": "(?m)^[ \t]*(?:```|~~~)",
+    "list": r"(?m)^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S",
+    "heading": r"(?m)^ {0,3}#{1,6}[ \t]+\S",
+    "bold": r"\*\*[^\s*](?:[^*\n]*[^\s*])?\*\*",
+    "table": r"(?m)^[ \t]*\|?[ \t]*:?-{3,}:?[ \t]*(?:\|[ \t]*:?-{3,}:?[ \t]*)+\|?[ \t]*$",
+    "refusal": rf"(?is)^.{{0,300}}?\b(?:{'|'.join(_SAYS_NO)})\b",
+    "apology": r"(?i)\b(?:sorry|apologi[sz]e|apology|apologies)\b",
 }
+"""In RE2's syntax. A refusal begins within the first 300 characters; a table has the line of dashes
+below its head; code in a fence is looked at like any other text."""
+
+
+def count_chars(texts: "pa.ChunkedArray[Any]") -> Counts:
+    """Characters (Unicode code points) of each text.
+
+    >>> count_chars(pa.chunked_array([["", "né"]], pa.large_string())).tolist()
+    [0, 2]
+    """
+    return np.asarray(pc.utf8_length(texts).to_numpy(), dtype=np.int32)
+
+
+def count_words(texts: "pa.ChunkedArray[Any]") -> Counts:
+    """Words of each text: runs of characters that are not ASCII white space.
+
+    >>> count_words(pa.chunked_array([["", " a  bc"], ["d"]], pa.large_string())).tolist()
+    [0, 2, 1]
+    """
+    return np.concatenate([np.zeros(0, dtype=np.int32), *map(_words, texts.chunks)])
+
+
+def _words(texts: "pa.Array[Any]") -> Counts:
+    buffers: Any = texts.buffers()
+    _, offsets_buffer, bytes_buffer = buffers
+    offsets = np.frombuffer(offsets_buffer, np.int64)[texts.offset :][: len(texts) + 1]
+    if bytes_buffer is None or offsets[0] == offsets[-1]:
+        return np.zeros(len(texts), dtype=np.int32)
+    letters = np.frombuffer(bytes_buffer, np.uint8)[offsets[0] : offsets[-1]]
+    offsets = offsets - offsets[0]
+    # Tab, line feed, vertical tab, form feed and return are 9 to 13; what is below 9 wraps around.
+    is_space = (letters == ord(" ")) | (letters - np.uint8(9) < 5)
+    starts = ~is_space
+    starts[1:] &= is_space[:-1]
+    first = offsets[:-1][np.diff(offsets) > 0]
+    starts[first] = ~is_space[first]
+    before = np.searchsorted(np.flatnonzero(starts), offsets)
+    return np.asarray(np.diff(before), dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,20 +191,15 @@ def coded_facets(
     }
 
 
-def _yes_or_no(mask: NDArray[np.bool_]) -> Coded:
+def _yes_or_no(mask: Mask) -> Coded:
     return Coded(["yes", "no"], np.where(mask, 0, 1).astype(np.int32))
 
 
-def _shared(prompts: NDArray[np.int32], subsets: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _shared(prompts: NDArray[np.int32], subsets: NDArray[np.int32]) -> Mask:
     """Whether a row's prompt occurs in more than one subset."""
-    if not len(prompts):
-        return np.zeros(0, dtype=bool)
-    n_prompts = int(prompts.max()) + 1
-    lowest = np.full(n_prompts, np.iinfo(np.int32).max, dtype=np.int32)
-    highest = np.full(n_prompts, -1, dtype=np.int32)
-    np.minimum.at(lowest, prompts, subsets)
-    np.maximum.at(highest, prompts, subsets)
-    shared: NDArray[np.bool_] = (lowest != highest)[prompts]
+    n_subsets = int(subsets.max(initial=0)) + 1
+    pairs = np.unique(prompts.astype(np.int64) * n_subsets + subsets)
+    shared: Mask = (np.bincount(pairs // n_subsets) > 1)[prompts]
     return shared
 
 
@@ -180,3 +234,33 @@ def _fenced_language(texts: tuple[str, ...]) -> str:
             if match[1]:
                 return _SPELLINGS.get(match[1].lower(), match[1].capitalize())
     return "unnamed"
+
+
+class Marked(NamedTuple):
+    """Which pairs' responses have a marker; both are (pairs,)."""
+
+    chosen: Mask
+    rejected: Mask
+
+
+def markers(arrow: pa.Table) -> Mapping[Marker, Marked]:
+    """Which responses have which marker.
+
+    Args:
+        arrow: has the columns `chosen` and `rejected`. Of rows with several responses a side, the
+            first counts.
+
+    >>> texts = {"chosen": ["I’m sorry, no.", "- a"], "rejected": ["Sure: **b**", "| a |"]}
+    >>> found = markers(pa.table(texts))
+    >>> found["refusal"].chosen.tolist(), found["bold"].rejected.tolist()
+    ([True, False], [True, False])
+    """
+    return {
+        marker: Marked(
+            *(
+                np.asarray(pc.match_substring_regex(arrow.column(side), pattern).to_numpy())
+                for side in Marked._fields
+            )
+        )
+        for marker, pattern in _PATTERNS.items()
+    }

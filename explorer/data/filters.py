@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.validation import repaired
-from explorer.data.facets import FACETS, Facet
+from explorer.data.facets import FACETS, Facet, Mask
 from explorer.data.search import EVERYTHING, Query
 from explorer.data.table import MEASURES, UNITS, Measure, PairTable, Rows, Unit
 from scoring.errors import KnownError, shown
@@ -16,8 +16,6 @@ from scoring.errors import KnownError, shown
 MOST_NAMES = 500
 LONGEST_NAME = 1_000
 LONGEST_LENGTH = 10**9
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

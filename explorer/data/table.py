@@ -17,9 +17,19 @@ from numpy.typing import NDArray
 
 from explorer.core.caches import LruCache, locked_cached_property
 from explorer.core.text import text
-from explorer.data.counting import Counts, count_chars, count_words
-from explorer.data.facets import Coded, Facet, coded, coded_facets, grouped
-from explorer.data.markers import Marked, Marker, markers
+from explorer.data.facets import (
+    Coded,
+    Counts,
+    Facet,
+    Marked,
+    Marker,
+    coded,
+    coded_facets,
+    count_chars,
+    count_words,
+    grouped,
+    markers,
+)
 from explorer.data.search import Query, matching
 from scoring.benchmark import in_order
 from scoring.pairs.opening import TEXT_COLUMNS, Pairs, PairSource

@@ -6,8 +6,10 @@ responses the first. Of a text of more than `MOST_CHARS` characters only so many
 
 import hashlib
 import logging
+import re
 from bisect import bisect_right
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,23 +19,14 @@ import pyarrow.compute as pc
 
 from explorer.core.caches import LruCache, keep_newest
 from explorer.core.work import Shared
-from explorer.data.counting import Counts
+from explorer.data.facets import Counts
 from explorer.data.table import PairTable
-from explorer.data.tokenizer import (
-    SUGGESTED,
-    Encode,
-    LocatedTokenizer,
-    allowed_tokenizers,
-    encoder,
-    locate_tokenizer,
-    refusing,
-)
 from scoring.errors import KnownError
-from scoring.hub.access import Hub, first_line
+from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.limits import Step
-from scoring.models.policy import DEMO, ModelPolicy
+from scoring.models.policy import DEMO, DEMO_NAMES, ModelPolicy
 from scoring.pairs.opening import TEXT_COLUMNS
-from scoring.paths import atomic_write
+from scoring.paths import atomic_write, is_folder, typed_path
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +39,191 @@ _KEPT_UNFINISHED = 4
 _KEPT_ON_DISK = 400
 _FORMAT = "1"
 """Changes when what is counted of the same text does."""
+SUGGESTED = "oobabooga/llama-tokenizer"
+"""The tokenizer by which the benchmark's card counts."""
+MOST_MEGABYTES = 50
+"""What the files of a tokenizer on the Hub may weigh, in 10^6 bytes."""
+
+_NAMED = 10
+"""Tokenizers that a refusal names."""
+_WHOLE = "tokenizer.json"
+_PARTS = (
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "config.json",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "tiktoken.model",
+    "vocab.json",
+    "vocab.txt",
+    "merges.txt",
+)
+_VOCABULARIES = frozenset(_PARTS[4:])
+_DIGEST = re.compile(r"[0-9a-f]{12}")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+Encode = Callable[[list[str]], Sequence[int]]
+"""Texts -> tokens of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedTokenizer:
+    """A tokenizer on this machine. name: with its revision, as links and filters carry it."""
+
+    name: str
+    folder: Path
+
+
+def listed_tokenizers(policy: ModelPolicy) -> tuple[str, ...] | None:
+    """Those of the Hub that may be used, as typed; None means any.
+
+    Where strangers use the server they are the suggested one and those of the models that its owner
+    lists: a stranger's tokenizer may make more of a text than there is memory for.
+    """
+    return None if policy.local_folders else (SUGGESTED, *sorted(policy.models or ()))
+
+
+def allowed_tokenizers(policy: ModelPolicy) -> str:
+    """What may be given, in words."""
+    listed = listed_tokenizers(policy)
+    given = listed[:_NAMED] if listed else (f"a folder, a Hub id such as {SUGGESTED}",)
+    return ", ".join(given) + (f" or {DEMO}" if policy.demo is not None else "")
+
+
+def locate_tokenizer(
+    typed: str, policy: ModelPolicy, hub: Hub
+) -> Generator[Step, None, LocatedTokenizer]:
+    """Find the tokenizer a person typed, downloading its files (and no others) where need be.
+
+    typed: "demo", a folder where the policy allows those, or a Hub id `org/name[@revision]`; demo
+    and folders may be followed by the revision that they are to have, `@<12 hex digits>`.
+
+    Raises:
+        KnownError: it is not allowed, not found, too large or no tokenizer.
+    """
+    base, _, revision = typed.rpartition("@")
+    pinned = _DIGEST.fullmatch(revision) is not None
+    if policy.demo is not None:
+        if typed in DEMO_NAMES:
+            return _in_folder(DEMO, policy.demo)
+        if pinned and base == DEMO:
+            return _in_folder(DEMO, policy.demo, revision)
+    if policy.local_folders:
+        if is_folder(typed_path(typed)):
+            return _in_folder(typed, typed_path(typed))
+        if pinned and is_folder(typed_path(base)):
+            return _in_folder(base, typed_path(base), revision)
+    listed = listed_tokenizers(policy)
+    refused = KnownError(
+        f"{typed[:200]!r} is not a tokenizer that can be used here: "
+        f"give {allowed_tokenizers(policy)}."
+    )
+    by_commit = listed is not None and typed not in listed and _COMMIT.fullmatch(revision)
+    name = base if by_commit else typed
+    hub_id = parse_hub_id(name)
+    if hub_id is None or hub_id.split or not (listed is None or name in listed):
+        raise refused
+    yield Step("asking")
+    listing = hub.look(hub_id, "model", token=False)
+    if by_commit and listing.commit != revision:
+        raise refused  # another revision may be a stranger's
+    names = _wanted(listing.sizes, hub_id.repo)
+    n_bytes = sum(listing.sizes[name] for name in names)
+    if n_bytes > MOST_MEGABYTES * 1e6:
+        raise KnownError(
+            f"The tokenizer of {hub_id.repo} is {n_bytes / 1e6:.0f} MB large; "
+            f"at most {MOST_MEGABYTES} MB are fetched here."
+        )
+    yield Step("fetching", 0, n_bytes)
+    folder = hub.fetch(listing, names, token=False)
+    return LocatedTokenizer(f"{hub_id.repo}@{listing.commit}", folder)
+
+
+def _wanted(names: Iterable[str], place: str) -> list[str]:
+    """The files of a tokenizer among those of a folder or repository.
+
+    Raises:
+        KnownError: there is no tokenizer.
+
+    >>> _wanted(["model.safetensors", "tokenizer.json", "tokenizer_config.json"], "org/name")
+    ['tokenizer.json']
+    """
+    found = set(names)
+    if _WHOLE in found:
+        return [_WHOLE]
+    if not found & _VOCABULARIES:
+        raise KnownError(
+            f"{place[:200]} has no tokenizer: neither {_WHOLE} nor a vocabulary such as "
+            "tokenizer.model, vocab.json or vocab.txt."
+        )
+    return [name for name in _PARTS if name in found]
+
+
+def _in_folder(name: str, folder: Path, revision: str = "") -> LocatedTokenizer:
+    """The tokenizer in a folder, with the first 12 hex digits of its files' sha256 as revision.
+
+    Raises:
+        KnownError: there is none, or it is not of the revision that was asked for.
+    """
+    digest = hashlib.sha256()
+    try:
+        for file in _wanted((path.name for path in folder.iterdir()), name):
+            digest.update(f"{file}\n".encode() + (folder / file).read_bytes())
+    except OSError as error:
+        raise KnownError(f"The folder {name[:200]} cannot be read: {first_line(error)}") from error
+    found = digest.hexdigest()[:12]
+    if revision and found != revision:
+        raise KnownError(
+            f"The tokenizer {name[:200]} is here at revision {found}, not {revision}. "
+            f"Give {name[:200]} to count by what is here."
+        )
+    return LocatedTokenizer(f"{name}@{found}", folder)
+
+
+def encoder(located: LocatedTokenizer) -> Encode:
+    """What counts the tokens of texts, on all processors.
+
+    Raises:
+        KnownError: only Python could run it, which takes too long here.
+    """
+    from tokenizers import Tokenizer
+
+    whole = located.folder / _WHOLE
+    if whole.is_file():
+        tokenizer = Tokenizer.from_file(str(whole))
+    else:
+        from transformers import AutoTokenizer
+
+        loaded = AutoTokenizer.from_pretrained(
+            located.folder, local_files_only=True, trust_remote_code=False
+        )
+        backend = getattr(loaded, "backend_tokenizer", None)
+        if not isinstance(backend, Tokenizer):
+            raise KnownError(f"{located.name} has no fast tokenizer, and others are not used here.")
+        tokenizer = backend
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    tokenizer.post_processor = None  # what is put around a text is not counted
+
+    def encode(texts: list[str]) -> list[int]:
+        return list(map(len, tokenizer.encode_batch_fast(texts, add_special_tokens=False)))
+
+    return encode
+
+
+@contextmanager
+def refusing(name: str) -> Iterator[None]:
+    """Turn whatever a stranger's tokenizer brings about into one sentence for a person."""
+    try:
+        yield
+    except BaseException as error:
+        # A fault inside the tokenizer's compiled part is no Exception.
+        is_fault = isinstance(error, Exception) or type(error).__name__ == "PanicException"
+        if isinstance(error, KnownError) or not is_fault:
+            raise
+        raise KnownError(f"The tokenizer {name} cannot be used: {first_line(error)}") from error
 
 
 @dataclass

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from explorer.core.html import render
 from explorer.core.text import text
-from explorer.data.counting import count_words
 from explorer.data.datacard import SubsetCard, data_card, subset_card
+from explorer.data.facets import count_words
 from explorer.reader.bodies import Body, beginning, body_of, fitting, prompt_of
 from explorer.reader.diffs import diff_spans
 from explorer.reader.markdown import LONGEST

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.data.facets import Mask
 from explorer.stats.strata import Floats
 from scoring.interval import Interval, wilson
 
 Rewards = NDArray[np.floating]
-Mask = NDArray[np.bool_]
 
 MARGIN_BINS = 15
 """On each side of zero."""

@@ -1,11 +1,25 @@
 import re
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from explorer.data.datacard import length_category, subset_card
-from explorer.data.facets import FACETS, NONE, Coded, Facet, coded, grouped
+from explorer.data.facets import (
+    FACETS,
+    MARKERS,
+    NONE,
+    Coded,
+    Facet,
+    Marker,
+    coded,
+    count_chars,
+    count_words,
+    grouped,
+)
 from explorer.data.table import PairTable
 from scoring.benchmark import SECTIONS, section_of
 from tests.explorer.tables import row, small_table
@@ -157,3 +171,120 @@ def test_code_on_the_real_split_is_what_a_plain_reading_finds(real: PairTable) -
             assert (language == "unnamed") == (named is None)
         else:
             assert language == NONE
+
+
+# Lengths
+
+
+LETTERS = " \t\n\r\f\v\0a\u00a0\u0085é日🌈"
+TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.text(LETTERS)
+
+
+def column(*chunks: list[str]) -> "pa.ChunkedArray[Any]":
+    return pa.chunked_array([pa.array(chunk, pa.large_string()) for chunk in chunks])
+
+
+@given(st.lists(st.lists(TEXTS, max_size=6), max_size=4))
+def test_characters_and_words_are_those_that_python_counts(chunks: list[list[str]]) -> None:
+    texts = pa.chunked_array(
+        [pa.array(chunk, pa.large_string()) for chunk in chunks], pa.large_string()
+    )
+    flat = [text for chunk in chunks for text in chunk]
+    assert count_chars(texts).tolist() == [len(text) for text in flat]
+    assert count_words(texts).tolist() == [len(text.encode().split()) for text in flat]
+
+
+@given(st.lists(TEXTS, max_size=8), st.integers(0, 8), st.integers(0, 8))
+def test_a_slice_of_a_chunk_is_counted_from_where_it_begins(
+    texts: list[str], start: int, size: int
+) -> None:
+    cut = pa.chunked_array([pa.array(texts, pa.large_string()).slice(start, size)])
+    kept = texts[start : start + size]
+    assert count_chars(cut).tolist() == [len(text) for text in kept]
+    assert count_words(cut).tolist() == [len(text.encode().split()) for text in kept]
+
+
+def test_a_word_ends_with_its_text() -> None:
+    assert count_words(column(["a", "b", "", " ", "c d"], ["e "])).tolist() == [1, 1, 0, 0, 2, 1]
+
+
+def test_only_ascii_white_space_parts_words() -> None:
+    assert count_words(column(["a\u00a0b", "a\u2003b", "a\vb", "日本 語"])).tolist() == [1, 1, 2, 2]
+
+
+def test_a_column_without_chunks_has_no_counts() -> None:
+    nothing = pa.chunked_array([], pa.large_string())
+    assert count_words(nothing).tolist() == count_chars(nothing).tolist() == []
+
+
+# Markers
+
+
+HAVE: dict[Marker, list[str]] = {
+    "fence": ["```py\nx\n```", "So:\n  ```\nx", "~~~\nx"],
+    "list": ["- a", "Two:\n* a\n* b", "1. a\n2. b", "  10) a", "• a"],
+    "heading": ["# Answer\n\n5", "x\n### More"],
+    "bold": ["a **b** c", "**two words**:"],
+    "table": ["| a | b |\n|---|---|\n| 1 | 2 |", "a | b\n--- | :---:\n1 | 2"],
+    "refusal": [
+        "I'm sorry, but no.",
+        "I’m very sorry. No.",
+        "I am sorry to hear that.",
+        "As an AI language model, I have none.",
+        "No, I cannot do that.",
+        "Well, I CAN'T.",
+        "Dear user,\n\nI must respectfully decline.",
+        "I won’t help.",
+    ],
+    "apology": ["My apologies!", "I apologize.", "x " * 999 + "Sorry."],
+}
+LACK: dict[Marker, list[str]] = {
+    "fence": ["`x`", "a ``` b", "~~x~~"],
+    "list": ["a - b", "-a", "1.5 m", "2020. x" + "0" * 9, "--- \n"],
+    "heading": ["#tag", "a # b", "#include <x>", "####### x", "    # x"],
+    "bold": ["a ** b ** c", "2**3", "****", "__init__"],
+    "table": ["a | b", "---", "|---|", "-- | --"],
+    "refusal": ["Sure!", "A cannot be B", "I cannoli", "x" * 400 + " I cannot do that."],
+    "apology": ["a sorrylooking dog", "unapologetic"],
+}
+
+
+def only(table: PairTable, marker: Marker) -> list[list[bool]]:
+    return [side.tolist() for side in table.markers[marker]]
+
+
+@pytest.mark.parametrize("marker", MARKERS)
+def test_each_is_found_where_it_is_and_nowhere_else(marker: Marker) -> None:
+    have, lack = HAVE[marker], LACK[marker]
+    texts = [*have, *lack]
+    table = small_table(
+        *(
+            row(chosen=words, rejected=other)
+            for words, other in zip(texts, texts[::-1], strict=True)
+        )
+    )
+    expected = [True] * len(have) + [False] * len(lack)
+    assert only(table, marker) == [expected, expected[::-1]]
+
+
+def test_they_are_found_once_for_a_table() -> None:
+    table = small_table(row(), row(chosen="- a"))
+    assert table.markers is table.markers
+    assert list(table.markers) == list(MARKERS)
+
+
+def test_refusals_are_where_the_benchmark_has_them(real: PairTable) -> None:
+    """Of what should be refused, most chosen responses refuse and next to no rejected ones do."""
+    chosen, rejected = real.markers["refusal"]
+    for subset, least in (("refusals-offensive", 0.95), ("refusals-dangerous", 0.7)):
+        rows = real.subset_of_row == subset
+        assert chosen[rows].mean() > least
+        assert rejected[rows].mean() < 0.05
+    rows = real.subset_of_row == "xstest-should-respond"
+    assert rejected[rows].mean() > 0.8 > 0.1 > chosen[rows].mean()
+
+
+def test_rejected_math_has_headings_and_chosen_has_none(real: PairTable) -> None:
+    rows = real.subset_of_row == "math-prm"
+    chosen, rejected = real.markers["heading"]
+    assert (chosen[rows].sum(), rejected[rows].sum()) == (0, 447)

@@ -4,19 +4,31 @@ import json
 import shutil
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from huggingface_hub import close_session
 
 from explorer.core.settings import DEMO_PAIRS
 from explorer.data import tokens
 from explorer.data.table import PairTable
-from explorer.data.tokenizer import SUGGESTED, Encode, LocatedTokenizer, encoder
-from explorer.data.tokens import MOST_CHARS, TokenCounter, cut_texts
+from explorer.data.tokens import (
+    MOST_CHARS,
+    MOST_MEGABYTES,
+    SUGGESTED,
+    Encode,
+    LocatedTokenizer,
+    TokenCounter,
+    cut_texts,
+    encoder,
+    locate_tokenizer,
+    refusing,
+)
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Step
@@ -24,6 +36,7 @@ from scoring.models.policy import ModelPolicy
 from scoring.pairs.opening import SCHEMA, Pairs, PairSource, read_pairs
 from tests.conftest import DEMO_MODEL
 from tests.explorer.stepping import gone_through
+from tests.hub_server import HubServer, Repo, use_hub
 
 COLUMNS = ("prompt", "chosen", "rejected")
 
@@ -316,3 +329,188 @@ def test_real_pairs_have_a_known_number_of_tokens(counter: TokenCounter, real: P
         texts: list[Any] = real.arrow.column(column).to_pylist()
         assert (counts <= [len(text.encode()) for text in texts]).all()
         assert 2.5 < real.chars[column].sum() / counts.sum() < 5
+
+
+# Which tokenizer counts, and what a stranger's may not do
+
+
+OWN = ModelPolicy(DEMO_MODEL)
+PUBLIC = ModelPolicy(DEMO_MODEL, local_folders=False)
+WHOLE = (DEMO_MODEL / "tokenizer.json").read_bytes()
+WORDS = "\n".join(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "dog", "##s")).encode()
+BERT = json.dumps({"tokenizer_class": "BertTokenizer"}).encode()
+REPOS = {
+    "models/org/whole": Repo(
+        {"README.md": b"#", "model.safetensors": b"weights", "tokenizer.json": WHOLE}
+    ),
+    "models/org/parts": Repo(
+        {
+            "vocab.txt": WORDS,
+            "tokenizer_config.json": BERT,
+            "model.safetensors": b"weights",
+            "onnx/vocab.txt": b"",
+        }
+    ),
+    "models/org/none": Repo({"README.md": b"#", "config.json": b"{}"}),
+    "models/org/large": Repo({"tokenizer.json": b" " * (MOST_MEGABYTES * 1_000_000 + 1)}),
+    "models/org/broken": Repo({"tokenizer.json": b'{"version": "1.0"}'}),
+}
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    """A Hub whose visitor has a token, which must not be sent."""
+    with HubServer(REPOS) as hub:
+        use_hub(hub.url, tmp_path / "hub", monkeypatch)
+        yield hub
+        assert {request.authorization for request in hub.requests} <= {None}
+    close_session()
+
+
+@pytest.fixture
+def fetched(server: HubServer) -> Callable[[], set[str]]:
+    """The names of the files that were fetched from the Hub."""
+    return lambda: {
+        request.path.rpartition("/")[2]
+        for request in server.requests
+        if request.method == "GET" and "/resolve/" in request.path
+    }
+
+
+def located(typed: str, policy: ModelPolicy, hub: Hub) -> tuple[str, Path, list[Step]]:
+    """Name, folder and steps told."""
+    found, steps = gone_through(locate_tokenizer(typed, policy, hub))
+    return found.name, found.folder, steps
+
+
+def demo_name(hub: Hub) -> str:
+    return located("demo", OWN, hub)[0]
+
+
+def test_the_bundled_one_needs_no_network(hub: Hub) -> None:
+    name, folder, steps = located("demo", PUBLIC, hub)
+    assert name.partition("@")[0] == "demo"
+    assert (folder, steps) == (DEMO_MODEL, [])
+    assert located(name, PUBLIC, hub)[0] == name
+
+
+def test_a_revision_that_is_not_here_is_refused(hub: Hub) -> None:
+    with pytest.raises(KnownError, match=r"at revision .{12}, not 0123456789ab"):
+        located("demo@0123456789ab", OWN, hub)
+
+
+def test_the_revision_of_a_folder_follows_its_tokenizer_and_nothing_else(
+    tmp_path: Path, hub: Hub
+) -> None:
+    (tmp_path / "tokenizer.json").write_bytes(WHOLE)
+    first, folder, _ = located(str(tmp_path), OWN, hub)
+    assert folder == tmp_path
+    assert first.rpartition("@")[2] == demo_name(hub).rpartition("@")[2]
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    assert located(first, OWN, hub)[0] == first
+    (tmp_path / "tokenizer.json").write_bytes(WHOLE + b"\n")
+    assert located(str(tmp_path), OWN, hub)[0] != first
+
+
+@pytest.mark.parametrize("typed", ["/etc", "{folder}", "~", "../x", "x" * 300, "org/name:test", ""])
+def test_strangers_get_no_folder(typed: str, tmp_path: Path, hub: Hub) -> None:
+    (tmp_path / "tokenizer.json").write_bytes(WHOLE)
+    with pytest.raises(KnownError, match=r"used here: give oobabooga/llama-tokenizer or demo"):
+        located(typed.format(folder=tmp_path), PUBLIC, hub)
+
+
+@pytest.mark.parametrize("typed", ["org/whole", "org/parts@main", "org/parts@refs/pr/1"])
+def test_strangers_count_with_listed_tokenizers_only(
+    typed: str, server: HubServer, tmp_path: Path, demo: PairTable
+) -> None:
+    policy = replace(PUBLIC, models=frozenset({"org/parts"}))
+    counter = TokenCounter(tmp_path, Hub(), policy)
+    with pytest.raises(KnownError, match=r"give oobabooga/llama-tokenizer, org/parts or demo\."):
+        gone_through(counter.count(demo, typed))
+    assert server.requests == []
+    name, _ = gone_through(counter.count(demo, "org/parts"))
+    assert counter.known(demo, name)
+    fresh = TokenCounter(tmp_path / "fresh", Hub(), policy)
+    assert gone_through(fresh.count(demo, name))[0] == name
+    with pytest.raises(KnownError, match="not a tokenizer that can be used here"):
+        gone_through(fresh.count(demo, f"org/parts@{'0' * 40}"))
+
+
+def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path, hub: Hub) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(KnownError, match=r"has no tokenizer: neither tokenizer\.json"):
+        located(str(tmp_path), OWN, hub)
+
+
+def test_what_is_not_in_the_cache_cannot_be_had_without_a_network(hub: Hub) -> None:
+    with pytest.raises(KnownError, match="org/name is not on this machine"):
+        located("org/name", OWN, hub)
+
+
+@pytest.mark.parametrize(
+    ("repo", "files"),
+    [
+        ("org/whole", {"tokenizer.json"}),
+        ("org/parts", {"vocab.txt", "tokenizer_config.json"}),
+    ],
+)
+def test_only_the_files_of_a_tokenizer_are_fetched(
+    repo: str, files: set[str], fetched: Callable[[], set[str]]
+) -> None:
+    name, folder, steps = located(repo, OWN, Hub())
+    assert fetched() == {path.name for path in folder.iterdir()} == files
+    assert name == f"{repo}@{REPOS[f'models/{repo}'].commit}"
+    assert [step.doing for step in steps] == ["asking", "fetching"]
+    assert located(name, OWN, Hub(offline=True))[:2] == (name, folder)
+
+
+def test_a_large_tokenizer_is_not_fetched(fetched: Callable[[], set[str]]) -> None:
+    with pytest.raises(KnownError, match="org/large is 50 MB large; at most 50 MB"):
+        located("org/large", OWN, Hub())
+    assert fetched() == set()
+
+
+def test_a_repository_without_a_tokenizer_is_refused(fetched: Callable[[], set[str]]) -> None:
+    with pytest.raises(KnownError, match="org/none has no tokenizer"):
+        located("org/none", OWN, Hub())
+    assert fetched() == set()
+
+
+def counted(typed: str, texts: list[str]) -> list[int]:
+    found, _ = gone_through(locate_tokenizer(typed, OWN, Hub()))
+    return list(encoder(found)(texts))
+
+
+def test_a_vocabulary_will_do_where_there_is_no_whole_tokenizer(server: HubServer) -> None:
+    assert counted("org/parts", ["a dog", "dogs", "", "a cat"]) == [2, 2, 0, 2]
+
+
+def test_a_broken_tokenizer_is_told_in_one_sentence(server: HubServer) -> None:
+    told = pytest.raises(KnownError, match=r"The tokenizer org/broken cannot be used: .")
+    with told, refusing("org/broken"):
+        counted("org/broken", ["a"])
+
+
+def test_a_tokenizer_that_cuts_pads_and_adds_counts_all_the_same(tmp_path: Path) -> None:
+    from tokenizers import Tokenizer, processors
+
+    tokenizer = Tokenizer.from_str(WHOLE.decode())
+    tokenizer.enable_truncation(3)
+    tokenizer.enable_padding(length=9)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="$A $A", pair="$A $B", special_tokens=[]
+    )
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    assert counted(str(tmp_path), ["a b c d e f g", "a"]) == [7, 1]
+
+
+class PanicException(BaseException):
+    """As compiled code calls its own faults."""
+
+
+def test_a_fault_of_compiled_code_is_told_and_an_interruption_goes_through() -> None:
+    told = pytest.raises(KnownError, match="org/name cannot be used: index out of bounds")
+    with told, refusing("org/name"):
+        raise PanicException("index out of bounds")
+    with pytest.raises(KeyboardInterrupt), refusing("org/name"):
+        raise KeyboardInterrupt
