@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from huggingface_hub import close_session, constants
 
+from tests.conftest import PATIENCE
 from tests.local_server import LocalServer
 
 PART_BYTES = 100_000
@@ -28,6 +29,7 @@ class Repo:
     refused: the kind of request ("tree", "revision", "resolve", "preupload", "commit"); all kinds
         where it is empty.
     part_seconds: between two parts of a file, of `PART_BYTES` each.
+    stalls_at: bytes of a file after which nothing more comes.
     info: more of what the Hub says of it, such as "safetensors".
     """
 
@@ -35,6 +37,7 @@ class Repo:
     refusal: tuple[int, str] | None = None
     refused: str = ""
     part_seconds: float = 0.0
+    stalls_at: int | None = None
     info: Mapping[str, object] = field(default_factory=dict)
 
     @property
@@ -116,10 +119,14 @@ class HubServer(LocalServer):
             def _write(self, body: bytes, repo: Repo | None) -> None:
                 parts = repo.part_seconds if repo else 0.0
                 size = PART_BYTES if parts else max(1, len(body))
+                end = len(body) if repo is None or repo.stalls_at is None else repo.stalls_at
                 with suppress(OSError):  # who asked may be gone
-                    for start in range(0, len(body), size):
-                        self.wfile.write(body[start : start + size])
+                    for start in range(0, min(end, len(body)), size):
+                        self.wfile.write(body[start : min(end, start + size)])
                         time.sleep(parts)
+                if end < len(body):
+                    self.wfile.flush()
+                    time.sleep(PATIENCE)
 
             def _answered(self, method: str, path: str) -> "Answer":
                 token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")

@@ -13,16 +13,18 @@ import io
 import logging
 import os
 import pickle
+import re
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator, Mapping
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, is_dataclass
-from functools import cache
+from functools import cache, partial
 from inspect import isgenerator
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from typing import Any
@@ -49,7 +51,9 @@ _PRELOADED = (
     "scoring.families.dpo",
     "scoring.families.judge",
 )
-_SECRETS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
+_SECRET = re.compile(r"(TOKEN|SECRET|KEY|PASSWORD)(_|$)")
+"""In the names of variables that no worker is given."""
+_BEGINNING = threading.Lock()
 _GO, _STOP = b"go", b"stop"
 
 Task = Callable[..., Any]
@@ -63,7 +67,8 @@ class Limit:
     seconds: from its beginning to its end.
     n_bytes: of memory, more than the worker holds when the task begins, all its processes together.
     in_addresses: whether the system is to hold it to that, too, so that one demand of too much
-        fails at once. Not where CUDA is used, which takes addresses by the terabyte.
+        fails at once. Not where CUDA is used, which takes addresses by the terabyte, and holds it
+        to that on each GPU instead.
     """
 
     doing: str
@@ -75,7 +80,10 @@ class Limit:
 class Worker:
     """One process, and the next where it ended. One thread at a time may have it do something."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, online: bool = False, knows: Collection[str] = ()) -> None:
+        """online: whether it may ask the Hub. knows: variables that it is given, secret or not."""
+        self._online = online
+        self._knows = frozenset(knows)
         self._process: Any = None
         self._pipe: Connection | None = None
 
@@ -106,7 +114,7 @@ class Worker:
         pipe: Any = self._pipe
         with _Watch(self._process, limit) as watch:
             try:
-                _send(pipe, pickle.dumps((task, given, limit)))
+                pipe.send_bytes(pickle.dumps((task, given, limit)))
                 while True:
                     if not pipe.poll(EVERY_SECONDS):
                         yield None
@@ -122,7 +130,7 @@ class Worker:
                         raise KnownError(text("worker.broke", doing=limit.doing))
                     yield value
                     if kind == "gave":
-                        _send(pipe, _GO)
+                        pipe.send_bytes(_GO)
             except (EOFError, OSError, pickle.UnpicklingError) as error:
                 raise KnownError(self._died(limit, watch.why)) from error
             except (GeneratorExit, Stopped):
@@ -143,31 +151,20 @@ class Worker:
         if self.is_alive():
             return
         self.end()
-        begun: list[tuple[Any, Connection]] = []
-        failed: list[BaseException] = []
-
-        def begin() -> None:
-            try:
-                begun.append(_begin())
-            except BaseException as error:
-                failed.append(error)
-
         # The first one waits until all is imported that it is forked from.
-        thread = threading.Thread(target=begin, daemon=True)
-        thread.start()
-        while thread.is_alive():
-            thread.join(EVERY_SECONDS)
-            if thread.is_alive():
-                yield None
-        if failed:
-            raise failed[0]
-        self._process, self._pipe = begun[0]
+        begun: Future[tuple[Any, Connection]] = Future()
+        begin = partial(_begin, begun, self._online, self._knows)
+        threading.Thread(target=begin, daemon=True).start()
+        while not begun.done():
+            wait([begun], EVERY_SECONDS)
+            yield None
+        self._process, self._pipe = begun.result()
 
     def _stop(self, pipe: Any) -> None:
         """Let it finish what it is at, for a moment; then kill it."""
         deadline = time.monotonic() + PATIENCE
         try:
-            _send(pipe, _STOP)
+            pipe.send_bytes(_STOP)
             while pipe.poll(max(0.0, deadline - time.monotonic())):
                 kind, _ = _loads(pipe.recv_bytes(_MOST_BYTES))
                 if kind not in ("told", "gave"):
@@ -247,18 +244,32 @@ def _context() -> BaseContext:
     return context
 
 
-def _begin() -> tuple[Any, Connection]:
-    context: Any = _context()
-    ours, theirs = context.Pipe()
-    environ = {name: value for name, value in os.environ.items() if name not in _SECRETS}
-    process = context.Process(target=_serve, args=(theirs, environ), daemon=True)
-    process.start()
-    theirs.close()
-    return process, ours
+def _begin(begun: "Future[tuple[Any, Connection]]", online: bool, knows: frozenset[str]) -> None:
+    try:
+        context: Any = _context()
+        with _BEGINNING:
+            given = dict(os.environ)
+            secrets = {name: given.pop(name) for name in list(given) if _SECRET.search(name)}
+            if sys.platform == "linux":
+                _begin_forks(secrets)
+        given |= {name: secrets[name] for name in knows & secrets.keys()}
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_serve, args=(theirs, given, online), daemon=True)
+        process.start()
+        theirs.close()
+        begun.set_result((process, ours))
+    except BaseException as error:
+        begun.set_exception(error)
 
 
-def _send(pipe: Any, message: bytes) -> None:
-    pipe.send_bytes(message)
+def _begin_forks(secrets: Mapping[str, str]) -> None:
+    """Begin what workers are forks of: the variables it begins with can be read in all of them."""
+    for name in secrets:
+        del os.environ[name]
+    try:
+        forkserver.ensure_running()
+    finally:
+        os.environ.update(secrets)
 
 
 class _Values(pickle.Unpickler):
@@ -280,10 +291,16 @@ def _loads(message: bytes) -> tuple[str, Any]:
 # What follows is done in the worker.
 
 
-def _serve(pipe: Connection, environ: dict[str, str]) -> None:
+def _serve(pipe: Connection, environ: dict[str, str], online: bool) -> None:
     """Do one task after the other, until nobody is there to ask."""
+    from huggingface_hub import constants
+
     os.environ.clear()
-    os.environ.update(environ)
+    os.environ.update({**environ, "HF_HUB_DISABLE_IMPLICIT_TOKEN": "1"})
+    constants.HF_HUB_DISABLE_IMPLICIT_TOKEN = True
+    if not online:
+        os.environ["HF_HUB_OFFLINE"] = "1"
+        constants.HF_HUB_OFFLINE = True
     _leave_home()
     while True:
         try:
@@ -311,7 +328,7 @@ def _answer(pipe: Connection, task: Task, given: tuple[Any, ...], limit: Limit) 
                 raise Stopped("It was stopped.")
 
     try:
-        with limit_memory(limit.n_bytes if limit.in_addresses else None):
+        with limit_memory(limit.n_bytes, in_addresses=limit.in_addresses):
             result = _result_of(pipe, say, task(tell, *given))
         say("ended", result)
     except (EOFError, OSError):

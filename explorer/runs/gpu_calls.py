@@ -77,7 +77,7 @@ def place(settings: Settings, hub: Hub) -> None:
 class Placed:
     """A placed model as this process sees it, which makes pairs ready; calls score them.
 
-    It is used as a model that a worker holds is (`models.Loaded`), and makes pairs ready as any
+    It is used as a model that a worker holds is (`models.WarmModel`), and makes pairs ready as any
     scorer does.
     """
 
@@ -129,7 +129,7 @@ class Placed:
     def ready(
         self, pairs: Sequence[Pair], settings: RunSettings, source: str = "", selection: str = ""
     ) -> Generator[None, None, Ready]:
-        """As of `models.Loaded`."""
+        """As of `models.WarmModel`."""
         from scoring.run import make_job
 
         yield
@@ -137,13 +137,13 @@ class Placed:
         return Ready(job.plan, facts(self, settings, source, len(pairs), selection))
 
     def packs(self, plan: Plan, done: Collection[int] = ()) -> Generator[ScoredPack, None, None]:
-        """As of `models.Loaded`, in one call."""
+        """As of `models.WarmModel`, in one call."""
         if self._job is None:
             raise RuntimeError("nothing was made ready")
         yield from packs_there(self.name, replace(self._job, plan=plan), frozenset(done))
 
     def token_rewards(self, pair: Pair) -> Generator[None, None, TokenRewards]:
-        """As of `models.Loaded`; a placed model has none."""
+        """As of `models.WarmModel`; a placed model has none."""
         from scoring.probing.token_rewards import token_rewards
 
         yield

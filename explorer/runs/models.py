@@ -15,11 +15,12 @@ from explorer.core.caches import LruCache
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.core.work import result_of, shown_as
-from explorer.core.workers import Limit, Worker
+from explorer.core.workers import EVERY_SECONDS, Limit, Worker
 from explorer.runs.gpu_calls import Placed
 from explorer.runs.orders import ModelOrder
 from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
+from scoring.families.server import KEY
 from scoring.hub.access import Hub, parse_hub_id
 from scoring.hub.cache import cache_folder, remove_unfinished
 from scoring.limits import Step
@@ -46,21 +47,23 @@ SAME_SECONDS = 600.0
 """For how long what a name meant is taken for what it means."""
 KEPT = 16
 GIGABYTE = 10**9
-LOOK_SECONDS, LOOK_BYTES = 30.0, GIGABYTE
+LOOKS_AT_ONCE = 2
+LOOK_SECONDS, LOOK_BYTES = 30.0, GIGABYTE // 2
 LOAD_SECONDS, LOAD_BYTES_A_SECOND = 60.0, 50_000_000
 """What a loading has for all, and for weights besides."""
 READY_SECONDS, CHARACTERS_A_SECOND = 60.0, 100_000
 READY_BYTES, BYTES_A_CHARACTER = 2 * GIGABYTE, 40
 """Likewise for the rendering and tokenizing of pairs."""
-SCORE_BYTES = 4 * GIGABYTE
+SCORE_BYTES = 3 * GIGABYTE
 """What a forward pass may need beside the model, where strangers use the server."""
+FETCH_BYTES = GIGABYTE
 FETCH_SECONDS, FETCH_BYTES_A_SECOND = 60.0, 100_000
-"""After how long a download must be how fast."""
+"""In how long a download must have how much, again and again."""
 
 T = TypeVar("T")
 
 
-class Loaded:
+class WarmModel:
     """A model that a worker holds. One thread at a time may use it: whose turn it is."""
 
     def __init__(self, worker: Worker, spec: ModelSpec, *, strict: bool, on_cpu: bool) -> None:
@@ -133,6 +136,7 @@ class ModelStore:
         self._previews = LruCache[Preview](KEPT)
         self._known: _Known | None = None
         self._looking = threading.Lock()
+        self._looks = threading.BoundedSemaphore(LOOKS_AT_ONCE)
         self._device: Device | None = None
 
     def preview(self, visitor: Visitor, order: ModelOrder) -> Preview:
@@ -152,7 +156,9 @@ class ModelStore:
             return present_device(self._settings.device)
         with self._looking:
             if self._device is None:
-                self._device = result_of(self._look_at_device(Worker()))
+                limit = Limit(text("worker.device"), LOOK_SECONDS)
+                asked = self._settings.device
+                self._device = result_of(_alone(look_at_device, asked, limit=limit))
         return self._device.now(self._held)
 
     def settings_of(self, order: ModelOrder, looked: Preview, device: Device) -> RunSettings:
@@ -167,7 +173,7 @@ class ModelStore:
         asked = (order, visitor.token)
         return known is not None and known.asked == asked and self._holds(*known.meaning)
 
-    def warm(self, visitor: Visitor, order: ModelOrder) -> Loaded | Placed | None:
+    def warm(self, visitor: Visitor, order: ModelOrder) -> WarmModel | Placed | None:
         """The model as it is in memory; None where it is not. Nothing is asked for or loaded."""
         if self._is_placed(order):
             return Placed(order)
@@ -176,7 +182,9 @@ class ModelStore:
             return None
         return self._loaded(known.meaning[0])
 
-    def load(self, visitor: Visitor, order: ModelOrder) -> Generator[Step, None, Loaded | Placed]:
+    def load(
+        self, visitor: Visitor, order: ModelOrder
+    ) -> Generator[Step, None, WarmModel | Placed]:
         """The model, ready to score: the warm one where it is meant, else loaded now.
 
         Where this is closed while it loads, the loading ends and no model is warm.
@@ -205,8 +213,11 @@ class ModelStore:
         self, spec: ModelSpec, settings: RunSettings, preview: Preview
     ) -> Generator[Step, None, None]:
         self.release()
-        device = yield from _stepped(self._look_at_device(self._worker), Step("loading"))
-        self._device = device
+        # The key is for the servers that the owner named.
+        self._worker = Worker(knows=[KEY] if spec.url else ())
+        limit = Limit(text("worker.device"), LOOK_SECONDS)
+        looking = self._worker.run(look_at_device, self._settings.device, limit=limit)
+        self._device = device = yield from _stepped(looking, Step("loading"))
         before = self._worker.resident_bytes()
         dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=preview.family)
         weights = max(preview.memory_bytes(dtype), preview.weight_bytes)
@@ -225,17 +236,12 @@ class ModelStore:
         self._kept = (spec, _of_model(spec, settings))
         self._held = max(0, self._worker.resident_bytes() - before)
 
-    def _loaded(self, spec: ModelSpec) -> Loaded:
+    def _loaded(self, spec: ModelSpec) -> WarmModel:
         on_cpu = self._device is not None and self._device.kind == "cpu"
-        return Loaded(self._worker, spec, strict=self._settings.public, on_cpu=on_cpu)
+        return WarmModel(self._worker, spec, strict=self._settings.public, on_cpu=on_cpu)
 
     def _holds(self, spec: ModelSpec, settings: RunSettings) -> bool:
         return self._kept == (spec, _of_model(spec, settings)) and self._worker.is_alive()
-
-    def _look_at_device(self, worker: Worker) -> Generator[None, None, Device]:
-        limit = Limit(text("worker.device"), LOOK_SECONDS)
-        device: Device = yield from worker.run(look_at_device, self._settings.device, limit=limit)
-        return device
 
     def _is_placed(self, order: ModelOrder) -> bool:
         """Whether it is of the models that ZeroGPU has from the start."""
@@ -251,9 +257,14 @@ class ModelStore:
             self._hub.room.clear(MOST_CONFIG_BYTES)
         given = (self._hub.seen(), order.model, policy, _asked(visitor, order))
         limit = Limit(text("worker.look"), LOOK_SECONDS, LOOK_BYTES, in_addresses=True)
-        steps = _alone(look_at_model, *given, limit=limit)
-        looked: Looked = yield from _stepped(steps, Step("asking"))
-        return looked
+        while not self._looks.acquire(timeout=EVERY_SECONDS):
+            yield Step("asking")
+        try:
+            steps = _alone(look_at_model, *given, limit=limit, online=True)
+            looked: Looked = yield from _stepped(steps, Step("asking"))
+            return looked
+        finally:
+            self._looks.release()
 
     def _located(
         self, visitor: Visitor, order: ModelOrder
@@ -280,25 +291,26 @@ class ModelStore:
             stack.enter_context(self._hub.room.fetching(repo, size))
             blobs = [listing.blobs[name] for name in missing if name in listing.blobs]
             stack.callback(remove_unfinished, cache_folder(repo, "model"), blobs)
-            limit = Limit(text("worker.fetch"), None, LOOK_BYTES)
+            limit = Limit(text("worker.fetch"), None, FETCH_BYTES)
             given = (self._hub.seen(), found, visitor.token)
-            steps = _stepped(_alone(fetch_model, *given, limit=limit), Step("fetching", 0, size))
-            began = time.monotonic()
+            steps = _alone(fetch_model, *given, limit=limit, online=True)
+            fetching = _stepped(steps, Step("fetching", 0, size))
+            since, before = time.monotonic(), 0
 
             def bounded(step: Step) -> Step:
-                seconds = time.monotonic() - began
+                nonlocal since, before
                 if step.done > size:
-                    raise KnownError(
-                        text("worker.endless", model=repo, size=f"{size / 1e6:,.1f} MB")
-                    )
-                if seconds > FETCH_SECONDS and step.done < seconds * FETCH_BYTES_A_SECOND:
-                    rate = FETCH_BYTES_A_SECOND // 1000
-                    raise KnownError(
-                        text("worker.slow", model=repo, seconds=f"{seconds:.0f}", rate=rate)
-                    )
+                    said = f"{size / 1e6:,.1f} MB"
+                    raise KnownError(text("worker.endless", model=repo, size=said))
+                seconds = time.monotonic() - since
+                if seconds > FETCH_SECONDS:
+                    if step.done - before < seconds * FETCH_BYTES_A_SECOND:
+                        said, rate = f"{seconds:.0f}", FETCH_BYTES_A_SECOND // 1000
+                        raise KnownError(text("worker.slow", model=repo, seconds=said, rate=rate))
+                    since, before = time.monotonic(), step.done
                 return step
 
-            folder: str = yield from shown_as(steps, bounded)
+            folder: str = yield from shown_as(fetching, bounded)
             return folder
 
 
@@ -317,9 +329,9 @@ class _Known:
         return time.monotonic() - self.asked_at
 
 
-def _alone(task: Any, *given: Any, limit: Limit) -> Generator[Any, None, Any]:
+def _alone(task: Any, *given: Any, limit: Limit, online: bool = False) -> Generator[Any, None, Any]:
     """A task in a worker that does nothing else."""
-    worker = Worker()
+    worker = Worker(online=online)
     try:
         return (yield from worker.run(task, *given, limit=limit))
     finally:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from explorer.runs.cards import RunCard, change_card, write_card
 from explorer.runs.gpu_calls import Placed
-from explorer.runs.models import Loaded
+from explorer.runs.models import WarmModel
 from explorer.runs.progress import Progress, Stream
 from scoring.errors import KnownError, Stopped
 from scoring.hub.access import first_line
@@ -85,7 +85,7 @@ Assess = Callable[[Progress, Sequence[ScoredPair]], Progress]
 """Gives a progress, of which the latter pairs are new, with what else there is to say of it."""
 
 
-def recorded(begun: Begun, model: Loaded | Placed, assess: Assess) -> Stream:
+def recorded(begun: Begun, model: WarmModel | Placed, assess: Assess) -> Stream:
     """Score the packs of a run that are not done, each written to disk before it is told of.
 
     The last progress says how the run ended. What was scored stays, also where the stream is

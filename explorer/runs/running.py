@@ -12,7 +12,7 @@ from explorer.runs.cards import RunCard, card_of
 from explorer.runs.gpu_calls import Placed
 from explorer.runs.live import LiveRuns
 from explorer.runs.locks import locked
-from explorer.runs.models import Loaded
+from explorer.runs.models import WarmModel
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress, Stream
 from explorer.runs.recording import begin, go_on, recorded, tell_sure
@@ -264,7 +264,7 @@ class Runs:
 
 
 def _rewarding(
-    model: Loaded | Placed, order: ModelOrder, pairs: Sequence[Pair]
+    model: WarmModel | Placed, order: ModelOrder, pairs: Sequence[Pair]
 ) -> Generator[None, None, Rewarded]:
     """Score pairs; None now and then."""
     ready = yield from model.ready(pairs, order.settings)

@@ -8,7 +8,7 @@ from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.core.work import result_of, shown_as
 from explorer.runs.gpu_calls import Placed
-from explorer.runs.models import Loaded, ModelStore
+from explorer.runs.models import ModelStore, WarmModel
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
 from explorer.runs.queue import Queue, Turn
@@ -52,7 +52,7 @@ class Scorers:
         order: ModelOrder,
         turn: Turn,
         progress: Progress,
-    ) -> Generator[Progress, None, Loaded | Placed]:
+    ) -> Generator[Progress, None, WarmModel | Placed]:
         """Wait for the turn, then for the model, which is returned.
 
         progress: what is given meanwhile, but for its stage.
@@ -99,7 +99,7 @@ class Scorers:
         *,
         only_warm: bool = False,
         is_wanted: Callable[[], bool] = lambda: True,
-    ) -> Iterator[Loaded | Placed]:
+    ) -> Iterator[WarmModel | Placed]:
         """The model at once, for what is too short to stand in the queue.
 
         only_warm: whether nothing may be loaded. is_wanted: as of `brief`.
@@ -120,7 +120,7 @@ class Scorers:
 
     def _load(
         self, visitor: Visitor, order: ModelOrder, turn: Turn
-    ) -> Generator[Step, None, Loaded | Placed]:
+    ) -> Generator[Step, None, WarmModel | Placed]:
         """The model, unless the visitor's seconds are used up while it is fetched and loaded."""
 
         def bounded(step: Step) -> Step:

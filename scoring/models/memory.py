@@ -63,13 +63,19 @@ def group_bytes(pid: int) -> int:
 
 
 @contextmanager
-def limit_memory(n_bytes: int | None) -> Iterator[None]:
+def limit_memory(n_bytes: int | None, *, in_addresses: bool) -> Iterator[None]:
     """Let this process ask for so many bytes more inside, and not for others; None for any.
 
     Whoever asks for more gets a `MemoryError`, or whatever compiled code makes of it.
+
+    in_addresses: whether of the machine's memory; else of each GPU's.
     """
     if n_bytes is None or sys.platform != "linux":
         yield
+        return
+    if not in_addresses:
+        with _limited_gpus(n_bytes):
+            yield
         return
     import resource
 
@@ -81,6 +87,22 @@ def limit_memory(n_bytes: int | None) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+@contextmanager
+def _limited_gpus(n_bytes: int) -> Iterator[None]:
+    import torch
+
+    gpus = range(torch.cuda.device_count())
+    for gpu in gpus:
+        total = torch.cuda.get_device_properties(gpu).total_memory
+        most = torch.cuda.memory_reserved(gpu) + n_bytes
+        torch.cuda.set_per_process_memory_fraction(min(1.0, most / total), gpu)
+    try:
+        yield
+    finally:
+        for gpu in gpus:
+            torch.cuda.set_per_process_memory_fraction(1.0, gpu)
 
 
 def _said_by_proc(root: Path) -> tuple[int, int] | None:

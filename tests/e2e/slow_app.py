@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import app
-from explorer.runs.models import Loaded
+from explorer.runs.models import WarmModel
 from scoring.spec import ScoredPack
 
 SECONDS_A_PACK = 2.0
@@ -18,7 +18,7 @@ SECONDS_A_PACK = 2.0
 
 def main() -> None:
     """Serve the app until it is interrupted."""
-    packs = Loaded.packs
+    packs = WarmModel.packs
 
     def slowly(*of: Any) -> Generator[ScoredPack | None, None, None]:
         for pack in packs(*of):
@@ -26,7 +26,7 @@ def main() -> None:
             time.sleep(SECONDS_A_PACK if pack else 0)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Loaded, "packs", slowly)
+        patch.setattr(WarmModel, "packs", slowly)
         app.main()
 
 

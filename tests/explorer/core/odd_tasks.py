@@ -32,6 +32,20 @@ def variables(_: Tell) -> dict[str, str]:
     return dict(os.environ)
 
 
+def begun_with(_: Tell) -> str:
+    """The variables that this process, or the one that it is a fork of, was begun with."""
+    return Path("/proc/self/environ").read_text(encoding="utf-8")
+
+
+def asks_the_hub(_: Tell, url: str = "http://127.0.0.1:9") -> None:
+    from huggingface_hub import HfApi
+
+    try:
+        HfApi(endpoint=url).model_info("org/name", timeout=1)
+    except Exception as error:
+        raise KnownError(str(error)) from error
+
+
 def sleeps(_: Tell) -> None:
     time.sleep(HOURS)
 

@@ -2,8 +2,11 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from scoring.models.memory import group_bytes
 from tests.conftest import PATIENCE
 from tests.explorer.core import odd_tasks
 from tests.explorer.stepping import gone_through
+from tests.hub_server import HubServer
 
 ANY = Limit("Working")
 LITTLE = Limit("Working", 60, 300_000_000)
@@ -27,6 +31,14 @@ def worker() -> Iterator[Worker]:
     worker = Worker()
     yield worker
     worker.end()
+
+
+@contextmanager
+def closing_worker(worker: Worker) -> Iterator[Worker]:
+    try:
+        yield worker
+    finally:
+        worker.end()
 
 
 def done_by(worker: Worker, task: Callable[..., Any], *given: Any, limit: Limit = ANY) -> Any:
@@ -68,11 +80,44 @@ def test_errors_for_a_person_come_as_they_are_and_others_as_a_sentence(worker: W
     assert done_by(worker, odd_tasks.doubled, 1) == 2
 
 
-def test_it_knows_no_token(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_TOKEN", "hf_secret")
-    monkeypatch.setenv("EXPLORER_KNOWN", "yes")
-    seen = done_by(worker, odd_tasks.variables)
-    assert "HF_TOKEN" not in seen and seen["EXPLORER_KNOWN"] == "yes"
+SECRETS = {"HF_TOKEN": "hf_secret", "OAUTH_CLIENT_SECRET": "hf_secret", "MY_KEY": "hf_secret"}
+
+
+def test_it_knows_no_secret_but_what_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {**SECRETS, "EXPLORER_KNOWN": "yes"}.items():
+        monkeypatch.setenv(name, value)
+    with closing_worker(Worker(knows=["MY_KEY"])) as worker:
+        seen = done_by(worker, odd_tasks.variables)
+    assert seen["EXPLORER_KNOWN"] == "yes" and seen["HF_HUB_OFFLINE"] == "1"
+    assert SECRETS.keys() & seen.keys() == {"MY_KEY"}
+    assert SECRETS.items() <= os.environ.items()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can look")
+def test_what_workers_are_forks_of_was_begun_without_secrets() -> None:
+    program = (
+        "from explorer.core.work import result_of\n"
+        "from explorer.core.workers import Limit, Worker\n"
+        "from tests.explorer.core.odd_tasks import begun_with\n"
+        "print(result_of(Worker().run(begun_with, limit=Limit('Looking'))))\n"
+    )
+    environ = {**os.environ, **SECRETS, "EXPLORER_KNOWN": "yes"}
+    command = [sys.executable, "-c", program]
+    told = subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout
+    assert "EXPLORER_KNOWN=yes" in told and "hf_secret" not in told
+
+
+def test_it_asks_the_hub_only_where_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        closing_worker(Worker()) as worker,
+        pytest.raises(KnownError, match="offline mode is enabled"),
+    ):
+        done_by(worker, odd_tasks.asks_the_hub)
+    with closing_worker(Worker(online=True)) as worker, HubServer({}) as hub:
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        with pytest.raises(KnownError, match="Repository Not Found"):
+            done_by(worker, odd_tasks.asks_the_hub, hub.url)
+        assert hub.requests
 
 
 @pytest.mark.parametrize("task", [odd_tasks.sleeps, odd_tasks.spins])

@@ -9,7 +9,7 @@ from huggingface_hub import close_session
 from explorer.core.settings import DEMO_MODEL, Settings
 from explorer.core.work import result_of
 from explorer.runs import models as limits
-from explorer.runs.models import Loaded, ModelStore
+from explorer.runs.models import ModelStore, WarmModel
 from explorer.runs.orders import ModelOrder
 from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
@@ -141,7 +141,7 @@ def scored(models: ModelStore, name: str) -> float | None:
     order = ModelOrder(name)
     models.preview(ME, order)
     model = result_of(models.load(ME, order))
-    assert isinstance(model, Loaded)
+    assert isinstance(model, WarmModel)
     ready = result_of(model.ready([PAIR], RunSettings()))
     [pack] = [pack for pack in model.packs(ready.plan) if pack]
     return pack.rows[0].margin

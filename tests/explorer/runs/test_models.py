@@ -2,21 +2,26 @@
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from dataclasses import replace
+from multiprocessing import active_children
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from explorer.core.settings import DEMO_MODEL, Settings
 from explorer.core.work import result_of
-from explorer.runs.models import Loaded, ModelStore
+from explorer.runs import models as limits
+from explorer.runs.models import ModelStore, WarmModel
 from explorer.runs.orders import ModelOrder
 from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Step
 from scoring.spec import Pair, RunSettings, ScoredPair
+from tests.explorer.conftest import Serve
 from tests.explorer.stepping import gone_through
 from tests.hub_server import Repo
 
@@ -32,9 +37,9 @@ def models(hub: Hub, tmp_path: Path) -> Iterator[ModelStore]:
     models.release()
 
 
-def loaded(models: ModelStore, order: ModelOrder = DEMO) -> Loaded:
+def loaded(models: ModelStore, order: ModelOrder = DEMO) -> WarmModel:
     model = result_of(models.load(ME, order))
-    assert isinstance(model, Loaded)
+    assert isinstance(model, WarmModel)
     return model
 
 
@@ -42,7 +47,7 @@ def pid_of(models: ModelStore) -> int | None:
     return models._worker.pid
 
 
-def rewards(model: Loaded) -> list[ScoredPair]:
+def rewards(model: WarmModel) -> list[ScoredPair]:
     ready = result_of(model.ready(PAIRS, RunSettings()))
     return [row for pack in model.packs(ready.plan) if pack for row in pack.rows]
 
@@ -137,11 +142,60 @@ def test_a_model_of_the_hub_is_fetched_looked_at_and_loaded_apart(
     assert models.preview(ME, order).fetch_bytes > 7_000_000
     result, steps = gone_through(models.load(ME, order))
     fetching = [step for step in steps if step.doing == "fetching"]
-    assert isinstance(result, Loaded) and fetching
+    assert isinstance(result, WarmModel) and fetching
     assert result.spec.revision == hub_repos["models/org/model"].commit
     assert models.preview(ME, order).is_here
     assert rewards(result) == rewards(loaded(models))
     models.release()
+
+
+@pytest.mark.parametrize(
+    "slow", [{"part_seconds": 3.0}, {"stalls_at": 5_000_000}], ids=["drips", "hangs"]
+)
+def test_a_download_that_is_too_slow_is_given_up_and_the_page_answers_meanwhile(
+    slow: dict[str, float],
+    hub_repos: dict[str, Repo],
+    tmp_path: Path,
+    serve: Serve,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    files = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
+    hub_repos["models/org/slow"] = Repo(files, **slow)  # type: ignore[arg-type]
+    monkeypatch.setattr(limits, "FETCH_SECONDS", 2.0)
+    models, page = ModelStore(Settings(home=tmp_path), Hub()), serve()
+    stream, answered = models.load(ME, ModelOrder("org/slow")), 0
+    with pytest.raises(
+        KnownError, match=r"org/slow was given up: in \d+ s it did not reach 100 kB"
+    ):
+        for step in stream:
+            if step.doing == "fetching":
+                with page.open("app_id") as answer:
+                    answered += answer.status == 200
+    assert answered
+
+
+def test_looks_of_many_visitors_wait_for_each_other(
+    hub_repos: dict[str, Repo], tmp_path: Path
+) -> None:
+    files = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
+    names = [f"org/{n}" for n in range(6)]
+    hub_repos |= {f"models/{name}": Repo(files, part_seconds=0.5) for name in names}
+    models, before = ModelStore(Settings(home=tmp_path), Hub()), set(active_children())
+    looks = [Thread(target=models.preview, args=(ME, ModelOrder(name))) for name in names]
+    for look in looks:
+        look.start()
+    most = 0
+    while any(look.is_alive() for look in looks):
+        most = max(most, len(set(active_children()) - before))
+        time.sleep(0.05)
+    assert 0 < most <= limits.LOOKS_AT_ONCE
+    assert all(models.preview(ME, ModelOrder(name)).parameters for name in names)
+
+
+def test_a_look_at_the_device_leaves_no_process(models: ModelStore) -> None:
+    before = set(active_children())
+    assert models.device().kind
+    assert set(active_children()) <= before
 
 
 def test_a_model_that_does_not_fit_is_not_downloaded(

@@ -13,7 +13,7 @@ from explorer.core.settings import DEMO_MODEL, Settings
 from explorer.data.table import PairTable, Rows
 from explorer.runs.cards import RunCard, card_of, write_card
 from explorer.runs.facts import run_facts
-from explorer.runs.models import Loaded
+from explorer.runs.models import WarmModel
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
 from explorer.runs.queue import MOST_OF_ONE
@@ -505,14 +505,14 @@ def test_a_run_that_fails_later_keeps_its_pairs_and_frees_the_device(
     error: Exception,
     message: str,
 ) -> None:
-    genuine = Loaded.packs
+    genuine = WarmModel.packs
 
-    def breaks(self: Loaded, plan: Plan, done: frozenset[int]) -> Iterator[ScoredPack]:
+    def breaks(self: WarmModel, plan: Plan, done: frozenset[int]) -> Iterator[ScoredPack]:
         yield next(pack for pack in genuine(self, plan, done) if pack is not None)
         raise error
 
     with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
-        patch.setattr(Loaded, "packs", breaks)
+        patch.setattr(WarmModel, "packs", breaks)
         stages = told(begun(runs, "me", "demo", demo, rows[:20]))
     last = stages[-1]
     assert [each.stage for each in stages if each.run] == ["running", "failed"]
