@@ -6,9 +6,11 @@ the packs of its plan that are not whole on disk.
 """
 
 import json
+import re
 import secrets
 import time
 from collections.abc import Generator, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
@@ -28,13 +30,21 @@ _FACT_TYPES: dict[str, Any] = {
 }
 _FACTS_FILE = "run.json"
 _PLAN_FILE = "plan.json"
+_FILES = re.compile(r"(run|plan|card)\.json|rewards.*\.jsonl|owner")
+"""What the folder of a run holds, some of it written by the app."""
+_UNREADABLE = (OSError, ArithmeticError, LookupError, TypeError, ValueError)
+"""What files of any content bring about."""
 _PACK_TYPES: dict[str, Any] = {
     "pack": int,
     "pack_seconds": int | float,
     "pack_tokens": int,
     "pack_parts": int,
 }
-_COLUMNS = {field.name for field in fields(ScoredPair)} | _PACK_TYPES.keys()
+_TYPES: dict[str, Any] = {
+    field.name: int | float | None if field.type == float | None else field.type
+    for field in fields(ScoredPair)
+} | _PACK_TYPES
+"""Of what a line says of a pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +98,7 @@ class Run:
         try:
             now = (folder / _FACTS_FILE).stat()
             return _opened(folder, (now.st_mtime_ns, now.st_ino, now.st_size))
-        except (
-            OSError,
-            ArithmeticError,
-            LookupError,
-            RuntimeError,
-            TypeError,
-            ValueError,
-        ) as error:
+        except (*_UNREADABLE, RuntimeError) as error:
             raise KnownError(f"{folder.name!r} is not a stored run.") from error
 
     def plan(self) -> tuple[Plan, list[str]]:
@@ -111,7 +114,7 @@ class Run:
             if sorted(place for pack in packs for place in pack) != list(range(len(keys))):
                 raise ValueError("its packs are not the pairs")
             return Plan(packs), keys
-        except (OSError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        except (*_UNREADABLE, RecursionError) as error:
             raise KnownError(f"The plan of run {self.id!r} cannot be read.") from error
 
     def record(self, packs: Iterable[Given], part: str = "") -> Generator[Given, None, None]:
@@ -202,7 +205,7 @@ class Run:
             for row in rows:
                 outcome_of(row.margin)
             return rows
-        except TypeError as error:
+        except (TypeError, ArithmeticError) as error:
             raise self._unreadable() from error
 
     def n_bytes(self) -> int:
@@ -226,13 +229,15 @@ class Run:
             lines = path.read_text(encoding="utf-8", errors="surrogateescape").split("\n")[:-1]
             values = [json.loads(line) for line in lines]
             for line in values:
-                if not isinstance(line, dict) or not line.keys() >= _COLUMNS:
+                if not isinstance(line, dict) or not line.keys() >= _TYPES.keys():
                     raise ValueError("a line is no pair of a pack")
-                for name, kind in _PACK_TYPES.items():
-                    if not isinstance(line[name], kind) or not 0 <= line[name] < LATEST:
+                for name, kind in _TYPES.items():
+                    if not isinstance(line[name], kind):
                         raise ValueError(f"{name} is {line[name]!r}")
+                if not all(0 <= line[name] < LATEST for name in _PACK_TYPES):
+                    raise ValueError("a pack took no such time")
             return values
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise self._unreadable() from error
 
     def _unreadable(self) -> KnownError:
@@ -251,6 +256,7 @@ class Run:
 def _opened(folder: Path, version: tuple[int, int, int]) -> Run:
     """version: the time, number and size of its file, one of which a change changes."""
     values = json.loads((folder / _FACTS_FILE).read_text(encoding="utf-8"))
+    json.dumps(values, ensure_ascii=False).encode()  # no page can show lone surrogates
     facts = RunFacts(**values["facts"])
     status, started, seconds = values["status"], values["started"], values["seconds"]
     for name, kind in _FACT_TYPES.items():
@@ -262,6 +268,8 @@ def _opened(folder: Path, version: tuple[int, int, int]) -> Run:
     if not all(0 <= seconds < LATEST for seconds in times):
         raise ValueError("no time of day")
     counts = [int(values.get(name, 0)) for name in ("n_scored", "tokens", "split_packs")]
+    if not all(0 <= count < LATEST for count in counts):
+        raise ValueError("no count")
     return Run(folder, facts, status, *times, *counts)
 
 
@@ -284,3 +292,16 @@ def stored_runs(home: Path) -> list[Run]:
         except KnownError:
             continue
     return sorted(runs, key=lambda run: run.started, reverse=True)
+
+
+def damaged_runs(home: Path) -> list[Path]:
+    """Folders below `home` that hold something of a run and cannot be opened, by their names."""
+    found = []
+    for folder in sorted(home.glob("*/")):
+        try:
+            Run.open(folder)
+        except KnownError:
+            with suppress(OSError):
+                names = [path.name for path in folder.iterdir()]
+                found += [folder] if any(map(_FILES.fullmatch, names)) else []
+    return found

@@ -82,7 +82,12 @@ class RunCard:
 
 def card_of(run: Run) -> RunCard:
     """The card of a run; an empty one where there is none, or that says what is wrong with it."""
-    path = run.folder / _FILE
+    return card_in(run.folder)
+
+
+def card_in(folder: Path) -> RunCard:
+    """The same of the folder of a run, which may be damaged."""
+    path = folder / _FILE
     try:
         now = path.stat()
         return _kept(path, (now.st_mtime_ns, now.st_ino, now.st_size))
@@ -158,7 +163,9 @@ def _read(path: Path) -> RunCard:
 def _parsed(path: Path) -> RunCard:
     content = path.read_text(encoding="utf-8", errors="surrogateescape")
     try:
-        return validated(_adapter(), {**_NEEDED, **json.loads(content)})
+        values = {**_NEEDED, **json.loads(content)}
+        json.dumps(values, ensure_ascii=False).encode()  # no page can show lone surrogates
+        return validated(_adapter(), values)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         return _wrong(path, first_line(error))
 

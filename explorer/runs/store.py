@@ -9,12 +9,12 @@ from pathlib import Path
 
 from explorer.core.caches import LruCache
 from explorer.core.settings import Settings
-from explorer.runs.cards import RunCard, card_of, change_card
+from explorer.runs.cards import RunCard, card_in, card_of, change_card
 from explorer.runs.locks import is_locked, locked
 from explorer.runs.visitors import EVERYBODY, Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
-from scoring.record import Run, stored_runs
+from scoring.record import Run, damaged_runs, stored_runs
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +36,11 @@ class RunStore:
         """The runs that a visitor may change, newest first."""
         found = stored_runs(self.folder)
         return [self._present(run) for run in found if self.is_own(card_of(run), visitor)]
+
+    def damaged(self, visitor: object) -> list[str]:
+        """The ids of the visitor's runs that cannot be read, and so only be removed."""
+        found = [each for each in damaged_runs(self.folder) if not is_locked(each)]
+        return [each.name for each in found if self.is_own(card_in(each), visitor)]
 
     def open(self, run_id: object, visitor: object) -> Run:
         """A run that the visitor may see.
@@ -67,15 +72,18 @@ class RunStore:
             raise KnownError(f"The disk does not take it: {first_line(error)}.") from error
 
     def delete(self, run_id: object, visitor: object) -> None:
-        """Remove a run of the visitor's from the disk.
+        """Remove a run of the visitor's from the disk, damaged or not.
 
         Raises:
             KnownError: it is not theirs, it is under way, or the disk refuses.
         """
-        run = self.opened_own(run_id, visitor)
-        with locked(run.folder):
+        if isinstance(run_id, str) and run_id in self.damaged(visitor):
+            folder = self.folder / run_id
+        else:
+            folder = self.opened_own(run_id, visitor).folder
+        with locked(folder):
             try:
-                shutil.rmtree(run.folder)
+                shutil.rmtree(folder)
             except OSError as error:
                 raise KnownError(f"The run could not be removed: {first_line(error)}.") from error
 

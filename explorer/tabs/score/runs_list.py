@@ -18,9 +18,9 @@ def runs_html(now: RunsScene, waiting: Sequence[LiveRun], *, kept: bool) -> str:
     """The list. waiting: those that have no pair yet; kept: whether runs outlive this server."""
     about = note(f"{text('runs.about')} {text('ties.official')}")
     about += "" if kept else note(text("runs.not_kept"), "wrong")
-    about += "".join(map(_waiting, waiting))
+    about += "".join(map(_waiting, waiting)) + "".join(map(_damaged, now.damaged))
     if not now.total:
-        return about + ("" if waiting else note(text("runs.none")))
+        return about + ("" if waiting or now.damaged else note(text("runs.none")))
     heads = "".join(
         tag("th", escape(text(f"runs.{name}")), "number" if name == "accuracy" else "", scope="col")
         for name in _COLUMNS
@@ -68,6 +68,13 @@ def run_html(line: RunLine | None, *, query: str, compare: str, deleting: bool) 
 def _waiting(live: LiveRun) -> str:
     words = tag("span", escape(text("runs.waiting", model=live.model[:200])))
     return tag("div", words + button(text("runs.watch"), "report", {"id": live.id}), "line")
+
+
+def _damaged(run_id: str) -> str:
+    words = tag("span", escape(text("runs.damaged", id=run_id[:40])), "wrong")
+    remove = button(text("runs.remove"), "remove", {"id": run_id}, "danger")
+    asked = tag("summary", escape(text("runs.delete"))) + escape(text("runs.sure")) + remove
+    return tag("div", words + tag("details", asked), "line")
 
 
 def _row(line: RunLine, is_open: bool) -> str:

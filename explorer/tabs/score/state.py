@@ -130,13 +130,15 @@ class RunLine:
 class RunsScene:
     """The list at a moment.
 
-    page: which one, from 0. lines: of it; total: runs in all; open: the run that is open.
+    page: which one, from 0. lines: of it; total: runs in all; open: the run that is open;
+        damaged: ids of runs that cannot be read.
     """
 
     page: int
     lines: tuple[RunLine, ...]
     total: int
     open: RunLine | None
+    damaged: tuple[str, ...] = ()
 
     @property
     def pages(self) -> int:
@@ -153,7 +155,7 @@ def runs_scene(store: RunStore, visitor: object, page: int = 0, open_id: str = "
     page = min(page, max(0, (len(runs) - 1) // PAGE))
     lines = tuple(_line(run, store, visitor) for run in runs[page * PAGE : (page + 1) * PAGE])
     opened = next((_line(run, store, visitor) for run in runs if run.id == open_id), None)
-    return RunsScene(page, lines, len(runs), opened)
+    return RunsScene(page, lines, len(runs), opened, tuple(store.damaged(visitor)[:PAGE]))
 
 
 def _line(run: Run, store: RunStore, visitor: object) -> RunLine:

@@ -60,6 +60,7 @@ def test_two_processes_that_write_a_card_lose_nothing_of_each_other(tmp_path: Pa
 
 DAMAGED = (
     "{",
+    '{"owner": "browser:me", "title": "\\ud800", "public": true}',
     "",
     "[]",
     '{"owner": 5}',

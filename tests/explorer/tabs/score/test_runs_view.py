@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +11,22 @@ import gradio as gr
 import numpy as np
 import pytest
 
+from explorer.api.scoring import runs_json
 from explorer.core.parts import nothing_new
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
+from explorer.results.own import own_names
 from explorer.runs.cards import RunCard, card_of, write_card
 from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import Selection
+from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
 from explorer.tabs.score.acts_view import ScoreTab
 from explorer.tabs.score.run_view import Followed
 from explorer.tabs.score.state import PAGE, ScoreState
+from scoring.errors import KnownError
 from scoring.record import Run
 from tests.conftest import PATIENCE
 from tests.explorer.beginning import begun, finished
@@ -109,6 +114,68 @@ def test_a_run_is_named_shared_and_removed_in_two_steps(
     acted(tab, me, "delete", id=run.id)
     gone = acted(tab, me, "remove", id=run.id)
     assert not run.folder.exists() and gone.opened == "" and run.id not in gone.listed
+
+
+DAMAGED = [
+    None,
+    b"",
+    b'{"facts": {"mod',
+    b"null",
+    b"[]",
+    b"\xff\xfe",
+    b"[" * 99_999,
+    {"facts": None},
+    {"facts": {"model": 5}},
+    {"status": "gone"},
+    {"started": "today"},
+    {"seconds": -1},
+    {"tokens": 10**400},
+]
+"""What is in the file of a run: nothing, other bytes, or what it holds but for this."""
+
+
+@pytest.mark.parametrize("damage", DAMAGED, ids=lambda damage: str(damage)[:20])
+@pytest.mark.parametrize("name", ["run.json", "card.json"])
+def test_a_damaged_run_is_listed_and_removed_and_harms_no_other(
+    tab: ScoreTab,
+    stores: Stores,
+    demo: PairTable,
+    me: Session,
+    name: str,
+    damage: object,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    other, run = (finished(stores.runs, "longer", demo, np.arange(n)) for n in (4, 5))
+    path = run.folder / name
+    content = path.read_bytes()
+    path.unlink()
+    if isinstance(damage, bytes):
+        path.write_bytes(damage)
+    elif isinstance(damage, dict):
+        path.write_text(json.dumps({**json.loads(content), **damage}))
+    caplog.clear()
+    listed = shown_to(tab, me).listed
+    assert other.id in listed and run.id in listed
+    if name == "run.json":
+        assert f"{run.id} is damaged" in listed
+    told = runs_json(stores.runs.store, me.visitor)["runs"]
+    assert other.id in [each["id"] for each in told]
+    assert own_names(stores.runs.visible(me.visitor), ())
+    listed = acted(tab, me, "remove", id=run.id).listed
+    assert not run.folder.exists() and run.id not in listed and other.id in listed
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+def test_a_damaged_run_is_its_owners_alone(stores: Stores, demo: PairTable) -> None:
+    run = finished(stores.runs, "longer", demo, np.arange(4))
+    (run.folder / "run.json").write_text("null")
+    store = RunStore(replace(stores.settings, public=True))
+    assert store.damaged(Visitor("browser:me")) == [run.id]
+    assert store.damaged(Visitor("browser:you")) == store.damaged(Visitor()) == []
+    with pytest.raises(KnownError, match="There is no such run"):
+        store.delete(run.id, Visitor("browser:you"))
+    store.delete(run.id, Visitor("browser:me"))
+    assert not run.folder.exists()
 
 
 @pytest.mark.parametrize(
