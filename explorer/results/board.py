@@ -1,29 +1,40 @@
 """Results -> a leaderboard: every model's scores by a rule, ranked, and how sure they are."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from explorer.core.text import text
 from explorer.results.board_certainty import certainties, comparable, frame_of, rivals
-from explorer.results.board_counts import Noticed, counts_of, covers, taken
 from explorer.results.published import Results, ResultsSource, model_url
 from explorer.runs.model_list import marks_of, size_of
-from explorer.stats.aggregate import Aggregated, Counted, Missing, Ties, aggregate
+from explorer.stats.aggregate import (
+    Aggregated,
+    Counted,
+    Missing,
+    Ties,
+    accuracies_of,
+    aggregate,
+)
 from explorer.stats.matrix import OutcomeMatrix, of_models
 from explorer.stats.rules import PRIOR, PRIOR_PAIRS, RULES, Rule, RuleName
-from explorer.stats.uncertainty import COMPOSITES, Uncertainty, intervals
+from explorer.stats.uncertainty import COMPOSITES, Uncertainty, intervals, subsets_by
 from scoring.interval import wilson
-from scoring.results.accuracies import Aggregate, Benchmark
+from scoring.results.accuracies import Benchmark
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _DECIMALS = 12
 """Scores that differ by less are equal: what is left is rounding."""
+_ENOUGH = 0.9
+"""What part of each section's pairs must have outcomes for a model to be ranked by them."""
+_SAME = 1e-4
+"""Accuracies in files are rounded to four decimals at worst."""
+_FEW_NAMES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +51,12 @@ Row = dict[str, Any]
 """A model of a board's table, None where something is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class BoardOptions:
-    """How outcomes were counted."""
-
-    ties: Ties = "official"
-    missing: Missing = "left out"
-
-
 @dataclass(frozen=True, eq=False)
 class Board:
     """Models, best first; those without a rank come after all others.
 
     source: of the accuracies.
-    table: a row a model, whose index is the model. Scores and accuracies are 0 to 1, and what is
-        not known is null:
+    table: a row a model, which is also its index; scores are 0 to 1, what is not known is null:
         rank: from 1, equal scores sharing the better one; null where a subset is not known.
         model; model_type: as its file has it; size: parameters in 10^9, as its name tells it.
         url: its page on the Hub; marks: upstream's, as in assets/models.toml.
@@ -68,9 +70,9 @@ class Board:
         best_rank, worst_rank: ends of the rank's 95 % interval.
         tie_group: from 1; "Chat_group": of a section.
     counted: model -> how its score was made.
-    remarks: what is to be known of the numbers, a sentence each.
+    ties, missing: how outcomes were counted.
     rewarded: models whose rewards are known of any pair, which alone tell equal scores.
-    noticed: those of the remarks that are of the numbers alone, however sure they are.
+    noticed: remarks on the numbers alone, however sure they are, a sentence each.
     alone: intervals of the person's own models.
     """
 
@@ -78,8 +80,8 @@ class Board:
     rule: Rule
     table: "pd.DataFrame"
     counted: Mapping[str, Aggregated]
-    remarks: tuple[str, ...] = ()
-    options: BoardOptions = BoardOptions()
+    ties: Ties = "official"
+    missing: Missing = "left out"
     rewarded: int = 0
     noticed: tuple[str, ...] = ()
     alone: Uncertainty | None = None
@@ -131,8 +133,31 @@ class Board:
         """
         sure = certainties(self.table, self.counted, self.rule, uncertainty, self.alone)
         table = self.table.drop(columns=sure.columns, errors="ignore").join(sure).copy()
-        said = _said(self.rule, table, self.options, self.rewarded)
-        return replace(self, table=table, remarks=(*self.noticed, *said))
+        return replace(self, table=table)
+
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """What to know of the numbers, a sentence each."""
+        table, said = self.table, [*self.noticed]
+        if self.ties != "official":
+            changed = text("board.changed_ties", n=f"{self.rewarded:,}")
+            said.append(changed if self.rewarded else text("board.unknown_ties"))
+        if self.missing != "left out":
+            said.append(text("board.changed_missing"))
+        prior = list(self.rule.zero_is_missing)
+        if len(table) and prior and table[prior].isna().all(axis=None):
+            said.append(text("board.no_prior", n=f"{len(table):,}"))
+        if (table["own"] & table["rank"].notna()).any():
+            said.append(text("board.own_ranks"))
+        without = int((~table["by_pairs"]).sum())
+        if without:
+            said.append(text("board.without_outcomes", n=f"{without:,}"))
+        measured = int(table["best_rank"].notna().sum())
+        if measured and rivals(table)["best_rank"].isna().any():
+            said.append(text("board.mixed", n=f"{measured:,}"))
+        if COMPOSITES & set(self.rule.subsets) and without < len(table):
+            said.append(text("board.composite"))
+        return tuple(said)
 
 
 def rows_of(table: "pd.DataFrame") -> list[Row]:
@@ -154,35 +179,32 @@ def build_board(
     """Score and rank every model of the results.
 
     A model's accuracies are counted from its outcomes where there are any, which is what `ties` and
-    `missing` act on; else they are those of its file. A model that lacks a subset has a score but
-    no rank, and stands below: a mean of its easiest subsets is no rival of a whole one.
+    `missing` (see `explorer.stats.aggregate.settled`) act on; else they are those of its file. A
+    model that lacks a subset has a score but no rank, and stands below: a mean of its easiest
+    subsets is no rival of a whole one.
 
-    Args:
-        results: the accuracies. Prior sets join by the model's name.
-        rule_name: by what rule.
-        outcomes: of each pair, of the rule's benchmark; of models without accuracies, too.
-        ties: as of `explorer.stats.aggregate.settled`.
-        missing: likewise.
-        own: names of models that are the person's own runs; see `explorer.results.own`.
-        composites: model -> subset -> score of a composite, where its outcomes tell it; see
-            `explorer.stats.ties`.
+    results: the accuracies; prior sets join by the model's name. outcomes: of each pair, of the
+    rule's benchmark; of models without accuracies, too. own: names of the person's own models.
+    composites: model -> subset -> score, where outcomes tell it; see `explorer.stats.ties`.
     """
     rule = RULES[rule_name]
-    base, joined = _aggregates(results, rule)
-    counted = counts_of(outcomes, rule, ties, missing) if outcomes is not None else {}
-    noticed = Noticed()
+    benchmark = benchmark_of(rule)
+    base = results.of(benchmark)
+    joined = results.of("prior") if benchmark == "v1" else {}
+    counted = _counts_of(outcomes, rule, ties, missing) if outcomes is not None else {}
+    noticed = _Noticed()
     rows, scored = [], {}
     for model in dict.fromkeys([*base, *counted]):
         file, prior, says = base.get(model), joined.get(model), counted.get(model)
         accuracies = (prior.accuracies if prior else {}) | (file.accuracies if file else {})
-        counts = taken(model, says, accuracies, noticed)
+        counts = _taken(model, says, accuracies, noticed)
         if counts and composites:
             counts |= composites.get(model, {})
         known = accuracies | {name: each.accuracy for name, each in counts.items()}
         found = scored[model] = aggregate(rule, known, counts)
         whole = _has_all(found)
         if counts and says is not None:
-            whole &= says.enough and (model not in own or covers(found))
+            whole &= says.enough and (model not in own or _covers(found))
         if not whole:
             noticed.not_whole.append(model)
         kind = file.model_type if file else says.model_type if says else None
@@ -195,12 +217,10 @@ def build_board(
     mine = None
     if outcomes is not None and set(own) & set(outcomes.models):
         mine = intervals(of_models(outcomes, own), rule, ties=ties, missing=missing)
-    said = (*noticed.said(), *_rowless(results, rule, outcomes, scored))
+    said = (*noticed.said(), *_rowless(results, benchmark, outcomes, scored))
     rewarded = 0 if outcomes is None else int(outcomes.rewarded.sum())
-    options, table = BoardOptions(ties, missing), _ranked(rows, rule)
-    board = Board(
-        results.source, rule, table, scored, (), options, rewarded, noticed=said, alone=mine
-    )
+    table = _ranked(rows, rule)
+    board = Board(results.source, rule, table, scored, ties, missing, rewarded, said, mine)
     return board.measured(None)
 
 
@@ -213,13 +233,6 @@ def benchmark_of(rule: Rule) -> Benchmark:
     if rule.name == "v2":
         return "v2"
     return "prior" if rule.name in ("prior", "prior_all") else "v1"
-
-
-def _aggregates(results: Results, rule: Rule) -> tuple[dict[str, Aggregate], dict[str, Aggregate]]:
-    """The files that rows are made of, and those of prior sets that join them."""
-    benchmark = benchmark_of(rule)
-    prior = results.of("prior") if benchmark == "v1" else {}
-    return results.of(benchmark), prior
 
 
 def _has_all(found: Aggregated) -> bool:
@@ -282,12 +295,15 @@ def _ranked(rows: Sequence[Row], rule: Rule) -> "pd.DataFrame":
 
 
 def _rowless(
-    results: Results, rule: Rule, outcomes: OutcomeMatrix | None, models: Collection[str]
+    results: Results,
+    benchmark: Benchmark,
+    outcomes: OutcomeMatrix | None,
+    models: Collection[str],
 ) -> list[str]:
     """Which of a visitor's files of results of each pair give no row, and why."""
-    if results.uploaded is None or benchmark_of(rule) == "prior":
+    if results.uploaded is None or benchmark == "prior":
         return []
-    found = results.uploaded.outcomes.of_benchmark(benchmark_of(rule))
+    found = results.uploaded.outcomes.of_benchmark(benchmark)
     left_out = outcomes.left_out if outcomes is not None else ()
     reasons = {each.file: each.reason for each in left_out if each.whole}
     return [
@@ -297,26 +313,122 @@ def _rowless(
     ]
 
 
-def _said(rule: Rule, table: "pd.DataFrame", options: BoardOptions, rewarded: int) -> list[str]:
-    """What is to be known of the rows together, a sentence each."""
-    said = []
-    usual = BoardOptions()
-    if options.ties != usual.ties:
-        changed = text("board.changed_ties", n=f"{rewarded:,}")
-        said.append(changed if rewarded else text("board.unknown_ties"))
-    if options.missing != usual.missing:
-        said.append(text("board.changed_missing"))
-    prior = list(rule.zero_is_missing)
-    if len(table) and prior and table[prior].isna().all(axis=None):
-        said.append(text("board.no_prior", n=f"{len(table):,}"))
-    if (table["own"] & table["rank"].notna()).any():
-        said.append(text("board.own_ranks"))
-    without = int((~table["by_pairs"]).sum())
-    if without:
-        said.append(text("board.without_outcomes", n=f"{without:,}"))
-    measured = int(table["best_rank"].notna().sum())
-    if measured and rivals(table)["best_rank"].isna().any():
-        said.append(text("board.mixed", n=f"{measured:,}"))
-    if COMPOSITES & set(rule.subsets) and without < len(table):
-        said.append(text("board.composite"))
-    return said
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """What the outcomes say of a model.
+
+    counts: of the rule's subsets, as ties and missing outcomes are to count.
+    official: accuracies with missing outcomes left out, and with them as losses.
+    enough: whether each section that there are pairs of has outcomes for most of them.
+    complete: whether no outcome is missing.
+    """
+
+    counts: dict[str, Counted]
+    official: tuple[Mapping[str, float | None], ...]
+    enough: bool
+    complete: bool
+    model_type: str | None
+
+
+@dataclass(slots=True)
+class _Noticed:
+    """Models to be told of, noticed while a board is built, and the largest difference."""
+
+    differ: list[str] = field(default_factory=list)
+    incomplete: list[str] = field(default_factory=list)
+    not_whole: list[str] = field(default_factory=list)
+    most: float = 0.0
+
+    def said(self) -> list[str]:
+        """A sentence for each."""
+        said = []
+        if self.not_whole:
+            n, share = f"{len(self.not_whole):,}", f"{100 * _ENOUGH:.0f}"
+            said.append(text("board.not_whole", n=n, share=share))
+        if self.differ:
+            n, most = f"{len(self.differ):,}", f"{100 * self.most:.2f}"
+            said.append(text("board.differ", n=n, most=most, names=_few(self.differ)))
+        if self.incomplete:
+            n, names = f"{len(self.incomplete):,}", _few(self.incomplete)
+            said.append(text("board.incomplete", n=n, names=names))
+        return said
+
+
+def _few(names: Iterable[str]) -> str:
+    cut = [name if len(name) <= 80 else f"{name[:80]}…" for name in names]
+    more = f" + {len(cut) - _FEW_NAMES:,}" if len(cut) > _FEW_NAMES else ""
+    return ", ".join(cut[:_FEW_NAMES]) + more
+
+
+def _counts_of(
+    outcomes: OutcomeMatrix, rule: Rule, ties: Ties, missing: Missing
+) -> dict[str, _Counts]:
+    """Model -> what its outcomes say; models without an outcome of the rule's subsets are left out.
+
+    Of composites (`explorer.stats.uncertainty.COMPOSITES`) outcomes say nothing.
+    """
+    subsets = subsets_by(rule, outcomes.pairs)
+    sections = [
+        np.array([name in of for name in subsets.names], np.bool_)[subsets.codes]
+        for of in rule.sections.values()
+    ]
+    columns = [column for column in sections if column.any()]
+    wanted = set(rule.subsets) - COMPOSITES
+    found: dict[str, _Counts] = {}
+    for row, model in enumerate(outcomes.models):
+        values, equal = outcomes.outcomes[row], outcomes.known_equal[row]
+        known = ~np.isnan(values)
+
+        def counted(ties: Ties = "official", missing: Missing = "left out") -> dict[str, Counted]:
+            every = accuracies_of(values, subsets, equal, ties, missing)  # noqa: B023 - used here
+            return {name: each for name, each in every.items() if name in wanted and each.n}
+
+        counts = counted(ties, missing)
+        if not any(map(_n_known, counts.values())):
+            continue
+        official = tuple(
+            {name: each.accuracy for name, each in counted(missing=how).items()}
+            for how in get_args(Missing)
+        )
+        enough = all(known[column].mean() >= _ENOUGH for column in columns)
+        kind = outcomes.model_types[row]
+        found[model] = _Counts(counts, official, enough, bool(known.all()), kind)
+    return found
+
+
+def _taken(
+    model: str, says: _Counts | None, accuracies: Mapping[str, float], noticed: _Noticed
+) -> dict[str, Counted]:
+    """The counts to go by; none where outcomes are missing and the file's accuracies differ."""
+    if says is None:
+        return {}
+    off = min(_difference(official, accuracies) for official in says.official)
+    if off > _SAME and not says.complete:
+        noticed.incomplete.append(model)
+        return {}
+    if off > _SAME:
+        noticed.differ.append(model)
+        noticed.most = max(noticed.most, off)
+    return dict(says.counts)
+
+
+def _difference(one: Mapping[str, float | None], other: Mapping[str, float]) -> float:
+    """The largest, over what both know."""
+    both = ((each, other[name]) for name, each in one.items() if name in other)
+    return max((abs(each - known) for each, known in both if each is not None), default=0.0)
+
+
+def _covers(found: Aggregated) -> bool:
+    """Whether the pairs are about as many as the benchmark has, in each subset that counts."""
+    rule = found.rule
+    return all(
+        subset in found.counts and _n_known(found.counts[subset]) >= _ENOUGH * rule.pairs[subset]
+        for section, subsets in rule.sections.items()
+        if section not in rule.zero_is_missing or len(rule.sections) == 1
+        for subset in subsets
+        if subset not in COMPOSITES
+    )
+
+
+def _n_known(counted: Counted) -> int:
+    return counted.wins + counted.halves + counted.losses

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 _EQUAL = 1e-9
 """Scores that differ by less are the same number."""
-
-
 RANKS = ("best_rank", "worst_rank", "tie_group")
 
 

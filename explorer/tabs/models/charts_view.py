@@ -153,16 +153,17 @@ def _length(scene: Ranked) -> _Drawn:
         score = aggregate_counted(scene.board.rule, accuracies_of(outcomes, subsets)).score
         alone.append(_LengthLine(text(f"chart.{name}"), score, bias))
     points = [
-        Point(line.name, *place, kind, line.name in state.pins)
+        Point(line.name, 100 * x, 100 * y, kind, line.name in state.pins)
         for line, kind in zip(lines, kinds(rows), strict=True)
-        if (place := line.place) is not None
+        for x, y in [line.place]
+        if x is not None and y is not None
     ]
     figure = models_figure(
         points,
         _percent_axis(text("chart.axis_rejected_longer")),
         _percent_axis(text("chart.axis_chosen_longer")),
         diagonal=True,
-        marks=[(line.name, *place) for line in alone if (place := line.place) is not None],
+        marks=[(line.name, *(100 * (each or 0) for each in line.place)) for line in alone],
     )
     of_all = alone[0].bias
     said = text(
@@ -194,10 +195,9 @@ class _LengthLine:
     bias: LengthBias
 
     @property
-    def place(self) -> tuple[float, float] | None:
-        """Where it stands in the chart; None where an accuracy is not known."""
-        x, y = self.bias.rejected_longer.accuracy, self.bias.chosen_longer.accuracy
-        return None if x is None or y is None else (100 * x, 100 * y)
+    def place(self) -> tuple[float | None, float | None]:
+        """Where it stands in the chart, 0 to 1."""
+        return self.bias.rejected_longer.accuracy, self.bias.chosen_longer.accuracy
 
 
 def _percent_axis(what: str) -> Axis:

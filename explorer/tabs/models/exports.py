@@ -76,9 +76,7 @@ def _exported(board: Board, state: ModelsState, rows: "pd.DataFrame") -> "pd.Dat
         columns += [COLUMN_OF.get(name, name), *ends, *further.get(name, ())]
     found = rows[[*dict.fromkeys(columns), "marks", "own"]]
     marks = found["marks"].map(", ".join)
-    return found.assign(marks=marks, ties=board.options.ties).rename(
-        columns={"size": "size_billions"}
-    )
+    return found.assign(marks=marks, ties=board.ties).rename(columns={"size": "size_billions"})
 
 
 def _csv(board: Board, state: ModelsState, rows: "pd.DataFrame", path: Path) -> None:
@@ -97,8 +95,8 @@ def _parquet(board: Board, state: ModelsState, rows: "pd.DataFrame", path: Path)
         "revision": board.source.revision,
         "date": board.source.date,
         "rule": board.rule.name,
-        "ties": board.options.ties,
-        "missing": board.options.missing,
+        "ties": board.ties,
+        "missing": board.missing,
         "intervals": "95 %",
     }
     # Types are named: a column in which nothing is known would have none.
@@ -149,7 +147,7 @@ def _percent(value: float, digits: int) -> str:
 
 def _caption(board: Board, rows: "pd.DataFrame") -> str:
     source, n = board.source, f"{len(rows):,}"
-    ties = text(f"board.caption_{board.options.ties}")
+    ties = text(f"board.caption_{board.ties}")
     dated = ", ".join(filter(None, (str(source), source.date)))
     return text("board.caption", n=n, title=board.rule.title, source=dated, ties=ties)
 

@@ -173,7 +173,7 @@ def test_ties_and_missing_results_have_boards_of_their_own(folder: Path) -> None
     measured(boards)
     half = Ranking(ties="half", missing="loss")
     board = boards.board(None, half)
-    assert (board.options.ties, board.options.missing) == ("half", "loss")
+    assert (board.ties, board.missing) == ("half", "loss")
     assert set(groups(board).values()) == {None}  # that was not measured
     measured(boards, half)
     assert None not in groups(boards.board(None, half)).values()

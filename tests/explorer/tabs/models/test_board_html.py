@@ -336,7 +336,7 @@ def test_what_a_link_said_wrongly_is_told_as_text() -> None:
 
 
 def test_the_rule_is_told_with_remarks_as_text_and_what_intervals_mean() -> None:
-    board = replace(build_board(results_of({"a": 0.5}), "paper"), remarks=HOSTILE)
+    board = replace(build_board(results_of({"a": 0.5}), "paper"), noticed=HOSTILE)
     seen = reading(rule_html(board, VIEW))
     assert board.rule.title in seen.words and board.rule.formula in seen.words
     assert all(remark in seen.words for remark in HOSTILE)
