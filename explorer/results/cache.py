@@ -1,25 +1,30 @@
 """Outcomes and scores of result files, read once and then kept in one small file a source.
 
 A file of results of each pair has 7 MB and more, nearly all of it texts. What the views need of
-188 of them are a few MB, which open in a fraction of a second.
+188 of them are a few MB, which open in a fraction of a second: a row a file. The pairs' order
+(subsets, ids, hashes of texts) is the same in nearly all files of a benchmark, so each stands once
+in the metadata, by its digest.
 """
 
 import hashlib
+import json
 import logging
 import threading
 import time
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import count
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from explorer.core.caches import LruCache, keep_newest, oldest_first
 from explorer.core.work import Shared
-from explorer.results.rows import SCHEMA, Read, orders_as_json, read_rows, rows_of
 from explorer.results.sources import FOLDER, Entry, Source
 from explorer.stats.matrix import Outcomes
 from scoring.errors import KnownError
@@ -28,17 +33,40 @@ from scoring.limits import Step
 from scoring.paths import atomic_write
 from scoring.results.files import LeftOut, printable
 from scoring.results.order import PairOrder
-from scoring.results.pairs import read_pair_results
+from scoring.results.pairs import PairResults, Ragged, read_pair_results
 
-SAVED_EVERY_SECONDS = 10.0
+_SAVED_EVERY_SECONDS = 10.0
 """Between two writes of what was read, in case the server is stopped."""
-MOST_REFUSALS = 3
+_MOST_REFUSALS = 3
 """Files in a row that a source may refuse; then it is taken as gone."""
 _KEPT_ON_DISK = 12
 _KEPT_IN_MEMORY = 6
 _FORMAT = "4"
 """Changes when what is kept of the same file does."""
 _VERSIONS = count()
+_FLOATS = pa.large_list(pa.float32())
+_WHOLE = pa.large_list(pa.int32())
+_ARRAYS: dict[str, pa.DataType] = {
+    "results": _FLOATS,
+    "equal": pa.large_list(pa.bool_()),
+    "chosen": _FLOATS,
+    "rejected": _FLOATS,
+    "scores": pa.large_list(pa.float64()),
+    "lengths": _WHOLE,
+    "num_correct": _WHOLE,
+}
+_SCHEMA = pa.schema(
+    {
+        "file": pa.large_string(),
+        "stamp": pa.string(),
+        "reason": pa.large_string(),
+        "model": pa.large_string(),
+        "model_type": pa.large_string(),
+        "order": pa.string(),
+        **_ARRAYS,
+        "notes": pa.large_list(pa.large_string()),
+    }
+)
 
 logger = logging.getLogger(__name__)
 
@@ -89,12 +117,12 @@ class OutcomeCache:
         try:
             for entry in unread:
                 why = f"not asked for, as {refused} files before it could not be had"
-                if refused < MOST_REFUSALS:
+                if refused < _MOST_REFUSALS:
                     why = _read(opened, source, entry)
                     refused = refused + 1 if why else 0
                 if why:
                     opened.refused[entry.name] = why
-                if time.monotonic() - saved > SAVED_EVERY_SECONDS:
+                if time.monotonic() - saved > _SAVED_EVERY_SECONDS:
                     opened.save()
                     saved = time.monotonic()
                 done += 1
@@ -133,12 +161,105 @@ def _read(opened: "_SourceCache", source: Source, entry: Entry) -> str:
     except (OSError, ValueError) as error:
         return f"it cannot be opened: {getattr(error, 'strerror', None) or first_line(error)}"
     try:
-        opened.put(Read(entry.name, entry.stamp, read_pair_results(path, entry.name)))
+        opened.put(_Read(entry.name, entry.stamp, read_pair_results(path, entry.name)))
     except KnownError as error:
-        opened.put(Read(entry.name, entry.stamp, reason=str(error)))
+        opened.put(_Read(entry.name, entry.stamp, reason=str(error)))
     finally:
         source.release(entry.name)
     return ""
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """A file that was read. results: None where it is left out, for this reason.
+
+    stamp: of the file when it was read.
+    """
+
+    file: str
+    stamp: str
+    results: PairResults | None = None
+    reason: str = ""
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the order of its pairs."""
+        return "" if self.results is None else _digest(_written(self.results.order))
+
+    def row(self) -> dict[str, Any]:
+        """A row of `_SCHEMA`."""
+        row: dict[str, Any] = {"file": self.file, "stamp": self.stamp, "reason": self.reason}
+        found = self.results
+        if found is None:
+            return row
+        if found.scores:
+            row |= {"scores": found.scores.values, "lengths": np.diff(found.scores.offsets)}
+        return row | {
+            "model": found.model,
+            "model_type": found.model_type,
+            "order": self.digest,
+            "results": found.results,
+            "equal": found.equal,
+            "chosen": found.scores_chosen,
+            "rejected": found.scores_rejected,
+            "num_correct": found.num_correct,
+            "notes": found.notes,
+        }
+
+
+def _read_part(path: Path, orders: dict[str, PairOrder]) -> list[_Read]:
+    """The rows of a file of the cache; raises anything where that is broken.
+
+    orders: digest -> order, of all files of the source; those of this file are added.
+    """
+    table = pq.read_table(path, schema=_SCHEMA, page_checksum_verification=True)
+    for digest, written in json.loads(pq.read_schema(path).metadata[b"orders"]).items():
+        if digest not in orders:
+            if _digest(written) != digest:
+                raise ValueError("an order of pairs was changed")
+            names, codes, ids, hashes = written
+            orders[digest] = PairOrder(tuple(names), np.array(codes, np.int32), ids, hashes)
+    rows = table.drop_columns([*_ARRAYS]).to_pylist()
+    for name in _ARRAYS:
+        for row, cell in zip(rows, table.column(name), strict=True):
+            values: Any = cell.values  # a slice of the column's memory
+            row[name] = None if values is None else values.to_numpy(zero_copy_only=False)
+    return [_from_row(row, orders) for row in rows]
+
+
+def _from_row(row: dict[str, Any], orders: dict[str, PairOrder]) -> _Read:
+    if row["results"] is None:
+        return _Read(row["file"], row["stamp"], None, row["reason"] or "")
+    order = orders[row["order"]]
+    columns = [row[name] for name in ("results", "equal", "chosen", "rejected")]
+    if any(column is not None and len(column) != len(order) for column in columns):
+        raise ValueError(f"{row['file']} has another number of pairs")
+    scores = None
+    if row["scores"] is not None:
+        scores = Ragged(row["scores"], np.cumsum([0, *row["lengths"]], dtype=np.int64))
+    results = PairResults(
+        model=row["model"],
+        model_type=row["model_type"],
+        order=order,
+        results=row["results"],
+        equal=row["equal"],
+        scores_chosen=row["chosen"],
+        scores_rejected=row["rejected"],
+        scores=scores,
+        num_correct=row["num_correct"],
+        notes=tuple(row["notes"]),
+    )
+    return _Read(row["file"], row["stamp"], results)
+
+
+def _written(order: PairOrder) -> list[Any]:
+    """An order as JSON has it."""
+    ids, hashes = (None if each is None else [*each] for each in (order.ids, order.hashes))
+    return [[*order.names], order.codes.tolist(), ids, hashes]
+
+
+def _digest(written: list[Any]) -> str:
+    return hashlib.blake2b(json.dumps(written).encode(), digest_size=16).hexdigest()
 
 
 @dataclass
@@ -152,7 +273,7 @@ class _SourceCache:
     """
 
     folder: Path
-    rows: dict[str, Read] = field(default_factory=dict)
+    rows: dict[str, _Read] = field(default_factory=dict)
     orders: dict[str, PairOrder] = field(default_factory=dict)
     parts: list[Path] = field(default_factory=list)
     version: int = field(default_factory=lambda: next(_VERSIONS))
@@ -180,7 +301,7 @@ class _SourceCache:
                 if row.file in wanted and row.stamp == wanted[row.file].stamp:
                     self._put(row)
 
-    def put(self, row: Read) -> None:
+    def put(self, row: _Read) -> None:
         """Remember one file."""
         with self._lock:
             self._put(row)
@@ -218,7 +339,7 @@ class _SourceCache:
             with self._lock:
                 unsaved = list(self._unsaved)
                 rows = [self.rows[file] for file in dict.fromkeys(unsaved)]
-            part = self._written(rows) if rows else None
+            part = self._write(rows) if rows else None
             if part is not None:
                 with self._lock:
                     self.parts.append(part)
@@ -236,14 +357,14 @@ class _SourceCache:
             with self._lock:
                 old, rows = list(self.parts), list(self.rows.values())
                 several = len(old) > 1 and not self._unsaved
-            part = self._written(rows) if several else None
+            part = self._write(rows) if several else None
             if part is not None:
                 with self._lock:
                     self.parts = [part]
                 for each in old:
                     each.unlink(missing_ok=True)
 
-    def _put(self, row: Read) -> None:
+    def _put(self, row: _Read) -> None:
         if row.results is not None:
             order = self.orders.setdefault(row.digest, row.results.order)
             row = replace(row, results=replace(row.results, order=order))
@@ -251,16 +372,19 @@ class _SourceCache:
         self.version = next(_VERSIONS)
         self._unsaved.append(row.file)
 
-    def _rows_in(self, parts: Iterable[Path]) -> Iterable[Read]:
+    def _rows_in(self, parts: Iterable[Path]) -> Iterable[_Read]:
         for part in parts:
             try:
-                yield from read_rows(part, self.orders)
+                yield from _read_part(part, self.orders)
             except Exception as error:  # a broken file makes pyarrow raise anything
                 logger.warning("the outcomes in %s are not used: %s", part, first_line(error))
 
-    def _written(self, rows: list[Read]) -> Path | None:
-        table = pa.Table.from_pylist(rows_of(rows), schema=SCHEMA)
-        table = table.replace_schema_metadata({"orders": orders_as_json(rows)})
+    def _write(self, rows: list[_Read]) -> Path | None:
+        orders = {
+            row.digest: _written(row.results.order) for row in rows if row.results is not None
+        }
+        table = pa.Table.from_pylist([row.row() for row in rows], schema=_SCHEMA)
+        table = table.replace_schema_metadata({"orders": json.dumps(orders)})
         path = self.folder / f"{uuid4().hex}.parquet"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ from explorer.core.caches import LruCache
 from explorer.data.library import Library
 from explorer.data.table import PairTable
 from explorer.results.cache import OutcomeCache
-from explorer.results.ensemble_field import members_of, with_ensemble
+from explorer.results.ensembles import members_of, with_ensemble
 from explorer.results.field import Field
 from explorer.results.library import ResultsLibrary
 from explorer.results.own import outcomes_of, own_names, published_as

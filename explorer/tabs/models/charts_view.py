@@ -163,7 +163,9 @@ def _length(scene: Ranked) -> _Drawn:
         _percent_axis(text("chart.axis_rejected_longer")),
         _percent_axis(text("chart.axis_chosen_longer")),
         diagonal=True,
-        marks=[(line.name, *(100 * (each or 0) for each in line.place)) for line in alone],
+        marks=[
+            (line.name, 100 * (x or 0), 100 * (y or 0)) for line in alone for x, y in [line.place]
+        ],
     )
     of_all = alone[0].bias
     said = text(

@@ -18,14 +18,15 @@ from explorer.reader.links import failures_query
 from explorer.reader.listing import reader_bar
 from explorer.reader.reader import pair_html
 from explorer.reader.searchbar import model_names
-from explorer.results.ensemble_field import (
+from explorer.results.ensembles import (
+    LEAST_MEMBERS,
+    WAYS,
     Ensembles,
     EnsembleScore,
     ensemble_name,
     ensembles_of,
     with_rewards,
 )
-from explorer.results.ensembles import LEAST_MEMBERS, WAYS
 from explorer.results.field import MAJORITY, Field
 from explorer.stats.duels import Duel
 from explorer.stats.paired import holm
@@ -224,12 +225,11 @@ def _ensembles(now: Compared) -> str:
 def _found(found: Ensembles) -> dict[str, Any]:
     number = {model: place for place, model in enumerate(found.whole.members, start=1)}
     rows = [_row(_joined(found.whole, number), found.whole, "", "")]
-    for model, each in zip(number, found.alone, strict=True):
-        test = each.test
+    for model, (alone, test) in zip(number, found.alone, strict=True):
         low, high = test.interval or (None, None)
         ends = text("figure.ends", low=points(low), high=points(high))
         difference = f"{points(test.difference)} ({ends})"
-        rows.append(_row(f"{number[model]}: {model}", each.own, difference, p_words(test.p)))
+        rows.append(_row(f"{number[model]}: {model}", alone, difference, p_words(test.p)))
     return {
         "found": found,
         "heads": [text(f"compare.head_{name}") for name in ("members", "way", "score", "failures")],

@@ -1,12 +1,35 @@
+"""Ensembles: upstream's, a model of a field like any other, and how they score beside others."""
+
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 
-from explorer.results.ensembles import WAYS, all_combinations, ensemble, normalised
+from explorer.reader.scene import Pairs, scene
+from explorer.reader.state import PairsState
+from explorer.results.ensembles import (
+    MOST_RANKED,
+    WAYS,
+    Way,
+    all_combinations,
+    ensemble,
+    ensemble_name,
+    ensembles_of,
+    members_of,
+    normalised,
+    with_ensemble,
+    with_rewards,
+)
+from explorer.results.field import Field
+from explorer.stats.matrix import OutcomeMatrix, order_of
+from scoring.benchmark import SUBSETS, overall_score, section_scores
 from scoring.errors import KnownError
+from tests.explorer.board_data import matrix_of
+from tests.explorer.rival_fields import HOSTILE, rivals
+from tests.explorer.tables import benchmark_table, row, small_table
 
 
 def drawn(seed: int, n_models: int = 5, n_pairs: int = 40) -> tuple[Any, Any]:
@@ -47,7 +70,6 @@ def test_an_ensemble_is_upstreams(way: Any, members: list[int]) -> None:
     assert found.rejected == pytest.approx(expected[1], abs=1e-9)
     wins = [float(a > b) for a, b in zip(*expected, strict=True)]
     assert found.outcomes.tolist() == wins
-    assert found.missing == 0
 
 
 def test_a_pair_that_a_member_lacks_is_missing() -> None:
@@ -58,23 +80,22 @@ def test_a_pair_that_a_member_lacks_is_missing() -> None:
         found = ensemble(models, [0, 1], way)
         assert np.flatnonzero(np.isnan(found.outcomes)).tolist() == [0, 1, 2]
         assert np.isnan([found.chosen[:3], found.rejected[:3]]).all()
-        assert found.missing == 2  # of pair 2, no member has rewards
 
 
 def test_a_reward_without_its_other_does_not_enter_the_scale() -> None:
     chosen, rejected = drawn(3, n_models=1)
-    whole = normalised(chosen[:, 1:], rejected[:, 1:]).rewards
+    whole = normalised(chosen[:, 1:], rejected[:, 1:])
     chosen[0, 0] = np.nan
-    assert normalised(chosen, rejected).rewards[:, :, 1:] == pytest.approx(whole)
+    assert normalised(chosen, rejected)[:, :, 1:] == pytest.approx(whole)
 
 
 def test_scales_do_not_matter() -> None:
     chosen, rejected = drawn(4)
     models = normalised(chosen, rejected)
-    assert models.rewards.mean(axis=(1, 2)) == pytest.approx(np.zeros(5), abs=1e-12)
-    assert models.rewards.std(axis=(1, 2)) == pytest.approx(np.ones(5))
+    assert models.mean(axis=(1, 2)) == pytest.approx(np.zeros(5), abs=1e-12)
+    assert models.std(axis=(1, 2)) == pytest.approx(np.ones(5))
     again = normalised(chosen.astype(float) * 7 + 3, rejected.astype(float) * 7 + 3)
-    assert again.rewards == pytest.approx(models.rewards, abs=1e-9)
+    assert again == pytest.approx(models, abs=1e-9)
 
 
 def test_equal_ensemble_rewards_are_no_win() -> None:
@@ -139,13 +160,157 @@ def test_a_model_without_rewards_is_told() -> None:
         normalised(chosen, rejected)
 
 
-@pytest.mark.parametrize("members", [[], [5], [-1]])
-def test_members_must_be_there(members: list[int]) -> None:
-    with pytest.raises(KnownError, match="rows 0 to 4"):
-        ensemble(normalised(*drawn(11)), members, "mean")
+TABLE = small_table(*(row(id=str(at), subset="hep-go") for at in range(4)))
+CHOSEN = np.array([[4.0, 0.0, 1.0, 2.0], [1.0, 1.0, 0.0, np.nan], [np.nan] * 4], np.float32)
+REJECTED = np.array([[0.0, 3.0, 1.0, 0.0], [0.0, 0.0, 2.0, 0.0], [np.nan] * 4], np.float32)
 
 
-def test_a_way_must_be_known() -> None:
-    models = normalised(*drawn(12))
-    with pytest.raises(KnownError, match="mean, worst"):
-        ensemble(models, [0], "best")  # type: ignore[arg-type]
+def field() -> Field:
+    outcomes = np.where(np.isnan(CHOSEN), np.nan, CHOSEN > REJECTED).astype(np.float32)
+    outcomes[2] = [1, 0, 1, 0]
+    matrix = OutcomeMatrix(
+        ("a", "b", "bare"), ("DPO", None, None), ("1", "2", "3"), order_of(TABLE), outcomes,
+        np.ones((3, 4), np.bool_), np.zeros((3, 4), np.bool_), CHOSEN, REJECTED, ("position",) * 3,
+    )  # fmt: skip
+    return Field(TABLE, matrix, {}, ("key",))
+
+
+def by_hand(way: str) -> list[float]:
+    """What the definition says, pair by pair."""
+    sides = []
+    known = ~np.isnan(CHOSEN[:2]).any(axis=0)
+    for chosen, rejected in zip(CHOSEN[:2], REJECTED[:2], strict=True):
+        both = np.concatenate([chosen[known], rejected[known]]).astype(float)
+        sides.append([(side - both.mean()) / both.std() for side in (chosen, rejected)])
+    joined = []
+    for side in range(2):
+        two = np.array([sides[0][side], sides[1][side]], float)
+        joined.append(
+            {"mean": two.mean(0), "worst": two.min(0), "mean_minus_std": two.mean(0) - two.std(0)}[
+                way
+            ]
+        )
+    return [float(won) for won in (joined[0] > joined[1])[known]]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_ensemble_is_a_model_like_any_other(way: str) -> None:
+    name = ensemble_name(["a", "b"], way)  # type: ignore[arg-type]
+    found = members_of(name)
+    assert found == (way, ("a", "b"))
+    joint = with_ensemble(field(), name, *found)
+    outcomes = joint.outcomes(name)
+    assert outcomes[~np.isnan(outcomes)].tolist() == by_hand(way)
+    now = scene(PairsState().of(name), Pairs(joint.table, joint))
+    assert now.counts["losses"] + now.counts["ties"] == by_hand(way).count(0.0)
+    assert now.counts["missing"] == 1
+    assert len(now.listed) == now.counts["losses"]
+
+
+def test_a_member_without_rewards_is_refused() -> None:
+    with pytest.raises(KnownError, match="made of rewards"):
+        with_ensemble(field(), "x", "mean", ["a", "bare"])
+    with pytest.raises(KnownError, match="gone"):
+        with_ensemble(field(), "x", "mean", ["a", "gone"])
+
+
+@pytest.mark.parametrize("name", ["org/a", "mean: a", "median: a + b", "", None, 5, "mean: a + a"])
+def test_what_is_no_ensemble_is_none(name: object) -> None:
+    assert members_of(name) is None
+
+
+MEMBERS = ("org/a", "org/b", HOSTILE)
+
+
+def joined(rewards: Any, way: Way) -> float:
+    """One response's rewards by an ensemble, of the normalised ones of its members."""
+    if way == "worst":
+        return float(min(rewards))
+    return float(np.mean(rewards) - (np.std(rewards) if way == "mean_minus_std" else 0.0))
+
+
+def test_models_with_rewards_are_offered_ones_own_first() -> None:
+    assert with_rewards(rivals()) == MEMBERS
+    field = replace(rivals(), runs={HOSTILE: None})  # type: ignore[dict-item]
+    assert with_rewards(field) == (HOSTILE, "org/a", "org/b")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_ensemble_is_scored_beside_its_members_on_the_pairs_of_all(way: Way) -> None:
+    field = noisy_field()
+    found = ensembles_of(field, ["m0", "m1", "m2"], way)
+    matrix, subsets = field.matrix, field.table.subset_of_row
+    sides = np.stack([matrix.chosen[:3], matrix.rejected[:3]], axis=1).astype(float)
+    sides[:, :, np.isnan(sides).any(axis=(0, 1))] = np.nan  # of one member, of all
+    scaled = (sides - np.nanmean(sides, axis=(1, 2), keepdims=True)) / np.nanstd(
+        sides, axis=(1, 2), keepdims=True
+    )
+    known = [row for row in range(len(subsets)) if not np.isnan(sides[:, :, row]).any()]
+    won = {row: joined(scaled[:, 0, row], way) > joined(scaled[:, 1, row], way) for row in known}
+    assert (found.n, found.missing, found.by_rule) == (len(known), len(subsets) - len(known), True)
+    assert found.whole.failures == len(known) - sum(won.values())
+    assert found.whole.score == pytest.approx(score_of(won, subsets))
+    for place, (alone, test) in enumerate(found.alone):
+        mine = {row: bool(matrix.outcomes[place, row]) for row in known}
+        assert alone.failures == len(known) - sum(mine.values())
+        assert alone.score == pytest.approx(score_of(mine, subsets))
+        difference = (found.whole.score or 0) - (alone.score or 0)
+        assert test.difference == pytest.approx(difference)
+
+
+def test_all_combinations_are_ranked() -> None:
+    found = ensembles_of(noisy_field(), ["m0", "m1", "m2", "m3"], "mean")
+    assert found.tried == 3 * 11 and len(found.ranked) == MOST_RANKED
+    scores = [each.score or 0 for each in found.ranked]
+    assert scores == sorted(scores, reverse=True)
+    assert len({(each.members, each.way) for each in found.ranked}) == MOST_RANKED
+
+
+def test_pairs_of_no_benchmark_are_scored_by_accuracy() -> None:
+    table = benchmark_table()
+    field = noisy_field()
+    pairs = replace(field.matrix.pairs, names=("own",), codes=np.zeros(len(table), np.int32))
+    own = replace(field, matrix=replace(field.matrix, pairs=pairs))
+    found = ensembles_of(own, ["m0", "m1"], "mean")
+    assert not found.by_rule
+    assert found.whole.score == pytest.approx(1 - found.whole.failures / found.n)
+
+
+@pytest.mark.parametrize(
+    ("members", "told"),
+    [((), "2 members"), (("org/a",), "2 members"), (("org/a", "half"), "have none"),
+     (("org/a", "gone"), "no results")],
+)  # fmt: skip
+def test_what_is_no_ensemble_is_refused(members: tuple[str, ...], told: str) -> None:
+    with pytest.raises(KnownError, match=told):
+        ensembles_of(rivals(), members, "mean")
+
+
+def test_members_without_a_common_pair_make_none() -> None:
+    field = rivals()
+    chosen = field.matrix.chosen.copy()
+    chosen[0, 4:], chosen[1, :4] = np.nan, np.nan
+    apart = replace(field, matrix=replace(field.matrix, chosen=chosen))
+    with pytest.raises(KnownError, match="no pair that all"):
+        ensembles_of(apart, ["org/a", "org/b"], "mean")
+
+
+def noisy_field() -> Field:
+    """Four models with rewards of RewardBench's pairs, the third not of all."""
+    table = benchmark_table()
+    drawn = np.random.default_rng(3)
+    n = len(table)
+    chosen = (drawn.normal(size=(4, n)) * [[1], [9], [2], [3]] + 0.5).astype(np.float32)
+    rejected = drawn.normal(size=(4, n)).astype(np.float32)
+    chosen[2, ::10] = np.nan
+    outcomes = np.where(np.isnan(chosen), np.nan, chosen > rejected)
+    rows = {f"m{at}": row.tolist() for at, row in enumerate(outcomes)}
+    matrix = matrix_of(rows, table.subset_of_row.tolist())
+    return Field(table, replace(matrix, chosen=chosen, rejected=rejected), {}, ("noisy",))
+
+
+def score_of(won: dict[int, bool], subsets: np.ndarray) -> float:
+    means = {
+        name: float(np.mean([won[row] for row in won if subsets[row] == name])) for name in SUBSETS
+    }
+    return overall_score(section_scores(means)) or 0.0
