@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.text import text
-from explorer.data.facets import NONE, Marked, Mask
+from explorer.data.facets import NONE, Mask
 from explorer.data.table import PairTable
 from scoring.errors import KnownError, shown
 
@@ -138,7 +138,15 @@ def _chosen_chars(table: PairTable) -> _Found:
 def _markers(table: PairTable) -> _Found:
     for marker, marked in table.markers.items():
         what = text(f"condition.what_{marker}")
-        for who, mask in _whose(marked).items():
+        chosen, rejected = marked
+        whose: dict[Who, Mask] = {
+            "chosen": chosen,
+            "rejected": rejected,
+            "only_chosen": chosen & ~rejected,
+            "only_rejected": rejected & ~chosen,
+            "both": chosen & rejected,
+        }
+        for who, mask in whose.items():
             words = text("condition.marker", who=text(f"condition.who_{who}"), what=what)
             yield f"{marker}:{who}", words, mask
 
@@ -153,17 +161,6 @@ _FAMILIES: Mapping[Kind, Callable[[PairTable], _Found]] = {
     "chosen_chars": _chosen_chars,
     "marker": _markers,
 }
-
-
-def _whose(marked: Marked) -> dict[Who, Mask]:
-    chosen, rejected = marked
-    return {
-        "chosen": chosen,
-        "rejected": rejected,
-        "only_chosen": chosen & ~rejected,
-        "only_rejected": rejected & ~chosen,
-        "both": chosen & rejected,
-    }
 
 
 def _cut(lengths: NDArray[np.signedinteger[Any]], of: Mask, parts: int) -> _Found:

@@ -6,7 +6,7 @@ Texts stand in assets/datacard.toml; counts, sections and weights in `scoring.be
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 from explorer.core.settings import ASSETS
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS, WEIGHTS
@@ -44,13 +44,12 @@ class SubsetCard:
 
     subset: its name in the data; `name` is for display.
     description: what the prompts, chosen and rejected are, and why it is hard.
-    pairs: pairs in the filtered split, the benchmark itself.
-    raw: pairs in the raw split.
+    pairs, raw: pairs in the filtered split, the benchmark itself, and in the raw split.
     collected: pairs before filtering, as upstream's card counts them; for four Safety subsets
         more than the raw split has.
     weight: what it weighs in its section, in pairs.
     length: the side that upstream lists as the longer one; `note` says where the data differs.
-    may_harm: whether its texts may be harmful, so that a warning is due.
+    may_harm: whether a warning is due.
     language: programming language; None where the pairs are not code.
     note: what is odd about its figures; None where nothing is.
     """
@@ -111,63 +110,40 @@ def data_card() -> DataCard:
     Raises:
         KeyError: the file lacks a subset or an origin.
         TypeError: an entry lacks a key or has one that is not known.
-
-    >>> len(data_card().subsets), data_card().doi
-    (23, '10.57967/hf/2457')
     """
     tables = tomllib.loads((ASSETS / "datacard.toml").read_text(encoding="utf-8"))
     origins = {key: Origin(**entry) for key, entry in tables["origin"].items()}
+    remarks = {
+        name: tuple(Remark(**entry) for entry in tables[name])
+        for name in ("scoring", "known_errors", "cautions")
+    }
     subsets = tuple(
-        _subset_card(section, subset, origins, **tables["subset"][subset])
+        SubsetCard(
+            subset=subset,
+            section=section,
+            pairs=COUNTS[subset],
+            weight=WEIGHTS[subset],
+            may_harm=section == "Safety",
+            **{**tables["subset"][subset], "origin": origins[tables["subset"][subset]["origin"]]},
+        )
         for section, members in SECTIONS.items()
         for subset in members
     )
     return DataCard(
         **tables["general"],
+        **remarks,
         lengths=tables["length"],
-        scoring=_remarks(tables["scoring"]),
-        known_errors=_remarks(tables["known_errors"]),
-        cautions=_remarks(tables["cautions"]),
         origins=tuple(dict.fromkeys(card.origin for card in subsets)),
         subsets=subsets,
     )
 
 
 def subset_card(subset: str) -> SubsetCard | None:
-    """The card of one subset; None for a subset that RewardBench does not have.
-
-    >>> card = subset_card("hep-js")
-    >>> card and (card.name, card.section, card.language, card.pairs)
-    ('HumanEvalPack JavaScript', 'Reasoning', 'JavaScript', 164)
-    >>> subset_card("my-own") is None
-    True
-    """
+    """The card of one subset; None for a subset that RewardBench does not have."""
     return data_card().subsets[SUBSETS.index(subset)] if subset in SUBSETS else None
 
 
 def length_category(subset: str) -> LengthCategory | None:
-    """The side upstream lists as the longer one; None for a subset RewardBench does not have.
-
-    >>> length_category("alpacaeval-easy"), length_category("math-prm"), length_category("my-own")
-    ('chosen', 'neutral', None)
-    """
+    """The side upstream lists as the longer one; None for a subset RewardBench does not have."""
     card = subset_card(subset)
     return None if card is None else card.length
-
-
-def _remarks(entries: list[dict[str, str]]) -> tuple[Remark, ...]:
-    return tuple(Remark(**entry) for entry in entries)
-
-
-def _subset_card(
-    section: str, subset: str, origins: dict[str, Origin], *, origin: str, **entry: Any
-) -> SubsetCard:
-    return SubsetCard(
-        subset=subset,
-        section=section,
-        origin=origins[origin],
-        pairs=COUNTS[subset],
-        weight=WEIGHTS[subset],
-        may_harm=section == "Safety",
-        **entry,
-    )

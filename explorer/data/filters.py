@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import product
 from typing import Self
 
 import numpy as np
@@ -107,14 +109,12 @@ class Filters:
 
     def keeping(self, added: LengthRange) -> Self:
         """With one more range, in place of one of the same measure and unit."""
-        return replace(self, ranges=in_order([*self._others(added), added]))
+        return replace(self, ranges=in_order([*self.ranges, added]))
 
     def without_range(self, dropped: LengthRange) -> Self:
         """Without the range of that measure and unit."""
-        return replace(self, ranges=self._others(dropped))
-
-    def _others(self, one: LengthRange) -> tuple[LengthRange, ...]:
-        return tuple(each for each in self.ranges if each.what != one.what)
+        left = tuple(each for each in self.ranges if each.what != dropped.what)
+        return replace(self, ranges=left)
 
 
 NO_FILTERS = Filters()
@@ -128,8 +128,7 @@ def in_order(ranges: Iterable[LengthRange]) -> tuple[LengthRange, ...]:
     True
     """
     last = {each.what: each for each in ranges}
-    order = sorted(last, key=lambda what: (MEASURES.index(what[0]), UNITS.index(what[1])))
-    return tuple(last[what] for what in order)
+    return tuple(last[what] for what in product(MEASURES, UNITS) if what in last)
 
 
 def _names(value: object) -> tuple[str, ...]:
@@ -156,7 +155,7 @@ class Selection:
 
 
 def select(table: PairTable, filters: Filters, among: Mask | None = None) -> Selection:
-    """The rows that pass, and the counts of every facet, in one pass.
+    """The rows that pass, and the counts of every facet.
 
     among: whether each row is looked at at all; None looks at all.
 
@@ -165,21 +164,14 @@ def select(table: PairTable, filters: Filters, among: Mask | None = None) -> Sel
     """
     base = _both(among, _kept_by_text_and_length(table, filters))
     masks = {facet: _has_name(table, facet, filters.names(facet)) for facet in FACETS}
-    before = [base]
-    for facet in FACETS:
-        before.append(_both(before[-1], masks[facet]))
-    after: Mask | None = None
     counts: dict[Facet, NDArray[np.int64]] = {}
-    for place in reversed(range(len(FACETS))):
-        facet = FACETS[place]
-        others = _both(before[place], after)
+    for facet in FACETS:
+        others = reduce(_both, (masks[each] for each in FACETS if each != facet), base)
         column = table.facets[facet]
         codes = column.codes if others is None else column.codes[others]
         counts[facet] = np.bincount(codes, minlength=len(column.names))
-        after = _both(after, masks[facet])
-    keep = before[-1]
-    rows = np.arange(len(table)) if keep is None else np.flatnonzero(keep)
-    return Selection(rows, {facet: counts[facet] for facet in FACETS})
+    keep = reduce(_both, masks.values(), base)
+    return Selection(np.arange(len(table)) if keep is None else np.flatnonzero(keep), counts)
 
 
 def matching_rows(table: PairTable, filters: Filters) -> Rows:

@@ -1,12 +1,12 @@
-"""Text search: which rows hold a text or match a pattern, and where in a text the hits are.
+"""Text search: which rows or names match, and where in a text the hits are.
 
-Both run in RE2 (through Arrow), whose time grows with the length of the text alone, whatever the
-pattern; a deadline bounds what is left.
+All of it runs in RE2 (through Arrow), whose time grows with the length of the text alone, whatever
+the pattern; a deadline bounds what is left.
 """
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from explorer.core.validation import repaired
+from explorer.data.facets import Mask
 from scoring.errors import KnownError, shown
 from scoring.hub.access import first_line
 
@@ -61,11 +62,7 @@ class Query:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are searched.
-
-        >>> Query("dog", "chosen").columns
-        ('chosen', 'more_chosen')
-        """
+        """The columns that are searched."""
         if self.where == "all":
             return tuple(name for names in _COLUMNS.values() for name in names)
         return _COLUMNS[self.where]
@@ -91,14 +88,7 @@ def checked_query(words: object, where: object, regex: object, case: object) -> 
     >>> checked_query(" dog ", None, False, False)
     Query(words='dog', where='all', regex=False, case=False)
     """
-    if words is not None and not isinstance(words, str):
-        raise KnownError(f"A search must be text, not {type(words).__name__}.")
-    found = repaired(words or "")
-    found = found if regex else found.strip()
-    if len(found) > LONGEST_QUERY:
-        raise KnownError(
-            f"A search may have {LONGEST_QUERY} characters; this one has {len(found):,}."
-        )
+    found = _checked_words(words, is_stripped=not regex)
     place = next((known for known in PLACES if known == (where or "all")), None)
     if place is None:
         raise KnownError(f"A search is in {', '.join(PLACES)}, not {shown(where)}.")
@@ -108,7 +98,63 @@ def checked_query(words: object, where: object, regex: object, case: object) -> 
     return query
 
 
-def matching(arrow: pa.Table, query: Query) -> NDArray[np.bool_]:
+def checked_search(value: object) -> str:
+    """A search among names from a value that anybody may have sent.
+
+    Raises:
+        KnownError: no text, too long, or an expression that cannot be used.
+
+    >>> checked_search(" llama,8b ")
+    'llama,8b'
+    """
+    found = _checked_words(value, is_stripped=True)
+    matching_names([], found)
+    return found
+
+
+def _checked_words(value: object, *, is_stripped: bool) -> str:
+    if value is not None and not isinstance(value, str):
+        raise KnownError(f"A search must be text, not {type(value).__name__}.")
+    found = repaired(value or "")
+    found = found.strip() if is_stripped else found
+    if len(found) > LONGEST_QUERY:
+        raise KnownError(
+            f"A search may have {LONGEST_QUERY} characters; this one has {len(found):,}."
+        )
+    return found
+
+
+def matching_names(names: Sequence[str], search: str) -> list[bool]:
+    """Whether each name matches what is looked for, upper or lower case.
+
+    Commas stand between alternatives; of one, all words must match, each a regular expression.
+    An empty search matches all.
+
+    Raises:
+        KnownError: an expression that cannot be used, by name.
+
+    >>> matching_names(["a/Llama-3", "b/gemma", "c/phi"], "llama , ^b/")
+    [True, True, False]
+    >>> matching_names(["a/Llama-3-8B", "b/8b-llama", "c/llama"], "8b llama")
+    [True, True, False]
+    """
+    alternatives = [part.split() for part in search.split(",") if part.strip()]
+    if not alternatives:
+        return [True] * len(names)
+    texts = [name.encode("utf-8", "replace").decode("utf-8") for name in names]
+    array = pa.array([*texts, ""], pa.large_string())  # an empty one refuses no expression
+    way_out = "Spaces and commas stand between expressions."
+    found = {
+        word: _found(array, f"(?:{word})", word, way_out)
+        for words in alternatives
+        for word in words
+    }
+    each = [np.all([found[word] for word in words], axis=0) for words in alternatives]
+    matched: list[bool] = np.any(each, axis=0)[:-1].tolist()
+    return matched
+
+
+def matching(arrow: pa.Table, query: Query) -> Mask:
     """Whether each row of a table of pairs holds what is looked for.
 
     Raises:
@@ -117,7 +163,7 @@ def matching(arrow: pa.Table, query: Query) -> NDArray[np.bool_]:
     found = np.zeros(arrow.num_rows, dtype=bool)
     deadline = time.monotonic() + MOST_SECONDS
 
-    def look(start: int, chunk: "pa.Array[Any]") -> tuple[int, NDArray[np.bool_]]:
+    def look(start: int, chunk: "pa.Array[Any]") -> tuple[int, Mask]:
         if time.monotonic() > deadline:
             raise KnownError(
                 f"This search takes longer than {MOST_SECONDS:g} seconds here. Look for a plain "
@@ -258,7 +304,7 @@ def _byte_offsets(chunk: Any) -> NDArray[np.int64]:
     return np.frombuffer(chunk.buffers()[1], np.int64)[chunk.offset :][: len(chunk) + 1]
 
 
-def _rows_matching(chunk: "pa.Array[Any]", query: Query) -> NDArray[np.bool_]:
+def _rows_matching(chunk: "pa.Array[Any]", query: Query) -> Mask:
     if not pa.types.is_large_list(chunk.type):
         return _matches(chunk, query)
     mask = np.zeros(len(chunk), dtype=bool)
@@ -268,16 +314,21 @@ def _rows_matching(chunk: "pa.Array[Any]", query: Query) -> NDArray[np.bool_]:
     return mask
 
 
-def _matches(texts: Any, query: Query) -> NDArray[np.bool_]:
+def _matches(texts: Any, query: Query) -> Mask:
     # RE2 finds a text as it stands as well, and several times faster than `match_substring`.
     pattern = query.words if query.regex else _escaped(query.words)
+    way_out = "To look for the text as it stands, untick the pattern."
+    return _found(texts, pattern, query.words, way_out, case=query.case)
+
+
+def _found(texts: Any, pattern: str, typed: str, way_out: str, *, case: bool = False) -> Mask:
+    """Whether each text matches. typed, way_out: what is said where the pattern is none."""
     try:
-        found: Any = pc.match_substring_regex(texts, pattern, ignore_case=not query.case)
+        found: Any = pc.match_substring_regex(texts, pattern, ignore_case=not case)
         return np.asarray(found.to_numpy(zero_copy_only=False))
     except pa.ArrowInvalid as error:
         reason = first_line(error).removeprefix("Invalid regular expression: ")
         raise KnownError(
-            f"{query.words[:80]!r} is no regular expression that can be used here ({reason}). "
-            "The syntax is RE2's: no lookahead, no backreferences. To look for the text as it "
-            "stands, untick the pattern."
+            f"{typed[:80]!r} is no regular expression that can be used here ({reason}). "
+            f"The syntax is RE2's: no lookahead, no backreferences. {way_out}"
         ) from error

@@ -34,19 +34,20 @@ DEMO = "demo"
 
 
 class Shown(Protocol):
-    """What sources give: something that says where it came from."""
+    """What sources give: something that says where it came from.
+
+    id: source and revision in one word. caption: with its size, in one line for the screen.
+    remarks: what was left out or repaired on the way, a sentence each.
+    """
 
     @property
-    def id(self) -> str:
-        """Source and revision in one word."""
+    def id(self) -> str: ...  # noqa: D102
 
     @property
-    def caption(self) -> str:
-        """Source, size and revision in one line for the screen."""
+    def caption(self) -> str: ...  # noqa: D102
 
     @property
-    def remarks(self) -> tuple[str, ...]:
-        """What was left out or repaired on the way, a sentence each."""
+    def remarks(self) -> tuple[str, ...]: ...  # noqa: D102
 
 
 T = TypeVar("T", bound=Shown)
@@ -67,18 +68,24 @@ class Candidate(Generic[T]):
 
 
 class Sources(Generic[T]):
-    """Everything of one kind that can be shown, best first."""
+    """Everything of one kind that can be shown, best first.
+
+    best: the id of what a new session sees.
+    passed_over: label -> why something that would be preferred is not shown.
+    asked: when the network was last asked, in seconds since 1970; None where it never was.
+    refused: why nothing newer could be had then; "" where it could.
+    """
 
     def __init__(self, candidates: Sequence[Candidate[T]], hub: Hub) -> None:
         """candidates: in order of preference; the last must always be readable."""
+        self.passed_over: dict[str, str] = {}
+        self.asked: float | None = None
+        self.refused = ""
         self._candidates = candidates
         self._hub = hub
         self._lock = threading.Lock()
         self._items = LruCache[T](KEPT)
-        self._passed_over: dict[str, str] = {}
         self._thread: threading.Thread | None = None
-        self._asked: float | None = None
-        self._refused = ""
         self._rank = self._open()
 
     def _open(self) -> int:
@@ -88,43 +95,23 @@ class Sources(Generic[T]):
                 self._add(candidate.local())
                 return rank
             except KnownError as error:
-                self._passed_over[candidate.label] = str(error)
-        raise KnownError("Nothing can be shown: " + " ".join(self._passed_over.values()))
+                self.passed_over[candidate.label] = str(error)
+        raise KnownError("Nothing can be shown: " + " ".join(self.passed_over.values()))
 
     def _add(self, item: T) -> None:
         with self._lock:
             self._items[item.id] = item
-            self._best = item.id
-
-    @property
-    def best(self) -> str:
-        """The id of what a new session sees."""
-        return self._best
-
-    @property
-    def passed_over(self) -> dict[str, str]:
-        """Label -> why something that would be preferred is not shown."""
-        return dict(self._passed_over)
+            self.best = item.id
 
     @property
     def fetching(self) -> bool:
         """Whether the network is being asked right now."""
         return self._thread is not None and self._thread.is_alive()
 
-    @property
-    def asked(self) -> float | None:
-        """When the network was last asked, in seconds since 1970; None where it never was."""
-        return self._asked
-
-    @property
-    def refused(self) -> str:
-        """Why nothing newer could be had when it was last looked for; "" where it could."""
-        return self._refused
-
     def all(self) -> list[T]:
         """Everything that is here, the best last."""
         with self._lock:
-            best = self._items[self._best]
+            best = self._items[self.best]
             return [*(item for item in self._items.snapshot() if item is not best), best]
 
     def find(self, item_id: object) -> T | None:
@@ -137,7 +124,7 @@ class Sources(Generic[T]):
         if item is not None:
             return item
         with self._lock:
-            return self._items[self._best]
+            return self._items[self.best]
 
     def fetch(self, again: bool = False) -> None:
         """Ask the network in the background for what is preferred to, or newer than, the best."""
@@ -155,7 +142,7 @@ class Sources(Generic[T]):
 
         What is shown stays until its successor is whole.
         """
-        if self._asked is None or time.time() - self._asked > LEAST_SECONDS:
+        if self.asked is None or time.time() - self.asked > LEAST_SECONDS:
             self._hub.retry()
             self.fetch(again=True)
 
@@ -166,7 +153,7 @@ class Sources(Generic[T]):
 
     def _fetch(self, again: bool) -> None:
         """again: whether to read what the owner chose on this machine once more, too."""
-        refused = ""
+        refused, passed_over = "", dict(self.passed_over)
         for rank, candidate in enumerate(self._candidates[: self._rank + 1]):
             read = candidate.remote or (candidate.local if again and rank == 0 else None)
             if read is None:
@@ -180,10 +167,10 @@ class Sources(Generic[T]):
             except Exception as error:
                 logger.exception("reading %s failed", candidate.label)
                 refused = f"it could not be read: {first_line(error)}"
-            self._passed_over[candidate.label] = refused
-        for candidate in self._candidates[self._rank :]:
-            self._passed_over.pop(candidate.label, None)
-        self._refused, self._asked = refused, time.time()
+            passed_over[candidate.label] = refused
+        better = [candidate.label for candidate in self._candidates[: self._rank]]
+        self.passed_over = {label: why for label, why in passed_over.items() if label in better}
+        self.refused, self.asked = refused, time.time()
 
 
 def pair_sources(settings: Settings, hub: Hub) -> Sources[PairTable]:

@@ -182,9 +182,8 @@ class PairTable:
         Raises:
             KeyError: the tokens of that tokenizer were not counted yet.
         """
-        counts = {"chars": lambda: self.chars, "words": lambda: self.words}.get(
-            unit, lambda: self.tokens[tokenizer]
-        )()
+        counts: dict[str, Counts]
+        counts = self.tokens[tokenizer] if unit == "tokens" else getattr(self, unit)
         if measure == "difference":
             return counts["chosen"] - counts["rejected"]
         return counts[measure]

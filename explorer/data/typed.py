@@ -87,10 +87,16 @@ def typed_texts(conversation: object, chosen: object, rejected: object, *, longe
     Raises:
         KnownError: one is no text, or too long.
     """
-    first, second, third = (
-        _text(name, value, longest)
-        for name, value in zip(_NAMES, (conversation, chosen, rejected), strict=True)
-    )
+    texts = []
+    for what, value in zip(_NAMES, (conversation, chosen, rejected), strict=True):
+        if not isinstance(value, str):
+            raise KnownError(f"{what} must be text, not {shown(value)}.")
+        if len(value) > longest:
+            raise KnownError(
+                f"{what} has {len(value):,} characters; at most {longest:,} are scored here."
+            )
+        texts.append(repaired(value))
+    first, second, third = texts
     return first, second, third
 
 
@@ -110,7 +116,10 @@ def read_conversation(words: str) -> tuple[Message, ...]:
     if not _ROLE.match(conversation):
         return (Message("user", words),)
     _, *pieces = _ROLE.split(conversation)
-    roles, contents = pieces[::2], [_content(piece) for piece in pieces[1::2]]
+    roles, contents = (
+        pieces[::2],
+        [_ESCAPED.sub(r"\1", each.strip("\r\n")) for each in pieces[1::2]],
+    )
     if len(roles) > MOST_TURNS:
         raise KnownError(f"A conversation has at most {MOST_TURNS} messages, not {len(roles):,}.")
     for number, (role, content) in enumerate(zip(roles, contents, strict=True), start=1):
@@ -139,17 +148,3 @@ def written_conversation(turns: Sequence[Message]) -> str:
         return turns[0].content
     escaped = [(role, _LIKE_ROLE.sub(r"\\\1", words)) for role, words in turns]
     return "\n".join(f"[{role}]\n{words}" for role, words in escaped)
-
-
-def _content(piece: str) -> str:
-    return _ESCAPED.sub(r"\1", piece.strip("\r\n"))
-
-
-def _text(what: str, value: object, longest: int) -> str:
-    if not isinstance(value, str):
-        raise KnownError(f"{what} must be text, not {shown(value)}.")
-    if len(value) > longest:
-        raise KnownError(
-            f"{what} has {len(value):,} characters; at most {longest:,} are scored here."
-        )
-    return repaired(value)

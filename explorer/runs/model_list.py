@@ -8,7 +8,7 @@ from typing import Any
 
 from explorer.core.settings import ASSETS
 from explorer.core.text import text
-from explorer.data.name_search import checked_search, matching_names
+from explorer.data.search import checked_search, matching_names
 from scoring.models.catalogue import CATALOGUE
 from scoring.models.weights import BYTES
 from scoring.spec import Family

@@ -8,7 +8,7 @@ import numpy as np
 
 from explorer.core.links import as_dropped
 from explorer.core.text import text
-from explorer.data.name_search import matching_names
+from explorer.data.search import matching_names
 from explorer.data.table import PairTable
 from explorer.reader.reading import ACTS, ListedRows, Reading, read_on
 from explorer.results.board import Board

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from explorer.core.links import Codec, Decoded, Parameter, checked, choice, flag, several
 from explorer.core.validation import one_of, repaired, some_of
-from explorer.data.name_search import checked_search
+from explorer.data.search import checked_search
 from explorer.reader.links import COMPARE, MODELS, named_tab, tab_of
 from explorer.reader.reading import FIRST, Reading
 from explorer.reader.state import PAIRS_LINK

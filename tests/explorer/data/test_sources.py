@@ -421,7 +421,7 @@ def test_a_refresh_reads_the_owners_own_choice_again_and_a_start_does_not() -> N
     versions = iter(["own@1", "own@2"])
     sources = sources_of(Candidate("own", lambda: Item(next(versions))), bundled())
     assert fetched(sources).best == "own@1"
-    sources._asked = None
+    sources.asked = None
     assert refreshed(sources).best == "own@2"
 
 

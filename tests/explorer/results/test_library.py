@@ -213,7 +213,7 @@ def upstream(hub_repos: dict[str, Repo], tmp_path: Path) -> Sources[Results]:
 
 
 def refreshed(sources: Sources[Results]) -> Sources[Results]:
-    sources._asked = None
+    sources.asked = None
     sources.refresh()
     sources.wait(PATIENCE)
     return sources

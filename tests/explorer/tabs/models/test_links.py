@@ -3,7 +3,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from explorer.core.links import LONGEST_LINK, Decoded
-from explorer.data.name_search import checked_search
+from explorer.data.search import checked_search
 from explorer.reader.diffs import DIFFS
 from explorer.reader.links import compare_query
 from explorer.reader.reading import Reading

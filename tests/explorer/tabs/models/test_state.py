@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.data.name_search import checked_search, matching_names
-from explorer.data.search import LONGEST_QUERY
+from explorer.data.search import LONGEST_QUERY, checked_search, matching_names
 from explorer.results.board import Board, build_board
 from explorer.results.published import Results, read_snapshot
 from explorer.stats.rules import PRIOR_PAIRS, V2_PAIRS
