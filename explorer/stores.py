@@ -12,7 +12,7 @@ from explorer.results.fields import Fields
 from explorer.results.library import ResultsLibrary, results_sources
 from explorer.runs.gpu_calls import place
 from explorer.runs.running import Runs
-from explorer.stats.uncertainty_cache import Uncertainties
+from explorer.stats.uncertainty import Uncertainties
 from scoring.hub.access import Hub
 from scoring.hub.quota import Room
 

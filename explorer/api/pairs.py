@@ -5,7 +5,6 @@ Arguments come from anybody and are checked here: Gradio does not.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import gradio as gr
@@ -19,7 +18,7 @@ from explorer.reader.scene import Pairs, kind_masks, ordered
 from explorer.reader.state import PairsState
 from explorer.results.field import Field, Verdict
 from explorer.results.fields import Fields
-from explorer.stats.difficulty import LEAST_MODELS, failed_by_most
+from explorer.stats.difficulty import LEAST_MODELS, difficulty, failed_by_most
 from explorer.stats.duels import DuelPart, duel
 from explorer.stats.rules import V1
 from scoring.benchmark import section_of
@@ -202,19 +201,18 @@ def hardest_json(fields: Sequence[Field], limit: object = 50) -> dict[str, Any]:
     field = max(fields, key=lambda each: each.n_models)
     rivals = field.matrix.outcomes[field.is_rival]
     least = max(2, min(LEAST_MODELS, len(rivals)))
-    hard = failed_by_most(rivals, share=0, least_models=least)
-    correlation = field.telling.correlation
-    numbers = zip(hard.rows, hard.failed, hard.known, hard.share, strict=True)
+    rows = failed_by_most(rivals, share=0, least_models=least)[:most].tolist()
+    found, correlation = difficulty(rivals), field.telling.correlation
     listed = [
         {
-            "key": field.table.key_of(int(row)),
-            "subset": field.table.subset_of(int(row)),
-            "failed": failed,
-            "known": known,
-            "difficulty": share,
+            "key": field.table.key_of(row),
+            "subset": field.table.subset_of(row),
+            "failed": found.failed[row],
+            "known": found.known[row],
+            "difficulty": found.share[row],
             "item_rest": correlation[row],
         }
-        for row, failed, known, share in islice(numbers, most)
+        for row in rows
     ]
     return as_json({"rows": listed})
 

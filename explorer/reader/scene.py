@@ -241,7 +241,7 @@ def kind_masks(field: Field, model: str) -> dict[str, Mask]:
     n = len(field.table)
     if not model:
         rows = {
-            "hard": field.hardest.rows,
+            "hard": field.hardest,
             "telling": field.telling.best,
             "negative": field.telling.negative,
             "every": np.arange(n),

@@ -23,7 +23,7 @@ from explorer.stats.aggregate import Counted
 from explorer.stats.matrix import OutcomeMatrix
 from explorer.stats.rules import RULES
 from explorer.stats.ties import composites
-from explorer.stats.uncertainty_cache import Uncertainties
+from explorer.stats.uncertainty import Uncertainties
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.limits import Step

@@ -12,17 +12,15 @@ from explorer.core.validation import repaired
 from explorer.data.filters import LONGEST_NAME
 from explorer.data.table import PairTable, Rows
 from explorer.runs.outcomes import rows_of
-from explorer.stats.clusters import clusters_of
 from explorer.stats.difficulty import (
     Difficulty,
-    HardPairs,
     Telling,
     difficulty,
     failed_by_most,
     telling,
 )
 from explorer.stats.duels import majority_of
-from explorer.stats.matrix import OutcomeMatrix, of_models
+from explorer.stats.matrix import OutcomeMatrix, clusters_of, of_models
 from scoring.errors import KnownError, shown
 from scoring.record import Run
 from scoring.spec import Outcome, ScoredPair, margin_of, text_hash
@@ -170,7 +168,7 @@ class Field:
         return telling(self.matrix.outcomes[self.is_rival], self.table.subsets.codes)
 
     @locked_cached_property
-    def hardest(self) -> HardPairs:
+    def hardest(self) -> Rows:
         """Pairs that most rivals fail."""
         return failed_by_most(self.matrix.outcomes[self.is_rival])
 

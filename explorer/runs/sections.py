@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from explorer.core.caches import LruCache
 from explorer.runs.outcomes import results_of_rows, rows_of
-from explorer.stats.clusters import clusters_of
 from explorer.stats.intervals import score_intervals
+from explorer.stats.matrix import clusters_of
 from explorer.stats.rules import V1
 from explorer.stats.strata import one_stratum
 from explorer.stats.uncertainty import strata_by
@@ -64,7 +64,7 @@ def run_intervals(scored: Sequence[ScoredPair], facts: RunFacts) -> RunIntervals
     """How sure the numbers of a run are, by `explorer.stats.intervals.score_intervals`, as on the
     board.
 
-    Pairs of one prompt are taken together as far as `explorer.stats.clusters` knows them without
+    Pairs of one prompt are taken together as far as `clusters_of` knows them without
     texts: HumanEval's problems always, all others where the whole benchmark was scored.
     """
     found = results_of_rows(scored, facts)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.stats.strata import Floats, Whole
-from scoring.errors import KnownError, shown
 
 _NOTHING = 1e-12
 
@@ -169,20 +168,6 @@ MOST_PAIRS = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HardPairs:
-    """Pairs that most models fail, the hardest first; all are (found,).
-
-    rows: of the pairs. failed: models that do not win them. known: models of which the outcome is
-    known. share: failed / known, 0 to 1.
-    """
-
-    rows: Whole
-    failed: Whole
-    known: Whole
-    share: Floats
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Telling:
     """How well pairs tell models that are good at their subset from those that are bad at it.
 
@@ -199,28 +184,22 @@ class Telling:
 
 def failed_by_most(
     outcomes: NDArray[np.floating], share: float = SHARE, least_models: int = LEAST_MODELS
-) -> HardPairs:
-    """Pairs that more than a share of the models fail; of equal shares, more models go first.
+) -> Whole:
+    """Rows that more than a share of the models fail, the hardest first.
+
+    Of equal shares, those that more models fail go first.
 
     Args:
         outcomes: (models, pairs).
         share: 0 or more, below 1; what of the known models has to fail, and more.
         least_models: that must be known of a pair.
 
-    Raises:
-        KnownError: the share is not a number from 0 to below 1.
-
-    >>> found = failed_by_most(np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]), 0.4, 2)
-    >>> found.rows, found.failed, found.share
-    (array([2, 1]), array([2, 1]), array([1. , 0.5]))
+    >>> failed_by_most(np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]), 0.4, 2)
+    array([2, 1])
     """
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
-        raise KnownError(f"A share of models is from 0 to below 1, not {shown(share)}.")
     found = difficulty(outcomes)
-    hard = (found.known >= least_models) & (found.failed > share * found.known)
-    rows = np.flatnonzero(hard)
-    rows = rows[np.lexsort((rows, -found.failed[rows], -found.share[rows]))]
-    return HardPairs(rows, found.failed[rows], found.known[rows], found.share[rows])
+    rows = np.flatnonzero((found.known >= least_models) & (found.failed > share * found.known))
+    return rows[np.lexsort((rows, -found.failed[rows], -found.share[rows]))]
 
 
 def telling(

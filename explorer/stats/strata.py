@@ -36,9 +36,6 @@ class Strata:
     its section's other strata make up for it; likewise a section without such strata.
     Source: `calculate_scores_per_section` in upstream's rewardbench/utils.py, and the weighted
     mean of sections in its analysis/get_benchmark_results.py.
-
-    Raises:
-        ValueError: the arrays do not fit together, or a weight is negative or not finite.
     """
 
     of_pair: Whole
@@ -46,19 +43,6 @@ class Strata:
     sections: Whole
     section_weights: Floats
     clusters: Whole | None = None
-
-    def __post_init__(self) -> None:
-        if self.weights.shape != self.sections.shape or self.weights.shape < (1,):
-            raise ValueError(
-                f"{self.weights.shape} weights of strata, {self.sections.shape} sections of strata"
-            )
-        _check_codes("a pair's stratum", self.of_pair, -1, len(self.weights))
-        _check_codes("a stratum's section", self.sections, 0, len(self.section_weights))
-        if self.clusters is not None and self.clusters.shape != self.of_pair.shape:
-            raise ValueError(f"{self.clusters.shape} clusters of {self.of_pair.shape} pairs")
-        for weights in (self.weights, self.section_weights):
-            if not (np.isfinite(weights).all() and (weights >= 0).all()):
-                raise ValueError(f"a weight is negative or not finite: {weights}")
 
     def only(self, section: int) -> "Strata":
         """The same pairs, where one section alone makes the score."""
@@ -346,8 +330,3 @@ def _ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
     """Above / below, 0 where below is 0."""
     ratio: Floats = np.divide(above, below, out=np.zeros(np.shape(above)), where=below > 0)
     return ratio
-
-
-def _check_codes(what: str, codes: Whole, lowest: int, end: int) -> None:
-    if codes.ndim != 1 or (codes.size and not (lowest <= codes.min() and codes.max() < end)):
-        raise ValueError(f"{what} is not between {lowest} and {end - 1}, or no plain list: {codes}")

@@ -10,6 +10,8 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from statistics import fmean
 from typing import NamedTuple
 
@@ -20,9 +22,9 @@ from explorer.stats.matrix import Outcomes
 from scoring.results.accuracies import plain_subset
 from scoring.results.pairs import PairResults
 
-TIED_ACCURACY = REF_ACCURACY = 0.30
-PREFERRED = PREFERRED_HARD = 0.20
-MARGIN = 0.01
+TIES = "Ties"
+WEIGHTS = (0.30, 0.30, 0.20, 0.20, 0.01)
+"""Of tied_accuracy, ref_accuracy, preferred, preferred_hard and margin in the composite."""
 
 _ID = re.compile(r"(ref|tied):(\d{1,18})", re.ASCII)
 
@@ -109,7 +111,7 @@ def ties_score(rows: Iterable[TiesRow], missing: Missing = "left out") -> TiesSc
             read[named[1]][prompt] = answers
     tied, ref = read["tied"], read["ref"]
     both = [
-        (gap, _smaller(gap, ref[prompt].gap), spread)
+        (gap, float(np.minimum(gap, ref[prompt].gap)), spread)
         for prompt, (gap, spread) in tied.items()
         if prompt in ref and spread is not None
     ]
@@ -121,8 +123,10 @@ def ties_score(rows: Iterable[TiesRow], missing: Missing = "left out") -> TiesSc
         _mean([smaller > spread for _, smaller, spread in both]),
         _mean([_margin(smaller, spread) for _, smaller, spread in both]),
     )
+    known = [term for term in terms if term is not None]
+    weighed = [weight * term for weight, term in zip(WEIGHTS, known, strict=False)]
     return TiesScore(
-        _composite(*terms),
+        reduce(add, weighed) if len(known) == len(terms) else None,
         *terms,
         n_tied=len(tied),
         n_ref=len(ref),
@@ -130,26 +134,6 @@ def ties_score(rows: Iterable[TiesRow], missing: Missing = "left out") -> TiesSc
         accurate=sum(gap > 0 for gap in gaps),
         inaccurate=sum(gap <= 0 for gap in gaps),
         missing=n_missing,
-    )
-
-
-def _composite(
-    tied_accuracy: float | None,
-    ref_accuracy: float | None,
-    preferred: float | None,
-    preferred_hard: float | None,
-    margin: float | None,
-) -> float | None:
-    if tied_accuracy is None or ref_accuracy is None:
-        return None
-    if preferred is None or preferred_hard is None or margin is None:
-        return None
-    return (
-        TIED_ACCURACY * tied_accuracy
-        + REF_ACCURACY * ref_accuracy
-        + PREFERRED * preferred
-        + PREFERRED_HARD * preferred_hard
-        + MARGIN * margin
     )
 
 
@@ -177,15 +161,8 @@ def _margin(gap: float, spread: float) -> float:
     return 0.0 if math.isnan(value) else value
 
 
-def _smaller(one: float, other: float) -> float:
-    return math.nan if math.isnan(one) or math.isnan(other) else min(one, other)
-
-
 def _mean(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
-
-
-TIES = "Ties"
 
 
 def composites(found: Outcomes, missing: Missing = "left out") -> dict[str, dict[str, Counted]]:

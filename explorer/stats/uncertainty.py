@@ -1,29 +1,37 @@
-"""How far a board's scores and ranks can be trusted.
+"""How far a board's scores and ranks can be trusted: measured once, then kept on disk.
 
 Joins outcomes and a rule to `explorer.stats.intervals` and `explorer.stats.tie_groups`, which say
-how. Pairs of one prompt are taken together (`explorer.stats.clusters`).
+how. Pairs of one prompt are taken together (`explorer.stats.matrix.clusters_of`).
 """
 
+import hashlib
+import logging
 from collections.abc import Collection, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.core.caches import LruCache, keep_newest
+from explorer.core.work import Shared
 from explorer.data.facets import Coded
 from explorer.stats.aggregate import Missing, Ties, settled
-from explorer.stats.clusters import clusters_of
 from explorer.stats.intervals import REPLICATES, Ranks, rank_intervals, score_intervals
-from explorer.stats.matrix import OutcomeMatrix
+from explorer.stats.matrix import OutcomeMatrix, clusters_of
 from explorer.stats.rules import Rule
 from explorer.stats.strata import Floats, Strata, Whole, benchmark_strata, score_models
 from explorer.stats.tie_groups import group_numbers, tie_groups
 from scoring.errors import KnownError
+from scoring.hub.access import first_line
 from scoring.interval import Interval
 from scoring.limits import Step
+from scoring.paths import atomic_write
 from scoring.results.accuracies import plain_subset
 from scoring.results.order import PairOrder
+
+logger = logging.getLogger(__name__)
 
 COMPOSITES = frozenset({"Ties"})
 """Subsets whose accuracy is no mean over pairs; of them, outcomes say nothing."""
@@ -32,6 +40,10 @@ MOST_PAIRS = 20_000
 """Of which intervals and ties are measured; the work grows with them, and RewardBench has 2,985."""
 _DRAWING = 100
 """Steps that the draws are told in; each of the tests is one more."""
+_FORMAT = "3"
+"""Changes when the same outcomes and rule give other numbers."""
+_KEPT_ON_DISK = 40
+_KEPT_IN_MEMORY = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,3 +268,103 @@ def _interval(low: Any, high: Any) -> Interval | None:
 
 def _place(value: Any) -> int | None:
     return int(value) or None
+
+
+class Uncertainties:
+    """Computes `Uncertainty` and keeps it: in memory, and on disk."""
+
+    def __init__(self, home: Path) -> None:
+        """home: what the settings call so."""
+        self._folder = home / "uncertainty"
+        self._known = LruCache[Uncertainty](_KEPT_IN_MEMORY)
+        self._measuring = Shared[Step, Uncertainty]()
+
+    def known(self, outcomes: OutcomeMatrix, rule: Rule, **options: Any) -> Uncertainty | None:
+        """What was measured of the same outcomes by the same rule; None where nothing was.
+
+        options: as of `measure`.
+        """
+        key = key_of(outcomes, rule, **options)
+        found = self._known.get(key)
+        if found is None:
+            found = _read(self._folder / f"{key}.npz", outcomes.models, tuple(rule.sections))
+            if found is not None:
+                self._known[key] = found
+        return found
+
+    def measured(
+        self, outcomes: OutcomeMatrix, rule: Rule, **options: Any
+    ) -> Generator[Step, None, Uncertainty]:
+        """As `measure`, but what is known is not computed again, nor twice at once."""
+        key = key_of(outcomes, rule, **options)
+
+        def measuring() -> Generator[Step, None, Uncertainty]:
+            found = self.known(outcomes, rule, **options)
+            if found is None:
+                found = yield from measure(outcomes, rule, **options)
+                self._known[key] = found
+                _write(self._folder / f"{key}.npz", found)
+            return found
+
+        return (yield from self._measuring.follow(key, measuring))
+
+
+def key_of(
+    outcomes: OutcomeMatrix,
+    rule: Rule,
+    *,
+    ties: Ties = "official",
+    missing: Missing = "left out",
+    ranked: Collection[str] | None = None,
+) -> str:
+    """A digest of all that the numbers depend on.
+
+    It takes in the outcomes themselves, so that a folder, which has no revision, and a person's own
+    runs are told apart as well.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    whom = None if ranked is None else sorted(ranked)
+    options = (_FORMAT, rule.name, ties, missing, whom, REPLICATES, SEED)
+    written = repr((options, outcomes.models, outcomes.pairs.names))
+    digest.update(written.encode("utf-8", "replace"))
+    clusters = clusters_of(outcomes.pairs)
+    arrays: list[NDArray[Any]] = [outcomes.pairs.codes, clusters, outcomes.outcomes]
+    if ties == "half":
+        arrays.append(outcomes.known_equal)
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def _write(path: Path, found: Uncertainty) -> None:
+    """Whole or not at all; a full disk costs only time."""
+    arrays: dict[str, Any] = {name: getattr(found, name) for name in _ARRAYS}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(path) as part, part.open("wb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
+        keep_newest(path.parent.glob("*.npz"), _KEPT_ON_DISK)
+    except OSError as error:
+        logger.warning("intervals are not kept in %s: %s", path.parent, first_line(error))
+
+
+def _read(path: Path, models: tuple[str, ...], sections: tuple[str, ...]) -> Uncertainty | None:
+    """What was written; None where there is nothing, or it is broken."""
+    if not path.is_file():
+        return None
+    found = blank(models, sections, np.zeros(len(models), np.bool_))
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            for name in _ARRAYS:
+                kept, array = file[name], getattr(found, name)
+                if (kept.shape, kept.dtype) != (array.shape, array.dtype):
+                    raise ValueError(f"{name} has shape {kept.shape} and type {kept.dtype}")
+                array[...] = kept
+    except Exception as error:  # a broken file makes zipfile and numpy raise anything
+        logger.warning("the intervals in %s are not used: %s", path, first_line(error))
+        return None
+    return found
+
+
+_ARRAYS = [field.name for field in fields(Uncertainty)[2:]]
+"""All but the names, which the key of a file is made of."""

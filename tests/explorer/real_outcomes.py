@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from explorer.data.facets import Coded
-from explorer.stats.clusters import clusters_of
+from explorer.stats.matrix import clusters_of
 from explorer.stats.strata import Strata, benchmark_strata
 from scoring.benchmark import SECTIONS, WEIGHTS
 from scoring.results.order import PairOrder

@@ -128,7 +128,7 @@ def among_rivals(
     Args:
         outcome: (pairs,) of the model, 0 to 1, a win is exactly 1, NaN is missing.
         field: (models, pairs) of the others, without itself; None where there are none.
-        clusters: (pairs,), `explorer.stats.clusters`; None where each pair has a prompt of its own.
+        clusters: (pairs,), `clusters_of`; None where each pair has a prompt of its own.
 
     Raises:
         ValueError: the shapes do not fit.

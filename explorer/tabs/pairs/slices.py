@@ -114,7 +114,7 @@ def by_condition(
         outcome: (pairs,) of the model, 0 to 1, a win is exactly 1, NaN is missing.
         field: (models, pairs) of the others, without itself; None where there are none.
         conditions: of the same pairs; those of which it knows no pair are left out.
-        clusters: (pairs,), `explorer.stats.clusters`; None where each pair has a prompt of its own.
+        clusters: (pairs,), `clusters_of`; None where each pair has a prompt of its own.
 
     Raises:
         ValueError: the shapes do not fit.

@@ -13,8 +13,7 @@ from explorer.results.field import Field
 from explorer.results.own import own_names
 from explorer.runs.sections import SectionNow, run_intervals, sections_now
 from explorer.runs.store import RunStore
-from explorer.stats.clusters import FIRST_IDS, clusters_of
-from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
+from explorer.stats.matrix import FIRST_IDS, Outcomes, clusters_of, order_of, outcome_matrix
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import measure
 from explorer.tabs.pairs.fail_report import section_scores

@@ -4,9 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.stats.difficulty import failed_by_most, telling
+from explorer.stats.difficulty import difficulty, failed_by_most, telling
 from scoring.benchmark import section_of
-from scoring.errors import KnownError
 from tests.explorer.real_outcomes import read_real_outcomes
 
 
@@ -28,23 +27,17 @@ def test_hard_pairs_are_those_that_counting_finds(share: float) -> None:
         if len(known) >= 8 and failed / len(known) > share:
             expected.append((-failed / len(known), -failed, row))
     found = failed_by_most(outcomes, share, least_models=8)
-    assert found.rows.tolist() == [row for *_, row in sorted(expected)]
-    assert found.share == pytest.approx([-each for each, *_ in sorted(expected)])
-    assert (found.failed <= found.known).all()
-    assert found.known.min() >= 8
+    assert found.tolist() == [row for *_, row in sorted(expected)]
+    counted = difficulty(outcomes)
+    assert counted.share[found] == pytest.approx([-each for each, *_ in sorted(expected)])
+    assert (counted.failed <= counted.known).all()
 
 
 def test_more_than_the_share_must_fail() -> None:
     outcomes = np.array([[1.0, 0.0, 0.0]] * 2 + [[0.0, 0.0, 0.0]] * 8)
     outcomes[2, 1] = 1.0
-    assert failed_by_most(outcomes, 0.8).rows.tolist() == [2, 1]
-    assert failed_by_most(outcomes, 0.8, least_models=11).rows.tolist() == []
-
-
-@pytest.mark.parametrize("share", [1, -0.1, float("nan"), "0.5", None, True])
-def test_a_share_is_a_number_below_1(share: Any) -> None:
-    with pytest.raises(KnownError, match="share"):
-        failed_by_most(drawn(2), share)
+    assert failed_by_most(outcomes, 0.8).tolist() == [2, 1]
+    assert failed_by_most(outcomes, 0.8, least_models=11).tolist() == []
 
 
 def test_pairs_that_tell_and_those_that_mislead() -> None:
@@ -107,7 +100,7 @@ def test_labels_that_were_swapped_are_listed(shared_data: Path) -> None:
 
 def test_without_models_no_pair_is_hard() -> None:
     nothing = np.zeros((0, 4))
-    assert failed_by_most(nothing, least_models=0).rows.tolist() == []
+    assert failed_by_most(nothing, least_models=0).tolist() == []
     assert telling(nothing, least_models=0).negative.tolist() == []
 
 
@@ -115,7 +108,7 @@ def test_of_real_models_the_hardest_pairs_are_in_chat_hard_and_safety(shared_dat
     real = read_real_outcomes(shared_data)
     found = failed_by_most(real.matrix)
     failed = (real.matrix == 0).sum(axis=0)
-    assert len(found.rows) == (failed > 0.8 * 66).sum() > 30
-    assert found.failed.tolist() == sorted(failed[failed > 0.8 * 66].tolist(), reverse=True)
-    assert {section_of(real.subsets[row]) for row in found.rows} == {"Chat Hard", "Safety"}
+    assert len(found) == (failed > 0.8 * 66).sum() > 30
+    assert failed[found].tolist() == sorted(failed[failed > 0.8 * 66].tolist(), reverse=True)
+    assert {section_of(real.subsets[row]) for row in found} == {"Chat Hard", "Safety"}
     assert len(telling(real.matrix, most=10).negative) == 10

@@ -86,27 +86,6 @@ def test_pairs_of_no_stratum_and_of_no_weight_count_nowhere() -> None:
     assert groups.only(1).counting().tolist() == [False, False, False, True]
 
 
-@pytest.mark.parametrize(
-    ("of_pair", "weights", "sections", "section_weights"),
-    [
-        ([2], [1, 1], [0, 0], [1]),
-        ([-2], [1, 1], [0, 0], [1]),
-        ([0], [1, 1], [0, 1], [1]),
-        ([0], [1, 1], [0, -1], [1]),
-        ([0], [1], [0, 0], [1]),
-        ([0], [-1], [0], [1]),
-        ([0], [1], [0], [np.nan]),
-        ([[0]], [1], [0], [1]),
-        ([], [], [], []),
-    ],
-)
-def test_strata_that_do_not_fit_together_are_refused(
-    of_pair: Any, weights: Any, sections: Any, section_weights: Any
-) -> None:
-    with pytest.raises(ValueError, match=r"stratum|strata|section|weight"):
-        strata(of_pair, weights, sections, section_weights)
-
-
 @pytest.mark.parametrize("outcomes", [[1, 0], [[1]], [[1, 1.5]], [[1, -0.1]], [[np.inf, 0]]])
 def test_outcomes_that_are_none_are_refused(outcomes: Any) -> None:
     with pytest.raises(ValueError, match="outcome"):
