@@ -6,7 +6,7 @@ Texts stand in assets/datacard.toml; counts, sections and weights in `scoring.be
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from explorer.core.settings import ASSETS
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS, WEIGHTS
@@ -113,7 +113,7 @@ def data_card() -> DataCard:
     """
     tables = tomllib.loads((ASSETS / "datacard.toml").read_text(encoding="utf-8"))
     origins = {key: Origin(**entry) for key, entry in tables["origin"].items()}
-    remarks = {
+    remarks: dict[str, Any] = {
         name: tuple(Remark(**entry) for entry in tables[name])
         for name in ("scoring", "known_errors", "cautions")
     }
