@@ -4,21 +4,25 @@ The model that was loaded last stays in this process for the tasks after it, and
 that were made ready last.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+import pyarrow as pa
 
 from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
-from scoring.hub.access import Hub, Seen
-from scoring.limits import Step, Tell
+from scoring.hub.access import Hub, Seen, first_line
+from scoring.limits import Limits, Step, Tell
 from scoring.models.devices import Device, present_device
 from scoring.models.finding import Asked, Found, find
 from scoring.models.load_steps import loading_told
 from scoring.models.locating import fetched
 from scoring.models.policy import ModelPolicy
 from scoring.models.preview import Preview, previewed
+from scoring.pairs.opening import checked_rows
 from scoring.probing.side_rewards import TokenRewards
 from scoring.spec import ModelSpec, Pair, Plan, RunFacts, RunSettings, ScoredPack
 
@@ -127,6 +131,31 @@ def reward_tokens(_: Tell, pair: Pair) -> TokenRewards:
     from scoring.probing.token_rewards import token_rewards
 
     return token_rewards(_scorer(), pair)
+
+
+def read_rows(
+    tell: Tell,
+    to: Path,
+    paths: Mapping[str, Path],
+    *what: *tuple[str, str, Limits],
+) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Read and check pairs, as of `pairs.opening.checked_rows`; gives notes and rows left out.
+
+    to: an Arrow file, where the table is written. what: as of `checked_rows`.
+
+    Raises:
+        KnownError: as there, or the disk does not take it.
+    """
+    checked = checked_rows(paths, *what, tell)
+    try:
+        with pa.ipc.new_file(str(to), checked.table.schema) as file:
+            file.write_table(checked.table)
+    except OSError as error:
+        raise KnownError(
+            f"{what[0]} cannot be kept while it is open: {first_line(error)}. The disk of this "
+            "server may be full. Try again later, or with a smaller file."
+        ) from error
+    return checked.notes, checked.left_out
 
 
 def look_at_device(_: Tell, asked: str) -> Device:

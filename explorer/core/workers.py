@@ -27,7 +27,7 @@ from inspect import isgenerator
 from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
-from typing import Any
+from typing import Any, Literal
 
 from explorer.core.text import text
 from scoring.errors import KnownError, Stopped
@@ -64,6 +64,7 @@ class Limit:
     """What a task may take before its worker is ended; None means as much as it wants.
 
     doing: what it is at, as a sentence begins.
+    way_out: what there is another of, to be chosen where it is met.
     seconds: from its beginning to its end.
     n_bytes: of memory, more than the worker holds when the task begins, all its processes together.
     in_addresses: whether the system is to hold it to that, too, so that one demand of too much
@@ -75,6 +76,7 @@ class Limit:
     seconds: float | None = None
     n_bytes: int | None = None
     in_addresses: bool = False
+    way_out: Literal["model", "file"] = "model"
 
 
 class Worker:
@@ -190,6 +192,15 @@ class Worker:
         return text("worker.died", doing=limit.doing, reason=reason)
 
 
+def alone(task: Task, *given: Any, limit: Limit, online: bool = False) -> Generator[Any, None, Any]:
+    """A task in a worker that does nothing else; as of `Worker.run`."""
+    worker = Worker(online=online)
+    try:
+        return (yield from worker.run(task, *given, limit=limit))
+    finally:
+        worker.end()
+
+
 class _Watch:
     """Looks, while a task goes on, whether it keeps its limit, and ends the worker if not."""
 
@@ -212,7 +223,8 @@ class _Watch:
         before = group_bytes(self._process.pid)
         while not self._over.wait(_LOOK_SECONDS):
             if limit.seconds is not None and time.monotonic() - began > limit.seconds:
-                self.why = text("worker.seconds", doing=limit.doing, n=f"{limit.seconds:,.0f}")
+                seconds, way_out = f"{limit.seconds:,.0f}", text(f"way_out.{limit.way_out}")
+                self.why = text("worker.seconds", doing=limit.doing, n=seconds, way_out=way_out)
             elif limit.n_bytes is None or group_bytes(self._process.pid) - before <= limit.n_bytes:
                 continue
             else:
@@ -223,7 +235,8 @@ class _Watch:
 
 def _too_much(limit: Limit) -> str:
     gigabytes = f"{(limit.n_bytes or 0) / 1e9:,.1f}".removesuffix(".0")
-    return text("worker.memory", doing=limit.doing, gigabytes=gigabytes)
+    way_out = text(f"way_out.{limit.way_out}")
+    return text("worker.memory", doing=limit.doing, gigabytes=gigabytes, way_out=way_out)
 
 
 def _kill(process: Any) -> None:

@@ -5,26 +5,39 @@ What was opened stays here for everybody who knows its id, until others need the
 
 import threading
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from weakref import WeakValueDictionary
+
+import pyarrow as pa
 
 from explorer.core.caches import LruCache
 from explorer.core.settings import ASSETS, MAX_DATASET_MB, Settings
+from explorer.core.text import text
+from explorer.core.work import result_of, shown_as
+from explorer.core.workers import Limit, alone
 from explorer.data.sources import DEMO, Sources, read_demo
 from explorer.data.table import PairTable
 from explorer.data.typed import longest_text, typed_pair, typed_table
 from scoring.errors import KnownError, shown
-from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, parse_hub_id
-from scoring.limits import MEGABYTE, Step, Tell, tell_nobody
-from scoring.pairs.opening import Pairs, fetch_pairs, read_pairs
+from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, first_line, parse_hub_id
+from scoring.limits import MEGABYTE, Limits, Step, Tell, tell_nobody
+from scoring.pairs.checking import CheckedRows
+from scoring.pairs.opening import Pairs, checked_rows, fetch_pairs, read_pairs
 from scoring.pairs.rows import SUFFIXES
 from scoring.paths import is_file, typed_path
+from scoring.tasks import read_rows
 
 LOADS_AT_ONCE = 2
+APART_BYTES = 2 * MEGABYTE
+"""From which size on files are read by a worker."""
+READ_SECONDS, READ_BYTES_A_SECOND = 60.0, 300_000
+READ_BYTES, BYTES_A_BYTE = 400 * MEGABYTE, 6
+"""What the reading has for all, and for each byte of the files besides."""
 LONGEST_WANTED = 4096
 """Characters of a Hub id or a path."""
 LONGEST_FILE_NAME = 80
@@ -181,8 +194,16 @@ class Library:
         limits = self._settings.limits
         with self._slot():
             on_disk = name is None  # an upload is its sender's to keep
-            pairs = read_pairs(path, name=name, limits=limits, tell=tell, on_disk=on_disk)
-            return self._keep(pairs)
+            return self._keep(
+                read_pairs(
+                    path,
+                    name=name,
+                    limits=limits,
+                    tell=tell,
+                    on_disk=on_disk,
+                    reader=read_apart,
+                )
+            )
 
     def _fetch(self, hub_id: HubId, tell: Tell) -> PairTable:
         """A table from the Hub, without a token; from memory where its commit is here already."""
@@ -200,7 +221,13 @@ class Library:
             try:
                 with self._slot(), self._way_out():
                     pairs = fetch_pairs(
-                        hub_id, self._hub, token=False, limits=limits, tell=tell, on_disk=stays
+                        hub_id,
+                        self._hub,
+                        token=False,
+                        limits=limits,
+                        tell=tell,
+                        on_disk=stays,
+                        reader=read_apart,
                     )
             finally:
                 if not stays:
@@ -256,6 +283,36 @@ class Library:
         table = PairTable(pairs)
         present = self.find(table.id)
         return self._opened.setdefault(table.id, table) if present is None else present
+
+
+def read_apart(
+    paths: Mapping[str, Path], shown: str, default_subset: str, limits: Limits, tell: Tell
+) -> CheckedRows:
+    """As `opening.checked_rows`. Large files are read by a worker, whose table is mapped here.
+
+    Raises:
+        KnownError: as there, or a limit of time or memory is met.
+    """
+    size = sum(path.stat().st_size for path in paths.values())
+    if size < APART_BYTES:
+        return checked_rows(paths, shown, default_subset, limits, tell)
+    limit = Limit(
+        text("worker.read"),
+        READ_SECONDS + size / READ_BYTES_A_SECOND,
+        READ_BYTES + BYTES_A_BYTE * size,
+        in_addresses=True,
+        way_out="file",
+    )
+    try:
+        with TemporaryDirectory(prefix="explorer-pairs-") as folder:
+            to = Path(folder) / "pairs.arrow"
+            given = (to, dict(paths), shown, default_subset, limits)
+            steps = alone(read_rows, *given, limit=limit)
+            notes, left_out = result_of(shown_as(steps, lambda step: tell(step) if step else None))
+            table = pa.ipc.open_file(pa.memory_map(str(to))).read_all()  # stays when it is removed
+    except OSError as error:
+        raise KnownError(text("worker.disk", why=first_line(error))) from error
+    return CheckedRows(table, notes, left_out)
 
 
 def file_name(name: str, suffix: str) -> str:

@@ -9,13 +9,13 @@ import time
 from collections.abc import Collection, Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from explorer.core.caches import LruCache
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.core.work import result_of, shown_as
-from explorer.core.workers import EVERY_SECONDS, Limit, Worker
+from explorer.core.workers import EVERY_SECONDS, Limit, Worker, alone
 from explorer.runs.gpu_calls import Placed
 from explorer.runs.orders import ModelOrder
 from explorer.runs.visitors import Visitor
@@ -158,7 +158,7 @@ class ModelStore:
             if self._device is None:
                 limit = Limit(text("worker.device"), LOOK_SECONDS)
                 asked = self._settings.device
-                self._device = result_of(_alone(look_at_device, asked, limit=limit))
+                self._device = result_of(alone(look_at_device, asked, limit=limit))
         return self._device.now(self._held)
 
     def settings_of(self, order: ModelOrder, looked: Preview, device: Device) -> RunSettings:
@@ -260,7 +260,7 @@ class ModelStore:
         while not self._looks.acquire(timeout=EVERY_SECONDS):
             yield Step("asking")
         try:
-            steps = _alone(look_at_model, *given, limit=limit, online=True)
+            steps = alone(look_at_model, *given, limit=limit, online=True)
             looked: Looked = yield from _stepped(steps, Step("asking"))
             return looked
         finally:
@@ -293,7 +293,7 @@ class ModelStore:
             stack.callback(remove_unfinished, cache_folder(repo, "model"), blobs)
             limit = Limit(text("worker.fetch"), None, FETCH_BYTES)
             given = (self._hub.seen(), found, visitor.token)
-            steps = _alone(fetch_model, *given, limit=limit, online=True)
+            steps = alone(fetch_model, *given, limit=limit, online=True)
             fetching = _stepped(steps, Step("fetching", 0, size))
             since, before = time.monotonic(), 0
 
@@ -327,15 +327,6 @@ class _Known:
     def seconds_old(self) -> float:
         """How long ago it was asked."""
         return time.monotonic() - self.asked_at
-
-
-def _alone(task: Any, *given: Any, limit: Limit, online: bool = False) -> Generator[Any, None, Any]:
-    """A task in a worker that does nothing else."""
-    worker = Worker(online=online)
-    try:
-        return (yield from worker.run(task, *given, limit=limit))
-    finally:
-        worker.end()
 
 
 def _stepped(steps: Generator[Step | None, None, T], first: Step) -> Generator[Step, None, T]:

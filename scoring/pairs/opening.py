@@ -10,8 +10,9 @@ messages count from 1, without a CSV header.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -132,6 +133,7 @@ def read_pairs(
     limits: Limits = NO_LIMITS,
     tell: Tell = tell_nobody,
     on_disk: bool = False,
+    reader: "Reader | None" = None,
 ) -> Pairs:
     """Read and check a local file of pairs.
 
@@ -142,6 +144,7 @@ def read_pairs(
         limits: its size and rows may have.
         tell: is told how far it is.
         on_disk: whether a large table is kept by `scoring.pairs.mapped`, not in memory.
+        reader: what reads and checks the rows; None for `checked_rows`.
 
     Raises:
         KnownError: naming the file and, where it applies, row and column.
@@ -169,6 +172,7 @@ def read_pairs(
         limits=limits,
         tell=tell,
         kept_as=str(path.resolve()) if on_disk else None,
+        reader=reader or checked_rows,
     )
 
 
@@ -181,6 +185,7 @@ def fetch_pairs(
     limits: Limits = NO_LIMITS,
     tell: Tell = tell_nobody,
     on_disk: bool = False,
+    reader: "Reader | None" = None,
 ) -> Pairs:
     """Download (or find in the local cache) one split of a Hub dataset, and check it.
 
@@ -192,6 +197,7 @@ def fetch_pairs(
         limits: its size and rows may have; nothing of a larger split is downloaded.
         tell: is told how far it is, while downloading from another thread.
         on_disk: whether a large table is kept by `scoring.pairs.mapped`, not in memory.
+        reader: as of `read_pairs`.
 
     Raises:
         KnownError: the dataset cannot be had, is too large, or is not a table of pairs.
@@ -212,8 +218,16 @@ def fetch_pairs(
     folder = hub.fetch(listing, names, token=token, tell=tell)
     source = PairSource("hub", hub_id.repo, split, folder.name)
     paths = {name: folder / name for name in names}
-    kept_as = shown if on_disk else None
-    return _read(paths, source, shown, split, limits=limits, tell=tell, kept_as=kept_as)
+    return _read(
+        paths,
+        source,
+        shown,
+        split,
+        limits=limits,
+        tell=tell,
+        kept_as=shown if on_disk else None,
+        reader=reader or checked_rows,
+    )
 
 
 def _listed(splits: Iterable[str], listing: Listing) -> str:
@@ -238,6 +252,44 @@ def _splits(listing: Listing, hub: Hub, token: str | Literal[False]) -> dict[str
     return split_files(list(listing.sizes), card)
 
 
+def checked_rows(
+    paths: Mapping[str, Path], shown: str, default_subset: str, limits: Limits, tell: Tell
+) -> CheckedRows:
+    """Read and check the rows of files.
+
+    Args:
+        paths: by the names that they have in messages.
+        shown: what all have together.
+        default_subset: where a row names none.
+        limits: on their rows and texts.
+        tell: is told how far it is.
+
+    Raises:
+        KnownError: naming the file and, where it applies, row and column.
+    """
+    said = [announced(path, name, WANTED) for name, path in paths.items()]
+    known = [one for one in said if one is not None]
+    total = sum(one.n_rows for one in known) if len(known) == len(said) else None
+    limits.check_rows(sum(one.n_rows for one in known), shown, known=True)
+    limits.check_text(sum(one.n_bytes for one in known), shown)
+    checker = Checker(shown, default_subset)
+    n_rows, n_bytes = 0, 0
+    tell(Step("reading", 0, total))
+    for name, path in paths.items():
+        for batch in read_batches(path, name, WANTED):
+            n_rows += len(batch)
+            n_bytes += unpacked_bytes(batch)
+            limits.check_rows(n_rows, shown)
+            limits.check_text(n_bytes, shown)
+            checker.add(batch)
+            tell(Step("reading", n_rows, total))
+    return checker.finish()
+
+
+Reader = Callable[[Mapping[str, Path], str, str, Limits, Tell], CheckedRows]
+"""Reads and checks the rows of files, as `checked_rows` does."""
+
+
 def _read(
     paths: Mapping[str, Path],
     source: PairSource,
@@ -247,6 +299,7 @@ def _read(
     limits: Limits,
     tell: Tell,
     kept_as: str | None,
+    reader: Reader,
 ) -> Pairs:
     """Read files as one table.
 
@@ -255,26 +308,7 @@ def _read(
     """
     size = sum(path.stat().st_size for path in paths.values())
     limits.check_files(size, shown)
-    said = [announced(path, name, WANTED) for name, path in paths.items()]
-    known = [one for one in said if one is not None]
-    total = sum(one.n_rows for one in known) if len(known) == len(said) else None
-    limits.check_rows(sum(one.n_rows for one in known), shown, known=True)
-    limits.check_text(sum(one.n_bytes for one in known), shown)
-
-    def read() -> CheckedRows:
-        checker = Checker(shown, default_subset)
-        n_rows, n_bytes = 0, 0
-        tell(Step("reading", 0, total))
-        for name, path in paths.items():
-            for batch in read_batches(path, name, WANTED):
-                n_rows += len(batch)
-                n_bytes += unpacked_bytes(batch)
-                limits.check_rows(n_rows, shown)
-                limits.check_text(n_bytes, shown)
-                checker.add(batch)
-                tell(Step("reading", n_rows, total))
-        return checker.finish()
-
+    read = partial(reader, paths, shown, default_subset, limits, tell)
     if kept_as is None or size < LEAST_BYTES:
         checked = read()
     else:

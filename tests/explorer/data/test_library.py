@@ -13,12 +13,15 @@ import pytest
 from huggingface_hub import close_session, constants
 
 from explorer.core.settings import DEMO_PAIRS, Settings
+from explorer.data import library as limits
 from explorer.data.library import LONGEST_WANTED, Library, file_name, offers
 from explorer.data.sources import pair_sources
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, parse_hub_id
 from scoring.limits import Step
+from scoring.pairs.opening import read_pairs
 from tests.conftest import PATIENCE
+from tests.explorer.conftest import Serve
 from tests.hub_server import HubServer, Repo, use_hub
 
 Row = dict[str, str]
@@ -615,3 +618,62 @@ def test_a_typed_pair_is_the_same_each_time_and_nobody_elses(world: World) -> No
     assert library.typed("Which?", "this", "those").id != table.id
     assert library.find(table.id) is None and table.id not in {each.id for each in library.all()}
     assert table.caption == "A pair that you typed."
+
+
+# What is large is read apart.
+
+
+@pytest.fixture
+def apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of any size are read by workers."""
+    monkeypatch.setattr(limits, "APART_BYTES", 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "write"), [("a.parquet", parquet), ("a.jsonl", jsonl), ("a.csv", comma_separated)]
+)
+def test_what_a_worker_read_is_the_same_and_lies_on_the_disk(
+    make: Make,
+    tmp_path: Path,
+    name: str,
+    write: Callable[[list[Row]], bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    long = [{**row, "chosen": "yes " * 999} for row in rows(3000, "línea 🤔")]
+    path = tmp_path / name
+    path.write_bytes(write([*long, {**long[0], "chosen": "no"}]))
+    here = read_pairs(path, name=name)
+    monkeypatch.setattr(limits, "APART_BYTES", 0)
+    before, told = pa.total_allocated_bytes(), Told()
+    table = make(public=True).library.upload(path, name, told)
+    assert pa.total_allocated_bytes() - before < 1_000_000 < table.arrow.nbytes
+    assert table.arrow.equals(here.table)
+    assert table.remarks == here.notes != ()
+    assert "reading" in told.doing
+
+
+def test_what_a_worker_refuses_is_said_as_here(world: World, apart: None) -> None:
+    with pytest.raises(KnownError, match=r"^x\.jsonl: line 1 is not JSON"):
+        world.library.upload(world.file("x.jsonl", b"no JSON"), "x.jsonl")
+    assert len(world.library.open("org/two:raw")) == 5
+
+
+SEVERAL_EACH = json.dumps({"prompt": "p", "chosen": ["c"] * 200_000, "rejected": ["r"]}).encode()
+
+
+def test_a_file_that_needs_too_much_is_refused_and_the_page_answers_meanwhile(
+    make: Make, apart: None, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "READ_BYTES", 50_000_000)
+    monkeypatch.setattr(limits, "BYTES_A_BYTE", 1)
+    library, page, answered = make(public=True).library, serve(), 0
+    large = make().file("x.jsonl", (SEVERAL_EACH + b"\n") * 40)
+    with ThreadPoolExecutor(1) as reader:
+        reading = reader.submit(library.upload, large, "x.jsonl")
+        while not reading.done():
+            with page.open("app_id") as answer:
+                answered += answer.status == 200
+    with pytest.raises(KnownError, match=r"Reading the pairs needed more than the 0\.1 GB that it"):
+        reading.result()
+    assert answered
+    assert len(library.upload(make().file("y.jsonl", jsonl(rows(3))), "y.jsonl")) == 3
