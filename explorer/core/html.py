@@ -47,7 +47,7 @@ def part(name: str, *values: object, of: str = "core/parts.html") -> str:
     '<span class="chip">&lt;x&gt;</span>'
     """
     macros: Any = _environment().get_template(of).module
-    return str(getattr(macros, name)(*values))
+    return str(getattr(macros, name)(*values)).strip()
 
 
 @cache

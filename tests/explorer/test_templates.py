@@ -13,10 +13,12 @@ import pytest
 from jinja2 import meta, nodes
 
 from explorer.core import html
+from explorer.core.html import part
 from explorer.core.settings import ROOT
 from explorer.data.typed import typed_pair
 from explorer.page import LOGO
 from explorer.reader.tokens import tokens_html
+from explorer.tabs.score.publishing import FilePreview, Sending, Sent
 from scoring.engine.scorer import Traits
 from scoring.probing.side_rewards import SideRewards, TokenReward, TokenRewards
 from scoring.spec import ModelSpec
@@ -133,6 +135,11 @@ def visited(server: Server) -> Iterator[Page]:
     board = Page(server, "?tab=leaderboard")
     board.act("models", "behind", model=a, column="Reasoning")
     yield board
+    runs = Page(server, "?tab=runs")
+    [run, _] = runs_of(server)
+    runs.act("score", "open", id=run["id"])
+    runs.act("score", "title", id=run["id"], value=HOSTILE)
+    yield runs
     review = Page(server, "?panel=review")
     review.act("review", "offer")
     review.act("review", "begin", subset="hep-go", start=1)
@@ -161,8 +168,15 @@ def tokens_shown() -> str:
     return tokens_html(TokenRewards(pair, side, side, model, traits, "left"), HOSTILE, HOSTILE)
 
 
+def to_publish_shown() -> str:
+    """What would be sent of a run and where it is then, which take a run of all of RewardBench."""
+    files = (FilePreview(HOSTILE, 1, HOSTILE, HOSTILE),)
+    shown = part("preview", Sending("", HOSTILE, HOSTILE, files), of="tabs/score/publish.html")
+    return shown + part("sent", Sent(HOSTILE, False, HOSTILE), of="tabs/score/publish.html")
+
+
 def test_what_a_stranger_wrote_stays_text_in_every_template(seen: set[str], server: Server) -> None:
-    written = [tokens_shown()]
+    written = [tokens_shown(), to_publish_shown()]
     for page in visited(server):
         assert page.told == []
         parts = [each["props"] for each in page.parts.values() if each["type"] == "html"]

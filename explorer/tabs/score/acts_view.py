@@ -10,7 +10,7 @@ from typing import Any
 import gradio as gr
 
 from explorer.core.files import download_folder
-from explorer.core.html import note
+from explorer.core.html import note, render
 from explorer.core.parts import (
     EVENT,
     Filling,
@@ -35,6 +35,7 @@ from explorer.results.board import Ranking
 from explorer.results.boards import Boards
 from explorer.results.own import own_names
 from explorer.runs.cards import card_of, pairs_of
+from explorer.runs.facts import run_facts
 from explorer.runs.live import LiveRun, Steps
 from explorer.runs.progress import Stream
 from explorer.runs.running import Runs
@@ -42,10 +43,8 @@ from explorer.runs.selections import WAYS, Selection
 from explorer.runs.visitors import Visitor
 from explorer.tabs.score.before_view import card_html, selected_html
 from explorer.tabs.score.exports import export_run
-from explorer.tabs.score.published_check import check_run
-from explorer.tabs.score.published_html import published_html
+from explorer.tabs.score.published_check import check_run, published_html
 from explorer.tabs.score.run_view import Followed, run_shown
-from explorer.tabs.score.runs_list import run_html, runs_html
 from explorer.tabs.score.state import SCORE_LINK, ScoreState, decode_score, move, runs_scene
 from explorer.tabs.score.view import ScoreParts, panels_html
 from scoring.errors import KnownError
@@ -282,18 +281,21 @@ class ScoreTab:
         now = runs_scene(self.runs.store, who, state.page, state.run_id)
         state = replace(state, page=now.page).of(now.open.run.id if now.open else "")
         session.show(state)
-        query = compare = ""
-        if now.open is not None:
-            name = self.scenes.fields.name_of(now.open.run.id, *session.where)
-            query = failures_query(name) if name else ""
-            compare = compare_query(name) if name else ""
-        waiting = [live for live in self.runs.live.of(who) if live.run_id is None]
-        runs, opened = self.parts.runs, now.open
-        listed = runs_html(now, waiting, kept=self.settings.runs_last)
-        deleting = state.deleting
+        name = now.open and self.scenes.fields.name_of(now.open.run.id, *session.where)
+        listed = render(
+            "tabs/score/runs.html",
+            now=now,
+            waiting=[live for live in self.runs.live.of(who) if live.run_id is None],
+            kept=self.settings.runs_last,
+            facts=now.open and run_facts(now.open.run),
+            failures=name and failures_query(name),
+            compare=name and compare_query(name),
+            deleting=state.deleting,
+        )
+        runs = self.parts.runs
         return {
-            runs.listed: listed + run_html(opened, query=query, compare=compare, deleting=deleting),
-            runs.box: gr.Row(visible=opened is not None),
+            runs.listed: listed,
+            runs.box: gr.Row(visible=now.open is not None),
             self.parts.report.timer: gr.update(active=False),
             self.parts.address: SCORE_LINK.encode(state),
         }

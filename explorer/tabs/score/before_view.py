@@ -4,20 +4,19 @@ from dataclasses import dataclass
 
 import gradio as gr
 
-from explorer.core.html import bytes_words, count_words, note
+from explorer.core.html import bytes_words, count_words, note, render
 from explorer.core.parts import EVENT, Filling, Posted, guarded
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.reader.session import Session
-from explorer.runs.estimates import forecast, work_of
-from explorer.runs.model_list import ModelEntry, entry_of, model_list
+from explorer.runs.estimates import Forecast, forecast, work_of
+from explorer.runs.model_list import ModelEntry, entry_of, licence_note, model_list
 from explorer.runs.running import Runs
 from explorer.runs.selections import Selection
 from explorer.runs.visitors import Visitor
-from explorer.tabs.score.model_card import model_card_html
 from explorer.tabs.score.view import FindParts, OrderParts
 from scoring.errors import KnownError
-from scoring.hub.access import Hub
+from scoring.hub.access import Hub, parse_hub_id
 from scoring.hub.search import HubModel, search_models
 from scoring.models.policy import DEMO
 from scoring.spec import BASELINES
@@ -65,8 +64,19 @@ def card_html(
         seen = forecast(runs, who, parts.order(posted), selection)
     except KnownError as error:
         return note(str(error), "wrong") + _known_size(runs, posted[parts.model])
-    refusal = note(seen.refusal, "wrong") if seen.refusal else ""
-    return refusal + model_card_html(seen)
+    return model_card_html(seen)
+
+
+def model_card_html(seen: Forecast) -> str:
+    """A model, and what a run with the pairs that are chosen takes."""
+    preview = seen.preview
+    on_hub = parse_hub_id(preview.name) is not None and preview.name != DEMO
+    return render(
+        "tabs/score/model_card.html",
+        seen=seen,
+        has_page=on_hub and bool(preview.architecture),
+        licence=licence_note(preview.name),
+    )
 
 
 def _known_size(runs: Runs, name: object) -> str:

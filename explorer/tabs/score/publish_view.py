@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
+from functools import partial
 
 import gradio as gr
 
-from explorer.core.html import note, tag
+from explorer.core.html import note, part
 from explorer.core.parts import EVENT, Filling, guarded
 from explorer.core.settings import Settings
 from explorer.core.text import text
@@ -16,11 +16,13 @@ from explorer.reader.session import Session
 from explorer.runs.cards import pairs_of
 from explorer.runs.running import Runs
 from explorer.runs.visitors import Visitor
-from explorer.tabs.score.publishing import FilePreview, Sending, Sent, preview, publish
+from explorer.tabs.score.publishing import Sending, preview, publish
 from explorer.tabs.score.state import ScoreState
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.record import Run
+
+_part = partial(part, of="tabs/score/publish.html")
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ class Publish:
         session.show(seen)
         parts = self.parts
         ready = {parts.send: gr.update(interactive=True), parts.status: ""}
-        return {parts.shown: preview_html(seen), **ready}
+        return {parts.shown: _part("preview", seen), **ready}
 
     @guarded
     def send(self, session: Session, typed: object, as_pull_request: object) -> Iterator[Filling]:
@@ -134,7 +136,7 @@ class Publish:
         # Who signed in lent no leave to write, not even to what is theirs.
         is_request = as_pull_request is True or self.settings.public
         sent = publish(seen, run, table, self.hub, token=token, as_pull_request=is_request)
-        yield held | {parts.status: sent_html(sent)}
+        yield held | {parts.status: _part("sent", sent)}
 
     def unsent(self) -> Filling:
         """Nothing was sent: it can be tried again, with the token typed anew."""
@@ -157,28 +159,6 @@ class Publish:
         if self.settings.public:
             raise KnownError("Sign in with Hugging Face first, at the top: it is sent as yours.")
         return typed
-
-
-def preview_html(seen: Sending) -> str:
-    """The files that would be sent, each with its beginning."""
-    words = text("publish.preview", n=len(seen.files), name=seen.name, repo=seen.repo)
-    return tag("div", note(words) + "".join(map(_file_html, seen.files)), css="snippet")
-
-
-def _file_html(file: FilePreview) -> str:
-    said = text("publish.file", path=file.path, n=f"{file.n_bytes:,}", sha=file.sha256[:12])
-    body = tag("pre", escape(file.head), tabindex="0", aria_label=file.path)
-    return tag("details", tag("summary", escape(said)) + body, open="open")
-
-
-def sent_html(sent: Sent) -> str:
-    """Where what was sent is to be seen."""
-    words = text("publish.done_request" if sent.is_pull_request else "publish.done_commit")
-    said = escape(f"{words} {text('publish.as_account', name=sent.account)} ")
-    if not sent.url.startswith("https://"):
-        return tag("div", said + escape(sent.url), css="note")
-    link = tag("a", escape(sent.url), href=sent.url, target="_blank", rel="noopener noreferrer")
-    return tag("div", said + link, css="note", role="status")
 
 
 def wire_publish(panel: Publish, session: gr.State) -> None:

@@ -32,6 +32,7 @@ from typing import Literal
 
 import numpy as np
 
+from explorer.core.html import render
 from explorer.data.filters import NO_FILTERS
 from explorer.data.table import Rows
 from explorer.reader.links import cell_query, compare_query
@@ -39,6 +40,7 @@ from explorer.reader.state import PairsState
 from explorer.results.board import Board
 from explorer.results.field import Doubles, Field
 from explorer.results.own import Match, find_published
+from explorer.runs.facts import tie_words
 from explorer.stats.duels import Cell, DuelPart, duel
 from explorer.stats.rules import V1
 from explorer.tabs.score.published_settings import (
@@ -52,7 +54,7 @@ from scoring.benchmark import COUNTS, SECTIONS, overall_score
 from scoring.interval import wilson
 from scoring.record import Run
 from scoring.spec import RunFacts, ScoredPair
-from scoring.summary import Summary, summarise
+from scoring.summary import Summary, summarise, tie_worth
 
 SMALL = 0.01
 """A difference of scores, 0 to 1."""
@@ -182,6 +184,12 @@ def check_run(
         sections = board.counted[match.model].sections
         check = check_sections(run.facts, run.rows(), match.model, sections, known)
     return RunCheck(run, own, match, check)
+
+
+def published_html(found: RunCheck) -> str:
+    """Whether the run is what is published of its model; what differs, and what may be why."""
+    ties = tie_words(tie_worth(found.run.facts.family))
+    return render("tabs/score/published.html", found=found, ties=ties, query=changed_query)
 
 
 def check_pairs(

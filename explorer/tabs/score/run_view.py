@@ -1,38 +1,45 @@
 """What a run looks like at a moment: its status, its report, its newest rows."""
 
+import heapq
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from html import escape
+from functools import partial
+from statistics import median
 from typing import Any
 
 import gradio as gr
 import numpy as np
 
-from explorer.core.html import go_link, note, progress_html, signed, step_html, tag
+from explorer.core.html import note, part, percent, signed, step_html, time_words
 from explorer.core.parts import Column, Filling, Grid, grid
 from explorer.core.text import text
 from explorer.reader.links import failures_query
-from explorer.reader.reading import PAGE_ROWS
+from explorer.reader.reading import PAGE_ROWS, Reading
 from explorer.reader.session import Session
+from explorer.reader.state import PairsState
 from explorer.results.own import own_name
 from explorer.runs.cards import card_of
-from explorer.runs.facts import facts_html
+from explorer.runs.facts import facts_html, tie_words
 from explorer.runs.live import LiveRun
 from explorer.runs.progress import Progress
-from explorer.runs.sections import run_intervals, sections_now
+from explorer.runs.sections import RunIntervals, run_intervals, sections_now
 from explorer.stats.margins import margin_histogram
-from explorer.tabs.score.live_html import bars_html, margins_html, sure_words, worst_html
-from explorer.tabs.score.report import report_html, sections_html
 from explorer.tabs.score.state import ScoreState
 from explorer.tabs.score.view import ReportParts
+from scoring.benchmark import SECTIONS, section_of
 from scoring.errors import KnownError
 from scoring.record import Run
-from scoring.summary import summarise
+from scoring.spec import ScoredPair
+from scoring.summary import Summary, summarise
+from scoring.sure import SureInterval
 
-SHARE = 0.04
+WORST = 5
+"""Pairs that are lost most clearly, which are listed."""
+_SHARE = 0.04
 """Of the time that passes between two drawings of a run, what the former may have taken."""
+_part = partial(part, of="tabs/score/run.html")
 
 
 @dataclass(frozen=True)
@@ -76,7 +83,7 @@ def run_shown(
         filled[parts.ended] = (run_id, live.id if live else "")
     # Only after it was drawn: whoever presses Stop amid that means the run that was followed.
     ended = time.monotonic()
-    due = ended + (ended - began) / SHARE
+    due = ended + (ended - began) / _SHARE
     session.show(Followed(live.id, n_updates, due) if live and goes_on else Followed())
     if live is not None and run_id:
         session.show(session.seen(ScoreState).of(run_id))
@@ -115,33 +122,50 @@ def _drawn(
         # The report of an earlier run stays until another's begins.
         is_another = progress.stage in ("waiting", "loading")
         return filled | (_emptied(parts) if is_another else {})
-    summary = summarise(progress.scored, progress.run.facts.family)
-    intervals = run_intervals(progress.scored, progress.run.facts)
-    lost = summary.total.lost
-    chosen = np.array([pair.chosen_reward for pair in progress.scored], np.float64)
-    rejected = np.array([pair.rejected_reward for pair in progress.scored], np.float64)
-    bars = bars_html(sections_now(summary, intervals)) + sections_html(summary, intervals)
-    name = name_of(progress.run)
+    run, scored, name = progress.run, progress.scored, name_of(progress.run)
+    summary = summarise(scored, run.facts.family)
+    intervals = run_intervals(scored, run.facts)
+    chosen = np.array([pair.chosen_reward for pair in scored], np.float64)
+    rejected = np.array([pair.rejected_reward for pair in scored], np.float64)
+    known = [pair.margin for pair in scored if pair.margin is not None]
+    margin, failures = median(known) if known else None, failures_query(name)
+    bars = _part("bars", sections_now(summary, intervals))
+    histogram = _part("margins", margin_histogram(chosen, rejected))
     return filled | {
-        parts.cards: _inspect(name, lost)
-        + report_html(progress.run, summary, intervals, progress.scored),
-        parts.sections: bars,
-        parts.margins: margins_html(margin_histogram(chosen, rejected))
-        + worst_html(name, progress.scored),
+        parts.cards: _part("report", run, summary, intervals, len(scored), margin, failures),
+        parts.sections: bars + sections_html(summary, intervals),
+        parts.margins: histogram + worst_html(name, scored),
         parts.rows: gr.update(value=_newest(progress), visible=True),
-        parts.facts: facts_html(progress.run),
+        parts.facts: facts_html(run),
     }
+
+
+def sections_html(summary: Summary, intervals: RunIntervals) -> str:
+    """Accuracy of each section and, below it, of its subsets."""
+    names = {
+        section: [name for name in summary.subsets if section_of(name) == section]
+        for section in (*SECTIONS, None)
+    }
+    return _part("sections", summary, intervals, names, tie_words(summary.total.tie))
+
+
+def worst_html(name: str, scored: Sequence[ScoredPair]) -> str:
+    """Links to the losses with the widest margins so far; nothing where none is lost.
+
+    name: what the run is called among models.
+    """
+    margins = ((pair.margin, pair.key) for pair in scored)
+    lost = ((margin, key) for margin, key in margins if margin is not None and margin < 0)
+    worst = [
+        (key, margin, failures_query(name, PairsState(reading=Reading(key=key))))
+        for margin, key in heapq.nsmallest(WORST, lost)
+    ]
+    return _part("worst", worst)
 
 
 def _emptied(parts: ReportParts) -> Filling:
     written = (parts.cards, parts.sections, parts.margins, parts.facts, parts.check)
     return {**dict.fromkeys(written, ""), parts.rows: gr.update(visible=False)}
-
-
-def _inspect(name: str, lost: int) -> str:
-    """The link to what a run did not win; nothing where it won all."""
-    words = escape(text("score.inspect", n=f"{lost:,}"))
-    return go_link(words, "pairs", failures_query(name), "button inspect") if lost else ""
 
 
 def _buttons(parts: ReportParts, stage: str) -> Filling:
@@ -155,12 +179,18 @@ def _buttons(parts: ReportParts, stage: str) -> Filling:
 
 
 def _newest(progress: Progress) -> Grid:
-    newest = reversed(progress.scored[-PAGE_ROWS:])
+    columns = [
+        Column(text("list.key")),
+        Column(text("list.outcome"), lambda outcome: text(f"outcome.{outcome}")),
+        Column(text("list.margin"), signed),
+        Column(text("score.column_chosen"), signed),
+        Column(text("score.column_rejected"), signed),
+    ]
     rows = [
         [pair.key, pair.outcome, pair.margin, pair.chosen_reward, pair.rejected_reward]
-        for pair in newest
+        for pair in reversed(progress.scored[-PAGE_ROWS:])
     ]
-    return grid(_columns(), rows)
+    return grid(columns, rows)
 
 
 def _status(progress: Progress, live: LiveRun | None) -> str:
@@ -175,10 +205,10 @@ def _status(progress: Progress, live: LiveRun | None) -> str:
         total=f"{total:,}",
         seconds=f"{progress.seconds:.1f}",
         rate=f"{progress.rate or 0:.1f}",
-        left="–" if left is None else _duration(left),
+        left="–" if left is None else time_words(left),
         message=progress.message,
         ahead=progress.ahead,
-        wait="" if wait is None else text("score.waiting_known", seconds=_duration(wait)),
+        wait="" if wait is None else text("score.waiting_known", seconds=time_words(wait)),
     )
     if live is not None and live.stop.is_set() and not live.ended.is_set():
         words = text("score.stopping")
@@ -187,27 +217,30 @@ def _status(progress: Progress, live: LiveRun | None) -> str:
     step = progress.step
     if step is not None and progress.stage == "loading" and step.total is not None:
         return step_html(step)
-    bar = progress_html(done / total if total else 0.0, text("score.title"))
-    sure = note(sure_words(progress.sure, progress.stage == "stopped")) if progress.sure else ""
-    html = tag("div", escape(words)) + bar + sure
-    return tag("div", html, css=f"status {progress.stage}", role="status")
+    sure = sure_words(progress.sure, progress.stage == "stopped") if progress.sure else ""
+    return _part("status", progress.stage, words, done / total if total else 0.0, sure)
 
 
-def _duration(seconds: float) -> str:
-    """A time in a reader's units.
+def sure_words(sure: SureInterval, ended: bool) -> str:
+    """What is sure since the last look, what was asked, and when the next look is.
 
-    >>> _duration(8.2), _duration(95)
-    ('8 s', '1 min 35 s')
+    ended: whether the run was stopped, be it because it is sure.
     """
-    whole = round(seconds)
-    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"
-
-
-def _columns() -> list[Column]:
-    return [
-        Column(text("list.key")),
-        Column(text("list.outcome"), lambda outcome: text(f"outcome.{outcome}")),
-        Column(text("list.margin"), signed),
-        Column(text("score.column_chosen"), signed),
-        Column(text("score.column_rejected"), signed),
-    ]
+    number = text(f"sure.{sure.rule.number}")
+    if sure.estimate is None:
+        return text("sure.waiting", number=number, n=f"{sure.following or 0:,}")
+    words = text(
+        "sure.now",
+        number=number,
+        estimate=percent(sure.estimate),
+        low=percent(sure.low),
+        high=percent(sure.high),
+        width=f"{100 * sure.width:.1f}",
+        wanted=f"{100 * sure.rule.width:.1f}",
+        n=f"{sure.n:,}",
+    )
+    if sure.is_enough:
+        return f"{text('sure.enough')} {words}" if ended else words
+    if sure.following is None:
+        return words
+    return f"{words} " + text("sure.following", n=f"{sure.following:,}")

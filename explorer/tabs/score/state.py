@@ -1,5 +1,6 @@
 """What is looked at in the Score tab, as one value, its link, its acts, and the list it shows."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -114,6 +115,11 @@ class RunLine:
     def name(self) -> str:
         """What it is called: by its owner, else by its model."""
         return self.card.title or self.run.facts.model
+
+    @property
+    def started(self) -> str:
+        """When it began, by UTC."""
+        return time.strftime("%Y-%m-%d %H:%M", time.gmtime(self.run.started))
 
     @property
     def n_scored(self) -> int:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import gradio as gr
 
-from explorer.core.html import note
-from explorer.core.parts import Part, Posted, build_grid, build_part, components, segments
+from explorer.core.html import note, part
+from explorer.core.parts import Part, Posted, build_grid, build_part, components
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.reader.fields_view import TypedFields, build_model, build_typed
@@ -192,7 +192,7 @@ class ScoreParts:
 def panels_html(state: ScoreState) -> str:
     """The form with the report of a run, or the list of all."""
     words: dict[str, str] = {panel: text(f"score.panel_{panel}") for panel in PANELS}
-    return segments(text("panel.label"), "panel", words, state.panel)
+    return part("segments", text("panel.label"), "panel", words, state.panel)
 
 
 def build_score(settings: Settings, models: Sequence[tuple[str, str]]) -> ScoreParts:

@@ -16,9 +16,8 @@ from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
 from explorer.tabs.models.compared import scores
 from explorer.tabs.models.scene import compared
 from explorer.tabs.pairs.fail_report import section_scores
-from explorer.tabs.score.published_check import check_pairs, check_run
-from explorer.tabs.score.published_html import published_html
-from explorer.tabs.score.report import sections_html
+from explorer.tabs.score.published_check import check_pairs, check_run, published_html
+from explorer.tabs.score.run_view import sections_html
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
 from scoring.report import as_json, as_table

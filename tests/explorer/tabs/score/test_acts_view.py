@@ -344,7 +344,7 @@ def test_a_way_that_is_none_is_refused(score: ScoreTab) -> None:
     ("name", "value", "words"),
     [
         ("model", None, "at most 500 characters"),
-        ("family", "guess", "The family is &#x27;guess&#x27;"),
+        ("family", "guess", "The family is &#39;guess&#39;"),
         ("reading", "one", "A label is its number"),
         ("dtype", "float8", "The dtype is"),
         ("max_length", 0, "longest sequence"),

@@ -1,9 +1,158 @@
-"""What is said before a run; tests/explorer/tabs/score/test_acts_view.py has the rest of the
-tab.
-"""
+"""What is said before a run; the card leaves out what is not known, and believes no text."""
 
-from explorer.tabs.score.before_view import found_words
+import re
+from dataclasses import replace
+from html import unescape
+from typing import Any
+
+import pytest
+
+from explorer.runs.estimates import Forecast, Work, estimate
+from explorer.runs.model_list import entry_of
+from explorer.tabs.score.before_view import found_words, model_card_html
+from scoring.hub.access import Hub
 from scoring.hub.search import HubModel
+from scoring.models.devices import Device
+from scoring.models.policy import ModelPolicy
+from scoring.models.preview import Preview, preview
+from scoring.spec import RunSettings
+from tests.conftest import DEMO_MODEL
+
+CPU = Device("AMD EPYC", "cpu", 21_300_000_000, 25_000_000_000, n_cores=2)
+GPU = Device("NVIDIA H200", "cuda", 139 * 10**9, 141 * 10**9, 2, True, 8, 278 * 10**9)
+WORK = Work(92, 40_000)
+POLICY = Preview(
+    "HuggingFaceH4/zephyr-7b-beta",
+    "r",
+    "dpo",
+    "It is listed here as one of family dpo.",
+    architecture="MistralForCausalLM",
+    weight_bytes=14_500_000_000,
+    parameters=7_241_732_096,
+    dtype="bfloat16",
+    fetch_bytes=14_500_000_000,
+    reference=Preview(
+        "HuggingFaceH4/mistral-7b-sft-beta",
+        "r",
+        "dpo",
+        "",
+        architecture="MistralForCausalLM",
+        weight_bytes=14_500_000_000,
+        parameters=7_241_732_096,
+        fetch_bytes=1_500_000_000,
+    ),
+)
+
+
+def card(seen: Preview, here: Device = CPU, *, warm: bool = False, **how: Any) -> str:
+    told = estimate(WORK, seen, here, RunSettings(**how))
+    return model_card_html(Forecast(seen, here, told, entry_of(seen.name), warm))
+
+
+def words(html: str) -> str:
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]*>", " ", html)))
+
+
+def test_the_demo_model_is_told() -> None:
+    said = words(card(preview("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True)), warm=True))
+    for part in (
+        "demo classifier in memory",
+        "Family Its architecture, Qwen3ForSequenceClassification, is a sequence classifier.",
+        "Weights 3.8 million",
+        "Shape up to 4,096 tokens, vocabulary 8,192, 5 layers, width 192",
+        "On disk 7.6 MB in bfloat16, all here",
+        "Memory 15.2 MB for its weights in float32, 21.3 GB free: AMD EPYC",
+        "a guess from its size",
+    ):
+        assert part in said
+    assert "GPU" not in said
+    assert "Licence" not in said
+
+
+def test_a_policy_is_told_with_its_reference_and_the_boards_facts() -> None:
+    html = card(POLICY, GPU)
+    said = words(html)
+    for part in (
+        "Compared with HuggingFaceH4/mistral-7b-sft-beta",
+        "On disk 14.5 GB in bfloat16; to download: 16.0 GB",
+        "Memory 29.0 GB for its weights in bfloat16, 139 GB free: NVIDIA H200",
+        "GPU seconds",
+        "On the board template its tokenizer's, batch 4, dtype not set, length not set",
+        "Apache License 2.0; see its card",
+    ):
+        assert part in said
+    assert 'href="https://huggingface.co/HuggingFaceH4/zephyr-7b-beta"' in html
+
+
+def test_a_model_that_is_too_large_fills_its_bar() -> None:
+    large = replace(POLICY, parameters=70_000_000_000, reference=None)
+    assert 'class="progress full"><i style="width:100%"' in card(large)
+    assert 'class="progress"><i style="width:50%"' in card(large, GPU, device="spread")
+    assert "278 GB free: 2 GPUs together" in words(card(large, GPU, device="spread"))
+
+
+def test_where_nobody_can_tell_what_is_free_no_bar_is_shown() -> None:
+    html = card(POLICY, replace(CPU, free_bytes=0, all_free_bytes=0))
+    assert "progress" not in html
+    assert "Memory 57.9 GB for its weights in float32: AMD EPYC" in words(html)
+
+
+def test_a_baseline_has_neither_disk_nor_memory() -> None:
+    said = words(card(Preview("baseline/longer", "", "longer", "A baseline has no model.")))
+    assert "Time not known before a first run" in said
+    for part in ("On disk", "Memory", "Licence", "Weights", "Shape"):
+        assert part not in said
+
+
+def test_what_was_not_counted_is_told_as_a_guess() -> None:
+    assert "Weights about 7.2 billion, by the size of its files" in words(
+        card(replace(POLICY, is_counted=False))
+    )
+
+
+def test_a_model_that_cannot_run_says_why() -> None:
+    seen = Preview("openbmb/UltraRM-13b", "", "classifier", "", architecture="X", parameters=9)
+    assert 'class="note wrong">Its reward comes from a head of its authors' in card(seen)
+
+
+def test_runs_that_tell_the_speed_are_counted() -> None:
+    seen = preview("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True))
+    told = replace(estimate(WORK, seen, CPU, RunSettings()), basis="measured", n_runs=3)
+    forecast = Forecast(seen, CPU, told, None, warm=False)
+    assert "measured on 3 earlier runs" in model_card_html(forecast)
+    once = replace(forecast, estimate=replace(told, n_runs=1))
+    assert "measured on one earlier run" in model_card_html(once)
+
+
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [
+        (None, ""),
+        (250.0, "Allowance 4 min 10 s of scoring, loading included, are left to you in this hour "),
+        (1.0, "in this hour: the run will stop then, and can go on when you have more"),
+    ],
+)
+def test_what_is_left_to_a_visitor_is_told(left: float | None, said: str) -> None:
+    seen = preview("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True))
+    told = replace(estimate(WORK, seen, CPU, RunSettings()), seconds=20.0)
+    card = words(model_card_html(Forecast(seen, CPU, told, None, False, seconds_left=left)))
+    assert said in card and ("Allowance" in card) == bool(said)
+
+
+@pytest.mark.parametrize("text", ["<img src=x onerror=alert(1)>", '"><b>', "'&lt;"])
+def test_no_text_is_believed(text: str) -> None:
+    seen = replace(
+        POLICY,
+        name=text,
+        why=text,
+        architecture=text,
+        dtype=text,
+        own_code=True,
+        reference=replace(POLICY, name=text),
+    )
+    html = card(seen, replace(CPU, name=text))
+    assert text not in html
+    assert "<img" not in html
 
 
 def test_a_gated_model_is_found_as_one() -> None:

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import close_session, constants
 
+from explorer.core.html import part
 from explorer.core.settings import Settings
 from explorer.data.library import Library
 from explorer.data.sources import pair_sources
@@ -23,7 +24,6 @@ from explorer.tabs.score.publish_view import (
     Publish,
     build_publish,
     can_publish,
-    sent_html,
     wire_publish,
 )
 from explorer.tabs.score.publishing import Sending, Sent
@@ -37,6 +37,7 @@ from tests.explorer.tables import benchmark_table
 from tests.explorer.tabs.score.test_publishing import scored
 from tests.hub_server import Account, HubServer, Repo
 
+TEMPLATE = "tabs/score/publish.html"
 TOKEN = "hf_ofTheVisitor"
 ANA = Visitor("user:ana", "s1", TOKEN)
 
@@ -274,7 +275,7 @@ def test_where_people_sign_in_the_panel_says_that_it_asks(space: Settings, tmp_p
 
 
 def test_only_a_secure_address_becomes_a_link() -> None:
-    link = sent_html(Sent("https://huggingface.co/x?a=1&b=<", True, "<b>"))
+    link = part("sent", Sent("https://huggingface.co/x?a=1&b=<", True, "<b>"), of=TEMPLATE)
     assert 'href="https://huggingface.co/x?a=1&amp;b=&lt;"' in link and "<b>" not in link
     for url in ("javascript:alert(1)", "http://127.0.0.1/x"):
-        assert "href" not in sent_html(Sent(url, False, "ana"))
+        assert "href" not in part("sent", Sent(url, False, "ana"), of=TEMPLATE)

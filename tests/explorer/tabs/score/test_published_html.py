@@ -9,8 +9,12 @@ import pytest
 from explorer.reader.state import PAIRS_LINK
 from explorer.results.field import Field
 from explorer.results.own import Match
-from explorer.tabs.score.published_check import RunCheck, check_pairs, check_sections
-from explorer.tabs.score.published_html import published_html
+from explorer.tabs.score.published_check import (
+    RunCheck,
+    check_pairs,
+    check_sections,
+    published_html,
+)
 from explorer.tabs.score.published_settings import NOT_KNOWN, BoardSettings
 from scoring.benchmark import COUNTS, SECTIONS
 from scoring.record import Run, new_folder

@@ -2,12 +2,13 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from explorer.core.html import percent
+from explorer.core.html import part, percent
 from explorer.core.settings import Settings
 from explorer.reader.session import Session
 from explorer.reader.state import PAIRS_LINK
@@ -16,15 +17,7 @@ from explorer.runs.live import LiveRun
 from explorer.runs.progress import Progress
 from explorer.runs.sections import run_intervals, sections_now
 from explorer.stats.margins import MarginHistogram, margin_histogram
-from explorer.tabs.score.live_html import (
-    WORST,
-    bar_html,
-    bars_html,
-    margins_html,
-    sure_words,
-    worst_html,
-)
-from explorer.tabs.score.run_view import run_shown
+from explorer.tabs.score.run_view import WORST, run_shown, sure_words, worst_html
 from explorer.tabs.score.state import ScoreState
 from explorer.tabs.score.view import ReportParts, build_score
 from scoring.benchmark import COUNTS, SUBSETS
@@ -41,6 +34,9 @@ FACTS = RunFacts(
     "org/<b>rm</b>", "r", "classifier", "cpu", "float32", 10, "left", "own:0", "x", 9, 0
 )
 RUN = Run(Path("/nowhere/run"), FACTS, "running", 1.7e9)
+
+
+written = partial(part, of="tabs/score/run.html")
 
 
 def pairs(n: int, subset: str = "hep-go") -> list[ScoredPair]:
@@ -73,15 +69,14 @@ def drawn(report: ReportParts, progress: Progress) -> Filled:
 
 
 def test_a_bar_has_its_whisker_where_it_belongs() -> None:
-    html = bar_html(0.5, Interval(0.25, 0.75))
+    html = written("bar", 0.5, Interval(0.25, 0.75))
     assert "width:50.0%" in html and "left:25.0%;width:50.0%" in html
-    assert "<b" not in bar_html(0.5, None) and "<i" not in bar_html(None, None)
+    assert "<b" not in written("bar", 0.5, None) and "<i" not in written("bar", None, None)
 
 
 def test_each_section_has_a_line() -> None:
-    html = bars_html(
-        sections_now(summarise(everything(), "classifier"), run_intervals(everything(), FACTS))
-    )
+    intervals = run_intervals(everything(), FACTS)
+    html = written("bars", sections_now(summarise(everything(), "classifier"), intervals))
     read = HtmlReading(html, {"table", "tbody", "tr", "th", "td", "span", "i", "b"})
     for words in ("All pairs", "Chat", "Chat Hard", "Safety", "Reasoning", "2,985 pairs"):
         assert words in read.words
@@ -91,10 +86,10 @@ def test_each_section_has_a_line() -> None:
 
 def test_margins_stand_left_and_right_of_the_line() -> None:
     chosen = np.array([3.0, 1.0, -2.0, 0.0, np.nan])
-    html = margins_html(margin_histogram(chosen, np.zeros(5), bins=3))
+    html = written("margins", margin_histogram(chosen, np.zeros(5), bins=3))
     assert html.count('class="won"') == 2 and html.count('class="lost"') == 2
     assert "2 above 0, 2 not" in html
-    assert margins_html(MarginHistogram((), (), 0, 0, 0, 0.0, 0.0)) == ""
+    assert written("margins", MarginHistogram((), (), 0, 0, 0, 0.0, 0.0)) == ""
 
 
 def test_the_clearest_failures_lead_to_their_pairs() -> None:
