@@ -8,7 +8,6 @@ name: "reader/pair.html". Every value in it is escaped; a name that it is not gi
 import json
 from collections.abc import Sequence
 from functools import cache
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 ROOMS = Path(__file__).parents[1]
-MOST_LINES = 100
-"""Of a list that opens."""
 
 
 def render(template: str, **values: object) -> str:
@@ -85,39 +82,9 @@ def _source(template: str) -> tuple[str, str, None]:
     return file.read_text(encoding="utf-8"), str(file), None
 
 
-def tag(name: str, content: str = "", css: str = "", **attributes: str) -> str:
-    """An element around content that is HTML already.
-
-    >>> tag("b", escape("<x>"), css="warn", aria_label='"quoted"')
-    '<b class="warn" aria-label="&quot;quoted&quot;">&lt;x&gt;</b>'
-    """
-    if css:
-        attributes = {"class": css, **attributes}
-    written = "".join(
-        f' {key.replace("_", "-")}="{escape(value)}"' for key, value in attributes.items()
-    )
-    return f"<{name}{written}>{content}</{name}>"
-
-
-def chip(words: str, css: str = "") -> str:
-    """A small rounded label."""
-    return tag("span", escape(words), css=f"chip {css}".strip())
-
-
 def note(words: str, css: str = "") -> str:
     """A line of quiet text."""
     return part("note", words, css)
-
-
-def listing(title: str, lines: Sequence[str], most: int = MOST_LINES) -> str:
-    """A title that opens a list; nothing where there are no lines.
-
-    most: lines that are written; the others are counted.
-    """
-    more = len(lines) - most
-    cut = [text("list.more_lines", n=f"{more:,}")] if more > 0 else []
-    items = "".join(tag("li", escape(line)) for line in [*lines[:most], *cut])
-    return tag("details", tag("summary", escape(title)) + tag("ul", items)) if items else ""
 
 
 def percent(share: float | None, digits: int = 1) -> str:
@@ -139,8 +106,7 @@ def signed(value: float | None) -> str:
         return "–"
     if value == 0:
         return "0.000"
-    written = f"{value:+.3f}" if abs(value) >= 0.0005 else f"{value:+.0e}"
-    return written.replace("-", "−")
+    return minus(f"{value:+.3f}" if abs(value) >= 0.0005 else f"{value:+.0e}")
 
 
 def in_percent(share: float | None, digits: int) -> str:
@@ -182,39 +148,6 @@ def p_words(p: float) -> str:
     ('0.20', '< 0.001')
     """
     return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
-
-
-def scroll_table(label: str, heads: Sequence[str], rows: str, keep: str = "") -> str:
-    """A table whose first column is words and whose others are numbers.
-
-    Args:
-        label: what it is called.
-        heads: words above each column.
-        rows: HTML.
-        keep: a name, under which the browser remembers how far it was scrolled.
-    """
-    cells = "".join(
-        tag("th", escape(words), css="number" if place else "", scope="col")
-        for place, words in enumerate(heads)
-    )
-    table = tag("table", tag("thead", tag("tr", cells)) + tag("tbody", rows))
-    kept = {"data_keep_scroll": keep} if keep else {}
-    return tag("div", table, "slices", tabindex="0", role="region", aria_label=label, **kept)
-
-
-def table_row(name: str, *cells: str, **attributes: str) -> str:
-    """A row of such a table. name: HTML of its first cell. cells: plain text."""
-    written = "".join(tag("td", escape(cell), "number") for cell in cells)
-    return tag("tr", tag("th", name, scope="row") + written, **attributes)
-
-
-def go_link(inside: str, tab: str, query: str, css: str = "") -> str:
-    """A link to what a tab shows. inside: HTML. query: without "?" and without the tab.
-
-    >>> go_link("all", "pairs", "model=m")
-    '<a href="?tab=pairs&amp;model=m" data-go="">all</a>'
-    """
-    return tag("a", inside, css, href=f"?tab={tab}&{query}", data_go="")
 
 
 def bytes_words(n_bytes: int) -> str:
@@ -262,20 +195,6 @@ def time_words(seconds: float) -> str:
         minutes, rest = divmod(whole, 60) if whole < 600 else (round(whole / 60), 0)
         return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     return f"{whole} s"
-
-
-def progress_html(share: float, label: str) -> str:
-    """A bar that a reader of screens is told of. share: 0 to 1 of all there is to do."""
-    return tag(
-        "div",
-        tag("i", style=f"width:{100 * share:.1f}%"),
-        css="progress",
-        role="progressbar",
-        aria_valuenow=f"{100 * share:.0f}",
-        aria_valuemin="0",
-        aria_valuemax="100",
-        aria_label=label,
-    )
 
 
 def step_html(step: Step, what: str = "") -> str:

@@ -5,7 +5,7 @@ An element with `data-act` (and `data-sent`, its values as JSON) inside a part b
 more than Gradio's components offer (facets with counts, a list that reads well on a phone), and
 every act is one event with one callback. Anybody may post any act: callbacks check what they get.
 
-Here are also Gradio's tables, uploads, long work told on the page, and `guarded`, by which known
+Here are also uploads, long work told on the page, and `guarded`, by which known
 errors become one clear message and unknown ones are logged and shown as ours.
 """
 
@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import gradio as gr
 from gradio.utils import get_upload_folder
 
-from explorer.core.html import step_html, tag
+from explorer.core.html import step_html
 from explorer.core.text import text
 from explorer.core.work import shown_as
 from scoring.errors import KnownError
@@ -89,8 +89,6 @@ Filling = dict[gr.blocks.Block, Any]
 
 Posted = Mapping[gr.blocks.Block, Any]
 """What a callback gets whose inputs are a set: component -> what it holds, whoever sent it."""
-
-V = TypeVar("V", str, int)
 
 _LISTEN = """
 const part = element.closest(".relayed");
@@ -236,117 +234,6 @@ def act_of(event: gr.EventData) -> tuple[str, Mapping[str, Any]]:
     sent = data.get("sent")
     act = data.get("act")
     return act if isinstance(act, str) else "", sent if isinstance(sent, dict) else {}
-
-
-def acting(act: str, sent: Mapping[str, object] | None = None) -> dict[str, str]:
-    """The attributes that make an element send an act, and what goes with it."""
-    attributes = {"data_act": act}
-    return attributes | ({"data_sent": json.dumps(sent)} if sent else {})
-
-
-def button(
-    words: str,
-    act: str,
-    sent: Mapping[str, object] | None = None,
-    css: str = "",
-    label: str = "",
-) -> str:
-    """A button that sends an act. label: what it is called where its words are but a sign."""
-    attributes = {"aria_label": label, "title": label} if label else {}
-    return tag("button", escape(words), css, type="button", **acting(act, sent), **attributes)
-
-
-def copy_button(words: str, what: str, base: str = "") -> str:
-    """A button that copies.
-
-    what: "link" for the address of what is shown, else the CSS selector of a text.
-    base: where a link begins; "" for the page's own address.
-    """
-    return tag(
-        "button",
-        escape(words),
-        css="button copy-link" if what == "link" else "button",
-        type="button",
-        data_copy=what,
-        data_base=base,
-        data_said=text("filter.copied"),
-    )
-
-
-def ticked(
-    words: str,
-    act: str,
-    on: bool,
-    field: str = "value",
-    sent: Mapping[str, object] | None = None,
-) -> str:
-    """A checkbox with its label that sends an act; whether it is ticked goes by `field`."""
-    checked = {"checked": "checked"} if on else {}
-    box = tag("input", type="checkbox", data_field=field, **acting(act, sent), **checked)
-    return tag("label", box + escape(words), css="tick")
-
-
-def segments(
-    legend: str, act: str, options: Mapping[V, str], chosen: V, *, field: str = "value"
-) -> str:
-    """A row of buttons of which one is pressed.
-
-    options: value -> words. field: by which the value is sent.
-    """
-    buttons = [
-        tag(
-            "button",
-            escape(words),
-            type="button",
-            aria_pressed="true" if value == chosen else "false",
-            **acting(act, {field: value}),
-        )
-        for value, words in options.items()
-    ]
-    return tag("div", "".join(buttons), css="segments", role="group", aria_label=legend)
-
-
-Grid = dict[str, Any]
-"""The value of a gr.Dataframe."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column: its heading, how a value is written, and how its cell is styled."""
-
-    heading: str
-    write: Callable[[Any], str] = str
-    style: Callable[[Any], str] = lambda _: ""
-
-
-def build_grid(elem_id: str, widths: list[str], visible: bool = True) -> gr.Dataframe:
-    """A read-only table of a few rows."""
-    return gr.Dataframe(
-        show_label=False,
-        label=text("list.label"),
-        interactive=False,
-        max_height=396,
-        column_widths=widths,
-        elem_id=elem_id,
-        elem_classes="grid paged",
-        visible=visible,
-        buttons=[],
-    )
-
-
-def grid(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> Grid:
-    """The value of a gr.Dataframe."""
-    styling = [
-        [column.style(value) for column, value in zip(columns, row, strict=True)] for row in rows
-    ]
-    written = [
-        [column.write(value) for column, value in zip(columns, row, strict=True)] for row in rows
-    ]
-    return {
-        "headers": [column.heading for column in columns],
-        "data": [list(row) for row in rows],
-        "metadata": {"display_value": written, "styling": styling},
-    }
 
 
 def uploaded_file(sent: object) -> Path:

@@ -101,11 +101,11 @@ class PublishedCheck:
     basis: "pairs" where results of each pair are published: both numbers are of the same pairs.
         "sections" where only scores are: sections that the run has whole are compared.
     parts: the score, then the sections, of which both sides are known or the run has pairs.
+    settings: those of which both sides may matter.
     won, lost, tied: keys of pairs that are won here and not there, the other way round, and tied
         on one side alone and lost on the other, in the table's order; () where single pairs are
         not known.
     n: pairs that are compared; 0 where only scores are.
-    settings: those of which both sides may matter.
     near: of the changed pairs, the share whose margin is among the run's narrowest (`NARROWEST`);
         None where none changed or there are no margins.
     query: what the Compare tab is asked for to show the two; "" where single pairs are not known.
@@ -114,27 +114,49 @@ class PublishedCheck:
     model: str
     basis: Basis
     parts: tuple[Compared, ...]
-    verdict: Verdict
+    settings: tuple[Setting, ...]
     won: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     tied: tuple[str, ...] = ()
     n: int = 0
-    settings: tuple[Setting, ...] = ()
     near: float | None = None
     query: str = ""
 
     @property
     def largest(self) -> Compared | None:
         """The section, or the score, that differs most; None where none is known on both sides."""
-        known = [part for part in self.parts if part.difference is not None]
-        return max(known, key=lambda part: abs(part.difference or 0.0), default=None)
+        return max(self._known, key=lambda part: abs(part.difference or 0.0), default=None)
 
     @property
     def suspects(self) -> list[Setting]:
         """Settings that may explain the differences: each has made as large ones, and is not known
         to be the same on both sides.
         """
-        return _suspects(self.parts, self.settings)
+        return [
+            each
+            for each in self.settings
+            if each.largest
+            and each.differs is not False
+            and not any(_differs_surely(part, each.largest) for part in self._known)
+        ]
+
+    @property
+    def verdict(self) -> Verdict:
+        """What that says, see `Verdict`."""
+        if not self._known:
+            return "nothing"
+        if all(part.pairs and not part.pairs.n_differing for part in self._known):
+            return "same"
+        if not any(map(_is_beyond, self._known)):
+            return "small"
+        if not any(map(_is_surely_beyond, self._known)):
+            return "few"
+        suspects = [each.differs for each in self.suspects]
+        return "settings" if True in suspects else "unknown" if suspects else "unexplained"
+
+    @property
+    def _known(self) -> list[Compared]:
+        return [part for part in self.parts if part.difference is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,20 +174,13 @@ class RunCheck:
     check: PublishedCheck | None
 
 
-def check_run(
-    run: Run,
-    field: Field,
-    board: Board | None = None,
-    settings: Mapping[str, BoardSettings] | None = None,
-) -> RunCheck:
+def check_run(run: Run, field: Field, board: Board | None = None) -> RunCheck:
     """A run against published results of the same model: pair by pair where they are known.
 
     Args:
         run: with some pairs.
         field: the one that the run is in, as of `explorer.results.fields.Fields`.
         board: of published scores, which may have models that the field has not.
-        settings: published name -> what its results were made with, where that is known; None
-            for what upstream's configurations say.
 
     Raises:
         KnownError: the run cannot be read.
@@ -175,8 +190,6 @@ def check_run(
     published = board.table.index[~board.table["own"]] if board else ()
     match = find_published(run.facts, {*by_pairs, *published})
     known = board_settings(match.model)
-    if settings is not None:
-        known = settings.get(match.model, NOT_KNOWN)
     check = None
     if own and match.model in by_pairs:
         check = check_pairs(field, own, match.model, known)
@@ -209,7 +222,6 @@ def check_pairs(
     """
     here, there = field.outcomes(own), field.outcomes(model)
     run, pairs = field.runs[own], field.matrix.pairs
-    settings = settings_of(run.facts, run.rows(), board)
     found = duel(here, there, pairs, V1)
     of_all = found.headline
     parts = [
@@ -224,12 +236,11 @@ def check_pairs(
         model=model,
         basis="pairs",
         parts=tuple(parts),
-        verdict=_verdict(parts, settings),
+        settings=settings_of(run.facts, run.rows(), board),
         won=_keys(field, won),
         lost=_keys(field, lost),
         tied=_keys(field, tied),
         n=found.all_pairs.n,
-        settings=settings,
         near=_near(field.margins(own), changed),
         query=compare_query(own, model),
     )
@@ -252,7 +263,6 @@ def check_sections(
         board: what the published was made with.
     """
     summary = summarise(scored, facts.family)
-    settings = settings_of(facts, scored, board)
     there = {section: _published(summary, section, sections) for section in SECTIONS}
     parts = [
         Compared(section, tally.n, summary.sections[section], there[section])
@@ -261,8 +271,7 @@ def check_sections(
     ]
     if None not in there.values():
         parts.insert(0, Compared("", summary.total.n, summary.score, overall_score(there)))
-    verdict = _verdict(parts, settings)
-    return PublishedCheck(model, "sections", tuple(parts), verdict, settings=settings)
+    return PublishedCheck(model, "sections", tuple(parts), settings_of(facts, scored, board))
 
 
 def changed_query(own: str, model: str, cell: Cell, section: str = "") -> str:
@@ -284,31 +293,6 @@ def _published(
     tallies = [(summary.subsets.get(each), COUNTS[each]) for each in SECTIONS[section]]
     whole = all(tally and sum(tally.counts.values()) == n for tally, n in tallies)
     return sections.get(section) if whole else None
-
-
-def _verdict(parts: Sequence[Compared], settings: Sequence[Setting]) -> Verdict:
-    differing = [part for part in parts if part.difference is not None]
-    if not differing:
-        return "nothing"
-    if all(part.pairs and not part.pairs.n_differing for part in differing):
-        return "same"
-    if not any(map(_is_beyond, differing)):
-        return "small"
-    if not any(map(_is_surely_beyond, differing)):
-        return "few"
-    suspects = [each.differs for each in _suspects(parts, settings)]
-    return "settings" if True in suspects else "unknown" if suspects else "unexplained"
-
-
-def _suspects(parts: Sequence[Compared], settings: Sequence[Setting]) -> list[Setting]:
-    known = [part for part in parts if part.difference is not None]
-    return [
-        each
-        for each in settings
-        if each.largest
-        and each.differs is not False
-        and not any(_differs_surely(part, each.largest) for part in known)
-    ]
 
 
 def _is_beyond(part: Compared) -> bool:

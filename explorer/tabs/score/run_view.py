@@ -13,7 +13,7 @@ import gradio as gr
 import numpy as np
 
 from explorer.core.html import note, part, percent, signed, step_html, time_words
-from explorer.core.parts import Column, Filling, Grid, grid
+from explorer.core.parts import Filling
 from explorer.core.text import text
 from explorer.reader.links import failures_query
 from explorer.reader.reading import PAGE_ROWS, Reading
@@ -178,19 +178,24 @@ def _buttons(parts: ReportParts, stage: str) -> Filling:
     }
 
 
-def _newest(progress: Progress) -> Grid:
-    columns = [
-        Column(text("list.key")),
-        Column(text("list.outcome"), lambda outcome: text(f"outcome.{outcome}")),
-        Column(text("list.margin"), signed),
-        Column(text("score.column_chosen"), signed),
-        Column(text("score.column_rejected"), signed),
-    ]
+def _newest(progress: Progress) -> dict[str, Any]:
+    """The value of a gr.Dataframe: what is sorted by, beside how it is written."""
     rows = [
-        [pair.key, pair.outcome, pair.margin, pair.chosen_reward, pair.rejected_reward]
+        (pair.key, pair.outcome, pair.margin, pair.chosen_reward, pair.rejected_reward)
         for pair in reversed(progress.scored[-PAGE_ROWS:])
     ]
-    return grid(columns, rows)
+    written = [
+        [key, text(f"outcome.{outcome}"), *map(signed, numbers)] for key, outcome, *numbers in rows
+    ]
+    headers = [
+        text("list.key"),
+        text("list.outcome"),
+        text("list.margin"),
+        text("score.column_chosen"),
+        text("score.column_rejected"),
+    ]
+    told = {"display_value": written, "styling": [[""] * len(headers) for _ in rows]}
+    return {"headers": headers, "data": [*map(list, rows)], "metadata": told}
 
 
 def _status(progress: Progress, live: LiveRun | None) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import gradio as gr
 
 from explorer.core.html import note, part
-from explorer.core.parts import Part, Posted, build_grid, build_part, components
+from explorer.core.parts import Part, Posted, build_part, components
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.reader.fields_view import TypedFields, build_model, build_typed
@@ -224,8 +224,16 @@ def build_score(settings: Settings, models: Sequence[tuple[str, str]]) -> ScoreP
                     sections = gr.HTML(min_width=360)
                     with gr.Column(min_width=360):
                         margins = gr.HTML(elem_id="margins")
-                        rows = build_grid(
-                            "scored", ["32%", "13%", "15%", "20%", "20%"], visible=False
+                        rows = gr.Dataframe(
+                            show_label=False,
+                            label=text("list.label"),
+                            interactive=False,
+                            max_height=396,
+                            column_widths=["32%", "13%", "15%", "20%", "20%"],
+                            elem_id="scored",
+                            elem_classes="grid paged",
+                            visible=False,
+                            buttons=[],
                         )
                 check = gr.HTML(elem_id="published-check")
         with columns["runs"]:

@@ -5,7 +5,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from explorer.core.html import MOST_LINES
 from explorer.data.sources import Candidate, Sources
 from explorer.reader.source_view import build_sourcebar, sourcebar
 from scoring.errors import KnownError
@@ -16,6 +15,8 @@ from tests.explorer.filling import Filled, filled, laid_out
 from tests.explorer.html_reading import HtmlReading
 
 TAGS = {"div", "details", "summary", "ul", "li"}
+MOST = 100
+"""Lines of a list that are written."""
 HOSTILE = "<img src=x onerror=alert(1)> \"'&lt;${1}"
 
 
@@ -63,10 +64,10 @@ def test_what_is_shown_stays_text() -> None:
 
 
 def test_of_many_remarks_the_first_are_shown_and_the_others_counted() -> None:
-    item = Item("demo", remarks=tuple(f"[{number}]" for number in range(MOST_LINES + 5)))
+    item = Item("demo", remarks=tuple(f"[{number}]" for number in range(MOST + 5)))
     words = read(bar_of(sources(item), item, can_retry=True)).words
-    assert f"{MOST_LINES + 5} remarks" in words and words.rstrip().endswith("and 5 more")
-    assert f"[{MOST_LINES - 1}]" in words and f"[{MOST_LINES}]" not in words
+    assert f"{MOST + 5} remarks" in words and words.rstrip().endswith("and 5 more")
+    assert f"[{MOST - 1}]" in words and f"[{MOST}]" not in words
 
 
 def test_a_reason_that_begins_with_its_label_does_not_repeat_it() -> None:

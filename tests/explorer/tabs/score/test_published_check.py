@@ -260,7 +260,7 @@ def test_scores_of_the_board_serve_where_single_pairs_are_not_known(tmp_path: Pa
     matrix = matrix_of({"mine": [1.0] * 4}, ["own"] * 4)
     field = Field(benchmark_table(), matrix, {"mine": run}, ("small",), own=frozenset(["mine"]))
     board = build_board(results_of({MODEL: 0.9, "b/x": 0.5}), "v1")
-    found = check_run(run, field, board, {MODEL: SAME})
+    found = check_run(run, field, board)
     assert found.check and found.check.basis == "sections"
     assert found.check.parts[0].there == pytest.approx(0.9)
     assert check_run(run, field).check is None

@@ -110,6 +110,13 @@ def test_an_update_is_small_whatever_the_run_has(report: ReportParts) -> None:
         assert len(json.dumps(now)) < 40_000
 
 
+def test_the_newest_pair_comes_first_and_numbers_stay_numbers(report: ReportParts) -> None:
+    found = drawn(report, Progress("running", 4, RUN, tuple(pairs(4)), 1.0)).rows["value"]
+    assert found["data"][0] == ["hep-go:3", "loss", -4.0, -4.0, 0.0]
+    [first, *_] = found["metadata"]["display_value"]
+    assert first == ["hep-go:3", "lost", "−4.000", "−4.000", "0.000"]
+
+
 def test_failures_are_listed_and_counted(report: ReportParts) -> None:
     for stage in ("running", "finished"):
         now = drawn(report, Progress(stage, 4, RUN, tuple(pairs(4)), 1.0))
