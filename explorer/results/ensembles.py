@@ -173,7 +173,7 @@ def ensembles_of(field: Field, members: Sequence[str], way: Way) -> Ensembles:
     groups = groups if by_rule else one_stratum(len(shared), groups.clusters)
 
     def score(outcomes: Floats) -> Floats:
-        return score_models(outcomes, groups).overall
+        return score_models(outcomes, groups)
 
     def joined(at: Sequence[int], way: Way) -> EnsembleScore:
         outcomes = ensemble(models, at, way).outcomes

@@ -79,15 +79,10 @@ def accuracies_of(
 ) -> dict[str, Counted]:
     """One model's accuracy on each subset.
 
-    Args:
-        outcomes: (pairs,).
-        subsets: of the same pairs. A name without pairs has no accuracy.
-        known_equal: (pairs,), where both scores are there and equal; None where nobody knows.
-        ties: see `settled`.
-        missing: see `settled`.
-
-    Raises:
-        ValueError: an outcome is not between 0 and 1, or the lengths differ.
+    outcomes: (pairs,), 0 to 1, else a ValueError.
+    subsets: of the same pairs. A name without pairs has no accuracy.
+    known_equal: (pairs,), where both scores are there and equal; None where nobody knows.
+    ties, missing: see `settled`.
 
     >>> outcomes = np.array([1, 0.5, 0, np.nan], np.float32)
     >>> found = accuracies_of(outcomes, Coded(["a", "b"], np.array([0, 0, 0, 1], np.int32)))
@@ -96,8 +91,6 @@ def accuracies_of(
     >>> found["b"]
     Counted(accuracy=None, n=0, wins=0, halves=0, losses=0, missing=1)
     """
-    if outcomes.shape != subsets.codes.shape:
-        raise ValueError(f"{len(outcomes)} outcomes for {len(subsets.codes)} pairs")
     absent = np.isnan(outcomes)
     values = settled(outcomes, known_equal, ties, missing).astype(np.float64)
     wrong = values[(values < 0) | (values > 1)]
@@ -155,17 +148,8 @@ class Aggregated:
     accuracies: dict[str, float | None]
     counts: dict[str, Counted]
 
-    @property
-    def whole(self) -> bool:
-        """Whether every subset of the rule is known."""
-        return None not in self.accuracies.values()
-
     def behind(self, section: str) -> tuple[Part, ...]:
-        """The subsets that make a section.
-
-        Raises:
-            KeyError: the rule has no such section.
-        """
+        """The subsets that make a section of the rule."""
         weights = self.rule.sections[section]
         known = sum(w for subset, w in weights.items() if self.accuracies[subset] is not None)
         return tuple(
@@ -179,29 +163,6 @@ class Aggregated:
             for subset, weight in weights.items()
         )
 
-    def pairs(self, section: str | None = None) -> Counted | None:
-        """The pairs of a section, or of all of them, added up without weights.
-
-        None where a subset's accuracy is known but not its pairs.
-
-        Raises:
-            KeyError: the rule has no such section.
-        """
-        subsets = self.rule.subsets if section is None else self.rule.sections[section]
-        if any(self.accuracies[each] is not None and each not in self.counts for each in subsets):
-            return None
-        counted = [self.counts[each] for each in subsets if each in self.counts]
-        n = sum(each.n for each in counted)
-        total = sum(each.accuracy * each.n for each in counted if each.accuracy is not None)
-        return Counted(
-            total / n if n else None,
-            n,
-            sum(each.wins for each in counted),
-            sum(each.halves for each in counted),
-            sum(each.losses for each in counted),
-            sum(each.missing for each in counted),
-        )
-
 
 def aggregate(
     rule: Rule,
@@ -210,11 +171,9 @@ def aggregate(
 ) -> Aggregated:
     """Sections and score from subset accuracies.
 
-    Args:
-        rule: how.
-        accuracies: subset -> accuracy. Subsets may be missing, None or NaN, all of which leave them
-            out; those that the rule does not know are ignored.
-        counts: the pairs behind them, as `accuracies_of` counts; carried, not used.
+    accuracies: subset -> accuracy. Subsets may be missing, None or NaN, all of which leave them
+        out; those that the rule does not know are ignored.
+    counts: the pairs behind them, as `accuracies_of` counts; carried, not used.
 
     >>> from explorer.stats.rules import RULES
     >>> found = aggregate(RULES["v1"], {"mt-bench-easy": 1.0, "alpacaeval-easy": 0.5})

@@ -49,9 +49,7 @@ def item_rest(outcomes: NDArray[np.floating], subsets: NDArray[np.integer] | Non
     Source: the corrected item-total correlation of a scale, Nunnally and Bernstein, Psychometric
     Theory (1994), chapter 8.
 
-    Args:
-        outcomes: (models, pairs).
-        subsets: (pairs,), the subset of each; None takes all pairs for one.
+    subsets: (pairs,), the subset of each; None takes all pairs for one.
 
     Returns:
         (pairs,), -1 to 1: below 0, better models fail it more often, which a wrong label causes,
@@ -122,8 +120,7 @@ def leaf_order(correlation: Floats) -> Whole:
     merge, the one that formed earlier comes first (a model before a cluster, by row).
     Source: Sokal and Michener, Univ. of Kansas Science Bulletin 38 (1958).
 
-    Args:
-        correlation: (models, models), symmetric; as `correlations` gives it.
+    correlation: (models, models), symmetric; as `correlations` gives it.
 
     Returns:
         (models,) rows in order. The time grows as the cube of their number: 188 take a few ms.
@@ -189,10 +186,8 @@ def failed_by_most(
 
     Of equal shares, those that more models fail go first.
 
-    Args:
-        outcomes: (models, pairs).
-        share: 0 or more, below 1; what of the known models has to fail, and more.
-        least_models: that must be known of a pair.
+    share: 0 or more, below 1; what of the known models has to fail, and more.
+    least_models: that must be known of a pair.
 
     >>> failed_by_most(np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]), 0.4, 2)
     array([2, 1])
@@ -212,12 +207,10 @@ def telling(
 
     With few models a correlation below 0 is often chance.
 
-    Args:
-        outcomes: (models, pairs).
-        subsets: (pairs,), the subset of each, from 0; those of fewer than `LEAST_PAIRS` pairs are
-            taken together. None takes all pairs for one subset.
-        most: rows of each kind; equal correlations stay in table order.
-        least_models: that must be known of a pair.
+    subsets: (pairs,), the subset of each, from 0; those of fewer than `LEAST_PAIRS` pairs are
+        taken together. None takes all pairs for one subset.
+    most: rows of each kind; equal correlations stay in table order.
+    least_models: that must be known of a pair.
 
     >>> right = np.tile([[0.0], [0.0], [1.0], [1.0], [1.0]], 3)
     >>> found = telling(np.hstack([right, 1 - right[:, :1]]))

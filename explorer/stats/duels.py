@@ -92,11 +92,7 @@ class Duel:
 def duel(a: ArrayLike, b: ArrayLike, pairs: PairOrder, rule: Rule) -> Duel:
     """Compare two models, by `paired_test` with pairs of one prompt taken together.
 
-    Args:
-        a: (pairs,), 0 to 1, a win is exactly 1, NaN is missing.
-        b: the same of the other model.
-        pairs: which pairs these are.
-        rule: the benchmark's.
+    a, b: (pairs,), 0 to 1, a win is exactly 1, NaN is missing.
 
     Raises:
         ValueError: the shapes do not fit, or an outcome is not between 0 and 1.
@@ -125,11 +121,7 @@ def duel(a: ArrayLike, b: ArrayLike, pairs: PairOrder, rule: Rule) -> Duel:
 
 
 def headline(a: ArrayLike, b: ArrayLike, pairs: PairOrder, rule: Rule) -> DuelPart:
-    """The `Duel.headline` of the same two models alone.
-
-    Raises:
-        ValueError: as of `duel`.
-    """
+    """The `Duel.headline` of the same two models alone."""
     two, groups = _of_both(a, b, pairs, rule)
     score = _part("", two, groups)
     return score if score.n else _part("", two, one_stratum(len(pairs), groups.clusters))
@@ -146,10 +138,7 @@ def cells_of(a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np.int
 
 
 def majority_of(models: NDArray[np.floating]) -> Floats:
-    """What most of some models make of each pair.
-
-    Args:
-        models: (models, pairs), 0 to 1, a win is exactly 1, NaN is missing; there may be none.
+    """What most of some models make of each pair; (models, pairs), of which there may be none.
 
     Returns:
         (pairs,), 1 where more than half of the models that are known win the pair, 0 where fewer
@@ -165,7 +154,7 @@ def majority_of(models: NDArray[np.floating]) -> Floats:
 def _of_both(a: ArrayLike, b: ArrayLike, pairs: PairOrder, rule: Rule) -> tuple[Floats, Strata]:
     """(2, pairs), NaN where either is missing; and the rule's strata."""
     groups = strata_by(rule, pairs)
-    two = checked_outcomes(np.stack([np.asarray(a, float), np.asarray(b, float)]), groups)
+    two = checked_outcomes(np.stack([a, b]), groups)
     return np.where(np.isnan(two).any(axis=0), np.nan, two), groups
 
 
@@ -180,7 +169,7 @@ def _part(name: str, two: Floats, groups: Strata) -> DuelPart:
     values, counted = two[:, groups.counting()], groups.counted()
     cells = cells_of(values[0], values[1])
     both, only_a, only_b, neither = (int((cells == at).sum()) for at in range(len(CELLS)))
-    scores = score_models(values, counted).overall.tolist()
+    scores = score_models(values, counted).tolist()
     a, b = (None if np.isnan(score) else score for score in scores)
     n_differing = int(((cells >= 0) & (values[0] != values[1])).sum())
     test = paired_test(values[0], values[1], counted)

@@ -56,15 +56,11 @@ def score_intervals(outcomes: ArrayLike, groups: Strata) -> list[Interval | None
     Source: C. Franco et al., J. Survey Statistics and Methodology 7 (2019), for Wilson's interval
     at an effective number.
 
-    Args:
-        outcomes: (models, pairs), 0 to 1, NaN for missing.
-        groups: the strata and clusters of the pairs; of one section, `Strata.only`.
+    outcomes: (models, pairs), 0 to 1, NaN for missing.
+    groups: the strata and clusters of the pairs; of one section, `Strata.only`.
 
     Returns:
         One for each model, None where it has no pair that counts.
-
-    Raises:
-        ValueError: of `checked_outcomes`.
 
     >>> from explorer.stats.strata import one_stratum
     >>> [all_won] = score_intervals([[1] * 358], one_stratum(358))
@@ -72,7 +68,7 @@ def score_intervals(outcomes: ArrayLike, groups: Strata) -> list[Interval | None
     (0.989, 1.0)
     """
     matrix = checked_outcomes(outcomes, groups)
-    scores = score_models(matrix, groups).overall
+    scores = score_models(matrix, groups)
     weights = score_weights(groups, ~np.isnan(matrix))
     variance = (error_parts(matrix, groups, 0.5) ** 2).sum(axis=1)
     effective = effective_pairs(weights, groups, variance, scores * (1 - scores))
@@ -94,19 +90,11 @@ def rank_intervals(
     Source: D. B. Rubin, Annals of Statistics 9 (1981), of clusters; of ranks, H. Goldstein and
     D. Spiegelhalter, JRSS A 159 (1996).
 
-    Args:
-        outcomes: (models, pairs), 0 to 1, NaN for missing. No models give empty arrays.
-        groups: the strata and clusters of the pairs.
-        replicates: how many, 1 or more.
-        seed: the same seed gives the same intervals.
-
-    Raises:
-        ValueError: of `checked_outcomes`, or no replicates.
+    outcomes: (models, pairs), 0 to 1, NaN for missing. No models give empty arrays.
+    seed: the same gives the same intervals.
     """
-    if replicates < 1:
-        raise ValueError(f"{replicates} replicates, not 1 or more")
     matrix = checked_outcomes(outcomes, groups)
-    rank = ranks(score_models(matrix, groups).overall)
+    rank = ranks(score_models(matrix, groups))
     if not len(matrix):
         return Ranks(rank, rank, rank)
     shares = groups.shares(stratum_sums(matrix, groups)[1])
@@ -137,13 +125,12 @@ def unpaired_interval(score: float, groups: Strata, counts: ArrayLike) -> Interv
     By `scoring.interval.weighted_wilson`. Being unpaired, it cannot say whether two models differ:
     what is hard for one is often hard for the other, and that cancels in a paired test only.
 
-    Args:
-        score: 0 to 1; NaN gives None.
-        groups: the strata; which pairs are in them does not matter.
-        counts: (strata,) pairs that the score comes from.
+    score: 0 to 1.
+    groups: the strata; which pairs are in them does not matter.
+    counts: (strata,) pairs that the score comes from.
 
     Returns:
-        None where no pair counts.
+        None where no pair counts, or the score is NaN.
 
     >>> from explorer.stats.strata import strata
     >>> chat = strata([], [1.0, 1.0], [0, 0], [1.0])

@@ -28,18 +28,12 @@ _QUARTERS = (0.25, 0.75)
 def margins(chosen: Rewards, rejected: Rewards) -> Floats:
     """Chosen minus rejected, (pairs,); NaN where either is missing.
 
-    Raises:
-        ValueError: the shapes do not fit.
-
     >>> margins(np.array([1.0, np.inf, np.nan]), np.array([0.5, 0.0, 1.0]))
     array([0.5, nan, nan])
     """
-    if chosen.ndim != 1 or chosen.shape != rejected.shape:
-        raise ValueError(f"rewards of shapes {chosen.shape} and {rejected.shape}")
     known = np.isfinite(chosen) & np.isfinite(rejected)
     difference = np.full(chosen.shape, np.nan)
-    difference[known] = chosen[known].astype(np.float64) - rejected[known]
-    return difference
+    return np.subtract(chosen, rejected, out=difference, where=known, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +63,7 @@ def margin_histogram(
 ) -> MarginHistogram:
     """Bin the margins, the same way on both sides of zero, out to 99 % of the pairs.
 
-    Args:
-        chosen: rewards.
-        rejected: rewards.
-        bins: on each side; at least 1.
+    bins: on each side; at least 1.
 
     >>> found = margin_histogram(np.array([2.0, 1.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 2.0]), 2)
     >>> found.edges, found.counts, found.wins, found.losses, found.ties
@@ -115,11 +106,6 @@ def reward_histogram(
     chosen: Rewards, rejected: Rewards, bins: int = REWARD_BINS
 ) -> RewardHistogram:
     """Bin the rewards of the pairs that have both, from the 0.5 % to the 99.5 % quantile of all.
-
-    Args:
-        chosen: rewards.
-        rejected: rewards.
-        bins: at least 1.
 
     >>> reward_histogram(np.array([1.0, 2.0]), np.array([0.0, np.nan]), 2)
     RewardHistogram(edges=(0.0, 0.5, 1.0), chosen=(0, 1), rejected=(1, 0))
@@ -187,10 +173,7 @@ def calibration(chosen: Rewards, rejected: Rewards, bins: int = CALIBRATION_BINS
     Source: C. Guo and others, On calibration of modern neural networks, ICML (2017), 2 and 3; with
     bins of equal counts.
 
-    Args:
-        chosen: rewards.
-        rejected: rewards.
-        bins: at most so many; at least 1.
+    bins: at most so many; at least 1.
 
     >>> found = calibration(np.array([3.0, 3.0, 0.1, 0.0]), np.array([0.0, 0.0, 0.0, 0.1]), 2)
     >>> [(each.accuracy, round(each.confidence, 3)) for each in found.bins], round(found.error, 3)
@@ -213,8 +196,7 @@ def calibration(chosen: Rewards, rejected: Rewards, bins: int = CALIBRATION_BINS
 def near_misses(chosen: Rewards, rejected: Rewards) -> Mask:
     """Losses and ties that were close: |margin| is in the smallest quarter of the model's pairs.
 
-    Returns:
-        (pairs,). The quarter's end, the 25 % quantile of |margin|, is in it.
+    The quarter's end, the 25 % quantile of |margin|, is in it.
 
     >>> near_misses(np.array([0.9, 0.0, 5.0, 9.0]), np.array([1.0, 4.0, 0.0, 0.0]))
     array([ True, False, False, False])
@@ -227,8 +209,7 @@ def near_misses(chosen: Rewards, rejected: Rewards) -> Mask:
 def confident_losses(chosen: Rewards, rejected: Rewards) -> Mask:
     """Losses that were clear: |margin| is in the largest quarter of the model's pairs.
 
-    Returns:
-        (pairs,). The quarter's end, the 75 % quantile of |margin|, is in it; a tie is no loss here.
+    The quarter's end, the 75 % quantile of |margin|, is in it; a tie is no loss here.
 
     >>> confident_losses(np.array([0.9, 0.0, 3.0, 2.0]), np.array([1.0, 4.0, 0.0, 0.0]))
     array([False,  True, False, False])

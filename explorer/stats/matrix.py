@@ -141,14 +141,11 @@ def usual_order(found: Outcomes) -> PairOrder | None:
     """
     votes: Counter[bytes] = Counter()
     first: dict[bytes, PairOrder] = {}
-    key_of: dict[int, bytes] = {}
-    for result in found.results:
-        order = result.order
-        key = key_of.get(id(order))
-        if key is None:
-            key = "\0".join((*order.names, "")).encode() + order.codes.tobytes()
-            key_of[id(order)] = key
-        votes[key] += 1
+    orders = [result.order for result in found.results]
+    times = Counter(map(id, orders))
+    for order in {id(order): order for order in orders}.values():
+        key = "\0".join((*order.names, "")).encode() + order.codes.tobytes()
+        votes[key] += times[id(order)]
         if key not in first or (first[key].ids is None and order.ids is not None):
             first[key] = order
     if not first:
@@ -162,23 +159,19 @@ def outcome_matrix(
 ) -> OutcomeMatrix:
     """Put the outcomes of all models in the order of the same pairs.
 
-    Args:
-        found: what was read.
-        pairs: the columns; None takes the usual order of the files.
-        hashes: gives the `text_hash` of each pair, should one be needed.
+    A row for each model of which a file could be aligned; none is no error.
 
-    Returns:
-        A row for each model of which a file could be aligned; none is no error.
+    pairs: the columns; None takes the usual order of the files.
+    hashes: gives the `text_hash` of each pair, should one be needed.
     """
     if pairs is None:
         pairs = usual_order(found) or PairOrder((), np.zeros(0, np.int32))
-    aligned: dict[int, Alignment | KnownError] = {}
+    orders = {id(result.order): result.order for result in found.results}
+    aligned = {key: _aligned(order, pairs, hashes) for key, order in orders.items()}
     left_out = list(found.left_out)
     placed: list[tuple[str, PairResults, Alignment]] = []
     for file, result in zip(found.files, found.results, strict=True):
-        alignment = aligned.get(id(result.order))
-        if alignment is None:
-            alignment = aligned[id(result.order)] = _aligned(result.order, pairs, hashes)
+        alignment = aligned[id(result.order)]
         if isinstance(alignment, KnownError):
             left_out.append(LeftOut(file, str(alignment)))
         else:
@@ -226,10 +219,7 @@ class OutcomeRows:
 
 
 def outcome_rows(found: Outcomes, pairs: PairOrder, hashes: Hashes = None) -> OutcomeRows:
-    """Files in the order of pairs, without those that none of them has.
-
-    Arguments are as of `outcome_matrix`.
-    """
+    """Files in the order of pairs, without those that none of them has."""
     whole = outcome_matrix(found, pairs, hashes)
     at = np.flatnonzero(whole.held.any(axis=0))
     columns: dict[str, Any] = {name: getattr(whole, name)[:, at] for name in _BY_PAIR}

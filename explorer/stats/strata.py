@@ -68,15 +68,8 @@ class Strata:
     def shares(self, counts: ArrayLike) -> Floats:
         """What each stratum contributes to the overall score.
 
-        Args:
-            counts: (..., strata) known pairs of each stratum.
-
-        Returns:
-            Of the same shape. Each last axis sums to 1, and to 0 where no stratum with weight has
-            a pair.
-
-        >>> one_stratum(4).shares([4])
-        array([1.])
+        counts: (..., strata) known pairs of each. The shares have this shape; each last axis sums
+            to 1, and to 0 where no stratum with weight has a pair.
         """
         known = self.weights * (np.asarray(counts) > 0)
         in_section = self.sections[:, None] == np.arange(len(self.section_weights))
@@ -86,17 +79,6 @@ class Strata:
         factors = _ratio(section, totals * np.where(whole > 0, whole, 1.0))
         shares: Floats = known * factors[..., self.sections]
         return shares
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scores:
-    """The scores of some models, NaN where nothing is known.
-
-    overall: (models,). sections: (sections, models).
-    """
-
-    overall: Floats
-    sections: Floats
 
 
 def strata(
@@ -129,11 +111,10 @@ def benchmark_strata(
 ) -> Strata:
     """The strata of pairs by a benchmark's rule: a stratum for each subset, section by section.
 
-    Args:
-        subsets: the subset of each pair; pairs of one that the rule does not have count nowhere.
-        sections: section -> subset -> weight in the section. A subset is in one section only.
-        section_weights: section -> weight in the overall score.
-        clusters: of the pairs, as `Strata` has them.
+    subsets: of each pair; pairs of one that the rule does not have count nowhere.
+    sections: section -> subset -> weight in the section. A subset is in one section only.
+    section_weights: section -> weight in the overall score.
+    clusters: of the pairs, as `Strata` has them.
 
     >>> found = benchmark_strata(
     ...     Coded(["own", "b", "a"], np.array([0, 1, 2, 1], dtype=np.int32)),
@@ -156,11 +137,7 @@ def benchmark_strata(
 
 
 def one_stratum(n_pairs: int, clusters: ArrayLike | None = None) -> Strata:
-    """All pairs in one stratum: the score is the plain mean.
-
-    >>> one_stratum(3).counting()
-    array([ True,  True,  True])
-    """
+    """All pairs in one stratum: the score is the plain mean."""
     return strata(np.zeros(n_pairs), [1.0], [0], [1.0], clusters)
 
 
@@ -169,19 +146,14 @@ def score_weights(groups: Strata, known: ArrayLike) -> Floats:
 
     w_i = share of the stratum (`Strata.shares`) / known pairs of the stratum.
 
-    Args:
-        groups: the strata.
-        known: (..., pairs) whether the pair's outcome is known.
-
-    Returns:
-        Of the shape of `known`: 0 for a pair that is missing or counts nowhere; each last axis
-        sums to 1, or to 0 where nothing that counts is known.
+    known: (..., pairs) whether the pair's outcome is known. The weights have this shape: 0 for a
+        pair that is missing or counts nowhere; each last axis sums to 1, or to 0 where nothing that
+        counts is known.
 
     >>> two = strata([0, 0, 1], [100, 300], [0, 0], [1])
-    >>> score_weights(two, [True, True, True])
-    array([0.125, 0.125, 0.75 ])
-    >>> score_weights(two, [True, False, False])
-    array([1., 0., 0.])
+    >>> score_weights(two, [[True, True, True], [True, False, False]])
+    array([[0.125, 0.125, 0.75 ],
+           [1.   , 0.   , 0.   ]])
     """
     mask = np.asarray(known, dtype=bool)
     counts = np.stack([mask[..., at].sum(axis=-1) for at in groups.columns()], axis=-1)
@@ -190,28 +162,20 @@ def score_weights(groups: Strata, known: ArrayLike) -> Floats:
     return np.where(mask, padded[..., groups.of_pair], 0.0)
 
 
-def score_models(outcomes: ArrayLike, groups: Strata) -> Scores:
-    """The scores of every model by the rule of `groups`.
+def score_models(outcomes: ArrayLike, groups: Strata) -> Floats:
+    """The scores of models by the rule of `groups`, (models,); NaN where nothing is known.
 
-    Args:
-        outcomes: (models, pairs), NaN for missing.
-        groups: the strata of the pairs.
+    outcomes: (models, pairs), NaN for missing.
 
     >>> two = strata([0, 0, 1], [1, 3], [0, 0], [1])
-    >>> score_models([[1, 0, 1], [0, 0, float("nan")]], two).overall
+    >>> score_models([[1, 0, 1], [0, 0, float("nan")]], two)
     array([0.875, 0.   ])
     """
     matrix = checked_outcomes(outcomes, groups)
     sums, counts = stratum_sums(matrix, groups)
-    means = _ratio(sums, counts)
-    sections = [
-        _known_only(groups.only(section).shares(counts), means)
-        for section in range(len(groups.section_weights))
-    ]
-    return Scores(
-        _known_only(groups.shares(counts), means),
-        np.array(sections).reshape(len(sections), len(matrix)),
-    )
+    shares = groups.shares(counts)
+    scores = (shares * _ratio(sums, counts)).sum(axis=-1)
+    return np.where(shares.any(axis=-1), scores, np.nan)
 
 
 def stratum_sums(matrix: Floats, groups: Strata) -> tuple[Floats, Whole]:
@@ -239,13 +203,8 @@ def error_parts(values: Floats, groups: Strata, alone: float) -> Floats:
     Source: W. G. Cochran, Sampling Techniques (1977), 5.3 to 5.6; of clusters, A. C. Cameron and
     D. L. Miller, J. Human Resources 50 (2015), section II, the strata being the regressors.
 
-    Args:
-        values: (models, pairs), NaN for missing.
-        groups: the strata and clusters of the pairs.
-        alone: what a pair that is alone in its stratum is measured from, having no spread.
-
-    Returns:
-        (models, clusters).
+    values: (models, pairs), NaN for missing; the parts are (models, clusters).
+    alone: what a pair that is alone in its stratum is measured from, having no spread.
 
     >>> parts = error_parts(np.array([[1.0, 0.0, 1.0, 0.0]]), one_stratum(4, [0, 0, 1, 2]), 0.5)
     >>> round(float((parts**2).sum()), 4)
@@ -273,11 +232,8 @@ def effective_pairs(
     Source: L. Kish, Survey Sampling (1965), 8.2 and 11.7; E. Korn and B. Graubard, Survey
     Methodology 24 (1998), for intervals; the two pairs are this project's, by simulation.
 
-    Args:
-        weights: (models, pairs), as of `score_weights`.
-        groups: whose clusters.
-        variance: (models,) of the weighted mean.
-        variance_of_one: (models,) of one pair.
+    weights: (models, pairs), as of `score_weights`.
+    variance, variance_of_one: (models,), of the weighted mean and of one pair.
 
     Returns:
         (models,), above 0; 0 where no pair counts.
@@ -319,11 +275,6 @@ def checked_outcomes(outcomes: ArrayLike, groups: Strata) -> Floats:
     if ((matrix < 0) | (matrix > 1)).any():
         raise ValueError("an outcome is not between 0 and 1")
     return matrix
-
-
-def _known_only(shares: Floats, means: Floats) -> Floats:
-    scores: Floats = (shares * means).sum(axis=-1)
-    return np.where(shares.any(axis=-1), scores, np.nan)
 
 
 def _ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from explorer.stats.paired import holm, paired_p_values
 from explorer.stats.strata import Floats, Strata, checked_outcomes, score_models
 
+ALPHA = 0.05
 _DECIMALS = 12
 
 
@@ -24,47 +25,40 @@ class TieGroup:
     p_values: tuple[float, ...]
 
 
-def tie_groups(outcomes: ArrayLike, groups: Strata, alpha: float = 0.05) -> tuple[TieGroup, ...]:
+def tie_groups(outcomes: ArrayLike, groups: Strata) -> tuple[TieGroup, ...]:
     """Models in groups, by score.
 
     Every two models are tested (`paired_test`), and Holm's procedure corrects for all these tests
     at once: a leader is picked by its score, so its own tests alone would not do. Where all models
-    are equally good, they are in more than one group in at most alpha of cases.
+    are equally good, they are in more than one group in at most `ALPHA` of cases.
 
     The best model not yet placed leads, and every unplaced model that is not significantly
     different from it joins. Hence members of a group may differ from each other, and a model may be
     as good as one of the group above that is not its leader. Two copies of a model are always in
     one group.
 
-    Args:
-        outcomes: (models, pairs), 0 to 1, NaN for missing: a pair missing for either model is no
-            part of their test. Two models without a common pair cannot be told apart.
-        groups: the strata and clusters of the pairs; of one section, `Strata.only`.
-        alpha: between 0 and 1.
+    outcomes: (models, pairs), 0 to 1, NaN for missing: a pair missing for either model is no part
+        of their test. Two models without a common pair cannot be told apart.
+    groups: the strata and clusters of the pairs; of one section, `Strata.only`.
 
     Returns:
         The groups from the highest score down; equal scores come in the order of rows. A model
         without a score is in none.
-
-    Raises:
-        ValueError: of `checked_outcomes`, or alpha is not between 0 and 1.
 
     >>> from explorer.stats.strata import one_stratum
     >>> good, same, bad = [1] * 40, [1] * 39 + [0], [0] * 40
     >>> [group.members for group in tie_groups([bad, good, same], one_stratum(40))]
     [(1, 2), (0,)]
     """
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha is {alpha}, not between 0 and 1")
     matrix = checked_outcomes(outcomes, groups)
-    scores = score_models(matrix, groups).overall
+    scores = score_models(matrix, groups)
     order = np.argsort(-np.round(scores, _DECIMALS), kind="stable")
     order = order[~np.isnan(scores[order])]
     p_values = _p_values(matrix[order], groups)
     found, unplaced = [], np.arange(len(order))
     while len(unplaced):
         of_leader = p_values[unplaced[0], unplaced]
-        joins = of_leader > alpha
+        joins = of_leader > ALPHA
         members = tuple(order[unplaced[joins]].tolist())
         found.append(TieGroup(members, tuple(of_leader[joins].tolist())))
         unplaced = unplaced[~joins]

@@ -219,7 +219,7 @@ def _scored(values: Floats, groups: Strata) -> tuple[Floats, Floats, Floats]:
     """Scores and the ends of their intervals."""
     none = Interval(np.nan, np.nan)
     ends = np.array([each or none for each in score_intervals(values, groups)]).reshape(-1, 2)
-    return score_models(values, groups).overall, ends[:, 0], ends[:, 1]
+    return score_models(values, groups), ends[:, 0], ends[:, 1]
 
 
 def _told(drawing: Generator[float, None, Ranks], total: int) -> Generator[Step, None, Ranks]:

@@ -110,7 +110,7 @@ def standings(now: Compared) -> tuple[Standing, ...]:
     parts |= {name: groups.only(at) for at, name in enumerate(V1.sections)}
     found = []
     for section, part in parts.items():
-        scores = score_models(_shared(now), part).overall.tolist()
+        scores = score_models(_shared(now), part).tolist()
         n = int((part.counting() & now.shared).sum())
         found.append(
             Standing(section, n, tuple(None if np.isnan(each) else each for each in scores))
@@ -120,7 +120,7 @@ def standings(now: Compared) -> tuple[Standing, ...]:
 
 def scores(now: Compared) -> tuple[float | None, ...]:
     """Of all models by RewardBench's rule, on the pairs that all have; None where none counts."""
-    found = score_models(_shared(now), strata_by(V1, now.field.matrix.pairs)).overall
+    found = score_models(_shared(now), strata_by(V1, now.field.matrix.pairs))
     return tuple(None if np.isnan(each) else float(each) for each in found)
 
 

@@ -69,7 +69,7 @@ def _score(outcomes: Doubles, groups: Strata) -> SectionScore | None:
     [interval] = score_intervals(outcomes[None], groups)
     if interval is None:
         return None
-    [score] = score_models(outcomes[None], groups).overall.tolist()
+    [score] = score_models(outcomes[None], groups).tolist()
     return SectionScore(score, interval, int((groups.counting() & ~np.isnan(outcomes)).sum()))
 
 

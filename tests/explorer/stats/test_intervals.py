@@ -63,7 +63,7 @@ def coverage(groups: Strata, score: float, n_models: int, spread: float = 1.0) -
 
     def true(easy: float) -> float:
         each = (expit(easy + hard + spread * nodes[:, None]) * shares[:, None]).sum(axis=0)
-        return float(score_models(each[None], groups).overall[0])
+        return float(score_models(each[None], groups)[0])
 
     easy = brentq(lambda each: true(each) - score, -15, 25)
     clusters = np.arange(len(hard)) if groups.clusters is None else groups.clusters
@@ -132,7 +132,7 @@ def test_it_holds_the_score() -> None:
     models = np.random.default_rng(3).choice([0, 0.5, 1, 1, 1], size=(60, N)).astype(float)
     models[:20] = models[:20] >= np.linspace(0, 1.2, 20)[:, None]
     low, high = ends(models, GROUPS).T
-    scores = score_models(models, GROUPS).overall
+    scores = score_models(models, GROUPS)
     assert ((low <= scores) & (scores <= high) & (low >= 0) & (high <= 1)).all()
 
 
@@ -215,11 +215,6 @@ def test_no_models_and_no_pairs_are_no_error() -> None:
     assert ranked(np.zeros((2, 0)), one_stratum(0))[1].rank.tolist() == [0, 0]
 
 
-def test_no_replicates_are_refused() -> None:
-    with pytest.raises(ValueError, match="0 replicates"):
-        ranked([[1.0]], one_stratum(1), 0)
-
-
 def test_ranks_are_those_of_scipy() -> None:
     scores = np.random.default_rng(9).integers(0, 8, size=(50, 12)) / 7
     assert (ranks(scores) == stats.rankdata(-scores, method="min", axis=1)).all()
@@ -228,7 +223,7 @@ def test_ranks_are_those_of_scipy() -> None:
 
 def test_from_counts_alone_the_interval_is_as_wide_or_wider(shared_data: Path) -> None:
     real = read_real_outcomes(shared_data)
-    scores = score_models(real.matrix, real.groups).overall
+    scores = score_models(real.matrix, real.groups)
     counts = [COUNTS[subset] for subset in SUBSETS]
     unpaired = [unpaired_interval(score, real.groups, counts) for score in scores]
     widths = np.array([found.high - found.low for found in unpaired if found])

@@ -50,8 +50,6 @@ def test_mcnemar_at_its_ends() -> None:
     assert mcnemar_exact(50_000, 49_000) == pytest.approx(
         stats.binomtest(50_000, 99_000).pvalue, rel=1e-9
     )
-    with pytest.raises(ValueError, match="-1"):
-        mcnemar_exact(-1, 3)
 
 
 @pytest.mark.parametrize("m", [1, 10, 187])
@@ -71,12 +69,6 @@ def test_holm_steps_down_and_keeps_equals_equal(p_values: list[float]) -> None:
         highest = max(highest, min(1.0, p * (len(p_values) - done)))
         expected[p] = highest
     assert found.tolist() == [expected[p] for p in p_values]
-
-
-@pytest.mark.parametrize("p_values", [[0.5, 1.1], [-0.1], [np.nan]])
-def test_holm_refuses_what_is_no_p_value(p_values: list[float]) -> None:
-    with pytest.raises(ValueError, match="p-value"):
-        holm(p_values)
 
 
 def drawn(n_models: int, seed: int) -> Any:

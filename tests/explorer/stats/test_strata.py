@@ -23,6 +23,12 @@ def by_the_book(outcomes: Any, subsets: list[str]) -> tuple[dict[str, float | No
     return sections, overall_score(sections)
 
 
+def sections_of(outcomes: Any, groups: Strata) -> Any:
+    """The scores of each section, (sections, models)."""
+    n = len(groups.section_weights)
+    return np.array([score_models(outcomes, groups.only(at)) for at in range(n)])
+
+
 @st.composite
 def boards(draw: st.DrawFn) -> tuple[Any, list[str]]:
     """Outcomes of three models on a few pairs of a few subsets, many of them missing."""
@@ -35,12 +41,13 @@ def boards(draw: st.DrawFn) -> tuple[Any, list[str]]:
 @given(boards())
 def test_scores_follow_the_rule_whatever_is_missing(board: tuple[Any, list[str]]) -> None:
     outcomes, subsets = board
-    found = score_models(outcomes, v1_strata(subsets))
+    groups = v1_strata(subsets)
+    found, by_section = score_models(outcomes, groups), sections_of(outcomes, groups)
     for model, row in enumerate(outcomes):
         sections, overall = by_the_book(row, subsets)
         expected = [np.nan if score is None else score for score in sections.values()]
-        assert found.sections[:, model] == pytest.approx(expected, abs=1e-12, nan_ok=True)
-        assert found.overall[model] == pytest.approx(
+        assert by_section[:, model] == pytest.approx(expected, abs=1e-12, nan_ok=True)
+        assert found[model] == pytest.approx(
             np.nan if overall is None else overall, abs=1e-12, nan_ok=True
         )
 
@@ -50,7 +57,7 @@ def test_the_score_is_the_weighted_sum_of_what_is_known(board: tuple[Any, list[s
     outcomes, subsets = board
     groups = v1_strata(subsets)
     weights = score_weights(groups, ~np.isnan(outcomes))
-    total, scores = np.nansum(weights * outcomes, axis=1), score_models(outcomes, groups).overall
+    total, scores = np.nansum(weights * outcomes, axis=1), score_models(outcomes, groups)
     assert np.all(weights[np.isnan(outcomes)] == 0)
     assert weights.sum(axis=1) == pytest.approx(np.where(np.isnan(scores), 0, 1))
     assert total[~np.isnan(scores)] == pytest.approx(scores[~np.isnan(scores)], abs=1e-12)
@@ -75,14 +82,14 @@ def test_a_section_without_pairs_is_left_out_before_a_subset_is_made_up_for() ->
 def test_prior_sets_at_half_weight() -> None:
     sections = [0.9693, 0.7675, 0.9054, 0.9735]
     groups = strata([0, 1, 2, 3, 4], [1] * 5, [0, 1, 2, 3, 4], [2, 2, 2, 2, 1])
-    found = score_models([[*sections, 0.7429], [*sections, np.nan]], groups).overall
+    found = score_models([[*sections, 0.7429], [*sections, np.nan]], groups)
     assert found == pytest.approx([0.88603, sum(sections) / 4], abs=5e-6)
 
 
 def test_pairs_of_no_stratum_and_of_no_weight_count_nowhere() -> None:
     groups = strata([0, -1, 1, 2], [1, 0, 1], [0, 0, 1], [1, 0])
     assert groups.counting().tolist() == [True, False, False, False]
-    assert score_models([[1, 0, 0, 0]], groups).overall.tolist() == [1.0]
+    assert score_models([[1, 0, 0, 0]], groups).tolist() == [1.0]
     assert groups.only(1).counting().tolist() == [False, False, False, True]
 
 
@@ -95,14 +102,13 @@ def test_outcomes_that_are_none_are_refused(outcomes: Any) -> None:
 def test_the_real_models_score_as_the_rest_of_the_project_says(shared_data: Path) -> None:
     real = read_real_outcomes(shared_data)
     found = score_models(real.matrix, real.groups)
+    by_section = sections_of(real.matrix, real.groups)
     for model, row in enumerate(real.matrix):
         sections, overall = by_the_book(row, real.subsets)
-        assert found.sections[:, model] == pytest.approx([sections[name] for name in SECTIONS])
-        assert found.overall[model] == pytest.approx(overall)
+        assert by_section[:, model] == pytest.approx([sections[name] for name in SECTIONS])
+        assert found[model] == pytest.approx(overall)
 
 
 def test_no_models_are_no_error() -> None:
     empty: Strata = one_stratum(3)
-    found = score_models(np.zeros((0, 3)), empty)
-    assert found.overall.shape == (0,)
-    assert found.sections.shape == (1, 0)
+    assert score_models(np.zeros((0, 3)), empty).shape == (0,)

@@ -53,7 +53,7 @@ def test_nobody_is_significantly_better_with_the_lower_score(
     real: RealOutcomes, section: str
 ) -> None:
     groups = real.groups if section == "all" else real.groups.only(list(SECTIONS).index(section))
-    scores = score_models(real.matrix, groups).overall
+    scores = score_models(real.matrix, groups)
     for a, b in combinations(range(0, 66, 4), 2):
         found = paired_test(real.matrix[a], real.matrix[b], groups)
         assert found.difference == pytest.approx(scores[a] - scores[b], abs=1e-9)
@@ -61,7 +61,7 @@ def test_nobody_is_significantly_better_with_the_lower_score(
 
 def test_groups_are_what_every_pairs_test_says_after_holm(real: RealOutcomes) -> None:
     matrix, groups = real.matrix[:20], real.groups.only(2)
-    scores = score_models(matrix, groups).overall
+    scores = score_models(matrix, groups)
     pairs = list(combinations(range(20), 2))
     p = [paired_test(matrix[a], matrix[b], groups).p for a, b in pairs]
     apart = dict(zip(pairs, multipletests(p, 0.05, "holm")[0], strict=True))
@@ -102,7 +102,7 @@ def test_equal_models_are_never_apart_and_each_has_one_place(
     outcomes = np.array(kinds)[kind_of].repeat(3, axis=1)
     groups = strata(np.arange(36) % 3, [1, 2, 3], [0, 0, 1], [1, 1], np.arange(36) // 2)
     found = tie_groups(outcomes, groups)
-    scores = score_models(outcomes, groups).overall
+    scores = score_models(outcomes, groups)
     placed = [model for group in found for model in group.members]
     assert sorted(placed) == np.flatnonzero(~np.isnan(scores)).tolist()
     numbers = group_numbers(found, len(outcomes))
@@ -163,9 +163,3 @@ def test_who_is_not_like_the_leader_may_be_like_one_of_its_group() -> None:
     steps: Any = [[0.0] * lost + [1.0] * (40 - lost) for lost in (0, 5, 10)]
     found = tie_groups(steps, one_stratum(40))
     assert [group.members for group in found] == [(0, 1), (2,)]
-
-
-@pytest.mark.parametrize("alpha", [0, 1, -0.1, float("nan")])
-def test_an_alpha_that_is_none_is_refused(alpha: float) -> None:
-    with pytest.raises(ValueError, match="alpha"):
-        tie_groups([[1.0]], one_stratum(1), alpha=alpha)
