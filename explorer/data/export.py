@@ -17,9 +17,8 @@ import json
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -36,14 +35,8 @@ from scoring.pairs.opening import take_rows
 Format = Literal["csv", "parquet", "jsonl"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 UPSTREAM_COLUMNS = (
-    "prompt",
-    "chosen",
-    "chosen_model",
-    "rejected",
-    "rejected_model",
-    "subset",
-    "id",
-)
+    "prompt", "chosen", "chosen_model", "rejected", "rejected_model", "subset", "id",
+)  # fmt: skip
 BATCH_ROWS = 2_000
 """Rows at most that are Python objects at once."""
 BATCH_BYTES = 32_000_000
@@ -52,25 +45,24 @@ BATCH_BYTES = 32_000_000
 _MESSAGES = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
 _TEXTS = pa.list_(pa.string())
 _NUMBER = r"\A(?:0|[1-9][0-9]{0,17})\z"
-_SHEET_COLUMNS = ("key", "subset", "id", "prompt", "chosen", "rejected")
-_FURTHER = {"further_chosen": "chosen", "further_rejected": "rejected"}
+_SHEET_COLUMNS = (
+    "key", "subset", "id", "prompt", "chosen", "rejected", "chosen_model", "rejected_model",
+)  # fmt: skip
 
 Row = Mapping[str, Any]
 Write = Callable[[pa.Table], None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
+class _Layout(NamedTuple):
     """What a whole selection decides of a file, whose columns have one type each.
 
-    numbers: all ids are whole numbers.
-    dialogues: a prompt is a conversation.
-    several: a pair has further responses.
+    numbers: all ids are whole numbers. dialogues: a prompt is a conversation. several: a pair has
+    further responses.
     """
 
-    numbers: bool = True
-    dialogues: bool = False
-    several: bool = False
+    numbers: bool
+    dialogues: bool
+    several: bool
 
 
 def export(
@@ -112,7 +104,11 @@ def file_name(table: PairTable, rows: Rows, form: Format) -> str:
 
 def batches(arrow: pa.Table, rows: Rows) -> Iterator[pa.Table]:
     """The rows in the order given, some at a time: `BATCH_ROWS`, or `BATCH_BYTES` of texts."""
-    ends = np.cumsum(_text_bytes(arrow)[rows])
+    sizes = [
+        np.sum([_bytes_of_each(column) for column in batch.columns], axis=0)
+        for batch in arrow.to_batches()
+    ]
+    ends = np.cumsum(np.concatenate([np.zeros(0, np.int64), *sizes])[rows])
     begin = 0
     while begin < len(rows):
         before = ends[begin - 1] if begin else 0
@@ -120,14 +116,6 @@ def batches(arrow: pa.Table, rows: Rows) -> Iterator[pa.Table]:
         end = min(max(begin + 1, fitting), begin + BATCH_ROWS)
         yield take_rows(arrow, rows[begin:end])
         begin = end
-
-
-def _text_bytes(arrow: pa.Table) -> NDArray[np.int64]:
-    """Bytes of the texts of each row."""
-    total = [np.zeros(0, np.int64)]
-    for batch in arrow.to_batches():
-        total.append(np.sum([_bytes_of_each(column) for column in batch.columns], axis=0))
-    return np.concatenate(total)
 
 
 def _bytes_of_each(column: Any) -> NDArray[np.int64]:
@@ -252,15 +240,14 @@ def preferences(row: Row, *, as_number: bool) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _csv(path: Path, layout: _Layout, _: Row) -> Iterator[Write]:
-    further = _FURTHER if layout.several else {}
-    columns = [*_SHEET_COLUMNS, "chosen_model", "rejected_model"]
+    sides = ("chosen", "rejected") if layout.several else ()
     with csv_file(path, quoting=csv.QUOTE_ALL) as write_row:
-        write_row([*columns, *further])
+        write_row([*_SHEET_COLUMNS, *(f"further_{side}" for side in sides)])
 
         def write(batch: pa.Table) -> None:
             for row in batch.to_pylist():
-                texts = [row[name] for name in columns]
-                write_row(texts + [_further(row, side) for side in further.values()])
+                texts = [row[name] for name in _SHEET_COLUMNS]
+                write_row(texts + [_further(row, side) for side in sides])
 
         yield write
 
@@ -283,9 +270,6 @@ LONGEST_LINE = 200
 """Characters of a filter that are shown."""
 WIDTH = 100
 
-_LOADERS = {"parquet": "parquet", "csv": "csv"}
-"""Ending of a file -> what loads it; all others are JSON."""
-
 
 def snippet(table: PairTable, rows: Rows, filters: Sequence[str]) -> str:
     """A Python program after which `pairs` is a `datasets.Dataset` of the rows, in their order.
@@ -293,7 +277,8 @@ def snippet(table: PairTable, rows: Rows, filters: Sequence[str]) -> str:
     rows: of the table.
     filters: how they were chosen, in words, one each.
     """
-    runs = _runs(_numbers_in_source(table)[rows])
+    n_source = len(table) + len(table.pairs.left_out)
+    runs = _runs(np.delete(np.arange(n_source), table.pairs.left_out)[rows])
     counts = {"n": f"{len(rows):,}", "total": f"{len(table):,}"}
     lines = [
         "from datasets import load_dataset",
@@ -307,7 +292,7 @@ def snippet(table: PairTable, rows: Rows, filters: Sequence[str]) -> str:
         lines.append(f"pairs = load_dataset('parquet', data_files={export!r}, split='train')")
     else:
         lines += _loaded(table)
-        if runs != [(0, len(table) + len(table.pairs.left_out))]:
+        if runs != [(0, n_source)]:
             lines += [*_listed(runs), "pairs = pairs.select(rows)"]
     return "\n".join([*lines, f"assert len(pairs) == {len(rows)}", ""])
 
@@ -323,18 +308,13 @@ def _loaded(table: PairTable) -> list[str]:
     # The name of a file would be taken for a pattern.
     demo = DEMO_PAIRS.relative_to(ROOT).as_posix()
     name = demo if source.kind == "demo" else glob.escape(source.name)
-    loader = _LOADERS.get(name.rpartition(".")[2].lower(), "json")
+    ending = name.rpartition(".")[2].lower()
+    loader = ending if ending in ("parquet", "csv") else "json"
     exact = ", keep_default_na=False" if loader == "csv" else ""
     return [
         _comment(text("snippet.folder")),
         f"pairs = load_dataset({loader!r}, data_files={name!r}, split='train'{exact})",
     ]
-
-
-def _numbers_in_source(table: PairTable) -> Rows:
-    """The place of each row of the table among the source's rows, counting from 0."""
-    left_out = table.pairs.left_out
-    return np.delete(np.arange(len(table) + len(left_out)), left_out)
 
 
 def _runs(numbers: Rows) -> list[tuple[int, int]]:

@@ -137,9 +137,7 @@ class Library:
     def open(self, wanted: object, tell: Tell = tell_nobody) -> PairTable:
         """The table that a visitor typed, chose or followed a link to.
 
-        Args:
-            wanted: `demo`, a table's id, a public Hub dataset, or (on one's own machine) a path.
-            tell: is told each step of a load.
+        wanted: `demo`, a table's id, a public Hub dataset, or (on one's own machine) a path.
 
         Raises:
             KnownError: it is none of these, cannot be had, is too large or is malformed.
@@ -164,12 +162,7 @@ class Library:
         return self._fetch(hub_id, tell)
 
     def upload(self, path: Path, name: str, tell: Tell = tell_nobody) -> PairTable:
-        """The table of an uploaded file; it is the caller's to delete.
-
-        Args:
-            path: where it lies; its ending says how it is read.
-            name: as its sender calls it.
-            tell: is told each step.
+        """The table of an uploaded file, which is the caller's to delete. name: its sender's.
 
         Raises:
             KnownError: it is too large, malformed or no file of pairs.
@@ -190,20 +183,12 @@ class Library:
         return read_demo()
 
     def _read(self, path: Path, name: str | None, tell: Tell) -> PairTable:
-        """A table from a file; the same one where it is here already."""
-        limits = self._settings.limits
+        limits, on_disk = self._settings.limits, name is None  # an upload is its sender's to keep
         with self._slot():
-            on_disk = name is None  # an upload is its sender's to keep
-            return self._keep(
-                read_pairs(
-                    path,
-                    name=name,
-                    limits=limits,
-                    tell=tell,
-                    on_disk=on_disk,
-                    reader=read_apart,
-                )
+            pairs = read_pairs(
+                path, name=name, limits=limits, tell=tell, on_disk=on_disk, reader=read_apart
             )
+            return self._keep(pairs)
 
     def _fetch(self, hub_id: HubId, tell: Tell) -> PairTable:
         """A table from the Hub, without a token; from memory where its commit is here already."""
@@ -216,7 +201,10 @@ class Library:
             table = self.find(self._only.get(pinned, pinned))
             if table is not None:
                 return table
-            stays = not self._settings.public or hub_id.repo in self._owners
+            # What was fetched of what the owner shows stays on the disk.
+            asked = (DEFAULT_DATASET, self._settings.pairs or "", self._settings.results or "")
+            owners = {each.repo for each in map(parse_hub_id, asked) if each}
+            stays = not self._settings.public or hub_id.repo in owners
             limits = self._settings.limits
             try:
                 with self._slot(), self._way_out():
@@ -236,13 +224,6 @@ class Library:
             if hub_id.split is None:
                 self._only[pinned] = table.id
             return table
-
-    @property
-    def _owners(self) -> set[str]:
-        """Repositories that the owner shows: what was fetched of them stays on the disk."""
-        asked = (self._settings.pairs or "", self._settings.results or "")
-        ids = [parse_hub_id(each) for each in asked]
-        return {DEFAULT_DATASET, *(each.repo for each in ids if each)}
 
     @contextmanager
     def _only_one(self, key: str) -> Iterator[None]:

@@ -48,18 +48,10 @@ _NAMED = 10
 """Tokenizers that a refusal names."""
 _WHOLE = "tokenizer.json"
 _PARTS = (
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "config.json",
-    "tokenizer.model",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "tiktoken.model",
-    "vocab.json",
-    "vocab.txt",
-    "merges.txt",
-)
+    "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json",
+    "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tiktoken.model", "vocab.json",
+    "vocab.txt", "merges.txt",
+)  # fmt: skip
 _VOCABULARIES = frozenset(_PARTS[4:])
 _DIGEST = re.compile(r"[0-9a-f]{12}")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -226,14 +218,12 @@ def refusing(name: str) -> Iterator[None]:
         raise KnownError(f"The tokenizer {name} cannot be used: {first_line(error)}") from error
 
 
-@dataclass
 class _Job:
     """A count under way, kept for who goes on with it where it is stopped."""
 
-    encode: Encode
-    counts: dict[str, Counts]
-    stops: list[int]
-    done: int = 0
+    def __init__(self, table: PairTable, located: LocatedTokenizer) -> None:
+        self.counts = {name: np.zeros(len(table), dtype=np.int32) for name in TEXT_COLUMNS}
+        self.encode, self.stops, self.done = encoder(located), _batch_stops(table), 0
 
     def next_batch(self, table: PairTable) -> None:
         """Count the next rows."""
@@ -281,10 +271,7 @@ class TokenCounter:
         Closing the generator stops the count between two batches. Whoever asks next goes on from
         there, and several who ask at once share the work.
 
-        Args:
-            table: the counts are put into its `tokens`.
-            wanted: "demo", a Hub id `org/name[@revision]`, a folder where those are allowed, or a
-                name that `count` returned before.
+        wanted: as of `locate_tokenizer`, or a name that `count` returned before.
 
         Returns:
             The tokenizer's name with its revision, such as "demo@<12 hex digits>" or
@@ -308,7 +295,7 @@ class TokenCounter:
             return
         key = _key(table, located.name)
         with refusing(located.name):
-            job = self._jobs.get_or_create(key, lambda: _begun(table, located))
+            job = self._jobs.get_or_create(key, lambda: _Job(table, located))
         yield Step("reading", job.done, len(table))
         while job.done < len(table):
             with refusing(located.name):
@@ -320,7 +307,7 @@ class TokenCounter:
 
     def _stored(self, table: PairTable, name: str) -> dict[str, Counts] | None:
         """What was counted before; None where nothing was, or the file is broken."""
-        path = self._path(table, name)
+        path = self._folder / f"{_key(table, name)}.npz"
         if not path.is_file():
             return None
         try:
@@ -339,19 +326,14 @@ class TokenCounter:
         """Write the counts whole or not at all; a disk that refuses costs only time."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            with atomic_write(self._path(table, name)) as part, part.open("wb") as file:
+            with (
+                atomic_write(self._folder / f"{_key(table, name)}.npz") as part,
+                part.open("wb") as file,
+            ):
                 np.savez_compressed(file, allow_pickle=False, **counts)
             keep_newest(self._folder.glob("*.npz"), _KEPT_ON_DISK)
         except OSError as error:
             logger.warning("the counts of %s are not kept on disk: %s", name, first_line(error))
-
-    def _path(self, table: PairTable, name: str) -> Path:
-        return self._folder / f"{_key(table, name)}.npz"
-
-
-def _begun(table: PairTable, located: LocatedTokenizer) -> _Job:
-    counts = {name: np.zeros(len(table), dtype=np.int32) for name in TEXT_COLUMNS}
-    return _Job(encoder(located), counts, _batch_stops(table))
 
 
 def cut_texts(table: PairTable) -> int:

@@ -61,7 +61,7 @@ class Outcomes:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The model of each file."""
+        """Of each file."""
         return tuple(result.model for result in self.results)
 
     def of_models(self, models: Collection[str]) -> "Outcomes":
@@ -167,15 +167,21 @@ def outcome_matrix(
     if pairs is None:
         pairs = usual_order(found) or PairOrder((), np.zeros(0, np.int32))
     orders = {id(result.order): result.order for result in found.results}
-    aligned = {key: _aligned(order, pairs, hashes) for key, order in orders.items()}
+    aligned: dict[int, Alignment] = {}
+    refused: dict[int, str] = {}
+    for key, order in orders.items():
+        try:
+            aligned[key] = align(order, pairs, hashes)
+        except KnownError as error:
+            refused[key] = str(error)
     left_out = list(found.left_out)
     placed: list[tuple[str, PairResults, Alignment]] = []
     for file, result in zip(found.files, found.results, strict=True):
-        alignment = aligned[id(result.order)]
-        if isinstance(alignment, KnownError):
-            left_out.append(LeftOut(file, str(alignment)))
+        key = id(result.order)
+        if key in refused:
+            left_out.append(LeftOut(file, refused[key]))
         else:
-            placed.append((file, result, alignment))
+            placed.append((file, result, aligned[key]))
     sizes = ((result.model, file, len(pairs) - how.missing) for file, result, how in placed)
     others = twice(sizes)
     gone = {item.file for item in others}
@@ -219,7 +225,7 @@ class OutcomeRows:
 
 
 def outcome_rows(found: Outcomes, pairs: PairOrder, hashes: Hashes = None) -> OutcomeRows:
-    """Files in the order of pairs, without those that none of them has."""
+    """What files say of pairs, without the pairs that none of them has."""
     whole = outcome_matrix(found, pairs, hashes)
     at = np.flatnonzero(whole.held.any(axis=0))
     columns: dict[str, Any] = {name: getattr(whole, name)[:, at] for name in _BY_PAIR}
@@ -264,13 +270,6 @@ def of_models(matrix: OutcomeMatrix, models: Collection[str]) -> OutcomeMatrix:
     for name in ("models", *_BY_MODEL):
         kept[name] = tuple(getattr(matrix, name)[row] for row in rows)
     return replace(matrix, **kept)
-
-
-def _aligned(found: PairOrder, pairs: PairOrder, hashes: Hashes) -> Alignment | KnownError:
-    try:
-        return align(found, pairs, hashes)
-    except KnownError as error:
-        return error
 
 
 def _notes(file: str, result: PairResults, how: Alignment) -> list[LeftOut]:

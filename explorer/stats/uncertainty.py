@@ -150,15 +150,11 @@ def measure(
 ) -> Generator[Step, None, Uncertainty]:
     """Intervals, rank intervals and tie groups of every model, telling each step.
 
-    Args:
-        outcomes: of all models.
-        rule: how outcomes become a score. Where a subset of it is a composite, sections alone are
-            measured.
-        ties: as of `explorer.stats.aggregate.settled`.
-        missing: likewise.
-        ranked: models that can be compared; the others have intervals alone. None for all that
-            have a score.
-        replicates: of the draws that ranks' intervals come from.
+    rule: how outcomes become a score. Where a subset of it is a composite, sections alone are
+        measured.
+    ties, missing: as of `explorer.stats.aggregate.settled`.
+    ranked: models that can be compared; the others have intervals alone. None for all.
+    replicates: of the draws that ranks' intervals come from.
 
     Raises:
         KnownError: there are more than `MOST_PAIRS` pairs.
@@ -240,22 +236,14 @@ def blank(
     models: tuple[str, ...], sections: tuple[str, ...], ranked: NDArray[np.bool_]
 ) -> Uncertainty:
     """Of models of which nothing is known yet."""
-    n, wide = len(models), (len(sections), len(models))
-    return Uncertainty(
-        models=models,
-        sections=sections,
-        ranked=ranked,
-        score=np.full(n, np.nan),
-        low=np.full(n, np.nan),
-        high=np.full(n, np.nan),
-        best=np.zeros(n, np.intp),
-        worst=np.zeros(n, np.intp),
-        group=np.zeros(n, np.intp),
-        section_score=np.full(wide, np.nan),
-        section_low=np.full(wide, np.nan),
-        section_high=np.full(wide, np.nan),
-        section_group=np.zeros(wide, np.intp),
-    )
+    n, wide = (len(models),), (len(sections), len(models))
+    arrays: dict[str, Any] = {
+        **{name: np.full(n, np.nan) for name in ("score", "low", "high")},
+        **{name: np.zeros(n, np.intp) for name in ("best", "worst", "group")},
+        **{f"section_{name}": np.full(wide, np.nan) for name in ("score", "low", "high")},
+        "section_group": np.zeros(wide, np.intp),
+    }
+    return Uncertainty(models, sections, ranked, **arrays)
 
 
 def _number(value: Any) -> float | None:
@@ -317,11 +305,7 @@ def key_of(
     missing: Missing = "left out",
     ranked: Collection[str] | None = None,
 ) -> str:
-    """A digest of all that the numbers depend on.
-
-    It takes in the outcomes themselves, so that a folder, which has no revision, and a person's own
-    runs are told apart as well.
-    """
+    """A digest of all that the numbers depend on, the outcomes themselves among it."""
     digest = hashlib.blake2b(digest_size=16)
     whom = None if ranked is None else sorted(ranked)
     options = (_FORMAT, rule.name, ties, missing, whom, REPLICATES, SEED)
