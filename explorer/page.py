@@ -9,8 +9,7 @@ from typing import Any
 import gradio as gr
 from markupsafe import Markup
 
-from explorer.api.boards import BoardEndpoints, publish_boards
-from explorer.api.pairs import PairEndpoints, publish_pairs
+from explorer.api.results import BoardEndpoints, PairEndpoints, publish_results
 from explorer.api.scoring import ScoreEndpoints, publish_scoring
 from explorer.core.html import help_html, render
 from explorer.core.parts import (
@@ -197,8 +196,8 @@ def build_page(stores: Stores) -> gr.Blocks:
         title=text("app.title"), fill_width=True, analytics_enabled=False, delete_cache=KEPT
     ) as page:
         # First, so that no event of the page takes their names.
-        publish_boards(BoardEndpoints(stores.boards, BoardMeasuring(stores.boards)))
-        publish_pairs(PairEndpoints(stores.fields))
+        boards = BoardEndpoints(stores.boards, BoardMeasuring(stores.boards))
+        publish_results(boards, PairEndpoints(stores.fields))
         publish_scoring(ScoreEndpoints(stores.runs, stores.pairs, stores.settings))
         _wire(callbacks_of(stores, _lay_out(stores)), page)
     return page

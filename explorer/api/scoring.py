@@ -97,7 +97,7 @@ class ScoreEndpoints:
             "loss", "tie" or "missing", "chosen_tokens", "rejected_tokens", "settings": what the
             numbers rest on}. A reward that the model does not give is null.
         """
-        order = asked_order(model, family, reference)
+        order = ModelOrder.of({"model": model, "family": family, "reference": reference})
         longest = longest_text(self.settings)
         pair = typed_pair(prompt, chosen, rejected, longest=longest)
         visitor = self._visitor(request, profile, token)
@@ -142,8 +142,10 @@ class ScoreEndpoints:
             rest on}. The last one has a "message" besides: why pairs are left, "" where none are.
             Shares are 0 to 1; what is not known is null.
         """
-        order = asked_order(model, family, reference)
-        table = self.tables.here(_table_id(pairs))
+        order = ModelOrder.of({"model": model, "family": family, "reference": reference})
+        if not isinstance(pairs, str):
+            raise KnownError(f"Pairs are named by the text of their id, not {shown(pairs)}.")
+        table = self.tables.here(pairs)
         selection = asked_selection(table, per_subset, seed, keys)
         taken = as_pairs(table.arrow, selection.rows.tolist())
         visitor = self._visitor(request, profile, token)
@@ -192,29 +194,8 @@ class ScoreEndpoints:
         return visitor_of(request, profile, token, settings=self.settings)
 
 
-def _table_id(value: object) -> str:
-    if not isinstance(value, str):
-        raise KnownError(f"Pairs are named by the text of their id, not {shown(value)}.")
-    return value
-
-
-def asked_order(model: object, family: object, reference: object) -> ModelOrder:
-    """The model that a program names.
-
-    Raises:
-        KnownError: a value is of the wrong type, or there is no such family.
-    """
-    return ModelOrder.of({"model": model, "family": family, "reference": reference})
-
-
 def asked_selection(table: PairTable, per_subset: object, seed: object, keys: object) -> Selection:
-    """The pairs that a program names.
-
-    keys: a list of keys; None for so many of each subset.
-
-    Raises:
-        KnownError: a value is of the wrong type or out of range, or there is no such pair.
-    """
+    """The pairs that a program names. keys: a list of keys; None for so many of each subset."""
     if keys is None:
         n = whole_number("Pairs per subset", per_subset, 1, MOST_PER_SUBSET)
         return selected_per_subset(table, n, whole_number("The seed", seed, 0, MOST_SEED))
@@ -233,11 +214,7 @@ def pair_score_json(scored: Rewarded) -> dict[str, Any]:
 def selection_score_json(
     stream: Iterable[Progress | Rewarded], total: int
 ) -> Iterator[dict[str, Any]]:
-    """Scoring under way: a message for each step, with the rows that are new.
-
-    The last one says how it ended, "finished", or "stopped" where pairs are left, and why, and has
-    all rows.
-    """
+    """As of `ScoreEndpoints.score_selection`."""
     done: list[ScoredPair] = []
     facts: RunFacts | None = None
     why = ""
@@ -260,7 +237,7 @@ def settings_json(facts: RunFacts) -> dict[str, Any]:
 
 
 def models_json(settings: Settings) -> dict[str, Any]:
-    """Which models can be scored with here, what is known of them, and how much may be scored."""
+    """As of `ScoreEndpoints.models`."""
     listed = list(dict.fromkeys((DEMO, *settings.models, *BASELINES)))
     allowed = [entry for name in settings.models if (entry := entry_of(name))]
     known = allowed if settings.models else model_list()
@@ -292,11 +269,7 @@ def _known(entry: ModelEntry) -> dict[str, Any]:
 
 
 def runs_json(store: RunStore, visitor: Visitor, limit: object = 100) -> dict[str, Any]:
-    """The runs that a visitor may see, newest first.
-
-    Raises:
-        KnownError: a limit that is none.
-    """
+    """As of `ScoreEndpoints.stored_runs`."""
     most = whole_number("The limit", limit, 1, MOST_RUNS)
     return as_json({"runs": [_run(run, store, visitor) for run in store.visible(visitor)[:most]]})
 
@@ -359,7 +332,6 @@ def _pair(pair: ScoredPair) -> dict[str, Any]:
 
 def publish_scoring(endpoints: ScoreEndpoints) -> None:
     """Make the endpoints part of the page that is being built."""
-    gr.api(endpoints.score_pair, api_name="score_pair")
-    gr.api(endpoints.score_selection, api_name="score_selection")
-    gr.api(endpoints.models, api_name="models")
+    for name in ("score_pair", "score_selection", "models"):
+        gr.api(getattr(endpoints, name), api_name=name)
     gr.api(endpoints.stored_runs, api_name="runs")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.api.pairs import (
+from explorer.api.results import (
     MOST_ROWS,
     PairEndpoints,
     compare_json,

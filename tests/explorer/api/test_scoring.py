@@ -8,7 +8,6 @@ import pytest
 
 from explorer.api.scoring import (
     STOPPED,
-    asked_order,
     asked_selection,
     models_json,
     pair_score_json,
@@ -170,7 +169,7 @@ def test_pairs_that_are_none_are_one_clear_message(
 )  # fmt: skip
 def test_a_model_that_is_none_is_one_clear_message(asked: tuple[Any, Any, Any]) -> None:
     with pytest.raises(KnownError) as caught:
-        asked_order(*asked)
+        ModelOrder.of(dict(zip(("model", "family", "reference"), asked, strict=True)))
     assert len(str(caught.value)) < 300
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.api.boards import leaderboard_json
+from explorer.api.results import leaderboard_json
 from explorer.core.settings import ASSETS
 from explorer.results.board import Board, build_board
 from explorer.results.published import Results, beside, read_snapshot

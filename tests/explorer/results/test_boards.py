@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.api.boards import leaderboard_json
+from explorer.api.results import leaderboard_json
 from explorer.core.settings import Settings
 from explorer.results.board import Board, Ranking
 from explorer.results.boards import BoardMeasuring, Boards

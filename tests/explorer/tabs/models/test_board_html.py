@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from explorer.api.boards import BoardEndpoints
+from explorer.api.results import BoardEndpoints
 from explorer.core.text import text
 from explorer.results.board import Board, build_board
 from explorer.results.published import Results

@@ -1,30 +1,35 @@
-"""The public endpoints on single pairs: what models fail, how two differ, what is hard.
+"""The public endpoints on results: leaderboards, what models fail, how two differ, what is hard.
 
 Arguments come from anybody and are checked here: Gradio does not.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import gradio as gr
 import numpy as np
 
 from explorer.core.files import as_json
 from explorer.core.parts import guarded
+from explorer.core.text import text
 from explorer.data.filters import LONGEST_NAME
 from explorer.data.table import PairTable
 from explorer.reader.scene import Pairs, kind_masks, ordered
 from explorer.reader.state import PairsState
-from explorer.results.field import Field, Verdict
+from explorer.results.board import Board, Row
+from explorer.results.boards import BoardMeasuring, Boards
+from explorer.results.field import Field
 from explorer.results.fields import Fields
 from explorer.stats.difficulty import LEAST_MODELS, difficulty, failed_by_most
-from explorer.stats.duels import DuelPart, duel
+from explorer.stats.duels import CELLS, DuelPart, duel
 from explorer.stats.rules import V1
+from explorer.tabs.models.state import ModelsState, move, ranking_of
 from scoring.benchmark import section_of
 from scoring.errors import KnownError, shown
 
 MOST_ROWS = 3_000
+_VERDICT = ("model", "outcome", "chosen_reward", "rejected_reward")
 
 
 @dataclass(frozen=True)
@@ -117,20 +122,15 @@ class PairEndpoints:
 def failures_json(
     fields: Sequence[Field], model: object, subset: object = None, limit: object = 100
 ) -> dict[str, Any]:
-    """What a model loses or ties, the worst margin first; without rewards the most surprising.
-
-    Raises:
-        KnownError: a value of the wrong type, no such model, or no such subset.
-    """
+    """As of `PairEndpoints.failures`, of whatever was sent."""
     most, name = _limit(limit), _short("A model", model)
     field = _field_of(fields, name)
     masks = kind_masks(field, name)
     fails = masks["losses"] | masks["ties"]
     if subset is not None:
         fails &= field.table.subset_of_row == _subset(field, subset)
-    rows = ordered(PairsState(model=name), Pairs(field.table, field), np.flatnonzero(fails))[
-        :most
-    ].tolist()
+    scene = Pairs(field.table, field)
+    rows = ordered(PairsState(model=name), scene, np.flatnonzero(fails))[:most].tolist()
     margins, difficulty = field.margins(name), field.difficulty(name).share
     listed = [
         {
@@ -146,11 +146,7 @@ def failures_json(
 
 
 def compare_json(fields: Sequence[Field], model_a: object, model_b: object) -> dict[str, Any]:
-    """Who wins which of the pairs that two models share, of all and of each section.
-
-    Raises:
-        KnownError: no such model, or their results are of other pairs.
-    """
+    """As of `PairEndpoints.compare`, of whatever was sent."""
     one, other = _short("A model", model_a), _short("A model", model_b)
     field = _field_of(fields, one)
     if _field_of(fields, other) is not field:
@@ -164,19 +160,21 @@ def compare_json(fields: Sequence[Field], model_a: object, model_b: object) -> d
 
 
 def pair_json(fields: Sequence[Field], tables: Sequence[PairTable], key: object) -> dict[str, Any]:
-    """A pair, and what every model of which it is known made of it.
-
-    tables: pairs that may be shown though there are no results of them.
-
-    Raises:
-        KnownError: no such pair.
-    """
+    """As of `PairEndpoints.pair`. tables: may be shown though there are no results of them."""
     wanted = _short("A key", key)
     for field in fields:
         row = field.table.row_of(wanted)
         if row is not None:
             cells = _cells(field.table, row, has_texts=field.has_texts)
-            return as_json({**cells, "outcomes": [_outcome(each) for each in field.verdicts(row)]})
+            return as_json(
+                {
+                    **cells,
+                    "outcomes": [
+                        {name: getattr(each, name) for name in _VERDICT}
+                        for each in field.verdicts(row)
+                    ],
+                }
+            )
     for table in tables:
         row = table.row_of(wanted)
         if row is not None:
@@ -187,13 +185,10 @@ def pair_json(fields: Sequence[Field], tables: Sequence[PairTable], key: object)
 
 
 def hardest_json(fields: Sequence[Field], limit: object = 50) -> dict[str, Any]:
-    """The pairs that the most models fail, the hardest first; those that none fails are left out.
+    """As of `PairEndpoints.hardest`, of the field with the most models.
 
-    They are of the field with the most models. Pairs known of fewer than `LEAST_MODELS` models are
-    left out, too, where there are so many. With one model alone there are none.
-
-    Raises:
-        KnownError: a limit that is none.
+    Pairs that none fails are left out, and those known of fewer than `LEAST_MODELS` models where
+    there are so many. With one model alone there are none.
     """
     most = _limit(limit)
     if not fields:
@@ -250,9 +245,8 @@ def _subset(field: Field, value: object) -> str:
 
 
 def _part(part: DuelPart) -> dict[str, Any]:
-    cells = {"both": part.both, "only_a": part.only_a, "only_b": part.only_b}
-    scores = {"score_a": part.a, "score_b": part.b}
-    return {**cells, "neither": part.neither, **scores, "p_value": part.test.p}
+    counts = {name: getattr(part, name) for name in CELLS}
+    return {**counts, "score_a": part.a, "score_b": part.b, "p_value": part.test.p}
 
 
 def _cells(table: PairTable, row: int, *, has_texts: bool) -> dict[str, Any]:
@@ -270,16 +264,102 @@ def _cells(table: PairTable, row: int, *, has_texts: bool) -> dict[str, Any]:
     }
 
 
-def _outcome(verdict: Verdict) -> dict[str, Any]:
+@dataclass(frozen=True)
+class BoardEndpoints:
+    """What can be asked without a browser. Types are checked here: Gradio does not.
+
+    measuring: of the boards of `boards`.
+    """
+
+    boards: Boards
+    measuring: BoardMeasuring
+
+    @guarded
+    def leaderboard(
+        self,
+        benchmark: Literal["v1", "v2"] = "v1",
+        prior_sets: bool = False,
+        ties: Literal["official", "half", "loss"] = "official",
+    ) -> dict[str, Any]:
+        """The leaderboard of reward models, best first.
+
+        Tie groups, intervals of ranks and paired intervals are measured from each pair's results
+        when they are first asked for. Where that takes more than a few seconds, the rows come
+        without them, "measuring" is true, and "retry_after_seconds" says when to ask again.
+
+        Args:
+            benchmark: "v1" for RewardBench, "v2" for RewardBench 2.
+            prior_sets: whether prior test sets count half in RewardBench's score.
+            ties: "official" counts equal scores of a pair as half a win for judges and as nothing
+                for others, "half" as half a win for all; which are equal is known where results
+                have rewards. "loss" is the former name of "official", and is answered as that.
+
+        Returns:
+            {"source": where the results are from, "remarks": what is to be known of the numbers,
+            a sentence each, "measuring": true or false, "retry_after_seconds": whole seconds while
+            it is true, else null, "rows": a list of {"rank", "model", "model_type", "score",
+            "sections": {name: score}, "interval": 95 % interval of the score, [low, high],
+            "paired": whether that comes from results of each pair, "rank_interval": 95 % interval
+            of the rank, [best, worst], "tie_group": models that tests at 5 % do not tell from its
+            best}}. Scores are 0 to 1, unrounded; what is not known is null.
+        """
+        state = ModelsState(own=False)
+        counted = "official" if ties == "loss" else ties
+        asked = {"benchmark": benchmark, "prior_sets": prior_sets, "ties": counted}
+        for act, value in asked.items():
+            state = move(state, act, {"value": value})
+        ranking = ranking_of(state)
+        left = self.measuring.measured(ranking)
+        refused = self.measuring.refused(ranking)
+        return leaderboard_json(self.boards.board(None, ranking), left, refused)
+
+
+def leaderboard_json(
+    board: Board, seconds_left: int | None = None, refused: str = ""
+) -> dict[str, Any]:
+    """A board for programs: scores from 0 to 1, unrounded; None where unknown.
+
+    seconds_left: until it will be measured, about; None where it is, or cannot be.
+    refused: why not all of it was measured; "" where it was.
+    """
+    source = board.source
+    missing = [text("board.not_measured", reason=refused)] if refused else []
+    return as_json(
+        {
+            "source": {
+                "kind": source.kind,
+                "name": source.name,
+                "revision": source.revision,
+                "date": source.date,
+                "rule": board.rule.name,
+                "ties": board.ties,
+                "missing": board.missing,
+            },
+            "remarks": [*board.remarks, *missing],
+            "measuring": seconds_left is not None,
+            "retry_after_seconds": seconds_left,
+            "rows": [_row(row, board.rule.sections) for row in board.rows.values()],
+        }
+    )
+
+
+def _row(row: Row, sections: Iterable[str]) -> dict[str, Any]:
+    interval, ranks = ([row[name] for name in ends] for ends in (_INTERVAL, _RANKS))
     return {
-        "model": verdict.model,
-        "outcome": verdict.outcome,
-        "chosen_reward": verdict.chosen_reward,
-        "rejected_reward": verdict.rejected_reward,
+        **{name: row[name] for name in ("rank", "model", "model_type", "score")},
+        "sections": {name: row[name] for name in sections},
+        "interval": None if None in interval else interval,
+        "paired": row["paired"],
+        "rank_interval": None if None in ranks else ranks,
+        "tie_group": row["tie_group"],
     }
 
 
-def publish_pairs(endpoints: PairEndpoints) -> None:
+_INTERVAL, _RANKS = ("score_low", "score_high"), ("best_rank", "worst_rank")
+
+
+def publish_results(boards: BoardEndpoints, pairs: PairEndpoints) -> None:
     """Make the endpoints part of the page that is being built."""
+    gr.api(boards.leaderboard, api_name="leaderboard")
     for name in ("failures", "compare", "pair", "hardest"):
-        gr.api(getattr(endpoints, name), api_name=name, concurrency_limit=1, concurrency_id="pairs")
+        gr.api(getattr(pairs, name), api_name=name, concurrency_limit=1, concurrency_id="pairs")
