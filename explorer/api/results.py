@@ -245,7 +245,7 @@ def _subset(field: Field, value: object) -> str:
 
 
 def _part(part: DuelPart) -> dict[str, Any]:
-    counts = {name: getattr(part, name) for name in CELLS}
+    counts: dict[str, Any] = {name: getattr(part, name) for name in CELLS}
     return {**counts, "score_a": part.a, "score_b": part.b, "p_value": part.test.p}
 
 

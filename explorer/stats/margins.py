@@ -33,7 +33,8 @@ def margins(chosen: Rewards, rejected: Rewards) -> Floats:
     """
     known = np.isfinite(chosen) & np.isfinite(rejected)
     difference = np.full(chosen.shape, np.nan)
-    return np.subtract(chosen, rejected, out=difference, where=known, dtype=np.float64)
+    np.subtract(chosen, rejected, out=difference, where=known, dtype=np.float64)
+    return difference
 
 
 @dataclass(frozen=True, slots=True)
