@@ -35,13 +35,14 @@ from explorer.results.board import Ranking
 from explorer.results.boards import Boards
 from explorer.results.own import own_names
 from explorer.runs.cards import card_of, pairs_of
+from explorer.runs.estimates import forecast
 from explorer.runs.facts import run_facts
 from explorer.runs.live import LiveRun, Steps
 from explorer.runs.progress import Stream
 from explorer.runs.running import Runs
 from explorer.runs.selections import WAYS, Selection
 from explorer.runs.visitors import Visitor
-from explorer.tabs.score.before_view import card_html, selected_html
+from explorer.tabs.score.before_view import known_size, model_card_html, selected_html
 from explorer.tabs.score.exports import export_run
 from explorer.tabs.score.published_check import check_run, published_html
 from explorer.tabs.score.run_view import Followed, run_shown
@@ -166,8 +167,13 @@ class ScoreTab:
             selection = self.chosen(posted)
         except KnownError:
             selection = None
-        visitor = posted[self.session].visitor
-        return card_html(self.runs, visitor, self.parts.order, posted, selection)
+        parts, visitor = self.parts.order, posted[self.session].visitor
+        try:
+            seen = forecast(self.runs, visitor, parts.order(posted), selection)
+        except KnownError as error:
+            size = known_size(posted[parts.model], self.runs.scorers.models.device())
+            return note(str(error), "wrong") + size
+        return model_card_html(seen)
 
     @guarded
     def show_way(self, which: object, session: Session) -> Filling:

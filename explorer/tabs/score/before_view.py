@@ -5,19 +5,17 @@ from dataclasses import dataclass
 import gradio as gr
 
 from explorer.core.html import bytes_words, count_words, note, render
-from explorer.core.parts import EVENT, Filling, Posted, guarded
+from explorer.core.parts import EVENT, Filling, guarded
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.reader.session import Session
-from explorer.runs.estimates import Forecast, forecast, work_of
+from explorer.runs.estimates import Forecast, work_of
 from explorer.runs.model_list import ModelEntry, entry_of, licence_note, model_list
-from explorer.runs.running import Runs
 from explorer.runs.selections import Selection
-from explorer.runs.visitors import Visitor
-from explorer.tabs.score.view import FindParts, OrderParts
-from scoring.errors import KnownError
+from explorer.tabs.score.view import FindParts
 from scoring.hub.access import Hub, parse_hub_id
 from scoring.hub.search import HubModel, search_models
+from scoring.models.devices import Device
 from scoring.models.policy import DEMO
 from scoring.spec import BASELINES
 
@@ -28,13 +26,11 @@ def offered_models(settings: Settings) -> list[tuple[str, str]]:
     if settings.models:
         return [*first, *((name, name) for name in settings.models if name != DEMO)]
     rules = [(text(f"score.baseline_{name}"), name) for name in BASELINES]
-    known = sorted(model_list(), key=lambda entry: (bool(entry.why_not), *_ease(entry)))
+    known = sorted(
+        model_list(),
+        key=lambda each: (bool(each.why_not), each.family != "classifier", each.billions, each.id),
+    )
     return [*first, *rules, *((_words(entry), entry.id) for entry in known)]
-
-
-def _ease(entry: ModelEntry) -> tuple[bool, float, str]:
-    """Classifiers first, the smallest first."""
-    return entry.family != "classifier", entry.billions, entry.id
 
 
 def _words(entry: ModelEntry) -> str:
@@ -47,24 +43,8 @@ def _words(entry: ModelEntry) -> str:
 def selected_html(selection: Selection) -> str:
     """How many pairs are chosen, and about how many tokens they have."""
     work = work_of(selection.table, selection.rows)
-    return note(
-        text(
-            "score.selected_one" if work.pairs == 1 else "score.selected",
-            n=f"{work.pairs:,}",
-            tokens=count_words(work.tokens),
-        )
-    )
-
-
-def card_html(
-    runs: Runs, who: Visitor, parts: OrderParts, posted: Posted, selection: Selection | None
-) -> str:
-    """The card of the model that is asked for, or why there is none."""
-    try:
-        seen = forecast(runs, who, parts.order(posted), selection)
-    except KnownError as error:
-        return note(str(error), "wrong") + _known_size(runs, posted[parts.model])
-    return model_card_html(seen)
+    n, tokens = f"{work.pairs:,}", count_words(work.tokens)
+    return note(text("score.selected_one" if n == "1" else "score.selected", n=n, tokens=tokens))
 
 
 def model_card_html(seen: Forecast) -> str:
@@ -79,9 +59,9 @@ def model_card_html(seen: Forecast) -> str:
     )
 
 
-def _known_size(runs: Runs, name: object) -> str:
+def known_size(model: object, device: Device) -> str:
     """Of a model that cannot be looked at, what its size in the catalogue lets expect."""
-    entry, device = entry_of(name), runs.scorers.models.device()
+    entry = entry_of(model)
     if entry is None:
         return ""
     memory, free = bytes_words(entry.memory_bytes()), bytes_words(device.free_bytes)

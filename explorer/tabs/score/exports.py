@@ -1,10 +1,9 @@
 """A run's pairs as a file: their rewards and outcomes, and what the numbers rest on."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from explorer.core.files import as_json, csv_file, jsonl_file, whole
 from explorer.runs.cards import card_of
@@ -26,7 +25,19 @@ def export_run(run: Run, form: object, folder: Path) -> Path:
     if form not in RUN_FORMATS:
         raise KnownError(f"There is no format {shown(form)}; {', '.join(RUN_FORMATS)} are there.")
     path = folder / f"run-{run.id[:15]}.{form}"
-    rows = list(_rows(run))
+    rows = [
+        as_json(
+            {
+                "key": row.key,
+                "subset": row.subset,
+                "section": section_of(row.subset),
+                "outcome": row.outcome,
+                "margin": row.margin,
+            }
+            | asdict(row)
+        )
+        for row in run.rows()
+    ]
     if form == "csv":
         with csv_file(path, bom=False) as write_row:
             for values in (rows[0] if rows else (), *(row.values() for row in rows)):
@@ -41,15 +52,3 @@ def export_run(run: Run, form: object, folder: Path) -> Path:
         with whole(path) as part:
             part.write_text(json.dumps({**whole_run, "sure": sure and asdict(sure)}), "utf-8")
     return path
-
-
-def _rows(run: Run) -> Iterator[dict[str, Any]]:
-    for row in run.rows():
-        first = {
-            "key": row.key,
-            "subset": row.subset,
-            "section": section_of(row.subset),
-            "outcome": row.outcome,
-            "margin": row.margin,
-        }
-        yield as_json(first | asdict(row))

@@ -60,14 +60,6 @@ class Sending:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
-    """Whose token it is. spaces: names whose datasets they may write to, their own included."""
-
-    name: str
-    spaces: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
 class Sent:
     """What was sent. url: of the commit or pull request; account: who sent it."""
 
@@ -89,7 +81,11 @@ def preview(run: Run, table: PairTable, repo: object, name: object = "") -> Send
         KnownError: the run is not finished, not of all pairs of the table, or these are not
             RewardBench's; repo or name is none.
     """
-    dataset, model = _dataset(repo), _name(name, run)
+    dataset = _hub_name(repo, "is no dataset of the Hub: give org/name.")
+    if isinstance(name, str) and not name.strip():
+        model = result_name(replace(run.facts, selection=ALL_PAIRS))
+    else:
+        model = _hub_name(name, "is no name of a model: give org/model, or leave it empty.")
     with _written(run, table, model) as (folder, files):
         shown_files = tuple(_preview(folder, path) for path in files)
     return Sending(run.id, model, dataset, shown_files)
@@ -125,18 +121,18 @@ def publish(
     mine = checked_token(token)
     if not hub.reachable():
         raise KnownError(f"Nothing can be sent from here: {hub.reason}.")
-    account = account_of(mine)
-    is_theirs = seen.repo.partition("/")[0] in account.spaces
+    account, spaces = account_of(mine)
+    is_theirs = seen.repo.partition("/")[0] in spaces
     create_pr = as_pull_request or not is_theirs
     with _written(run, table, seen.name) as (folder, files):
         if tuple(_preview(folder, path) for path in files) != seen.files:
             raise KnownError("The run has changed since it was shown. Press Preview again.")
         url = send(folder, files, seen.repo, token=mine, create_pr=create_pr)
-    return Sent(url, create_pr, account.name)
+    return Sent(url, create_pr, account)
 
 
-def account_of(token: str) -> Account:
-    """Whose token it is, as the Hub says.
+def account_of(token: str) -> tuple[str, set[str]]:
+    """Whose token it is, as the Hub says, and whose datasets they may write to, theirs included.
 
     Raises:
         KnownError: the Hub does not know it, or does not answer.
@@ -147,7 +143,7 @@ def account_of(token: str) -> Account:
         said: dict[str, Any] = HfApi(token=token).whoami(token=token)
         organisations = said.get("orgs") or ()
         written = [each["name"] for each in organisations if each.get("roleInOrg") in _WRITERS]
-        return Account(str(said["name"]), frozenset({str(said["name"]), *written}))
+        return str(said["name"]), {str(said["name"]), *written}
     except Exception as error:  # the client lets its transport's errors through
         raise KnownError(
             f"The Hub does not say whose token that is: {why_refused(error, token)}."
@@ -201,19 +197,9 @@ def _preview(folder: Path, path: Path) -> FilePreview:
     return FilePreview(name, len(content), hashlib.sha256(content).hexdigest(), head)
 
 
-def _dataset(repo: object) -> str:
-    words = repo.strip() if isinstance(repo, str) and len(repo) <= LONGEST_NAME else ""
+def _hub_name(given: object, refusal: str) -> str:
+    words = given.strip() if isinstance(given, str) and len(given) <= LONGEST_NAME else ""
     hub_id = parse_hub_id(words)
     if hub_id is None or hub_id.repo != words:
-        raise KnownError(f"{shown(repo)} is no dataset of the Hub: give org/name.")
-    return words
-
-
-def _name(name: object, run: Run) -> str:
-    words = name.strip() if isinstance(name, str) and len(name) <= LONGEST_NAME else None
-    if words == "":
-        return result_name(replace(run.facts, selection=ALL_PAIRS))
-    hub_id = parse_hub_id(words or "")
-    if hub_id is None or hub_id.repo != words:
-        raise KnownError(f"{shown(name)} is no name of a model: give org/model, or leave it empty.")
+        raise KnownError(f"{shown(given)} {refusal}")
     return words

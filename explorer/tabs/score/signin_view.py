@@ -28,7 +28,10 @@ def build_signin(settings: Settings) -> gr.BrowserState:
         KnownError: people are to sign in, and the packages for it are not here.
     """
     if settings.has_sign_in:
-        _check_packages()
+        if not all(map(find_spec, _OAUTH_PACKAGES)):
+            raise KnownError(
+                "EXPLORER_SIGN_IN needs packages that are not here: pip install 'gradio[oauth]'."
+            )
         with gr.Row(elem_classes="signin"):
             gr.HTML(note(text(f"signin.{settings.sign_in}")), min_width=280)
             gr.LoginButton(
@@ -40,13 +43,6 @@ def build_signin(settings: Settings) -> gr.BrowserState:
                 elem_id="signin",
             )
     return gr.BrowserState("", storage_key=STORAGE, secret=STORAGE)
-
-
-def _check_packages() -> None:
-    if not all(map(find_spec, _OAUTH_PACKAGES)):
-        raise KnownError(
-            "EXPLORER_SIGN_IN needs packages that are not here: pip install 'gradio[oauth]'."
-        )
 
 
 def identify(

@@ -47,17 +47,8 @@ class OrderParts:
         Raises:
             KnownError: of `ModelOrder.of`.
         """
-        how = {"dtype": posted[self.dtype], "max_length": posted[self.max_length]}
-        return ModelOrder.of(
-            {
-                "model": posted[self.model],
-                "family": posted[self.family],
-                "reference": posted[self.reference],
-                "reading": posted[self.reading],
-                "url": posted[self.url],
-                "settings": how,
-            }
-        )
+        asked = {name: posted[each] for name, each in vars(self).items() if each is not self.card}
+        return ModelOrder.of({**asked, "settings": asked})
 
 
 @dataclass(frozen=True)

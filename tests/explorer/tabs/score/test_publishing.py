@@ -13,7 +13,6 @@ from explorer.data.table import PairTable
 from explorer.tabs.score.publishing import (
     HEAD_COLUMNS,
     HEAD_LINES,
-    Account,
     Sending,
     Sent,
     account_of,
@@ -325,7 +324,7 @@ def test_an_account_writes_where_its_roles_let_it(
         monkeypatch.setattr(constants, "ENDPOINT", hub.url)
         monkeypatch.setenv("no_proxy", "127.0.0.1")
         close_session()
-        assert account_of(TOKEN) == Account("ana", frozenset(spaces))
+        assert account_of(TOKEN) == ("ana", set(spaces))
     close_session()
 
 
