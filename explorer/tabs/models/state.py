@@ -3,7 +3,7 @@
 Models stand on a board, or a few of them beside each other on the pairs that they share.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, get_args
@@ -62,17 +62,15 @@ MOST_MEMBERS = 8
 class ModelsState:
     """What is looked at of models.
 
-    search: regular expressions with commas between; a model that is listed has a name that matches
-        one of them.
-    own: whether the person's own runs and files are among those that are listed.
+    search: regular expressions with commas between, one of which a listed model's name matches.
+    own: whether the person's own runs and files are listed.
     types: kinds of models to keep, in the order of `MODEL_TYPES`; () keeps all.
     prior_sets: whether they count half in RewardBench's score.
     rule: "paper" has prior sets in any case, and XSTest's counts swapped; "prior-full" gives them
         the weight of a section.
-    sort: a column of `COLUMNS`; "" for the rank.
-    ascending: whether the lowest is first; not set where `sort` is "".
+    sort: a column of `COLUMNS`; "" for the rank, of which `ascending` is False.
     hidden: columns that are not shown, in the order of `HIDEABLE`.
-    pins: models on top, in all tables and whatever is filtered.
+    pins: models on top, whatever is filtered.
     digits: decimals of a score in percent.
     x, y: the columns of `NUMBERS` that the trade-off sets against each other; "" for the usual one.
     a: the model that is compared; "" for none yet.
@@ -134,10 +132,8 @@ def ranking_of(state: ModelsState) -> Ranking:
 def rule_of(state: ModelsState) -> RuleName:
     """The rule of a state's board.
 
-    >>> rule_of(ModelsState()), rule_of(ModelsState(prior_sets=True))
-    ('v1', 'v1_prior')
-    >>> rule_of(ModelsState(table="prior")), rule_of(ModelsState(table="prior", rule="paper"))
-    ('prior', 'prior_all')
+    >>> rule_of(ModelsState(prior_sets=True)), rule_of(ModelsState(table="prior", rule="paper"))
+    ('v1_prior', 'prior_all')
     """
     if state.benchmark == "v2":
         return "v2"
@@ -166,10 +162,9 @@ def move(state: ModelsState, act: str, sent: Mapping[str, Any]) -> ModelsState:
 
     Args:
         state: as it is.
-        act: a field of `ModelsState`; "pin" and "unpin" a model, "show" and "hide" a column;
-            "reset" what is listed on the board; "add" and "remove" a further model to compare;
-            "swap" a and b; "pick" the `names` that are ticked of the `facet` "types", "members",
-            or of "columns" `among` those offered.
+        act: a field of `ModelsState`; "pin" and "unpin" a model; "reset" what is listed on the
+            board; "add" and "remove" a further model to compare; "swap" a and b; "pick" the ticked
+            `names` of the `facet` "types", "members", or of "columns" `among` those offered.
         sent: what came with it, by anybody: `value`, of b "" for the majority; for "sort" also
             `ascending`, without which sorting by the same column again turns the order round.
 
@@ -196,31 +191,16 @@ def move(state: ModelsState, act: str, sent: Mapping[str, Any]) -> ModelsState:
     return MODELS_LINK.moved(state, act, value)
 
 
-def in_order(columns: Sequence[str]) -> tuple[str, ...]:
-    """Hidden columns, each once, in the order of `HIDEABLE`."""
-    return tuple(column for column in HIDEABLE if column in columns)
-
-
-def checked_pins(values: object) -> tuple[str, ...]:
-    """Names of models, each once, in the order given.
-
-    Raises:
-        KnownError: no list of names, or more than `MOST_PINS`.
-    """
+def _checked_pins(values: object) -> tuple[str, ...]:
     if not isinstance(values, list | tuple):
         raise KnownError(f"What is pinned must be a list of names, not {shown(values)}.")
-    pins = tuple(dict.fromkeys(_name(value) for value in values))
+    pins = tuple(dict.fromkeys(map(_name, values)))
     if len(pins) > MOST_PINS:
         raise KnownError(f"{MOST_PINS} models can be pinned, not {len(pins):,}. Unpin one first.")
     return pins
 
 
-def checked_members(values: object) -> tuple[str, ...]:
-    """Names of models, each once.
-
-    Raises:
-        KnownError: no list of names, or too many.
-    """
+def _checked_members(values: object) -> tuple[str, ...]:
     if not isinstance(values, list | tuple):
         raise KnownError(f"Members are a list of models, not {shown(values)}.")
     if len(values) > MOST_MEMBERS:
@@ -230,13 +210,8 @@ def checked_members(values: object) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(map(checked_model, values)) if name)
 
 
-def distinct(state: ModelsState) -> ModelsState:
-    """The state, if its models can stand side by side at all.
-
-    Raises:
-        KnownError: one is named twice, there are too many, or one stands where another must be
-            chosen before it.
-    """
+def _distinct(state: ModelsState) -> ModelsState:
+    """The state, or a `KnownError`: a model stands twice, or where another must be chosen first."""
     early = (state.b != MAJORITY and not state.a) or (state.more and state.b == MAJORITY)
     if early or "" in (state.b, *state.more):
         raise KnownError("Choose a model, then the one that it is compared with, then others.")
@@ -267,7 +242,7 @@ def _name(value: object) -> str:
 
 
 def _pin(state: ModelsState, value: object) -> ModelsState:
-    return replace(state, pins=checked_pins((*_unpin(state, value).pins, value)))
+    return replace(state, pins=_checked_pins((*_unpin(state, value).pins, value)))
 
 
 def _unpin(state: ModelsState, value: object) -> ModelsState:
@@ -275,22 +250,11 @@ def _unpin(state: ModelsState, value: object) -> ModelsState:
     return replace(state, pins=tuple(each for each in state.pins if each != model))
 
 
-def _hide(state: ModelsState, value: object) -> ModelsState:
-    column = one_of("A column", HIDEABLE, value)
-    return replace(state, hidden=in_order((*state.hidden, column)))
-
-
-def _show(state: ModelsState, value: object) -> ModelsState:
-    column = one_of("A column", HIDEABLE, value)
-    return replace(state, hidden=tuple(each for each in state.hidden if each != column))
-
-
 def _showing(state: ModelsState, names: object, among: object) -> ModelsState:
     """The state with these columns of those offered; others stay hidden or not."""
     wanted, offered = (some_of("A column", HIDEABLE, each) for each in (names, among))
-    others = [column for column in state.hidden if column not in offered]
-    hidden = [column for column in offered if column not in wanted]
-    return replace(state, hidden=in_order([*others, *hidden]))
+    hidden = {*state.hidden}.difference(offered) | {*offered}.difference(wanted)
+    return replace(state, hidden=tuple(column for column in HIDEABLE if column in hidden))
 
 
 def _sorted_by(state: ModelsState, value: object, ascending: object) -> ModelsState:
@@ -305,18 +269,18 @@ def _sorted_by(state: ModelsState, value: object, ascending: object) -> ModelsSt
 
 def _with_a(state: ModelsState, value: object) -> ModelsState:
     model = checked_model(value)
-    return distinct(replace(state, a=model)) if model else state.alone()
+    return _distinct(replace(state, a=model)) if model else state.alone()
 
 
 def _with_b(state: ModelsState, value: object) -> ModelsState:
     model = checked_model(value)
     if not model and state.more:
         return replace(state, b=state.more[0], more=state.more[1:])
-    return distinct(replace(state, b=model or MAJORITY))
+    return _distinct(replace(state, b=model or MAJORITY))
 
 
 def _add(state: ModelsState, model: object) -> ModelsState:
-    return distinct(replace(state, more=(*state.more, checked_model(model))))
+    return _distinct(replace(state, more=(*state.more, checked_model(model))))
 
 
 def _remove(state: ModelsState, model: object) -> ModelsState:
@@ -330,8 +294,8 @@ def _swap(state: ModelsState, _: object) -> ModelsState:
 
 
 _ACTS = {
-    "reset": _reset, "pin": _pin, "unpin": _unpin, "hide": _hide, "show": _show, "a": _with_a,
-    "b": _with_b, "add": _add, "remove": _remove, "swap": _swap,
+    "reset": _reset, "pin": _pin, "unpin": _unpin, "a": _with_a, "b": _with_b, "add": _add,
+    "remove": _remove, "swap": _swap,
 }  # fmt: skip
 
 
@@ -350,7 +314,7 @@ def _one(name: str) -> Parameter:
 
     def read(state: ModelsState, model: str) -> ModelsState:
         named: Any = {name: checked_model(model)}
-        return distinct(replace(state, **named))
+        return _distinct(replace(state, **named))
 
     return Parameter(name, "", read, lambda state: (getattr(state, name),), last=True)
 
@@ -373,7 +337,7 @@ MODELS_LINK = Codec(
         choice("missing", "missing", MISSING, "What is missing"),
         Parameter("by", "", _by, _order),
         several("hide", "hidden", partial(some_of, "A column", HIDEABLE)),
-        several("pin", "pins", checked_pins),
+        several("pin", "pins", _checked_pins),
         choice("digits", "digits", DIGITS, "Decimals"),
         flag("without-own", "own", "Own runs", on=False),
         choice("plot", "chart", CHARTS, "A chart"),
@@ -383,7 +347,7 @@ MODELS_LINK = Codec(
         _one("b"),
         Parameter("with", "", _add, lambda state: state.more, last=True),
         choice("section", "section", WHOSE_PAIRS, "A section"),
-        several("member", "members", checked_members),
+        several("member", "members", _checked_members),
         choice("way", "way", WAYS, "A way"),
         *(replace(each, check=None) for each in PAIRS_LINK.parameters if each.name in _READING),
     ),

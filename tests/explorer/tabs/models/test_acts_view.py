@@ -40,7 +40,7 @@ SHARES = {"org/llama-8b": 0.95, "org/alike-70b": 0.94, "org/gemma-2b": 0.2, HOST
 NONSENSE: list[Any] = [None, 1e300, True, "\ud800", "x" * 10**5, [[]], ["x"] * 10**4, {"a": {}}]
 ACTS = (
     "benchmark", "table", "search", "types", "prior_sets", "rule", "ties", "missing", "hidden",
-    "pins", "digits", "own", "pin", "unpin", "show", "hide", "sort", "pick", "behind", "chart",
+    "pins", "digits", "own", "pin", "unpin", "sort", "pick", "behind", "chart",
 )  # fmt: skip
 
 
@@ -214,7 +214,7 @@ def test_an_event_that_is_none_changes_nothing(visitor: Visitor, event: Any) -> 
 
 @pytest.mark.parametrize("column", ["no such column", "Chat ", "", 5, None, ["Chat"]])
 def test_a_column_that_there_is_not_can_be_no_ones(visitor: Visitor, column: Any) -> None:
-    assert "column" in refused(visitor, "hide", value=column)
+    assert "column" in refused(visitor, "hidden", value=[column])
     message = visitor.post(ModelsTab.act, event_data=posted("sort", value=column))
     assert message["success"] is (column == "")
     assert stands(visitor)

@@ -66,7 +66,7 @@ def names_in(form: str, content: bytes) -> list[str]:
 def test_the_rows_that_are_shown_are_exported(visitor: Visitor, form: str) -> None:
     acted(visitor, "search", value="^openbmb/")
     acted(visitor, "sort", value="model")
-    shown = acted(visitor, "hide", value="size")
+    shown = acted(visitor, "hidden", value=["size"])
     assert len(models(shown)) == 4
     assert names_in(form, fetched(visitor, form)) == models(shown)
 

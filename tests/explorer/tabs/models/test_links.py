@@ -3,6 +3,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from explorer.core.links import LONGEST_LINK, Decoded
+from explorer.core.validation import some_of
 from explorer.data.search import checked_search
 from explorer.reader.diffs import DIFFS
 from explorer.reader.links import compare_query
@@ -27,7 +28,6 @@ from explorer.tabs.models.state import (
     WHOSE_PAIRS,
     ModelsState,
     decode_models,
-    in_order,
 )
 from scoring.errors import KnownError, shown
 from scoring.results.files import LONGEST_NAME
@@ -66,7 +66,7 @@ def views(draw: st.DrawFn) -> ModelsState:
         missing=draw(st.sampled_from(MISSING)),
         sort=sort,
         ascending=bool(sort) and draw(st.booleans()),
-        hidden=in_order(draw(st.lists(st.sampled_from(HIDEABLE), max_size=5))),
+        hidden=some_of("A column", HIDEABLE, draw(st.lists(st.sampled_from(HIDEABLE), max_size=5))),
         pins=tuple(draw(st.lists(NAMES, max_size=4, unique=True))),
         digits=draw(st.sampled_from(DIGITS)),
         own=draw(st.booleans()),
