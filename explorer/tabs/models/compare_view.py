@@ -40,7 +40,6 @@ from explorer.tabs.models.compared import (
     is_whole,
     likenesses,
     margin_points,
-    scores,
     standings,
 )
 from explorer.tabs.models.figures import margins_figure
@@ -153,16 +152,18 @@ def _table(now: Compared) -> str:
 def _several(now: Compared) -> dict[str, Any]:
     """Accuracies of three or four models side by side, and each two of them."""
     names, found = now.state.named, each_headline(now)
-    counted = [each for each in standings(now) if each.n]
+    *parts, by_rule = standings(now)
+    counted = [each for each in parts if each.n]
     heads = [text("compare.head_model")]
     for each in counted:
         name = each.section or text("compare.all_pairs")
         heads.append(text("compare.head_with_pairs", name=name, n=f"{each.n:,}"))
     heads.append(text("compare.score" if is_whole(now, len(names)) else "compare.score_part"))
     letter = dict(zip(names, _LETTERS, strict=False))
+    scores = [each.scores for each in (*counted, by_rule)]
     rows = [
-        (f"{letter[name]}: {name}", [*(each.scores[place] for each in counted), score])
-        for place, (name, score) in enumerate(zip(names, scores(now), strict=True))
+        (f"{letter[name]}: {name}", [each[place] for each in scores])
+        for place, name in enumerate(names)
     ]
     adjusted = holm([each.test.p for _, _, each in found]).tolist()
     pairwise = [
@@ -256,8 +257,8 @@ def _likeness(now: Compared) -> str:
         return note(text("compare.alone"))
     names = ("model", "correlation", "same", "won", "pairs")
     heads = [text(f"compare.head_{name}") for name in names]
-    sought = set(now.sought([each.model for each in found]))
-    found = [each for each in found if each.model in sought]
+    sought = set(now.sought([each["model"] for each in found]))
+    found = [each for each in found if each["model"] in sought]
     return render(
         "tabs/models/alike.html",
         heads=heads,

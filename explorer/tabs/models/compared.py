@@ -11,12 +11,13 @@ from explorer.data.filters import NO_FILTERS
 from explorer.data.table import Rows
 from explorer.reader import links
 from explorer.reader.state import PairsState
+from explorer.results.board import Row, rows_of
 from explorer.results.field import Doubles
 from explorer.stats.difficulty import correlations
 from explorer.stats.duels import Cell, Duel, DuelPart, cells_of, duel, headline
 from explorer.stats.matrix import is_reward_bench
 from explorer.stats.rules import V1
-from explorer.stats.strata import one_stratum, score_models
+from explorer.stats.strata import Strata, one_stratum, score_models
 from explorer.stats.uncertainty import strata_by
 from explorer.tabs.models.scene import Compared, subsets_in
 from scoring.benchmark import section_of
@@ -31,21 +32,21 @@ MOST_POINTS = 3_000
 class Standing:
     """How several models do on the pairs that all of them have.
 
-    section: "" for all pairs, which then weigh alike; a section's weigh as in its score.
+    section: "" for all pairs, which then weigh alike; a section's weigh as in its score. None for
+    all by RewardBench's rule.
     n: pairs. scores: 0 to 1, in the order of the models; None without pairs.
     """
 
-    section: str
+    section: str | None
     n: int
     scores: tuple[float | None, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarginPoints:
-    """Pairs with the margins of two models.
+    """Some rows of a table with the margins of two models, of n rows that have both.
 
-    rows: of the table. a, b: margins. cells: places in `explorer.stats.duels.CELLS`.
-    n: pairs that have both margins; `rows` are some of them where there are too many.
+    cells: places in `explorer.stats.duels.CELLS`.
     """
 
     rows: Rows
@@ -53,23 +54,6 @@ class MarginPoints:
     b: Doubles
     cells: NDArray[np.int8]
     n: int
-
-
-@dataclass(frozen=True, slots=True)
-class Likeness:
-    """How alike two models win and lose.
-
-    n: pairs that are known of both. correlation: Pearson's r of their outcomes; None where one of
-    them has the same on all. same: the share of pairs that both win or neither does; None without
-    pairs. won: the share of pairs that the first wins minus that of this one, -1 to 1; None without
-    pairs. A tie is no win, not even a judge's.
-    """
-
-    model: str
-    n: int
-    correlation: float | None
-    same: float | None
-    won: float | None
 
 
 def change_of(part: DuelPart) -> Change:
@@ -104,24 +88,18 @@ def each_headline(now: Compared) -> list[tuple[str, str, DuelPart]]:
 
 
 def standings(now: Compared) -> tuple[Standing, ...]:
-    """What all models score, over all pairs and by section, on the pairs that all have."""
+    """What all models score on the pairs that all have: over all, by section, and by the rule."""
     groups = strata_by(V1, now.field.matrix.pairs)
-    parts = {"": one_stratum(len(now.shared))}
+    parts: dict[str | None, Strata] = {"": one_stratum(len(now.shared))}
     parts |= {name: groups.only(at) for at, name in enumerate(V1.sections)}
+    parts[None] = groups
+    outcomes = np.where(now.shared, now.outcomes, np.nan)
     found = []
     for section, part in parts.items():
-        scores = score_models(_shared(now), part).tolist()
+        scores = score_models(outcomes, part).tolist()
         n = int((part.counting() & now.shared).sum())
-        found.append(
-            Standing(section, n, tuple(None if np.isnan(each) else each for each in scores))
-        )
+        found.append(Standing(section, n, tuple(None if np.isnan(x) else x for x in scores)))
     return tuple(found)
-
-
-def scores(now: Compared) -> tuple[float | None, ...]:
-    """Of all models by RewardBench's rule, on the pairs that all have; None where none counts."""
-    found = score_models(_shared(now), strata_by(V1, now.field.matrix.pairs))
-    return tuple(None if np.isnan(each) else float(each) for each in found)
 
 
 def is_whole(now: Compared, n_models: int) -> bool:
@@ -149,31 +127,35 @@ def margin_points(now: Compared) -> MarginPoints | None:
     return MarginPoints(rows, a[rows], b[rows], cells[rows], n)
 
 
-def likenesses(now: Compared) -> list[Likeness]:
-    """How alike the model is to every other of the field, the most alike first.
+def likenesses(now: Compared) -> list[Row]:
+    """How alike the model is to every other of the field, the most alike first, on the section.
 
-    On the pairs of the section that are known of both.
+    Each has its `model`; n: pairs that are known of both; correlation: Pearson's r of their
+    outcomes, None where one of them has the same on all; same: the share of pairs that both win or
+    neither does; won: the share of pairs that the first wins minus that of this one, -1 to 1; both
+    None without pairs. A tie is no win, not even a judge's.
     """
+    import pandas as pd
+
     field, place = now.field, now.field.place(now.state.a)
     outcomes = field.matrix.outcomes[:, now.looked_at]
-    r = correlations(outcomes)[place]
     known = ~np.isnan(outcomes) & ~np.isnan(outcomes[place])
     wins = outcomes == 1
     n = known.sum(axis=1)
     same = (known & (wins == wins[place])).sum(axis=1)
     ahead = (known & wins[place]).sum(axis=1) - (known & wins).sum(axis=1)
-    found = [
-        Likeness(
-            model,
-            int(n[at]),
-            None if np.isnan(r[at]) else float(r[at]),
-            float(same[at] / n[at]) if n[at] else None,
-            float(ahead[at] / n[at]) if n[at] else None,
-        )
-        for at, model in enumerate(field.matrix.models)
-        if at != place
-    ]
-    return sorted(found, key=_alikeness, reverse=True)
+    pairs = np.where(n > 0, n, np.nan)
+    found = pd.DataFrame(
+        {
+            "model": field.matrix.models,
+            "n": n,
+            "correlation": correlations(outcomes)[place],
+            "same": same / pairs,
+            "won": ahead / pairs,
+        }
+    )
+    order = ["correlation", "same"]
+    return rows_of(found.drop(index=place).sort_values(order, ascending=False, kind="stable"))
 
 
 def cell_query(now: Compared, cell: Cell, section: str = "", subset: str = "") -> str:
@@ -190,16 +172,6 @@ def cell_query(now: Compared, cell: Cell, section: str = "", subset: str = "") -
         filters = filters.picking("subset", subsets)
     pairs = PairsState(now.state.source, filters=filters)
     return links.cell_query(now.state.a, now.state.b, cell, pairs)
-
-
-def _shared(now: Compared) -> Doubles:
-    """The outcomes of the models on the pairs that all of them have, NaN elsewhere."""
-    return np.where(now.shared, now.outcomes, np.nan)
-
-
-def _alikeness(each: Likeness) -> tuple[float, float]:
-    r = -2.0 if each.correlation is None else each.correlation
-    return r, -1.0 if each.same is None else each.same
 
 
 def _evenly(rows: Rows, most: int) -> Rows:

@@ -21,7 +21,6 @@ from explorer.tabs.models.compared import (
     is_whole,
     likenesses,
     margin_points,
-    scores,
     standings,
 )
 from explorer.tabs.models.scene import Compared, compared
@@ -84,14 +83,15 @@ def test_each_two_of_several_are_tested_once_on_the_pairs_that_they_share(
 
 
 def test_standings_are_on_the_pairs_that_all_have() -> None:
-    found = standings(scene(ALL))
+    *found, by_rule = standings(scene(ALL))
     assert [(each.section, each.n) for each in found] == [
         ("", 4), ("Chat", 0), ("Chat Hard", 0), ("Safety", 1), ("Reasoning", 3),
     ]  # fmt: skip
     assert found[0].scores == (0.75, 0.75, 0.5, 0.5)
     assert found[1].scores == (None,) * 4
-    assert scores(scene(ALL)) == pytest.approx((5 / 6, 5 / 6, 1 / 3, 1 / 3))
-    assert scores(scene(comparing("half"))) == (1 / 3, 1.0)
+    assert (by_rule.section, by_rule.n) == (None, 4)
+    assert by_rule.scores == pytest.approx((5 / 6, 5 / 6, 1 / 3, 1 / 3))
+    assert standings(scene(comparing("half")))[-1].scores == (1 / 3, 1.0)
 
 
 def test_margins_are_drawn_where_both_have_rewards() -> None:
@@ -116,13 +116,13 @@ def test_of_too_many_points_those_that_differ_are_kept(monkeypatch: pytest.Monke
 
 
 def test_likeness_by_hand() -> None:
-    found = {each.model: each for each in likenesses(scene(comparing("org/a")))}
+    found = {each["model"]: each for each in likenesses(scene(comparing("org/a")))}
     alike = found["org/b"]
-    assert (alike.n, alike.same, alike.won) == (7, 3 / 7, 0.0)
-    assert alike.correlation == pytest.approx(np.corrcoef(
+    assert (alike["n"], alike["same"], alike["won"]) == (7, 3 / 7, 0.0)
+    assert alike["correlation"] == pytest.approx(np.corrcoef(
         [1, 1, 0, 1, 0, 1, 0], [1, 0, 1, 1, 0, 0, 1])[0, 1])  # fmt: skip
-    assert (found["half"].n, found["half"].same) == (4, 0.75)
-    models = [each.model for each in likenesses(scene(comparing("org/a", section="Chat")))]
+    assert (found["half"]["n"], found["half"]["same"]) == (4, 0.75)
+    models = [each["model"] for each in likenesses(scene(comparing("org/a", section="Chat")))]
     assert models[-1] == "half"  # without a pair there
 
 
@@ -165,7 +165,8 @@ def test_real_models_by_hand(whole: Field) -> None:
         cells = [(outcomes[one, at] == 1, outcomes[one + 3, at] == 1) for at in known]
         counts = [cells.count(each) for each in ((1, 1), (1, 0), (0, 1), (0, 0))]
         assert [getattr(first_duel(now).all_pairs, cell) for cell in CELLS] == counts
-        for each in standings(now):
+        *parts, by_rule = standings(now)
+        for each in parts:
             among = [
                 at for at in known if not each.section or subsets[at] in SECTIONS[each.section]
             ]
@@ -175,18 +176,18 @@ def test_real_models_by_hand(whole: Field) -> None:
                 means = {name: float(outcomes[row, at].mean()) for name, at in of.items() if at}
                 expected = section_scores(means).get(each.section) if each.section else None
                 assert score == pytest.approx(expected or float(outcomes[row, among].mean()))
-        for row, score in zip(rows, scores(now), strict=True):
+        for row, score in zip(rows, by_rule.scores, strict=True):
             rows_of = {name: [at for at in known if subsets[at] == name] for name in SUBSETS}
             means = {name: float(outcomes[row, at].mean()) for name, at in rows_of.items()}
             assert score == pytest.approx(overall_score(section_scores(means)))
         alike = likenesses(now)[0]
-        other = outcomes[names.index(alike.model)]
+        other = outcomes[names.index(alike["model"])]
         both = ~np.isnan(other + outcomes[one])
         r = np.corrcoef(outcomes[one][both], other[both])[0, 1]
-        assert alike.correlation == pytest.approx(r, abs=1e-6)
+        assert alike["correlation"] == pytest.approx(r, abs=1e-6)
         same = (outcomes[one][both] == 1) == (other[both] == 1)
-        assert alike.n == both.sum()
-        assert alike.same == pytest.approx(same.mean())
+        assert alike["n"] == both.sum()
+        assert alike["same"] == pytest.approx(same.mean())
 
 
 def test_real_cells_lead_to_their_pairs(whole: Field) -> None:
