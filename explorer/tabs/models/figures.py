@@ -26,7 +26,6 @@ from explorer.stats.duels import CELLS, Cell
 from explorer.tabs.models.charts import OWN, Alike, Point, SubsetSpread
 from explorer.tabs.models.compared import MarginPoints
 from explorer.tabs.models.state import MODEL_TYPES
-from scoring.interval import Interval
 
 _SYMBOLS = dict(
     zip(
@@ -51,6 +50,17 @@ class Axis:
     title: str
     log: bool = False
 
+    def layout(self) -> dict[str, Any]:
+        """As Plotly has it."""
+        return {
+            "title": {"text": escape(self.title), "standoff": 8, "font": {"size": 12}},
+            "type": "log" if self.log else "linear",
+            "automargin": True,
+            "showgrid": True,
+            "nticks": 7,
+            **({"tickmode": "array", "tickvals": _TICKS} if self.log else {}),
+        }
+
 
 Mark = tuple[str, float, float]
 """A name and its place, of a point that is no model."""
@@ -73,16 +83,18 @@ def models_figure(
         if (members := [point for point in points if point.kind == kind])
     ]
     traces += [_marks(marks, middle)] if marks else []
-    hover = text("chart.models_hover", x=x.title, y=y.title, x_as=_format(x), y_as=_format(y))
-    data = [{**each, "hovertemplate": hover} for each in traces]
+    x_as, y_as = (",.3~f" if axis.log else ".1f" for axis in (x, y))
+    hover = text("chart.models_hover", x=x.title, y=y.title, x_as=x_as, y_as=y_as)
     layout: dict[str, Any] = {
         "dragmode": False,
         "hovermode": "closest",
-        "xaxis": _axis(x),
-        "yaxis": _axis(y),
+        "xaxis": x.layout(),
+        "yaxis": y.layout(),
         "shapes": [*_diagonal(places)] if diagonal else [],
     }
-    return go.Figure({"data": data, "layout": layout})
+    return go.Figure(
+        {"data": [{**each, "hovertemplate": hover} for each in traces], "layout": layout}
+    )
 
 
 def alike_figure(found: Alike) -> Figure:
@@ -118,7 +130,20 @@ def alike_figure(found: Alike) -> Figure:
         "xaxis": unnamed,
         "yaxis": {**unnamed, "autorange": "reversed"},
         # Of ticks, the words that the pointer shows would be as short as theirs.
-        "annotations": [_row_name(row, label, height) for row, label in enumerate(labels)],
+        "annotations": [
+            {
+                "text": label,
+                "showarrow": False,
+                "x": 0,
+                "xref": "paper",
+                "xanchor": "right",
+                "xshift": -3,
+                "y": row,
+                "yref": "y",
+                "font": {"size": min(11, height - 2)},
+            }
+            for row, label in enumerate(labels)
+        ],
     }
     return go.Figure({"data": [trace], "layout": layout})
 
@@ -147,7 +172,7 @@ def spread_figure(spreads: Sequence[SubsetSpread]) -> Figure:
         "dragmode": False,
         "height": 120 + 24 * len(spreads),
         "showlegend": 1 < len(sections) < len(spreads),
-        "xaxis": {**_axis(Axis(text("chart.axis_accuracy")))},
+        "xaxis": Axis(text("chart.axis_accuracy")).layout(),
         "yaxis": {
             "type": "category",
             "categoryorder": "array",
@@ -161,20 +186,6 @@ def spread_figure(spreads: Sequence[SubsetSpread]) -> Figure:
         },
     }
     return go.Figure({"data": traces, "layout": layout})
-
-
-def _row_name(row: int, label: str, height: int) -> dict[str, Any]:
-    return {
-        "text": label,
-        "showarrow": False,
-        "x": 0,
-        "xref": "paper",
-        "xanchor": "right",
-        "xshift": -3,
-        "y": row,
-        "yref": "y",
-        "font": {"size": min(11, height - 2)},
-    }
 
 
 def _models(members: Sequence[Point], number: int, kind: str, middle: float) -> dict[str, Any]:
@@ -202,12 +213,12 @@ def _models(members: Sequence[Point], number: int, kind: str, middle: float) -> 
         ]
         trace |= {"mode": "markers+text", "textposition": _sides(trace["x"], middle)}
     if any(point.interval for point in members):
-        ends = [point.interval or Interval(point.y, point.y) for point in members]
+        ends = [(point.interval or (point.y, point.y), point.y) for point in members]
         trace["error_y"] = {
             "type": "data",
             "symmetric": False,
-            "array": [end.high - point.y for end, point in zip(ends, members, strict=True)],
-            "arrayminus": [point.y - end.low for end, point in zip(ends, members, strict=True)],
+            "array": [high - y for (_, high), y in ends],
+            "arrayminus": [y - low for (low, _), y in ends],
             "thickness": 1,
             "width": 0,
         }
@@ -240,21 +251,6 @@ def _told(point: Point) -> str:
     return text("chart.with_interval", name=name, low=f"{low:.1f}", high=f"{high:.1f}")
 
 
-def _axis(axis: Axis) -> dict[str, Any]:
-    return {
-        "title": {"text": escape(axis.title), "standoff": 8, "font": {"size": 12}},
-        "type": "log" if axis.log else "linear",
-        "automargin": True,
-        "showgrid": True,
-        "nticks": 7,
-        **({"tickmode": "array", "tickvals": _TICKS} if axis.log else {}),
-    }
-
-
-def _format(axis: Axis) -> str:
-    return ",.3~f" if axis.log else ".1f"
-
-
 def _middle(values: Sequence[float], axis: Axis) -> float:
     """What halves an axis: names left of it stand to the right of their points."""
     if not values:
@@ -270,10 +266,7 @@ def _sides(values: Sequence[float], middle: float) -> list[str]:
 def _diagonal(places: Sequence[tuple[float, float]]) -> Iterator[dict[str, Any]]:
     if not places:
         return
-    (least_x, least_y), (most_x, most_y) = (
-        tuple(of(each) for each in zip(*places, strict=True)) for of in (min, max)
-    )
-    low, high = max(least_x, least_y), min(most_x, most_y)
+    low, high = max(map(min, zip(*places, strict=True))), min(map(max, zip(*places, strict=True)))
     if low < high:
         ends = {"x0": low, "y0": low, "x1": high, "y1": high}
         yield {"type": "line", "layer": "below", "line": {"dash": "dash"}, **ends}
@@ -297,8 +290,9 @@ def margins_figure(points: MarginPoints, keys: Sequence[str]) -> Figure:
             meta=f"{SERIES}-{_SERIES_OF[cell]}",
             mode="markers",
             marker={"size": 6, "opacity": 0.55},
-            x=[_short(points.a[place]) for place in places],
-            y=[_short(points.b[place]) for place in places],
+            # Six digits are more than can be seen: the figure is sent to a browser.
+            x=[float(f"{points.a[place]:.6g}") for place in places],
+            y=[float(f"{points.b[place]:.6g}") for place in places],
             customdata=[keys[place] for place in places],
             hovertext=[plotly_name(keys[place]) for place in places],
             hovertemplate=text("compare.margin_hover", a="A", b="B"),
@@ -309,8 +303,3 @@ def margins_figure(points: MarginPoints, keys: Sequence[str]) -> Figure:
     figure.update_xaxes(title=text("compare.margin_a"))
     figure.update_yaxes(title=text("compare.margin_b"))
     return figure
-
-
-def _short(value: float) -> float:
-    """Six digits, which are more than can be seen: the figure is sent to a browser."""
-    return float(f"{value:.6g}")
