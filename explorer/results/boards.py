@@ -19,7 +19,6 @@ from explorer.results.fields import Fields
 from explorer.results.published import Results
 from explorer.results.sources import Source
 from explorer.runs.cards import card_of
-from explorer.stats.aggregate import Counted
 from explorer.stats.matrix import OutcomeMatrix
 from explorer.stats.rules import RULES
 from explorer.stats.ties import composites
@@ -58,37 +57,37 @@ class Boards:
         own: the ids of the runs of the person who looks, as `Runs.visible` takes them.
         """
         results = self._results(results_id, ranking)
-        field = self._field(results, ranking, own)
+        field = self._field(results_id, ranking, own)
         key = (results.id, field and field.key, ranking.rule, ranking.ties, ranking.missing)
-        if field is None:
-            return self._kept.get_or_create(
-                key, lambda: build_board(results, ranking.rule, own=results.own_models)
-            )
-        matrix, runs = field.matrix, field.runs
-
-        def build() -> Board:
-            return build_board(
-                results,
-                ranking.rule,
-                outcomes=matrix,
-                ties=ranking.ties,
-                missing=ranking.missing,
-                own=(*results.own_models, *runs),
-                composites=self._composites(results, ranking),
-            )
-
         measured = self._kept.get((*key, "measured"))
         if measured is not None:
             return measured
-        board = self._kept.get_or_create(key, build)
-        sure = self._sure.known(**_asked(field, ranking, board))
+        board = self._kept.get_or_create(key, lambda: self._build(results, field, ranking))
+        sure = None if field is None else self._sure.known(**_asked(field, ranking, board))
         if sure is None:
             return board
         return self._kept.get_or_create((*key, "measured"), lambda: board.measured(sure))
 
+    def _build(self, results: Results, field: Field | None, ranking: Ranking) -> Board:
+        if field is None:
+            return build_board(results, ranking.rule, own=results.own_models)
+        benchmark = _benchmark(ranking)
+        found = self._fields.cache.known(results.pairs_of(benchmark))
+        if results.uploaded is not None:
+            found += results.uploaded.outcomes
+        return build_board(
+            results,
+            ranking.rule,
+            outcomes=field.matrix,
+            ties=ranking.ties,
+            missing=ranking.missing,
+            own=(*results.own_models, *field.runs),
+            composites=composites(found.of_benchmark(benchmark), ranking.missing),
+        )
+
     def is_measured(self, results_id: object, ranking: Ranking) -> bool:
         """Whether it is known how sure a board is, as far as its results were read."""
-        field = self._field(self._results(results_id, ranking), ranking, ())
+        field = self._field(results_id, ranking, ())
         board = self.board(results_id, ranking)
         return field is None or self._sure.known(**_asked(field, ranking, board)) is not None
 
@@ -96,7 +95,7 @@ class Boards:
         self, results_id: object, ranking: Ranking, own: object = ()
     ) -> OutcomeMatrix | None:
         """What each model did on each pair, as far as it was read; None where nothing was."""
-        field = self._field(self._results(results_id, ranking), ranking, own)
+        field = self._field(results_id, ranking, own)
         return None if field is None else field.matrix
 
     def unread(self, results_id: object, ranking: Ranking) -> int:
@@ -111,7 +110,7 @@ class Boards:
         self, results_id: object, ranking: Ranking, own: object = ()
     ) -> tuple[LeftOut, ...]:
         """Files of each pair that are not used, and what of the others is not."""
-        field = self._field(self._results(results_id, ranking), ranking, own)
+        field = self._field(results_id, ranking, own)
         if field is not None:
             return field.matrix.left_out
         return self._fields.cache.known(self._source(results_id, ranking)).left_out
@@ -123,10 +122,10 @@ class Boards:
 
         Closing the generator stops; what was read is kept.
         """
-        results, source = self._results(results_id, ranking), self._source(results_id, ranking)
+        source = self._source(results_id, ranking)
         if self._fields.cache.unread(source):
             yield from self._fields.cache.read(source)
-        field = self._field(results, ranking, own)
+        field = self._field(results_id, ranking, own)
         if field is not None:
             board = self.board(results_id, ranking, own)
             yield from self._sure.measured(**_asked(field, ranking, board))
@@ -145,7 +144,7 @@ class Boards:
         wanted = benchmark != "prior" and (benchmark in known or not known)
         return results.pairs_of(benchmark) if wanted else None
 
-    def _field(self, results: Results, ranking: Ranking, own: object) -> Field | None:
+    def _field(self, results_id: object, ranking: Ranking, own: object) -> Field | None:
         """What is known of each pair; None where nothing is.
 
         Of the person's runs, those that have ended, of pairs that other models may have been scored
@@ -156,13 +155,7 @@ class Boards:
             return None
         runs = self._fields.runs.visible(own) if ranking.own and benchmark == "v1" else []
         ended = [run for run in runs if run.status != "running" and card_of(run).typed is None]
-        return self._fields.usual(results, benchmark, ended)
-
-    def _composites(self, results: Results, ranking: Ranking) -> dict[str, dict[str, Counted]]:
-        found = self._fields.cache.known(results.pairs_of(_benchmark(ranking)))
-        if results.uploaded is not None:
-            found += results.uploaded.outcomes
-        return composites(found.of_benchmark(_benchmark(ranking)), ranking.missing)
+        return self._fields.usual(self._results(results_id, ranking), benchmark, ended)
 
 
 def _asked(field: Field, ranking: Ranking, board: Board) -> dict[str, Any]:
@@ -222,11 +215,9 @@ class BoardMeasuring:
         return "" if tried is None else tried.refused
 
     def _is_wanted(self, ranking: Ranking) -> bool:
-        if self._was_tried(ranking):
-            return False
-        return bool(self._boards.unread(None, ranking)) or not self._boards.is_measured(
-            None, ranking
-        )
+        boards = self._boards
+        unsure = boards.unread(None, ranking) or not boards.is_measured(None, ranking)
+        return not self._was_tried(ranking) and bool(unsure)
 
     def _was_tried(self, ranking: Ranking) -> bool:
         """Whether it was measured just now, as well as it could be."""

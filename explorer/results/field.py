@@ -1,7 +1,7 @@
 """What every model did on the pairs of one table: what all views of failures are made of."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal, get_args
 
 import numpy as np
@@ -59,16 +59,7 @@ class Verdict:
     @classmethod
     def of(cls, model: str, scored: ScoredPair) -> "Verdict":
         """Of a pair of a run."""
-        return cls(
-            model,
-            scored.outcome,
-            scored.chosen_reward,
-            scored.rejected_reward,
-            scored.chosen_tokens,
-            scored.rejected_tokens,
-            scored.chosen_truncated,
-            scored.rejected_truncated,
-        )
+        return cls(model, **{each.name: getattr(scored, each.name) for each in fields(cls)[1:]})
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,15 +94,11 @@ class Field:
         places = np.flatnonzero(published if published.any() else ~published)
         n_known = (~np.isnan(self.matrix.outcomes)).sum(axis=1)
         of_model = {self.row_models[at]: at for at in places[np.argsort(n_known[places])].tolist()}
-        mask: Mask = np.isin(np.arange(len(published)), list(of_model.values()))
-        return mask
+        return np.isin(np.arange(len(published)), list(of_model.values()))
 
     @locked_cached_property
     def published(self) -> OutcomeMatrix:
-        """The models that are not the person's own, if there are any; else all.
-
-        What is said of them is thereby the same for everybody, and known to everybody at once.
-        """
+        """The models that are not the person's own, if there are any; else all."""
         published = set(self.matrix.models).difference(self.own)
         return of_models(self.matrix, published) if published else self.matrix
 
@@ -174,19 +161,16 @@ class Field:
 
     def outcomes(self, model: str) -> Doubles:
         """What the model did on each pair, 0 to 1; NaN where missing."""
-        outcomes: Doubles = self.matrix.outcomes[self.place(model)].astype(np.float64)
-        return outcomes
+        return np.asarray(self.matrix.outcomes[self.place(model)], np.float64)
 
     def is_other(self, model: str) -> Mask:
         """(models,): a model's rivals, without further runs of itself; of "", all models."""
         own = self.row_models[self.place(model)] if model else None
-        mask: Mask = self.is_rival & np.array([name != own for name in self.row_models], np.bool_)
-        return mask
+        return self.is_rival & np.array([name != own for name in self.row_models], np.bool_)
 
     def others(self, model: str) -> NDArray[np.float32]:
         """The outcomes of a model's rivals, (models, pairs)."""
-        rest: NDArray[np.float32] = self.matrix.outcomes[self.is_other(model)]
-        return rest
+        return self.matrix.outcomes[self.is_other(model)]
 
     def rival(self, model: str, other: str) -> Doubles:
         """Another model's outcomes, or those of the `MAJORITY` of all but `model`."""
@@ -201,8 +185,7 @@ class Field:
 
     def known(self, model: str) -> Mask:
         """Pairs of which the model's outcome is known."""
-        known: Mask = ~np.isnan(self.matrix.outcomes[self.place(model)])
-        return known
+        return ~np.isnan(self.outcomes(model))
 
     def lost(self, model: str) -> Rows:
         """The rows that the model did not win, ties included and missing ones not."""
@@ -214,14 +197,12 @@ class Field:
 
     def margins(self, model: str) -> Doubles:
         """Chosen reward minus rejected reward of each pair; NaN where not known."""
-        margins: Doubles = self.rewards(model, "chosen") - self.rewards(model, "rejected")
-        return margins
+        return self.rewards(model, "chosen") - self.rewards(model, "rejected")
 
     def rewards(self, model: str, side: Literal["chosen", "rejected"]) -> Doubles:
         """The reward of one response of each pair; NaN where not known."""
         of_all = self.matrix.chosen if side == "chosen" else self.matrix.rejected
-        rewards: Doubles = of_all[self.place(model)].astype(np.float64)
-        return rewards
+        return np.asarray(of_all[self.place(model)], np.float64)
 
     def has_rewards(self, model: str) -> bool:
         """Whether any margin of the model is known."""
@@ -229,8 +210,7 @@ class Field:
 
     def others_win(self, model: str) -> Doubles:
         """The share of a model's rivals that win each pair, 0 to 1; NaN where none is known."""
-        share: Doubles = 1 - self.difficulty(model).share
-        return share
+        return 1 - self.difficulty(model).share
 
     def outcome(self, model: str, row: int) -> Outcome:
         """What the model did on one pair."""
@@ -241,8 +221,8 @@ class Field:
         run = self.runs.get(model)
         if run is not None and self.has_texts:
             cells = self.table.cells(row)
-            told = _scored(run)
-            scored = told.get(text_hash(*(cells[name] for name in _TEXTS)))
+            texts = cells["prompt"], cells["chosen"], cells["rejected"]
+            scored = _scored(run).get(text_hash(*texts))
             if scored is not None:
                 return Verdict.of(model, scored)
         place = self.place(model)
@@ -264,9 +244,6 @@ class Field:
         codes[outcomes == 1] = _CODE["win"]
         codes[np.isnan(outcomes)] = _CODE["missing"]
         return codes
-
-
-_TEXTS: tuple[Literal["prompt", "chosen", "rejected"], ...] = ("prompt", "chosen", "rejected")
 
 
 _SCORED = LruCache[dict[str, ScoredPair]](KEPT_RUNS)

@@ -104,8 +104,19 @@ class Fields:
         found = self.cache.known(results.pairs_of(benchmark))
         own = _own_models(results, benchmark, runs, found.models)
         shared = [table for table in tables if not _is_typed(table)]
-        of_all = (benchmark, found.version, found.files, found.left_out, _ids(shared), most)
-        key = (*of_all, _ids(tables), *((name, *each.version) for name, each in own.items()))
+        of_all = (
+            benchmark,
+            found.version,
+            found.files,
+            found.left_out,
+            most,
+            *(table.id for table in shared),
+        )
+        key = (
+            of_all,
+            *(table.id for table in tables),
+            *((name, *each.version) for name, each in own.items()),
+        )
 
         def published() -> tuple[Field, ...]:
             return tuple(islice(_on_tables(found.of_benchmark(benchmark), shared), most))
@@ -262,7 +273,7 @@ def _version(run: Run) -> tuple[object, ...]:
 
 
 def _rows(own: _Own, base: Field) -> OutcomeRows:
-    hashes = partial(_hashes_of, base.table) if base.has_texts else None
+    hashes = (lambda: base.table.hashes) if base.has_texts else None
     return outcome_rows(own.outcomes(), base.matrix.pairs, hashes)
 
 
@@ -270,7 +281,7 @@ def _on_tables(found: Outcomes, tables: Sequence[PairTable]) -> Iterator[Field]:
     """Each model in the first table that it is of; then those that are of none."""
     rest = found
     for table in tables:
-        matrix = outcome_matrix(rest, order_of(table), partial(_hashes_of, table))
+        matrix = outcome_matrix(rest, order_of(table), lambda: table.hashes)  # noqa: B023
         yield Field(table, matrix, {}, (table.id,))
         rest = rest.of_models(set(rest.models).difference(matrix.models))
     yield from _without_texts(rest)
@@ -286,14 +297,6 @@ def _with_typed(tables: Sequence[PairTable], bases: Sequence[Field]) -> tuple[Fi
         for table in tables
     ]
     return (*first, *left.values())
-
-
-def _hashes_of(table: PairTable) -> Sequence[str]:
-    return table.hashes
-
-
-def _ids(tables: Sequence[PairTable]) -> tuple[str, ...]:
-    return tuple(table.id for table in tables)
 
 
 def _is_typed(table: PairTable) -> bool:

@@ -4,7 +4,7 @@ The owner's, upstream's from the Hub, or the bundled figures.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from explorer.core.caches import LruCache
@@ -14,7 +14,6 @@ from explorer.data.sources import Candidate, Sources
 from explorer.results.published import (
     UPLOADED,
     Results,
-    beside,
     fetch_results,
     read_results_folder,
     read_snapshot,
@@ -30,15 +29,6 @@ KEPT = 24
 """Sets of results with files beside them that stay in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Beside:
-    """Results with files, and what they were put beside."""
-
-    base: str
-    results: Results
-    uploaded: Uploaded
-
-
 class ResultsLibrary:
     """Callable from any thread. An id of results with files is known to their visitor alone."""
 
@@ -46,15 +36,12 @@ class ResultsLibrary:
         """sources: the results that everybody sees. limits: of the files that visitors send."""
         self.sources = sources
         self._limits = limits
-        self._beside = LruCache[_Beside](KEPT)
+        self._beside = LruCache[tuple[str, Results]](KEPT)  # with the id that they are beside
 
     def get(self, results_id: object) -> Results:
-        """What a session is looking at; the best there is where its id is unknown.
-
-        Files that had to make room for others (`is_gone`) leave the results that everybody sees.
-        """
+        """What a session is looking at; the best that everybody sees where its id is unknown."""
         found = self._find(results_id)
-        return self.sources.get(results_id) if found is None else found.results
+        return self.sources.get(results_id) if found is None else found[1]
 
     def is_gone(self, results_id: object) -> bool:
         """Whether an id is one of files that are not here any more."""
@@ -77,28 +64,34 @@ class ResultsLibrary:
             self._limits.check_files(path.stat().st_size, name)
         uploaded = read_result_files(files, tell, self._limits)
         before = self._find(results_id)
-        if before is not None:
-            uploaded = before.uploaded + uploaded
-        return self._keep(self.without(results_id), uploaded, before)
+        if before is not None and before[1].uploaded is not None:
+            uploaded = before[1].uploaded + uploaded
+        return self._keep(self.without(results_id), uploaded, results_id)
 
     def without(self, results_id: object) -> Results:
         """The same without a visitor's files."""
         found = self._find(results_id)
-        return self.sources.get(results_id if found is None else found.base)
+        return self.sources.get(results_id if found is None else found[0])
 
     def newest(self, results_id: object) -> Results:
         """The best that everybody sees, with the files that were beside what is looked at."""
         found, best = self._find(results_id), self.sources.get(None)
-        return best if found is None else self._keep(best, found.uploaded, found)
+        uploaded = None if found is None else found[1].uploaded
+        return best if uploaded is None else self._keep(best, uploaded, results_id)
 
-    def _keep(self, base: Results, uploaded: Uploaded, before: _Beside | None) -> Results:
-        results = beside(base, uploaded)
-        if before is not None:
-            self._beside.discard(before.results.id)
-        self._beside[results.id] = _Beside(base.id, results, uploaded)
+    def _keep(self, base: Results, uploaded: Uploaded, before: object) -> Results:
+        results = replace(
+            base,
+            aggregates=(*base.aggregates, *uploaded.aggregates),
+            left_out=(*base.left_out, *uploaded.left_out),
+            uploaded=uploaded,
+        )
+        if isinstance(before, str):
+            self._beside.discard(before)
+        self._beside[results.id] = base.id, results
         return results
 
-    def _find(self, results_id: object) -> _Beside | None:
+    def _find(self, results_id: object) -> tuple[str, Results] | None:
         return self._beside.get(results_id) if isinstance(results_id, str) else None
 
 

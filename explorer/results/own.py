@@ -74,12 +74,9 @@ def find_published(facts: RunFacts, models: Collection[str]) -> Match:
     """The published name of a run's model.
 
     It is the same where the Hub id is: a model of that name in someone else's space, or with
-    another spelling, is only told of. Models scored without a reference are published under their
-    id with an ending of upstream's. Revisions are not published, so another may be meant.
+    another spelling, is only told of. Revisions are not published, so another may be meant.
 
-    Args:
-        facts: the run's.
-        models: published names.
+    models: published names.
 
     >>> facts = RunFacts("org/rm", "", "classifier", "", "", 0, "", "", "", 0, 0)
     >>> find_published(facts, ["org/rm", "other/RM", "org/rm_ref_free"])
@@ -95,9 +92,5 @@ def find_published(facts: RunFacts, models: Collection[str]) -> Match:
 
 
 def _bare(model: str) -> str:
-    """A name without its owner and spelling.
-
-    >>> _bare("Org/RM_ref_free")
-    'rm'
-    """
+    """A name without its owner and spelling."""
     return model.rpartition("/")[2].removesuffix(REFERENCE_FREE).casefold()

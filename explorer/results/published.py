@@ -5,7 +5,7 @@ import hashlib
 import re
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, get_args
@@ -69,7 +69,7 @@ class Results:
     pairs: where results of each pair are; None where the source has none.
     second: where RewardBench 2's are, should they come from elsewhere.
     second_pairs: as `pairs`, of `second`.
-    uploaded: a visitor's files beside them; see `beside`.
+    uploaded: a visitor's files, which are among the others.
     """
 
     source: ResultsSource
@@ -175,7 +175,9 @@ def read_snapshot(path: Path = SNAPSHOT) -> Results:
         for benchmark, names in kinds:
             accuracies = {name: float(row[name]) / 100 for name in names if row.get(name)}
             if benchmark == "prior" and accuracies and not row["printed_prior_sets"]:
-                left_out.append(LeftOut(path.name, _unprinted(row["model"]), whole=False))
+                why = "the paper prints no mean of them, and its average lacks them"
+                said = f"prior sets of {row['model']}: {why}"
+                left_out.append(LeftOut(path.name, said, whole=False))
             elif accuracies:
                 kind = row["model_type"] or None
                 found.append(Aggregate(row["model"], kind, accuracies, benchmark, path.name))
@@ -191,7 +193,7 @@ def read_results_folder(folder: Path) -> Results:
     """
     if not is_folder(folder):
         raise KnownError(f"There is no folder {folder}.")
-    found, left_out = _aggregates_below(folder)
+    found, left_out = _collected(read_aggregates(folder, kind) for kind in KINDS)
     pairs = FolderSource(folder)
     if not found and not pairs.entries[0]:
         raise _nothing(f"{folder} has no results below eval-set/", left_out)
@@ -223,20 +225,6 @@ def fetch_results(
     return Results(source, found, left_out, HubSource(listing, hub))
 
 
-def beside(results: Results, uploaded: Uploaded) -> Results:
-    """Results with a visitor's files among them."""
-    return replace(
-        results,
-        aggregates=(*results.aggregates, *uploaded.aggregates),
-        left_out=(*results.left_out, *uploaded.left_out),
-        uploaded=uploaded,
-    )
-
-
-def _aggregates_below(folder: Path) -> tuple[tuple[Aggregate, ...], tuple[LeftOut, ...]]:
-    return _collected(read_aggregates(folder, kind) for kind in KINDS)
-
-
 def _aggregate_files(listing: Listing) -> tuple[dict[str, Kind], list[LeftOut]]:
     """The files of a dataset that hold accuracies, in the order of names, and what else is there.
 
@@ -252,9 +240,8 @@ def _aggregate_files(listing: Listing) -> tuple[dict[str, Kind], list[LeftOut]]:
             strays.append(LeftOut(printable(name), "no JSON file"))
         elif size > MOST_BYTES:
             most = f"accuracies have at most {MOST_BYTES // MEGABYTE} MB here"
-            strays.append(
-                LeftOut(printable(name), f"it is {size / MEGABYTE:,.1f} MB large; {most}")
-            )
+            why = f"it is {size / MEGABYTE:,.1f} MB large; {most}"
+            strays.append(LeftOut(printable(name), why))
         else:
             names[name] = kind
     return names, strays
@@ -269,10 +256,6 @@ def _collected(
         found += results
         left_out += unused
     return tuple(found), tuple(left_out)
-
-
-def _unprinted(model: str) -> str:
-    return f"prior sets of {model}: the paper prints no mean of them, and its average lacks them"
 
 
 def _newest(paths: Iterable[Path]) -> str:

@@ -1,16 +1,18 @@
-"""Where result files of each pair lie: a folder here, or a dataset of the Hub."""
+"""Where result files of each pair lie: a folder here, or a dataset of the Hub.
+
+What a source lists stays the same: whoever looks for newer results makes another of the same id.
+"""
 
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from explorer.core.caches import locked_cached_property
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, Listing
 from scoring.limits import MEGABYTE
-from scoring.results.files import OUTPUTS, Found, LeftOut, files_below, files_of_command
+from scoring.results.files import OUTPUTS, LeftOut, files_below, files_of_command
 from scoring.results.pairs import MOST_BYTES
 
 FOLDER = "eval-set-scores"
@@ -26,42 +28,16 @@ class Entry:
 
 
 Entries = tuple[list[Entry], list[LeftOut]]
+"""The files of a source in the order of names, and what lies there besides."""
 
 
-class Source(Protocol):
-    """Result files by name, which are opened one by one.
-
-    What it lists stays the same: whoever looks for newer results makes another of the same id.
+class FolderSource:
+    """A folder of this machine in upstream's layout, or as its command line leaves one.
 
     id: names the source and its revision.
     family: the same for all revisions of it; of these, files of one name and stamp are the same.
     fixed: whether what was read of it once stays right, even where its files are gone.
     """
-
-    id: str
-    family: str
-    fixed: bool
-
-    @property
-    def entries(self) -> Entries:
-        """Its files in the order of names, and what lies there besides."""
-        ...
-
-    def path(self, name: str) -> Path:
-        """Where a file lies, fetched if need be.
-
-        Raises:
-            KnownError: it cannot be had; OSError: it is gone.
-        """
-        ...
-
-    def release(self, name: str) -> None:
-        """Told that a file was read."""
-        ...
-
-
-class FolderSource:
-    """A folder of this machine in upstream's layout, or as its command line leaves one."""
 
     fixed = False
 
@@ -72,17 +48,26 @@ class FolderSource:
 
     @locked_cached_property
     def entries(self) -> Entries:
-        """As `Source` says; a file is the same while its size and date are."""
+        """A file is the same while its size and date are."""
         found, strays = files_below(self._root, FOLDER)
         found += files_of_command(self._root, OUTPUTS)
-        return _stamped(found, self._paths), strays
+        entries = []
+        for file in found:
+            try:
+                status = file.path.stat()
+                stamp = f"{status.st_size}-{status.st_mtime_ns}"
+            except (OSError, ValueError):
+                stamp = "gone"  # reading it says why
+            self._paths[file.name] = file.path
+            entries.append(Entry(file.name, stamp))
+        return entries, strays
 
     def path(self, name: str) -> Path:
-        """As `Source` says."""
+        """Where a file lies."""
         return self._paths[name]
 
     def release(self, name: str) -> None:
-        """Nothing is to be done."""
+        """Told that a file was read."""
 
 
 class HubSource:
@@ -104,7 +89,7 @@ class HubSource:
 
     @locked_cached_property
     def entries(self) -> Entries:
-        """As `Source` says; a file is the same while its content is, at whatever commit."""
+        """A file is the same while its content is, at whatever commit."""
         entries: list[Entry] = []
         left_out: list[LeftOut] = []
         for name, size in sorted(self._listing.sizes.items()):
@@ -120,7 +105,11 @@ class HubSource:
         return entries, left_out
 
     def path(self, name: str) -> Path:
-        """As `Source` says."""
+        """Where a file lies, fetched if need be.
+
+        Raises:
+            KnownError: it cannot be had.
+        """
         started = time.time()
         path = self._hub.fetch(self._listing, [name], token=False) / name
         if not path.is_file():  # the Hub's client may give a folder without it
@@ -139,15 +128,4 @@ class HubSource:
                 content.unlink(missing_ok=True)
 
 
-def _stamped(found: list[Found], paths: dict[str, Path]) -> list[Entry]:
-    """Entries of files of this machine; puts into `paths` where each lies."""
-    entries = []
-    for file in found:
-        try:
-            status = file.path.stat()
-            stamp = f"{status.st_size}-{status.st_mtime_ns}"
-        except (OSError, ValueError):
-            stamp = "gone"  # reading it says why
-        paths[file.name] = file.path
-        entries.append(Entry(file.name, stamp))
-    return entries
+Source = FolderSource | HubSource
