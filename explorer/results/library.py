@@ -14,6 +14,7 @@ from explorer.data.sources import Candidate, Sources
 from explorer.results.published import (
     UPLOADED,
     Results,
+    beside,
     fetch_results,
     read_results_folder,
     read_snapshot,
@@ -80,12 +81,7 @@ class ResultsLibrary:
         return best if uploaded is None else self._keep(best, uploaded, results_id)
 
     def _keep(self, base: Results, uploaded: Uploaded, before: object) -> Results:
-        results = replace(
-            base,
-            aggregates=(*base.aggregates, *uploaded.aggregates),
-            left_out=(*base.left_out, *uploaded.left_out),
-            uploaded=uploaded,
-        )
+        results = beside(base, uploaded)
         if isinstance(before, str):
             self._beside.discard(before)
         self._beside[results.id] = base.id, results

@@ -5,7 +5,7 @@ import hashlib
 import re
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, get_args
@@ -223,6 +223,13 @@ def fetch_results(
     date = _newest(folder / each.file for each in found)
     source = ResultsSource("hub", hub_id.repo, folder.name, date)
     return Results(source, found, left_out, HubSource(listing, hub))
+
+
+def beside(results: Results, uploaded: Uploaded) -> Results:
+    """Results with a visitor's files among them."""
+    aggregates = (*results.aggregates, *uploaded.aggregates)
+    left_out = (*results.left_out, *uploaded.left_out)
+    return replace(results, aggregates=aggregates, left_out=left_out, uploaded=uploaded)
 
 
 def _aggregate_files(listing: Listing) -> tuple[dict[str, Kind], list[LeftOut]]:

@@ -13,7 +13,7 @@ from explorer.runs.facts import run_facts, tie_words
 from explorer.runs.running import Rewarded
 from explorer.runs.sections import run_intervals, sections_now, summary_of
 from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
-from explorer.tabs.models.compared import scores
+from explorer.tabs.models.compared import standings
 from explorer.tabs.models.scene import compared
 from explorer.tabs.pairs.fail_report import section_scores
 from explorer.tabs.score.published_check import check_pairs, check_run, published_html
@@ -91,7 +91,8 @@ def test_a_run_has_the_same_score_everywhere(family: str, score: float, tmp_path
     board = build_board(NOTHING, "v1", outcomes=field.matrix, own=[own])
     told |= {f"board {each.model}": each.sections["Reasoning"] for each in rows_in(board)}
     told["Failures"] = section_scores(field, own).sections["Reasoning"].score
-    told |= dict(zip("AB", scores(compared(comparing(own, MODEL), field)), strict=True))
+    *_, by_rule = standings(compared(comparing(own, MODEL), field))
+    told |= dict(zip("AB", by_rule.scores, strict=True))
     check = check_pairs(field, own, MODEL)
     assert (check.verdict, len(check.parts)) == ("same", 2)
     for part in check.parts:
