@@ -1,27 +1,45 @@
-"""The lengths panel of the Pairs tab: a chart whose bars are filters, and its table."""
+"""The lengths panel of the Pairs tab: a chart whose bars are filters, and its table.
 
+Figures are colourless: traces are named, and the theme paints them by name. A point carries as
+`customdata` what a click on it asks for: [measure, least length, greatest length], both included,
+null where there is no end, and the subset if the figure has one a subset.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
+from typing import Any
 
 import gradio as gr
 
+from explorer.core.figures import SELECTED, Figure
 from explorer.core.html import note, render
 from explorer.core.parts import Filling
 from explorer.core.text import text
 from explorer.core.theme import painted
-from explorer.data.filters import Filters, LengthRange
+from explorer.data.filters import LengthRange
 from explorer.data.lengths import (
     MEASURED,
+    Histogram,
+    LengthStats,
+    Measured,
     Range,
+    SubsetHistograms,
     histogram,
     histograms_by_subset,
     length_stats,
     measures_of,
 )
-from explorer.data.table import UNITS, Measure, PairTable
+from explorer.data.table import UNITS, Measure, PairTable, Unit
 from explorer.data.tokens import MOST_CHARS, TokenCounter, cut_texts
 from explorer.reader.scene import Scene, rows_with
-from explorer.reader.state import Chart
-from explorer.tabs.pairs.length_charts import length_figure, small_multiples, stats_html
+from explorer.reader.state import Chart, PairsState
+
+_MOST_COLUMNS = 4
+_ROW_HEIGHT = 130
+_LONGEST_TITLE = 28
+_LONGEST_NAME = 100
+"""Of a subset that points repeat; a longer one would make the figure heavy."""
 
 
 @dataclass(frozen=True)
@@ -60,16 +78,19 @@ def build_lengths(counter: TokenCounter) -> LengthParts:
 
 
 def lengths_shown(parts: LengthParts, now: Scene, counter: TokenCounter) -> Filling:
-    """The panel of a scene; nothing while another panel is open.
+    """The panel of a scene.
 
     The bars count what passes every filter but the ranges that they show themselves, so that a
     range can be widened again; those are shaded. The table counts what passes all.
     """
-    if now.state.panel != "lengths":
-        return {}
     chart, table = now.state.chart, now.table
     filled: Filling = {
-        parts.controls: _controls(chart),
+        parts.controls: render(
+            "tabs/pairs/chart_controls.html",
+            chart=chart,
+            shown={each: text(f"lengths.{each}") for each in MEASURED},
+            units={each: text(f"unit.{each}") for each in UNITS},
+        ),
         parts.tokenizing: gr.Column(visible=chart.unit == "tokens"),
     }
     if chart.unit == "tokens" and not counter.known(table, chart.tokenizer):
@@ -78,13 +99,15 @@ def lengths_shown(parts: LengthParts, now: Scene, counter: TokenCounter) -> Fill
             parts.plot: gr.update(visible=False),
             parts.stats: "",
         }
-    rows = rows_with(now, without_own_ranges(now.state.filters, chart))
+    filters, own = now.state.filters, own_ranges(now.state)
+    for each in own:
+        filters = filters.without_range(each)
+    rows = rows_with(now, filters)
     drawn = (table, rows, chart.shown, chart.unit, chart.tokenizer)
     if chart.by_subset:
-        figure = small_multiples(histograms_by_subset(*drawn), chart.shown, chart.unit)
-        figure = painted(figure)
+        figure = painted(small_multiples(histograms_by_subset(*drawn), chart.shown, chart.unit))
     else:
-        shaded = _shaded(now.state.filters, chart)
+        shaded = {each.measure: (each.low, each.high) for each in own}
         figure = painted(length_figure(histogram(*drawn), chart.shown, chart.unit, shaded), 330)
     stats = length_stats(table, now.selection.rows, *drawn[2:])
     return filled | {
@@ -92,6 +115,12 @@ def lengths_shown(parts: LengthParts, now: Scene, counter: TokenCounter) -> Fill
         parts.plot: gr.update(value=figure, visible=len(rows) > 0),
         parts.stats: stats_html(stats, chart.unit),
     }
+
+
+def own_ranges(state: PairsState) -> list[LengthRange]:
+    """The ranges that the chart of a state shows itself."""
+    kinds = [(measure, state.chart.unit) for measure in measures_of(state.chart.shown)]
+    return [each for each in state.filters.ranges if each.what in kinds]
 
 
 def _said(table: PairTable, chart: Chart) -> str:
@@ -104,23 +133,173 @@ def _said(table: PairTable, chart: Chart) -> str:
     return " ".join(said)
 
 
-def without_own_ranges(filters: Filters, chart: Chart) -> Filters:
-    """Filters without the ranges that a chart shows."""
-    for each in _own(filters, chart):
-        filters = filters.without_range(each)
-    return filters
+def length_figure(
+    found: Histogram,
+    shown: Measured,
+    unit: Unit,
+    selected: Mapping[Measure, Range] | None = None,
+) -> Figure:
+    """Lengths as bars; of two sides the second as a line over them.
+
+    Differences left of zero are named "rejected", since rejected is longer there, others "chosen".
+    selected: measure -> the lengths of it that a filter lets through, both ends included.
+    """
+    import plotly.graph_objects as go
+
+    axis, shapes = text(f"figure.unit_{unit}"), [*_selection(found, selected or {})]
+    if shown == "difference":
+        axis = text("figure.difference", unit=axis)
+        place = {"x0": 0, "x1": 0, "y0": 0, "y1": 1, "yref": "y domain"}
+        shapes.append({"type": "line", **place})
+    layout: dict[str, Any] = {
+        "title": {"text": text("figure.lengths", what=text(f"figure.of_{shown}"))},
+        "barmode": "overlay",
+        "dragmode": "select",
+        "selectdirection": "h",
+        "xaxis": {"title": {"text": axis}},
+        "shapes": shapes,
+    }
+    return go.Figure({"data": _traces(found, shown, unit), "layout": layout})
 
 
-def _own(filters: Filters, chart: Chart) -> list[LengthRange]:
-    kinds = [(measure, chart.unit) for measure in measures_of(chart.shown)]
-    return [each for each in filters.ranges if each.what in kinds]
+def small_multiples(histograms: SubsetHistograms, shown: Measured, unit: Unit) -> Figure:
+    """One small chart a subset, all with the same axis of lengths; its height is set."""
+    import plotly.graph_objects as go
+
+    what = {"what": text(f"figure.of_{shown}"), "unit": text(f"figure.unit_{unit}")}
+    title = text("figure.by_subset", **what)
+    if histograms.left_out:
+        title = text("figure.left_out", title=title, n=f"{histograms.left_out:,}")
+    n = len(histograms.by_subset)
+    columns = min(_MOST_COLUMNS, max(1, n))
+    rows = -(-n // columns)
+    layout: dict[str, Any] = {
+        "title": {"text": title},
+        "barmode": "overlay",
+        "dragmode": False,
+        "height": 110 + _ROW_HEIGHT * rows,
+        "annotations": [],
+    }
+    traces: list[dict[str, Any]] = []
+    named: set[str] = set()
+    for place, (subset, found) in enumerate(histograms.by_subset.items()):
+        number = str(place + 1) if place else ""
+        axes = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+        for trace in _traces(found, shown, unit, subset):
+            side = trace["meta"]
+            first = bool(trace["y"]) and side not in named
+            named |= {side} if first else set()
+            traces.append({**trace, **axes, "legendgroup": side, "showlegend": first})
+        lowest = place + columns >= n
+        layout[f"xaxis{number}"] = {"nticks": 4, "matches": "x", "showticklabels": lowest}
+        layout[f"yaxis{number}"] = {"nticks": 3}
+        layout["annotations"].append(_small_title(subset, number))
+    if n:
+        layout["xaxis"].pop("matches")
+        layout["grid"] = {"rows": rows, "columns": columns, "pattern": "independent", "ygap": 0.45}
+    return go.Figure({"data": traces, "layout": layout})
 
 
-def _shaded(filters: Filters, chart: Chart) -> dict[Measure, Range]:
-    return {each.measure: (each.low, each.high) for each in _own(filters, chart)}
+def _traces(
+    found: Histogram, shown: Measured, unit: Unit, subset: str | None = None
+) -> list[dict[str, Any]]:
+    """The traces of one chart, of one subset or of all."""
+    bins = range(found.bins)
+    if shown == "difference":
+        negative = [place for place in bins if found.edges[place] < 0]
+        sides = {"chosen": bins[len(negative) :], "rejected": negative}
+        return [
+            _trace(found, shown, unit, subset, places)
+            | {"name": text(f"figure.longer_{side}"), "meta": side}
+            for side, places in sides.items()
+        ]
+    return [
+        _trace(found, measure, unit, subset, bins, line=place > 0)
+        | {"name": text(f"figure.side_{measure}"), "meta": measure}
+        for place, measure in enumerate(found.counts)
+    ]
 
 
-def _controls(chart: Chart) -> str:
-    shown = {each: text(f"lengths.{each}") for each in MEASURED}
-    units = {each: text(f"unit.{each}") for each in UNITS}
-    return render("tabs/pairs/chart_controls.html", chart=chart, shown=shown, units=units)
+def _trace(
+    found: Histogram,
+    measure: Measure,
+    unit: Unit,
+    subset: str | None,
+    places: Sequence[int],
+    *,
+    line: bool = False,
+) -> dict[str, Any]:
+    edges, counts = found.edges, found.counts[measure]
+    if subset is not None:
+        # What cannot be seen is left out of small charts, to be light. A line needs the zeros
+        # beside its steps; between these it runs on by itself.
+        reach = 1 if line else 0
+        places = [at for at in places if any(counts[max(0, at - reach) : at + reach + 1])]
+    width = edges[1] - edges[0] if edges else 0
+    last = [subset] if subset is not None and len(subset) <= _LONGEST_NAME else []
+    trace = {
+        "x": [edges[place] + width / 2 for place in places],
+        "y": [counts[place] for place in places],
+        "customdata": [[measure, *found.bin_range(place), *last] for place in places],
+        "hovertext": [_ends(*found.bin_ends(place)) for place in places],
+        "hovertemplate": text("figure.hover", unit=text(f"figure.unit_{unit}")),
+    }
+    if line:
+        mode = "lines" if len(places) > 1 else "markers"
+        return {**trace, "type": "scatter", "mode": mode, "line": {"shape": "hvh"}}
+    return {**trace, "type": "bar", "width": width * 0.95}
+
+
+def _ends(least: int, most: int) -> str:
+    if least == most:
+        return f"{least:,}".replace("-", "−")
+    return text("figure.ends", low=f"{least:,}", high=f"{most:,}").replace("-", "−")
+
+
+def _selection(found: Histogram, selected: Mapping[Measure, Range]) -> Iterator[dict[str, Any]]:
+    """The shapes behind the selected lengths, as far as the axis goes."""
+    if not found.bins:
+        return
+    first, end = found.edges[0], found.edges[-1]
+    for measure, (least, most) in selected.items():
+        low = first if least is None else max(first, least)
+        high = end if most is None else min(end, most + 1)
+        if low < high:
+            place = {"x0": low, "x1": high, "y0": 0, "y1": 1, "yref": "y domain"}
+            yield {"type": "rect", "name": f"{SELECTED}-{measure}", "layer": "below", **place}
+
+
+def _small_title(subset: str, number: str) -> dict[str, Any]:
+    """A subset's name over its chart; Plotly would take tags in it for tags."""
+    short = subset if len(subset) <= _LONGEST_TITLE else f"{subset[: _LONGEST_TITLE - 1]}…"
+    return {
+        "text": escape(short),
+        "showarrow": False,
+        "x": 0,
+        "xref": f"x{number} domain",
+        "xanchor": "left",
+        "y": 1,
+        "yref": f"y{number} domain",
+        "yanchor": "bottom",
+    }
+
+
+def stats_html(stats: Sequence[LengthStats], unit: Unit) -> str:
+    """Mean, median, 95th percentile and maximum, a line a subset and all pairs in the last.
+
+    stats: as `length_stats` gives them; of chosen and rejected the columns stand in two groups.
+    No lines give nothing.
+    """
+    if not stats:
+        return ""
+    *lines, total = stats
+    measures = tuple(total.spreads)
+    what = text("figure.of_responses" if len(measures) > 1 else f"figure.of_{measures[0]}")
+    return render(
+        "tabs/pairs/stats.html",
+        caption=text("figure.by_subset", what=what, unit=text(f"figure.unit_{unit}")),
+        measures=measures,
+        lines=lines,
+        total=total,
+        n_hidden=total.n - sum(line.n for line in lines),
+    )

@@ -1,7 +1,7 @@
 """The review panel: mark pairs keep, drop or unsure, one key each, and compare with a colleague."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from heapq import nlargest
 from typing import Any, NamedTuple
@@ -30,19 +30,10 @@ from explorer.reader.session import Session
 from explorer.tabs.pairs.review.agreement import agreement
 from explorer.tabs.pairs.review.files import (
     export_name,
-    merged,
     read_upload,
     resumed,
     write_decisions,
     write_kept,
-)
-from explorer.tabs.pairs.review.html import (
-    Theirs,
-    agreement_html,
-    answer_html,
-    differing_choices,
-    progress_html,
-    told_html,
 )
 from explorer.tabs.pairs.review.presses import (
     Opened,
@@ -53,9 +44,15 @@ from explorer.tabs.pairs.review.presses import (
     pressed,
     review_at,
 )
-from explorer.tabs.pairs.review.state import Review
-from explorer.tabs.pairs.review.stored import KeptReviews
-from explorer.tabs.pairs.review.view import ReviewParts
+from explorer.tabs.pairs.review.state import Decision, KeptReviews, Review
+from explorer.tabs.pairs.review.view import (
+    ReviewParts,
+    agreement_html,
+    answer_html,
+    differing_choices,
+    progress_html,
+    told_html,
+)
 from scoring.errors import KnownError, shown
 
 MOST_CHOICES = 500
@@ -69,11 +66,18 @@ STORED = "(...inputs) => [...inputs.slice(0, -1), window.explorer.reviews(inputs
 """The last input is what the browser keeps by now, in whichever of its tabs it was made."""
 
 
+ACTS = ("offer", "choose", "begin", "press", "differ", "resume", "compare", "join")
+"""Those that people can do: methods of `ReviewTab`."""
+
+Sent = Mapping[str, Any]
+"""What came with an act; anybody may have sent it."""
+
+
 @dataclass(frozen=True)
 class Colleague:
     """Whose decisions one's own are compared with."""
 
-    decisions: Theirs = ()
+    decisions: tuple[Decision, ...] = ()
 
 
 class Stay(NamedTuple):
@@ -84,13 +88,9 @@ class Stay(NamedTuple):
 
     table: PairTable
     review: Review | None
-    theirs: Theirs
+    theirs: tuple[Decision, ...]
     kept: KeptReviews
     session: Session
-
-
-Sent = Mapping[str, Any]
-"""What came with an act; anybody may have sent it."""
 
 
 @dataclass(frozen=True)
@@ -104,12 +104,12 @@ class ReviewTab:
     def act(self, event: gr.EventData, session: Session, kept: object) -> Filling:
         """What is shown after one act."""
         name, sent = act_of(event)
-        if name not in _ACTS:
+        if name not in ACTS:
             raise KnownError(f"There is no act {shown(name)}.")
-        table, review = self.library.get(session.table_id), session.get(Review)
-        theirs = session.seen(Colleague).decisions
-        stay = Stay(table, review, theirs, KeptReviews.read(kept), session)
-        return _ACTS[name](self, sent, stay)
+        table, theirs = self.library.get(session.table_id), session.seen(Colleague).decisions
+        stay = Stay(table, session.get(Review), theirs, KeptReviews.read(kept), session)
+        filled: Filling = getattr(self, name)(sent, stay)
+        return filled
 
     def offer(self, _: Sent, stay: Stay) -> Filling:
         """After other pairs came on screen: their subsets; what was marked on others is kept."""
@@ -118,27 +118,32 @@ class ReviewTab:
             return nothing_new()
         last = next((each for each in stay.kept.reviews if each.source == table.id), None)
         subset = last.subset if last else next(iter(table.subset_counts), None)
-        told = [*(_elsewhere(review) or _so_far(last)), *stay.kept.left_out]
+        told = _so_far(last)
+        if review is not None:
+            told = text("review.elsewhere", subset=review.subset[:80])
         stay.session.forget(Review)
         parts = self.parts
         return {
             parts.subset: gr.update(choices=_counted(table), value=subset),
             parts.start: _shown_start(last),
-            parts.told: told_html(told),
+            parts.told: told_html([told, *stay.kept.left_out]),
             parts.marking: gr.update(visible=False),
             parts.address: written([("source", table.id)]),
         }
 
     def choose(self, sent: Sent, stay: Stay) -> Filling:
         """After a subset was chosen: what this browser keeps of its review."""
-        former = stay.kept.of(stay.table.id, str(sent.get("subset")))
-        told = told_html(_so_far(former))
+        former = stay.kept.of((stay.table.id, str(sent.get("subset"))))
+        told = told_html([_so_far(former)])
         return {self.parts.start: _shown_start(former), self.parts.told: told}
 
     def begin(self, sent: Sent, stay: Stay) -> Filling:
         """Begin a review, or go on with the one that this browser keeps."""
-        fresh = Review.begin(stay.table, sent.get("subset"), _read_start(sent.get("start")))
-        former = stay.kept.of(fresh.source, fresh.subset)
+        start = sent.get("start")  # as people count
+        fresh = Review.begin(
+            stay.table, sent.get("subset"), start - 1 if type(start) is int else start
+        )
+        former = stay.kept.of(fresh.where)
         review = replace(former, start=fresh.start) if former else fresh
         return self._opened(stay.table, onward(review, keys_under(stay.table, review), None), stay)
 
@@ -164,8 +169,8 @@ class ReviewTab:
         """Go on with the decisions of a file; what this browser keeps of that subset joins them."""
         table = stay.table
         found, left_out = resumed(table, read_upload(_path(sent)))
-        former = stay.kept.of(found.source, found.subset)
-        review = merged(former, found) if former else found
+        former = stay.kept.of(found.where)
+        review = former.merged(found) if former else found
         told = [text("review.resumed", n=f"{len(found.standing):,}", subset=found.subset[:80])]
         if left_out:
             told.append(text("review.left_out", n=f"{left_out:,}"))
@@ -196,13 +201,13 @@ class ReviewTab:
             yield str(path)
 
     @guarded
-    def export_kept(self, states: Any, session: Session) -> Iterator[str]:
+    def export_kept(self, marks: Any, session: Session) -> Iterator[str]:
         """Write the pairs of the subset that are kept as Parquet."""
         review = _under_way(session)
         with download_folder() as folder:
             path = folder / export_name(review, "kept.parquet")
             table = self.library.here(review.source)
-            write_kept(review, table, path, tuple(states or ()))
+            write_kept(review, table, path, tuple(marks or ()))
             yield str(path)
 
     def _opened(self, table: PairTable, opened: Opened, stay: Stay) -> Filling:
@@ -210,13 +215,13 @@ class ReviewTab:
         opened = opened._replace(review=_joined(opened.review, stay))
         review, key, told, _ = opened
         kept, lost = stay.kept, stay.kept.left_out
-        if review.decisions or review.notes or kept.of(review.source, review.subset):
+        if review.decisions or review.notes or kept.of(review.where):
             kept = kept.put(review)
             lost += kept.left_out
         stay.session.show(review)
         stay.session.show(Colleague(stay.theirs))
         found = agreement(review.standing.values(), stay.theirs)
-        choices = differing_choices(found, review.standing, stay.theirs)
+        choices = differing_choices(found, review)
         differing = gr.update(
             choices=choices,
             value=key if key in found.differing else None,
@@ -230,10 +235,10 @@ class ReviewTab:
             parts.start: _shown_start(review),
             parts.told: told_html([*told, *lost]),
             parts.marking: gr.update(visible=True),
-            parts.progress: progress + answer_html(review, stay.theirs, key),
+            parts.progress: progress + answer_html(found.answers.get(key)),
             parts.note: review.note_of(key),
             parts.pair: pair_html(table.find(key), key, Display(), source=table.source),
-            parts.compared: agreement_html(found, stay.theirs),
+            parts.compared: agreement_html(found, len(stay.theirs)),
             parts.differing: differing,
             parts.address: opened.place.written(),
             parts.kept: kept.texts(),
@@ -251,18 +256,6 @@ class ReviewTab:
         return table, review_at(place, table, known), place
 
 
-_ACTS: dict[str, Callable[[ReviewTab, Sent, Stay], Filling]] = {
-    "offer": ReviewTab.offer,
-    "choose": ReviewTab.choose,
-    "begin": ReviewTab.begin,
-    "press": ReviewTab.press,
-    "differ": ReviewTab.differ,
-    "resume": ReviewTab.resume,
-    "compare": ReviewTab.compare,
-    "join": ReviewTab.join,
-}
-
-
 def _path(sent: Sent) -> object:
     """Where the file lies that was uploaded."""
     file = sent.get("file")
@@ -278,16 +271,14 @@ def _under_way(session: Session) -> Review:
 
 def _joined(review: Review, stay: Stay) -> Review:
     """A review with what another tab of this browser made since this one looked."""
-    known, kept = stay.review, stay.kept.of(review.source, review.subset)
-    if known is None or kept is None:
-        return review
-    if (known.source, known.subset) != (review.source, review.subset):
+    known, kept = stay.review, stay.kept.of(review.where)
+    if known is None or kept is None or known.where != review.where:
         return review
     here = {*known.decisions}
     since = tuple(each for each in kept.decisions if each not in here)
     noted = dict(each for each in kept.notes if each not in known.notes)
     review = replace(review, notes=tuple((noted | dict(review.notes)).items()))
-    return merged(replace(review, decisions=since), review) if since else review
+    return replace(review, decisions=since).merged(review) if since else review
 
 
 def _counted(table: PairTable) -> list[tuple[str, str]]:
@@ -303,22 +294,13 @@ def _shown_start(review: Review | None) -> int:
     return (review.start if review else 0) + 1
 
 
-def _read_start(shown: object) -> object:
-    """The same as a review counts, from 0."""
-    return shown - 1 if type(shown) is int else shown
-
-
-def _elsewhere(review: Review | None) -> list[str]:
-    return [text("review.elsewhere", subset=review.subset[:80])] if review else []
-
-
-def _so_far(review: Review | None) -> list[str]:
+def _so_far(review: Review | None) -> str:
     """What a browser keeps of a review, in words; where that is nothing, what a review is."""
     if review is None or not review.decisions:
-        return [text("review.intro")]
+        return text("review.intro")
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(review.decisions[-1].at))
     marked = f"{len(review.standing):,}"
-    return [text("review.so_far", subset=review.subset[:80], marked=marked, when=when)]
+    return text("review.so_far", subset=review.subset[:80], marked=marked, when=when)
 
 
 def wire_review(tab: ReviewTab, session: gr.State, table_id: gr.State) -> None:
@@ -337,7 +319,7 @@ def wire_review(tab: ReviewTab, session: gr.State, table_id: gr.State) -> None:
         listened(None, [*values.values()], None, js=sending(parts.part, act, *values))
     for button, export, asked in (
         (parts.export_decisions, tab.export_decisions, []),
-        (parts.export_kept, tab.export_kept, [parts.states]),
+        (parts.export_kept, tab.export_kept, [parts.marks]),
     ):
         exported = {"inputs": [*asked, session], "outputs": parts.file, **EVENT}
         written_ = button.click(export, js=after_acts(parts.part), **exported)

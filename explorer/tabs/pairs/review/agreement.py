@@ -1,6 +1,6 @@
 """How far two people's decisions on the same pairs agree."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from explorer.tabs.pairs.review.state import VERDICTS, Decision
@@ -15,8 +15,8 @@ class Agreement:
     observed: the share of pairs on which both agree; None where n is 0.
     expected: the share on which two people who use each verdict as often as these, but at random,
         would agree; None where n is 0.
-    kappa: Cohen's, 1 for full agreement and 0 for no better than at random; None where n is 0 or
-        `expected` is 1 (both gave one and the same verdict to every pair).
+    kappa: of `cohens_kappa`.
+    answers: my key of each such pair, in my order -> their decision.
     differing: my keys of the pairs on which we disagree, in my order.
     """
 
@@ -25,6 +25,7 @@ class Agreement:
     observed: float | None
     expected: float | None
     kappa: float | None
+    answers: Mapping[str, Decision]
     differing: tuple[str, ...]
 
 
@@ -61,6 +62,7 @@ def agreement(mine: Iterable[Decision], theirs: Iterable[Decision]) -> Agreement
         observed=_share(_agreed(table), len(joined)),
         expected=_share(_by_chance(table), len(joined) ** 2),
         kappa=cohens_kappa(table),
+        answers={my.key: their for my, their in joined},
         differing=tuple(my.key for my, their in joined if my.verdict != their.verdict),
     )
 
@@ -68,6 +70,7 @@ def agreement(mine: Iterable[Decision], theirs: Iterable[Decision]) -> Agreement
 def cohens_kappa(table: Sequence[Sequence[int]]) -> float | None:
     """Agreement beyond chance: (observed - expected) / (1 - expected).
 
+    1 for full agreement, 0 for no better than at random,
     None where it is undefined: the table is empty, or one cell holds all of its diagonal and rows.
     Source: J. Cohen, A coefficient of agreement for nominal scales, Educational and Psychological
     Measurement 20, 1960.
@@ -82,8 +85,7 @@ def cohens_kappa(table: Sequence[Sequence[int]]) -> float | None:
     >>> cohens_kappa([[7, 0], [0, 0]]) is None
     True
     """
-    n = sum(map(sum, table))
-    chance = _by_chance(table)
+    n, chance = sum(map(sum, table)), _by_chance(table)
     # Whole numbers: `expected` is exactly 1 where it is, whatever n.
     return _share(n * _agreed(table) - chance, n * n - chance)
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -20,19 +20,16 @@ from explorer.tabs.pairs.review.state import (
     MOST_DECISIONS,
     Decision,
     Review,
-    check_number,
     checked_name,
     subset_rows,
 )
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
-from scoring.pairs.opening import as_pairs
 from scoring.paths import is_file
-from scoring.spec import text_hash
 
-State = Literal["keep", "drop", "unsure", "unmarked"]
-STATES: tuple[State, ...] = get_args(State)
-ONLY_KEEP: frozenset[State] = frozenset({"keep"})
+Mark = Literal["keep", "drop", "unsure", "unmarked"]
+MARKS: tuple[Mark, ...] = get_args(Mark)
+ONLY_KEEP: frozenset[Mark] = frozenset({"keep"})
 LARGEST_UPLOAD = 20_000_000
 """Bytes of a file of decisions."""
 LONGEST_LINE = 2**17
@@ -49,11 +46,8 @@ def export_name(review: Review, ending: str) -> str:
     return f"{name}-{ending}"
 
 
-def write_decisions(review: Review, path: Path) -> int:
+def write_decisions(review: Review, path: Path) -> None:
     """Write the decisions that hold as JSONL, in the order in which pairs were first marked.
-
-    Returns:
-        How many they are.
 
     Raises:
         KnownError: the file cannot be written.
@@ -70,7 +64,6 @@ def write_decisions(review: Review, path: Path) -> int:
                 "at": _iso(decision.at),
             }
             write(line)
-    return len(review.standing)
 
 
 def read_upload(upload: object) -> tuple[Decision, ...]:
@@ -84,7 +77,7 @@ def read_upload(upload: object) -> tuple[Decision, ...]:
     try:
         path = uploaded_file(upload)
     except KnownError:
-        raise KnownError(text("review.no_upload")) from None
+        path = Path()
     if path.suffix.lower() != ".jsonl":
         raise KnownError(text("review.no_upload"))
     try:
@@ -132,11 +125,8 @@ def _parse(line: bytes) -> Decision:
         raise KnownError("not an object with source, subset, key, text_hash, verdict, note and at.")
     checked_name("subset", row.get("subset"))
     return Decision.of(
-        row.get("key"),
-        row.get("text_hash"),
-        row.get("verdict"),
-        note=row.get("note"),
-        at=_seconds(row.get("at")),
+        *(row.get(name) for name in ("key", "text_hash", "verdict", "note")),
+        _seconds(row.get("at")),
         source=checked_name("source", row.get("source")),
     )
 
@@ -163,69 +153,48 @@ def _seconds(value: object) -> float:
     return time.timestamp()
 
 
-def rows_kept(review: Review, table: PairTable, states: Collection[State] = ONLY_KEEP) -> Rows:
-    """The rows of the review's subset that it keeps, in table order.
+def rows_kept(review: Review, table: PairTable, kept: Collection[Mark] = ONLY_KEEP) -> Rows:
+    """The rows of the review's subset that it keeps, in order.
 
-    Decisions are found by key in the table they were made on, by the texts in any other.
-
-    states: what counts as kept. Pairs before the review's start are unmarked like any other.
+    table: the review's. kept: the marks of those; pairs before the review's start are unmarked
+        like any other.
 
     Raises:
-        KnownError: an unknown state, or the table has no such subset.
+        KnownError: there is no such mark, or the table has no such subset.
     """
-    if not states or not set(states) <= set(STATES):
-        raise KnownError(f"What is kept must be one or more of {', '.join(STATES)}.")
+    if not kept or not set(kept) <= set(MARKS):
+        raise KnownError(f"What is kept must be one or more of {', '.join(MARKS)}.")
     rows = subset_rows(table, review.subset)
-    if table.id == review.source:
-        marked = [review.verdict_of(table.keys[row]) for row in rows]
-    else:
-        by_texts = {each.text_hash: each.verdict for each in review.standing.values()}
-        pairs = as_pairs(table.arrow, rows.tolist())
-        marked = [
-            by_texts.get(text_hash(each.prompt, each.chosen, each.rejected)) for each in pairs
-        ]
-    kept = [(verdict or "unmarked") in states for verdict in marked]
-    return np.compress(kept, rows)
+    marks = [review.verdict_of(table.keys[row]) or "unmarked" for row in rows]
+    return np.compress([mark in kept for mark in marks], rows)
 
 
 def write_kept(
-    review: Review, table: PairTable, path: Path, states: Collection[State] = ONLY_KEEP
-) -> int:
-    """Write the kept pairs as Parquet, as `explorer.data.export` does.
-
-    states: what counts as kept, as in `rows_kept`.
-
-    Returns:
-        How many they are.
+    review: Review, table: PairTable, path: Path, kept: Collection[Mark] = ONLY_KEEP
+) -> None:
+    """Write the rows of `rows_kept` as Parquet, as `explorer.data.export` does.
 
     Raises:
         KnownError: no pair is kept, or the file cannot be written.
     """
-    rows = rows_kept(review, table, states)
+    rows = rows_kept(review, table, kept)
     if not len(rows):
         raise KnownError(
-            f"No pair of {review.subset[:80]} is kept: none is marked {' or '.join(states)}. "
+            f"No pair of {review.subset[:80]} is kept: none is marked {' or '.join(kept)}. "
             "Mark some, or choose what else to keep."
         )
-    selection = [f"{review.subset}: {' or '.join(sorted(states))} in review"]
-    *_, written = export(table, rows, "parquet", path, selection)
-    return written
+    selection = [f"{review.subset}: {' or '.join(sorted(kept))} in review"]
+    for _ in export(table, rows, "parquet", path, selection):
+        pass
 
 
-class Resumed(NamedTuple):
-    """A review made of decisions from a file.
-
-    left_out: decisions that are not part of it, as their pair is not here or in another subset.
-    """
-
-    review: Review
-    left_out: int
-
-
-def resumed(table: PairTable, decisions: Sequence[Decision]) -> Resumed:
+def resumed(table: PairTable, decisions: Sequence[Decision]) -> tuple[Review, int]:
     """The review that decisions belong to: of the subset that most of them are on.
 
     Decisions made on this table are found by key, others by the texts of their pair.
+
+    Returns:
+        It, and how many are not part of it, as their pair is not here or in another subset.
 
     Raises:
         KnownError: no decision is on a pair of the table.
@@ -247,21 +216,5 @@ def resumed(table: PairTable, decisions: Sequence[Decision]) -> Resumed:
         for row, decision in zip(found, decisions, strict=True)
         if row is not None and table.subset_of_row[row] == subset
     ]
-    review = merged(Review(table.id, subset), Review(table.id, subset, 0, tuple(own)))
-    return Resumed(review, len(decisions) - len(own))
-
-
-def merged(review: Review, other: Review) -> Review:
-    """A review with another's decisions in it, by their times; of one pair the latest holds.
-
-    Raises:
-        KnownError: together they are too many.
-
-    >>> mine = Review("demo", "s").mark("s:1", "0" * 16, "keep", at=5)
-    >>> yours = Review("demo", "s").mark("s:1", "0" * 16, "drop", at=4)
-    >>> merged(mine, yours).verdict_of("s:1"), merged(mine, mine) == mine
-    ('keep', True)
-    """
-    both = dict.fromkeys((*review.decisions, *other.decisions))
-    check_number(len(both))
-    return replace(review, decisions=tuple(sorted(both, key=lambda each: each.at)))
+    review = Review(table.id, subset).merged(Review(table.id, subset, decisions=tuple(own)))
+    return review, len(decisions) - len(own)

@@ -84,8 +84,7 @@ class Opened(NamedTuple):
     def place(self) -> Place:
         """Where the next press is made."""
         review = self.review
-        where = (review.source, review.subset, review.start)
-        return Place(*where, self.key, review.version, self.is_over)
+        return Place(*review.where, review.start, self.key, review.version, self.is_over)
 
 
 def review_at(place: Place, table: PairTable, known: Sequence[Review]) -> Review:
@@ -95,8 +94,7 @@ def review_at(place: Place, table: PairTable, known: Sequence[Review]) -> Review
         KnownError: the table has no such subset, or none of its pairs at the start.
     """
     fresh = Review.begin(table, place.subset, place.start)
-    where = (fresh.source, fresh.subset)
-    same = (each for each in known if (each.source, each.subset) == where)
+    same = (each for each in known if each.where == fresh.where)
     return replace(next(same, fresh), start=fresh.start)
 
 

@@ -1,23 +1,23 @@
 """Review: a person goes through the pairs of a subset and marks each keep, drop or unsure.
 
 A superset of upstream's `filter.py subset start`, which shows the pairs one by one in a terminal.
-A `Review` is a value, each mark gives a new one. `explorer.tabs.pairs.review.stored` is how a
-browser keeps it, `explorer.tabs.pairs.review.files` are its files, and in
-`explorer.tabs.pairs.review.agreement` two people's decisions meet.
+A `Review` is a value, each mark gives a new one; a browser keeps some as JSON (`KeptReviews`).
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from explorer.core.validation import repaired
+from explorer.core.validation import one_of, repaired
 from explorer.data.table import PairTable, Rows
 from scoring.errors import KnownError, shown
+from scoring.hub.access import first_line
 
 Verdict = Literal["keep", "drop", "unsure"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -27,8 +27,14 @@ LONGEST_NAME = 1_000
 MOST_DECISIONS = 50_000
 LAST_SECOND = 253_402_300_799
 """The end of the year 9999."""
+LONGEST_JSON = 5_000_000
+"""Characters that a stored review may have."""
+MOST_REVIEWS = 5
+MOST_BYTES = 3_000_000
+"""Of all reviews together; a browser's storage takes about 5 MB, and what is in it grows by 4/3."""
 
 _HASH = re.compile("[0-9a-f]{16}")
+_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +59,9 @@ class Decision:
         key: object,
         text_hash: object,
         verdict: object,
-        *,
         note: object,
         at: object,
+        *,
         source: str,
     ) -> Self:
         """A decision from values that anybody may have sent.
@@ -63,7 +69,7 @@ class Decision:
         Raises:
             KnownError: a value of the wrong type, out of range or too long.
 
-        >>> Decision.of("hep-go:3", "0123456789abcdef", "keep", note=None, at=9.5, source="demo").at
+        >>> Decision.of("hep-go:3", "0123456789abcdef", "keep", None, 9.5, source="demo").at
         9
         """
         if not isinstance(text_hash, str) or not _HASH.fullmatch(text_hash):
@@ -71,9 +77,7 @@ class Decision:
                 f"A pair's text_hash is 16 hex digits, not {shown(text_hash)}. Take it from the "
                 "table of pairs."
             )
-        marked = next((known for known in VERDICTS if known == verdict), None)
-        if marked is None:
-            raise KnownError(f"A verdict is one of {', '.join(VERDICTS)}, not {shown(verdict)}.")
+        marked = one_of("A verdict", VERDICTS, verdict)
         if isinstance(at, bool) or not isinstance(at, int | float) or not 0 <= at <= LAST_SECOND:
             raise KnownError(
                 f"A decision's time is in seconds from 1970 to the year 9999, not {shown(at)}."
@@ -108,6 +112,11 @@ class Review:
         name = checked_name("subset", subset)
         return cls(checked_name("source", table.id), name, table.subset_counts[name] - len(rows))
 
+    @property
+    def where(self) -> tuple[str, str]:
+        """Source and subset, which tell it from the others that are kept."""
+        return self.source, self.subset
+
     @cached_property
     def standing(self) -> dict[str, Decision]:
         """Key -> the decision that holds, in the order in which pairs were first marked."""
@@ -122,12 +131,6 @@ class Review:
         """
         return hashlib.sha256(repr(self.decisions).encode()).hexdigest()[:16]
 
-    @property
-    def counts(self) -> dict[Verdict, int]:
-        """Pairs of each verdict."""
-        marked = [decision.verdict for decision in self.standing.values()]
-        return {verdict: marked.count(verdict) for verdict in VERDICTS}
-
     def mark(
         self, key: object, text_hash: object, verdict: object, note: object = "", *, at: float
     ) -> Self:
@@ -139,7 +142,7 @@ class Review:
             KnownError: a value that no decision can have, or the review is full.
         """
         check_number(len(self.decisions) + 1)
-        decision = Decision.of(key, text_hash, verdict, note=note, at=at, source=self.source)
+        decision = Decision.of(key, text_hash, verdict, note, at, source=self.source)
         return replace(self.noted(decision.key, ""), decisions=(*self.decisions, decision))
 
     def noted(self, key: object, note: object) -> Self:
@@ -167,6 +170,21 @@ class Review:
         if last is None or last.key in former.standing:
             return former
         return former.noted(last.key, last.note)
+
+    def merged(self, other: "Review") -> Self:
+        """The review with another's decisions in it, by their times; of one pair the latest holds.
+
+        Raises:
+            KnownError: together they are too many.
+
+        >>> mine = Review("demo", "s").mark("s:1", "0" * 16, "keep", at=5)
+        >>> yours = Review("demo", "s").mark("s:1", "0" * 16, "drop", at=4)
+        >>> mine.merged(yours).verdict_of("s:1"), mine.merged(mine) == mine
+        ('keep', True)
+        """
+        both = dict.fromkeys((*self.decisions, *other.decisions))
+        check_number(len(both))
+        return replace(self, decisions=tuple(sorted(both, key=lambda each: each.at)))
 
     def note_of(self, key: str) -> str:
         """The note on a pair, marked or not; "" where there is none."""
@@ -199,9 +217,7 @@ class Review:
 
 
 def subset_rows(table: PairTable, subset: object, start: object = 0) -> Rows:
-    """The rows of one subset, from a place in it on, as upstream's filter.py takes them.
-
-    start: counts from 0.
+    """The rows of one subset, from a place in it on (from 0), as upstream's filter.py takes them.
 
     Raises:
         KnownError: no such subset, or it has no pair at `start`.
@@ -224,9 +240,6 @@ def checked_name(what: str, value: object) -> str:
 
     Raises:
         KnownError: no text, or empty or too long.
-
-    >>> checked_name("key", "hep-go:3")
-    'hep-go:3'
     """
     name = repaired(value) if isinstance(value, str) else ""
     if not 0 < len(name) <= LONGEST_NAME:
@@ -241,9 +254,6 @@ def checked_note(value: object) -> str:
 
     Raises:
         KnownError: no text, or too long.
-
-    >>> checked_note("odd"), checked_note(None)
-    ('odd', '')
     """
     if value is not None and not isinstance(value, str):
         raise KnownError(f"A note must be text, not {shown(value)}.")
@@ -256,15 +266,165 @@ def checked_note(value: object) -> str:
 
 
 def check_number(decisions: int) -> None:
-    """Whether a review may have so many decisions.
-
-    Raises:
-        KnownError: it may not.
-
-    >>> check_number(50_000)
-    """
+    """Raise a KnownError where a review may not have so many decisions."""
     if decisions > MOST_DECISIONS:
         raise KnownError(
             f"A review may have {MOST_DECISIONS:,} decisions; this would be {decisions:,}. "
             "Export them and begin a new one."
         )
+
+
+def to_json(review: Review) -> str:
+    """A review as text that `from_json` reads.
+
+    Raises:
+        KnownError: it is too long to be read again.
+
+    >>> to_json(Review("demo", "hep-go", 5))
+    '{"version":1,"source":"demo","subset":"hep-go","start":5,"decisions":[],"notes":[]}'
+    """
+    fields = {
+        "version": _VERSION,
+        "source": review.source,
+        "subset": review.subset,
+        "start": review.start,
+        "decisions": [
+            [each.key, each.text_hash, each.verdict, each.note, each.at]
+            for each in review.decisions
+        ],
+        "notes": review.notes,
+    }
+    text = json.dumps(fields, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    _check_length(text)
+    return text
+
+
+def from_json(text: object) -> Review:
+    """A review from what a browser had stored, which may be anything.
+
+    Raises:
+        KnownError: it is no review of this version, or a value in it is none that can be.
+    """
+    if not isinstance(text, str):
+        raise KnownError(f"A stored review must be text, not {shown(text)}. Begin a new one.")
+    _check_length(text)
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise KnownError(
+            f"The stored review cannot be read ({first_line(error)}). Begin a new one."
+        ) from error
+    version = fields.get("version") if isinstance(fields, dict) else None
+    if isinstance(version, bool) or version != _VERSION:
+        raise KnownError(
+            f"The stored review has version {shown(version)}; only {_VERSION} can be read here. "
+            "Begin a new one."
+        )
+    start, notes = fields.get("start"), _list("notes", fields.get("notes", []))
+    if isinstance(start, bool) or not isinstance(start, int) or start < 0:
+        raise KnownError(f"A review's start is a whole number from 0 on, not {shown(start)}.")
+    source = checked_name("source", fields.get("source"))
+    decisions = enumerate(_list("decisions", fields.get("decisions")), start=1)
+    if not all(isinstance(entry, list) and len(entry) == 2 for entry in notes):
+        raise KnownError("A note on an unmarked pair is a list of key and note.")
+    return Review(
+        source,
+        checked_name("subset", fields.get("subset")),
+        start,
+        tuple(_decision(entry, number, source) for number, entry in decisions),
+        tuple((checked_name("key", key), checked_note(note)) for key, note in notes),
+    )
+
+
+def _list(what: str, entries: object) -> list[Any]:
+    if not isinstance(entries, list):
+        raise KnownError(f"A review's {what} are a list, not {shown(entries)}.")
+    check_number(len(entries))
+    return entries
+
+
+def _decision(entry: object, number: int, source: str) -> Decision:
+    if not isinstance(entry, list) or len(entry) != 5:
+        raise KnownError(f"Decision {number} is no list of key, text_hash, verdict, note and time.")
+    try:
+        return Decision.of(*entry, source=source)
+    except KnownError as error:
+        raise KnownError(f"Decision {number}: {error}") from error
+
+
+def _check_length(text: str) -> None:
+    if len(text) > LONGEST_JSON:
+        raise KnownError(
+            f"A stored review may have {LONGEST_JSON:,} characters; this one has {len(text):,}. "
+            "Export its decisions and begin a new one."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReviews:
+    """Reviews of different (source, subset) that one browser keeps, the one last worked on first.
+
+    left_out: why each review that cannot be kept or read is missing, in words for the person.
+    """
+
+    reviews: tuple[Review, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, value: object) -> Self:
+        """What a browser had stored, which may be anything; what cannot be read is left out.
+
+        >>> KeptReviews.read(None)
+        KeptReviews(reviews=(), left_out=())
+        >>> KeptReviews.read(["what"]).left_out[0][:31]
+        'The stored review cannot be rea'
+        """
+        entries = value if isinstance(value, list) else []
+        reviews, left_out = list[Review](), list[str]()
+        for entry in entries[:MOST_REVIEWS]:
+            try:
+                reviews.append(from_json(entry))
+            except KnownError as error:
+                left_out.append(str(error))
+        return cls(tuple(reviews), tuple(left_out))
+
+    def of(self, where: tuple[str, str]) -> Review | None:
+        """The review of a source's subset; None where there is none."""
+        return {each.where: each for each in self.reviews}.get(where)
+
+    def put(self, review: Review) -> Self:
+        """The same with one review new or renewed, and without the oldest if that is too much.
+
+        >>> kept = KeptReviews()
+        >>> for number in range(6):
+        ...     kept = kept.put(Review("demo", f"s{number}"))
+        >>> [each.subset for each in kept.reviews]
+        ['s5', 's4', 's3', 's2', 's1']
+        >>> kept.left_out
+        ('The review of s0 is no longer kept in this browser, which has room for few.',)
+        """
+        others = (each for each in self.reviews if each.where != review.where)
+        kept, left_out, free = list[Review](), list[str](), MOST_BYTES
+        for each in (review, *others):
+            size = _size(each)
+            if len(kept) < MOST_REVIEWS and size is not None and size <= free:
+                kept.append(each)
+                free -= size
+            else:
+                left_out.append(
+                    f"The review of {each.subset[:80]} is no longer kept in this browser, "
+                    "which has room for few."
+                )
+        return type(self)(tuple(kept), tuple(left_out))
+
+    def texts(self) -> list[str]:
+        """What `read` reads."""
+        return [to_json(each) for each in self.reviews]
+
+
+def _size(review: Review) -> int | None:
+    """Bytes as JSON within JSON; None where it is too long for any."""
+    try:
+        return len(json.dumps(to_json(review), ensure_ascii=False).encode())
+    except KnownError:
+        return None

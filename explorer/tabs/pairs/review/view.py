@@ -1,18 +1,32 @@
-"""The review panel's components, and how they are laid out."""
+"""The review panel: its components, and what it says."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import gradio as gr
 
+from explorer.core.html import note, part
 from explorer.core.parts import Part, build_part, components
 from explorer.core.text import text
-from explorer.tabs.pairs.review.files import ONLY_KEEP, STATES
-from explorer.tabs.pairs.review.html import marks_html
-from explorer.tabs.pairs.review.state import LONGEST_NOTE
+from explorer.tabs.pairs.review.agreement import Agreement
+from explorer.tabs.pairs.review.files import MARKS, ONLY_KEEP
+from explorer.tabs.pairs.review.state import LONGEST_NOTE, VERDICTS, Decision, Review, Verdict
 
 PART = "review"
 """The part's element, as assets/acts.js knows it."""
+PRESSES = (
+    *((verdict, f"mark_{verdict}", "") for verdict in VERDICTS),
+    ("undo", "undo", ""),
+    ("skip", "skip", ""),
+    # The keys of every reader, j and k, press these too.
+    ("back", "back", "reader-previous"),
+    ("forward", "forward", "reader-next"),
+)
+"""Press, key of its words, further classes of its button."""
+
+_TEMPLATE = "tabs/pairs/review/review.html"
+_CHIPS: dict[Verdict, str] = {"keep": "good", "drop": "bad", "unsure": ""}
 
 
 @dataclass(frozen=True)
@@ -37,7 +51,7 @@ class ReviewParts:
     progress: gr.HTML
     note: gr.Textbox
     pair: gr.HTML
-    states: gr.CheckboxGroup
+    marks: gr.CheckboxGroup
     export_decisions: gr.Button
     export_kept: gr.Button
     file: gr.DownloadButton
@@ -65,9 +79,9 @@ class Remembered(NamedTuple):
 
 def remembered_review() -> Remembered:
     """Lay these parts out; nobody sees them."""
-    with build_part(PART) as part:
+    with build_part(PART) as part_:
         kept = gr.JSON(visible=False)
-    return Remembered(part, kept)
+    return Remembered(part_, kept)
 
 
 def build_review(remembered: Remembered) -> ReviewParts:
@@ -95,7 +109,7 @@ def build_review(remembered: Remembered) -> ReviewParts:
     told = gr.HTML()
     with gr.Column(visible=False, elem_classes="review") as marking:
         progress = gr.HTML()
-        gr.HTML(marks_html(PART))
+        gr.HTML(part("marks", PRESSES, PART, of=_TEMPLATE))
         words = gr.Textbox(
             label=text("review.note"),
             placeholder=text("review.note_placeholder"),
@@ -106,8 +120,8 @@ def build_review(remembered: Remembered) -> ReviewParts:
         )
         pair = gr.HTML(elem_classes="reader")
         with gr.Accordion(text("review.files"), open=False, elem_classes="review-files"):
-            states = gr.CheckboxGroup(
-                [(text(f"review.{state}"), state) for state in STATES],
+            marks = gr.CheckboxGroup(
+                [(text(f"review.{mark}"), mark) for mark in MARKS],
                 value=sorted(ONLY_KEEP),
                 label=text("review.states"),
                 elem_id="review-states",
@@ -126,7 +140,7 @@ def build_review(remembered: Remembered) -> ReviewParts:
         )
     return ReviewParts(
         remembered.part, subset, start, begin, resume_file, told, marking, progress, words, pair,
-        states, export_decisions, export_kept, file, compare_file, compared, differing,
+        marks, export_decisions, export_kept, file, compare_file, compared, differing,
         gr.Textbox(visible=False), remembered.kept,
     )  # fmt: skip
 
@@ -145,3 +159,61 @@ def _upload(name: str) -> gr.UploadButton:
         min_width=110,
         elem_id=f"review-{name.replace('_', '-')}",
     )
+
+
+def progress_html(review: Review, keys: Sequence[str], key: str) -> str:
+    """How many pairs are marked, and where the open one stands.
+
+    keys: of the pairs under review, in order.
+    """
+    verdicts = [review.verdict_of(each) for each in keys]
+    marked = len(verdicts) - verdicts.count(None)
+    counts = {verdict: f"{verdicts.count(verdict):,}" for verdict in VERDICTS}
+    words = text("review.progress", marked=f"{marked:,}", n=f"{len(keys):,}", **counts)
+    place = text("review.outside")
+    if key in keys:
+        place = text("review.place", place=f"{keys.index(key) + 1:,}", n=f"{len(keys):,}")
+    verdict = review.verdict_of(key)
+    said, css = (_word(verdict), _CHIPS[verdict]) if verdict else (text("review.unmarked"), "")
+    return part("progress", words, marked / len(keys), place, said, css, of=_TEMPLATE)
+
+
+def told_html(words: Sequence[str]) -> str:
+    """What happened that a person should know; read out by a screen reader."""
+    return part("told", words, of=_TEMPLATE)
+
+
+def agreement_html(found: Agreement, n_theirs: int) -> str:
+    """How far two people agree on what both marked, and what each number means.
+
+    n_theirs: pairs that the colleague marked; of none, nothing is said.
+    """
+    return part("agreement", found, n_theirs, VERDICTS, of=_TEMPLATE) if n_theirs else ""
+
+
+def answer_html(answer: Decision | None) -> str:
+    """What a colleague decided on the open pair, where one has decided oneself."""
+    if answer is None:
+        return ""
+    words = text("review.answer", verdict=_word(answer.verdict))
+    return note(f"{words} {text('review.their_note', words=answer.note)}" if answer.note else words)
+
+
+def differing_choices(found: Agreement, review: Review) -> list[tuple[str, str]]:
+    """(label, key) of each pair of a review on which two people disagree."""
+    return [
+        (
+            text(
+                "review.differs",
+                pair=key,
+                mine=_word(review.standing[key].verdict),
+                theirs=_word(found.answers[key].verdict),
+            ),
+            key,
+        )
+        for key in found.differing
+    ]
+
+
+def _word(verdict: Verdict) -> str:
+    return text(f"review.{verdict}")

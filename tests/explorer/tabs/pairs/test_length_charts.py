@@ -19,7 +19,7 @@ from explorer.data.lengths import (
     measures_of,
 )
 from explorer.data.table import Measure, PairTable
-from explorer.tabs.pairs.length_charts import length_figure, small_multiples
+from explorer.tabs.pairs.lengths_view import length_figure, small_multiples
 
 EMPTY = Histogram([], {"chosen": [], "rejected": []}, 0, 0)
 TWO = Histogram([0, 500, 1000], {"chosen": [1, 2], "rejected": [3, 0]}, 7, 12_345)

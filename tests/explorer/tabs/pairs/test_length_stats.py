@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from explorer.data.lengths import LengthStats, Spread
 from explorer.data.table import UNITS, Measure, Unit
-from explorer.tabs.pairs.length_charts import stats_html
+from explorer.tabs.pairs.lengths_view import stats_html
 
 CHOSEN = Spread(2064.125, 1999.5, 3501.0, 4926)
 REJECTED = Spread(427.6, 400.0, 1200.25, 1569)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from explorer.core.figures import Figure
 from explorer.stats.margins import calibration, margin_histogram, reward_histogram
-from explorer.tabs.pairs.rewards import calibration_figure, margins_figure, rewards_figure
+from explorer.tabs.pairs.rewards_view import calibration_figure, margins_figure, rewards_figure
 
 numbers = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50)
 NOTHING = (np.zeros(0), np.zeros(0))

@@ -19,16 +19,17 @@ from explorer.reader.session import Session
 from explorer.tabs.pairs.review.acts_view import MOST_CHOICES, ReviewTab, Stay, wire_review
 from explorer.tabs.pairs.review.agreement import agreement
 from explorer.tabs.pairs.review.files import read_upload
-from explorer.tabs.pairs.review.html import (
+from explorer.tabs.pairs.review.state import Decision, KeptReviews, Review, Verdict, to_json
+from explorer.tabs.pairs.review.view import (
+    ReviewParts,
     agreement_html,
     answer_html,
+    build_review,
     differing_choices,
     progress_html,
+    remembered_review,
     told_html,
 )
-from explorer.tabs.pairs.review.state import Decision, Review, Verdict
-from explorer.tabs.pairs.review.stored import KeptReviews, to_json
-from explorer.tabs.pairs.review.view import ReviewParts, build_review, remembered_review
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from tests.explorer.browsing import stays
@@ -71,7 +72,7 @@ def test_a_pair_outside_of_the_review_is_said_to_be() -> None:
 
 def test_agreement_is_told_with_its_table_and_what_kappa_means() -> None:
     mine, theirs = decisions("kkkd"), decisions("kkdd")
-    html = agreement_html(agreement(mine, theirs), theirs)
+    html = agreement_html(agreement(mine, theirs), len(theirs))
     words = reading(html)
     assert "4 of the 4 pairs" in words and "75.0 %" in words and "kappa: 0.50" in words
     assert "Kappa is agreement beyond chance" in words
@@ -79,22 +80,20 @@ def test_agreement_is_told_with_its_table_and_what_kappa_means() -> None:
 
 
 def test_agreement_without_anything_in_common_or_without_chance() -> None:
-    nothing = agreement_html(agreement(decisions("k"), ()), decisions("k"))
+    nothing = agreement_html(agreement(decisions("k"), ()), 1)
     assert "0 of the 1 pairs" in reading(nothing) and "kappa" not in nothing
     alike = decisions("kk")
-    assert "not defined" in reading(agreement_html(agreement(alike, alike), alike))
-    assert agreement_html(agreement(alike, ()), ()) == ""
+    assert "not defined" in reading(agreement_html(agreement(alike, alike), 2))
+    assert agreement_html(agreement(alike, ()), 0) == ""
 
 
 def test_a_colleagues_mark_shows_only_beside_ones_own() -> None:
     review, theirs = Review("demo", "s", 0, decisions("k")), decisions("dd", HOSTILE)
-    words = reading(answer_html(review, theirs, "s:0"))
+    found = agreement(review.decisions, theirs)
+    words = reading(answer_html(found.answers["s:0"]))
     assert "mark: drop" in words and HOSTILE in words
-    assert answer_html(review, theirs, "s:1") == ""
-    found = agreement(review.standing.values(), theirs)
-    assert differing_choices(found, review.standing, theirs) == [
-        ("s:0 · you keep, they drop", "s:0")
-    ]
+    assert found.answers.keys() == {"s:0"} and answer_html(None) == ""
+    assert differing_choices(found, review) == [("s:0 · you keep, they drop", "s:0")]
 
 
 def test_what_is_told_stays_text() -> None:

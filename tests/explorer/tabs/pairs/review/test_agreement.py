@@ -81,7 +81,7 @@ def test_a_worked_example() -> None:
 
 
 def test_without_shared_pairs_nothing_is_said() -> None:
-    nothing = Agreement(0, NOTHING, None, None, None, ())
+    nothing = Agreement(0, NOTHING, None, None, None, {}, ())
     assert agreement([], []) == nothing
     assert agreement([decided("s:1", "keep")], []) == nothing
     assert agreement([], [decided("s:1", "keep")]) == nothing

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from explorer.data.export import UPSTREAM_COLUMNS
 from explorer.data.table import PairTable
 from explorer.tabs.pairs.review.files import (
-    State,
+    Mark,
     read_decisions,
     rows_kept,
     write_decisions,
@@ -67,7 +67,7 @@ def test_decisions_come_back_as_they_were_written(
     tmp_path_factory: pytest.TempPathFactory, review: Review
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "decisions.jsonl"
-    assert write_decisions(review, path) == len(review.standing)
+    write_decisions(review, path)
     assert read_decisions(path) == list(review.standing.values())
 
 
@@ -204,16 +204,6 @@ def pair(number: int, **changed: object) -> dict[str, Any]:
     return {"subset": "s", "id": number, **texts, **changed}
 
 
-def test_in_another_table_pairs_are_found_by_their_texts_alone(tmp_path: Path) -> None:
-    one = table_of(tmp_path / "one.jsonl", [pair(1), pair(2), pair(3)])
-    two = table_of(
-        tmp_path / "two.jsonl",
-        [pair(9, id=1), pair(3, id=7), pair(2, id=8), pair(1, id=9), pair(1, subset="t", id=1)],
-    )
-    review = reviewed(one, "s", ["keep", "drop", "keep"])
-    assert [two.keys[row] for row in rows_kept(review, two)] == ["s:7", "s:9"]
-
-
 def test_pairs_with_the_same_texts_are_told_apart_in_their_own_table(tmp_path: Path) -> None:
     table = table_of(tmp_path / "one.jsonl", [pair(1), pair(1, id=2)])
     review = reviewed(table, "s", ["keep", "drop"])
@@ -232,12 +222,13 @@ def test_the_kept_pairs_can_be_read_again_with_the_same_texts(
     demo: PairTable, tmp_path: Path
 ) -> None:
     review = reviewed(demo, SUBSET, VERDICTS)
-    assert write_kept(review, demo, tmp_path / "kept.parquet") == 3
+    write_kept(review, demo, tmp_path / "kept.parquet")
     schema = pq.read_schema(tmp_path / "kept.parquet")
     assert tuple(schema.names) == UPSTREAM_COLUMNS
     assert schema.field("id").type == pa.int64()
     assert schema.field("prompt").type == pa.string()
     kept = read_pairs(tmp_path / "kept.parquet")
+    assert len(kept.table) == 3
     assert kept.notes == ()
     assert kept.table.equals(
         demo.arrow.take(pa.array(rows_kept(review, demo), pa.int64())).combine_chunks()
@@ -277,7 +268,7 @@ def test_prompts_of_several_turns_keep_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("states", [["keep"], ["keep", "unsure"]])
 def test_a_file_without_pairs_is_not_written(
-    demo: PairTable, tmp_path: Path, states: list[State]
+    demo: PairTable, tmp_path: Path, states: list[Mark]
 ) -> None:
     review = reviewed(demo, SUBSET, ["drop"])
     with pytest.raises(KnownError, match=f"none is marked {' or '.join(states)}"):

@@ -1,8 +1,13 @@
 import pytest
 
-import explorer.tabs.pairs.review.stored
-from explorer.tabs.pairs.review.state import Review
-from explorer.tabs.pairs.review.stored import LONGEST_JSON, MOST_REVIEWS, KeptReviews, to_json
+import explorer.tabs.pairs.review.state
+from explorer.tabs.pairs.review.state import (
+    LONGEST_JSON,
+    MOST_REVIEWS,
+    KeptReviews,
+    Review,
+    to_json,
+)
 
 HASH = "0123456789abcdef"
 
@@ -18,13 +23,13 @@ def test_what_is_put_can_be_read_again_the_last_first() -> None:
     kept = KeptReviews().put(marked("one")).put(marked("two", 3))
     again = KeptReviews.read(kept.texts())
     assert again == kept and [each.subset for each in again.reviews] == ["two", "one"]
-    assert again.of("demo", "two") == marked("two", 3)
-    assert again.of("other", "two") is None
+    assert again.of(("demo", "two")) == marked("two", 3)
+    assert again.of(("other", "two")) is None
 
 
 def test_a_review_is_kept_once_for_each_source_and_subset() -> None:
     kept = KeptReviews().put(marked("one")).put(marked("one", 2)).put(marked("one", source="other"))
-    assert kept.of("demo", "one") == marked("one", 2)
+    assert kept.of(("demo", "one")) == marked("one", 2)
     assert len(kept.reviews) == 2
 
 
@@ -33,11 +38,11 @@ def test_the_oldest_goes_where_there_are_too_many_and_that_is_said() -> None:
     for number in range(MOST_REVIEWS + 1):
         kept = kept.put(marked(f"subset-{number}"))
     assert len(kept.reviews) == MOST_REVIEWS
-    assert kept.of("demo", "subset-0") is None and "subset-0" in kept.left_out[0]
+    assert kept.of(("demo", "subset-0")) is None and "subset-0" in kept.left_out[0]
 
 
 def test_the_oldest_goes_where_they_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explorer.tabs.pairs.review.stored, "MOST_BYTES", 1000)
+    monkeypatch.setattr(explorer.tabs.pairs.review.state, "MOST_BYTES", 1000)
     kept = KeptReviews().put(marked("one", 5)).put(marked("two", 12))
     assert [each.subset for each in kept.reviews] == ["two"]
     alone = KeptReviews().put(marked("three", 100))

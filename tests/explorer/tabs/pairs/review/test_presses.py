@@ -20,8 +20,7 @@ from explorer.tabs.pairs.review.presses import (
     pressed,
     review_at,
 )
-from explorer.tabs.pairs.review.state import LONGEST_NOTE, Review
-from explorer.tabs.pairs.review.stored import from_json, to_json
+from explorer.tabs.pairs.review.state import LONGEST_NOTE, Review, from_json, to_json
 from scoring.errors import KnownError
 from tests.explorer.tables import row, small_table
 

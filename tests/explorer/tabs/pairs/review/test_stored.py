@@ -5,16 +5,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import explorer.tabs.pairs.review.stored
+import explorer.tabs.pairs.review.state
 from explorer.tabs.pairs.review.state import (
     LAST_SECOND,
+    LONGEST_JSON,
     LONGEST_NAME,
     MOST_DECISIONS,
     VERDICTS,
     Decision,
     Review,
+    from_json,
+    to_json,
 )
-from explorer.tabs.pairs.review.stored import LONGEST_JSON, from_json, to_json
 from scoring.errors import KnownError
 
 HASH = "0123456789abcdef"
@@ -212,7 +214,7 @@ def test_a_text_that_is_too_long_is_refused_both_ways(monkeypatch: pytest.Monkey
         from_json(" " * (LONGEST_JSON + 1))
     review = Review("demo", "s").mark("s:1", HASH, "keep", "x" * 300, at=0)
     text = to_json(review)
-    monkeypatch.setattr(explorer.tabs.pairs.review.stored, "LONGEST_JSON", len(text))
+    monkeypatch.setattr(explorer.tabs.pairs.review.state, "LONGEST_JSON", len(text))
     assert from_json(to_json(review)) == review
     with pytest.raises(KnownError, match="Export its decisions"):
         to_json(review.mark("s:2", HASH, "keep", at=0))
