@@ -46,10 +46,9 @@ from explorer.tabs.models.acts_view import ModelsTab, wire_models
 from explorer.tabs.models.source_view import BoardSource, wire_boardsource
 from explorer.tabs.models.view import ModelsParts, build_models
 from explorer.tabs.pairs.acts_view import PairsTab, wire_pairs
-from explorer.tabs.pairs.notes_view import remembered_notes
 from explorer.tabs.pairs.review.acts_view import ReviewTab, wire_review
 from explorer.tabs.pairs.review.view import remembered_review
-from explorer.tabs.pairs.view import PairsParts, build_pairs
+from explorer.tabs.pairs.view import PairsParts, build_pairs, remembered_notes
 from explorer.tabs.score.acts_view import ScoreTab, wire_score
 from explorer.tabs.score.before_view import Find, offered_models, wire_find
 from explorer.tabs.score.publish_view import Publish, wire_publish

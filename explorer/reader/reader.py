@@ -1,28 +1,121 @@
-"""The pair reader that tabs share: prompt above, chosen and rejected side by side."""
+"""The pair reader that tabs share: prompt above, chosen and rejected side by side.
 
-from collections.abc import Mapping, Sequence
+How much is shown of each text, with which marks, as it is written or as the Markdown it may be.
+Nothing of a text loads or runs anything.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
-from typing import Any, Literal
+from functools import cache
+from itertools import islice, zip_longest
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
+from markupsafe import Markup
 
 from explorer.core.html import render
 from explorer.core.text import text
 from explorer.data.datacard import SubsetCard, data_card, subset_card
 from explorer.data.facets import count_words
-from explorer.reader.bodies import Body, beginning, body_of, fitting, prompt_of
-from explorer.reader.diffs import diff_spans
-from explorer.reader.markdown import LONGEST
+from explorer.data.search import hits
+from explorer.reader.diffs import Shown, Span, diff_spans, pieces, visible
 from explorer.reader.reading import Display
 from explorer.results.field import Verdict
 from scoring.benchmark import section_of
 from scoring.pairs.opening import PairSource
 
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+Side = Literal["prompt", "chosen", "rejected"]
+
 MOST_SAME = 12
 """Other pairs with the same prompt that are named; the rest are counted."""
 MOST_FURTHER = 50
 """Responses of a side beyond the first that are shown; the rest are counted."""
+LONGEST_BODY = 500_000
+"""Characters of a text that are shown."""
+MOST_TURNS = 200
+"""Turns of a conversation that are shown."""
+LONGEST_MARKDOWN = 100_000
+"""Characters of a text; a longer one is not rendered."""
+DEEPEST = 40
+"""Levels of lists and quotes in each other; a deeper text is not rendered."""
+
+_SIDES: tuple[Literal["chosen", "rejected"], ...] = ("chosen", "rejected")
+_MARKS = {"prompt": "span", "chosen": "ins", "rejected": "del"}
+_SPEAKERS = ("system", "user", "assistant")
+_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedPiece:
+    """A piece of a text. changed: the other side lacks it. hit: the search found it."""
+
+    shown: Sequence[Shown]
+    changed: bool
+    hit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What is shown of a text.
+
+    words: all of it that is shown; n_more: characters that are not.
+    mark: the element around what the other side lacks.
+    pieces: the words cut where a mark begins or ends.
+    rendered: the Markdown in them as safe HTML; None where they are shown as they are written.
+    is_refused: whether they were to be rendered and cannot be.
+    """
+
+    words: str
+    n_more: int
+    mark: str
+    pieces: Sequence[MarkedPiece] = ()
+    rendered: Markup | None = None
+    is_refused: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to show."""
+        return not self.words
+
+    @property
+    def n_shown(self) -> int:
+        """Characters that are shown."""
+        return len(self.words)
+
+    @property
+    def any_direction(self) -> bool:
+        """Whether it may run from right to left: laying that out takes ten times as long."""
+        return not self.words.isascii()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn of a conversation. css: who speaks, where that is known."""
+
+    speaker: str
+    css: str
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What is shown of a prompt: of a conversation its turns. n_more: turns that are not shown."""
+
+    body: Body
+    turns: Sequence[Turn] = ()
+    n_more: int = 0
+
+    @property
+    def any_direction(self) -> bool:
+        """As of a body."""
+        bodies = [each.body for each in self.turns] or [self.body]
+        return any(each.any_direction for each in bodies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +149,24 @@ def pair_html(
     Args:
         cells: the pair's columns; None where its texts are not at hand.
         key: how the pair is called here; None shows that none is open.
-        display: what is marked in the texts, and how they are shown.
+        display: how it is shown.
         verdicts: what models made of the pair; of several, a table.
         same_prompt: keys of the other pairs with this prompt.
         source: where the pair is from; the bundled pairs are this project's own.
     """
-    if key is None:
-        return render("reader/no_pair.html", key="", verdicts=())
-    if cells is None:
-        return render("reader/no_pair.html", key=key, verdicts=verdicts)
+    if key is None or cells is None:
+        return render("reader/no_pair.html", key=key or "", verdicts=verdicts)
     card = subset_card(cells["subset"])
     display, notes = _possible(cells, card, display)
     diff = "off" if display.rendered else display.diff
-    spans = diff_spans(
-        beginning(cells["chosen"]), beginning(cells["rejected"]), diff, cells["subset"]
-    )
+    compared = [cells[side][:LONGEST_BODY] for side in _SIDES]
+    spans = diff_spans(*compared, diff, cells["subset"])
     if diff != "off" and spans is None:
         notes.append(text("reader.too_long"))
-    chosen, rejected = spans or (None, None)
+    cards = [
+        _first(side, cells, body_of(cells[side], side, display, own), verdicts)
+        for side, own in zip(_SIDES, spans or (None, None), strict=True)
+    ]
     further, n_more = _further(cells, display)
     return render(
         "reader/pair.html",
@@ -88,16 +181,7 @@ def pair_html(
         same=same_prompt[:MOST_SAME],
         n_more_same=max(0, len(same_prompt) - MOST_SAME),
         notes=notes,
-        cards=[
-            _first("chosen", cells, body_of(cells["chosen"], "chosen", display, chosen), verdicts),
-            _first(
-                "rejected",
-                cells,
-                body_of(cells["rejected"], "rejected", display, rejected),
-                verdicts,
-            ),
-            *further,
-        ],
+        cards=[*cards, *further],
         n_more=n_more,
     )
 
@@ -108,7 +192,7 @@ def _possible(
     """The display as far as these texts allow it, and why not all of it."""
     length = sum(len(cells[name]) for name in ("prompt", "chosen", "rejected"))
     length += sum(len(each["text"]) for _, _, each in _more(cells))
-    if (display.rendered or display.spaces) and length > LONGEST:
+    if (display.rendered or display.spaces) and length > LONGEST_MARKDOWN:
         return replace(display, rendered=False, spaces=False), [text("reader.too_long_look")]
     if display.rendered and card is not None and card.language is not None:
         return replace(display, rendered=False), [text("reader.code_as_written")]
@@ -152,7 +236,7 @@ def _further(cells: Mapping[str, Any], display: Display) -> tuple[list[Card], in
         )
         for side, number, response in more[:n]
     ]
-    return cards, sum(len(cells.get(f"more_{side}") or ()) for side in ("chosen", "rejected")) - n
+    return cards, sum(len(cells.get(f"more_{side}") or ()) for side in _SIDES) - n
 
 
 def _more(
@@ -162,16 +246,124 @@ def _more(
 
     Of each side `MOST_FURTHER`.
     """
-    sides = (cells.get(f"more_{side}") or () for side in ("chosen", "rejected"))
-    rows = zip_longest(*(responses[:MOST_FURTHER] for responses in sides))
-    found: list[tuple[Literal["chosen", "rejected"], int, Mapping[str, str]]] = []
-    for number, (chosen, rejected) in enumerate(rows, start=2):
-        found += [("chosen", number, chosen)] if chosen is not None else []
-        found += [("rejected", number, rejected)] if rejected is not None else []
-    return found
+    sides = ((cells.get(f"more_{side}") or ())[:MOST_FURTHER] for side in _SIDES)
+    return [
+        (side, number, response)
+        for number, responses in enumerate(zip_longest(*sides), start=2)
+        for side, response in zip(_SIDES, responses, strict=True)
+        if response is not None
+    ]
 
 
 def _facts(model: str, response: str) -> list[str]:
     encoded = response.encode(errors="replace")  # a lone surrogate is in no Arrow text
     words = count_words(pa.chunked_array([[encoded]], pa.large_binary()))[0]
     return [model, text("reader.words", words=f"{words:,}", chars=f"{len(response):,}")]
+
+
+def body_of(words: str, side: Side, display: Display, spans: Sequence[Span] | None = None) -> Body:
+    """What is shown of one text.
+
+    side: whose it is: it decides how differences are marked and whether hits are.
+    spans: what is shown of the text as `diff_spans` cut it; None marks no difference.
+    """
+    here, mark = words[:LONGEST_BODY], _MARKS[side]
+    n_more = len(words) - len(here)
+    if display.rendered:
+        html = rendered(here)
+        if html is not None:
+            return Body(here, n_more, mark, rendered=Markup(html))  # noqa: S704 - made safe there
+        return Body(here, n_more, mark, [MarkedPiece([Shown(here)], False, False)], is_refused=True)
+    found = hits(here, display.query) if display.query.looks_at(side) else []
+    marked = [
+        MarkedPiece(
+            visible(each.text) if display.spaces else [Shown(each.text)], each.changed, each.hit
+        )
+        for each in pieces(here, spans, found)
+    ]
+    return Body(here, n_more, mark, marked)
+
+
+def fitting(lengths: Iterable[int], most: int) -> int:
+    """How many texts in a row are shown: `most`, and none that begins after `LONGEST_BODY`.
+
+    lengths: characters of each.
+
+    >>> fitting([5, 5, 5], 2), fitting([5, LONGEST_BODY, 5], 3)
+    (2, 2)
+    """
+    shown, before = 0, 0
+    for length in islice(lengths, most):
+        if before >= LONGEST_BODY:
+            break
+        shown, before = shown + 1, before + length
+    return shown
+
+
+def prompt_of(cells: Mapping[str, Any], display: Display) -> Prompt:
+    """What is shown of a prompt; of a conversation each turn under the name of who speaks."""
+    if not cells.get("turns"):
+        return Prompt(body_of(cells["prompt"], "prompt", display))
+    turns = json.loads(cells["turns"])
+    n = fitting((len(words) for _, words in turns), MOST_TURNS)
+    shown = [
+        Turn(
+            text(f"reader.speaker_{role}") if role in _SPEAKERS else role,
+            role if role in _SPEAKERS else "",
+            body_of(words, "prompt", display),
+        )
+        for role, words in turns[:n]
+    ]
+    return Prompt(body_of("", "prompt", Display()), shown, len(turns) - n)
+
+
+def rendered(words: str) -> str | None:
+    r"""A text's Markdown as HTML; None where it is too long or too deep.
+
+    HTML in it is shown as it is written, an image as its description and address. Links lead to
+    http, https and mailto alone and open a page of their own. Headings are paragraphs of the
+    classes h1 to h6, so that the page keeps its own outline.
+
+    >>> rendered("# Hi *you*")
+    '<p class="h1">Hi <em>you</em></p>\n'
+    >>> rendered("<b>![x](http://e.org/p.png)")
+    '<p>&lt;b&gt;![x](http://e.org/p.png)</p>\n'
+    """
+    if len(words) > LONGEST_MARKDOWN:
+        return None
+    parser = _parser()
+    tokens = parser.parse(words)
+    # The parser drops what is nested deeper than it goes.
+    if any(token.level >= DEEPEST - 1 for token in tokens):
+        return None
+    for token in tokens:
+        for each in (token, *(token.children or ())):
+            _tame(each)
+    return str(parser.renderer.render(tokens, parser.options, {}))
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    options = {"html": False, "linkify": False, "breaks": True, "maxNesting": DEEPEST}
+    parser = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
+    # A definition of one long address lets each of its uses repeat it: megabytes from kilobytes.
+    parser.disable("reference")
+    parser.validateLink = lambda url: _LINK.match(url) is not None  # type: ignore[method-assign]
+    return parser
+
+
+def _tame(token: "Token") -> None:
+    """Let a token be rendered as `rendered` says."""
+    if token.type in ("heading_open", "heading_close"):
+        token.attrs = {"class": token.tag} if token.nesting == 1 else {}
+        token.tag = "p"
+    elif token.type == "link_open":
+        url = token.attrs["href"]
+        own_page = {"target": "_blank", "rel": "noopener noreferrer nofollow"}
+        token.attrs = {"href": url, **own_page} if url else {}
+    elif token.type == "image":
+        token.type, token.content = "text", f"![{token.content}]({token.attrs['src']})"
+    elif token.type == "fence":
+        token.type = "code_block"

@@ -82,6 +82,11 @@ class Scene:
         return self.pairs.field
 
     @property
+    def open_row(self) -> int | None:
+        """The row of the open pair; None where none is open."""
+        return self.table.row_of(self.state.reading.key) if self.state.reading.key else None
+
+    @property
     def known(self) -> Field:
         """The same, for what is shown only where it is looked at.
 

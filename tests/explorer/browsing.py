@@ -20,9 +20,8 @@ from explorer.results.cache import OutcomeCache
 from explorer.results.fields import Fields
 from explorer.stores import Stores, open_stores
 from explorer.tabs.pairs.acts_view import PairsTab
-from explorer.tabs.pairs.notes_view import remembered_notes
 from explorer.tabs.pairs.review.view import remembered_review
-from explorer.tabs.pairs.view import PairsParts, build_pairs
+from explorer.tabs.pairs.view import PairsParts, build_pairs, remembered_notes
 from scoring.hub.access import Hub
 from tests.explorer.filling import Filled, answered, filled, laid_out
 from tests.explorer.posting import Visitor

@@ -17,7 +17,7 @@ from explorer.core.html import part
 from explorer.core.settings import ROOT
 from explorer.data.typed import typed_pair
 from explorer.page import LOGO
-from explorer.reader.tokens import tokens_html
+from explorer.reader.tokens_view import tokens_html
 from explorer.tabs.score.publishing import FilePreview, Sending, Sent
 from scoring.engine.scorer import Traits
 from scoring.probing.side_rewards import SideRewards, TokenReward, TokenRewards

@@ -14,10 +14,10 @@ from explorer.core.text import text
 from explorer.core.theme import painted
 from explorer.data.filters import LONGEST_NAME
 from explorer.data.search import EVERYTHING
+from explorer.reader.filter_html import model_names
 from explorer.reader.links import failures_query
 from explorer.reader.listing import reader_bar
 from explorer.reader.reader import pair_html
-from explorer.reader.searchbar import model_names
 from explorer.results.ensembles import (
     LEAST_MEMBERS,
     WAYS,

@@ -21,8 +21,9 @@ from explorer.core.parts import (
 )
 from explorer.core.settings import Settings
 from explorer.core.text import text
+from explorer.data.export import Format
 from explorer.data.sources import DEMO
-from explorer.reader.facetpanel import facets_html
+from explorer.reader.filter_html import facets_html
 from explorer.reader.links import decode_pairs
 from explorer.reader.listing import reader_bar
 from explorer.reader.scene import Scene, Scenes, next_scene, shown_again
@@ -30,16 +31,20 @@ from explorer.reader.session import Session
 from explorer.reader.state import PAIRS_LINK, PairsState, Tables
 from explorer.results.fields import Fields
 from explorer.runs.facts import facts_html
-from explorer.tabs.pairs.bar_html import bar_html, head_html, panels_html
-from explorer.tabs.pairs.export_view import exporting, fail_exporting, snippet_html
-from explorer.tabs.pairs.fail_exports import FailFormat
-from explorer.tabs.pairs.kinds import kinds_html
+from explorer.tabs.pairs.export_view import FailFormat, exporting, fail_exporting, snippet_html
 from explorer.tabs.pairs.lengths_view import lengths_shown
-from explorer.tabs.pairs.list_html import list_of_pairs_html, open_pair_html
+from explorer.tabs.pairs.list_html import (
+    bar_html,
+    head_html,
+    list_of_pairs_html,
+    note_html,
+    open_pair_html,
+    panels_html,
+)
 from explorer.tabs.pairs.notes import PairNotes, mark_of
-from explorer.tabs.pairs.notes_view import note_html
 from explorer.tabs.pairs.rewards_view import rewards_shown
-from explorer.tabs.pairs.tokens_view import Tokens, has_tokens, wire_tokens
+from explorer.tabs.pairs.slices import slices_html
+from explorer.tabs.pairs.tokens_view import has_tokens, tokens_shown
 from explorer.tabs.pairs.view import PairsParts
 from scoring.errors import KnownError
 from scoring.hub.access import parse_hub_id
@@ -66,9 +71,20 @@ class PairsTab:
         """What models made of them."""
         return self.scenes.fields
 
-    def open(self, query_string: object, session: Session, notes: object) -> Filling:
-        """What a link asks for, as far as it is here; of one of another tab, its pairs."""
-        return self._opened(query_string, session, notes)
+    def open(
+        self, query_string: object, session: Session, notes: object, source: str = ""
+    ) -> Filling:
+        """What a link asks for, as far as it is here; of one of another tab, its pairs.
+
+        source: of which pairs; "" for those that the link names.
+        """
+        decoded = decode_pairs(query_string)
+        state, dropped = decoded.view, decoded.dropped
+        state = replace(state, source=source or state.source)
+        if state.source and not self.tables.library.find(state.source):
+            dropped = (*dropped, text("filter.no_source", source=state.source[:120]))
+            state = replace(state, source="")
+        return self._show(state, session, notes, dropped)
 
     def missing(self, query_string: object) -> str:
         """The source that the address asks for, where it is not here; else nothing."""
@@ -82,7 +98,7 @@ class PairsTab:
         """What the address asks for, once its source was opened; nothing where there was none."""
         if not opened:
             return nothing_new()
-        return self._opened(query_string, session, notes, source=opened)
+        return self.open(query_string, session, notes, opened)
 
     @guarded
     def show(self, session: Session, notes: object) -> Filling:
@@ -138,7 +154,12 @@ class PairsTab:
         return self.shown(self.scenes.of(session, replace(seen, chart=chart)), session, notes)
 
     @guarded
-    def export(self, form: object, session: Session) -> Iterator[tuple[str, Any]]:
+    def show_tokens(self, session: Session) -> Iterator[tuple[str, Any]]:
+        """The token rewards of the open pair."""
+        yield from tokens_shown(self.fields, session)
+
+    @guarded
+    def export(self, form: Format, session: Session) -> Iterator[tuple[str, Any]]:
         """Write the pairs that are listed to a file."""
         yield from exporting(self.scenes.now(session), form)
 
@@ -147,8 +168,7 @@ class PairsTab:
         self, form: FailFormat, session: Session, notes: object
     ) -> Iterator[tuple[str, Any]]:
         """Write what models made of the pairs that are listed to a file."""
-        now = self.scenes.now(session)
-        yield from fail_exporting(now, form, PairNotes.read(notes))
+        yield from fail_exporting(self.scenes.now(session), form, PairNotes.read(notes))
 
     @guarded
     def turn_to(self, source: str, session: Session, notes: object) -> Filling:
@@ -161,17 +181,6 @@ class PairsTab:
     def _of_table(self, state: PairsState) -> PairsState:
         """A state whose pairs can be shown without outcomes, too: those of some results cannot."""
         return state if self.tables.library.find(state.source) else state.on("").of(state.model)
-
-    def _opened(
-        self, query_string: object, session: Session, notes: object, source: str = ""
-    ) -> Filling:
-        decoded = decode_pairs(query_string)
-        state, dropped = decoded.view, decoded.dropped
-        state = replace(state, source=source or state.source)
-        if state.source and not self.tables.library.find(state.source):
-            dropped = (*dropped, text("filter.no_source", source=state.source[:120]))
-            state = replace(state, source="")
-        return self._show(state, session, notes, dropped)
 
     def _show(
         self,
@@ -203,7 +212,6 @@ class PairsTab:
             parts.table_id: state.source,
             parts.address: PAIRS_LINK.encode(state),
             parts.bar: bar_html(now, dropped, self.settings.link_base),
-            **lengths_shown(parts.lengths, now, self.tables.counter),
         }
         if before is None or state.outcomes or before.outcomes:
             filled |= self._outcomes_shown(now, session, before)
@@ -219,8 +227,10 @@ class PairsTab:
             filled[parts.reader_bar] = reader_bar(now.listed, state.reading)
             filled[parts.note] = note_html(now, kept)
             filled[parts.pair] = open_pair_html(now)
+        elif state.panel == "lengths":
+            filled |= lengths_shown(parts.lengths, now, self.tables.counter)
         elif state.panel == "kinds":
-            filled[parts.kinds] = kinds_html(now)
+            filled[parts.kinds] = slices_html(now)
         elif state.panel == "rewards":
             filled |= rewards_shown(parts.rewards, now)
         elif state.panel == "export":
@@ -236,16 +246,16 @@ class PairsTab:
             parts.read: gr.update(value=text("fails.read", n=f"{unread:,}"), visible=unread > 0),
             parts.head: head_html(now, self.fields.all(*session.where)),
             parts.tokens.button: gr.update(visible=field is not None and has_tokens(field, model)),
-            parts.fail_export.box: gr.Column(visible=field is not None),
+            parts.export.box: gr.Column(visible=field is not None),
             parts.facts: facts_html(run) if run else "",
             parts.timer: gr.Timer(active=field is not None and field.is_running(model)),
         }
-        if before is None or _open(before) != _open(state):
+        if before is None or (before.model, before.reading.key) != (model, state.reading.key):
             filled[parts.tokens.words] = ""
             filled[parts.tokens.plot] = gr.update(visible=False)
         if before is None or (_filtered(before), before.sort) != (_filtered(state), state.sort):
-            filled[parts.fail_export.status] = ""
-            filled[parts.fail_export.file] = gr.update(visible=False)
+            filled[parts.export.fail_status] = ""
+            filled[parts.export.fail_file] = gr.update(visible=False)
         return filled
 
     def _noted(self, now: Scene, notes: object, sent: Mapping[str, Any]) -> Filling:
@@ -261,10 +271,6 @@ class PairsTab:
         }
 
 
-def _open(state: PairsState) -> tuple[str, str]:
-    return state.model, state.reading.key
-
-
 def _filtered(state: PairsState) -> PairsState:
     """What of a state says which pairs are listed."""
     usual = PairsState()
@@ -276,7 +282,7 @@ def _filtered(state: PairsState) -> PairsState:
 def wire_pairs(tab: PairsTab, session: gr.State, opened: gr.Tab) -> None:
     """Connect the components; the tab is brought up to date when it is opened."""
     parts, state = tab.parts, [session, tab.parts.notes]
-    lengths, export, fail_export = parts.lengths, parts.export, parts.fail_export
+    lengths, tokens, export = parts.lengths, parts.tokens, parts.export
     wire_part(parts.part, tab.act, state, parts.outputs, parts.address)
     opened.select(tab.turn_back, state, parts.outputs, **EVENT).then(
         None, parts.address, None, js=wrote(parts.part)
@@ -298,9 +304,9 @@ def wire_pairs(tab: PairsTab, session: gr.State, opened: gr.Tab) -> None:
     for each in writing:
         each.failure(nothing_to_tell, None, export.status, **EVENT)
     export.stop.click(None, cancels=writing)
-    exported = [fail_export.status, fail_export.file]
-    for form, button in fail_export.buttons.items():
+    exported = [export.fail_status, export.fail_file]
+    for form, button in export.fail_buttons.items():
         written = button.click(partial(tab.export_fails, form), state, exported, **EVENT)
-        written.failure(nothing_to_tell, None, fail_export.status, **EVENT)
-    wire_tokens(parts.tokens, Tokens(tab.fields, tab.fields.runs), session)
+        written.failure(nothing_to_tell, None, export.fail_status, **EVENT)
+    tokens.button.click(tab.show_tokens, session, [tokens.words, tokens.plot], **EVENT)
     parts.timer.tick(None, None, None, js=again(parts.part))

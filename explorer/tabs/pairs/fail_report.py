@@ -8,11 +8,11 @@ import numpy as np
 
 from explorer.core.files import markdown_cell, markdown_table, pictured
 from explorer.core.text import text
-from explorer.data.conditions import condition_of, conditions
-from explorer.data.table import Rows
+from explorer.data.conditions import conditions
+from explorer.reader.filter_html import filter_chips
 from explorer.reader.scene import Scene, order_of, ordered
 from explorer.reader.state import PairsState
-from explorer.results.field import MAJORITY, OUTCOMES, Doubles, Field
+from explorer.results.field import OUTCOMES, Doubles, Field
 from explorer.runs.facts import run_facts
 from explorer.stats.intervals import score_intervals
 from explorer.stats.margins import calibration
@@ -21,10 +21,19 @@ from explorer.stats.rules import V1
 from explorer.stats.strata import Floats, Strata, score_models
 from explorer.stats.uncertainty import strata_by
 from explorer.tabs.pairs.notes import PairNotes
-from explorer.tabs.pairs.slice_tests import LEAST_RIVALS
 from explorer.tabs.pairs.slices import worst_slices
 from scoring.benchmark import section_of
 from scoring.interval import Interval, wilson
+
+WORST = 20
+"""Pairs that are shown with their texts."""
+LONGEST_TEXT = 4_000
+"""Characters of a text of these."""
+MOST_NAMES = 10
+"""Models that are named as failing a pair."""
+MOST_SLICES = 10
+
+Lines = Iterator[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,32 +82,21 @@ def _score(outcomes: Doubles, groups: Strata) -> SectionScore | None:
     return SectionScore(score, interval, int((groups.counting() & ~np.isnan(outcomes)).sum()))
 
 
-WORST = 20
-"""Pairs that are shown with their texts."""
-LONGEST_TEXT = 4_000
-"""Characters of a text of these."""
-MOST_NAMES = 10
-"""Models that are named as failing a pair."""
-MOST_SLICES = 10
-
-Lines = Iterator[str]
-
-
-def report_lines(now: Scene, notes: PairNotes, selection: Sequence[str]) -> Lines:
-    """The report, line by line. selection: the filters in words.
+def report_lines(now: Scene, notes: PairNotes) -> Lines:
+    """The report, line by line.
 
     Figures are of all pairs of the model's results, whatever is filtered; pairs are of the list.
     """
     state, field = now.state, now.known
     yield f"# {markdown_cell(state.model or text('failreport.all_models'))}"
     yield ""
-    yield from _about(now, selection)
+    yield from _about(now)
     if state.model:
         run = field.runs.get(state.model)
         if run is not None:
             yield from _heading(text("failreport.settings"))
             rows = [[name, value] for name, value in run_facts(run).items()]
-            yield from _table([text("failreport.fact"), text("failreport.value")], rows, words=2)
+            yield from _table(_heads("fact", "value"), rows, words=2)
         yield from _outcomes(field, state.model)
         yield from _sections(field, state.model)
         if field.has_rewards(state.model):
@@ -122,23 +120,10 @@ def fenced(words: str) -> Lines:
     yield fence
 
 
-def worst_rows(now: Scene) -> Rows:
-    """The listed rows, the worst margin first, or without rewards the most surprising outcome.
-
-    Of all models together, as they are listed.
-    """
-    if not now.state.model:
-        return now.listed.rows
-    return ordered(PairsState(model=now.state.model), now.pairs, np.sort(now.listed.rows))
-
-
-def _about(now: Scene, selection: Sequence[str]) -> Lines:
-    state, field = now.state, now.known
-    kind = text(f"fails.kind_{state.kind if state.model else state.field_kind}")
-    chosen = [*selection, *(condition_of(field.table, each).name for each in state.slices)]
-    if state.model and state.against:
-        rival = text("fails.majority") if state.against == MAJORITY else state.against
-        chosen.append(text(f"fails.cell_{state.cell}", model=rival))
+def _about(now: Scene) -> Lines:
+    field = now.known
+    kind = text(f"fails.kind_{now.state.shown_kind}")
+    chosen = [each.words for each in filter_chips(now)]
     counted = text("list.count", n=f"{len(now.listed):,}", total=f"{len(field.table):,}")
     facts = {
         "pairs": field.table.caption,
@@ -162,12 +147,9 @@ def _outcomes(field: Field, model: str) -> Lines:
         interval = None if share is None else wilson(n, known)
         rows.append([text(f"outcome.{outcome}"), f"{n:,}", _percent(share), _range(interval)])
     yield from _heading(text("failreport.outcomes"))
-    yield from _table([text(f"failreport.{name}") for name in _COUNTED], rows)
+    yield from _table(_heads("outcome", "pairs_column", "share", "interval"), rows)
     yield ""
     yield text("failreport.about_outcomes")
-
-
-_COUNTED = ("outcome", "pairs_column", "share", "interval")
 
 
 def _sections(field: Field, model: str) -> Lines:
@@ -176,8 +158,7 @@ def _sections(field: Field, model: str) -> Lines:
     if found.overall is not None:
         rows.append(_section_row(text("failreport.score"), found.overall))
     yield from _heading(text("failreport.sections"))
-    names = ("section", "share", "interval", "pairs_column")
-    yield from _table([text(f"failreport.{name}") for name in names], rows)
+    yield from _table(_heads("section", "share", "interval", "pairs_column"), rows)
     yield ""
     about = text("failreport.about_sections" if found.overall else "failreport.no_score")
     yield f"{about} {text('ties.official')}"
@@ -194,8 +175,7 @@ def _rewards(field: Field, model: str) -> Lines:
         for kind, of_it in kinds.items()
         if of_it.any()
     ]
-    names = ("outcome", "pairs_column", "lower", "middle", "upper")
-    yield from _table([text(f"failreport.{name}") for name in names], rows)
+    yield from _table(_heads("outcome", "pairs_column", "lower", "middle", "upper"), rows)
     sure = calibration(*sides)
     yield from _heading(text("failreport.calibration"))
     rows = [
@@ -205,14 +185,13 @@ def _rewards(field: Field, model: str) -> Lines:
         ]
         for each in sure.bins
     ]  # fmt: skip
-    names = ("width", "confidence", "won", "interval", "pairs_column")
-    yield from _table([text(f"failreport.{name}") for name in names], rows)
+    yield from _table(_heads("width", "confidence", "won", "interval", "pairs_column"), rows)
     yield ""
     yield text("failreport.about_calibration", error=_percent(sure.error))
 
 
 def _quartiles(margins: Floats) -> list[str]:
-    return [_reward(float(each)) for each in np.quantile(margins, (0.25, 0.5, 0.75))]
+    return [_reward(each) for each in np.quantile(margins, (0.25, 0.5, 0.75)).tolist()]
 
 
 def _section_row(name: str, score: SectionScore) -> list[str]:
@@ -223,13 +202,10 @@ def _slices(field: Field, model: str) -> Lines:
     outcome, others = field.outcomes(model), field.others(model)
     found = worst_slices(outcome, others, conditions(field.table), clusters=field.clusters)
     yield from _heading(text("fails.worst"))
-    rivals = f"{found.rivals:,}"
+    about = found.about("failreport.about_slices")
+    yield f"{about} {text('fails.kinds_about')}" if found.tested else about
     if not found.tested:
-        yield text("fails.few_rivals", least=str(LEAST_RIVALS), rivals=rivals)
         return
-    looked_at, n = f"{found.looked_at:,}", f"{found.significant:,}"
-    about = text("failreport.about_slices", rivals=rivals, looked_at=looked_at, n=n)
-    yield f"{about} {text('fails.kinds_about')}"
     yield ""
     if found.slices:
         rows = [
@@ -240,6 +216,7 @@ def _slices(field: Field, model: str) -> Lines:
             for each in found.slices[:MOST_SLICES]
         ]  # fmt: skip
         names = ("slice", "won", "interval", "expected", "others", "n", "p")
+        rivals = f"{found.rivals:,}"
         yield from _table([text(f"fails.slice_{name}", rivals=rivals) for name in names], rows)
 
 
@@ -254,16 +231,16 @@ def _noted(now: Scene, notes: PairNotes) -> Lines:
 
 
 def _pairs(now: Scene, notes: PairNotes) -> Lines:
-    rows = worst_rows(now)[:WORST].tolist()
-    if now.state.model:
-        by = order_of(PairsState(model=now.state.model), now.field).lstrip("-")
-        title = text(f"failreport.worst_by_{by}", n=len(rows))
-    else:
-        title = text("failreport.first", n=len(rows))
-    yield from _heading(title)
+    rows, title = now.listed.rows, "first"
+    if now.state.model:  # the worst margin first, or without rewards the most surprising outcome
+        usual = PairsState(model=now.state.model)
+        rows = ordered(usual, now.pairs, np.sort(rows))
+        title = f"worst_by_{order_of(usual, now.field).lstrip('-')}"
+    shown = rows[:WORST].tolist()
+    yield from _heading(text(f"failreport.{title}", n=len(shown)))
     wins = (now.known.matrix.outcomes == 1).sum(axis=1)
     known = np.maximum((~np.isnan(now.known.matrix.outcomes)).sum(axis=1), 1)
-    for number, row in enumerate(rows, start=1):
+    for number, row in enumerate(shown, start=1):
         yield f"### {number}. {markdown_cell(now.known.table.key_of(row))}"
         yield ""
         yield from _pair_facts(now, row, notes)
@@ -331,6 +308,10 @@ def _heading(words: str) -> Lines:
     yield ""
     yield f"## {words}"
     yield ""
+
+
+def _heads(*names: str) -> list[str]:
+    return [text(f"failreport.{name}") for name in names]
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> Lines:

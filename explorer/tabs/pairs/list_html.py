@@ -1,26 +1,96 @@
-"""The list of pairs, alone or with what models made of them, the open one, and who fails it."""
+"""What the Pairs tab shows of a scene but its wide panels: whose outcomes, filters, list, pair."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.core.html import percent, render, signed
+from explorer.core.html import minus, part, percent, render, signed
 from explorer.core.text import text
 from explorer.data.search import EVERYTHING
+from explorer.reader.filter_html import filter_chips, model_names
+from explorer.reader.links import compare_query
 from explorer.reader.listing import Cell, Column, excerpt, harm_css, list_html
 from explorer.reader.reader import pair_html
 from explorer.reader.scene import Scene, measured, order_of
-from explorer.reader.state import BY_LENGTH
-from explorer.results.field import MAJORITY, Doubles, Field, Verdict
+from explorer.reader.state import (
+    BY_LENGTH,
+    FIELD_KINDS,
+    KINDS,
+    OF_OUTCOMES,
+    PANELS,
+    PairsState,
+)
+from explorer.results.field import MAJORITY, Doubles, Field
 from explorer.runs.model_list import size_of
-from explorer.tabs.pairs.notes import PairNotes
+from explorer.tabs.pairs.notes import LONGEST_NOTE, PairNotes
 
 REWARDS = ("chosen_reward", "rejected_reward")
 MOST_OTHERS = 60
 """Pairs with the same prompt that are looked up."""
 MOST_FAILING = 400
 """Models that are listed below a pair."""
+
+
+def head_html(now: Scene, fields: Sequence[Field]) -> str:
+    """Whose outcomes stand beside the pairs, and which kind of pairs, each with its number."""
+    state, field = now.state, now.field
+    rewards = bool(state.model) and field is not None and field.has_rewards(state.model)
+    kinds = {
+        kind: text(f"fails.kind_{kind}")
+        for kind in (KINDS if state.model else FIELD_KINDS)
+        if field is not None and (rewards or kind not in ("near", "confident"))
+    }
+    return render(
+        "tabs/pairs/head.html",
+        model=state.model,
+        outcomes=state.outcomes,
+        names=model_names(fields),
+        compare=compare_query(state.model),
+        kinds=kinds,
+        kind=state.shown_kind,
+        counts=now.counts,
+        said=_said(now, field, rewards=rewards) if field is not None else (),
+    )
+
+
+def _said(now: Scene, field: Field, *, rewards: bool) -> Iterator[tuple[str, str]]:
+    """What is to be known of the outcomes: words, and their class."""
+    state, model = now.state, now.state.model
+    known = len(field.matrix.models) > 0
+    yield text(f"fails.about_{state.shown_kind}") if known else text("fails.no_models"), ""
+    if field.is_running(model):
+        n, of = f"{field.known(model).sum():,}", f"{field.runs[model].facts.n_pairs:,}"
+        yield text("fails.running", n=n, of=of), ""
+    if model and not rewards:
+        yield text("fails.no_rewards"), ""
+    if not field.has_texts:
+        yield text("fails.no_texts"), "wrong"
+
+
+def bar_html(now: Scene, dropped: Sequence[str], link_base: str, refused: str = "") -> str:
+    """How many pairs are listed, what they were filtered by, a link, and what to know.
+
+    dropped: what was left out of a link. link_base: where a link begins; "" for this page's
+    address. refused: why what was asked for is not shown.
+    """
+    return render(
+        "tabs/pairs/bar.html",
+        n=len(now.listed),
+        total=len(now.table),
+        chips=filter_chips(now),
+        link_base=link_base,
+        none_words=text("list.none" if now.field is None else "fails.none"),
+        dropped=dropped,
+        refused=refused,
+    )
+
+
+def panels_html(state: PairsState) -> str:
+    """The ways to look at what is listed; those of one model's outcomes where there are some."""
+    shown = [each for each in PANELS if state.outcomes or each not in OF_OUTCOMES]
+    words = {panel: text(f"panel.{panel}") for panel in shown}
+    return part("segments", text("panel.label"), "panel", words, state.panel)
 
 
 def list_of_pairs_html(now: Scene, notes: PairNotes) -> str:
@@ -43,7 +113,11 @@ def list_of_pairs_html(now: Scene, notes: PairNotes) -> str:
         return f"{harm_css(now.table.subset_of(row))}{noted}".strip()
 
     numbers = [
-        Column(text(f"list.{_heading(now, name)}"), number=name != "outcome", sort=_sort(name))
+        Column(
+            text(f"list.{_heading(now, name)}"),
+            number=name != "outcome",
+            sort="" if name in ("outcome", *REWARDS) else name,
+        )
         for name in columns
     ]
     words = [Column(text(f"list.{name}"), css="words") for name in texts]
@@ -61,18 +135,29 @@ def list_of_pairs_html(now: Scene, notes: PairNotes) -> str:
 def open_pair_html(now: Scene) -> str:
     """The open pair, with what models made of it where that is looked at."""
     reading, table, field = now.state.reading, now.table, now.field
-    row = table.row_of(reading.key) if reading.key else None
+    display, row = reading.display(now.state.filters.query), now.open_row
     if row is None:
-        return pair_html(None, None, reading.display(EVERYTHING))
-    display = reading.display(now.state.filters.query)
+        return pair_html(None, None, display)
     if field is None:
         others = [table.key_of(int(other)) for other in table.same_prompt(row)[:MOST_OTHERS]]
         return pair_html(
             table.cells(row), reading.key, display, same_prompt=others, source=table.source
         )
+    model, against = now.state.model, now.state.against
+    names = [name for name in (model, against) if name not in ("", MAJORITY)] if model else []
+    verdicts = [field.verdict(name, row) for name in names]
     cells = table.cells(row) if field.has_texts else None
-    pair = pair_html(cells, reading.key, display, _verdicts(now, row), source=table.source)
-    return pair + who_html(field, row, now.state.model)
+    pair = pair_html(cells, reading.key, display, verdicts, source=table.source)
+    return pair + who_html(field, row, model)
+
+
+def note_html(now: Scene, notes: PairNotes) -> str:
+    """The field for a note on the open pair; nothing where none is open, or without outcomes."""
+    if now.open_row is None or now.field is None:
+        return ""
+    note = notes.of(now.field, now.open_row)
+    key = now.state.reading.key
+    return render("tabs/pairs/note.html", key=key, note=note, longest=LONGEST_NOTE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +223,9 @@ def _heading(now: Scene, name: str) -> str:
 def _values(now: Scene, name: str) -> Doubles:
     """A column's number of each pair of the table."""
     if name in REWARDS:
-        return now.known.rewards(
-            now.state.model, "chosen" if name == "chosen_reward" else "rejected"
-        )
+        side = "chosen" if name == "chosen_reward" else "rejected"
+        return now.known.rewards(now.state.model, side)
     return measured(now.state, now.pairs, name)
-
-
-def _sort(name: str) -> str:
-    return "" if name in ("outcome", *REWARDS) else name
 
 
 def _written(now: Scene, row: int, name: str, values: dict[str, Doubles]) -> str:
@@ -157,7 +237,7 @@ def _written(now: Scene, row: int, name: str, values: dict[str, Doubles]) -> str
     if name in ("difficulty", "surprise"):
         return percent(value, 0)
     if name in BY_LENGTH:
-        return f"{value:,.0f}" if now.field is None else f"{value:+,.0f}".replace("-", "−")
+        return f"{value:,.0f}" if now.field is None else minus(f"{value:+,.0f}")
     return signed(value)
 
 
@@ -166,14 +246,6 @@ def _words(now: Scene, row: int, sides: Sequence[str]) -> list[Cell]:
         return []
     query, cells = now.state.filters.query, now.table.cells(row)
     return [excerpt(cells[side], query if query.looks_at(side) else EVERYTHING) for side in sides]
-
-
-def _verdicts(now: Scene, row: int) -> list[Verdict]:
-    model, against = now.state.model, now.state.against
-    if not model:
-        return []
-    names = [model, *([against] if against and against != MAJORITY else [])]
-    return [now.known.verdict(name, row) for name in names]
 
 
 def _models(field: Field, places: Sequence[int]) -> _Models:

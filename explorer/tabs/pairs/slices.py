@@ -1,4 +1,4 @@
-"""Where a model is surprisingly bad: conditions, and two of them together.
+"""Where a model is surprisingly bad: conditions, and two of them together; the panel of these.
 
 What is expected of a model in a slice is how often it wins other pairs that are as hard for the
 other models; `explorer.tabs.pairs.slice_tests` says how that is found and tested.
@@ -12,11 +12,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.core.html import note, render
 from explorer.core.text import text
-from explorer.data.conditions import Condition
+from explorer.data.conditions import KINDS, Condition, conditions
+from explorer.reader.scene import Scene
 from explorer.stats.paired import holm
 from explorer.stats.strata import Floats, Whole
-from explorer.tabs.pairs.slice_tests import AmongRivals, Expectation, Expected, among_rivals, tails
+from explorer.tabs.pairs.slice_tests import (
+    LEAST_RIVALS,
+    AmongRivals,
+    Expectation,
+    Expected,
+    among_rivals,
+    tails,
+)
 from scoring.interval import Interval, wilson
 
 LEAST_PAIRS = 20
@@ -26,6 +35,11 @@ MOST_SLICES = 50
 ALIKE = 0.8
 """Of two slices that share so much of their pairs, only the more surprising one is listed."""
 
+SURPRISING = 0.05
+
+_COLUMNS = ("slice", "won", "interval", "others", "expected", "difference", "n", "p")
+_OF_TESTS = ("expected", "difference", "p")
+"""Columns that are known where slices are tested."""
 _EXACT = 2**52
 """Whole numbers up to which sums are exact."""
 
@@ -97,11 +111,55 @@ class WorstSlices:
     significant: int = 0
     slices: tuple[SliceResult, ...] = ()
 
+    def about(self, key: str) -> str:
+        """What was tested, in words. key: of the words where slices were tested."""
+        rivals = f"{self.rivals:,}"
+        if not self.tested:
+            return text("fails.few_rivals", least=str(LEAST_RIVALS), rivals=rivals)
+        return text(key, rivals=rivals, looked_at=f"{self.looked_at:,}", n=f"{self.significant:,}")
+
+
+def slices_html(now: Scene) -> str:
+    """The worst slices of two conditions, then every condition, kind by kind."""
+    model, field = now.state.model, now.known
+    if not model:
+        return note(text("fails.kinds_model"))
+    known = conditions(field.table)
+    if not field.has_texts:
+        known = tuple(each for each in known if each.kind in ("section", "subset"))
+    outcome, others = field.outcomes(model), field.others(model)
+    worst = worst_slices(outcome, others, known, clusters=field.clusters)
+    results = by_condition(outcome, others, known, clusters=field.clusters)
+    by_kind = {
+        kind: of_kind
+        for kind in KINDS
+        if (of_kind := [each for each in results if each.conditions[0].kind == kind])
+    }
+    columns = [name for name in _COLUMNS if worst.tested or name not in _OF_TESTS]
+    rivals = f"{worst.rivals:,}"
+    return render(
+        "tabs/pairs/kinds.html",
+        said=worst.about("fails.worst_about"),
+        worst=worst,
+        by_kind=by_kind,
+        columns=columns,
+        heads=[text(f"fails.slice_{name}", rivals=rivals) for name in columns],
+        surprise=_surprise,
+    )
+
+
+def _surprise(result: SliceResult) -> str:
+    """Whether a slice is lost, or won, significantly more often than expected, as a class."""
+    difference = result.difference
+    if difference is None or result.p_adjusted > SURPRISING:
+        return ""
+    return "worse" if difference < 0 else "better"
+
 
 def by_condition(
     outcome: NDArray[np.floating],
     field: NDArray[np.floating] | None,
-    conditions: Sequence[Condition],
+    known: Sequence[Condition],
     *,
     clusters: Whole | None = None,
 ) -> list[SliceResult]:
@@ -113,19 +171,18 @@ def by_condition(
     Args:
         outcome: (pairs,) of the model, 0 to 1, a win is exactly 1, NaN is missing.
         field: (models, pairs) of the others, without itself; None where there are none.
-        conditions: of the same pairs; those of which it knows no pair are left out.
+        known: conditions of the same pairs; those of which it knows no pair are left out.
         clusters: (pairs,), `clusters_of`; None where each pair has a prompt of its own.
 
     Raises:
         ValueError: the shapes do not fit.
 
-    >>> from explorer.data.conditions import Condition
     >>> odd = Condition("longer", "longer:odd", "odd", np.arange(40) % 2 == 1)
     >>> [found] = by_condition(np.arange(40) % 2 == 0, None, [odd])
     >>> found.n, found.won, found.expected
     (20, 0.0, None)
     """
-    model = _Sliced(np.asarray(outcome, dtype=np.float64), field, conditions, clusters)
+    model = _Sliced(np.asarray(outcome, dtype=np.float64), field, known, clusters)
     slices = [(each,) for each in model.conditions]
     if not (model.among.tested and slices):
         return sorted(map(model.untested, slices), key=lambda each: each.won)
@@ -137,7 +194,7 @@ def by_condition(
 def worst_slices(
     outcome: NDArray[np.floating],
     field: NDArray[np.floating] | None,
-    conditions: Sequence[Condition],
+    known: Sequence[Condition],
     *,
     clusters: Whole | None = None,
     least_pairs: int = LEAST_PAIRS,
@@ -149,18 +206,14 @@ def worst_slices(
     conditions. One is listed if its p-value stays at most 0.05 after Holm's correction, and if
     it is worse, at 0.05, than the rest of either condition: else that condition explains it.
 
-    Args:
-        outcome: as of `by_condition`.
-        field: likewise.
-        conditions: likewise.
-        clusters: likewise.
-        least_pairs: known pairs of a slice; at least 1.
-        most: slices that are listed.
+    outcome, field, known, clusters: as of `by_condition`.
+    least_pairs: known pairs of a slice; at least 1.
+    most: slices that are listed.
 
     Raises:
         ValueError: the shapes do not fit.
     """
-    model = _Sliced(np.asarray(outcome, dtype=np.float64), field, conditions, clusters)
+    model = _Sliced(np.asarray(outcome, dtype=np.float64), field, known, clusters)
     nothing = WorstSlices(model.among.rivals, model.among.tested)
     one, other = model.conjunctions(max(1, least_pairs))
     if not (model.among.tested and len(one)):
@@ -191,15 +244,15 @@ class _Sliced:
         self,
         outcome: Floats,
         field: NDArray[np.floating] | None,
-        conditions: Sequence[Condition],
+        known: Sequence[Condition],
         clusters: Whole | None,
     ) -> None:
         self.among: AmongRivals = among_rivals(outcome, field, clusters)
-        if any(each.mask.shape != outcome.shape for each in conditions):
+        if any(each.mask.shape != outcome.shape for each in known):
             raise ValueError(f"a condition is of other pairs than these {len(outcome):,}")
-        used = [each.mask[self.among.used] for each in conditions]
-        self.conditions = [each for each, mask in zip(conditions, used, strict=True) if mask.any()]
-        present = [mask for mask in used if mask.any()]
+        used = self.among.used
+        self.conditions = [each for each in known if each.mask[used].any()]
+        present = [each.mask[used] for each in self.conditions]
         shape = (len(present), len(self.among.won))
         self.members: Floats = np.array(present, dtype=np.float64).reshape(shape)
         self.others: Floats = self.among.others

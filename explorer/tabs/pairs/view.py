@@ -7,21 +7,18 @@ import gradio as gr
 from explorer.core.parts import Part, build_part, components
 from explorer.core.text import text
 from explorer.data.tokens import TokenCounter
-from explorer.reader.searchbar import search_html
+from explorer.reader.filter_html import search_html
 from explorer.reader.state import PANELS, Panel
 from explorer.reader.tokens_view import TokensParts, build_tokens
-from explorer.tabs.pairs.export_view import (
-    ExportParts,
-    FailExportParts,
-    build_export,
-    build_fail_export,
-)
+from explorer.tabs.pairs.export_view import ExportParts, build_export
 from explorer.tabs.pairs.lengths_view import LengthParts, build_lengths
 from explorer.tabs.pairs.review.view import Remembered, ReviewParts, build_review
 from explorer.tabs.pairs.rewards_view import RewardsParts, build_rewards
 
 PART = "pairs"
 REFRESH_SECONDS = 2.0
+STORAGE = "rewardbench-explorer-notes"
+"""Where a browser keeps its notes on pairs."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,6 @@ class PairsParts:
     rewards: RewardsParts
     review: ReviewParts
     export: ExportParts
-    fail_export: FailExportParts
     facts: gr.HTML
     notes: gr.BrowserState
     table_id: gr.State
@@ -66,13 +62,18 @@ class PairsParts:
     @property
     def outputs(self) -> list[gr.blocks.Block]:
         """The components that `PairsTab.shown` fills."""
-        exports = self.export, self.fail_export
+        export = self.export
         return components(
             self.read, self.head, self.facets, self.bar, self.panels, self.columns, self.pairs,
             self.reader_bar, self.note, self.pair, self.tokens, self.lengths, self.kinds,
-            self.rewards, exports[0].snippet, exports[1].box, exports[1].status, exports[1].file,
+            self.rewards, export.snippet, export.box, export.fail_status, export.fail_file,
             self.facts, self.notes, self.table_id, self.address, self.timer,
         )  # fmt: skip
+
+
+def remembered_notes() -> gr.BrowserState:
+    """The notes of this browser. It must stand outside the tabs, which are filled when opened."""
+    return gr.BrowserState({}, storage_key=STORAGE, secret=STORAGE)
 
 
 def build_pairs(counter: TokenCounter, reviews: Remembered, notes: gr.BrowserState) -> PairsParts:
@@ -112,10 +113,10 @@ def build_pairs(counter: TokenCounter, reviews: Remembered, notes: gr.BrowserSta
                 with columns["review"]:
                     review = build_review(reviews)
                 with columns["export"]:
-                    export, fail_export = build_export(), build_fail_export()
+                    export = build_export()
         facts = gr.HTML()
     return PairsParts(
         part, read, stop, status, head, facets, bar, panels, columns, pairs, reader, note, pair,
-        tokens, lengths, kinds, rewards, review, export, fail_export, facts, notes, gr.State(""),
+        tokens, lengths, kinds, rewards, review, export, facts, notes, gr.State(""),
         gr.Textbox(visible=False), gr.State(""), gr.Timer(REFRESH_SECONDS, active=False),
     )  # fmt: skip

@@ -27,9 +27,9 @@ from explorer.core.parts import (
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.data.table import PairTable, Rows
+from explorer.reader.filter_html import listed_and_why
 from explorer.reader.links import compare_query, failures_query
 from explorer.reader.scene import Scenes
-from explorer.reader.searchbar import listed_and_why
 from explorer.reader.session import Session
 from explorer.results.board import Ranking
 from explorer.results.boards import Boards

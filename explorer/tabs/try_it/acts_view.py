@@ -25,7 +25,7 @@ from explorer.data.typed import (
 from explorer.reader.scene import Scenes
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
-from explorer.reader.tokens import token_figure, tokens_html
+from explorer.reader.tokens_view import token_figure, tokens_html
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded, Runs

@@ -18,8 +18,8 @@ from explorer.core.text import text
 from explorer.core.theme import painted
 from explorer.core.validation import one_of
 from explorer.core.work import Latest
+from explorer.reader.filter_html import listed_and_why
 from explorer.reader.scene import Scenes
-from explorer.reader.searchbar import listed_and_why
 from explorer.reader.session import Session
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs

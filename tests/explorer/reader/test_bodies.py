@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from explorer.core.html import part
 from explorer.data.search import Query
-from explorer.reader.bodies import LONGEST_BODY, MOST_TURNS, Side, body_of, prompt_of
 from explorer.reader.diffs import DIFFS, Diff, Span, diff_spans, visible
+from explorer.reader.reader import LONGEST_BODY, MOST_TURNS, Side, body_of, prompt_of
 from explorer.reader.reading import Display
 from tests.explorer.html_reading import HtmlReading
 

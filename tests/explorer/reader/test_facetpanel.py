@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from explorer.data.facets import FACETS
 from explorer.data.filters import Filters, select
 from explorer.data.table import PairTable
-from explorer.reader.facetpanel import MOST_SHOWN, facets_html, name_words
+from explorer.reader.filter_html import MOST_SHOWN, facets_html, name_words
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.tables import row, small_table
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.data.table import PairTable
-from explorer.reader.markdown import DEEPEST, LONGEST, rendered
+from explorer.reader.reader import DEEPEST, LONGEST_MARKDOWN, rendered
 
 TAGS = {
     *("p", "a", "em", "strong", "s", "code", "pre", "br", "hr", "ul", "ol", "li", "blockquote"),
@@ -186,27 +186,27 @@ def test_a_deep_text_is_whole_or_not_rendered(mark: str) -> None:
 
 
 def test_a_text_beyond_the_limit_is_not_rendered() -> None:
-    assert rendered("a" * LONGEST) is not None
-    assert rendered("a" * (LONGEST + 1)) is None
+    assert rendered("a" * LONGEST_MARKDOWN) is not None
+    assert rendered("a" * (LONGEST_MARKDOWN + 1)) is None
 
 
 HUGE = {
-    "open brackets": "[" * LONGEST,
-    "open images": "![" * (LONGEST // 2),
-    "open links": "[a](" * (LONGEST // 4),
-    "open references": "[a][" * (LONGEST // 4),
-    "nested brackets": "[" * (LONGEST // 2) + "]" * (LONGEST // 2),
+    "open brackets": "[" * LONGEST_MARKDOWN,
+    "open images": "![" * (LONGEST_MARKDOWN // 2),
+    "open links": "[a](" * (LONGEST_MARKDOWN // 4),
+    "open references": "[a][" * (LONGEST_MARKDOWN // 4),
+    "nested brackets": "[" * (LONGEST_MARKDOWN // 2) + "]" * (LONGEST_MARKDOWN // 2),
     "quotes in quotes": ">" * 10_000 + "a",
-    "lists in lists": "- " * (LONGEST // 2),
+    "lists in lists": "- " * (LONGEST_MARKDOWN // 2),
     "indented lists": "".join(" " * 2 * depth + "- a\n" for depth in range(300)),
-    "stars": "*a " * (LONGEST // 3),
-    "stars and lines": "*_" * (LONGEST // 2),
+    "stars": "*a " * (LONGEST_MARKDOWN // 3),
+    "stars and lines": "*_" * (LONGEST_MARKDOWN // 2),
     "backticks": "".join("`" * n + " " for n in range(440)),
-    "open tags": "<" * LONGEST,
-    "open comments": "<!--" * (LONGEST // 4),
-    "entities": "&" * LONGEST,
+    "open tags": "<" * LONGEST_MARKDOWN,
+    "open comments": "<!--" * (LONGEST_MARKDOWN // 4),
+    "entities": "&" * LONGEST_MARKDOWN,
     "a wide and long table": "|a" * 1000 + "|\n" + "|-" * 1000 + "|\n" + "b\n" * 45_000,
-    "long parentheses": "[a](" + "(" * (LONGEST - 4),
+    "long parentheses": "[a](" + "(" * (LONGEST_MARKDOWN - 4),
     "one address used often": "[a]: http://x/" + "y" * 40_000 + "\n\n" + "[a] " * 12_000,
 }
 
@@ -214,7 +214,7 @@ HUGE = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HUGE)
 def test_nothing_hangs_the_renderer_or_swells(name: str) -> None:
-    html = rendered(HUGE[name][:LONGEST])
+    html = rendered(HUGE[name][:LONGEST_MARKDOWN])
     assert html is None or len(html) < 2_000_000
 
 

@@ -11,10 +11,14 @@ from hypothesis import strategies as st
 from explorer.core.text import text
 from explorer.data.datacard import subset_card
 from explorer.data.search import Query
-from explorer.reader.bodies import LONGEST_BODY
 from explorer.reader.diffs import DIFFS, MOST_WORDS, Diff
-from explorer.reader.markdown import LONGEST
-from explorer.reader.reader import MOST_FURTHER, MOST_SAME, pair_html
+from explorer.reader.reader import (
+    LONGEST_BODY,
+    LONGEST_MARKDOWN,
+    MOST_FURTHER,
+    MOST_SAME,
+    pair_html,
+)
 from explorer.reader.reading import Display
 from explorer.results.field import Verdict
 from scoring.benchmark import SUBSETS
@@ -246,7 +250,7 @@ def test_code_is_never_rendered() -> None:
 
 @pytest.mark.parametrize("display", [Display(rendered=True), Display(spaces=True)])
 def test_texts_too_long_for_a_look_stand_as_they_are_written(display: Display) -> None:
-    long = "**a** " * (LONGEST // 6)
+    long = "**a** " * (LONGEST_MARKDOWN // 6)
     reading = read(pair_html(pair(prompt=long), "k", display))
     assert reading.of_class["body"][0] == long
     assert "too long to be rendered" in reading.words

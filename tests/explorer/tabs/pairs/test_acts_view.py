@@ -29,7 +29,7 @@ LIST = {"pairs", "reader_bar", "note", "pair"}
 LENGTHS = {f"lengths.{name}" for name in ("controls", "tokenizing", "status", "plot", "stats")}
 OF_OUTCOMES = {
     "read", "head", "facts", "timer", "tokens.button", "tokens.words", "tokens.plot",
-    "fail_export.box", "fail_export.status", "fail_export.file",
+    "export.box", "export.fail_status", "export.fail_file",
 }  # fmt: skip
 TURNED = {"panels", *(f"columns.{panel}" for panel in PANELS)}
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from explorer.data.filters import Filters, LengthRange
 from explorer.data.search import LONGEST_QUERY, PLACES, Query
 from explorer.data.table import PairTable
+from explorer.reader.filter_html import filter_chips, search_html
 from explorer.reader.scene import Pairs, Scene, scene
-from explorer.reader.searchbar import filter_words, search_html
 from explorer.reader.state import PairsState, move
-from explorer.tabs.pairs.bar_html import bar_html
+from explorer.tabs.pairs.list_html import bar_html
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.tables import row, small_table
 
@@ -32,6 +32,10 @@ def bar(now: Scene, *notes: str, base: str = "") -> HtmlReading:
 def seen(filters: Filters) -> Scene:
     table = small_table(row(), row(chosen="longer"), row())
     return scene(PairsState(filters=filters), Pairs(table))
+
+
+def words_of(filters: Filters) -> list[str]:
+    return [each.words for each in filter_chips(seen(filters))]
 
 
 def acts(shown: HtmlReading) -> list[tuple[str, dict[str, Any]]]:
@@ -84,7 +88,7 @@ FILTERS = replace(
 
 
 def test_filters_are_put_in_words() -> None:
-    assert filter_words(FILTERS) == [
+    assert words_of(FILTERS) == [
         "Subset: b",
         'Subset: mine "<&',
         "Longer response: equally long",
@@ -98,12 +102,12 @@ def test_filters_are_put_in_words() -> None:
 def test_each_chip_names_its_filter_and_takes_just_it_away() -> None:
     now = seen(FILTERS)
     shown = bar(now)
-    words = filter_words(FILTERS)
+    words = words_of(FILTERS)
     assert shown.of_class["words"] == words
     named = shown.attributes["button", "aria-label"]
     assert named == [f"Remove the filter {each}" for each in words]
     for place, (act, sent) in enumerate(acts(shown)):
-        left = filter_words(move(now.state, act, sent).filters)
+        left = words_of(move(now.state, act, sent).filters)
         assert left == words[:place] + words[place + 1 :]
     assert "reset" in shown.attributes["button", "data-act"]
     assert move(now.state, "reset", {}).filters == Filters()

@@ -72,11 +72,6 @@ def test_who_stops_an_export_leaves_nothing_behind(demo: PairTable) -> None:
     assert not path.parent.exists()
 
 
-def test_an_unknown_form_is_the_first_there_is(demo: PairTable) -> None:
-    *_, (_, shown) = exporting(of(demo), "../../etc/passwd")
-    assert shown["value"].endswith("demo-pairs-188-pairs.csv")
-
-
 def test_nothing_is_exported_where_nothing_passes(demo: PairTable) -> None:
     with pytest.raises(KnownError, match="no pair"):
         list(exporting(of(demo, Filters().picking("subset", ["gone"])), "csv"))

@@ -18,11 +18,9 @@ from explorer.reader.state import PairsState
 from explorer.results.field import Field
 from explorer.stores import Stores
 from explorer.tabs.pairs.acts_view import PairsTab
-from explorer.tabs.pairs.export_view import fail_exporting
-from explorer.tabs.pairs.fail_exports import FAIL_FORMATS
-from explorer.tabs.pairs.list_html import list_of_pairs_html
+from explorer.tabs.pairs.export_view import FAIL_FORMATS, fail_exporting
+from explorer.tabs.pairs.list_html import list_of_pairs_html, note_html
 from explorer.tabs.pairs.notes import LONGEST_NOTE, MOST_NOTES, PairNotes, mark_of
-from explorer.tabs.pairs.notes_view import note_html
 from tests.explorer.beginning import begun
 from tests.explorer.browsing import act, page_opened, pairs_parts, posted, scenes_on, stays
 from tests.explorer.conftest import Serve

@@ -14,7 +14,7 @@ from explorer.reader.state import PairsState
 from explorer.results.board import build_board
 from explorer.results.field import Field
 from explorer.stats.matrix import OutcomeMatrix, order_of
-from explorer.tabs.pairs.fail_exports import FAIL_FORMATS, FailFormat, export_fails, fail_file_name
+from explorer.tabs.pairs.export_view import FAIL_FORMATS, FailFormat, export_fails, fail_file_name
 from explorer.tabs.pairs.fail_report import LONGEST_TEXT, WORST, fenced, section_scores
 from explorer.tabs.pairs.notes import PairNotes, mark_of
 from scoring.errors import KnownError
@@ -34,7 +34,7 @@ def shown_of(model: str = MODEL, kind: Any = "losses", field: Field | None = Non
 
 def written(now: Scene, form: FailFormat, folder: Path, notes: PairNotes = NONE) -> Path:
     path = folder / fail_file_name(now, form)
-    *_, _ = export_fails(now, form, path, notes, ["Section: Chat | `x`"])
+    *_, _ = export_fails(now, form, path, notes)
     assert [each.name for each in folder.iterdir()] == [path.name]
     return path
 
@@ -112,7 +112,9 @@ def blocks(report: str) -> tuple[str, list[str]]:
 
 
 def test_the_report_has_the_figures_and_hostile_text_stays_data(tmp_path: Path) -> None:
-    now = shown_of()
+    state, pairs = shown_of().state, shown_of().pairs
+    filters = state.filters.picking("subset", ["hep-go", "Chat | `x`"])
+    now = scene(replace(state, filters=filters), pairs)
     notes = NONE.put(mark_of(now.known, 2), "a | b <b>")
     words, inside = blocks(written(now, "md", tmp_path, notes).read_text("utf-8"))
     assert words.startswith("# org/a\\|b\\_&lt;script&gt;\n")
@@ -130,7 +132,7 @@ def test_the_report_has_the_figures_and_hostile_text_stays_data(tmp_path: Path) 
     assert "chosen reward -3, rejected reward 0.5, margin -3.5" in words
     assert "0 of 2 other models fail it." in words
     assert "| hep-go\\:2 | a \\| b &lt;b&gt; |" in words
-    assert "Section\\: Chat \\| \\`x\\`" in words
+    assert "Subset\\: Chat \\| \\`x\\`" in words
     assert small_field().table.caption.split(":")[0] in words
 
 
@@ -179,11 +181,6 @@ def test_a_file_is_there_whole_or_not_at_all(form: FailFormat, tmp_path: Path) -
         list(export_fails(shown_of(), form, tmp_path / "nowhere" / "x", NONE))
     with pytest.raises(KnownError, match="No pair matches"):
         list(export_fails(shown_of("half", "losses"), form, tmp_path / "x", NONE))
-
-
-def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(KnownError, match="csv, jsonl, md, not 'xls'"):
-        list(export_fails(shown_of(), "xls", tmp_path / "x", NONE))  # type: ignore[arg-type]
 
 
 def test_names_of_files_are_safe() -> None:

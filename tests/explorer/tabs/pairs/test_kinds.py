@@ -11,8 +11,8 @@ from explorer.reader.state import PairsState
 from explorer.results.field import Field
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from explorer.tabs.pairs.fail_report import report_lines
-from explorer.tabs.pairs.kinds import kinds_html
 from explorer.tabs.pairs.notes import PairNotes
+from explorer.tabs.pairs.slices import slices_html
 from scoring.results.order import How
 
 
@@ -36,15 +36,15 @@ def shown_of(table: PairTable, n_others: int) -> Scene:
 
 def test_how_many_others_it_is_compared_with_is_said(demo: PairTable) -> None:
     now = shown_of(demo, 12)
-    html = kinds_html(now)
+    html = slices_html(now)
     assert "Compared with 12 other models" in html and "Other models (12)" in html
     assert '<tr class="worse">' in html
-    assert "Compared with 12 other models" in "\n".join(report_lines(now, PairNotes(), []))
+    assert "Compared with 12 other models" in "\n".join(report_lines(now, PairNotes()))
 
 
 def test_that_a_judges_tie_is_not_won_here_is_said(demo: PairTable) -> None:
     now = shown_of(demo, 12)
-    html, report = kinds_html(now), "\n".join(report_lines(now, PairNotes(), []))
+    html, report = slices_html(now), "\n".join(report_lines(now, PairNotes()))
     assert ">Won<" in html and "Accuracy" not in html
     for said in (html, report):
         assert "a tie is no win, not even a judge" in said
@@ -53,9 +53,9 @@ def test_that_a_judges_tie_is_not_won_here_is_said(demo: PairTable) -> None:
 @pytest.mark.parametrize("n_others", [0, 9])
 def test_of_few_others_nothing_is_expected_and_it_is_said(demo: PairTable, n_others: int) -> None:
     now = shown_of(demo, n_others)
-    html = kinds_html(now)
+    html = slices_html(now)
     said = f"at least 10 other models with results of the same pairs, and here are {n_others}"
     assert said in html and f"Other models ({n_others})" in html
     assert "rejected longer" in html and "a tie is no win" in html
     assert "Expected" not in html and "worse" not in html
-    assert said in "\n".join(report_lines(now, PairNotes(), []))
+    assert said in "\n".join(report_lines(now, PairNotes()))

@@ -11,7 +11,7 @@ from explorer.data.tokens import TokenCounter
 from explorer.reader.scene import Pairs, Scene, scene
 from explorer.reader.state import Chart, PairsState
 from explorer.stores import Stores
-from explorer.tabs.pairs.lengths_view import lengths_shown, without_own_ranges
+from explorer.tabs.pairs.lengths_view import lengths_shown, own_ranges
 from tests.explorer.browsing import pairs_parts
 from tests.explorer.filling import Filled, filled
 from tests.explorer.html_reading import HtmlReading
@@ -35,11 +35,6 @@ def drawn(shown: Filled) -> int:
     """Pairs that the bars of the figure count."""
     traces = json.loads(shown.plot["value"].to_json())["data"]
     return int(sum(sum(trace["y"]) for trace in traces if trace["type"] == "bar"))
-
-
-def test_nothing_is_drawn_while_another_panel_is_open(demo: PairTable, stores: Stores) -> None:
-    now = scene(PairsState(panel="export"), Pairs(demo))
-    assert lengths_shown(pairs_parts().lengths, now, stores.counter) == {}
 
 
 def test_all_pairs_are_drawn_and_counted(demo: PairTable, stores: Stores) -> None:
@@ -81,8 +76,8 @@ def test_the_range_of_each_side_is_shaded(demo: PairTable, stores: Stores) -> No
 def test_a_charts_own_ranges_are_those_of_what_it_shows(chart: Chart, own: bool) -> None:
     other = LengthRange("difference", "chars", 0, None)
     filters = Filters().keeping(SHORT).keeping(other)
-    left = without_own_ranges(filters, chart).ranges
-    assert left == ((other,) if own else (SHORT, other))
+    state = PairsState(filters=filters, chart=chart)
+    assert own_ranges(state) == ([SHORT] if own else [])
 
 
 def test_many_small_charts_are_drawn_by_subset(demo: PairTable, stores: Stores) -> None:

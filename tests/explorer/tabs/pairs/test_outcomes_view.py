@@ -16,7 +16,7 @@ from explorer.reader.state import PairsState
 from explorer.results.own import own_name
 from explorer.stores import Stores
 from explorer.tabs.pairs.acts_view import PairsTab
-from explorer.tabs.pairs.kinds import kinds_html
+from explorer.tabs.pairs.slices import slices_html
 from scoring.record import Run
 from scoring.spec import ScoredPair
 from tests.explorer.beginning import begun
@@ -152,7 +152,7 @@ def test_pairs_stand_alone_again(tab: PairsTab, run: Run, session: Session) -> N
     alone = acted(tab, session, "model", value=None)
     assert "188 of 188" in alone.bar and alone.facts == alone.note == ""
     assert "margin" not in alone.pairs and "chosen chars" in alone.pairs
-    assert alone["columns.pairs"].visible and alone["fail_export.box"].visible is False
+    assert alone["columns.pairs"].visible and alone["export.box"].visible is False
     assert session.seen(PairsState).panel == "pairs"
 
 
@@ -172,7 +172,7 @@ def test_what_kind_of_pairs_it_fails_is_listed(tab: PairsTab, run: Run) -> None:
 def test_without_texts_subsets_are_compared_still(tab: PairsTab, run: Run) -> None:
     now = tab.scenes.now(on(PairsState().of(name_of(tab, run))))
     bare = replace(now, pairs=replace(now.pairs, field=replace(now.known, has_texts=False)))
-    html = kinds_html(bare)
+    html = slices_html(bare)
     assert "section Chat" in html and "rejected longer" not in html
 
 

@@ -13,7 +13,8 @@ from explorer.reader.reading import Reading
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
 from explorer.stores import Stores
-from explorer.tabs.pairs.tokens_view import Tokens, has_tokens
+from explorer.tabs.pairs.acts_view import PairsTab
+from explorer.tabs.pairs.tokens_view import has_tokens
 from scoring.record import Run
 from tests.explorer.beginning import begun
 from tests.explorer.tables import row, small_table
@@ -29,11 +30,11 @@ def run(stores: Stores, demo: PairTable) -> Run:
 
 
 @pytest.fixture
-def tokens(stores: Stores) -> Tokens:
-    return Tokens(stores.fields, stores.runs)
+def tokens(pairs_tab: PairsTab) -> PairsTab:
+    return pairs_tab
 
 
-def page_of(tokens: Tokens, run: Run, key: str) -> Session:
+def page_of(tokens: PairsTab, run: Run, key: str) -> Session:
     """A page that shows a pair of a run."""
     session = Session()
     model = tokens.fields.name_of(run.id, *session.where)
@@ -49,10 +50,10 @@ def texts_of(html: str) -> list[str]:
 
 
 def test_both_responses_are_there_whole_with_the_rewards_of_the_run(
-    tokens: Tokens, run: Run, demo: PairTable
+    tokens: PairsTab, run: Run, demo: PairTable
 ) -> None:
     pair = run.rows()[0]
-    *_, (html, plot) = tokens.show(page_of(tokens, run, pair.key))
+    *_, (html, plot) = tokens.show_tokens(page_of(tokens, run, pair.key))
     cells = demo.find(pair.key)
     assert cells is not None
     assert [each.strip() for each in texts_of(html)] == [
@@ -64,18 +65,18 @@ def test_both_responses_are_there_whole_with_the_rewards_of_the_run(
     assert plot["visible"] is True
 
 
-def test_hostile_text_stays_text(tokens: Tokens, stores: Stores) -> None:
+def test_hostile_text_stays_text(tokens: PairsTab, stores: Stores) -> None:
     table = small_table(row(prompt="p", chosen=HOSTILE, rejected="no"))
     stores.pairs._opened[table.id] = table
     *_, last = begun(stores.runs, "me", "demo", table, np.arange(1))
     assert last.run is not None
-    *_, (html, _) = tokens.show(page_of(tokens, last.run, "mine:0"))
+    *_, (html, _) = tokens.show_tokens(page_of(tokens, last.run, "mine:0"))
     assert "<script>" not in html
     assert texts_of(html)[0].strip() == HOSTILE
 
 
 def test_they_are_offered_for_runs_of_a_classifier_alone(
-    tokens: Tokens, run: Run, stores: Stores, demo: PairTable
+    tokens: PairsTab, run: Run, stores: Stores, demo: PairTable
 ) -> None:
     *_, last = begun(stores.runs, "me", "longer", demo, np.arange(4))
     assert last.run is not None
@@ -84,21 +85,21 @@ def test_they_are_offered_for_runs_of_a_classifier_alone(
         model = page.seen(PairsState).model
         assert has_tokens(tokens.fields.of(model, *page.where), model) is offered
     with pytest.raises(gr.Error, match="need a model that is at hand"):
-        list(tokens.show(page))
+        list(tokens.show_tokens(page))
 
 
 @pytest.mark.parametrize("key", ["gone:1", "", "\ud800"])
-def test_a_pair_that_is_not_there_is_refused(key: str, tokens: Tokens, run: Run) -> None:
+def test_a_pair_that_is_not_there_is_refused(key: str, tokens: PairsTab, run: Run) -> None:
     with pytest.raises(gr.Error, match="choose a run of your own"):
-        list(tokens.show(page_of(tokens, run, key)))
+        list(tokens.show_tokens(page_of(tokens, run, key)))
 
 
 def test_while_a_run_is_under_way_one_waits(
-    tokens: Tokens, run: Run, stores: Stores, demo: PairTable
+    tokens: PairsTab, run: Run, stores: Stores, demo: PairTable
 ) -> None:
     page = page_of(tokens, run, run.rows()[0].key)
     stream = begun(stores.runs, "she", "demo", demo, np.arange(40))
     next(each for each in stream if each.stage == "running")
     with pytest.raises(gr.Error, match="The device is busy"):
-        list(tokens.show(page))
+        list(tokens.show_tokens(page))
     stream.close()
