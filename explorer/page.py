@@ -32,7 +32,6 @@ from explorer.reader.links import TABS, tab_of
 from explorer.reader.scene import Scenes
 from explorer.reader.session import Session
 from explorer.reader.source_view import SourceBarParts, build_sourcebar, sourcebar
-from explorer.reader.state import Tables
 from explorer.results.boards import BoardMeasuring
 from explorer.stores import Stores
 from explorer.tabs.about.view import (
@@ -245,7 +244,7 @@ def _header() -> str:
 def callbacks_of(stores: Stores, parts: PageParts) -> Page:
     """The callbacks of a page that was laid out."""
     settings = stores.settings
-    scenes = Scenes(Tables(stores.pairs, stores.counter), stores.fields)
+    scenes = Scenes(stores.pairs, stores.counter, stores.fields)
     pairs = PairsTab(scenes, settings, parts.pairs)
     models = ModelsTab(stores.boards, stores.fields, settings, parts.models, stores.pairs.all)
     score = ScoreTab(scenes, stores.runs, stores.boards, settings, parts.score, parts.session)

@@ -44,11 +44,7 @@ class Column:
 
 
 def cut(words: str) -> str:
-    """A long text for one cell: its beginning on one line.
-
-    >>> cut("a" + chr(10) + "  b")
-    'a b'
-    """
+    """A long text for one cell: its beginning on one line."""
     line = " ".join(words[: 2 * CELL_CHARS].split())
     shown = _fitting(line)
     whole = shown == line and len(words) <= 2 * CELL_CHARS
@@ -99,15 +95,6 @@ def harm_css(subset: str) -> str:
     return "may-harm" if card and card.may_harm else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    key: str
-    shown_key: str
-    cells: Sequence[Cell]
-    is_open: bool
-    css: str
-
-
 def list_html(
     label: str,
     columns: Sequence[Column],
@@ -134,7 +121,8 @@ def list_html(
     for place in range(start, min(start + PAGE_ROWS, len(listed))):
         key = listed.key(place)
         shown = key if len(key) <= CELL_CHARS else key[: CELL_CHARS - 1] + "…"
-        rows.append(_Row(key, shown, cells(place), key == reading.key, css(place)))
+        row = {"key": key, "shown_key": shown, "cells": cells(place), "css": css(place)}
+        rows.append({**row, "is_open": key == reading.key})
     return render(
         "reader/list.html",
         label=label,
@@ -149,12 +137,8 @@ def list_html(
 def reader_bar(listed: ListedRows, reading: Reading) -> str:
     """Steps from pair to pair, where the open one stands, and how it is shown."""
     diffs = {diff: text(f"reader.diff_{diff}") for diff in DIFFS}
-    position = _position(listed, reading)
-    return render("reader/reader_bar.html", position=position, reading=reading, diffs=diffs)
-
-
-def _position(listed: ListedRows, reading: Reading) -> str:
-    place = listed.place_of(reading.key) if reading.key else None
+    place, n = listed.place_of(reading.key), f"{len(listed):,}"
+    position = text("reader.outside", n=n) if reading.key else ""
     if place is not None:
-        return text("reader.position", place=f"{place + 1:,}", n=f"{len(listed):,}")
-    return text("reader.outside", n=f"{len(listed):,}") if reading.key else ""
+        position = text("reader.position", place=f"{place + 1:,}", n=n)
+    return render("reader/reader_bar.html", position=position, reading=reading, diffs=diffs)

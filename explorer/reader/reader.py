@@ -159,8 +159,8 @@ def pair_html(
     card = subset_card(cells["subset"])
     display, notes = _possible(cells, card, display)
     diff = "off" if display.rendered else display.diff
-    compared = [cells[side][:LONGEST_BODY] for side in _SIDES]
-    spans = diff_spans(*compared, diff, cells["subset"])
+    chosen, rejected = (cells[side][:LONGEST_BODY] for side in _SIDES)
+    spans = diff_spans(chosen, rejected, diff, cells["subset"])
     if diff != "off" and spans is None:
         notes.append(text("reader.too_long"))
     cards = [

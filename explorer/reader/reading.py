@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 
+from explorer.core.validation import one_of
 from explorer.data.filters import LONGEST_NAME
 from explorer.data.search import Query
 from explorer.data.table import PairTable, Rows
@@ -30,21 +31,6 @@ class Display:
     query: Query = _NO_QUERY
     spaces: bool = False
     rendered: bool = False
-
-
-def checked_diff(value: object) -> Diff:
-    """A diff from a value that anybody may have sent; None is "auto".
-
-    Raises:
-        KnownError: there is no such diff.
-
-    >>> checked_diff("words"), checked_diff(None)
-    ('words', 'auto')
-    """
-    diff = next((known for known in DIFFS if known == ("auto" if value is None else value)), None)
-    if diff is None:
-        raise KnownError(f"Differences are shown as {', '.join(DIFFS)}, not {shown(value)}.")
-    return diff
 
 
 PAGE_ROWS = 25
@@ -85,9 +71,7 @@ class Reading:
 
     key: of the open pair; "" for the first of the page.
     page: from 1.
-    diff: how what differs is marked.
-    spaces: whether white space is made visible.
-    rendered: whether responses are shown as the Markdown they are written in.
+    diff, spaces, rendered: as of `Display`.
     """
 
     key: str = ""
@@ -110,7 +94,7 @@ class Reading:
 
     def anew(self, listed: ListedRows) -> Self:
         """After the list changed: the same pair where it is still there, else the first."""
-        place = listed.place_of(self.key) if self.key else None
+        place = listed.place_of(self.key)
         if place is None:
             return replace(self, key="", page=1).settled(listed)
         return replace(self, page=page_holding(place))
@@ -129,23 +113,17 @@ def n_pages(n_rows: int) -> int:
 
 
 def page_holding(place: int) -> int:
-    """The number of the page on which the item at `place` (from 0) stands.
-
-    >>> page_holding(24), page_holding(25)
-    (1, 2)
-    """
+    """The page, from 1, on which the item at `place`, from 0, stands."""
     return place // PAGE_ROWS + 1
 
 
 def read_on(reading: Reading, listed: ListedRows, act: str, value: object) -> Reading:
     """One step further.
 
-    Args:
-        reading: settled in `listed`.
-        listed: the list.
-        act: "open" and "goto" a key, "step" so many pairs, "random", "turn" so many pages,
-            "page" with that number, or one of the fields "diff", "spaces" and "rendered".
-        value: what was sent with it, by anybody.
+    reading: settled in `listed`.
+    act: "open" and "goto" a key, "step" so many pairs, "random", "turn" so many pages, "page" with
+        that number, or one of the fields "diff", "spaces" and "rendered".
+    value: what was sent with it, by anybody.
 
     Raises:
         KnownError: a key that is not there, or a value of the wrong type.
@@ -155,18 +133,20 @@ def read_on(reading: Reading, listed: ListedRows, act: str, value: object) -> Re
     if act in ("step", "random"):
         if not len(listed):
             return replace(reading, key="", page=1)
-        place = listed.place_of(reading.key) if reading.key else None
-        place = _stepped(listed, place, _whole(value)) if act == "step" else _any(listed, place)
+        place = listed.place_of(reading.key)
+        if act == "random":
+            place = _any(listed, place)
+        else:  # past the end at the beginning; the first where it was at none
+            step = _whole(value)
+            place = 0 if place is None else (place + step) % len(listed)
         return replace(reading, key=listed.key(place), page=page_holding(place))
     if act in ("turn", "page"):
         page = _whole(value) + (reading.page if act == "turn" else 0)
         return replace(reading, page=page, key="").settled(listed)
     if act == "diff":
-        return replace(reading, diff=checked_diff(value))
-    if act == "spaces":
-        return replace(reading, spaces=value is True)
-    if act == "rendered":
-        return replace(reading, rendered=value is True)
+        return replace(reading, diff=one_of("A way to show differences", DIFFS, value))
+    if act in ("spaces", "rendered"):
+        return replace(reading, **{act: value is True})
     raise KnownError(f"There is no act {shown(act)}; there are {', '.join(ACTS)}.")
 
 
@@ -180,11 +160,6 @@ def _at_key(reading: Reading, listed: ListedRows, value: object, *, stay: bool) 
         )
     place = None if stay else listed.place_of(key)
     return replace(reading, key=key, page=reading.page if place is None else page_holding(place))
-
-
-def _stepped(listed: ListedRows, place: int | None, step: int) -> int:
-    """So many places further, past the end at the beginning; the first where it was at none."""
-    return 0 if place is None else (place + step) % len(listed)
 
 
 def _any(listed: ListedRows, place: int | None) -> int:

@@ -6,12 +6,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from explorer.core.text import text
 from explorer.data.conditions import condition_of
 from explorer.data.filters import Filters, Selection, matching_rows, select
+from explorer.data.library import Library
 from explorer.data.table import PairTable, Rows
+from explorer.data.tokens import TokenCounter
 from explorer.reader.reading import ACTS, ListedRows, read_on
 from explorer.reader.session import Session
 from explorer.reader.state import (
@@ -20,7 +21,6 @@ from explorer.reader.state import (
     OF_OUTCOMES,
     FieldKind,
     PairsState,
-    Tables,
     fitting,
     move,
 )
@@ -35,8 +35,8 @@ from scoring.errors import KnownError
 class Pairs:
     """The pairs that a state is of, and what models made of them.
 
-    field: None where that is not looked at. is_counted: whether the tokens of a tokenizer are at
-    hand.
+    field: None where that is not looked at.
+    is_counted: whether the tokens of a tokenizer are at hand.
     """
 
     table: PairTable
@@ -50,8 +50,7 @@ class Pairs:
 
 
 PairsOf = Callable[[PairsState], Pairs]
-"""Gives the pairs of a state; raises `KnownError` where they, or its model's results, are not
-here."""
+"""Gives the pairs of a state, or a `KnownError` where they or its model's results are not here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +99,10 @@ class Scene:
 
 @dataclass(frozen=True)
 class Scenes:
-    """Makes what sessions see of the pairs."""
+    """Makes what sessions see of the pairs: tables, and what models made of them."""
 
-    tables: Tables
+    library: Library
+    counter: TokenCounter
     fields: Fields
 
     def pairs_of(self, session: Session, state: PairsState) -> Pairs:
@@ -111,13 +111,11 @@ class Scenes:
         Raises:
             KnownError: they are not here any more, or there is no such model.
         """
-        if state.outcomes:
-            field = self._field_of(session, state)
-            table = field.table
-            self.tables.fetch_counts(state, table)
-        else:
-            field, table = None, self.tables.of(state)
-        return Pairs(table, field, partial(self.tables.counter.known, table))
+        field = self._field_of(session, state) if state.outcomes else None
+        table = field.table if field else self.library.here(state.source)
+        for each in state.filters.ranges:
+            self.counter.known(table, each.tokenizer)  # fetches what is on disk
+        return Pairs(table, field, partial(self.counter.known, table))
 
     def of(self, session: Session, state: PairsState) -> Scene:
         """What a state shows to a session.
@@ -184,11 +182,7 @@ def scene(state: PairsState, pairs: Pairs) -> Scene:
 def next_scene(state: PairsState, pairs_of: PairsOf, act: str, sent: Mapping[str, Any]) -> Scene:
     """What is shown after one act of a person.
 
-    Args:
-        state: as it is.
-        pairs_of: the pairs of a state.
-        act: its name.
-        sent: what came with it, by anybody.
+    sent: what came with it, by anybody.
 
     Raises:
         KnownError: an act that there is not, a value that it cannot have, or a search that takes
@@ -200,7 +194,7 @@ def next_scene(state: PairsState, pairs_of: PairsOf, act: str, sent: Mapping[str
         return replace(now, state=replace(now.state, reading=reading))
     moved = move(state, act, sent)
     pairs = pairs_of(moved)
-    if _whose(moved) != _whose(state):
+    if (moved.outcomes, moved.model) != (state.outcomes, state.model):
         moved = _of_model(moved, pairs)
     if replace(moved, panel=state.panel, chart=state.chart) == state:
         return scene(moved, pairs)
@@ -243,15 +237,13 @@ def kind_masks(field: Field, model: str) -> dict[str, Mask]:
 
     "all" are the pairs of the model's file, "missing" those of them without an outcome.
     """
-    n = len(field.table)
     if not model:
-        rows = {
-            "hard": field.hardest,
-            "telling": field.telling.best,
-            "negative": field.telling.negative,
-            "every": np.arange(n),
-        }
-        return {kind: _mask(n, each) for kind, each in rows.items()}
+        hard, telling = field.hardest, field.telling
+        rows = {"hard": hard, "telling": telling.best, "negative": telling.negative}
+        masks = {kind: np.zeros(len(field.table), np.bool_) for kind in rows}
+        for kind, of_kind in rows.items():
+            masks[kind][of_kind] = True
+        return masks | {"every": np.ones(len(field.table), np.bool_)}
     codes, place = field.codes(model), field.place(model)
     held = field.matrix.held[place]
     chosen, rejected = field.matrix.chosen[place], field.matrix.rejected[place]
@@ -285,10 +277,9 @@ def measured(state: PairsState, pairs: Pairs, what: str) -> Doubles:
     "surprise": how far the model is from what the share of the others that win let expect, 0 to 1.
     """
     table, field = pairs.table, pairs.field
-    length = next((each for each in BY_LENGTH if each == what), None)
+    model, length = state.model, next((each for each in BY_LENGTH if each == what), None)
     if length is not None:
         return table.lengths(length, "chars").astype(np.float64)
-    model = state.model
     if field is not None and what == "difficulty":
         return field.difficulty(model).share
     if field is not None and what == "telling":
@@ -302,10 +293,7 @@ def measured(state: PairsState, pairs: Pairs, what: str) -> Doubles:
 
 
 def ordered(state: PairsState, pairs: Pairs, rows: Rows) -> Rows:
-    """Rows in the order of the list; what is not known comes last.
-
-    rows: in table order.
-    """
+    """Rows, given in table order, in the order of the list; what is not known comes last."""
     order = order_of(state, pairs.field)
     if not order:
         return rows
@@ -336,13 +324,3 @@ def _of_model(state: PairsState, pairs: Pairs) -> PairsState:
         whose = replace(state.on(pairs.table.id), kind=state.kind, field_kind=state.field_kind)
         return replace(whose, outcomes=state.outcomes, model=state.model)
     return state
-
-
-def _whose(state: PairsState) -> tuple[bool, str]:
-    return state.outcomes, state.model
-
-
-def _mask(n: int, rows: NDArray[np.integer]) -> Mask:
-    mask = np.zeros(n, np.bool_)
-    mask[rows] = True
-    return mask

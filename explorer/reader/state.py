@@ -23,10 +23,8 @@ from explorer.data.conditions import condition_of
 from explorer.data.facets import FACETS, Facet
 from explorer.data.filters import LONGEST_NAME, NO_FILTERS, Filters, LengthRange
 from explorer.data.lengths import MEASURED, Measured, measures_of
-from explorer.data.library import Library
 from explorer.data.search import PLACES, Query, checked_query
 from explorer.data.table import UNITS, Measure, PairTable, Unit
-from explorer.data.tokens import TokenCounter
 from explorer.reader.diffs import DIFFS
 from explorer.reader.reading import FIRST, Reading
 from explorer.results.field import checked_model
@@ -67,9 +65,6 @@ class Chart:
     tokenizer: str = ""
 
 
-LENGTHS = Chart()
-
-
 @dataclass(frozen=True, slots=True)
 class PairsState:
     """What is looked at of the pairs.
@@ -77,8 +72,8 @@ class PairsState:
     source: `PairTable.id`; "" for the best there is.
     slices: ids of conditions of which a pair must fulfil all.
     sort: one of `SORTS`.
-    outcomes: whether what models made of the pairs stands beside them; where not, what follows
-        has no meaning.
+    outcomes: whether what models made of the pairs stands beside them; else what follows has no
+        meaning.
     model: whose; "" for those of all models together.
     kind: which pairs of one model; field_kind: of all.
     against, cell: pairs that this and another model win or lose so, where `against` names one, or
@@ -91,7 +86,7 @@ class PairsState:
     sort: str = ""
     reading: Reading = FIRST
     panel: Panel = "pairs"
-    chart: Chart = LENGTHS
+    chart: Chart = Chart()
     outcomes: bool = False
     model: str = ""
     kind: Kind = "losses"
@@ -115,16 +110,12 @@ class PairsState:
 
     def of(self, model: str | None) -> "PairsState":
         """The same with the outcomes of another model, of all, or of none."""
-        usual = PairsState()
-        kind = usual.kind if self.against else self.kind
-        return replace(
-            self,
-            outcomes=model is not None,
-            model=model or "",
-            kind=kind,
-            against=usual.against,
-            cell=usual.cell,
-        )
+        alone = replace(self.alone(), outcomes=model is not None, model=model or "")
+        return replace(alone, kind="losses") if self.against else alone
+
+    def alone(self) -> "PairsState":
+        """The same beside no other model."""
+        return replace(self, against="", cell="only_b")
 
 
 def fitting(
@@ -157,12 +148,10 @@ def fitting(
 def move(state: PairsState, act: str, sent: Mapping[str, Any]) -> PairsState:
     """The state after an act that is no step of reading.
 
-    Args:
-        state: as it is.
-        act: "sort", "panel", "model", "kind", "against", "cell" with a `value`; "slice" and
-            "unslice" with the id of a condition, "slices" with a list of them; "chart", "reset", or
-            an act on the filters: "pick", "unpick", "search", "range", "unrange".
-        sent: what came with it, by anybody.
+    act: "sort", "panel", "model", "kind", "against", "cell" with a `value`; "slice" and "unslice"
+        with the id of a condition, "slices" with a list of them; "chart", "reset", or an act on the
+        filters: "pick", "unpick", "search", "range", "unrange".
+    sent: what came with it, by anybody.
 
     Raises:
         KnownError: an act that there is not, or a value that it cannot have.
@@ -179,41 +168,26 @@ def move(state: PairsState, act: str, sent: Mapping[str, Any]) -> PairsState:
         return _chart_after(state, sent)
     if act == "model":
         return state.of(None if value is None else checked_model(value))
+    if act == "kind" and state.model:
+        return replace(state, kind=one_of("A kind", KINDS, value))
     if act == "kind":
-        return with_kind(state, value)
+        return replace(state, field_kind=one_of("A kind", FIELD_KINDS, value))
     if act == "against":
         rival = checked_model(value)
         return replace(state, against=rival, kind="all") if rival else state.of(state.model)
     if act in ("slice", "unslice"):
         others = tuple(each for each in state.slices if each != value)
         wanted = (*others, value) if act == "slice" else others
-        return replace(state, slices=checked_slices(wanted))
+        return replace(state, slices=_checked_slices(wanted))
     if act == "slices":
-        return replace(state, slices=checked_slices(value), panel="pairs")
+        return replace(state, slices=_checked_slices(value), panel="pairs")
     if act == "reset":
-        usual = PairsState()
-        alone = replace(state, against=usual.against, cell=usual.cell)
-        return replace(alone, filters=usual.filters, slices=usual.slices)
+        return replace(state.alone(), filters=NO_FILTERS, slices=())
     return replace(state, filters=_filters_after(state, act, sent))
 
 
-def with_kind(state: PairsState, value: object) -> PairsState:
-    """The state with a kind of the model's pairs, or where there is no model, of all models'.
-
-    Raises:
-        KnownError: there is no such kind.
-    """
-    if state.model:
-        return replace(state, kind=one_of("A kind", KINDS, value))
-    return replace(state, field_kind=one_of("A kind", FIELD_KINDS, value))
-
-
-def checked_slices(values: object) -> tuple[str, ...]:
-    """Ids of conditions; whether they are of a table, the scene says.
-
-    Raises:
-        KnownError: no list of ids, or too many.
-    """
+def _checked_slices(values: object) -> tuple[str, ...]:
+    """Ids of conditions; whether they are of a table, the scene says."""
     if not isinstance(values, list | tuple) or not all(
         isinstance(each, str) and len(each) <= LONGEST_NAME for each in values
     ):
@@ -232,11 +206,15 @@ def _filters_after(state: PairsState, act: str, values: Mapping[str, Any]) -> Fi
         picked = next((names for each, names in filters.picked if each == facet), ())
         return filters.picking(facet, [each for each in picked if each != name])
     if act == "search":
-        return replace(filters, query=_query_after(filters.query, values))
+        names = ("words", "where", "regex", "case")
+        asked = [values.get(name, getattr(filters.query, name)) for name in names]
+        return replace(filters, query=checked_query(*asked))
     if act == "range":
         measure = values.get("measure")
         for each in measures_of(state.chart.shown) if measure is None else (measure,):
-            filters = filters.keeping(_range(state.chart, each, values))
+            ends = values.get("low"), values.get("high")
+            chart = state.chart
+            filters = filters.keeping(LengthRange.of(each, chart.unit, *ends, chart.tokenizer))
         subset = values.get("subset")
         return filters if subset is None else filters.picking("subset", [subset])
     if act == "unrange":
@@ -244,21 +222,6 @@ def _filters_after(state: PairsState, act: str, values: Mapping[str, Any]) -> Fi
             LengthRange.of(values.get("measure"), values.get("unit"), 0, None, "")
         )
     raise KnownError(f"There is no act {shown(act)}.")
-
-
-def _range(chart: Chart, measure: object, values: Mapping[str, Any]) -> LengthRange:
-    return LengthRange.of(
-        measure, chart.unit, values.get("low"), values.get("high"), chart.tokenizer
-    )
-
-
-def _query_after(query: Query, values: Mapping[str, Any]) -> Query:
-    return checked_query(
-        values.get("words", query.words),
-        values.get("where", query.where),
-        values.get("regex", query.regex),
-        values.get("case", query.case),
-    )
 
 
 def _chart_after(state: PairsState, values: Mapping[str, Any]) -> PairsState:
@@ -308,10 +271,6 @@ def _with_model(state: PairsState, name: str) -> PairsState:
     return replace(state, outcomes=True, model=checked_model(name))
 
 
-def _model_written(state: PairsState) -> tuple[str, ...]:
-    return (state.model,) if state.outcomes else ()
-
-
 def _once_called(name: str, path: str, options: Mapping[str, str]) -> Parameter:
     """A name that links once had for a value: it is read, and written no more."""
     return Parameter(name, path, lambda _, value: options[value], lambda _: ())
@@ -322,10 +281,10 @@ _BY = {each: each for each in SORTS} | {"length": "difference", "-length": "-dif
 PAIRS_LINK = Codec(
     PairsState(),
     (
-        Parameter("model", "", _with_model, _model_written),
+        Parameter("model", "", _with_model, lambda state: [state.model] * state.outcomes),
         choice("show", "kind", KINDS),
         choice("pairs", "field_kind", FIELD_KINDS),
-        several("slice", "slices", checked_slices),
+        several("slice", "slices", _checked_slices),
         checked("against", "against", checked_model),
         choice("cell", "cell", CELLS, "A cell"),
         checked("source", "source", _name),
@@ -352,26 +311,3 @@ PAIRS_LINK = Codec(
 )
 """Such as `model=org/name&show=near&slice=longer:rejected&source=org/name:test@168d...&q=unwrap`;
 "model=" asks for all models together."""
-
-
-@dataclass(frozen=True)
-class Tables:
-    """The tables that visitors look at."""
-
-    library: Library
-    counter: TokenCounter
-
-    def of(self, state: PairsState) -> PairTable:
-        """The table of a state, with the token counts that it needs, as far as they are on disk.
-
-        Raises:
-            KnownError: it is not here any more.
-        """
-        table = self.library.here(state.source)
-        self.fetch_counts(state, table)
-        return table
-
-    def fetch_counts(self, state: PairsState, table: PairTable) -> None:
-        """Fetch the token counts of a table that a state needs, as far as they are on disk."""
-        for each in state.filters.ranges:
-            self.counter.known(table, each.tokenizer)

@@ -15,7 +15,7 @@ from explorer.data.tokens import TokenCounter
 from explorer.page import Page
 from explorer.reader.scene import Scenes
 from explorer.reader.session import Session
-from explorer.reader.state import PairsState, Tables
+from explorer.reader.state import PairsState
 from explorer.results.cache import OutcomeCache
 from explorer.results.fields import Fields
 from explorer.stores import Stores, open_stores
@@ -46,7 +46,7 @@ def pairs_parts() -> PairsParts:
 
 def scenes_on(stores: Stores) -> Scenes:
     """What sessions see of the pairs of these stores."""
-    return Scenes(Tables(stores.pairs, stores.counter), stores.fields)
+    return Scenes(stores.pairs, stores.counter, stores.fields)
 
 
 def pairs_tab_on(*tables: PairTable) -> PairsTab:

@@ -28,8 +28,7 @@ from explorer.reader.links import decode_pairs
 from explorer.reader.listing import reader_bar
 from explorer.reader.scene import Scene, Scenes, next_scene, shown_again
 from explorer.reader.session import Session
-from explorer.reader.state import PAIRS_LINK, PairsState, Tables
-from explorer.results.fields import Fields
+from explorer.reader.state import PAIRS_LINK, PairsState
 from explorer.runs.facts import facts_html
 from explorer.tabs.pairs.export_view import FailFormat, exporting, fail_exporting, snippet_html
 from explorer.tabs.pairs.lengths_view import lengths_shown
@@ -61,16 +60,6 @@ class PairsTab:
     settings: Settings
     parts: PairsParts
 
-    @property
-    def tables(self) -> Tables:
-        """The pairs that visitors look at."""
-        return self.scenes.tables
-
-    @property
-    def fields(self) -> Fields:
-        """What models made of them."""
-        return self.scenes.fields
-
     def open(
         self, query_string: object, session: Session, notes: object, source: str = ""
     ) -> Filling:
@@ -81,7 +70,7 @@ class PairsTab:
         decoded = decode_pairs(query_string)
         state, dropped = decoded.view, decoded.dropped
         state = replace(state, source=source or state.source)
-        if state.source and not self.tables.library.find(state.source):
+        if state.source and not self.scenes.library.find(state.source):
             dropped = (*dropped, text("filter.no_source", source=state.source[:120]))
             state = replace(state, source="")
         return self._show(state, session, notes, dropped)
@@ -89,7 +78,7 @@ class PairsTab:
     def missing(self, query_string: object) -> str:
         """The source that the address asks for, where it is not here; else nothing."""
         source = decode_pairs(query_string).view.source
-        if self.tables.library.find(source) or not (source == DEMO or parse_hub_id(source)):
+        if self.scenes.library.find(source) or not (source == DEMO or parse_hub_id(source)):
             return ""  # a stranger's link opens no file of this machine
         return source
 
@@ -136,15 +125,15 @@ class PairsTab:
     @guarded
     def read(self, session: Session) -> Iterator[tuple[str, Any]]:
         """Read published results of each pair, telling how far it is."""
-        for step in self.fields.reading(session.results_id):
+        for step in self.scenes.fields.reading(session.results_id):
             yield step_html(step, text("board.reading")), gr.update(visible=True)
-        yield refused_html(self.fields.refused(session.results_id)), gr.update(visible=False)
+        yield refused_html(self.scenes.fields.refused(session.results_id)), gr.update(visible=False)
 
     @guarded
     def count(self, wanted: object, session: Session) -> Iterator[tuple[str, str]]:
         """Count tokens: how far it is, and at last the tokenizer."""
         table = self.scenes.pairs_of(session, session.seen(PairsState)).table
-        yield from telling(self.tables.counter.count(table, wanted))
+        yield from telling(self.scenes.counter.count(table, wanted))
 
     @guarded
     def count_in(self, tokenizer: str, session: Session, notes: object) -> Filling:
@@ -156,7 +145,7 @@ class PairsTab:
     @guarded
     def show_tokens(self, session: Session) -> Iterator[tuple[str, Any]]:
         """The token rewards of the open pair."""
-        yield from tokens_shown(self.fields, session)
+        yield from tokens_shown(self.scenes.fields, session)
 
     @guarded
     def export(self, form: Format, session: Session) -> Iterator[tuple[str, Any]]:
@@ -180,7 +169,7 @@ class PairsTab:
 
     def _of_table(self, state: PairsState) -> PairsState:
         """A state whose pairs can be shown without outcomes, too: those of some results cannot."""
-        return state if self.tables.library.find(state.source) else state.on("").of(state.model)
+        return state if self.scenes.library.find(state.source) else state.on("").of(state.model)
 
     def _show(
         self,
@@ -228,7 +217,7 @@ class PairsTab:
             filled[parts.note] = note_html(now, kept)
             filled[parts.pair] = open_pair_html(now)
         elif state.panel == "lengths":
-            filled |= lengths_shown(parts.lengths, now, self.tables.counter)
+            filled |= lengths_shown(parts.lengths, now, self.scenes.counter)
         elif state.panel == "kinds":
             filled[parts.kinds] = slices_html(now)
         elif state.panel == "rewards":
@@ -240,11 +229,11 @@ class PairsTab:
     def _outcomes_shown(self, now: Scene, session: Session, before: PairsState | None) -> Filling:
         """What stands around the list because outcomes are looked at, or not any more."""
         state, parts, field, model = now.state, self.parts, now.field, now.state.model
-        unread = self.fields.unread(session.results_id) if field is not None else 0
+        unread = self.scenes.fields.unread(session.results_id) if field is not None else 0
         run = field.runs.get(model) if field is not None else None
         filled: Filling = {
             parts.read: gr.update(value=text("fails.read", n=f"{unread:,}"), visible=unread > 0),
-            parts.head: head_html(now, self.fields.all(*session.where)),
+            parts.head: head_html(now, self.scenes.fields.all(*session.where)),
             parts.tokens.button: gr.update(visible=field is not None and has_tokens(field, model)),
             parts.export.box: gr.Column(visible=field is not None),
             parts.facts: facts_html(run) if run else "",

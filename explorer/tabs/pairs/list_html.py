@@ -223,8 +223,9 @@ def _heading(now: Scene, name: str) -> str:
 def _values(now: Scene, name: str) -> Doubles:
     """A column's number of each pair of the table."""
     if name in REWARDS:
-        side = "chosen" if name == "chosen_reward" else "rejected"
-        return now.known.rewards(now.state.model, side)
+        return now.known.rewards(
+            now.state.model, "chosen" if name == "chosen_reward" else "rejected"
+        )
     return measured(now.state, now.pairs, name)
 
 

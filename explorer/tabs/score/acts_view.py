@@ -201,7 +201,7 @@ class ScoreTab:
             partial(self.scenes.with_texts, session),
             lambda: listed_and_why(self.scenes.now(session)),
             partial(self._lost, session),
-            self.scenes.tables.library.typed,
+            self.scenes.library.typed,
         )
 
     def _lost(self, session: Session, model: object) -> tuple[PairTable, Rows]:
@@ -218,7 +218,7 @@ class ScoreTab:
         live = self.runs.live.get(who, run_id)
         if live is not None and not live.ended.is_set():
             return live
-        table_of = partial(pairs_of, library=self.scenes.tables.library)
+        table_of = partial(pairs_of, library=self.scenes.library)
         return self._begun(who, "", partial(self.runs.resume, who, run_id, table_of))
 
     def _of_id(self, who: Visitor, run_id: str) -> LiveRun | Run:

@@ -176,7 +176,7 @@ class ProbePanel:
             partial(self.scenes.with_texts, session),
             lambda: listed_and_why(self.scenes.now(session)),
             _no_field,
-            self.scenes.tables.library.typed,
+            self.scenes.library.typed,
         )
         if not len(found.rows):
             raise KnownError(text("score.none_selected"))

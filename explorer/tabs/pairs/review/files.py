@@ -125,7 +125,10 @@ def _parse(line: bytes) -> Decision:
         raise KnownError("not an object with source, subset, key, text_hash, verdict, note and at.")
     checked_name("subset", row.get("subset"))
     return Decision.of(
-        *(row.get(name) for name in ("key", "text_hash", "verdict", "note")),
+        row.get("key"),
+        row.get("text_hash"),
+        row.get("verdict"),
+        row.get("note"),
         _seconds(row.get("at")),
         source=checked_name("source", row.get("source")),
     )

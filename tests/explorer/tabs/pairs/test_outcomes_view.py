@@ -52,7 +52,7 @@ def session() -> Session:
 
 
 def name_of(tab: PairsTab, run: Run) -> str:
-    return tab.fields.name_of(run.id, *Session().where)
+    return tab.scenes.fields.name_of(run.id, *Session().where)
 
 
 def on(state: PairsState) -> Session:

@@ -37,7 +37,7 @@ def tokens(pairs_tab: PairsTab) -> PairsTab:
 def page_of(tokens: PairsTab, run: Run, key: str) -> Session:
     """A page that shows a pair of a run."""
     session = Session()
-    model = tokens.fields.name_of(run.id, *session.where)
+    model = tokens.scenes.fields.name_of(run.id, *session.where)
     session.show(PairsState(reading=Reading(key)).of(model))
     return session
 
@@ -83,7 +83,7 @@ def test_they_are_offered_for_runs_of_a_classifier_alone(
     for each, offered in ((run, True), (last.run, False)):
         page = page_of(tokens, each, demo.key_of(0))
         model = page.seen(PairsState).model
-        assert has_tokens(tokens.fields.of(model, *page.where), model) is offered
+        assert has_tokens(tokens.scenes.fields.of(model, *page.where), model) is offered
     with pytest.raises(gr.Error, match="need a model that is at hand"):
         list(tokens.show_tokens(page))
 

@@ -105,7 +105,7 @@ def test_stopped_it_keeps_what_is_known(panel: ProbePanel, me: Session) -> None:
 
 
 def test_what_ends_in_an_error_keeps_what_is_known(panel: ProbePanel, me: Session) -> None:
-    pairs = as_pairs(panel.scenes.tables.library.here("").arrow, range(60))
+    pairs = as_pairs(panel.scenes.library.here("").arrow, range(60))
 
     def failing(packs: int) -> Generator[Probe, None, None]:
         left = packs
