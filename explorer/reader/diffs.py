@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import Literal, get_args
 
 from rapidfuzz.distance import Indel
@@ -42,24 +42,16 @@ Sides = tuple[list[Span], list[Span]]
 """The spans of chosen and of rejected; joined they give the texts back."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """What both sides have at one place: the same text, or what stands for each other."""
-
-    chosen: str
-    rejected: str
-    same: bool
+_Step = tuple[str, str, bool]
+"""What chosen and rejected have at one place, and whether it is the same text."""
 
 
 def diff_spans(chosen: str, rejected: str, mode: Diff, subset: str = "") -> Sides | None:
     """The spans of both sides; None where they are not compared or too long for it.
 
-    Args:
-        chosen: the one text.
-        rejected: the other.
-        mode: what to compare; "auto" takes what `automatic` says, and words where the characters
-            are too many.
-        subset: the pair's, which only "auto" looks at.
+    mode: what to compare; "auto" takes what `automatic` says, and words where the characters are
+        too many.
+    subset: the pair's, which only "auto" looks at.
     """
     if mode == "off":
         return None
@@ -86,11 +78,9 @@ def automatic(chosen: str, rejected: str, subset: str) -> Literal["words", "char
 
 
 def word_diff(chosen: str, rejected: str) -> Sides | None:
-    """The spans of both sides, word by word; joined they give the texts back.
+    """The spans of both sides, word by word: what is the same is a longest common subsequence.
 
-    What is the same is a longest common subsequence of words.
-
-    Returns None where the texts are too long to compare, see `MOST_WORDS`.
+    None where the texts have more than `MOST_WORDS`.
 
     >>> word_diff("a red dog", "a dog")[0]
     [Span(text='a ', same=True), Span(text='red ', same=False), Span(text='dog', same=True)]
@@ -102,12 +92,10 @@ def word_diff(chosen: str, rejected: str) -> Sides | None:
 
 
 def char_diff(chosen: str, rejected: str) -> Sides | None:
-    """The spans of both sides, character by character; joined they give the texts back.
+    """The spans of both sides, character by character, a letter with its accents being one.
 
-    A letter and its accents are one character here. A few characters in common between two
-    changes count as changed, see `SHORTEST_SAME`: shreds cannot be read.
-
-    Returns None where the texts are too long to compare, see `MOST_CHARACTERS`.
+    A few characters in common between two changes count as changed, see `SHORTEST_SAME`: shreds
+    cannot be read. None where the texts have more than `MOST_CHARACTERS`.
 
     >>> char_diff("if x < 10:", "if x <= 10:")[1]
     [Span(text='if x <', same=True), Span(text='=', same=False), Span(text=' 10:', same=True)]
@@ -122,34 +110,29 @@ def _steps(chosen: Sequence[str], rejected: Sequence[str]) -> Iterator[_Step]:
     """A longest common subsequence as steps; the same and the different take turns."""
     for same, codes in groupby(Indel.opcodes(chosen, rejected), lambda code: code.tag == "equal"):
         run = list(codes)
-        first, last = run[0], run[-1]
-        yield _Step(
-            "".join(chosen[first.src_start : last.src_end]),
-            "".join(rejected[first.dest_start : last.dest_end]),
-            same,
-        )
+        one = chosen[run[0].src_start : run[-1].src_end]
+        other = rejected[run[0].dest_start : run[-1].dest_end]
+        yield "".join(one), "".join(other), same
 
 
 def _without_shreds(steps: Sequence[_Step]) -> Iterator[_Step]:
     """The steps with what is too short to be read as the same joined to the changes around it."""
     ends = (0, len(steps) - 1)
-    for same, run in groupby(
-        enumerate(steps),
-        lambda step: step[1].same and (step[0] in ends or len(step[1].chosen) >= SHORTEST_SAME),
-    ):
+
+    def is_same(numbered: tuple[int, _Step]) -> bool:
+        number, (chosen, _, same) = numbered
+        return same and (number in ends or len(chosen) >= SHORTEST_SAME)
+
+    for same, run in groupby(enumerate(steps), is_same):
         joined = [step for _, step in run]
-        yield _Step(
-            "".join(step.chosen for step in joined),
-            "".join(step.rejected for step in joined),
-            same,
-        )
+        yield "".join(each[0] for each in joined), "".join(each[1] for each in joined), same
 
 
 def _sides(steps: Iterable[_Step]) -> Sides:
     taken = list(steps)
     return (
-        [Span(step.chosen, step.same) for step in taken if step.chosen],
-        [Span(step.rejected, step.same) for step in taken if step.rejected],
+        [Span(chosen, same) for chosen, _, same in taken if chosen],
+        [Span(rejected, same) for _, rejected, same in taken if rejected],
     )
 
 
@@ -187,15 +170,14 @@ def pieces(
 ) -> list[Piece]:
     """A text cut where a difference or a hit begins or ends; joined the pieces give it back.
 
-    Args:
-        text: what is shown.
-        spans: the text as `diff_spans` cut it; None marks no difference.
-        hits: (start, end) in characters, in order, not overlapping, as `search.hits` gives them.
+    spans: the text as `diff_spans` cut it; None marks no difference.
+    hits: (start, end) in characters, in order, not overlapping, as `search.hits` gives them.
 
     >>> pieces("a red dog", [Span("a ", True), Span("red dog", False)], [(6, 9)])[1:]
     [Piece(text='red ', changed=True, hit=False), Piece(text='dog', changed=True, hit=True)]
     """
-    changed = list(_changed(spans or ()))
+    ends = list(accumulate((len(span.text) for span in spans or ()), initial=0))
+    changed = [run for span, run in zip(spans or (), pairwise(ends), strict=True) if not span.same]
     edges = sorted({0, len(text), *(edge for run in (*changed, *hits) for edge in run)})
     is_changed, is_hit = _inside(edges, changed), _inside(edges, hits)
     return [
@@ -218,19 +200,10 @@ def visible(text: str) -> list[Shown]:
     return [shown for kind, run in groupby(text, _kind) for shown in _shown(kind, "".join(run))]
 
 
-def _changed(spans: Sequence[Span]) -> Iterator[tuple[int, int]]:
-    place = 0
-    for span in spans:
-        if not span.same:
-            yield place, place + len(span.text)
-        place += len(span.text)
-
-
 def _inside(edges: Sequence[int], runs: Sequence[tuple[int, int]]) -> set[int]:
     """The edges at which a piece of one of the runs begins."""
     starts, ends = {start for start, _ in runs}, {end for _, end in runs}
-    found: set[int] = set()
-    inside = False
+    found, inside = set[int](), False
     for edge in edges:
         inside = edge in starts or (inside and edge not in ends)
         if inside:
@@ -249,8 +222,7 @@ def _shown(kind: str, run: str) -> Iterator[Shown]:
     if kind == "":
         yield Shown(run)
     elif kind == "name":
-        for character in run:
-            name = unicodedata.name(character, "")
-            yield Shown(character, f"U+{ord(character):04X}", name)
+        for each in run:
+            yield Shown(each, f"U+{ord(each):04X}", unicodedata.name(each, ""))
     else:
         yield Shown(run, _SIGNS[kind] * len(run))

@@ -1,7 +1,6 @@
 """What pairs are filtered by, as HTML and in words: facets, the search, models' names, chips."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from explorer.core.html import render
@@ -99,28 +98,6 @@ def _range_words(one: LengthRange) -> str:
     return text("filter.between", low=f"{one.low:,}", high=f"{one.high:,}", **said)
 
 
-@dataclass(frozen=True, slots=True)
-class _Name:
-    """A name of a facet. share: of its rows, 0 to 1 of those of the most frequent one."""
-
-    name: str
-    words: str
-    count: int
-    share: float
-    is_picked: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    """What is shown of a facet. groups: (title, names), the title "" where there is but one."""
-
-    name: Facet
-    is_open: bool
-    n_picked: int
-    groups: Sequence[tuple[str, Sequence[_Name]]]
-    n_left_out: int
-
-
 def facets_html(table: PairTable, filters: Filters, selection: Selection) -> str:
     """All facets that tell at least two kinds of rows apart, or have something picked."""
     facets = [_facet(table, facet, filters, selection) for facet in FACETS]
@@ -140,7 +117,8 @@ def name_words(facet: Facet, name: str) -> str:
 
 def _facet(
     table: PairTable, facet: Facet, filters: Filters, selection: Selection
-) -> _Listed | None:
+) -> dict[str, object] | None:
+    """What is shown of a facet, whose names stand in groups with a title, "" for a single one."""
     picked, column = filters.names(facet), table.facets[facet]
     counts = {
         name: count
@@ -154,13 +132,19 @@ def _facet(
     names, left_out = _listed(facet, counts, picked)
     most = max([1, *(counts.get(name, 0) for name in names)])
 
-    def of(name: str) -> _Name:
-        count = counts.get(name, 0)
-        return _Name(name, name_words(facet, name), count, count / most, name in picked)
+    def of(name: str) -> dict[str, object]:
+        count, words = counts.get(name, 0), name_words(facet, name)
+        shown = {"name": name, "words": words, "n": count, "share": count / most}
+        return {**shown, "is_picked": name in picked}
 
     groups = _by_section(names) if facet == "subset" else [("", names)]
-    named = [(title, [of(name) for name in members]) for title, members in groups if members]
-    return _Listed(facet, facet in _OPEN or bool(picked), len(picked), named, left_out)
+    return {
+        "name": facet,
+        "is_open": facet in _OPEN or bool(picked),
+        "n_picked": len(picked),
+        "groups": [(title, [of(name) for name in members]) for title, members in groups if members],
+        "n_left_out": left_out,
+    }
 
 
 def _listed(facet: Facet, counts: dict[str, int], picked: Sequence[str]) -> tuple[list[str], int]:

@@ -31,7 +31,6 @@ Cell = str | Excerpt
 class Column:
     """A column of a list.
 
-    heading: its title.
     number: whether its cells are numbers, aligned to the right.
     sort: the act "sort" takes this, or this with "-" before it; "" where one cannot sort by it.
     css: class of its cells.

@@ -79,16 +79,6 @@ class Body:
     is_refused: bool = False
 
     @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to show."""
-        return not self.words
-
-    @property
-    def n_shown(self) -> int:
-        """Characters that are shown."""
-        return len(self.words)
-
-    @property
     def any_direction(self) -> bool:
         """Whether it may run from right to left: laying that out takes ten times as long."""
         return not self.words.isascii()
@@ -128,11 +118,6 @@ class Card:
     body: Body
     is_first: bool = False
     reward: float | None = None
-
-    @property
-    def any_direction(self) -> bool:
-        """As of its body."""
-        return self.body.any_direction
 
 
 def pair_html(
@@ -226,7 +211,7 @@ def _first(
 def _further(cells: Mapping[str, Any], display: Display) -> tuple[list[Card], int]:
     """A card for each response beyond the first of its side, and how many are left out."""
     more = _more(cells)
-    n = fitting((len(response["text"]) for _, _, response in more), len(more))
+    n = _n_shown((len(response["text"]) for _, _, response in more), len(more))
     cards = [
         Card(
             side,
@@ -284,14 +269,8 @@ def body_of(words: str, side: Side, display: Display, spans: Sequence[Span] | No
     return Body(here, n_more, mark, marked)
 
 
-def fitting(lengths: Iterable[int], most: int) -> int:
-    """How many texts in a row are shown: `most`, and none that begins after `LONGEST_BODY`.
-
-    lengths: characters of each.
-
-    >>> fitting([5, 5, 5], 2), fitting([5, LONGEST_BODY, 5], 3)
-    (2, 2)
-    """
+def _n_shown(lengths: Iterable[int], most: int) -> int:
+    """How many texts in a row are shown: `most`, and none that begins after `LONGEST_BODY`."""
     shown, before = 0, 0
     for length in islice(lengths, most):
         if before >= LONGEST_BODY:
@@ -305,7 +284,7 @@ def prompt_of(cells: Mapping[str, Any], display: Display) -> Prompt:
     if not cells.get("turns"):
         return Prompt(body_of(cells["prompt"], "prompt", display))
     turns = json.loads(cells["turns"])
-    n = fitting((len(words) for _, words in turns), MOST_TURNS)
+    n = _n_shown((len(words) for _, words in turns), MOST_TURNS)
     shown = [
         Turn(
             text(f"reader.speaker_{role}") if role in _SPEAKERS else role,

@@ -145,8 +145,10 @@ def read_on(reading: Reading, listed: ListedRows, act: str, value: object) -> Re
         return replace(reading, page=page, key="").settled(listed)
     if act == "diff":
         return replace(reading, diff=one_of("A way to show differences", DIFFS, value))
-    if act in ("spaces", "rendered"):
-        return replace(reading, **{act: value is True})
+    if act == "spaces":
+        return replace(reading, spaces=value is True)
+    if act == "rendered":
+        return replace(reading, rendered=value is True)
     raise KnownError(f"There is no act {shown(act)}; there are {', '.join(ACTS)}.")
 
 

@@ -87,11 +87,7 @@ class Scene:
 
     @property
     def known(self) -> Field:
-        """The same, for what is shown only where it is looked at.
-
-        Raises:
-            KnownError: it is not.
-        """
+        """The same, for what is shown only where it is looked at, else a `KnownError`."""
         if self.pairs.field is None:
             raise KnownError("No outcomes stand beside these pairs. Choose whose first.")
         return self.pairs.field
@@ -118,11 +114,7 @@ class Scenes:
         return Pairs(table, field, partial(self.counter.known, table))
 
     def of(self, session: Session, state: PairsState) -> Scene:
-        """What a state shows to a session.
-
-        Raises:
-            KnownError: as of `pairs_of` and `scene`.
-        """
+        """What a state shows to a session; raises as `pairs_of` and `scene`."""
         return scene(state, self.pairs_of(session, state))
 
     def now(self, session: Session) -> Scene:

@@ -254,7 +254,7 @@ class PairsTab:
             raise KnownError(text("failnote.no_pair"))
         kept = PairNotes.read(notes).put(mark_of(now.known, row), sent.get("value"))
         return {
-            self.parts.notes: kept.stored(),
+            self.parts.notes: kept.by_mark,
             self.parts.note: note_html(now, kept),
             self.parts.pairs: list_of_pairs_html(now, kept),
         }

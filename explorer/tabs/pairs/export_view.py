@@ -12,10 +12,10 @@ order of the list:
 """
 
 import re
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import gradio as gr
 
@@ -46,6 +46,7 @@ _TOLD_EVERY = 500
 """Pairs between two words on how far it is."""
 _TEXTS = ("chosen_model", "rejected_model", "prompt", "chosen", "rejected")
 
+F = TypeVar("F", bound=str)
 _Writing = Generator[int, None, None]
 _Shown = Iterator[tuple[str, Any]]
 
@@ -72,12 +73,7 @@ def build_export() -> ExportParts:
     """Lay the panel out where it is called."""
     gr.HTML(note(text("export.about")))
     with gr.Row(elem_classes="export-buttons"):
-        buttons = {
-            form: gr.Button(
-                text(f"export.{form}"), elem_id=f"export-{form}", variant="primary", min_width=160
-            )
-            for form in FORMATS
-        }
+        buttons = _buttons(FORMATS, "export.{}", "export-{}", variant="primary")
         stop = gr.Button(text("score.stop"), scale=0, min_width=80)
     status = gr.HTML(elem_id="export-status")
     file = gr.File(visible=False, label=text("export.file"), elem_id="exported")
@@ -85,18 +81,20 @@ def build_export() -> ExportParts:
     with gr.Column(visible=False) as box:
         gr.HTML(note(text("failexport.about")))
         with gr.Row(elem_classes="export-buttons"):
-            fail_buttons = {
-                form: gr.Button(
-                    text(f"failexport.{form}"),
-                    size="md",
-                    min_width=160,
-                    elem_id=f"fail-export-{form}",
-                )
-                for form in FAIL_FORMATS
-            }
+            fails = _buttons(FAIL_FORMATS, "failexport.{}", "fail-export-{}", size="md")
         fail_status = gr.HTML(elem_id="fail-export-status")
         fail_file = gr.File(visible=False, label=text("export.file"), elem_id="fail-file")
-    return ExportParts(buttons, stop, status, file, code, box, fail_buttons, fail_status, fail_file)
+    return ExportParts(buttons, stop, status, file, code, box, fails, fail_status, fail_file)
+
+
+def _buttons(forms: Sequence[F], words: str, elem_id: str, **look: Any) -> dict[F, gr.Button]:
+    """One a format, whose name the words and the id have in them."""
+    return {
+        form: gr.Button(
+            text(words.format(form)), elem_id=elem_id.format(form), min_width=160, **look
+        )
+        for form in forms
+    }
 
 
 def exporting(now: Scene, form: Format) -> _Shown:

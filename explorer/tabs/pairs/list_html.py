@@ -1,7 +1,6 @@
 """What the Pairs tab shows of a scene but its wide panels: whose outcomes, filters, list, pair."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -160,15 +159,6 @@ def note_html(now: Scene, notes: PairNotes) -> str:
     return render("tabs/pairs/note.html", key=key, note=note, longest=LONGEST_NOTE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Models:
-    """Models by type and size. n_models: of all; n_more: rows that are not listed."""
-
-    n_models: int
-    by_type: Mapping[str, Sequence[str]]
-    n_more: int
-
-
 def who_html(field: Field, row: int, model: str = "") -> str:
     """Which models fail a pair and which win it, each a way to its own failures.
 
@@ -249,13 +239,16 @@ def _words(now: Scene, row: int, sides: Sequence[str]) -> list[Cell]:
     return [excerpt(cells[side], query if query.looks_at(side) else EVERYTHING) for side in sides]
 
 
-def _models(field: Field, places: Sequence[int]) -> _Models:
+def _models(field: Field, places: Sequence[int]) -> dict[str, object]:
+    """Models by type and size, as many as are listed, and how many are not."""
     by_type: dict[str, list[str]] = {}
     for place in places[:MOST_FAILING]:
         kind = field.matrix.model_types[place] or text("fails.own_type")
         by_type.setdefault(kind, []).append(field.matrix.models[place])
     for names in by_type.values():
         names.sort(key=lambda name: (-(size_of(name) or 0), name))
-    n_models = len({field.row_models[place] for place in places})
-    n_more = max(0, len(places) - MOST_FAILING)
-    return _Models(n_models, dict(sorted(by_type.items())), n_more)
+    return {
+        "n_models": len({field.row_models[place] for place in places}),
+        "by_type": dict(sorted(by_type.items())),
+        "n_more": max(0, len(places) - MOST_FAILING),
+    }

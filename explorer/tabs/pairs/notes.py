@@ -1,7 +1,6 @@
 """Notes of a person on pairs, such as why a label may be wrong; their browser keeps them."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -21,10 +20,11 @@ _LONGEST_MARK = 1_500
 class PairNotes:
     """What a person noted; immutable.
 
-    by_mark: a pair's mark, as `mark_of` gives it -> the note, the oldest first.
+    by_mark: a pair's mark, as `mark_of` gives it -> the note, the oldest first; what a browser
+        keeps.
     """
 
-    by_mark: Mapping[str, str] = field(default_factory=dict)
+    by_mark: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, value: object) -> Self:
@@ -45,14 +45,8 @@ class PairNotes:
                 notes[mark] = line
         return cls(notes)
 
-    def stored(self) -> dict[str, str]:
-        """What `read` reads."""
-        return dict(self.by_mark)
-
     def put(self, mark: str, value: object) -> Self:
-        """The same with one note new or renewed; nothing but spaces takes it away.
-
-        value: by anybody.
+        """The same with one note, by anybody, new or renewed; nothing but spaces takes it away.
 
         Raises:
             KnownError: no text, too long, or one note too many.
@@ -92,9 +86,5 @@ def mark_of(field: Field, row: int) -> str:
 
 
 def _line(words: str) -> str:
-    r"""A text in one line, fit for any file.
-
-    >>> _line(" a\n\tb\ud800 "), _line("\x00")
-    ('a b�', '')
-    """
+    """A text in one line, fit for any file."""
     return " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", " ", repaired(words)).split())

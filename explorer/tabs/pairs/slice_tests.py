@@ -107,8 +107,7 @@ class Expected:
     def within(self, whole: "Expected") -> "Expected":
         """The same, were the model as far off as it is in the rest of the slices that hold these.
 
-        Args:
-            whole: of (slices,), each with the pairs of the one here and others.
+        whole: of (slices,), each with the pairs of the one here and others.
         """
         n = whole.n - self.n
         wins = (self.curve * (whole.powers - self.powers)).sum(axis=1)
@@ -123,12 +122,7 @@ def among_rivals(
     field: NDArray[np.floating] | None,
     clusters: Whole | None = None,
 ) -> AmongRivals:
-    """Put a model beside its rivals.
-
-    Args:
-        outcome: (pairs,) of the model, 0 to 1, a win is exactly 1, NaN is missing.
-        field: (models, pairs) of the others, without itself; None where there are none.
-        clusters: (pairs,), `clusters_of`; None where each pair has a prompt of its own.
+    """Put a model beside its rivals; all as of `explorer.tabs.pairs.slices.by_condition`.
 
     Raises:
         ValueError: the shapes do not fit.
@@ -154,13 +148,9 @@ def among_rivals(
 
 
 class Expectation:
-    """What is expected of a model in any slice.
-
-    degree: of the polynomial.
-    """
+    """What is expected in any slice of a model that can be tested. degree: of the polynomial."""
 
     def __init__(self, model: AmongRivals) -> None:
-        """Of a model that can be tested."""
         from scipy import sparse  # type: ignore[import-untyped]
 
         groups = np.array_split(np.arange(model.rivals), min(MOST_GROUPS, model.rivals))
@@ -183,9 +173,8 @@ class Expectation:
     def of(self, members: Any) -> Expected:
         """What is expected in slices.
 
-        Args:
-            members: (slices, used), a sparse array of scipy: 1 where a pair is in the slice, of
-                which each slice has one at least.
+        members: (slices, used), a sparse array of scipy: 1 where a pair is in the slice, of which
+            each slice has one at least.
         """
         inside = self._sums(members)
         outside = self._whole - inside
@@ -215,10 +204,7 @@ class Expectation:
         )
 
     def _spread(self, members: Any) -> tuple[Floats, Floats]:
-        """The variance of the wins in each slice as if pairs were independent, and as they are.
-
-        It is no smaller.
-        """
+        """The variance of wins as if pairs were independent, and, no smaller, as they are."""
         values = self._values(*self._counts[0])
         curve = _curve(self._whole, self.degree)[0][0, 0]
         off = self._won - values[:, : self.degree + 1] @ curve

@@ -34,24 +34,6 @@ def agreement(mine: Iterable[Decision], theirs: Iterable[Decision]) -> Agreement
 
     Pairs are joined by their texts, else, within one source, by key; each decision counts once,
     and of a key that one person marked twice in one source, the last.
-
-    Ten pairs: both keep 4, both drop 3, I keep and they drop 2, I drop and they are unsure of 1.
-    We agree on 7 of 10. I keep 6 and drop 4, they keep 4 and drop 5, so at random we would agree
-    on (6*4 + 4*5) / 10 = 4.4 of 10, and kappa is (0.7 - 0.44) / (1 - 0.44) = 26/56.
-
-    >>> def marked(letters: str) -> list[Decision]:
-    ...     words = {"k": "keep", "d": "drop", "u": "unsure"}
-    ...     return [
-    ...         Decision(f"s:{n}", f"{n:016x}", words[letter], "", 0)
-    ...         for n, letter in enumerate(letters)
-    ...     ]
-    >>> found = agreement(marked("kkkkkkdddd"), marked("kkkkdddddu"))
-    >>> found.table
-    ((4, 2, 0), (0, 3, 1), (0, 0, 0))
-    >>> found.observed, found.expected, found.kappa == 26 / 56
-    (0.7, 0.44, True)
-    >>> found.differing
-    ('s:4', 's:5', 's:9')
     """
     joined = _joined(_standing(mine), _standing(theirs))
     verdicts = [(my.verdict, their.verdict) for my, their in joined]

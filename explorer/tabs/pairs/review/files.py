@@ -135,11 +135,7 @@ def _parse(line: bytes) -> Decision:
 
 
 def _iso(at: int) -> str:
-    """A time of a decision as ISO 8601, UTC.
-
-    >>> _iso(0), _seconds(_iso(86_400)), _seconds("1970-01-01T02:00:00+01:00")
-    ('1970-01-01T00:00:00Z', 86400.0, 3600.0)
-    """
+    """A time of a decision as ISO 8601, UTC."""
     return datetime.fromtimestamp(at, UTC).replace(tzinfo=None).isoformat() + "Z"
 
 

@@ -117,8 +117,7 @@ def onward(
 ) -> Opened:
     """A review with the next unmarked pair open; where all are marked, that is told.
 
-    keys: of `keys_under`.
-    after: the key to go on from; None for the first.
+    keys: of `keys_under`. after: the key to go on from; None for the first.
     """
     following = review.next_unmarked(keys, after)
     if following is not None:
@@ -202,11 +201,7 @@ def _hash_of(table: PairTable, key: str) -> str:
 def _read(presses: object) -> list[tuple[Press, object]]:
     if not isinstance(presses, list) or len(presses) > MOST_PRESSES:
         raise KnownError(f"Presses are a list of up to {MOST_PRESSES:,}, not {shown(presses)}.")
-    read = []
-    for each in presses:
-        if not isinstance(each, list) or len(each) != 2:
-            raise KnownError(
-                f"A press is a list of what was pressed and a note, not {shown(each)}."
-            )
-        read.append((one_of("A press", PRESSES, each[0]), each[1]))
-    return read
+    wrong = [each for each in presses if not isinstance(each, list) or len(each) != 2]
+    if wrong:
+        raise KnownError(f"A press is what was pressed and a note, not {shown(wrong[0])}.")
+    return [(one_of("A press", PRESSES, press), note) for press, note in presses]

@@ -68,9 +68,6 @@ class Decision:
 
         Raises:
             KnownError: a value of the wrong type, out of range or too long.
-
-        >>> Decision.of("hep-go:3", "0123456789abcdef", "keep", None, 9.5, source="demo").at
-        9
         """
         if not isinstance(text_hash, str) or not _HASH.fullmatch(text_hash):
             raise KnownError(
@@ -124,11 +121,7 @@ class Review:
 
     @cached_property
     def version(self) -> str:
-        """16 hex digits that tell these decisions from others.
-
-        >>> Review("demo", "s").version == Review("demo", "s", start=3).version
-        True
-        """
+        """16 hex digits that tell these decisions from others."""
         return hashlib.sha256(repr(self.decisions).encode()).hexdigest()[:16]
 
     def mark(
@@ -160,10 +153,6 @@ class Review:
         """The review without its last decision; a decision that it had replaced holds again.
 
         Where there was none, its note stays with the pair.
-
-        >>> review = Review("demo", "hep-go").mark("hep-go:1", "0" * 16, "keep", at=0)
-        >>> review.mark("hep-go:1", "0" * 16, "drop", at=1).undo() == review
-        True
         """
         former = replace(self, decisions=self.decisions[:-1])
         last = self.decisions[-1] if self.decisions else None
@@ -176,11 +165,6 @@ class Review:
 
         Raises:
             KnownError: together they are too many.
-
-        >>> mine = Review("demo", "s").mark("s:1", "0" * 16, "keep", at=5)
-        >>> yours = Review("demo", "s").mark("s:1", "0" * 16, "drop", at=4)
-        >>> mine.merged(yours).verdict_of("s:1"), mine.merged(mine) == mine
-        ('keep', True)
         """
         both = dict.fromkeys((*self.decisions, *other.decisions))
         check_number(len(both))
@@ -203,13 +187,6 @@ class Review:
 
         keys: of the pairs under review, in order.
         after: the key to go on from; the first where it is None or not among them.
-
-        >>> review = Review("demo", "s").mark("s:2", "0" * 16, "keep", at=0)
-        >>> keys = ["s:1", "s:2", "s:3"]
-        >>> review.next_unmarked(keys), review.next_unmarked(keys, "s:1")
-        ('s:1', 's:3')
-        >>> review.next_unmarked(keys, "s:3")
-        's:1'
         """
         begin = keys.index(after) + 1 if after in keys else 0
         ahead = (*keys[begin:], *keys[:begin])
@@ -279,9 +256,6 @@ def to_json(review: Review) -> str:
 
     Raises:
         KnownError: it is too long to be read again.
-
-    >>> to_json(Review("demo", "hep-go", 5))
-    '{"version":1,"source":"demo","subset":"hep-go","start":5,"decisions":[],"notes":[]}'
     """
     fields = {
         "version": _VERSION,
@@ -372,13 +346,7 @@ class KeptReviews:
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """What a browser had stored, which may be anything; what cannot be read is left out.
-
-        >>> KeptReviews.read(None)
-        KeptReviews(reviews=(), left_out=())
-        >>> KeptReviews.read(["what"]).left_out[0][:31]
-        'The stored review cannot be rea'
-        """
+        """What a browser had stored, which may be anything; what cannot be read is left out."""
         entries = value if isinstance(value, list) else []
         reviews, left_out = list[Review](), list[str]()
         for entry in entries[:MOST_REVIEWS]:
@@ -393,16 +361,7 @@ class KeptReviews:
         return {each.where: each for each in self.reviews}.get(where)
 
     def put(self, review: Review) -> Self:
-        """The same with one review new or renewed, and without the oldest if that is too much.
-
-        >>> kept = KeptReviews()
-        >>> for number in range(6):
-        ...     kept = kept.put(Review("demo", f"s{number}"))
-        >>> [each.subset for each in kept.reviews]
-        ['s5', 's4', 's3', 's2', 's1']
-        >>> kept.left_out
-        ('The review of s0 is no longer kept in this browser, which has room for few.',)
-        """
+        """The same with one review new or renewed, and without the oldest if that is too much."""
         others = (each for each in self.reviews if each.where != review.where)
         kept, left_out, free = list[Review](), list[str](), MOST_BYTES
         for each in (review, *others):

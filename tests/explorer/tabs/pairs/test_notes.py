@@ -39,7 +39,7 @@ def test_what_a_browser_keeps_is_read_again(written: dict[str, str]) -> None:
     notes = PairNotes()
     for mark, words in written.items():
         notes = notes.put(mark, words)
-    stored = json.loads(json.dumps(notes.stored()))
+    stored = json.loads(json.dumps(notes.by_mark))
     assert PairNotes.read(stored) == notes
     for words in notes.by_mark.values():
         assert words and len(words.splitlines()) == 1 and words.encode()
@@ -48,7 +48,7 @@ def test_what_a_browser_keeps_is_read_again(written: dict[str, str]) -> None:
 @given(ANYTHING)
 def test_a_browser_may_hold_anything(value: Any) -> None:
     notes = PairNotes.read(value)
-    assert PairNotes.read(notes.stored()) == notes
+    assert PairNotes.read(notes.by_mark) == notes
     assert len(notes.by_mark) <= MOST_NOTES
 
 

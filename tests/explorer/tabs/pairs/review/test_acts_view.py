@@ -96,6 +96,18 @@ def test_a_colleagues_mark_shows_only_beside_ones_own() -> None:
     assert differing_choices(found, review) == [("s:0 · you keep, they drop", "s:0")]
 
 
+def test_of_two_pairs_with_the_same_texts_each_shows_the_mark_that_it_is_compared_with() -> None:
+    verdicts: list[Verdict] = ["keep", "drop"]
+    mine, theirs = (
+        [Decision(f"{of}:{at}", HASHES[0], each, "", 0, of) for at, each in enumerate(verdicts)]
+        for of in ("s", "other")
+    )
+    found = agreement(mine, theirs)
+    assert found.differing == ()
+    assert "mark: keep" in reading(answer_html(found.answers["s:0"]))
+    assert "mark: drop" in reading(answer_html(found.answers["s:1"]))
+
+
 def test_what_is_told_stays_text() -> None:
     assert HOSTILE in reading(told_html([HOSTILE]))
 
