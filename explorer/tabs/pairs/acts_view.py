@@ -29,6 +29,7 @@ from explorer.reader.listing import reader_bar
 from explorer.reader.scene import Scene, Scenes, next_scene, shown_again
 from explorer.reader.session import Session
 from explorer.reader.state import PAIRS_LINK, PairsState
+from explorer.reader.tokens_view import has_tokens, tokens_shown
 from explorer.runs.facts import facts_html
 from explorer.tabs.pairs.export_view import FailFormat, exporting, fail_exporting, snippet_html
 from explorer.tabs.pairs.lengths_view import lengths_shown
@@ -43,7 +44,6 @@ from explorer.tabs.pairs.list_html import (
 from explorer.tabs.pairs.notes import PairNotes, mark_of
 from explorer.tabs.pairs.rewards_view import rewards_shown
 from explorer.tabs.pairs.slices import slices_html
-from explorer.tabs.pairs.tokens_view import has_tokens, tokens_shown
 from explorer.tabs.pairs.view import PairsParts
 from scoring.errors import KnownError
 from scoring.hub.access import parse_hub_id

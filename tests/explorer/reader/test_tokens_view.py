@@ -12,9 +12,9 @@ from explorer.data.table import PairTable
 from explorer.reader.reading import Reading
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
+from explorer.reader.tokens_view import has_tokens
 from explorer.stores import Stores
 from explorer.tabs.pairs.acts_view import PairsTab
-from explorer.tabs.pairs.tokens_view import has_tokens
 from scoring.record import Run
 from tests.explorer.beginning import begun
 from tests.explorer.tables import row, small_table
