@@ -81,16 +81,16 @@ class Scene:
         return self.pairs.field
 
     @property
-    def open_row(self) -> int | None:
-        """The row of the open pair; None where none is open."""
-        return self.table.row_of(self.state.reading.key) if self.state.reading.key else None
-
-    @property
     def known(self) -> Field:
         """The same, for what is shown only where it is looked at, else a `KnownError`."""
         if self.pairs.field is None:
             raise KnownError("No outcomes stand beside these pairs. Choose whose first.")
         return self.pairs.field
+
+    @property
+    def open_row(self) -> int | None:
+        """The row of the open pair; None where none is open."""
+        return self.table.row_of(self.state.reading.key) if self.state.reading.key else None
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Scenes:
             KnownError: they are not here any more, or there is no such model.
         """
         field = self._field_of(session, state) if state.outcomes else None
-        table = field.table if field else self.library.here(state.source)
+        table = self.library.here(state.source) if field is None else field.table
         for each in state.filters.ranges:
             self.counter.known(table, each.tokenizer)  # fetches what is on disk
         return Pairs(table, field, partial(self.counter.known, table))

@@ -18,7 +18,7 @@ from explorer.stats.intervals import score_intervals
 from explorer.stats.margins import calibration
 from explorer.stats.matrix import is_reward_bench
 from explorer.stats.rules import V1
-from explorer.stats.strata import Floats, Strata, score_models
+from explorer.stats.strata import Strata, score_models
 from explorer.stats.uncertainty import strata_by
 from explorer.tabs.pairs.notes import PairNotes
 from explorer.tabs.pairs.slices import worst_slices
@@ -171,7 +171,11 @@ def _rewards(field: Field, model: str) -> Lines:
     yield from _heading(text("failreport.margins"))
     kinds = {"win": margins > 0, "loss": margins < 0}
     rows = [
-        [text(f"outcome.{kind}"), f"{of_it.sum():,}", *_quartiles(margins[of_it])]
+        [
+            text(f"outcome.{kind}"),
+            f"{of_it.sum():,}",
+            *map(_reward, np.quantile(margins[of_it], (0.25, 0.5, 0.75)).tolist()),
+        ]
         for kind, of_it in kinds.items()
         if of_it.any()
     ]
@@ -190,10 +194,6 @@ def _rewards(field: Field, model: str) -> Lines:
     yield text("failreport.about_calibration", error=_percent(sure.error))
 
 
-def _quartiles(margins: Floats) -> list[str]:
-    return [_reward(each) for each in np.quantile(margins, (0.25, 0.5, 0.75)).tolist()]
-
-
 def _section_row(name: str, score: SectionScore) -> list[str]:
     return [name, _percent(score.score), _range(score.interval), f"{score.n:,}"]
 
@@ -204,9 +204,8 @@ def _slices(field: Field, model: str) -> Lines:
     yield from _heading(text("fails.worst"))
     about = found.about("failreport.about_slices")
     yield f"{about} {text('fails.kinds_about')}" if found.tested else about
-    if not found.tested:
-        return
-    yield ""
+    if found.tested:
+        yield ""
     if found.slices:
         rows = [
             [
@@ -252,8 +251,7 @@ def _pairs(now: Scene, notes: PairNotes) -> Lines:
 
 def _pair_facts(now: Scene, row: int, notes: PairNotes) -> Lines:
     field, model = now.known, now.state.model
-    section = section_of(field.table.subset_of(row))
-    if section:
+    if section := section_of(field.table.subset_of(row)):
         yield f"- {text('failreport.section')}: {section}"
     if model:
         verdict = field.verdict(model, row)
@@ -265,8 +263,7 @@ def _pair_facts(now: Scene, row: int, notes: PairNotes) -> Lines:
             chosen, rejected, margin = map(_reward, rewards)
             values = {"outcome": outcome, "chosen": chosen, "rejected": rejected, "margin": margin}
             yield f"- {text('failreport.verdict', **values)}"
-    note = notes.of(field, row)
-    if note:
+    if note := notes.of(field, row):
         yield f"- {text('failreport.note')}: {markdown_cell(note)}"
 
 
