@@ -4,7 +4,9 @@ import re
 from collections import defaultdict
 from html import unescape
 from html.parser import HTMLParser
+from typing import Any
 
+from explorer.core import html as templates
 from explorer.data.datacard import data_card
 
 
@@ -72,3 +74,9 @@ class HtmlReading(HTMLParser):
 
     def handle_decl(self, decl: str) -> None:
         raise AssertionError(f"a declaration: {decl}")
+
+
+def macro_html(name: str, *values: object) -> str:
+    """What a macro of the reader's texts writes, to the last space."""
+    macros: Any = templates._environment().get_template("reader/bodies.html").module
+    return str(getattr(macros, name)(*values))

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.core.html import part
 from explorer.data.search import Query
 from explorer.reader.diffs import DIFFS, Diff, Span, diff_spans, visible
 from explorer.reader.reader import LONGEST_BODY, MOST_TURNS, Side, body_of, prompt_of
 from explorer.reader.reading import Display
-from tests.explorer.html_reading import HtmlReading
+from tests.explorer.html_reading import HtmlReading, macro_html
 
 hostile = st.one_of(
     st.text(min_size=1, max_size=60),
@@ -22,11 +21,11 @@ hostile = st.one_of(
 
 
 def body_html(words: str, side: Side, display: Display, spans: Sequence[Span] | None = None) -> str:
-    return part("body", body_of(words, side, display, spans), of="reader/bodies.html")
+    return macro_html("body", body_of(words, side, display, spans))
 
 
 def prompt_html(cells: Mapping[str, Any], display: Display) -> str:
-    return part("prompt", prompt_of(cells, display), of="reader/bodies.html")
+    return macro_html("prompt", prompt_of(cells, display))
 
 
 def text_of(html: str) -> str:

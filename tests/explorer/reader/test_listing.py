@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.core.html import part
 from explorer.data.search import Query
 from explorer.data.table import PairTable
 from explorer.reader.listing import (
@@ -28,7 +27,7 @@ from explorer.reader.session import Session
 from explorer.reader.state import PairsState
 from explorer.tabs.pairs.acts_view import PairsTab
 from tests.explorer.filling import filled
-from tests.explorer.html_reading import HtmlReading
+from tests.explorer.html_reading import HtmlReading, macro_html
 from tests.explorer.tables import row, small_table
 
 TAGS = {
@@ -66,7 +65,7 @@ def sent(seen: HtmlReading, act: str, tag: str = "") -> list[object]:
 
 
 def cell_html(words: str, query: Query) -> str:
-    return part("excerpt", excerpt(words, query), of="reader/bodies.html")
+    return macro_html("excerpt", excerpt(words, query))
 
 
 # Cells
