@@ -1,0 +1,224 @@
+"""A server with many visitors at once: what each act takes them, and what is left of it.
+
+`python app.py` with the real pairs and results where they are, a thousand runs on its disk: some
+people browse, with a second's thought before each act; others score with the demo model, one run
+after the other; others come and leave. Prints p50, p95 and the longest of each act in seconds, what
+failed, the server's memory before and after, and how long it takes to start with the runs and
+without. It is measured from outside, on processors that the visitors of the bench need, too.
+
+    python tests/bench/load.py
+    python tests/bench/load.py --seconds 60 --browse 20 --score 5 --runs 1000
+
+Its exit status is 1 where an act failed or a scorer was never served.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import sys
+import threading
+import time
+import urllib.request
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import numpy as np
+
+from explorer.core.settings import Settings, read_settings
+from explorer.page import Page, build_page
+from explorer.runs.orders import ModelOrder
+from explorer.runs.selections import selected_per_subset
+from explorer.runs.visitors import Visitor as Owner
+from explorer.stores import open_stores
+from explorer.tabs.models.acts_view import ModelsTab
+from explorer.tabs.pairs.acts_view import PairsTab
+from explorer.tabs.score.acts_view import ScoreTab
+from scoring.models.memory import group_bytes
+from tests.conftest import REAL_DATA
+from tests.e2e.conftest import started
+from tests.explorer.posting import Visitor
+
+THOUGHT = 1.0
+"""Seconds between two acts of a person, on average."""
+LEAVERS = 200
+PER_SUBSET = 2
+SUBSETS = ("hep-rust", "alpacaeval-easy", "xstest-should-respond", "donotanswer")
+WORDS = ("because", "python", "whale", "sorry", "list", "water", "number")
+
+
+@dataclass
+class Measured:
+    """Seconds of each act, and what failed, from any thread."""
+
+    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    failed: list[str] = field(default_factory=list)
+    served: list[int] = field(default_factory=list)
+
+    @contextmanager
+    def timed(self, act: str) -> Iterator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        except Exception as error:
+            self.failed.append(f"{act}: {type(error).__name__} {str(error)[:200]}")
+        else:
+            self.seconds[act].append(time.monotonic() - began)
+
+    def table(self) -> str:
+        lines = [f"{'act':<24} {'n':>5} {'p50':>7} {'p95':>7} {'max':>7}"]
+        for act, seconds in sorted(self.seconds.items()):
+            p50, p95, most = np.percentile(seconds, (50, 95, 100))
+            lines.append(f"{act:<24} {len(seconds):>5} {p50:>7.2f} {p95:>7.2f} {most:>7.2f}")
+        return "\n".join(lines)
+
+
+def browse(visitor: Visitor, measured: Measured, is_over: Callable[[], bool], seed: int) -> None:
+    """Acts of a person who looks around, until it is over."""
+    choose = random.Random(seed)
+
+    def act(kind: str, callback: Callable[..., Any], name: str, **sent: Any) -> None:
+        with measured.timed(kind):
+            visitor.data(callback, event_data={"act": name, "sent": sent})
+
+    def open_link(kind: str, link: str) -> None:
+        with measured.timed(kind):
+            visitor.data(Page.open, {"Textbox": link})
+
+    def look(kind: str, link: str) -> None:
+        open_link(f"{kind}: open", link)
+        with measured.timed(f"{kind}: draw"):
+            visitor.data(ModelsTab.turn_to)
+
+    models = ("openai/gpt-4o-2024-08-06", "allenai/tulu-v2.5-13b-uf-rm")
+    acts: tuple[Callable[[], None], ...] = (
+        lambda: act("facet", PairsTab.act, "pick", facet="subset", names=[choose.choice(SUBSETS)]),
+        lambda: act("search", PairsTab.act, "search", words=choose.choice(WORDS)),
+        lambda: act("next pair", PairsTab.act, "step", value=1),
+        lambda: act("reset", PairsTab.act, "reset"),
+        lambda: look("board", "?tab=models"),
+        lambda: look("compare", f"?tab=models&panel=compare&a={models[0]}&b={models[1]}"),
+        lambda: act("list of runs", ScoreTab.act, "panel", value="runs"),
+    )
+    open_link("open the page", "")
+    while not is_over():
+        time.sleep(choose.expovariate(1 / THOUGHT))
+        choose.choices(acts, (3, 2, 6, 1, 1, 1, 1))[0]()
+
+
+def score(address: str, measured: Measured, is_over: Callable[[], bool], seed: int) -> None:
+    """One run after the other until it is over; each in its turn."""
+    n_served = 0
+    while not is_over():
+        with measured.timed("score 46 pairs, in turn"):
+            asked = {"data": ["demo", PER_SUBSET, seed, None, "", None, ""]}
+            begun = _answer(f"{address}gradio_api/call/score_selection", asked)
+            told = _answer(
+                f"{address}gradio_api/call/score_selection/{json.loads(begun)['event_id']}"
+            )
+            if "event: complete" not in told or '"stage": "finished"' not in told:
+                raise ValueError(told[-200:])
+            n_served += 1
+    measured.served.append(n_served)
+
+
+def leave(page: Any, measured: Measured, is_over: Callable[[], bool]) -> None:
+    """People who open the page and are gone before it answers."""
+    for _ in range(LEAVERS):
+        if is_over():
+            return
+        with measured.timed("come and leave"):
+            visitor = Visitor(page)
+            number, data = visitor.event(Page.open, {"Textbox": ""})
+            asked = {"data": data, "fn_index": number, "session_hash": visitor.session}
+            visitor.open("queue/join", json.dumps(asked).encode()).close()
+            visitor.open(f"queue/data?session_hash={visitor.session}").close()
+        time.sleep(0.2)
+
+
+def _answer(url: str, sent: Any = None) -> str:
+    body = None if sent is None else json.dumps(sent).encode()
+    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=600) as answer:
+        return str(answer.read().decode())
+
+
+def with_runs(home: Path, n_runs: int) -> None:
+    """Put runs, at least one, on the disk of a server: the same one again and again."""
+    stores = open_stores(Settings(home=home, pairs="demo", offline=True))
+    selection = selected_per_subset(stores.pairs.get(None), 1, 0)
+    *_, last = stores.runs.start(Owner(), ModelOrder("longer"), selection)
+    assert last.run is not None
+    for number in range(1, n_runs):
+        shutil.copytree(last.run.folder, last.run.folder.parent / f"20250101-000000-{number:016x}")
+
+
+def start_seconds(home: Path, environment: dict[str, str]) -> float:
+    began = time.monotonic()
+    with started(home, **environment):
+        return time.monotonic() - began
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    for name, default in (("seconds", 60), ("browse", 20), ("score", 5), ("runs", 1000)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    asked = parser.parse_args()
+    data = {"EXPLORER_PAIRS": "demo"}
+    if REAL_DATA.is_dir():
+        data = {
+            "EXPLORER_PAIRS": str(REAL_DATA / "reward-bench" / "filtered.parquet"),
+            "EXPLORER_RESULTS": str(REAL_DATA / "reward-bench-results"),
+        }
+    measured = Measured()
+    with TemporaryDirectory() as folder:
+        home, empty = Path(folder) / "home", Path(folder) / "empty"
+        empty.mkdir()
+        with_runs(home, asked.runs)
+        without, start = start_seconds(empty, data), start_seconds(home, data)
+        environment = {**data, "EXPLORER_OFFLINE": "1", "EXPLORER_HOME": str(home)}
+        page = build_page(open_stores(read_settings(environment)))
+        with started(home, **data) as (address, server):
+            page.local_url = address.rstrip("/") + "/"
+            first = Visitor(page)
+            first.data(Page.open, {"Textbox": "?tab=models"})
+            first.data(ModelsTab.turn_to)
+            score(page.local_url, Measured(), iter((False, True)).__next__, 0)
+            before, n_tasks = group_bytes(server.pid), asked.browse + asked.score
+            over = time.monotonic() + asked.seconds
+
+            def is_over() -> bool:
+                return time.monotonic() > over
+
+            tasks = [
+                threading.Thread(target=browse, args=(Visitor(page), measured, is_over, seed))
+                for seed in range(asked.browse)
+            ]
+            tasks += [
+                threading.Thread(target=score, args=(page.local_url, measured, is_over, seed))
+                for seed in range(asked.score)
+            ]
+            tasks.append(threading.Thread(target=leave, args=(page, measured, is_over)))
+            for task in tasks:
+                task.start()
+            for task in tasks:
+                task.join()
+            after = group_bytes(server.pid)
+    print(measured.table())
+    print(f"{n_tasks} people for {asked.seconds} s; runs of each scorer: {measured.served}")
+    print(f"memory {before / 1e6:,.0f} MB before, {after / 1e6:,.0f} MB after")
+    print(f"start {start:.1f} s with {asked.runs:,} runs, {without:.1f} s without")
+    print(f"{len(measured.failed)} failed")
+    print("\n".join(measured.failed[:10]))
+    return 1 if measured.failed or min(measured.served, default=1) == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
