@@ -42,6 +42,7 @@ bench: $(VENV)/.tests ## Measure start-up, the scorer, and the tabs against thei
 	@$(PY) tests/bench/scoring.py $(if $(PAIRS),--pairs $(PAIRS)) --per-subset 10
 	@$(PY) tests/bench/browse.py
 	@$(PY) tests/bench/outcomes.py
+	@$(PY) tests/bench/load.py
 
 screenshots: browser ## Write the README's pictures anew, from the demo pairs
 	@$(PY) tests/e2e/readme_pictures.py

@@ -18,7 +18,7 @@ def main() -> None:
     from explorer.core.settings import read_settings
     from explorer.core.text import text
     from explorer.core.theme import STYLES, script, theme
-    from explorer.page import build_page, queued
+    from explorer.page import LAUNCH, build_page, queued
     from explorer.stores import open_stores
     from scoring.errors import KnownError
 
@@ -37,13 +37,10 @@ def main() -> None:
             theme=theme(),
             css_paths=STYLES,
             js=script(),
-            footer_links=[],
-            run_history=False,
             max_file_size=settings.max_upload_bytes,
-            share=False,
-            ssr_mode=False,
             _frontend=False,  # else it asks itself for the page, and a busy machine is too slow
             mcp_server=find_spec("mcp") is not None,
+            **LAUNCH,
         )
         over.wait()
         stores.runs.live.end()

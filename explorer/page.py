@@ -1,13 +1,18 @@
 """The whole page: header, the bar that says which data is shown, the tabs, and what joins them."""
 
+import errno
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 
 from explorer.api.results import BoardEndpoints, PairEndpoints, publish_results
 from explorer.api.scoring import ScoreEndpoints, publish_scoring
@@ -179,6 +184,31 @@ class Page:
 
 LOOK_SECONDS = 0.01
 """After which an idle queue looks for events again. Gradio's own 0.001 take 6 % of a core."""
+
+
+def _disk_refuses(_: Request, error: Exception) -> Response:
+    """Says that the disk does not take an upload, of which nothing stays.
+
+    Gradio itself leaves what came of it, and the disk full.
+    """
+    if getattr(error, "errno", None) not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        raise error
+    for frame, _line in walk_tb(error.__traceback__):
+        for file in getattr(frame.f_locals.get("self"), "_files_to_close_on_error", ()):
+            with suppress(OSError):
+                file.close()
+            Path(file.name).unlink(missing_ok=True)
+    return PlainTextResponse(text("error.disk"), status_code=507)
+
+
+LAUNCH: dict[str, Any] = {
+    "footer_links": [],
+    "run_history": False,
+    "share": False,
+    "ssr_mode": False,
+    "app_kwargs": {"exception_handlers": {OSError: _disk_refuses}},
+}
+"""How the page is launched, whatever the settings."""
 
 
 def queued(page: gr.Blocks) -> gr.Blocks:

@@ -119,6 +119,13 @@ def _workers(server: int) -> list[int]:
     return found
 
 
+def _until_gone(pid: int) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while Path(f"/proc/{pid}").exists():
+        assert time.monotonic() < deadline, "it is there still"
+        time.sleep(0.1)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks at /proc")
 def test_a_server_scores_without_torch_and_outlives_its_worker(tmp_path: Path) -> None:
@@ -129,6 +136,7 @@ def test_a_server_scores_without_torch_and_outlives_its_worker(tmp_path: Path) -
         assert "libtorch" not in Path(f"/proc/{server.pid}/maps").read_text()
         [worker] = _workers(server.pid)
         os.kill(worker, signal.SIGKILL)
+        _until_gone(worker)
         assert page.predict(*PAIR, api_name="/score_pair") == first
 
 
@@ -144,8 +152,4 @@ def test_a_server_that_is_ended_leaves_no_process_behind(
         [worker] = _workers(server.pid)
         server.send_signal(number)
         assert server.wait(PATIENCE) == 0
-        for _ in range(600):
-            if not Path(f"/proc/{worker}").exists():
-                return
-            time.sleep(0.1)
-        raise AssertionError("its worker is there still")
+        _until_gone(worker)

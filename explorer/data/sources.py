@@ -142,7 +142,7 @@ class Sources(Generic[T]):
 
         What is shown stays until its successor is whole.
         """
-        if self.asked is None or time.time() - self.asked > LEAST_SECONDS:
+        if self.asked is None or abs(time.time() - self.asked) > LEAST_SECONDS:
             self._hub.retry()
             self.fetch(again=True)
 

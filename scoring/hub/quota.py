@@ -102,7 +102,7 @@ class Room:
             )
 
     def _in_use(self, folder: Path, used: float) -> bool:
-        recent = time.time() - used < RECENT_SECONDS
+        recent = abs(time.time() - used) < RECENT_SECONDS  # the clock may be set back
         return recent or self._busy[folder.name] > 0 or folder.name in self._staying
 
 

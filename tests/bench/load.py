@@ -160,7 +160,7 @@ def with_runs(home: Path, n_runs: int) -> None:
         shutil.copytree(last.run.folder, last.run.folder.parent / f"20250101-000000-{number:016x}")
 
 
-def start_seconds(home: Path, environment: dict[str, str]) -> float:
+def start_seconds(home: Path, environment: dict[str, Any]) -> float:
     began = time.monotonic()
     with started(home, **environment):
         return time.monotonic() - began
@@ -171,7 +171,7 @@ def main() -> int:
     for name, default in (("seconds", 60), ("browse", 20), ("score", 5), ("runs", 1000)):
         parser.add_argument(f"--{name}", type=int, default=default)
     asked = parser.parse_args()
-    data = {"EXPLORER_PAIRS": "demo"}
+    data: dict[str, Any] = {"EXPLORER_PAIRS": "demo"}
     if REAL_DATA.is_dir():
         data = {
             "EXPLORER_PAIRS": str(REAL_DATA / "reward-bench" / "filtered.parquet"),
@@ -192,20 +192,17 @@ def main() -> int:
             first.data(ModelsTab.turn_to)
             score(page.local_url, Measured(), iter((False, True)).__next__, 0)
             before, n_tasks = group_bytes(server.pid), asked.browse + asked.score
-            over = time.monotonic() + asked.seconds
-
-            def is_over() -> bool:
-                return time.monotonic() > over
-
+            over = threading.Event()
+            threading.Timer(asked.seconds, over.set).start()
             tasks = [
-                threading.Thread(target=browse, args=(Visitor(page), measured, is_over, seed))
+                threading.Thread(target=browse, args=(Visitor(page), measured, over.is_set, seed))
                 for seed in range(asked.browse)
             ]
             tasks += [
-                threading.Thread(target=score, args=(page.local_url, measured, is_over, seed))
+                threading.Thread(target=score, args=(page.local_url, measured, over.is_set, seed))
                 for seed in range(asked.score)
             ]
-            tasks.append(threading.Thread(target=leave, args=(page, measured, is_over)))
+            tasks.append(threading.Thread(target=leave, args=(page, measured, over.is_set)))
             for task in tasks:
                 task.start()
             for task in tasks:

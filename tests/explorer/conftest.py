@@ -11,7 +11,7 @@ from huggingface_hub import close_session, constants
 
 from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.data.table import PairTable
-from explorer.page import build_page, queued
+from explorer.page import LAUNCH, build_page, queued
 from explorer.stores import Stores, open_stores
 from explorer.tabs.pairs.acts_view import PairsTab
 from scoring.hub.access import Hub
@@ -116,6 +116,7 @@ def serve(home: Path, uploads: Path) -> Iterator[Serve]:
             page = queued(build_page(open_stores(chosen)))
             page.launch(
                 _frontend=False,
+                **LAUNCH,
                 prevent_thread_lock=True,
                 quiet=True,
                 max_file_size=chosen.max_upload_bytes,

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import resource
+import sys
 import tempfile
 from collections.abc import Iterator
 from functools import partial
@@ -141,6 +143,22 @@ def test_a_file_that_is_too_large_is_not_taken(visitor: Visitor) -> None:
         visitor.upload("large.jsonl", b" " * MEGABYTE)
     assert refused.value.code == 413
     assert still_there(visitor)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a file's size is bound by resource limits")
+def test_a_full_disk_is_said_and_nothing_stays_of_what_it_did_not_take(
+    visitor: Visitor, uploads: Path
+) -> None:
+    before, bounds = set(uploads.rglob("*")), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, bounds[1]))
+    try:
+        with pytest.raises(HTTPError) as refused:
+            visitor.upload("mine.jsonl", jsonl(ROWS * 999))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, bounds)
+    assert refused.value.code == 507 and b"disk of this server is full" in refused.value.read()
+    assert set(uploads.rglob("*")) == before
+    assert visitor.upload("mine.jsonl", jsonl())["path"]
 
 
 def test_a_file_whose_texts_are_too_large_is_refused(visitor: Visitor) -> None:

@@ -30,6 +30,7 @@ TOLD = {
     **dict.fromkeys(("power", "power-twice", "loops"), TIME),
     **dict.fromkeys(("long-string", "long-list", "wide-format", "wide-center"), MEMORY),
     **dict.fromkeys(("many-strings", "replaces", "doubles", "grows"), MEMORY),
+    "many-tensors": f"org/|{TIME}",  # where the machine is slow
 }
 """What is told of those that meet a limit."""
 

@@ -116,6 +116,14 @@ def test_the_least_recently_used_model_makes_room(there: There) -> None:
     assert there.here() == {"b", "c"}
 
 
+def test_a_clock_that_was_set_back_keeps_nothing(there: There) -> None:
+    hub = roomy(2.5)
+    fetched(hub, there, "a", "b")
+    there.age("a", -9_999_999)
+    fetched(hub, there, "c")
+    assert there.here() == {"b", "c"}
+
+
 def test_without_a_bound_every_model_stays(there: There) -> None:
     for name in ("a", "b", "c"):
         locate(f"org/{name}", POLICY, Hub(shared=True))
