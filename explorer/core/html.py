@@ -9,14 +9,13 @@ import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from explorer.core.text import text
 from scoring.limits import MEGABYTE, Step
 from scoring.results.files import LeftOut
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 ROOMS = Path(__file__).parents[1]
 
@@ -48,9 +47,7 @@ def part(name: str, *values: object, of: str = "core/parts.html") -> str:
 
 
 @cache
-def _environment() -> "Environment":
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
+def _environment() -> Environment:
     made = Environment(
         autoescape=True,
         undefined=StrictUndefined,
