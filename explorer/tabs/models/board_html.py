@@ -122,11 +122,11 @@ def rule_html(board: Board, state: ModelsState, left_out: Sequence[LeftOut] = ()
         "prior_unpaired": "unpaired prior" in board.has,
     }
     said = [text(f"board.{name}") for name, is_so in meanings.items() if is_so]
-    remarks = {
-        "remarks": [each for each in board.remarks if each not in said],
-        "pair_remarks": list(map(str, left_out)),
+    remarks = [each for each in board.remarks if each not in said]
+    lists = {
+        text("board.remarks", n=f"{len(remarks):,}"): remarks,
+        text("board.pair_remarks", n=f"{len(left_out):,}"): list(map(str, left_out)),
     }
-    lists = {text(f"board.{name}", n=f"{len(each):,}"): each for name, each in remarks.items()}
     return _part("rule", board.rule, said, lists)
 
 
