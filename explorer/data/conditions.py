@@ -18,15 +18,9 @@ from explorer.data.table import PairTable
 from scoring.errors import KnownError, shown
 
 Kind = Literal[
-    "section",
-    "subset",
-    "chosen_model",
-    "rejected_model",
-    "longer",
-    "longer_by",
-    "chosen_chars",
+    "section", "subset", "chosen_model", "rejected_model", "longer", "longer_by", "chosen_chars",
     "marker",
-]
+]  # fmt: skip
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 Named = Literal["section", "subset", "chosen_model", "rejected_model"]
@@ -83,9 +77,8 @@ def condition_of(table: PairTable, wanted: object) -> Condition:
     Raises:
         KnownError: the table has none.
     """
-    kind = wanted.partition(":")[0] if isinstance(wanted, str) else ""
-    known = next((each for each in KINDS if each == kind), None)
-    found = _of_kind(table, known) if known else iter(())
+    kinds = [kind for kind in KINDS if isinstance(wanted, str) and wanted.startswith(f"{kind}:")]
+    found = (each for kind in kinds for each in _of_kind(table, kind))
     condition = next((each for each in found if each.id == wanted), None)
     if condition is None:
         raise KnownError(

@@ -26,16 +26,9 @@ Mask = NDArray[np.bool_]
 """Whether each row is among some."""
 
 Facet = Literal[
-    "section",
-    "subset",
-    "chosen_model",
-    "rejected_model",
-    "longer",
-    "length",
-    "shared",
-    "code",
+    "section", "subset", "chosen_model", "rejected_model", "longer", "length", "shared", "code",
     "language",
-]
+]  # fmt: skip
 FACETS: tuple[Facet, ...] = get_args(Facet)
 NONE = "none"
 """The name of what a row does not have: no section, no length category, no language."""
@@ -79,20 +72,12 @@ below its head; code in a fence is looked at like any other text."""
 
 
 def count_chars(texts: "pa.ChunkedArray[Any]") -> Counts:
-    """Characters (Unicode code points) of each text.
-
-    >>> count_chars(pa.chunked_array([["", "né"]], pa.large_string())).tolist()
-    [0, 2]
-    """
+    """Characters (Unicode code points) of each text."""
     return np.asarray(pc.utf8_length(texts).to_numpy(), dtype=np.int32)
 
 
 def count_words(texts: "pa.ChunkedArray[Any]") -> Counts:
-    """Words of each text: runs of characters that are not ASCII white space.
-
-    >>> count_words(pa.chunked_array([["", " a  bc"], ["d"]], pa.large_string())).tolist()
-    [0, 2, 1]
-    """
+    """Words of each text: runs of characters that are not ASCII white space."""
     return np.concatenate([np.zeros(0, dtype=np.int32), *map(_words, texts.chunks)])
 
 
@@ -122,12 +107,7 @@ class Coded:
     codes: NDArray[np.int32]
 
     def renamed(self, names: list[str], name_of: dict[str, str]) -> "Coded":
-        """The column with other names; several may become one. name_of: old -> new, of `names`.
-
-        >>> column = Coded(["b", "a"], np.array([0, 1, 0], dtype=np.int32))
-        >>> column.renamed(["a", "b"], {"a": "a", "b": "b"}).codes
-        array([1, 0, 1], dtype=int32)
-        """
+        """The column with other names; several may become one. name_of: old -> new, of `names`."""
         place = {name: place for place, name in enumerate(names)}
         lookup = np.array([place[name_of[name]] for name in self.names], dtype=np.int32)
         return Coded(names, lookup[self.codes])
@@ -145,22 +125,16 @@ def coded(column: "pa.ChunkedArray[Any]") -> Coded:
 
 
 def grouped(column: "pa.ChunkedArray[Any]") -> NDArray[np.int32]:
-    """A number for each row of a column of many texts; equal texts have the same.
-
-    >>> grouped(pa.chunked_array([["b", "a"], ["b"]], pa.large_string())).tolist()
-    [0, 1, 0]
-    """
+    """A number for each row of a column of many texts, from 0; equal texts have the same."""
     # By their hashes, as a dictionary of all texts would take as much memory as they do.
     numbers: dict[bytes, int] = {}
-    found = np.zeros(len(column), dtype=np.int32)
-    row = 0
-    for chunk in column.chunks:
-        texts: list[Any] = chunk.cast(pa.large_binary()).to_pylist()
-        for words in texts:
-            digest = blake2b(words, digest_size=16).digest()
-            found[row] = numbers.setdefault(digest, len(numbers))
-            row += 1
-    return found
+    digests = (
+        blake2b(words, digest_size=16).digest()
+        for chunk in column.chunks
+        for words in chunk.cast(pa.large_binary()).to_pylist()
+    )
+    each = (numbers.setdefault(digest, len(numbers)) for digest in digests)
+    return np.fromiter(each, np.int32, len(column))
 
 
 def coded_facets(
@@ -244,11 +218,7 @@ class Marked(NamedTuple):
 
 
 def markers(arrow: pa.Table) -> Mapping[Marker, Marked]:
-    """Which responses have which marker.
-
-    Args:
-        arrow: has the columns `chosen` and `rejected`. Of rows with several responses a side, the
-            first counts.
+    """Which responses have which marker. Of rows with several responses a side, the first counts.
 
     >>> texts = {"chosen": ["I’m sorry, no.", "- a"], "rejected": ["Sure: **b**", "| a |"]}
     >>> found = markers(pa.table(texts))

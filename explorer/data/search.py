@@ -68,11 +68,7 @@ class Query:
         return _COLUMNS[self.where]
 
     def looks_at(self, side: str) -> bool:
-        """Whether "prompt", "chosen" or "rejected" is searched.
-
-        >>> Query("x", "chosen").looks_at("prompt")
-        False
-        """
+        """Whether "prompt", "chosen" or "rejected" is searched."""
         return bool(self.words) and self.where in ("all", side)
 
 
@@ -84,9 +80,6 @@ def checked_query(words: object, where: object, regex: object, case: object) -> 
 
     Raises:
         KnownError: a value of the wrong type, a query that is too long, or a bad pattern.
-
-    >>> checked_query(" dog ", None, False, False)
-    Query(words='dog', where='all', regex=False, case=False)
     """
     found = _checked_words(words, is_stripped=not regex)
     place = next((known for known in PLACES if known == (where or "all")), None)
@@ -208,7 +201,12 @@ def hits(words: str, query: Query) -> list[tuple[int, int]]:
         marked = str(_applied(replacing, looked, query))
     except UnicodeError:  # a match cut a character in two (\C), or the text is none (surrogates)
         return []
-    found = [(start, end) for start, end in _marks(marked, before, after) if end > start]
+    found, place = [], 0
+    for piece in marked.split(before):
+        inside, _, outside = piece.partition(after)
+        if inside and len(piece) > len(inside):
+            found.append((place, place + len(inside)))
+        place += len(inside) + len(outside)
     if len(looked) < len(words):  # in the whole text, what ends here may go on
         found = [(start, end) for start, end in found if end < len(looked)]
     return found[:MOST_HITS]
@@ -248,20 +246,12 @@ def _first(words: str, query: Query) -> int | None:
 
 def _applied(function: Any, words: str, query: Query) -> Any:
     """What a function of Arrow that takes a pattern gives for a text and a valid query."""
-    text, pattern = pa.scalar(words, pa.large_string()), _pattern(query)
+    text = pa.scalar(words, pa.large_string())
+    pattern = ("" if query.case else "(?i)") + _pattern(query)
     try:
         return function(text, pattern=pattern).as_py()
     except pa.ArrowInvalid:  # Arrow puts the pattern in parentheses; \Q without \E takes one in
         return function(text, pattern=f"{pattern}\\E").as_py()
-
-
-def _marks(marked: str, before: str, after: str) -> Iterator[tuple[int, int]]:
-    place = 0
-    for piece in marked.split(before):
-        inside, closed, outside = piece.partition(after)
-        if closed:
-            yield place, place + len(inside)
-        place += len(inside) + len(outside)
 
 
 def _absent(words: str) -> tuple[str, str] | None:
@@ -273,12 +263,11 @@ def _absent(words: str) -> tuple[str, str] | None:
 
 
 def _pattern(query: Query) -> str:
-    words = query.words if query.regex else _escaped(query.words)
-    return words if query.case else f"(?i){words}"
-
-
-def _escaped(words: str) -> str:
-    return "".join(letter if letter.isalnum() else f"\\x{{{ord(letter):x}}}" for letter in words)
+    """In RE2's syntax, whatever is made of upper and lower case."""
+    if query.regex:
+        return query.words
+    letters = (each if each.isalnum() else f"\\x{{{ord(each):x}}}" for each in query.words)
+    return "".join(letters)
 
 
 def _in_pieces(column: "pa.ChunkedArray[Any]") -> Iterator["tuple[int, pa.Array[Any]]"]:
@@ -316,9 +305,8 @@ def _rows_matching(chunk: "pa.Array[Any]", query: Query) -> Mask:
 
 def _matches(texts: Any, query: Query) -> Mask:
     # RE2 finds a text as it stands as well, and several times faster than `match_substring`.
-    pattern = query.words if query.regex else _escaped(query.words)
     way_out = "To look for the text as it stands, untick the pattern."
-    return _found(texts, pattern, query.words, way_out, case=query.case)
+    return _found(texts, _pattern(query), query.words, way_out, case=query.case)
 
 
 def _found(texts: Any, pattern: str, typed: str, way_out: str, *, case: bool = False) -> Mask:

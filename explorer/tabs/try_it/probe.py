@@ -22,7 +22,6 @@ from explorer.tabs.try_it.state import (
     Change,
     Effect,
     Side,
-    Variant,
     effects_of,
     variants,
 )
@@ -144,12 +143,8 @@ def probing(
     They are taken in random order and some at a time, so that what is known when it is stopped can
     be used; and others have their turn in between.
 
-    Args:
-        pairs: keys distinct.
-        changes: some of `CHANGES`.
-        rewarding: scores; called for some pairs at a time.
-        most: pairs that may be scored in all; None means no limit.
-        seed: of the order.
+    pairs: keys distinct. changes: some of `CHANGES`.
+    most: pairs that may be scored in all; None means no limit. seed: of the order.
 
     Raises:
         KnownError: too many pairs would be scored, the model became another revision, or of
@@ -163,51 +158,34 @@ def probing(
             probe.applies[change, side], probe.effects[change, side] = 0, {}
     starts = [0, *range(FIRST, len(pairs), AT_ONCE)]
     for start, end in zip(starts, [*starts[1:], len(pairs)], strict=True):
-        yield from _as_they_are(probe, start, end, rewarding)
+        block = probe.pairs[start:end]
+        places = {pair.key: place for place, pair in enumerate(block, start)}
+        for rows in _told(probe, rewarding(block)):
+            probe.before |= {places[row.key]: row for row in rows}
+            yield probe
         if probe.facts is None or len(probe.before) < end:
             return
         pairwise = probe.facts.family in PAIRWISE
         if not start:
             _check(probe, changes, most, pairwise=pairwise)
-        made = variants(probe.pairs[start:end], changes, pairwise=pairwise)
-        share = yield from _changed(probe, made, start, end, rewarding)
-        if share < 1:
+        made = {each.pair.key: each for each in variants(block, changes, pairwise=pairwise)}
+        for variant in made.values():
+            for side in variant.sides:
+                probe.applies[variant.change, side] += 1
+        done = 0
+        for rows in _told(probe, rewarding([each.pair for each in made.values()])) if made else ():
+            for row in rows:
+                variant = made[row.key]
+                place = start + variant.place
+                for side, effect in effects_of(variant, probe.before[place], row).items():
+                    probe.effects[variant.change, side][place] = effect
+            done += len(rows)
+            probe.share = (start + done / len(made) * (end - start)) / (len(pairs) + 1)
+            yield probe
+        if done < len(made):
             return
     probe.share = 1.0
     yield probe
-
-
-def _as_they_are(probe: Probe, start: int, end: int, rewarding: Rewarding) -> Iterator[Probe]:
-    pairs = probe.pairs[start:end]
-    places = {pair.key: place for place, pair in enumerate(pairs, start)}
-    for step in _told(probe, rewarding(pairs)):
-        probe.before |= {places[row.key]: row for row in step}
-        yield probe
-
-
-def _changed(
-    probe: Probe, made: Sequence[Variant], start: int, end: int, rewarding: Rewarding
-) -> Generator[Probe, None, float]:
-    """Score some pairs with changes; gives the share of them that is scored in the end.
-
-    made: of the pairs from `start` to `end`.
-    """
-    for variant in made:
-        for side in variant.sides:
-            probe.applies[variant.change, side] += 1
-    of_key = {each.pair.key: each for each in made}
-    done, share = 0, 1.0 if not made else 0.0
-    for step in _told(probe, rewarding([each.pair for each in made])) if made else ():
-        for row in step:
-            variant = of_key[row.key]
-            place = start + variant.place
-            for side, effect in effects_of(variant, probe.before[place], row).items():
-                probe.effects[variant.change, side][place] = effect
-        done += len(step)
-        share = done / len(made)
-        probe.share = (start + share * (end - start)) / (len(probe.pairs) + 1)
-        yield probe
-    return share
 
 
 def _told(probe: Probe, steps: Iterator[Progress | Rewarded]) -> Iterator[tuple[ScoredPair, ...]]:

@@ -163,16 +163,10 @@ def trying(
 ) -> Iterator[Progress | Trial]:
     """Score a pair, and then what each edit does to it, one edit after the other.
 
-    Args:
-        order: of the model.
-        pair: that is tried.
-        rewards: scores pairs by that model.
-        first: scores the pair itself, where that may take long; None for `rewards`.
-        former: the trial whose start stays; None makes these rewards the start.
-        seconds: after which edits are left out; None scores them all.
-
-    Yields:
-        How far `first` is, then what is known so far.
+    first: scores the pair itself and tells how far it is, where that may take long; None for
+        `rewards`.
+    former: the trial whose start stays; None makes these rewards the start.
+    seconds: after which edits are left out; None scores them all.
 
     Raises:
         KnownError: of `rewards` and `first`; the model is not the revision that the former rewards
@@ -213,12 +207,7 @@ def _check_revision(before: RunFacts, now: RunFacts) -> None:
 
 
 def with_edit(texts: Texts, change: object, side: object) -> Texts:
-    """The texts after a one-click edit.
-
-    Args:
-        texts: as they are.
-        change: one of `CHANGES`.
-        side: whose response; of a swap it does not matter.
+    """The texts after a one-click edit. side: whose response; of a swap it does not matter.
 
     Raises:
         KnownError: no such edit or side, or it does not apply.
