@@ -12,15 +12,8 @@ from explorer.core.text import text
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS, WEIGHTS
 
 RuleName = Literal[
-    "v1",
-    "v1_prior",
-    "v1_prior_full",
-    "v1_upstream",
-    "paper",
-    "prior",
-    "prior_all",
-    "v2",
-]
+    "v1", "v1_prior", "v1_prior_full", "v1_upstream", "paper", "prior", "prior_all", "v2"
+]  # fmt: skip
 
 PRIOR = "Prior Sets"
 """The section of the test sets that were there before RewardBench."""
@@ -93,11 +86,7 @@ class Rule:
         return tuple(subset for weights in self.sections.values() for subset in weights)
 
     def section_of(self, subset: str) -> str | None:
-        """The section a subset counts in; None where the rule leaves it out.
-
-        >>> RULES["v1"].section_of("hep-go"), RULES["v1"].section_of("shp")
-        ('Reasoning', None)
-        """
+        """The section a subset counts in; None where the rule leaves it out."""
         return next((name for name, weights in self.sections.items() if subset in weights), None)
 
 

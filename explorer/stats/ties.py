@@ -20,7 +20,6 @@ import numpy as np
 from explorer.stats.aggregate import Counted, Missing
 from explorer.stats.matrix import Outcomes
 from scoring.results.accuracies import plain_subset
-from scoring.results.pairs import PairResults
 
 TIES = "Ties"
 WEIGHTS = (0.30, 0.30, 0.20, 0.20, 0.01)
@@ -171,25 +170,17 @@ def composites(found: Outcomes, missing: Missing = "left out") -> dict[str, dict
     Ids of Ties say which prompt a row is of, and unlike those of other subsets no stored one is
     known to be wrong.
     """
-    scores: dict[str, dict[str, Counted]] = {}
+    counted: dict[str, dict[str, Counted]] = {}
     for result in found.results:
-        counted = _ties_of(result, missing)
-        if counted is not None and counted.accuracy is not None:
-            scores.setdefault(result.model, {TIES: counted})
-    return scores
-
-
-def _ties_of(result: PairResults, missing: Missing) -> Counted | None:
-    order, scores, correct = result.order, result.scores, result.num_correct
-    if scores is None or correct is None or order.ids is None:
-        return None
-    codes = [at for at, name in enumerate(order.names) if plain_subset(name) == plain_subset(TIES)]
-    rows = [
-        TiesRow(
-            order.ids[row],
-            int(correct[row]),
-            [None if np.isnan(each) else float(each) for each in scores.row(row)],
-        )
-        for row in np.flatnonzero(np.isin(order.codes, codes)).tolist()
-    ]
-    return ties_score(rows, missing).counted if rows else None
+        order, scores, correct = result.order, result.scores, result.num_correct
+        if scores is None or correct is None or order.ids is None:
+            continue
+        is_ties = [plain_subset(name) == plain_subset(TIES) for name in order.names]
+        rows = [
+            TiesRow(order.ids[row], int(correct[row]), scores.row(row).tolist())
+            for row in np.flatnonzero(np.array(is_ties, np.bool_)[order.codes]).tolist()
+        ]
+        composite = ties_score(rows, missing).counted
+        if composite.accuracy is not None:
+            counted.setdefault(result.model, {TIES: composite})
+    return counted

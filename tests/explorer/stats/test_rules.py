@@ -69,3 +69,7 @@ def test_prior_sets_count_half_a_section() -> None:
 def test_rewardbench_2_has_1865_rows_in_six_sections_of_one_subset() -> None:
     assert sum(V2.pairs.values()) == 1865
     assert [list(section) for section in V2.sections.values()] == [[each] for each in V2.sections]
+
+
+def test_a_subset_counts_in_one_section_or_in_none() -> None:
+    assert (V1.section_of("hep-go"), V1.section_of("shp")) == ("Reasoning", None)
