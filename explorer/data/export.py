@@ -318,11 +318,7 @@ def _loaded(table: PairTable) -> list[str]:
 
 
 def _runs(numbers: Rows) -> list[tuple[int, int]]:
-    """Successive numbers as (first, last + 1).
-
-    >>> _runs(np.array([3, 4, 5, 9, 1, 2]))
-    [(3, 6), (9, 10), (1, 3)]
-    """
+    """Successive numbers as (first, last + 1)."""
     begins = np.flatnonzero(np.diff(numbers, prepend=-2) != 1)
     firsts = numbers[begins]
     lengths = np.diff(begins, append=len(numbers))
@@ -330,11 +326,7 @@ def _runs(numbers: Rows) -> list[tuple[int, int]]:
 
 
 def _listed(runs: Sequence[tuple[int, int]]) -> list[str]:
-    """A list of all numbers of the runs, as lines of Python.
-
-    >>> _listed([(3, 6), (9, 10)])
-    ['rows = [*range(3, 6), 9]']
-    """
+    """A list of all numbers of the runs, as lines of Python."""
     items = [
         f"*range({first}, {end})" if end - first > 2 else ", ".join(map(str, range(first, end)))
         for first, end in runs
@@ -351,11 +343,7 @@ def _listed(runs: Sequence[tuple[int, int]]) -> list[str]:
 
 
 def _comment(words: str) -> str:
-    r"""Anything as one line of comment.
-
-    >>> _comment("two\nlines")
-    '# two\\nlines'
-    """
+    r"""Anything as one line of comment."""
     cut = words[: LONGEST_LINE + 1]
     line = "".join(char if char.isprintable() else repr(char)[1:-1] for char in cut)
     return f"# {line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 1] + '…'}"

@@ -92,9 +92,6 @@ class Filters:
 
         Raises:
             KnownError: no such facet, or no list of names.
-
-        >>> Filters().picking("code", ["yes"]).picking("section", ["Chat", "Chat"]).picked
-        (('section', ('Chat',)), ('code', ('yes',)))
         """
         known = next((each for each in FACETS if each == facet), None)
         if known is None:

@@ -32,11 +32,7 @@ _ByMeasure = dict[Measure, _Lengths]
 
 
 def measures_of(shown: Measured) -> tuple[Measure, ...]:
-    """What has to be measured for a chart.
-
-    >>> measures_of("responses"), measures_of("prompt")
-    (('chosen', 'rejected'), ('prompt',))
-    """
+    """What has to be measured for a chart."""
     return ("chosen", "rejected") if shown == "responses" else (shown,)
 
 
@@ -61,12 +57,7 @@ class Histogram:
         return max(0, len(self.edges) - 1)
 
     def bin_range(self, place: int) -> Range:
-        """The lengths that a bin counts, as a filter has them.
-
-        >>> histogram = Histogram([0, 50, 100, 150], {"prompt": [1, 2, 3]}, 7, 480)
-        >>> [histogram.bin_range(place) for place in range(3)]
-        [(None, 49), (50, 99), (100, None)]
-        """
+        """The lengths that a bin counts, as a filter has them."""
         first, last = place == 0, place == self.bins - 1
         return (None if first else self.edges[place], None if last else self.edges[place + 1] - 1)
 
@@ -173,11 +164,7 @@ def length_stats(
 
 
 def round_width(least: float) -> int:
-    """The smallest of 1, 2, 5, 10, 20, 50, ... that is not below `least`.
-
-    >>> round_width(0), round_width(31.4), round_width(50)
-    (1, 50, 50)
-    """
+    """The smallest of 1, 2, 5, 10, 20, 50, ... that is not below `least`."""
     width = 1
     while width < least:
         width = width * 5 // 2 if str(width).startswith("2") else width * 2

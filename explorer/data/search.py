@@ -96,9 +96,6 @@ def checked_search(value: object) -> str:
 
     Raises:
         KnownError: no text, too long, or an expression that cannot be used.
-
-    >>> checked_search(" llama,8b ")
-    'llama,8b'
     """
     found = _checked_words(value, is_stripped=True)
     matching_names([], found)
@@ -125,11 +122,6 @@ def matching_names(names: Sequence[str], search: str) -> list[bool]:
 
     Raises:
         KnownError: an expression that cannot be used, by name.
-
-    >>> matching_names(["a/Llama-3", "b/gemma", "c/phi"], "llama , ^b/")
-    [True, True, False]
-    >>> matching_names(["a/Llama-3-8B", "b/8b-llama", "c/llama"], "8b llama")
-    [True, True, False]
     """
     alternatives = [part.split() for part in search.split(",") if part.strip()]
     if not alternatives:

@@ -138,9 +138,6 @@ def _wanted(names: Iterable[str], place: str) -> list[str]:
 
     Raises:
         KnownError: there is no tokenizer.
-
-    >>> _wanted(["model.safetensors", "tokenizer.json", "tokenizer_config.json"], "org/name")
-    ['tokenizer.json']
     """
     found = set(names)
     if _WHOLE in found:

@@ -54,9 +54,6 @@ def typed_pair(conversation: object, chosen: object, rejected: object, *, longes
 
     Raises:
         KnownError: a text is none, too long or empty, or the conversation is none.
-
-    >>> typed_pair("Hi.", "Hello!", "Go away.", longest=100).messages
-    [Message(role='user', content='Hi.')]
     """
     texts = typed_texts(conversation, chosen, rejected, longest=longest)
     for name, words in zip(_NAMES, texts, strict=True):

@@ -174,13 +174,6 @@ def aggregate(
     accuracies: subset -> accuracy. Subsets may be missing, None or NaN, all of which leave them
         out; those that the rule does not know are ignored.
     counts: the pairs behind them, as `accuracies_of` counts; carried, not used.
-
-    >>> from explorer.stats.rules import RULES
-    >>> found = aggregate(RULES["v1"], {"mt-bench-easy": 1.0, "alpacaeval-easy": 0.5})
-    >>> found.sections
-    {'Chat': 0.609375, 'Chat Hard': None, 'Safety': None, 'Reasoning': None}
-    >>> found.score, aggregate(RULES["v1_upstream"], {"alpacaeval-easy": 0.5}).score
-    (0.609375, 0.125)
     """
     known = {subset: _finite(accuracies.get(subset)) for subset in rule.subsets}
     sections = {
@@ -201,17 +194,7 @@ def aggregate_counted(rule: Rule, counts: Mapping[str, Counted]) -> Aggregated:
 
 
 def overall(rule: Rule, sections: Mapping[str, float | None]) -> float | None:
-    """The score from sections, 0 to 1 or percent: the weighted mean of those that are known.
-
-    >>> from explorer.stats.rules import RULES
-    >>> armo = {"Chat": 0.9693, "Chat Hard": 0.7675, "Safety": 0.9054, "Reasoning": 0.9735}
-    >>> f"{overall(RULES['v1'], armo):.6f}"
-    '0.903925'
-    >>> f"{overall(RULES['v1_prior'], {**armo, 'Prior Sets': 0.7429}):.4f}"
-    '0.8860'
-    >>> overall(RULES["v1_prior"], {**armo, "Prior Sets": 0.0}) == overall(RULES["v1"], armo)
-    True
-    """
+    """The score from sections, 0 to 1 or percent: the weighted mean of those that are known."""
     return weighted_mean(
         (_as_counted(rule, section, _finite(sections.get(section))), weight)
         for section, weight in rule.weights.items()

@@ -188,9 +188,6 @@ def failed_by_most(
 
     share: 0 or more, below 1; what of the known models has to fail, and more.
     least_models: that must be known of a pair.
-
-    >>> failed_by_most(np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]), 0.4, 2)
-    array([2, 1])
     """
     found = difficulty(outcomes)
     rows = np.flatnonzero((found.known >= least_models) & (found.failed > share * found.known))
@@ -211,11 +208,6 @@ def telling(
         taken together. None takes all pairs for one subset.
     most: rows of each kind; equal correlations stay in table order.
     least_models: that must be known of a pair.
-
-    >>> right = np.tile([[0.0], [0.0], [1.0], [1.0], [1.0]], 3)
-    >>> found = telling(np.hstack([right, 1 - right[:, :1]]))
-    >>> found.best, found.negative
-    (array([0, 1, 2]), array([3]))
     """
     known = (~np.isnan(outcomes)).sum(axis=0)
     if subsets is not None:

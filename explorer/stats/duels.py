@@ -96,14 +96,6 @@ def duel(a: ArrayLike, b: ArrayLike, pairs: PairOrder, rule: Rule) -> Duel:
 
     Raises:
         ValueError: the shapes do not fit, or an outcome is not between 0 and 1.
-
-    >>> from explorer.stats.rules import RULES
-    >>> pairs = PairOrder(("hep-go", "own"), np.array([0, 0, 0, 1], np.int32))
-    >>> found = duel([1, 1, 0, 1], [0, 0, 0, np.nan], pairs, RULES["v1"])
-    >>> found.all_pairs.only_a, found.all_pairs.n, found.all_pairs.test.p
-    (2, 3, 0.5)
-    >>> [each.n for each in found.sections]
-    [0, 0, 0, 3]
     """
     two, groups = _of_both(a, b, pairs, rule)
     subsets = subsets_by(rule, pairs)

@@ -65,10 +65,6 @@ def margin_histogram(
     """Bin the margins, the same way on both sides of zero, out to 99 % of the pairs.
 
     bins: on each side; at least 1.
-
-    >>> found = margin_histogram(np.array([2.0, 1.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 2.0]), 2)
-    >>> found.edges, found.counts, found.wins, found.losses, found.ties
-    ((-2.0, -1.0, 0.0, 1.0, 2.0), (1, 1, 1, 1), 2, 1, 1)
     """
     found = margins(chosen, rejected)
     known = found[~np.isnan(found)]
@@ -106,11 +102,7 @@ class RewardHistogram:
 def reward_histogram(
     chosen: Rewards, rejected: Rewards, bins: int = REWARD_BINS
 ) -> RewardHistogram:
-    """Bin the rewards of the pairs that have both, from the 0.5 % to the 99.5 % quantile of all.
-
-    >>> reward_histogram(np.array([1.0, 2.0]), np.array([0.0, np.nan]), 2)
-    RewardHistogram(edges=(0.0, 0.5, 1.0), chosen=(0, 1), rejected=(1, 0))
-    """
+    """Bin the rewards of the pairs that have both, from the 0.5 % to the 99.5 % quantile of all."""
     known = ~np.isnan(margins(chosen, rejected))
     sides = [side[known].astype(np.float64) for side in (chosen, rejected)]
     if not known.any():
@@ -175,10 +167,6 @@ def calibration(chosen: Rewards, rejected: Rewards, bins: int = CALIBRATION_BINS
     bins of equal counts.
 
     bins: at most so many; at least 1.
-
-    >>> found = calibration(np.array([3.0, 3.0, 0.1, 0.0]), np.array([0.0, 0.0, 0.0, 0.1]), 2)
-    >>> [(each.accuracy, round(each.confidence, 3)) for each in found.bins], round(found.error, 3)
-    ([(0.5, 0.525), (1.0, 0.953)], 0.036)
     """
     found = margins(chosen, rejected)
     known = found[~np.isnan(found)]

@@ -88,12 +88,7 @@ def strata(
     section_weights: ArrayLike,
     clusters: ArrayLike | None = None,
 ) -> Strata:
-    """Strata from plain numbers or arrays of any dtype; `Strata` says what they mean.
-
-    >>> two = strata([0, 0, 1, -1], [100, 300], [0, 0], [1])
-    >>> two.shares([2, 1]), two.shares([2, 0])
-    (array([0.25, 0.75]), array([1., 0.]))
-    """
+    """Strata from plain numbers or arrays of any dtype; `Strata` says what they mean."""
     return Strata(
         np.asarray(of_pair, dtype=np.intp),
         np.asarray(weights, dtype=np.float64),
@@ -115,14 +110,6 @@ def benchmark_strata(
     sections: section -> subset -> weight in the section. A subset is in one section only.
     section_weights: section -> weight in the overall score.
     clusters: of the pairs, as `Strata` has them.
-
-    >>> found = benchmark_strata(
-    ...     Coded(["own", "b", "a"], np.array([0, 1, 2, 1], dtype=np.int32)),
-    ...     {"First": {"a": 100}, "Second": {"b": 50, "c": 30}},
-    ...     {"First": 2, "Second": 1},
-    ... )
-    >>> found.of_pair, found.weights, found.sections, found.section_weights
-    (array([-1,  1,  0,  1]), array([100.,  50.,  30.]), array([0, 1, 1]), array([2., 1.]))
     """
     names = [subset for weights in sections.values() for subset in weights]
     place = {name: at for at, name in enumerate(names)}
@@ -149,11 +136,6 @@ def score_weights(groups: Strata, known: ArrayLike) -> Floats:
     known: (..., pairs) whether the pair's outcome is known. The weights have this shape: 0 for a
         pair that is missing or counts nowhere; each last axis sums to 1, or to 0 where nothing that
         counts is known.
-
-    >>> two = strata([0, 0, 1], [100, 300], [0, 0], [1])
-    >>> score_weights(two, [[True, True, True], [True, False, False]])
-    array([[0.125, 0.125, 0.75 ],
-           [1.   , 0.   , 0.   ]])
     """
     mask = np.asarray(known, dtype=bool)
     counts = np.stack([mask[..., at].sum(axis=-1) for at in groups.columns()], axis=-1)
@@ -166,10 +148,6 @@ def score_models(outcomes: ArrayLike, groups: Strata) -> Floats:
     """The scores of models by the rule of `groups`, (models,); NaN where nothing is known.
 
     outcomes: (models, pairs), NaN for missing.
-
-    >>> two = strata([0, 0, 1], [1, 3], [0, 0], [1])
-    >>> score_models([[1, 0, 1], [0, 0, float("nan")]], two)
-    array([0.875, 0.   ])
     """
     matrix = checked_outcomes(outcomes, groups)
     sums, counts = stratum_sums(matrix, groups)

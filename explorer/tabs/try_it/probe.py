@@ -120,9 +120,6 @@ def probed_changes(posted: object) -> tuple[Change, ...]:
 
     Raises:
         KnownError: it is no list of them, or empty.
-
-    >>> probed_changes(["upper", "swap"])
-    ('swap', 'upper')
     """
     changes = some_of("Changes", CHANGES, posted)
     if not changes:
@@ -266,12 +263,6 @@ def bought(scores: ProbeScores) -> list[Bought]:
 
     All of it speaks of other pairs like these, and takes them to be independent, which those with
     the same prompt are not quite.
-
-    >>> key = ("longer", "chosen")
-    >>> change, margin = np.array([1.0, 3.0, np.nan]), np.array([-0.5, 2.0, 1.0])
-    >>> [found] = bought(ProbeScores(margin, {key: change}, {key: margin + change}, {key: 3}))
-    >>> found.n, found.mean, found.up, found.won, found.lost
-    (2, 2.0, 2, 1, 0)
     """
     spread = _spread(scores.margin[~np.isnan(scores.margin)])
     found = [_bought(key, scores, spread) for key in scores.applies]
@@ -313,12 +304,6 @@ def _mean(values: Floats) -> tuple[float, float, float]:
 
     By Student's t. Where all values are equal, of which t says nothing, p is the sign test's.
     Source: Student, The probable error of a mean, Biometrika 6 (1908).
-
-    >>> mean, wide, p = _mean(np.array([1.0, 2.0, 3.0]))
-    >>> mean, round(wide, 3), round(p, 4)
-    (2.0, 2.484, 0.0742)
-    >>> _mean(np.array([2.0, 2.0])), _mean(np.array([2.0]))
-    ((2.0, 0.0, 0.5), (2.0, inf, 1.0))
     """
     from scipy import special  # type: ignore[import-untyped]
 

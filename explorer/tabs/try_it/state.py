@@ -62,12 +62,6 @@ def variants(pairs: Sequence[Pair], changes: Sequence[Change], *, pairwise: bool
     pairwise: whether rewards depend on both responses and their order. Then each response is
         edited by itself, else both at once, which is as good and half the work; and only then a
         swap can change anything.
-
-    >>> pair = Pair("k", "s", "p", "Yes, it is.", "3")
-    >>> [(each.change, each.sides) for each in variants([pair], CHANGES[:2], pairwise=False)]
-    []
-    >>> [(each.change, each.sides) for each in variants([pair], ["upper"], pairwise=False)]
-    [('upper', ('chosen',))]
     """
     return [
         Variant(place, change, sides, replace(made, key=f"{place}:{change}:{'+'.join(sides)}"))
@@ -211,9 +205,6 @@ def with_edit(texts: Texts, change: object, side: object) -> Texts:
 
     Raises:
         KnownError: no such edit or side, or it does not apply.
-
-    >>> with_edit(("p", "a", "b"), "swap", None), with_edit(("p", "a", "b"), "upper", "chosen")
-    (('p', 'b', 'a'), ('p', 'A', 'b'))
     """
     conversation, chosen, rejected = texts
     known = one_of("An edit", CHANGES, change)
@@ -228,11 +219,7 @@ def with_edit(texts: Texts, change: object, side: object) -> Texts:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """Texts that can be gone back to, the oldest first; what is `MOST_UNDONE` changes old is not.
-
-    >>> Past().remembering(("p", "a", "b")).gone_back(("p", "A", "b"))
-    (('p', 'a', 'b'), Past(texts=()))
-    """
+    """Texts that can be gone back to, the oldest first; `MOST_UNDONE` at most."""
 
     texts: tuple[Texts, ...] = ()
 
