@@ -6,7 +6,7 @@ say where to look.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple, get_args
@@ -128,11 +128,10 @@ def grouped(column: "pa.ChunkedArray[Any]") -> NDArray[np.int32]:
     """A number for each row of a column of many texts, from 0; equal texts have the same."""
     # By their hashes, as a dictionary of all texts would take as much memory as they do.
     numbers: dict[bytes, int] = {}
-    digests = (
-        blake2b(words, digest_size=16).digest()
-        for chunk in column.chunks
-        for words in chunk.cast(pa.large_binary()).to_pylist()
+    chunks: Iterator[list[Any]] = (
+        chunk.cast(pa.large_binary()).to_pylist() for chunk in column.chunks
     )
+    digests = (blake2b(words, digest_size=16).digest() for chunk in chunks for words in chunk)
     each = (numbers.setdefault(digest, len(numbers)) for digest in digests)
     return np.fromiter(each, np.int32, len(column))
 
