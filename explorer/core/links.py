@@ -85,13 +85,13 @@ def within(path: str, parameters: Iterable[Parameter]) -> tuple[Parameter, ...]:
 class Decoded(Generic[S]):
     """What a link asks for, and the parts of it that mean nothing, to be told."""
 
-    view: S
+    state: S
     dropped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Codec(Generic[S]):
-    """The links of a state. `decode(encode(state)).view == state` up to `LONGEST_LINK` characters.
+    """The links of a state. `decode(encode(state)).state == state` up to `LONGEST_LINK` characters.
 
     usual: the state of an empty link; values as it has them are not written.
     parameters: in the order in which they are written.
@@ -105,7 +105,7 @@ class Codec(Generic[S]):
     >>> link.encode(Walk("fast", ("a", "b")))
     'by=fast&at=a&at=b'
     >>> link.decode("?at=a&by=far&x=1")
-    Decoded(view=Walk(pace='slow', stops=('a',)), dropped=('by=far', 'x=1'))
+    Decoded(state=Walk(pace='slow', stops=('a',)), dropped=('by=far', 'x=1'))
     >>> link.moved(Walk(), "pace", "fast")
     Walk(pace='fast', stops=())
     """

@@ -37,16 +37,16 @@ def tab_of(query_string: object) -> str:
 def decode_pairs(query_string: object) -> Decoded[PairsState]:
     """What a link asks of the Pairs tab; of one of another tab, the source of the pairs alone.
 
-    >>> decode_pairs("?tab=failures&show=wins").view == PairsState(outcomes=True, kind="wins")
+    >>> decode_pairs("?tab=failures&show=wins").state == PairsState(outcomes=True, kind="wins")
     True
     >>> decode_pairs("?tab=compare&a=m&source=demo") == Decoded(PairsState("demo"))
     True
     """
     decoded = PAIRS_LINK.decode(query_string)
     if tab_of(query_string) != TABS[0]:
-        return Decoded(PairsState(decoded.view.source))
-    if named_tab(query_string) == _FAILURES and not decoded.view.outcomes:
-        return replace(decoded, view=replace(decoded.view, outcomes=True))
+        return Decoded(PairsState(decoded.state.source))
+    if named_tab(query_string) == _FAILURES and not decoded.state.outcomes:
+        return replace(decoded, state=replace(decoded.state, outcomes=True))
     return decoded
 
 

@@ -76,7 +76,7 @@ class ModelsTab:
     def open(self, query_string: object, session: Session) -> Filling:
         """What a link asks for."""
         decoded = decode_models(query_string, session.get(ModelsState))
-        return self._show(decoded.view, session, decoded.dropped)
+        return self._show(decoded.state, session, decoded.dropped)
 
     @guarded
     def show(self, session: Session) -> Filling:

@@ -361,7 +361,7 @@ def decode_models(query_string: object, before: ModelsState | None = None) -> De
 
     before: what was looked at; its board stays, where the link does not ask for another.
 
-    >>> decode_models("?tab=compare&a=m").view == ModelsState("compare", a="m")
+    >>> decode_models("?tab=compare&a=m").state == ModelsState("compare", a="m")
     True
     """
     if tab_of(query_string) != MODELS:

@@ -68,7 +68,7 @@ class PairsTab:
         source: of which pairs; "" for those that the link names.
         """
         decoded = decode_pairs(query_string)
-        state, dropped = decoded.view, decoded.dropped
+        state, dropped = decoded.state, decoded.dropped
         state = replace(state, source=source or state.source)
         if state.source and not self.scenes.library.find(state.source):
             dropped = (*dropped, text("filter.no_source", source=state.source[:120]))
@@ -77,7 +77,7 @@ class PairsTab:
 
     def missing(self, query_string: object) -> str:
         """The source that the address asks for, where it is not here; else nothing."""
-        source = decode_pairs(query_string).view.source
+        source = decode_pairs(query_string).state.source
         if self.scenes.library.find(source) or not (source == DEMO or parse_hub_id(source)):
             return ""  # a stranger's link opens no file of this machine
         return source

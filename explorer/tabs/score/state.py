@@ -59,7 +59,7 @@ def decode_score(query_string: object) -> ScoreState:
     """
     if tab_of(query_string) != TAB:
         return ScoreState()
-    state = SCORE_LINK.decode(query_string).view
+    state = SCORE_LINK.decode(query_string).state
     return replace(state, panel="runs") if named_tab(query_string) == "runs" else state
 
 

@@ -110,16 +110,16 @@ VIEWS = st.builds(
 def test_a_link_says_all_of_a_view(view: PairsState) -> None:
     link = encode(view)
     decoded = decode(link)
-    assert decoded.view == view
+    assert decoded.state == view
     assert decoded.dropped == ()
-    assert decode(f"?{link}").view == view
+    assert decode(f"?{link}").state == view
     assert link.isascii()
     assert not set(link) & set(" \t\n\0<>\"'#")
 
 
 def test_a_view_with_nothing_special_has_an_empty_link() -> None:
     assert encode(PairsState()) == ""
-    assert decode("").view == decode("?").view == PairsState()
+    assert decode("").state == decode("?").state == PairsState()
 
 
 def test_a_link_is_written_so_that_a_person_can_read_it() -> None:
@@ -202,7 +202,7 @@ def test_a_part_that_means_nothing_is_named_and_leaves_the_rest(subtests: pytest
     for part in cases:
         with subtests.test(part=part):
             decoded = decode(f"subset=hep-go&{part}&subset=hep-rust")
-            assert decoded.view == PairsState(
+            assert decoded.state == PairsState(
                 filters=Filters().picking("subset", ["hep-go", "hep-rust"])
             )
             assert decoded.dropped == ((part if "=" in part else f"{part}=")[:80],)
@@ -211,9 +211,9 @@ def test_a_part_that_means_nothing_is_named_and_leaves_the_rest(subtests: pytest
 def test_a_pattern_that_cannot_be_used_is_named() -> None:
     decoded = decode("q=(&regex=1&in=chosen&panel=lengths")
     assert decoded.dropped == ("q=(",)
-    assert decoded.view.filters.query == Query("", "chosen", regex=True)
-    assert decoded.view.panel == "lengths"
-    assert decode("q=(").view.filters.query == Query("(")
+    assert decoded.state.filters.query == Query("", "chosen", regex=True)
+    assert decoded.state.panel == "lengths"
+    assert decode("q=(").state.filters.query == Query("(")
 
 
 @pytest.mark.parametrize("own", ["__theme=dark", "__sign=abc", "logs=container"])
@@ -223,9 +223,9 @@ def test_what_gradio_writes_is_not_ours_to_name(own: str) -> None:
 
 def test_the_last_of_several_is_taken_and_names_add_up() -> None:
     decoded = decode("sort=chosen&sort=-chosen&code=yes&code=no&code=yes&pair=a&pair=b")
-    assert (decoded.view.sort, decoded.view.reading.key) == ("-chosen", "b")
-    assert decoded.view.filters.names("code") == ("no", "yes")
-    assert decode("range=chosen.chars.1.2&range=chosen.chars.3.4").view.filters.ranges == (
+    assert (decoded.state.sort, decoded.state.reading.key) == ("-chosen", "b")
+    assert decoded.state.filters.names("code") == ("no", "yes")
+    assert decode("range=chosen.chars.1.2&range=chosen.chars.3.4").state.filters.ranges == (
         LengthRange("chosen", "chars", 3, 4),
     )
 
@@ -236,38 +236,38 @@ def test_the_parts_of_a_search_may_come_in_any_order() -> None:
         "q=(a|b)&in=chosen&regex=1&case=1",
         "case=1&regex=1&in=chosen&q=%28a%7Cb%29",
     ):
-        assert decode(link).view.filters.query == wanted
+        assert decode(link).state.filters.query == wanted
 
 
 def test_a_search_is_repaired_as_a_typed_one_is() -> None:
-    assert decode("q=++dog+").view.filters.query.words == "dog"
-    assert decode("q=+dog&regex=1").view.filters.query.words == " dog"
+    assert decode("q=++dog+").state.filters.query.words == "dog"
+    assert decode("q=+dog&regex=1").state.filters.query.words == " dog"
 
 
 @pytest.mark.parametrize("value", [None, 5, 1.5, b"q=dog", ["q=dog"], {"q": "dog"}, True])
 def test_what_is_no_text_is_no_view(value: object) -> None:
     decoded = decode(value)
-    assert decoded.view == PairsState()
+    assert decoded.state == PairsState()
     assert decoded.dropped == (shown(value),)
 
 
 @pytest.mark.parametrize("name", ["source", "pair", "tokenizer", "q", "subset"])
 def test_a_lone_surrogate_becomes_the_mark_that_stands_for_it(name: str) -> None:
     decoded = decode(f"{name}=a\ud800b")
-    assert encode(decoded.view) == f"{name}=a%EF%BF%BDb"
+    assert encode(decoded.state) == f"{name}=a%EF%BF%BDb"
 
 
 @pytest.mark.parametrize("written", ["%00", "%ff%fe", "%", "%zz", "%ed%a0%80", "\0", "%2526"])
 def test_broken_percent_signs_are_read_as_far_as_they_can_be(written: str) -> None:
     for name in ("source", "subset", "q", "pair", "range", "list-page", written):
         decoded = decode(f"{name}={written}")
-        assert decode(encode(decoded.view)).view == decoded.view
+        assert decode(encode(decoded.state)).state == decoded.state
 
 
 def test_a_very_long_link_is_cut_between_two_parts() -> None:
     names = [f"{'x' * 90}{number:010}" for number in range(300)]
     decoded = decode("&".join(f"subset={name}" for name in names))
-    found = decoded.view.filters.names("subset")
+    found = decoded.state.filters.names("subset")
     assert found == tuple(names[: len(found)])
     assert len(found) == LONGEST_LINK // 108
     assert decoded.dropped == ("…",)
@@ -305,7 +305,7 @@ PARTS = st.builds("{}={}".format, NAMES | st.text(max_size=3), MEANT | st.text(m
 @example("?" * 5)
 def test_whatever_a_link_says_its_view_has_a_link_of_its_own(query_string: str) -> None:
     decoded = decode(query_string)
-    again = decode(encode(decoded.view))
-    assert again.view == decoded.view
+    again = decode(encode(decoded.state))
+    assert again.state == decoded.state
     assert again.dropped == ()
     assert all(isinstance(each, str) and len(each) <= 80 for each in decoded.dropped)

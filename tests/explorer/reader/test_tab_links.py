@@ -18,13 +18,13 @@ SOME = PairsState("org/set", NO_FILTERS.picking("section", ["Chat"]), reading=Re
 
 @pytest.mark.parametrize("pairs", [PairsState(), SOME])
 def test_a_models_failures_are_asked_for_with_the_pairs(pairs: PairsState) -> None:
-    asked = decode_pairs(failures_query("org/m", pairs)).view
+    asked = decode_pairs(failures_query("org/m", pairs)).state
     assert asked == replace(pairs, outcomes=True, model="org/m")
 
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_cells_are_asked_for_with_the_pairs(cell: Cell) -> None:
-    asked = decode_pairs(cell_query("a/&", "b", cell, SOME)).view
+    asked = decode_pairs(cell_query("a/&", "b", cell, SOME)).state
     of_a = replace(SOME, outcomes=True, model="a/&")
     assert asked == replace(of_a, kind="all", against="b", cell=cell)
 

@@ -128,7 +128,7 @@ def test_likeness_by_hand() -> None:
 
 def n_listed(query: str, field: Field) -> int:
     """How many pairs the Pairs tab lists where it is asked for this."""
-    return len(pairs_scene(PAIRS_LINK.decode(query).view, Pairs(field.table, field)).listed)
+    return len(pairs_scene(PAIRS_LINK.decode(query).state, Pairs(field.table, field)).listed)
 
 
 def test_a_cell_leads_to_as_many_pairs_of_the_pairs_tab() -> None:

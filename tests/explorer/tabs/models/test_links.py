@@ -95,16 +95,16 @@ def views(draw: st.DrawFn) -> ModelsState:
 def test_a_link_says_all_of_a_view(state: ModelsState) -> None:
     link = MODELS_LINK.encode(state)
     decoded = MODELS_LINK.decode(link)
-    assert decoded.view == state
+    assert decoded.state == state
     assert decoded.dropped == ()
-    assert MODELS_LINK.decode(f"?{link}").view == state
+    assert MODELS_LINK.decode(f"?{link}").state == state
     assert link.isascii()
     assert not set(link) & set(" \t\n\0<>\"'#")
 
 
 def test_a_view_with_nothing_special_has_an_empty_link() -> None:
     assert MODELS_LINK.encode(ModelsState()) == ""
-    assert MODELS_LINK.decode("").view == MODELS_LINK.decode("?").view == ModelsState()
+    assert MODELS_LINK.decode("").state == MODELS_LINK.decode("?").state == ModelsState()
 
 
 def test_a_link_is_written_so_that_a_person_can_read_it() -> None:
@@ -178,21 +178,21 @@ def test_a_part_that_means_nothing_is_named_and_leaves_the_rest(subtests: pytest
     for part in cases:
         with subtests.test(part=part):
             decoded = MODELS_LINK.decode(f"pin=a&{part}&pin=b")
-            assert decoded.view == ModelsState(pins=("a", "b"))
+            assert decoded.state == ModelsState(pins=("a", "b"))
             assert decoded.dropped == ((part if "=" in part else f"{part}=")[:80],)
 
 
 @pytest.mark.parametrize("value", [None, 5, b"board=v2", ["board=v2"], True])
 def test_what_is_no_text_is_no_view(value: object) -> None:
     decoded = MODELS_LINK.decode(value)
-    assert (decoded.view, decoded.dropped) == (ModelsState(), (shown(value),))
+    assert (decoded.state, decoded.dropped) == (ModelsState(), (shown(value),))
 
 
 @pytest.mark.parametrize("unit", ["a", "&", "pin=a&", "type=DPO&", "%00", "models=a&", "\ud800"])
 def test_a_megabyte_is_cut(unit: str) -> None:
     decoded = MODELS_LINK.decode(unit * (10**6 // len(unit)))
     assert decoded.dropped[0] == "…"
-    assert len(MODELS_LINK.encode(decoded.view)) <= LONGEST_LINK
+    assert len(MODELS_LINK.encode(decoded.state)) <= LONGEST_LINK
 
 
 PARTS = st.builds(
@@ -207,8 +207,8 @@ PARTS = st.builds(
 @given(st.text() | st.lists(PARTS, max_size=12).map("&".join))
 def test_whatever_a_link_says_its_view_has_a_link_of_its_own(query_string: str) -> None:
     decoded = MODELS_LINK.decode(query_string)
-    again = MODELS_LINK.decode(MODELS_LINK.encode(decoded.view))
-    assert again.view == decoded.view
+    again = MODELS_LINK.decode(MODELS_LINK.encode(decoded.state))
+    assert again.state == decoded.state
     assert again.dropped == ()
     assert all(isinstance(each, str) and len(each) <= 80 for each in decoded.dropped)
 
@@ -233,19 +233,19 @@ def test_what_cannot_be_compared_is_named_and_leaves_the_rest(part: str) -> None
     decoded = MODELS_LINK.decode(link)
     expected = comparing("m", "n", ("o",), reading=Reading("a:1"))
     if part == "b=m":  # without the second there is no third
-        assert decoded.view == comparing("m", reading=Reading("a:1"))
+        assert decoded.state == comparing("m", reading=Reading("a:1"))
         assert decoded.dropped == ("b=m", "with=o")
         return
-    assert decoded.view == expected
+    assert decoded.state == expected
     assert decoded.dropped == ((part if "=" in part else f"{part}=")[:80],)
 
 
 def test_more_models_or_members_than_there_can_be_are_dropped() -> None:
     decoded = MODELS_LINK.decode("a=1&b=2&with=3&with=4&with=5&with=6")
-    assert (decoded.view.named, decoded.dropped) == (tuple("1234"), ("with=5", "with=6"))
+    assert (decoded.state.named, decoded.dropped) == (tuple("1234"), ("with=5", "with=6"))
     members = "&".join(f"member={at}" for at in range(MOST_MEMBERS + 1))
     decoded = MODELS_LINK.decode(members)
-    assert len(decoded.view.members) == MOST_MEMBERS
+    assert len(decoded.state.members) == MOST_MEMBERS
     assert decoded.dropped == (f"member={MOST_MEMBERS}",)
 
 
@@ -279,4 +279,4 @@ def test_links_of_the_tabs_that_were_open_the_same(link: str, state: ModelsState
 def test_a_link_to_compare_leaves_the_board_and_forgets_what_was_compared() -> None:
     before = comparing("x", "y", ("z",), "scatter", search="llama", pins=("m",), section="Chat")
     asked = f"?tab=models&{compare_query('m', 'n')}"
-    assert decode_models(asked, before).view == comparing("m", "n", search="llama", pins=("m",))
+    assert decode_models(asked, before).state == comparing("m", "n", search="llama", pins=("m",))

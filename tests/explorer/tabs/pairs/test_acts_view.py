@@ -192,7 +192,7 @@ def test_a_step_of_reading_leaves_the_facets_as_they_are(
     shown = acted(tab, seen, "step", value=1)
     assert written(shown) == ALWAYS | LIST
     assert f'data-key="{demo.keys[1]}"' in shown["pair"]
-    assert PAIRS_LINK.decode(shown["address"]).view.reading.key == demo.keys[1]
+    assert PAIRS_LINK.decode(shown["address"]).state.reading.key == demo.keys[1]
 
 
 def test_a_filter_writes_the_facets_too(tab: PairsTab, seen: PairsState) -> None:
@@ -243,7 +243,7 @@ def test_the_lists_order_cycles_and_is_kept_in_the_address(tab: PairsTab, seen: 
     for order in ("-difference", "difference", ""):
         shown = acted(tab, seen, "sort", value=order)
         seen = shown["seen"]
-        assert PAIRS_LINK.decode(shown["address"]).view.sort == order
+        assert PAIRS_LINK.decode(shown["address"]).state.sort == order
         numbers = [
             int(cell.replace(",", ""))
             for cell in re.findall(r'data-label="difference">(.*?)</td>', shown["pairs"])

@@ -103,9 +103,9 @@ def test_exactly_the_flipped_pairs_are_found(
     assert set(found.lost) == {key for key in some if published[key]}
     assert found.verdict == "small" and found.near == 1.0 and found.n == 2985
     [field, name] = field_with(run, real, shared_data)
-    compare = MODELS_LINK.decode(found.query).view
+    compare = MODELS_LINK.decode(found.query).state
     assert (compare.a, compare.b) == (name, MODEL)
-    state = PAIRS_LINK.decode(changed_query(name, MODEL, "only_b")).view
+    state = PAIRS_LINK.decode(changed_query(name, MODEL, "only_b")).state
     rows = scene(state, Pairs(field.table, field)).selection.rows
     assert {field.table.key_of(int(row)) for row in rows} == set(found.lost)
 

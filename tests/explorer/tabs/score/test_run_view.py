@@ -99,7 +99,7 @@ def test_the_clearest_failures_lead_to_their_pairs() -> None:
     assert html.count("<li>") == WORST and "hep-go:39" in read.words
     assert html.index("&lt;i&gt;") < html.index("hep-go:39")
     query = html.split('href="?tab=pairs&amp;')[1].split('"')[0].replace("&amp;", "&")
-    state = PAIRS_LINK.decode(query).view
+    state = PAIRS_LINK.decode(query).state
     assert (state.model, state.reading.key) == (own_name(RUN), hostile.key)
     assert worst_html(own_name(RUN), pairs(1)) == ""
 

@@ -92,7 +92,7 @@ def test_each_of_two_runs_begun_in_one_second_leads_to_its_own_failures(
         name = tab.scenes.fields.name_of(run.id, *session.where)
         html = shown["report.cards"] + shown["report.margins"]
         links = re.findall(r'href="\?tab=pairs&amp;([^"]*)"', html)
-        assert {PAIRS_LINK.decode(unescape(link)).view.model for link in links} == {name}
+        assert {PAIRS_LINK.decode(unescape(link)).state.model for link in links} == {name}
 
 
 def test_what_is_followed_is_shown_again_after_the_list(tab: ScoreTab, runs: list[Run]) -> None:

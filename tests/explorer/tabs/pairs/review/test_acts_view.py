@@ -120,7 +120,7 @@ class Panel:
     """The panel on a server, and a table it is about."""
 
     page: gr.Blocks
-    view: ReviewParts
+    parts: ReviewParts
     library: Library
     uploads: Path
 
@@ -488,7 +488,7 @@ def test_what_is_no_upload_is_refused(panel: Panel, upload: object) -> None:
 
 
 def test_other_pairs_end_the_review_and_what_was_pressed_before_still_counts(panel: Panel) -> None:
-    tab, stay = ReviewTab(panel.library, panel.view), stay_on(panel.table)
+    tab, stay = ReviewTab(panel.library, panel.parts), stay_on(panel.table)
     begun = filled(tab.parts, tab.begin({"subset": panel.subset, "start": 1}, stay))
     here, review = small_table(row(id="x")), stay.session.get(Review)
     elsewhere = stay_on(small_table(row(id="x")), review)
@@ -508,7 +508,7 @@ def test_the_largest_of_a_thousand_subsets_are_offered_and_any_can_be_begun(pane
     rows = [row(subset=f"s{number:04}") for number in range(1_000)]
     rows += [row(subset=f"s{number:04}", id=f"more-{number}") for number in range(400, 1_000)]
     tab, stay = (
-        ReviewTab(panel.library, panel.view),
+        ReviewTab(panel.library, panel.parts),
         stay_on(small_table(*rows, chunk_rows=2_000)),
     )
     choices = [name for _, name in filled(tab.parts, tab.offer({}, stay)).subset["choices"]]
@@ -519,6 +519,6 @@ def test_the_largest_of_a_thousand_subsets_are_offered_and_any_can_be_begun(pane
 
 def test_the_same_pairs_leave_the_review_as_it_is(panel: Panel) -> None:
     review = Review(panel.table.id, panel.subset)
-    tab = ReviewTab(panel.library, panel.view)
+    tab = ReviewTab(panel.library, panel.parts)
     offered = filled(tab.parts, tab.offer({}, stay_on(panel.table, review)))
     assert all(stays(value) for value in offered.values())
