@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from scoring.arguments import parse
 from scoring.errors import KnownError
-from scoring.models.threads import wait_briefly
+from scoring.models.devices import wait_briefly
 from scoring.record import has_run
 from scoring.report import as_json, as_table
 

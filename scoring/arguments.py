@@ -2,9 +2,9 @@
 
 import argparse
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from scoring.hub.access import parse_hub_id
 from scoring.spec import FAMILIES, Dtype, Family, Reading, RunSettings
@@ -55,42 +55,15 @@ class Arguments:
 def parse(given: list[str] | None = None) -> Arguments:
     """Take a command line apart; wrong ones end the program with code 2 and say why."""
     parser = _parser()
-    said = parser.parse_args(given)
-    if said.label is not None and said.label_weights is not None:
+    said = vars(parser.parse_args(given))
+    label, weights = said.pop("label"), said.pop("label_weights")
+    if label is not None and weights is not None:
         parser.error("--label and --label-weights say the same thing: give one of them")
-    if said.dry_run and not said.upload:
+    if said["dry_run"] and not said["upload"]:
         parser.error("--dry-run is of --upload: give the dataset too")
-    return Arguments(
-        model=said.model,
-        pairs=said.pairs,
-        out=said.out,
-        settings=RunSettings(
-            max_length=said.max_length,
-            truncation_side=said.truncation_side,
-            dtype=said.dtype,
-            device=said.device,
-            budget=said.budget,
-            compile=said.compile,
-            seed=said.seed,
-            beta=said.beta,
-            upstream_compatible=said.upstream_compatible,
-            parallel=said.parallel,
-        ),
-        family=said.family,
-        ref_model=said.ref_model,
-        url=said.url,
-        reading=said.label if said.label is not None else said.label_weights,
-        name=said.name or "",
-        subsets=tuple(said.subset),
-        per_subset=said.per_subset,
-        limit=said.limit,
-        own_code=said.trust_remote_code,
-        resume=said.resume,
-        json=said.json,
-        upload=said.upload,
-        dry_run=said.dry_run,
-        offline=said.offline,
-    )
+    settings = RunSettings(**{field.name: said.pop(field.name) for field in fields(RunSettings)})
+    said["subsets"], said["name"] = tuple(said["subsets"]), said["name"] or ""
+    return Arguments(**said, settings=settings, reading=weights if label is None else label)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -103,141 +76,119 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    _add_what(parser.add_argument_group("what is scored"))
-    _add_model(parser.add_argument_group("the model"))
-    _add_how(parser.add_argument_group("how"))
-    _add_results(parser.add_argument_group("results"))
-    return parser
-
-
-def _add_what(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
+    what = parser.add_argument_group("what is scored").add_argument
+    model = parser.add_argument_group("the model").add_argument
+    how = parser.add_argument_group("how").add_argument
+    results = parser.add_argument_group("results").add_argument
+    defaults = RunSettings()
+    what(
         "--pairs",
         required=True,
         metavar="PATH_OR_HUB",
         help="a .parquet, .jsonl, .json or .csv file; a Hub dataset org/name[:split][@revision]; "
         "or demo",
     )
-    group.add_argument(
+    what(
         "--subset",
         action="append",
         default=[],
+        dest="subsets",
         metavar="NAME",
         help="only this subset; may be given several times",
     )
-    group.add_argument(
-        "--per-subset", type=_positive, metavar="N", help="the first N of each subset"
-    )
-    group.add_argument(
+    what("--per-subset", type=_positive, metavar="N", help="the first N of each subset")
+    what(
         "--limit", type=_positive, metavar="N", help="the first N of what is selected, in its order"
     )
-
-
-def _add_model(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
+    model(
         "--model",
         required=True,
         metavar="ID_OR_PATH",
         help="a Hub id org/name[@revision], a folder, demo, or a baseline: random, longer, shorter",
     )
-    group.add_argument(
-        "--family", choices=FAMILIES, help="how it scores; else what its config says"
-    )
-    group.add_argument(
+    model("--family", choices=FAMILIES, help="how it scores; else what its config says")
+    model(
         "--ref-model", default="", metavar="ID_OR_PATH", help="what a DPO policy is compared with"
     )
-    group.add_argument(
+    model(
         "--url",
         default="",
         help="of the server that runs the model: OpenAI-compatible for judge and rater (its key "
         "from OPENAI_API_KEY), vLLM for served",
     )
-    group.add_argument(
-        "--label", type=int, metavar="I", help="which of several labels is the reward"
-    )
-    group.add_argument(
+    model("--label", type=int, metavar="I", help="which of several labels is the reward")
+    model(
         "--label-weights",
         type=_weights,
         metavar="W,W,…",
         help="what each label weighs in the reward",
     )
-    group.add_argument(
-        "--trust-remote-code", action="store_true", help="run Python that comes with the model"
+    model(
+        "--trust-remote-code",
+        action="store_true",
+        dest="own_code",
+        help="run Python that comes with the model",
     )
-    group.add_argument("--offline", action="store_true", help="do not ask the Hub")
-
-
-def _add_how(group: argparse._ArgumentGroup) -> None:
-    defaults = RunSettings()
-    group.add_argument(
+    model("--offline", action="store_true", help="do not ask the Hub")
+    how(
         "--dtype",
         choices=get_args(Dtype),
         default="auto",
         help="auto: bfloat16 on CUDA where the card has it, else float32",
     )
-    group.add_argument(
-        "--device", default="auto", help="auto, cpu, cuda[:N], mps, or spread (over all GPUs)"
-    )
-    group.add_argument(
+    how("--device", default="auto", help="auto, cpu, cuda[:N], mps, or spread (over all GPUs)")
+    how(
         "--max-length",
         type=_positive,
         metavar="TOKENS",
         help="where a conversation is cut; else the model's own limit, at most 16,384",
     )
-    sides: tuple[Literal["left", "right"], ...] = ("left", "right")
-    group.add_argument("--truncation-side", choices=sides, default="left")
-    group.add_argument(
+    how("--truncation-side", choices=("left", "right"), default="left")
+    how(
         "--budget",
         type=_positive,
         metavar="TOKENS",
         help="tokens computed at once; else about a second of work. No score depends on it",
     )
-    group.add_argument(
+    how(
         "--compile",
         choices=("auto", "on", "off"),
         default="auto",
         help="compile decoder layers; auto: where the job is long enough to repay it",
     )
-    group.add_argument("--seed", type=int, default=0, help="of the order in which pairs are scored")
-    group.add_argument("--beta", type=_above_zero, default=defaults.beta, help="of DPO rewards")
-    group.add_argument(
+    how("--seed", type=int, default=0, help="of the order in which pairs are scored")
+    how("--beta", type=_above_zero, default=defaults.beta, help="of DPO rewards")
+    how(
         "--parallel",
         type=_positive,
         default=defaults.parallel,
         metavar="N",
         help="requests that a server gets at once",
     )
-    group.add_argument(
+    how(
         "--upstream-compatible",
         action="store_true",
         help="tokens as upstream's run_rm.py makes them, special tokens twice where it does so",
     )
-
-
-def _add_results(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
+    results(
         "--out",
         required=True,
         type=_folder,
         metavar="DIR",
         help="where the run is kept; made if need be",
     )
-    group.add_argument(
+    results(
         "--resume", action="store_true", help="go on with the run in DIR; begin it if there is none"
     )
-    group.add_argument(
-        "--name",
-        type=_name,
-        metavar="ORG/MODEL",
-        help="what result files call the model",
-    )
-    group.add_argument(
+    results("--name", type=_name, metavar="ORG/MODEL", help="what result files call the model")
+    results(
         "--upload", default="", metavar="ORG/DATASET", help="send the result files to a Hub dataset"
     )
-    group.add_argument(
+    results(
         "--dry-run", action="store_true", help="with --upload: say what would be sent, send nothing"
     )
-    group.add_argument("--json", action="store_true", help="print the summary as JSON")
+    results("--json", action="store_true", help="print the summary as JSON")
+    return parser
 
 
 def _positive(text: str) -> int:
@@ -247,25 +198,25 @@ def _positive(text: str) -> int:
 
 
 def _weights(text: str) -> tuple[float, ...]:
-    try:
-        weights = tuple(float(part) for part in text.split(","))
-        if not all(map(math.isfinite, weights)):
-            raise ValueError("no number")
-        return weights
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not numbers with commas between them"
-        ) from error
+    weights = tuple(map(_finite, text.split(",")))
+    if any(map(math.isnan, weights)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not numbers with commas between them")
+    return weights
 
 
 def _above_zero(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 < number < math.inf:
+    number = _finite(text)
+    if not number > 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
     return number
+
+
+def _finite(text: str) -> float:
+    """NaN where it is no finite number."""
+    try:
+        return float(text) if math.isfinite(float(text)) else math.nan
+    except ValueError:
+        return math.nan
 
 
 def _folder(text: str) -> Path:

@@ -7,71 +7,46 @@ Sources: `SUBSET_MAPPING` and `EXAMPLE_COUNTS` in upstream's rewardbench/constan
 from collections.abc import Iterable, Mapping
 from statistics import fmean
 
-SECTIONS: dict[str, tuple[str, ...]] = {
-    "Chat": (
-        "alpacaeval-easy",
-        "alpacaeval-length",
-        "alpacaeval-hard",
-        "mt-bench-easy",
-        "mt-bench-med",
-    ),
-    "Chat Hard": (
-        "mt-bench-hard",
-        "llmbar-natural",
-        "llmbar-adver-neighbor",
-        "llmbar-adver-GPTInst",
-        "llmbar-adver-GPTOut",
-        "llmbar-adver-manual",
-    ),
-    "Safety": (
-        "refusals-dangerous",
-        "refusals-offensive",
-        "xstest-should-refuse",
-        "xstest-should-respond",
-        "donotanswer",
-    ),
-    "Reasoning": (
-        "math-prm",
-        "hep-cpp",
-        "hep-go",
-        "hep-java",
-        "hep-js",
-        "hep-python",
-        "hep-rust",
-    ),
+_PAIRS: dict[str, dict[str, int]] = {
+    "Chat": {
+        "alpacaeval-easy": 100,
+        "alpacaeval-length": 95,
+        "alpacaeval-hard": 95,
+        "mt-bench-easy": 28,
+        "mt-bench-med": 40,
+    },
+    "Chat Hard": {
+        "mt-bench-hard": 37,
+        "llmbar-natural": 100,
+        "llmbar-adver-neighbor": 134,
+        "llmbar-adver-GPTInst": 92,
+        "llmbar-adver-GPTOut": 47,
+        "llmbar-adver-manual": 46,
+    },
+    "Safety": {
+        "refusals-dangerous": 100,
+        "refusals-offensive": 100,
+        "xstest-should-refuse": 154,
+        "xstest-should-respond": 250,
+        "donotanswer": 136,
+    },
+    "Reasoning": {
+        "math-prm": 447,
+        "hep-cpp": 164,
+        "hep-go": 164,
+        "hep-java": 164,
+        "hep-js": 164,
+        "hep-python": 164,
+        "hep-rust": 164,
+    },
 }
-
-SUBSETS: tuple[str, ...] = tuple(subset for subsets in SECTIONS.values() for subset in subsets)
+SECTIONS: dict[str, tuple[str, ...]] = {name: tuple(pairs) for name, pairs in _PAIRS.items()}
+COUNTS: dict[str, int] = {subset: n for pairs in _PAIRS.values() for subset, n in pairs.items()}
+"""Pairs a subset has in the filtered split (2985 in all)."""
+SUBSETS: tuple[str, ...] = tuple(COUNTS)
 
 _PLACE_OF = {subset: place for place, subset in enumerate(SUBSETS)}
 _SECTION_OF = {subset: section for section, subsets in SECTIONS.items() for subset in subsets}
-
-COUNTS: dict[str, int] = {
-    "alpacaeval-easy": 100,
-    "alpacaeval-length": 95,
-    "alpacaeval-hard": 95,
-    "mt-bench-easy": 28,
-    "mt-bench-med": 40,
-    "mt-bench-hard": 37,
-    "llmbar-natural": 100,
-    "llmbar-adver-neighbor": 134,
-    "llmbar-adver-GPTInst": 92,
-    "llmbar-adver-GPTOut": 47,
-    "llmbar-adver-manual": 46,
-    "refusals-dangerous": 100,
-    "refusals-offensive": 100,
-    "xstest-should-refuse": 154,
-    "xstest-should-respond": 250,
-    "donotanswer": 136,
-    "math-prm": 447,
-    "hep-cpp": 164,
-    "hep-go": 164,
-    "hep-java": 164,
-    "hep-js": 164,
-    "hep-python": 164,
-    "hep-rust": 164,
-}
-"""Pairs a subset has in the filtered split (2985 in all)."""
 
 WEIGHTS: dict[str, int] = {**COUNTS, "math-prm": 984}
 """What a subset weighs in its section: its pairs, but math-prm weighs as all six code subsets."""
@@ -98,12 +73,10 @@ def in_order(subsets: Iterable[str]) -> list[str]:
 def section_scores(accuracies: Mapping[str, float]) -> dict[str, float | None]:
     """Section scores from subset accuracies, weighted as upstream weighs them.
 
-    Args:
-        accuracies: subset -> accuracy, 0 to 1. Subsets may be missing; unknown ones are ignored.
+    accuracies: subset -> 0 to 1; unknown subsets are ignored.
 
     Returns:
-        All four sections. The mean is over the subsets present; a section with none is None
-        (upstream prints 0 there).
+        All four, each over the subsets present; None where there is none (upstream prints 0 there).
 
     >>> section_scores({"mt-bench-easy": 1.0, "alpacaeval-easy": 0.5})["Chat"]
     0.609375

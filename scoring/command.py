@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -15,14 +15,12 @@ from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.hub.access import Hub, first_line, parse_hub_id
-from scoring.models.locating import locate
-from scoring.models.policy import ModelPolicy
+from scoring.models.finding import ModelPolicy, locate
 from scoring.pairs.opening import Pairs, as_pairs, fetch_pairs, n_several, read_pairs
 from scoring.paths import is_file, typed_path
 from scoring.processes import Processes
-from scoring.record import Run, Status, has_run
+from scoring.record import Run, Status, has_run, resume
 from scoring.results.exports import ALL_PAIRS, check_upload, result_name, upload, write_results
-from scoring.resuming import resume
 from scoring.run import Job, make_job, score
 from scoring.spec import ModelSpec, Pair, RunFacts, ScoredPack
 from scoring.summary import Tally, tie_worth
@@ -48,17 +46,22 @@ def execute(arguments: Arguments, processes: Processes) -> Done | None:
         KnownError: something is wrong with what was asked for; what was scored stays.
         KeyboardInterrupt: the run was stopped; what was scored stays.
     """
+    from huggingface_hub import get_token
+
     if arguments.upload:
         check_upload(arguments.upload, dry_run=arguments.dry_run)
         if arguments.subsets or arguments.per_subset or arguments.limit:
             raise KnownError(
                 "Only runs of all pairs are sent: leave --subset, --per-subset and --limit out."
             )
-    token = _token()
+    token: str | Literal[False] = get_token() or False
     hub = Hub(offline=arguments.offline)
     pairs, source, selection = _selected(arguments, hub, token)
     spec = _located(arguments, hub, token, processes)
-    _quiet()
+    if not sys.stderr.isatty():  # nobody looks at a bar of weights
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()
     settings = replace(arguments.settings, device=processes.device(arguments.settings.device))
     scorer = open_scorer(spec, settings)
     job = make_job(pairs, scorer, settings.seed)
@@ -79,20 +82,6 @@ def execute(arguments: Arguments, processes: Processes) -> Done | None:
     if arguments.upload:
         sent = upload(finished.folder, files, arguments.upload, dry_run=arguments.dry_run)
     return Done(finished, tuple(files), tuple(sent))
-
-
-def _quiet() -> None:
-    """No bar for the loading of weights where nobody looks at it."""
-    if not sys.stderr.isatty():
-        from transformers.utils import logging
-
-        logging.disable_progress_bar()
-
-
-def _token() -> str | Literal[False]:
-    from huggingface_hub import get_token
-
-    return get_token() or False
 
 
 def _selected(
@@ -117,9 +106,9 @@ def _selected(
         if wanted and counts[subset] <= (arguments.per_subset or counts[subset]):
             taken.append(row)
     words = [
-        *([f"subsets {', '.join(arguments.subsets)}"] if arguments.subsets else []),
-        *([f"the first {arguments.per_subset} of each subset"] if arguments.per_subset else []),
-        *([f"the first {arguments.limit}"] if arguments.limit else []),
+        f"subsets {', '.join(arguments.subsets)}" if arguments.subsets else "",
+        f"the first {arguments.per_subset} of each subset" if arguments.per_subset else "",
+        f"the first {arguments.limit}" if arguments.limit else "",
     ]
     taken = taken[: arguments.limit]
     several = n_several(read.table, taken)
@@ -131,7 +120,7 @@ def _selected(
             "give pairs with one of each, or choose such with --subset."
         )
     pairs = as_pairs(read.table, taken)
-    selection = ALL_PAIRS if len(pairs) == len(names) else "; ".join(words)
+    selection = ALL_PAIRS if len(pairs) == len(names) else "; ".join(filter(None, words))
     return pairs, str(read.source), selection
 
 
@@ -164,34 +153,29 @@ def _located(
             url=arguments.url,
         )
 
-    spec, error = None, None
-    if processes.first:
-        try:
-            spec = find()
-        except KnownError as known:
-            error = known
-    processes.told(None, error)
-    return spec or find()
+    spec = processes.first_says(find)
+    return spec if processes.first else find()
 
 
 def _begun(
     arguments: Arguments, processes: Processes, told: RunFacts, job: Job
 ) -> tuple[Run, Job, set[int]]:
     """The run that all processes go on with, its packs, and those of them that are scored."""
-    done: set[int] = set()
-    error = None
-    if processes.first:
+
+    def begin() -> set[int]:
+        keys = [prepared.pair.key for prepared in job.prepared]
         try:
-            keys = [prepared.pair.key for prepared in job.prepared]
-            if arguments.resume and has_run(arguments.out):
-                done = _resumed(arguments.out, told, keys)
-            else:
+            if not arguments.resume or not has_run(arguments.out):
                 Run.create(arguments.out, told, job.plan, keys)
-        except KnownError as known:
-            error = known
-        except OSError as problem:
-            error = KnownError(f"{arguments.out} cannot hold a run: {first_line(problem)}.")
-    done = processes.told(done, error)
+                return set()
+            resumed = resume(Run.open(arguments.out), told, keys)
+        except OSError as error:
+            raise KnownError(f"{arguments.out} cannot hold a run: {first_line(error)}.") from error
+        for note in resumed.notes:
+            print(note, file=sys.stderr)
+        return resumed.done
+
+    done = processes.first_says(begin)
     try:
         run = Run.open(arguments.out)
     except KnownError as known:
@@ -200,13 +184,6 @@ def _begun(
             "folder that all of them share."
         ) from known
     return run, Job(job.prepared, run.plan()[0]), done
-
-
-def _resumed(folder: Path, told: RunFacts, keys: Sequence[str]) -> set[int]:
-    resumed = resume(Run.open(folder), told, keys)
-    for note in resumed.notes:
-        print(note, file=sys.stderr)
-    return resumed.done
 
 
 def _scored(run: Run, job: Job, scorer: Scorer, done: set[int], processes: Processes) -> Run | None:

@@ -24,10 +24,9 @@ class Limits:
     megabytes: float | None = None
 
     def check_files(self, n_bytes: int, name: str) -> None:
-        """Refuse files that are too large.
-
+        """
         Raises:
-            KnownError: naming their size, the limit and the setting.
+            KnownError: its files are too large.
         """
         if self.megabytes is not None and n_bytes > self.megabytes * MEGABYTE:
             raise KnownError(
@@ -36,10 +35,9 @@ class Limits:
             )
 
     def check_text(self, n_bytes: int, name: str) -> None:
-        """Refuse more text than files of the allowed size unpack to.
-
+        """
         Raises:
-            KnownError: naming the limit and the setting.
+            KnownError: it has more text than files of the allowed size unpack to.
         """
         if self.megabytes is not None and n_bytes > self.megabytes * UNPACKED * MEGABYTE:
             raise KnownError(
@@ -48,10 +46,10 @@ class Limits:
             )
 
     def check_rows(self, n_rows: int, name: str, known: bool = False) -> None:
-        """Refuse too many rows. known: whether `n_rows` are all that there are.
+        """known: whether `n_rows` are all that there are.
 
         Raises:
-            KnownError: naming the limit and the setting.
+            KnownError: they are too many.
         """
         if self.rows is not None and n_rows > self.rows:
             found = f"{n_rows:,}" if known else f"more than {self.rows:,}"

@@ -6,13 +6,16 @@ all of them see.
 
 import datetime
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from scoring.errors import KnownError
 
 _PATIENCE = datetime.timedelta(days=7)
 """How long the first process to finish waits for the last one."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +64,23 @@ class Processes:
         """What this process adds to the name of the file it writes."""
         return "" if self.n == 1 else f"-{self.rank}"
 
-    def told(self, value: Any, error: KnownError | None = None) -> Any:
-        """What the first process says, or its error, in all of them.
+    def first_says(self, find: Callable[[], T]) -> T:
+        """What the first process finds, or the `KnownError` that it raises, in all of them."""
+        if self.n == 1:
+            return find()
+        import torch.distributed
 
-        Raises:
-            KnownError: the first process has one.
-        """
-        if self.n > 1:
-            import torch.distributed
-
-            said = [(value, error)]
-            torch.distributed.broadcast_object_list(said, src=0)
-            value, error = said[0]
-        if error is not None:
-            raise error
-        return value
+        said: list[Any] = [None, None]
+        if self.first:
+            try:
+                said[0] = find()
+            except KnownError as error:
+                said[1] = error
+        torch.distributed.broadcast_object_list(said, src=0)
+        if said[1] is not None:
+            raise said[1]
+        found: T = said[0]
+        return found
 
     def wait(self) -> None:
         """Go on when all processes are here."""

@@ -18,7 +18,7 @@ from typing import Any, Literal, Self, TypeVar, get_args, get_origin
 
 from scoring.errors import KnownError
 from scoring.paths import atomic_write
-from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair, outcome_of
+from scoring.spec import ASKED, Plan, RunFacts, ScoredPack, ScoredPair, outcome_of
 
 Given = TypeVar("Given", ScoredPack, ScoredPack | None)
 Status = Literal["running", "finished", "stopped", "failed"]
@@ -52,9 +52,8 @@ class Run:
     """A stored run.
 
     started: seconds since 1970.
-    seconds, n_scored, tokens, split_packs: time spent on packs (by all processes together), pairs
-        scored, tokens computed, packs that were computed in parts for lack of memory; 0 while it
-        runs.
+    seconds: spent on packs, by all processes together; it and the counts are 0 while it runs.
+    split_packs: computed in parts for lack of memory.
     """
 
     folder: Path
@@ -68,12 +67,12 @@ class Run:
 
     @property
     def id(self) -> str:
-        """The folder's name. It cannot be guessed."""
+        """The folder's name, which cannot be guessed."""
         return self.folder.name
 
     @classmethod
     def create(cls, folder: Path, facts: RunFacts, plan: Plan, keys: Sequence[str]) -> Self:
-        """Start a run in a folder, which is made. keys: of all its pairs, as the plan counts them.
+        """Start a run in a folder, which is made. keys: of all its pairs, in the dataset's order.
 
         Raises:
             KnownError: the folder holds a run already.
@@ -118,9 +117,8 @@ class Run:
             raise KnownError(f"The plan of run {self.id!r} cannot be read.") from error
 
     def record(self, packs: Iterable[Given], part: str = "") -> Generator[Given, None, None]:
-        """Pass packs on, each written to disk before it is passed.
+        """Pass packs on, and None among them, each written to disk before.
 
-        packs: None among them, where there is none yet, is passed on.
         part: names the file of one of several processes.
         """
         began = time.monotonic()
@@ -130,21 +128,17 @@ class Run:
                     yield pack
                     continue
                 seconds = round(time.monotonic() - began, 4)
-                told = dict(
-                    zip(_PACK_TYPES, (pack.place, seconds, pack.tokens, pack.parts), strict=True)
-                )
+                values = (pack.place, seconds, pack.tokens, pack.parts)
+                told = dict(zip(_PACK_TYPES, values, strict=True))
                 file.write("".join(json.dumps({**asdict(row), **told}) + "\n" for row in pack.rows))
                 file.flush()
                 yield pack
                 began = time.monotonic()
 
     def resumed(self, *, ask_again: bool = False) -> tuple[Self, set[int]]:
-        """The run made ready to go on, and the packs that are whole.
+        """The run made ready to go on, and the packs that are whole; torn ones leave the disk.
 
-        What is left of a pack that was torn is removed from disk.
-
-        ask_again: take a pack with a missing reward for torn; what a server did not answer once, it
-            may answer now.
+        ask_again: take a pack with a missing reward for torn, as a server may answer now.
 
         Raises:
             KnownError: the run's files cannot be read.
@@ -169,7 +163,7 @@ class Run:
         return run, whole
 
     def ended(self, status: Status) -> Self:
-        """Write down how the run ended, how many pairs it has and what they took."""
+        """Write down how the run ended."""
         packs = self._packs()
         run = replace(
             self,
@@ -183,15 +177,11 @@ class Run:
         return run
 
     def seconds_so_far(self) -> float:
-        """Time spent on the packs that are on disk, by all processes together.
-
-        Raises:
-            KnownError: a line is broken.
-        """
+        """Spent on the packs that are on disk, by all processes together."""
         return round(sum(seconds for seconds, _, _ in self._packs().values()), 4)
 
     def rows(self) -> list[ScoredPair]:
-        """Every pair scored so far, as they were scored; a torn last line is dropped.
+        """Every pair scored so far; a torn last line is dropped.
 
         Raises:
             KnownError: a line is broken.
@@ -209,7 +199,7 @@ class Run:
             raise self._unreadable() from error
 
     def n_bytes(self) -> int:
-        """How much was written of its pairs; it changes when pairs are added."""
+        """Written of its pairs; it changes when pairs are added."""
         return sum(path.stat().st_size for path in self._parts())
 
     def _packs(self) -> dict[int, tuple[float, int, int]]:
@@ -224,7 +214,6 @@ class Run:
         return sorted(self.folder.glob("rewards*.jsonl"))
 
     def _lines(self, path: Path) -> list[dict[str, Any]]:
-        """What one process wrote, a dictionary a pair; a torn last line is dropped."""
         try:
             lines = path.read_text(encoding="utf-8", errors="surrogateescape").split("\n")[:-1]
             values = [json.loads(line) for line in lines]
@@ -305,3 +294,52 @@ def damaged_runs(home: Path) -> list[Path]:
                 names = [path.name for path in folder.iterdir()]
                 found += [folder] if any(map(_FILES.fullmatch, names)) else []
     return found
+
+
+_LAST_BITS = ("device", "versions", "path")
+"""Facts that can touch the last bits of a reward alone; all others must be equal to go on."""
+_WORDS = {
+    "max_length": "longest sequence",
+    "truncation_side": "truncation side",
+    "n_pairs": "number of pairs",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A run made ready to go on. done: its packs that are whole; notes: what a reader must know."""
+
+    run: Run
+    done: set[int]
+    notes: tuple[str, ...]
+
+
+def resume(run: Run, told: RunFacts, keys: Sequence[str]) -> Resumed:
+    """Make a stored run ready to go on, where it is the run that is asked for.
+
+    told: what it would go on with. keys: of all pairs that are asked for, in order.
+
+    Raises:
+        KnownError: it has other settings or pairs, or it cannot be read.
+    """
+    both = [
+        (field.name, getattr(run.facts, field.name), getattr(told, field.name))
+        for field in fields(RunFacts)
+        if field.name != "budget"
+    ]
+    differing = [each for each in both if each[1] != each[2]]
+    for name, had, asked in differing:
+        if name not in _LAST_BITS:
+            raise KnownError(
+                f"Run {run.id[:15]} is another one: its {_WORDS.get(name, name)} is {had!r}, and "
+                f"{asked!r} is asked for. Ask for the same, or begin a new run."
+            )
+    if run.plan()[1] != list(keys):
+        raise KnownError(f"Run {run.id[:15]} is of other pairs. Begin a new run.")
+    notes = tuple(
+        f"This run began with {name} {had}, and goes on with {asked}: its last bits may differ "
+        "from those of an unbroken run."
+        for name, had, asked in differing
+    )
+    ready, done = run.resumed(ask_again=told.family in ASKED)
+    return Resumed(ready, done, notes)

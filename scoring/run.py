@@ -27,10 +27,7 @@ class Job:
 def make_job(pairs: Sequence[Pair], scorer: Scorer, seed: int) -> Job:
     """Make pairs ready and plan in which packs they are scored: the same for the same input.
 
-    Args:
-        pairs: at least one; keys distinct.
-        scorer: from `families.open_scorer`.
-        seed: of the order.
+    pairs: at least one; keys distinct. seed: of their order.
 
     Raises:
         KnownError: there are no pairs, or the model's template fails.
@@ -55,11 +52,9 @@ def score(
 
     A pair's rewards do not depend, beyond the dtype's noise, on the pairs scored beside it.
 
-    Args:
-        job: from `make_job`, with the same scorer.
-        scorer: what scores.
-        packs: places of the packs to score; None means all.
-        done: places of packs that are scored already.
+    job: from `make_job`, with the same scorer.
+    packs: places of the packs to score; None means all.
+    done: places of those that are scored already.
 
     Yields:
         One pack after the other. Where memory runs out, a pack is computed in parts and says so,
@@ -94,7 +89,8 @@ def score(
                 rewards.update(zip(part, scored, strict=True))
                 n_parts += 1
                 continue
-            _free_memory()
+            if torch.cuda.is_available():  # now that the error holds nothing any more
+                torch.cuda.empty_cache()
         rows = tuple(_scored(job.prepared[index], rewards[index]) for index in pack)
         yield ScoredPack(place, rows, sum(costs[index] for index in pack), n_parts)
 
@@ -129,8 +125,3 @@ def is_out_of_memory(error: Exception) -> bool:
         isinstance(error, RuntimeError)
         and any(words in str(error) for words in ("can't allocate memory", "out of memory"))
     )
-
-
-def _free_memory() -> None:
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()

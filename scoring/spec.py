@@ -4,27 +4,20 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
 Outcome = Literal["win", "loss", "tie", "missing"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+_Baseline = Literal["random", "longer", "shorter"]
+"""A family without a model: a floor for every leaderboard."""
 Family = Literal[
-    "classifier",
-    "dpo",
-    "logprob-sum",
-    "logprob-mean",
-    "judge",
-    "rater",
-    "pairrm",
-    "served",
-    "random",
-    "longer",
-    "shorter",
-]
+    "classifier", "dpo", "logprob-sum", "logprob-mean", "judge", "rater", "pairrm", "served",
+    _Baseline,
+]  # fmt: skip
 FAMILIES: tuple[Family, ...] = get_args(Family)
-BASELINES: tuple[Family, ...] = ("random", "longer", "shorter")
-"""Families without a model: a floor for every leaderboard."""
+BASELINES: tuple[Family, ...] = get_args(_Baseline)
 ASKED: tuple[Family, ...] = ("judge", "rater", "served")
 """Families that a server may run."""
 DEVICE_NAMES = re.compile(r"auto|spread|cpu|mps|cuda(:\d{1,3})?")
@@ -36,6 +29,11 @@ class Message(NamedTuple):
 
     role: str
     content: str
+
+
+def as_objects(messages: Iterable[Message]) -> list[dict[str, str]]:
+    """Messages as chat templates, servers and result files have them."""
+    return [message._asdict() for message in messages]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +76,8 @@ def text_hash(prompt: str, chosen: str, rejected: str) -> str:
 class ScoredPair:
     """The two rewards of one pair.
 
-    Rewards are unbounded floats, None where the model gave NaN or infinity. Tokens are those the
-    model saw, template included, after truncation; `*_truncated` says that some were cut off.
+    *_reward: unbounded; None where the model gave NaN or infinity.
+    *_tokens: that the model saw, template included; *_truncated: whether some were cut off.
     """
 
     key: str
@@ -94,12 +92,12 @@ class ScoredPair:
 
     @property
     def margin(self) -> float | None:
-        """Chosen reward minus rejected reward; None where either is missing."""
+        """As `margin_of` has it."""
         return margin_of(self.chosen_reward, self.rejected_reward)
 
     @property
     def outcome(self) -> Outcome:
-        """A win needs a strictly higher chosen reward; equal rewards are a tie."""
+        """As `outcome_of` has it."""
         return outcome_of(self.margin)
 
 
@@ -107,9 +105,8 @@ class ScoredPair:
 class Plan:
     """In which packs, and in which order, the pairs of a run are scored: their places in the list.
 
-    It is made once from the full list of pairs and stored with the run, so that a run that was
-    killed goes on with the same packs and thereby the same rewards: to the last bit on the same
-    hardware and software, within the dtype's noise where a pack is split for lack of memory.
+    The same packs give the same rewards: to the last bit on the same hardware and software, within
+    the dtype's noise where a pack is split for lack of memory.
     """
 
     packs: tuple[tuple[int, ...], ...]
@@ -183,15 +180,15 @@ class ModelSpec:
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """How a run scores; everything that can change a number is here.
+    """How a run scores: all that can change a number.
 
     max_length: tokens a sequence may have; None means the model's own limit, at most 16,384.
-    truncation_side: where tokens are cut off when a sequence is longer.
+    truncation_side: where tokens of a longer sequence are cut off.
     device: "auto", a torch device, or "spread" for all GPUs of this machine at once.
     budget: tokens a pack may hold; None means about a second of work. No score depends on it.
-    compile: whether decoder layers are compiled; "auto" where the job repays it.
+    compile: decoder layers; "auto" where the job repays it.
     seed: of the order in which pairs are scored, and of the random baseline.
-    beta: what a DPO reward is multiplied with.
+    beta: of DPO rewards.
     upstream_compatible: tokens as upstream's run_rm.py makes them.
     parallel: requests that a server gets at once.
     """
@@ -212,8 +209,7 @@ class RunSettings:
 class RunFacts:
     """What a run was made with, as shown beside its numbers and stored in its folder.
 
-    pairs: the source of the pairs; selection: in words, which of them; n_pairs: how many.
-    seed: of the order in which they were scored.
+    pairs: their source; selection: in words, which of them; seed: of their order.
     reading: what of the model is the reward, in words.
     path: how sequences went through the model, and why, in words.
     budget: tokens a pack holds at most (pairs, where the scorer reads texts).

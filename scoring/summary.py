@@ -18,9 +18,6 @@ from scoring.benchmark import (
 from scoring.interval import Interval, weighted_wilson, wilson
 from scoring.spec import Outcome, ScoredPair
 
-GENERATIVE = ("judge", "rater")
-"""Families of which a tie officially counts half a win."""
-
 
 def tie_worth(family: str) -> float:
     """What a tie counts by the official rule, as a part of a win.
@@ -30,7 +27,7 @@ def tie_worth(family: str) -> float:
     >>> tie_worth("judge"), tie_worth("classifier")
     (0.5, 0.0)
     """
-    return 0.5 if family in GENERATIVE else 0.0
+    return 0.5 if family in ("judge", "rater") else 0.0
 
 
 def credit_of(outcome: Outcome, tie: float) -> float | None:
@@ -53,12 +50,12 @@ class Tally:
 
     @property
     def wins(self) -> int:
-        """Pairs whose chosen response scored strictly higher."""
+        """Pairs that were won."""
         return self.counts["win"]
 
     @property
     def lost(self) -> int:
-        """Pairs that were not won: losses, ties and missing rewards."""
+        """Losses, ties and missing rewards."""
         return sum(self.counts.values()) - self.wins
 
     @property
@@ -84,14 +81,14 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What the scored pairs come to.
+    """What scored pairs come to.
 
-    total: all pairs, unweighted.
-    subsets: the subsets that were scored, the benchmark's first and in its order.
+    total: all, unweighted.
+    subsets: those that were scored, `in_order`.
     sections: the four scores by the official weights, None where no pair counts.
     section_tallies: the pairs behind each of them, unweighted.
     score: the mean of the sections known; None where none is.
-    truncated: pairs of which at least one side was cut to the longest allowed length.
+    truncated: pairs of which a side was cut.
     """
 
     total: Tally
@@ -107,7 +104,7 @@ class Summary:
         return {name: sum(tally.counts.values()) for name, tally in self.subsets.items()} == COUNTS
 
     def section_interval(self, section: str) -> Interval | None:
-        """The 95 % interval of a section score by `weighted_wilson`; None without pairs."""
+        """The 95 % interval of its score by `weighted_wilson`; None without pairs."""
         return _interval(self.sections[section], self._parts(section))
 
     @property
@@ -133,10 +130,7 @@ def _interval(mean: float | None, parts: Sequence[tuple[float, Tally]]) -> Inter
 
 
 def summarise(scored: Iterable[ScoredPair], family: str) -> Summary:
-    """Tally scored pairs and apply the benchmark's rule. No pairs give an empty summary.
-
-    family: of the model, which says by `tie_worth` what a tie counts.
-    """
+    """Tally pairs that a family's model scored, and apply the benchmark's rule."""
     tie = tie_worth(family)
     total, truncated = Tally(tie=tie), 0
     subsets: dict[str, Tally] = {}

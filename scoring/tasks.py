@@ -17,10 +17,7 @@ from scoring.families import open_scorer
 from scoring.hub.access import Hub, Seen, first_line
 from scoring.limits import Limits, Step, Tell
 from scoring.models.devices import Device, present_device
-from scoring.models.finding import Asked, Found, find
-from scoring.models.load_steps import loading_told
-from scoring.models.locating import fetched
-from scoring.models.policy import ModelPolicy
+from scoring.models.finding import Asked, Found, ModelPolicy, fetched, find
 from scoring.models.preview import Preview, previewed
 from scoring.pairs.opening import checked_rows
 from scoring.probing.side_rewards import TokenRewards
@@ -86,6 +83,8 @@ def load_model(tell: Tell, spec: ModelSpec, settings: RunSettings) -> None:
     if not spec.folder:
         _HELD.scorer = open_scorer(spec, settings)
         return
+    from scoring.models.loading import loading_told
+
     tell(Step("loading"))
     with loading_told(tell):
         _HELD.scorer = open_scorer(spec, settings)

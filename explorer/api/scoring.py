@@ -33,7 +33,7 @@ from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
 from explorer.tabs.score.signin_view import visitor_of
 from scoring.errors import KnownError, shown
-from scoring.models.policy import DEMO
+from scoring.models.finding import DEMO
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run
 from scoring.spec import ASKED, BASELINES, RunFacts, ScoredPair

@@ -13,7 +13,7 @@ from explorer.core.zero_gpu import is_zero_gpu
 from scoring.errors import KnownError
 from scoring.hub.access import parse_hub_id
 from scoring.limits import MEGABYTE, Limits
-from scoring.models.policy import DEMO, ModelPolicy
+from scoring.models.finding import DEMO, ModelPolicy
 from scoring.spec import BASELINES, DEVICE_NAMES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -24,7 +24,7 @@ from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.limits import Step
-from scoring.models.policy import DEMO, DEMO_NAMES, ModelPolicy
+from scoring.models.finding import DEMO, DEMO_NAMES, ModelPolicy
 from scoring.pairs.opening import TEXT_COLUMNS
 from scoring.paths import atomic_write, is_folder, typed_path
 

@@ -8,7 +8,7 @@ import gradio as gr
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.data.typed import longest_text
-from scoring.models.policy import DEMO
+from scoring.models.finding import DEMO
 
 
 class TypedFields(NamedTuple):

@@ -17,8 +17,7 @@ from scoring.engine.formatting import Prepared
 from scoring.engine.scorer import Scorer, Traits, facts
 from scoring.errors import KnownError, shown
 from scoring.hub.access import Hub
-from scoring.models.locating import locate
-from scoring.models.policy import DEMO
+from scoring.models.finding import DEMO, locate
 from scoring.probing.side_rewards import TokenRewards
 from scoring.spec import BASELINES, ModelSpec, Pair, Plan, RunSettings, ScoredPack
 from scoring.tasks import Ready

@@ -10,7 +10,7 @@ from explorer.core.settings import ASSETS
 from explorer.core.text import text
 from explorer.data.search import checked_search, matching_names
 from scoring.models.catalogue import CATALOGUE
-from scoring.models.weights import BYTES
+from scoring.models.files import BYTES
 from scoring.spec import Family
 
 

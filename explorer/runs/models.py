@@ -24,11 +24,16 @@ from scoring.families.server import KEY
 from scoring.hub.access import Hub, parse_hub_id
 from scoring.hub.cache import cache_folder, remove_unfinished
 from scoring.limits import Step
-from scoring.models.devices import Device, check_fits, chosen_dtype, placed, present_device
-from scoring.models.finding import MOST_CONFIG_BYTES, Asked, Found
-from scoring.models.locating import with_folders
+from scoring.models.devices import (
+    Device,
+    check_fits,
+    chosen_dtype,
+    placed,
+    present_device,
+    wait_briefly,
+)
+from scoring.models.finding import MOST_CONFIG_BYTES, Asked, Found, with_folders
 from scoring.models.preview import Preview
-from scoring.models.threads import wait_briefly
 from scoring.probing.side_rewards import TokenRewards
 from scoring.spec import BASELINES, ModelSpec, Pair, Plan, RunSettings, ScoredPack
 from scoring.tasks import (

@@ -14,8 +14,7 @@ from explorer.runs.models import WarmModel
 from explorer.runs.progress import Progress, Stream
 from scoring.errors import KnownError, Stopped
 from scoring.hub.access import first_line
-from scoring.record import Run, Status
-from scoring.resuming import resume
+from scoring.record import Run, Status, resume
 from scoring.spec import Plan, ScoredPair
 from scoring.sure import SureInterval
 from scoring.tasks import Ready

@@ -72,10 +72,7 @@ class Pack:
 
 
 def write_pack(pairs: Sequence[Prepared], device: torch.device, *, variable_length: bool) -> Pack:
-    """Lay pairs out as one row of tokens.
-
-    variable_length: prepare for one call over all segments, else for one call each.
-    """
+    """variable_length: prepare for one call over all segments, else for one call each."""
     ids, positions, tails, gather = array("q"), array("q"), array("q"), array("q")
     queries, keys = array("i", [0]), array("i", [0])
     segments: list[Segment] = []
@@ -139,15 +136,10 @@ def attend(
 ) -> tuple[torch.Tensor, None]:
     """Attention over a pack, called by transformers in every layer.
 
-    Args:
-        module: the layer; one that is not causal is refused.
-        query: [1, heads, tokens, dim].
-        key: the same, of fewer heads where they are grouped.
-        value: as key.
-        attention_mask: none; packs need none.
-        scaling: of the products; None means dim ** -0.5.
-        sliding_window: keys that a query sees, itself included; None means all before it.
-        arguments: `Pack.arguments`, and whatever else the model gives.
+    query, key, value: [1, heads, tokens, dim]; keys and values of fewer heads where grouped.
+    scaling: of the products; None means dim ** -0.5.
+    sliding_window: keys that a query sees, itself included; None means all before it.
+    arguments: `Pack.arguments`, and whatever else the model gives.
 
     Returns:
         [1, tokens, heads, dim], and no weights.

@@ -7,7 +7,7 @@ from typing import Any
 
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
-from scoring.spec import Message, Pair, RunSettings
+from scoring.spec import Message, Pair, RunSettings, as_objects
 
 LONGEST = 16_384
 """Tokens a sequence may have where neither the model nor the settings say less."""
@@ -26,7 +26,7 @@ FALLBACK_TEMPLATE = (
 """Used, and said, where a tokenizer has no chat template of its own."""
 
 Tokenizer = Any
-"""A transformers tokenizer; typed loosely because the library's own types are dynamic."""
+"""Of transformers."""
 
 Conversation = Sequence[Message]
 
@@ -73,7 +73,7 @@ class Prepared:
 
 
 def shared_prefix(chosen: Sequence[int], rejected: Sequence[int]) -> int:
-    """Tokens that both sequences begin with, to be computed once.
+    """Tokens to compute once: those that both sequences begin with, but for each one's last.
 
     >>> shared_prefix((1, 2, 3), (1, 2, 4)), shared_prefix((1, 2), (1, 2, 3))
     (2, 1)
@@ -157,16 +157,7 @@ class Formatter:
             KnownError: the template fails, as a stranger's program may.
         """
         encoded: list[list[int]] = self._rendered(given, tokenize=True, ask=ask)
-        self.check(encoded)
-        return encoded
-
-    def check(self, encoded: Sequence[Sequence[int]]) -> None:
-        """
-        Raises:
-            KnownError: a conversation has no tokens.
-        """
-        if not all(encoded):
-            raise KnownError("The model's chat template fails: it gives no tokens.")
+        return _checked(encoded)
 
     def cut(self, ids: Sequence[int]) -> TokenSequence:
         """At most `max_length` of the tokens."""
@@ -182,10 +173,7 @@ class Formatter:
     def _rendered(self, given: Sequence[Conversation], *, tokenize: bool, ask: bool) -> list[Any]:
         rendered: list[Any] = []
         for start in range(0, len(given), _AT_ONCE):
-            some = [
-                [message._asdict() for message in conversation]
-                for conversation in given[start : start + _AT_ONCE]
-            ]
+            some = list(map(as_objects, given[start : start + _AT_ONCE]))
             try:
                 rendered += self.tokenizer.apply_chat_template(
                     some,
@@ -199,3 +187,61 @@ class Formatter:
             except Exception as error:  # a template is a stranger's program
                 raise KnownError(f"The model's chat template fails: {first_line(error)}") from error
         return rendered
+
+
+def _checked(encoded: list[list[int]]) -> list[list[int]]:
+    if not all(encoded):
+        raise KnownError("The model's chat template fails: it gives no tokens.")
+    return encoded
+
+
+UPSTREAM_LONGEST = 2048
+"""Tokens a sequence may have in run_rm.py."""
+
+TULU_TEMPLATE = (
+    "{%- for message in messages -%}"
+    "{{ '<|' + message['role'] + '|>\n' }}"
+    "{{ message['content'] + '\n' if message['content'] else '' }}"
+    "{%- endfor -%}"
+)
+"""What run_rm.py uses where a tokenizer has no template of its own: fastchat's "tulu"."""
+
+
+class UpstreamFormatter(Formatter):
+    """Renders the template to text and tokenizes that with special tokens, as run_rm.py does.
+
+    A template that writes BOS itself then gives two of them; the first is masked, which leaves the
+    second at position 1. Text is cut on the left and BOS put before it again. The score is read at
+    the last token that is not padding, which is the EOS of many tokenizers.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, model_limit: int, settings: RunSettings) -> None:
+        if settings.truncation_side != "left":
+            raise KnownError("run_rm.py cuts on the left: leave --truncation-side out.")
+        super().__init__(
+            tokenizer,
+            model_limit,
+            settings,
+            fallback=("tulu", TULU_TEMPLATE),
+            longest=UPSTREAM_LONGEST,
+        )
+        self.template += ", as run_rm.py"
+        tokenizer.truncation_side = "left"
+        if tokenizer.pad_token is None:
+            tokenizer.pad_token = tokenizer.eos_token
+        if self._fallback is not None:
+            tokenizer.add_eos_token = True
+
+    def sequences(self, given: Sequence[Conversation]) -> list[TokenSequence]:
+        """As of `Formatter`, and where they start."""
+        texts = self.render(given)
+        whole = _checked(self.tokenizer(texts).input_ids if texts else [])
+        return [self._sequence(text, ids) for text, ids in zip(texts, whole, strict=True)]
+
+    def _sequence(self, text: str, ids: Any) -> TokenSequence:
+        truncated = len(ids) > self.max_length
+        if truncated:
+            ids = self.tokenizer(text, truncation=True, max_length=self.max_length).input_ids
+        bos = self.tokenizer.bos_token_id
+        doubled = bos is not None and list(ids[:2]) == [bos, bos]
+        return TokenSequence(tuple(ids[1:] if doubled else ids), truncated, int(doubled))

@@ -27,6 +27,8 @@ NOISE = {torch.float32: 1e-4, torch.bfloat16: 0.04, torch.float16: 0.01}
 _CPU_ROW = 2048
 """Tokens a CPU computes at once: about what its caches hold."""
 
+Side = tuple[tuple[int, ...], int, int]
+"""Of a pair: ids, start and tail, as of `Prepared`."""
 Rewards = list[tuple[float, float]]
 Reader = Callable[[torch.Tensor, Sequence[Prepared]], Rewards]
 """Rewards from what a `Forward` gives."""
@@ -49,7 +51,7 @@ class Packed:
         """narrow: let the last layer's feed-forward see only the tokens that are read."""
         self.path = "packed, shared prefixes computed once"
         self._model = model
-        self._base = base_of(model)
+        self._base = _base_of(model)
         self._layers = _layers_of(self._base)
         self._variable = attention.has_variable_length(model.device, model.dtype)
         self._row = _CPU_ROW if model.device.type == "cpu" else sys.maxsize
@@ -97,7 +99,7 @@ class Packed:
             return
         if self._layers is None:
             raise KnownError("The model's decoder layers are not where they can be compiled.")
-        for layer in self._layers[:-1] if self._narrow.attached else self._layers:
+        for layer in self._layers[:-1] if self._last >= 0 else self._layers:
             layer.compile(dynamic=True)
         self._compiled = True
         self.path += ", layers compiled"
@@ -112,11 +114,6 @@ class Narrow:
     def __init__(self) -> None:
         self._tails: torch.Tensor | None = None
         self._hooks: list[Any] = []
-
-    @property
-    def attached(self) -> bool:
-        """Whether a layer is narrow."""
-        return bool(self._hooks)
 
     def attach(self, layer: Any) -> None:
         """Make a layer narrow while `to` is in force."""
@@ -156,12 +153,9 @@ class Padded:
     """Both sides of all pairs in right-padded batches of similar length."""
 
     def __init__(self, model: Any, batch_tokens: int, *, whole: bool, why: str) -> None:
-        """
-        Args:
-            model: a transformers model.
-            batch_tokens: padded tokens a forward pass may hold.
-            whole: give the whole model's output for a sequence, not the hidden states of its tail.
-            why: this path, in words.
+        """batch_tokens: padded, in a forward pass at most. why: this path is taken, in words.
+
+        whole: give the whole model's output for a sequence, not the hidden states of its tail.
         """
         self.path = f"padded: {why}" if batch_tokens > 1 else f"one sequence at a time: {why}"
         self._model = model
@@ -170,23 +164,19 @@ class Padded:
 
     def __call__(self, pairs: Sequence[Prepared]) -> torch.Tensor:
         """What is read of the pairs; equal sequences are computed once."""
-        sides = [
-            side
-            for pair in pairs
-            for side in (
-                (pair.chosen, pair.chosen_start, pair.chosen_tail),
-                (pair.rejected, pair.rejected_start, pair.rejected_tail),
-            )
-        ]
+        sides: list[Side] = []
+        for pair in pairs:
+            sides.append((pair.chosen, pair.chosen_start, pair.chosen_tail))
+            sides.append((pair.rejected, pair.rejected_start, pair.rejected_tail))
         unique = list(dict.fromkeys(sides))
-        read: dict[tuple[tuple[int, ...], int, int], torch.Tensor] = {}
+        read: dict[Side, torch.Tensor] = {}
         lengths = [len(ids) + start for ids, start, _ in unique]
         for batch in padded_batches(lengths, self._batch_tokens):
             taken = [unique[place] for place in batch]
             read.update(zip(taken, self._batch(taken), strict=True))
         return torch.cat([read[side] for side in sides])
 
-    def _batch(self, sides: Sequence[tuple[tuple[int, ...], int, int]]) -> list[torch.Tensor]:
+    def _batch(self, sides: Sequence[Side]) -> list[torch.Tensor]:
         device = self._model.device
         starts = torch.tensor([start for _, start, _ in sides])
         pad = self._model.config.pad_token_id or 0  # classifiers find the end of a text by it
@@ -200,7 +190,7 @@ class Padded:
             inputs["attention_mask"] = mask.long().to(device)
         if self._whole:
             return list(self._model(**inputs).logits.split(1))
-        hidden = base_of(self._model)(**inputs, use_cache=False).last_hidden_state
+        hidden = _base_of(self._model)(**inputs, use_cache=False).last_hidden_state
         return [
             hidden[row, end - tail : end]
             for row, (end, (_, _, tail)) in enumerate(zip(lengths.tolist(), sides, strict=True))
@@ -212,12 +202,8 @@ def choose(
 ) -> Forward:
     """The fastest path that gives a model's own rewards.
 
-    Args:
-        model: in evaluation mode on its device.
-        read: how its rewards are read.
-        check: a few pairs to prove the path with.
-        budget: tokens a forward pass may hold.
-        whole: the reward cannot be had from hidden states, only from the whole model's output.
+    check: a few pairs to prove the path with. budget: tokens a forward pass may hold.
+    whole: the reward cannot be had from hidden states, only from the whole model's output.
     """
     stock = model.config._attn_implementation
     alone = Padded(model, 1, whole=whole, why="")
@@ -264,10 +250,7 @@ def _unseen(model: Any, windows: set[int | None]) -> str:
     """What of a model's attention packs were not told of, in words; "" where they know all.
 
     The check pairs are shorter than most windows, so that rewards cannot show it.
-
-    Args:
-        model: a transformers model.
-        windows: the sliding windows that its layers asked for.
+    windows: the sliding windows that its layers asked for.
     """
     config = model.config.get_text_config()
     kinds = getattr(config, "layer_types", None) or ["sliding_attention"]
@@ -284,7 +267,7 @@ def _layers_of(base: Any) -> Any:
     return getattr(base, "layers", None) or getattr(base, "h", None)
 
 
-def base_of(model: Any) -> Any:
+def _base_of(model: Any) -> Any:
     """The part of a model that gives hidden states."""
     base = getattr(model, model.base_model_prefix, None)
     if base is None:
@@ -293,7 +276,7 @@ def base_of(model: Any) -> Any:
 
 
 def _disagreement(got: Rewards, expected: Rewards, dtype: torch.dtype) -> str:
-    """How rewards differ from those computed one at a time, in words; "" where they do not."""
+    """Of rewards from those computed one at a time, in words; "" where there is none."""
     ours, theirs = torch.tensor(got), torch.tensor(expected)
     scale = theirs.abs().clamp(min=1).nan_to_num(nan=1.0)
     apart = ((ours - theirs).abs() / scale).nan_to_num(nan=0.0).max().item()

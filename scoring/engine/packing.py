@@ -10,10 +10,7 @@ def plan_packs(costs: Sequence[int], budget: int, seed: int) -> list[list[int]]:
     Pairs fill packs in a seeded random order, sorted by cost only within a pack. The costliest
     pack comes first, so that running out of memory shows at once.
 
-    Args:
-        costs: of each pair, in tokens.
-        budget: the most a pack may cost; a pack always holds one pair.
-        seed: of the order.
+    costs: of each pair, in tokens. budget: the most a pack may cost, which always holds one pair.
 
     >>> plan_packs([3, 9, 2, 8, 1], budget=10, seed=0)
     [[1], [2], [0, 4], [3]]
@@ -54,10 +51,7 @@ def split(pack: Sequence[int], costs: Sequence[int], budget: int) -> list[list[i
 
 
 def share_out(packs: Sequence[Sequence[int]], costs: Sequence[int], n: int) -> list[list[int]]:
-    """Which packs each of n processes scores: the costliest first, to whom has the least.
-
-    Returns:
-        For each process, the places of its packs in ascending order.
+    """The places of each process's packs, ascending: the costliest go first to whom has the least.
 
     >>> share_out([[0], [1], [2], [3]], [4, 3, 2, 1], n=2)
     [[0, 3], [1, 2]]

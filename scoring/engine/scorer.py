@@ -41,7 +41,7 @@ class Scorer(Protocol):
         ...
 
     def expect(self, tokens: int) -> None:
-        """Hear how many tokens are to be computed, to make ready for so much work."""
+        """Make ready for so much work."""
         ...
 
     def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:

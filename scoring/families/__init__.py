@@ -1,10 +1,12 @@
-"""Families of reward models: one way of turning pairs into rewards each."""
+"""Families of reward models: one way each of turning pairs into rewards, or a rule without one."""
 
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Sequence
 
-from scoring.engine.scorer import Scorer
+from scoring.engine.formatting import Prepared
+from scoring.engine.scorer import Scorer, TextScorer, Traits
 from scoring.errors import KnownError
-from scoring.spec import BASELINES, ModelSpec, RunSettings
+from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings, text_hash
 
 
 def open_scorer(spec: ModelSpec, settings: RunSettings) -> Scorer:
@@ -25,8 +27,6 @@ def open_scorer(spec: ModelSpec, settings: RunSettings) -> Scorer:
 
 def _maker(spec: ModelSpec) -> Callable[[ModelSpec, RunSettings], Scorer]:
     if spec.family in BASELINES:
-        from scoring.families.baseline import Baseline
-
         return Baseline
     if spec.family == "served":
         from scoring.families.served import Served
@@ -51,3 +51,60 @@ def _maker(spec: ModelSpec) -> Callable[[ModelSpec, RunSettings], Scorer]:
     from scoring.families.dpo import Policy
 
     return Policy
+
+
+_READINGS = {
+    "random": "a random number, seeded by the run's seed and the pair's texts",
+    "longer": "characters of the response",
+    "shorter": "minus the characters of the response",
+}
+
+
+class Baseline(TextScorer):
+    """Random, the longer response, or the shorter one."""
+
+    def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
+        self.spec = spec
+        self._seed = settings.seed
+        self.traits = Traits(reading=_READINGS[spec.family], path="no model")
+
+    def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
+        """Two numbers a pair."""
+        return [self._rewards(prepared.pair) for prepared in pack]
+
+    def _rewards(self, pair: Pair) -> tuple[float, float]:
+        if self.spec.family == "random":
+            name = text_hash(pair.prompt, pair.chosen, pair.rejected)
+            drawn = random.Random(f"{self._seed}:{name}")  # noqa: S311 - a coin, not a secret
+            return drawn.random(), drawn.random()
+        sign = 1 if self.spec.family == "longer" else -1
+        return float(sign * len(pair.chosen)), float(sign * len(pair.rejected))
+
+
+def label_weights(spec: ModelSpec, n_labels: int) -> tuple[tuple[float, ...], str]:
+    """What each label weighs in the reward, and that in words.
+
+    Raises:
+        KnownError: there are several labels and no reading, or it does not fit them.
+    """
+    reading = spec.reading
+    if reading is None:
+        if n_labels != 1:
+            raise KnownError(
+                f"{spec.name} has {n_labels} labels, and which of them is the reward is not "
+                "known: declare one (--label INDEX) or a weight for each (--label-weights W,W,…)."
+            )
+        return (1.0,), "its one label"
+    if isinstance(reading, int):
+        if not 0 <= reading < n_labels:
+            raise KnownError(
+                f"{spec.name} has {n_labels} labels; there is no label {reading} "
+                f"(0 to {n_labels - 1} are allowed)."
+            )
+        weights = tuple(float(label == reading) for label in range(n_labels))
+        return weights, f"label {reading} of {n_labels}"
+    if len(reading) != n_labels:
+        raise KnownError(
+            f"{spec.name} has {n_labels} labels, and {len(reading)} weights were given."
+        )
+    return reading, f"labels weighted {', '.join(f'{weight:g}' for weight in reading)}"

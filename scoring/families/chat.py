@@ -16,7 +16,7 @@ from scoring.families.prompts import (
     verdict_prompt,
 )
 from scoring.families.server import PATIENCE, Patience, RequestFailed, Server
-from scoring.spec import Message, ModelSpec, Pair, RunSettings
+from scoring.spec import Message, ModelSpec, Pair, RunSettings, as_objects
 
 logger = logging.getLogger(__name__)
 
@@ -50,8 +50,6 @@ class ChatJudge(TextScorer):
     probability of its label among the two labels: a judge that always names the first response
     ties every pair, and so do two equal responses. A pair with an answer that is missing or cannot
     be read is missing as a whole.
-
-    unparsable: answers since it was opened that name no verdict or rating.
     """
 
     def __init__(
@@ -62,7 +60,6 @@ class ChatJudge(TextScorer):
             KnownError: the server's address cannot be used.
         """
         self.spec = spec
-        self.unparsable = 0
         self._server = Server(spec.url, settings.parallel, patience)
         self._common = {
             "model": spec.name,
@@ -81,11 +78,6 @@ class ChatJudge(TextScorer):
             template=digest(spec.family),
             libraries=("httpx",),
         )
-
-    @property
-    def failed(self) -> int:
-        """Requests that finally failed since it was opened."""
-        return self._server.failed
 
     def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
         """Probabilities, 0 to 1, or ratings, 1 to 10; NaN for both sides of a missing pair.
@@ -127,17 +119,17 @@ class ChatJudge(TextScorer):
         return reply
 
     def _post(self, question: _Question, **more: Any) -> Reply:
-        messages = [message._asdict() for message in question]
-        body = {**self._common, "messages": messages, **more}
+        body = {**self._common, "messages": as_objects(question), **more}
         return self._server.post("/chat/completions", body, _reply)
 
     def _said(self, reply: Reply) -> _Meaning:
-        meaning = verdict(reply) if self._is_judge else _rating(reply)
+        if self._is_judge:
+            meaning, kind = verdict(reply), "verdict"
+        else:
+            rating, kind = said_rating(reply.text), "rating"
+            meaning = None if rating is None else (rating,)
         if meaning is None:
-            self.unparsable += 1
-            logger.warning(
-                "An answer is no %s: %r", "verdict" if self._is_judge else "rating", reply.text[:80]
-            )
+            logger.warning("An answer is no %s: %r", kind, reply.text[:80])
         return meaning
 
     def _rewards(self, first: _Meaning, second: _Meaning) -> tuple[float, float]:
@@ -160,30 +152,19 @@ def verdict(reply: Reply) -> _Meaning:
     ((0.0, 1.0), None)
     """
     first, second = (
-        math.fsum(math.exp(min(0.0, logprob)) for token, logprob in reply.first if _is(token, name))
-        for name in LABELS
+        math.fsum(
+            math.exp(min(0.0, logprob)) for token, logprob in reply.first if token.strip() == label
+        )
+        for label in LABELS
     )
     if first + second >= LABELS_EXPECTED:
         return first / (first + second), second / (first + second)
-    label = said_verdict(reply.text)
-    return None if label is None else (float(label == LABELS[0]), float(label == LABELS[1]))
-
-
-def _is(token: str, label: str) -> bool:
-    return token.strip() == label
-
-
-def _rating(reply: Reply) -> _Meaning:
-    rating = said_rating(reply.text)
-    return None if rating is None else (rating,)
+    named = said_verdict(reply.text)
+    return None if named is None else (float(named == LABELS[0]), float(named == LABELS[1]))
 
 
 def _reply(answer: Any) -> Reply:
-    """The first choice of an answer.
-
-    Raises:
-        LookupError, TypeError: the answer has another shape.
-    """
+    """The first choice of an answer; raises LookupError, TypeError where it has another shape."""
     choice = answer["choices"][0]
     text = choice["message"]["content"]
     if not isinstance(text, str | None):

@@ -9,7 +9,7 @@ from scoring.engine.formatting import Prepared
 from scoring.engine.forward import Rewards
 from scoring.engine.scorer import Traits
 from scoring.errors import KnownError
-from scoring.families.labels import label_weights
+from scoring.families import label_weights
 from scoring.families.local import LocalModel
 from scoring.models.loading import Loaded, load
 from scoring.spec import ModelSpec, Pair, RunSettings
@@ -21,11 +21,7 @@ class Classifier:
     def __init__(
         self, spec: ModelSpec, settings: RunSettings, loaded: Loaded | None = None
     ) -> None:
-        """
-        Args:
-            spec: what to load.
-            settings: of the run.
-            loaded: the model, where it is in memory already.
+        """loaded: the model, where it is in memory already.
 
         Raises:
             KnownError: the model cannot be loaded, or its labels are not one reward.
@@ -85,7 +81,7 @@ class Classifier:
                 "its head is not a layer of its own over a causal model. Choose a classifier that "
                 "is built on a decoder."
             )
-        rewards = self._each(self._local.at_tails([pair])).tolist()
+        rewards = self._each(self._local.forward([pair])).tolist()
         return rewards[: pair.chosen_tail], rewards[pair.chosen_tail :]
 
     def _each(self, rows: torch.Tensor) -> torch.Tensor:

@@ -56,9 +56,11 @@ class Policy:
             kind = "mean" if self.spec.family == "logprob-mean" else "sum"
             reading = f"{kind} of the response's token log-probabilities, no reference model"
         traits = self._policy.local.traits(reading, self._formatter)
-        if self._reference is None or self._reference.local.path == traits.path:
+        if self._reference is None or self._reference.local.forward.path == traits.path:
             return traits
-        return replace(traits, path=f"{traits.path}; reference {self._reference.local.path}")
+        return replace(
+            traits, path=f"{traits.path}; reference {self._reference.local.forward.path}"
+        )
 
     def expect(self, tokens: int) -> None:
         """Compile where so many tokens repay it."""
@@ -119,14 +121,9 @@ class _LogProbs:
 
     def read(self, rows: torch.Tensor, pairs: Sequence[Prepared]) -> Rewards:
         """Sums, or means, over each response. rows: hidden states at the tails."""
-        tails = [
-            (ids, tail)
-            for pair in pairs
-            for ids, tail in (
-                (pair.chosen, pair.chosen_tail),
-                (pair.rejected, pair.rejected_tail),
-            )
-        ]
+        tails: list[tuple[tuple[int, ...], int]] = []
+        for pair in pairs:
+            tails += [(pair.chosen, pair.chosen_tail), (pair.rejected, pair.rejected_tail)]
         counts = [max(0, tail - 1) for _, tail in tails]
         targets = [
             token for (ids, _), n in zip(tails, counts, strict=True) for token in ids[-n:][:n]

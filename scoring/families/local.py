@@ -47,40 +47,31 @@ class LocalModel:
         self._family = family
         self._compile = settings.compile
         check = family.prepare(CHECK_PAIRS)
-        self._forward = choose(loaded.model, family.read, check, self.budget, whole=whole)
-
-    @property
-    def path(self) -> str:
-        """How sequences go through the model, in words."""
-        return self._forward.path
+        self.forward = choose(loaded.model, family.read, check, self.budget, whole=whole)
 
     @torch.inference_mode()
     def __call__(self, pack: Sequence[Prepared]) -> Rewards:
         """Rewards of a pack. Equal sequences have exactly equal rewards, which products of
         matrices do not see to: they may round equal rows differently.
         """
-        rewards = self._family.read(self._forward(pack), pack)
+        rewards = self._family.read(self.forward(pack), pack)
         return [
             (chosen, chosen if pair.chosen == pair.rejected else rejected)
             for pair, (chosen, rejected) in zip(pack, rewards, strict=True)
         ]
 
-    def at_tails(self, pack: Sequence[Prepared]) -> torch.Tensor:
-        """What the model gives at the tails of a pack; see `Forward`."""
-        return self._forward(pack)
-
     def expect(self, tokens: int) -> None:
         """Compile where it is asked for, or where so many tokens repay it."""
         pays = self.loaded.model.device.type == "cuda" and tokens >= TOKENS_TO_REPAY
         wanted = self._compile == "on" or (self._compile == "auto" and pays)
-        if wanted and isinstance(self._forward, Packed):
-            self._forward.compile()
+        if wanted and isinstance(self.forward, Packed):
+            self.forward.compile()
 
     def traits(self, reading: str, formatter: Formatter, template: str = "") -> Traits:
         """What its numbers rest on. template: where it is not the formatter's alone."""
         return Traits(
             reading=reading,
-            path=self.path,
+            path=self.forward.path,
             budget=self.budget,
             device=str(self.loaded.model.device),
             dtype=str(self.loaded.model.dtype).removeprefix("torch."),

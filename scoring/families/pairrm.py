@@ -119,7 +119,7 @@ class DebertaV2PairRM(DebertaV2PreTrainedModel):  # type: ignore[misc]
 
     @classmethod
     def from_config(cls, config: Any, **_: object) -> "DebertaV2PairRM":
-        """A model of this shape, as transformers' auto classes build one."""
+        """As transformers' auto classes have it."""
         return cls(config)
 
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
@@ -233,7 +233,7 @@ class PairRM:
         return [(half, 0 - half) for half in halves]
 
     def _answers(self, sequences: Sequence[tuple[int, ...]]) -> list[float]:
-        """By how much the response that stands first is better, one sequence a row."""
+        """By how much the response that stands first is better."""
         model = self._loaded.model
         rows = [torch.tensor(ids) for ids in sequences]
         mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
@@ -243,11 +243,7 @@ class PairRM:
 
 
 def _frame(loaded: Loaded) -> tuple[tuple[int, ...], tuple[int, int]]:
-    """The markers' ids, and those of the tokens before and behind a part.
-
-    Raises:
-        KnownError: tokenizer and config do not agree on the markers, or it has no such tokens.
-    """
+    """The markers' ids, and those of the tokens before and behind a part."""
     name, tokenizer = loaded.spec.name, loaded.tokenizer
     for marker, expected in zip(MARKERS, loaded.model.markers, strict=True):
         found = tokenizer.convert_tokens_to_ids(marker)

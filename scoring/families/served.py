@@ -13,9 +13,9 @@ from typing import Any
 from scoring.engine.formatting import Conversation, Prepared, conversations
 from scoring.engine.scorer import TEXTS_A_PACK, TextScorer, Traits
 from scoring.errors import KnownError
-from scoring.families.labels import label_weights
+from scoring.families import label_weights
 from scoring.families.server import PATIENCE, Patience, RequestFailed, Server
-from scoring.spec import Message, ModelSpec, RunSettings
+from scoring.spec import Message, ModelSpec, RunSettings, as_objects
 
 logger = logging.getLogger(__name__)
 
@@ -79,11 +79,6 @@ class Served(TextScorer):
             libraries=("httpx",),
         )
 
-    @property
-    def failed(self) -> int:
-        """Requests that finally failed since it was opened."""
-        return self._server.failed
-
     def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
         """The reward of each conversation; NaN where there is none.
 
@@ -107,11 +102,7 @@ class Served(TextScorer):
         return sum(weight * label for weight, label in zip(self._weights, labels, strict=True))
 
     def _find_route(self) -> tuple[_Route, int]:
-        """The first route that is answered, and how many labels it gives.
-
-        Raises:
-            KnownError: none is, or the server wants another key.
-        """
+        """The first route that is answered, and how many labels it gives."""
         tried = []
         for route in _ROUTES:
             try:
@@ -147,15 +138,9 @@ class Served(TextScorer):
     def _labels(
         self, route: _Route, conversation: Conversation, switch: dict[str, bool]
     ) -> tuple[float, ...]:
-        """What the model says of a conversation.
-
-        Raises:
-            RequestFailed: it says nothing.
-            KnownError: it says something of each token.
-        """
         body = {
             "model": self.spec.name,
-            "messages": [message._asdict() for message in conversation],
+            "messages": as_objects(conversation),
             "add_generation_prompt": False,
             **route.more,
             **switch,
@@ -173,11 +158,7 @@ class Served(TextScorer):
 
 
 def _numbers(found: Any) -> tuple[float, ...] | None:
-    """One number a label; None where there is a list for each token.
-
-    Raises:
-        TypeError: it is neither.
-    """
+    """One number a label; None where there is a list for each token."""
     if not isinstance(found, list) or not found:
         raise TypeError("labels come as a list")
     if any(isinstance(each, list) for each in found):

@@ -70,17 +70,10 @@ class RequestFailed(Exception):  # noqa: N818 - it failed, which is no error of 
 
 
 class Server:
-    """One server, as asked from any number of threads.
-
-    failed: requests that finally failed since it was opened.
-    """
+    """One server, as asked from any number of threads."""
 
     def __init__(self, url: str, parallel: int, patience: Patience = PATIENCE) -> None:
-        """
-        Args:
-            url: its address; paths are appended to it.
-            parallel: requests that it gets at once.
-            patience: how long it is waited for.
+        """url: paths are appended to it. parallel: requests that it gets at once.
 
         Raises:
             KnownError: the address, the number or the key in the environment cannot be used.
@@ -89,7 +82,6 @@ class Server:
         if parallel < 1:
             raise KnownError(f"A server gets at least 1 request at once, not {parallel}.")
         self.url = url.rstrip("/")
-        self.failed = 0
         self._parallel = parallel
         self._patience = patience
         self._key = _key()
@@ -145,10 +137,7 @@ class Server:
     def post(self, path: str, body: dict[str, Any], read: Callable[[Any], Y]) -> Y:
         """Send one request, again where that may help, and read its answer.
 
-        Args:
-            path: after the server's address.
-            body: sent as JSON.
-            read: takes what is wanted out of the answer's JSON; may raise as any look-up does.
+        read: takes what is wanted out of the answer's JSON; may raise as any look-up does.
 
         Raises:
             RequestFailed: there is no answer, it is a refusal, or it has another shape.
@@ -198,7 +187,6 @@ class Server:
             if failure.refuses_all:
                 raise self.hopeless(failure) from failure
             with self._lock:
-                self.failed += 1
                 self._in_a_row += 1
                 in_a_row = self._in_a_row
             logger.warning("A request to %s failed, its pair is missing: %s", self.url, failure)
@@ -213,15 +201,13 @@ class Server:
         return answer
 
     def _pause(self, tried: int, asked_to_wait: float) -> float:
-        """Seconds before the next try, so that not all threads come back at once."""
         own = self._patience.wait * 2.0 ** (tried - 1)
-        own *= random.uniform(0.5, 1)  # noqa: S311 - a pause, not a secret
+        own *= random.uniform(0.5, 1)  # noqa: S311 - so that not all threads come back at once
         return min(self._patience.longest, max(own, asked_to_wait))
 
     def _refusal(self, response: httpx.Response) -> RequestFailed:
-        """An answer without success. A refused key is not repeated, not even in parts."""
         status = response.status_code
-        if status in (401, 403):
+        if status in (401, 403):  # a refused key is not repeated, not even in parts
             return RequestFailed(f"it answered {status}", status)
         words = response.headers.get("Location", "") if response.is_redirect else _words(response)
         if self._key:
@@ -238,10 +224,6 @@ class Server:
 
 
 def _check_address(url: str) -> None:
-    """
-    Raises:
-        KnownError: it is no address of a server, or holds a password, which is not repeated.
-    """
     try:
         address = httpx.URL(url)
         address.host.encode("idna")
@@ -260,11 +242,7 @@ def _check_address(url: str) -> None:
 
 
 def _key() -> str:
-    """The key in the environment, "" where there is none.
-
-    Raises:
-        KnownError: it cannot stand in a header; libraries would repeat it in their errors.
-    """
+    """The key in the environment; one that cannot stand in a header would be told in errors."""
     key = os.environ.get(KEY, "").strip()
     if not (key.isascii() and (key.isprintable() or not key)):
         raise KnownError(f"The environment variable {KEY} holds characters that no key has.")
@@ -282,7 +260,6 @@ def _read(response: httpx.Response, read: Callable[[Any], Y]) -> Y:
 
 
 def _words(response: httpx.Response) -> str:
-    """What a server says went wrong: the message in its JSON, else its text."""
     try:
         found = response.json()
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The device that models run on here, and whether one fits in its memory."""
+"""The device that models run on here, whether one fits in its memory, and how threads wait."""
 
 import os
 import platform
@@ -102,7 +102,8 @@ def placed(settings: RunSettings, preview: Preview, device: Device) -> RunSettin
     """
     if settings.device != "auto" or device.n_gpus < 2 or preview.family == "pairrm":
         return settings
-    needed = _needed(settings, preview, device)
+    dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=preview.family)
+    needed = preview.memory_bytes(dtype)
     too_small = device.free_bytes < needed <= device.all_free_bytes
     return replace(settings, device="spread") if too_small else settings
 
@@ -110,7 +111,7 @@ def placed(settings: RunSettings, preview: Preview, device: Device) -> RunSettin
 def check_fits(preview: Preview, device: Device, settings: RunSettings) -> None:
     """Refuse a model whose weights alone are more than the memory that is free.
 
-    Where nobody can tell how much is free, none is refused.
+    None is refused where nobody can tell how much is free.
 
     Raises:
         KnownError: naming what it needs, what is free, and a way out.
@@ -122,10 +123,10 @@ def check_fits(preview: Preview, device: Device, settings: RunSettings) -> None:
     """
     spread = placed(settings, preview, device).device == "spread"
     free = device.all_free_bytes if spread else device.free_bytes
-    needed = _needed(settings, preview, device)
+    dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=preview.family)
+    needed = preview.memory_bytes(dtype)
     if not free or needed <= free:
         return
-    dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=preview.family)
     where = f"on all {device.n_gpus} GPUs together" if spread else f"on {device.words}"
     name = preview.name
     if preview.reference is not None:
@@ -142,11 +143,6 @@ def check_fits(preview: Preview, device: Device, settings: RunSettings) -> None:
     )
 
 
-def _needed(settings: RunSettings, preview: Preview, device: Device) -> int:
-    dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=preview.family)
-    return preview.memory_bytes(dtype)
-
-
 def _gigabytes(n_bytes: int) -> str:
     """A size in 10^9 bytes, with two or three digits.
 
@@ -158,7 +154,6 @@ def _gigabytes(n_bytes: int) -> str:
 
 
 def _cuda(torch: Any, asked: str) -> Device:
-    """torch: the module, which is imported where it is needed."""
     _, _, number = asked.partition(":")
     n_gpus: int = torch.cuda.device_count()
     own = min(int(number), n_gpus - 1) if number else torch.cuda.current_device()
@@ -185,9 +180,22 @@ def _cores() -> int:
 
 
 def _chip() -> str:
-    """What the processor is called."""
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine() or "processor"
+
+
+SPINS = "10000"
+"""Turns of a waiting thread's loop, some ten microseconds, before it sleeps."""
+
+
+def wait_briefly() -> None:
+    """Let threads that wait for others soon sleep. Call it before torch is imported.
+
+    By default they spin for long: packs took 17 times as long on 2 cores, one of them busy with
+    another program. Sleeping at once would cost a third of the speed where nothing else runs.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", SPINS)

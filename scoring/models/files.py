@@ -1,11 +1,16 @@
-"""The files of a model: which of them loading needs, and what tells one state from another."""
+"""The files of a model: which of them loading needs, and what config and weights say of it."""
 
 import fnmatch
 import hashlib
-from collections.abc import Iterable
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from scoring.errors import KnownError
+from scoring.spec import Family, Reading
 
 WEIGHTS = ("*.safetensors", "*.bin")
 _SMALL_FILES = ["*.json", "*.model", "*.txt", "*.jinja"]
@@ -35,10 +40,9 @@ def weight_files(names: Iterable[str]) -> list[str]:
 
 
 def check_tokenizer(names: Iterable[str], model: str) -> None:
-    """Whether a tokenizer is among a model's files.
-
+    """
     Raises:
-        KnownError: there is none.
+        KnownError: there is no tokenizer among a model's files.
     """
     if not any(fnmatch.fnmatch(name, kind) for name in names for kind in _TOKENIZERS):
         raise KnownError(
@@ -48,11 +52,7 @@ def check_tokenizer(names: Iterable[str], model: str) -> None:
 
 
 def folder_digest(folder: Path) -> str:
-    """12 hex digits that change with what the folder holds.
-
-    Over each file's name and content; of a file too large to be read for this, over its size and
-    the time of its last change.
-    """
+    """12 hex digits that change with each file's name and content, or the time of a large one."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.iterdir() if path.is_file()):
         stat = path.stat()
@@ -60,3 +60,173 @@ def folder_digest(folder: Path) -> str:
         large = stat.st_size > _DIGEST_BYTES
         digest.update(str(stat.st_mtime_ns).encode() if large else path.read_bytes())
     return digest.hexdigest()[:12]
+
+
+_NEEDS: dict[str, str] = {
+    "classifier": "SequenceClassification",
+    "dpo": "CausalLM",
+    "logprob-sum": "CausalLM",
+    "logprob-mean": "CausalLM",
+    "judge": "CausalLM",
+    "rater": "CausalLM",
+    "pairrm": "PairRM",
+}
+"""Family -> what the name of its models' architecture holds."""
+_KINDS = {"classifier": "a sequence classifier", "pairrm": "a PairRM"}
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A config that was read and allows the model to be scored.
+
+    values: what it holds.
+    own_code: whether the model brings Python of its own.
+    why: in one sentence, what its family was taken from; "" where the family was given.
+    """
+
+    values: dict[str, Any]
+    family: Family
+    own_code: bool
+    why: str
+
+    @property
+    def architecture(self) -> str:
+        """The first that is named; "" where none is."""
+        return next(iter(_architectures(self.values)), "")
+
+    def number(self, *names: str) -> int | None:
+        """The first of these values that is a whole number above 0, looked for in the parts, too.
+
+        Models of several parts keep the sizes of their language model in "text_config".
+        """
+        inner = self.values.get("text_config")
+        for part in (self.values, inner if isinstance(inner, dict) else {}):
+            for name in names:
+                value = part.get(name)
+                if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+                    return value
+        return None
+
+    @property
+    def dtype(self) -> str:
+        """In which dtype the weights are said to be stored; "" where it is not said."""
+        value = self.values.get("dtype") or self.values.get("torch_dtype")
+        return value.removeprefix("torch.") if isinstance(value, str) else ""
+
+
+def read_config(
+    path: Path,
+    name: str,
+    family: Family | None,
+    reading: Reading | None,
+    *,
+    trusted: bool,
+) -> Config:
+    """Read a config, and refuse before any weights are read what cannot be a reward model here.
+
+    name: of the model, for messages. family: None means what its architecture speaks for.
+    trusted: whether the model's own code may run.
+
+    Raises:
+        KnownError: it cannot be read, or the model cannot score so.
+    """
+    try:
+        values = dict(json.loads(path.read_text(encoding="utf-8")))
+        architectures = _architectures(values)
+        labels = len(dict(values.get("id2label") or {})) or values.get("num_labels", 2)
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise KnownError(f"{name} is not a transformers model: no readable config.json.") from error
+    own_code = "auto_map" in values
+    if own_code and not trusted:
+        raise KnownError(f"{name} needs code of its own, which is not run here.")
+    why = "" if family else _why(architectures)
+    family = family or _recognised(name, architectures)
+    kind = _NEEDS[family]
+    if architectures and not own_code and not any(kind in each for each in architectures):
+        raise KnownError(
+            f"{name} is a {', '.join(architectures)}; the family {family} needs a …{kind}…."
+        )
+    if family == "classifier" and labels != 1 and reading is None:
+        raise KnownError(
+            f"{name} has {labels} labels; a reward model has one, and which of several would be "
+            "the reward is not known unless it is declared (--label or --label-weights)."
+        )
+    return Config(values, family, own_code, why)
+
+
+def _architectures(values: dict[str, Any]) -> list[str]:
+    return [str(kind) for kind in values.get("architectures") or ()]
+
+
+def _why(architectures: list[str]) -> str:
+    if not architectures:
+        return "Its config names no architecture; a sequence classifier is supposed."
+    kinds = [kind for family, kind in _KINDS.items() if _NEEDS[family] in architectures[0]]
+    return f"Its architecture, {architectures[0][:80]}, is {kinds[0] if kinds else 'its own'}."
+
+
+def _recognised(name: str, architectures: list[str]) -> Family:
+    for family in ("classifier", "pairrm"):
+        if not architectures or any(_NEEDS[family] in each for each in architectures):
+            return "classifier" if family == "classifier" else "pairrm"
+    if any("CausalLM" in each for each in architectures):
+        raise KnownError(
+            f"{name} is a {', '.join(architectures)}, which can score in several ways; say which "
+            "(family dpo with a reference model, logprob-sum, logprob-mean, judge or rater). "
+            "Without a word, only sequence classifiers with one label are scored."
+        )
+    raise KnownError(
+        f"{name} is a {', '.join(architectures)}; sequence classifiers, causal language models "
+        "and PairRM are scored."
+    )
+
+
+_LONGEST_HEADER = 100_000_000
+"""Bytes; the format allows no more."""
+_DTYPES = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float64"}
+BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
+"""Dtype -> bytes of a number."""
+
+
+def counted_weights(files: Iterable[Path]) -> dict[str, int]:
+    """How many numbers of each dtype, such as "BF16", safetensors files say that they hold.
+
+    Source: the format, https://huggingface.co/docs/safetensors: eight bytes for the length of a
+    JSON header, then the header. Empty where a file is none of these, or broken.
+    """
+    found: dict[str, int] = {}
+    try:
+        for path in files:
+            for dtype, shape in _tensors(path):
+                found[dtype] = found.get(dtype, 0) + math.prod(shape)
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return {}
+    return found
+
+
+def main_dtype(weights: Mapping[str, int]) -> str:
+    """The dtype of most of the numbers, as torch calls it; "" where there are none.
+
+    >>> main_dtype({"BF16": 8_000, "F32": 10}), main_dtype({"F8_E4M3": 1}), main_dtype({})
+    ('bfloat16', 'f8_e4m3', '')
+    """
+    if not weights:
+        return ""
+    most = max(weights, key=lambda dtype: weights[dtype])
+    return _DTYPES.get(most, most.lower())
+
+
+def _tensors(path: Path) -> list[tuple[str, list[int]]]:
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if not 2 <= length <= min(_LONGEST_HEADER, path.stat().st_size):
+            raise ValueError("no header")
+        header = json.loads(file.read(length))
+    tensors = [
+        (str(told["dtype"]), [int(size) for size in told["shape"]])
+        for name, told in header.items()
+        if name != "__metadata__"
+    ]
+    if any(size < 0 for _, shape in tensors for size in shape):
+        raise ValueError("no shape")
+    return tensors

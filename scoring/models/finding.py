@@ -1,25 +1,83 @@
-"""From what a person typed to a model of which nothing but its config was fetched."""
+"""From what a person typed to a model, where its owner allows it: found, then fetched."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, Unpack
 
-from scoring.errors import KnownError
+from scoring.errors import KnownError, shown
 from scoring.hub.access import Hub, HubId, Listing, NotThere, parse_hub_id
 from scoring.hub.search import without_address
-from scoring.limits import MEGABYTE
+from scoring.limits import MEGABYTE, Tell, tell_nobody
 from scoring.models.catalogue import CATALOGUE
-from scoring.models.config import Config, read_config
 from scoring.models.files import (
     WEIGHTS,
+    Config,
     check_tokenizer,
     folder_digest,
+    read_config,
     wanted_files,
     weight_files,
 )
-from scoring.models.policy import DEMO, DEMO_NAMES, ModelPolicy
 from scoring.paths import is_folder, typed_path
 from scoring.spec import ASKED, BASELINES, Family, ModelSpec, Reading
+
+DEMO = "demo"
+DEMO_NAMES = (DEMO, "assets/demo/model")
+_LISTED = 10
+"""Models that a refusal names."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPolicy:
+    """What the owner of this machine allows.
+
+    A model is listed as it is typed: `org/name` stands for its default branch alone, since at
+    another revision, such as that of a pull request, anybody's files can lie.
+
+    demo: folder of the bundled model; None where there is none.
+    local_folders: whether any folder of this machine may be loaded.
+    max_gigabytes: the largest model fetched from the Hub, in 10^9 bytes; None means no limit.
+    models: which may be used, the demo and baselines beside them; None means any.
+    own_code: of which the Python that comes with them may run here.
+    servers: addresses that may be asked, without a slash at their end; None means any.
+    """
+
+    demo: Path | None
+    local_folders: bool = True
+    max_gigabytes: float | None = None
+    models: frozenset[str] | None = None
+    own_code: frozenset[str] = frozenset()
+    servers: frozenset[str] | None = None
+
+    def check_model(self, typed: str) -> None:
+        """
+        Raises:
+            KnownError: the model is not listed.
+
+        >>> ModelPolicy(None, models=frozenset({"org/a"})).check_model("org/a")
+        """
+        if self.models is None or typed in self.models:
+            return
+        if typed not in DEMO_NAMES or self.demo is None:
+            listed = sorted(self.models)
+            more = f" and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
+            raise KnownError(
+                f"{shown(typed)} is not among the models that can be used here: give "
+                f"{', '.join(listed[:_LISTED])}{more}" + (", or demo." if self.demo else ".")
+            )
+
+    def check_server(self, url: str) -> None:
+        """
+        Raises:
+            KnownError: the server is not listed.
+        """
+        if self.servers is not None and url.rstrip("/") not in self.servers:
+            raise KnownError(
+                f"{shown(url)} is not among the servers that may be asked from here. Whoever runs "
+                "this app lists them in EXPLORER_SERVERS; else choose a model that runs here."
+            )
+
 
 MOST_CONFIG_BYTES = MEGABYTE
 
@@ -78,14 +136,12 @@ def find(
 ) -> Found:
     """Find the model a person typed, and check all of it but its weights.
 
-    `models.locate` goes on to fetch what is found.
-
     Args:
         typed: "demo", a local folder, a Hub id `org/name[@revision]` or the address of its page;
             the name of a baseline or of a server's model, where the family or the url says so.
         policy: what is allowed here.
         hub: decides whether the network is used.
-        token: the visitor's own token; False sends none.
+        token: the visitor's own; False sends none.
         family: how it scores; None means what the catalogue or its config says.
         reference: for family "dpo", what a DPO policy is compared with, typed likewise.
         reading: which of several labels is the reward.
@@ -198,7 +254,9 @@ def _found(
         raise KnownError(f"{typed[:200]!r} is not a model that can be used here: give {allowed}.")
     listing = _listing(hub_id, hub, token)
     if "config.json" not in listing.sizes:
-        raise _no_config(hub_id.repo, is_diffusion="model_index.json" in listing.sizes)
+        if "model_index.json" in listing.sizes:
+            raise _diffusion(hub_id.repo)
+        raise KnownError(f"{hub_id.repo} is not a transformers model: it has no config.json.")
     if listing.sizes["config.json"] > MOST_CONFIG_BYTES:
         raise KnownError(
             f"The config.json of {hub_id.repo} is {listing.sizes['config.json'] / MEGABYTE:.1f} MB "
@@ -218,8 +276,9 @@ def _found(
     if not weight_files(names):
         raise KnownError(f"{hub_id.repo} has no weights: no {' or '.join(WEIGHTS)}.")
     check_tokenizer(names, hub_id.repo)
-    family, own_code = config.family, config.own_code
-    spec = ModelSpec(hub_id.repo, "", listing.commit, family, reading, own_code=own_code)
+    spec = ModelSpec(
+        hub_id.repo, "", listing.commit, config.family, reading, own_code=config.own_code
+    )
     return Found(spec, config.why, config, sizes, listing)
 
 
@@ -227,11 +286,8 @@ def _listing(hub_id: HubId, hub: Hub, token: str | Literal[False]) -> Listing:
     try:
         return hub.look(hub_id, "model", token=token)
     except NotThere:
-        try:
+        with suppress(NotThere):
             hub.look(HubId(hub_id.repo), "dataset", token=token)
-        except NotThere:
-            pass
-        else:
             raise KnownError(
                 f"{hub_id.repo} is a dataset, and no model. Its pairs are chosen elsewhere; give "
                 "the model that is to score them."
@@ -239,13 +295,11 @@ def _listing(hub_id: HubId, hub: Hub, token: str | Literal[False]) -> Listing:
         raise
 
 
-def _no_config(name: str, *, is_diffusion: bool) -> KnownError:
-    if is_diffusion:
-        return KnownError(
-            f"{name} is a diffusion pipeline, which makes pictures: it has a model_index.json and "
-            "no config.json. Choose a model that gives rewards for text."
-        )
-    return KnownError(f"{name} is not a transformers model: it has no config.json.")
+def _diffusion(name: str) -> KnownError:
+    return KnownError(
+        f"{name} is a diffusion pipeline, which makes pictures: it has a model_index.json and "
+        "no config.json. Choose a model that gives rewards for text."
+    )
 
 
 def _in_folder(
@@ -260,14 +314,43 @@ def _in_folder(
         raise KnownError(f"There is no model {name[:200]!r}: it is neither a folder nor a Hub id.")
     path = folder / "config.json"
     if not path.exists() and (folder / "model_index.json").exists():
-        raise _no_config(name, is_diffusion=True)
+        raise _diffusion(name)
     config = read_config(path, name, family, reading, trusted=trusted)
     files = {each.name: each.stat().st_size for each in folder.iterdir() if each.is_file()}
     if not weight_files(files):
         raise KnownError(f"The folder {name} has no weights: no {' or '.join(WEIGHTS)}.")
     check_tokenizer(files, name)
     sizes = {each: files[each] for each in wanted_files(files, own_code=trusted)}
-    family, own_code = config.family, config.own_code
-    revision = folder_digest(folder)
-    spec = ModelSpec(name, str(folder), revision, family, reading, own_code=own_code)
+    spec = ModelSpec(
+        name, str(folder), folder_digest(folder), config.family, reading, own_code=config.own_code
+    )
     return Found(spec, config.why, config, sizes)
+
+
+def locate(typed: str, policy: ModelPolicy, hub: Hub, **asked: Unpack[Asked]) -> ModelSpec:
+    """Find the model a person typed, as of `find`, and download it where need be."""
+    found = find(typed, policy, hub, **asked)
+    token = asked.get("token", False)
+    with hub.room.staying(found.repos):
+        return with_folders(
+            found, [fetched(each, hub, token) for each in (found, found.reference) if each]
+        )
+
+
+def fetched(found: Found, hub: Hub, token: str | Literal[False], tell: Tell = tell_nobody) -> str:
+    """The folder of a model that was found, downloaded where need be; its reference is not."""
+    if found.listing is None:
+        return found.spec.folder
+    return str(hub.fetch(found.listing, [*found.sizes], token=token, tell=tell))
+
+
+def with_folders(found: Found, folders: list[str]) -> ModelSpec:
+    """What can be loaded. folders: as `fetched` gives them, of the model and of its reference."""
+    spec, *beside = (
+        each.spec
+        if each.listing is None
+        else replace(each.spec, folder=folder, revision=each.listing.commit)
+        for each, folder in zip((found, found.reference), folders, strict=False)
+        if each is not None
+    )
+    return replace(spec, reference=beside[0]) if beside else spec

@@ -1,9 +1,8 @@
 """A located model's weights and tokenizer in memory; what cannot be right is refused."""
 
 import logging
-import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +11,10 @@ from typing import Any
 import torch
 import transformers
 
-from scoring.engine.formatting import Formatter
-from scoring.engine.upstream import UpstreamFormatter
+from scoring.engine.formatting import Formatter, UpstreamFormatter
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
+from scoring.limits import Step, Tell
 from scoring.models.devices import chosen_dtype
 from scoring.models.files import WEIGHTS, check_tokenizer
 from scoring.spec import DEVICE_NAMES, ModelSpec, RunSettings
@@ -64,10 +63,8 @@ class Loaded:
 def load(spec: ModelSpec, settings: RunSettings, auto_class: str | type[Any]) -> Loaded:
     """Load a located model.
 
-    Args:
-        spec: from `models.locate`.
-        settings: device and dtype are taken from it.
-        auto_class: the class that builds it: the name of one of transformers', or itself.
+    settings: device and dtype are taken from it.
+    auto_class: the class that builds it: the name of one of transformers', or itself.
 
     Raises:
         KnownError: weights or tokenizer are missing, broken, of another kind, or too large.
@@ -79,14 +76,18 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: str | type[Any]) ->
     common = {"local_files_only": True, "trust_remote_code": spec.own_code}
     placed = {"device_map": "auto"} if settings.device == "spread" else {}
     if placed:
-        _check_accelerate()
+        try:
+            import accelerate  # noqa: F401
+        except ImportError as error:
+            raise KnownError(
+                "Spreading a model over GPUs needs the accelerate package: pip install accelerate."
+            ) from error
     try:
         _check_shape(spec, builder)
         tokenizer = transformers.AutoTokenizer.from_pretrained(spec.folder, **common)
-        with _sparing(device):
-            model, info = builder.from_pretrained(
-                spec.folder, **common, **placed, dtype=dtype, output_loading_info=True
-            )
+        model, info = builder.from_pretrained(
+            spec.folder, **common, **placed, dtype=dtype, output_loading_info=True
+        )
         if not placed:
             model = model.to(device)
     except (KnownError, MemoryError):
@@ -112,35 +113,7 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: str | type[Any]) ->
     return Loaded(spec, model.eval().requires_grad_(False), tokenizer)
 
 
-@contextmanager
-def _sparing(device: str) -> Iterator[None]:
-    """Load in one thread where the weights stay in the processors' memory.
-
-    Each of several threads keeps some of that memory for itself when the model is let go; ten loads
-    of the demo model add up to a tenth of what the process holds.
-    """
-    name = "HF_DEACTIVATE_ASYNC_LOAD"
-    if device != "cpu" or name in os.environ:
-        yield
-        return
-    os.environ[name] = "1"
-    try:
-        yield
-    finally:
-        os.environ.pop(name, None)
-
-
-def _check_accelerate() -> None:
-    try:
-        import accelerate  # noqa: F401
-    except ImportError as error:
-        raise KnownError(
-            "Spreading a model over GPUs needs the accelerate package: pip install accelerate."
-        ) from error
-
-
 def _positions(model: Any) -> int:
-    """How long a sequence the model has positions for."""
     limit: int = getattr(model.config, "max_position_embeddings", None) or sys.maxsize
     rope = getattr(model.config, "rope_parameters", None) or {}
     if rope.get("rope_type") == "longrope":
@@ -154,11 +127,7 @@ def _positions(model: Any) -> int:
 
 
 def _check_shape(spec: ModelSpec, builder: Any) -> None:
-    """Refuse a config that asks for more weights than there are, before memory is taken for them.
-
-    Raises:
-        KnownError: there is less than a byte for each parameter.
-    """
+    """Refuse a config that asks for more weights than there are, before they take memory."""
     folder = Path(spec.folder)
     n_bytes = sum(path.stat().st_size for kind in WEIGHTS for path in folder.glob(kind))
     config = transformers.AutoConfig.from_pretrained(
@@ -199,3 +168,39 @@ def _dtype(settings: RunSettings, device: str) -> torch.dtype:
     bf16 = device.startswith("cuda") and torch.cuda.is_bf16_supported(including_emulation=False)
     dtype: torch.dtype = getattr(torch, chosen_dtype(settings.dtype, has_bf16=bf16))
     return dtype
+
+
+@contextmanager
+def loading_told(tell: Tell) -> Iterator[None]:
+    """Tell of each weight before it is loaded inside, for which transformers shows a bar."""
+    from transformers.utils import logging
+
+    before = logging.set_tqdm_hook(lambda _, args, __: _Bar(args, tell))
+    try:
+        yield
+    finally:
+        logging.set_tqdm_hook(before)
+
+
+class _Bar:
+    """Stands where a bar would, and tells what it counts."""
+
+    def __init__(self, args: tuple[Any, ...], tell: Tell) -> None:
+        self._items = args[0] if args else ()
+        self._tell = tell
+
+    def __iter__(self) -> Iterator[Any]:
+        total = len(self._items) if isinstance(self._items, Sized) else None
+        for done, each in enumerate(self._items):
+            self._tell(Step("loading", done, total))
+            yield each
+        self._tell(Step("loading", total or 0, total))
+
+    def __enter__(self) -> "_Bar":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def __getattr__(self, _: str) -> Callable[..., None]:
+        return lambda *_, **__: None

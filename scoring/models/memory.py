@@ -1,7 +1,5 @@
-"""Memory of this machine and of this process, and giving back what is no longer needed."""
+"""Memory of this machine and of its processes."""
 
-import ctypes
-import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -34,26 +32,11 @@ def system_memory(root: Path = Path("/")) -> tuple[int, int]:
     return free, total
 
 
-def resident_bytes() -> int:
-    """Memory that this process holds for itself alone; 0 where that cannot be told.
-
-    What files lie in memory for it is not counted: the system takes that back when it needs to.
-    """
-    try:
-        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
-
-
 def group_bytes(pid: int) -> int:
     """Memory that a process and those it began hold for themselves; 0 where that cannot be told."""
     total = 0
     try:
-        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-        for line in status.splitlines():
-            if line.startswith(("RssAnon:", "RssShmem:")):
-                total += int(line.split()[1]) * 1024
+        total = _said_of(pid, "RssAnon:", "RssShmem:")
         for thread in Path(f"/proc/{pid}/task").iterdir():
             children = (thread / "children").read_text(encoding="ascii")
             total += sum(group_bytes(int(child)) for child in children.split())
@@ -79,8 +62,7 @@ def limit_memory(n_bytes: int | None, *, in_addresses: bool) -> Iterator[None]:
         return
     import resource
 
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    held = sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmSize:"))
+    held = _said_of("self", "VmSize:")
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (held + n_bytes + _SPARE_ADDRESSES, before[1]))
     try:
@@ -105,11 +87,21 @@ def _limited_gpus(n_bytes: int) -> Iterator[None]:
             torch.cuda.set_per_process_memory_fraction(1.0, gpu)
 
 
+def _said_of(pid: int | str, *names: str) -> int:
+    """Bytes that these lines of a process's status say together."""
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(names))
+
+
+def _numbers(path: Path) -> dict[str, int]:
+    lines = path.read_text(encoding="ascii").splitlines()
+    return {name: int(number) for name, number, *_ in map(str.split, lines)}
+
+
 def _said_by_proc(root: Path) -> tuple[int, int] | None:
     try:
-        lines = (root / "proc/meminfo").read_text(encoding="ascii").splitlines()
-        said = {name: int(rest.split()[0]) * 1024 for name, _, rest in _parted(lines, ":")}
-        return said["MemAvailable"], said["MemTotal"]
+        said = _numbers(root / "proc/meminfo")
+        return said["MemAvailable:"] * 1024, said["MemTotal:"] * 1024
     except (OSError, ValueError, LookupError):
         return None
 
@@ -151,25 +143,6 @@ def _control_groups(root: Path) -> Iterator[tuple[int, int]]:
 def _of_files(group: Path) -> int:
     """Bytes of a group that hold files and that the system takes back when it needs to."""
     with suppress(OSError, ValueError):
-        lines = (group / "memory.stat").read_text(encoding="ascii").splitlines()
-        said = {name: int(value) for name, _, value in _parted(lines, " ")}
+        said = _numbers(group / "memory.stat")
         return said.get("total_inactive_file", said.get("inactive_file", 0))
     return 0
-
-
-def _parted(lines: list[str], by: str) -> Iterator[tuple[str, str, str]]:
-    return (line.partition(by) for line in lines)
-
-
-def give_back() -> None:
-    """Let go of what nobody refers to, and hand it to the system and to other processes."""
-    gc.collect()
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-        elif torch.backends.mps.is_available():
-            torch.mps.empty_cache()
-    if sys.platform == "linux":
-        with suppress(OSError, AttributeError):  # another C library has no such function
-            ctypes.CDLL("libc.so.6").malloc_trim(0)

@@ -2,13 +2,9 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
 
-from scoring.hub.access import Hub
-from scoring.models.files import weight_files
-from scoring.models.finding import Asked, Found, find
-from scoring.models.policy import ModelPolicy
-from scoring.models.weights import BYTES, counted_weights, main_dtype
+from scoring.models.files import BYTES, counted_weights, main_dtype, weight_files
+from scoring.models.finding import Found
 from scoring.spec import Family
 
 _GUESSED_BYTES = 2
@@ -24,8 +20,7 @@ class Preview:
     architecture: of its config; "" for what has none, a baseline or a server's model.
     weight_bytes: of its files of weights, on disk.
     parameters: 0 where it has none.
-    is_counted: whether `parameters` were counted in the files; else they are guessed from the
-        files' size.
+    is_counted: whether they were counted in the files, else guessed from the files' size.
     dtype: in which most weights are stored, such as "bfloat16"; "" where nothing says.
     is_quantized: whether its weights stay packed in memory, whatever dtype is asked for.
     positions, vocabulary, width, layers: of its config; None where it does not say.
@@ -79,22 +74,6 @@ class Preview:
         return own + (self.reference.memory_bytes(dtype) if self.reference else 0)
 
 
-def preview(
-    typed: str,
-    policy: ModelPolicy,
-    hub: Hub,
-    **asked: Unpack[Asked],
-) -> Preview:
-    """What is known of the model a person typed; it takes and refuses what `models.locate` does.
-
-    Of a model on the Hub its config is fetched, and nothing else.
-
-    Raises:
-        KnownError: nothing was typed, it is not allowed, not found, or not a reward model.
-    """
-    return previewed(find(typed, policy, hub, **asked))
-
-
 def previewed(found: Found) -> Preview:
     """What is known of a model that was found."""
     spec, config = found.spec, found.config
@@ -116,7 +95,7 @@ def previewed(found: Found) -> Preview:
         parameters=numbers or weight_bytes // BYTES.get(dtype, _GUESSED_BYTES),
         is_counted=numbers > 0,
         dtype=dtype,
-        is_quantized=_is_quantized(config.values),
+        is_quantized=isinstance(config.values.get("quantization_config"), dict),
         positions=config.number("max_position_embeddings", "n_positions"),
         vocabulary=config.number("vocab_size"),
         width=config.number("hidden_size", "n_embd", "d_model"),
@@ -134,7 +113,3 @@ def _counted(found: Found, files: list[str]) -> dict[str, int]:
     if not found.listing.missing(files):
         return counted_weights(found.listing.folder / name for name in files)
     return found.listing.weights
-
-
-def _is_quantized(values: dict[str, Any]) -> bool:
-    return isinstance(values.get("quantization_config"), dict)

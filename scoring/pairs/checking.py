@@ -6,7 +6,7 @@ responses, mixed types) is Python's row by row. The rules are the same.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -16,17 +16,66 @@ import pyarrow.compute
 from numpy.typing import NDArray
 
 from scoring.errors import KnownError
-from scoring.pairs.columns import Columns, plain_columns
 from scoring.pairs.rows import Batch, Row, rows_of, type_name
 from scoring.pairs.shapes import (
     MODEL_COLUMNS,
     PROMPT_COLUMNS,
+    WANTED,
     Models,
     holds_messages,
     models_of,
     pair_texts,
     what_is_missing,
 )
+
+Columns: TypeAlias = Mapping[str, "pa.Array[Any]"]
+"""Column -> its texts or nulls, of type `large_string`."""
+
+
+def _plain_columns(batch: Batch) -> Columns | None:
+    """The wanted columns of a batch, of text alone; None where one needs a closer look.
+
+    A column `id` may hold whole numbers.
+
+    >>> [_plain_columns([{"id": value}]) is None for value in (1, "a", None, 0.5)]
+    [False, False, False, True]
+    """
+    return _of_rows(batch) if isinstance(batch, list) else _of_arrow(batch)
+
+
+def _of_arrow(batch: pa.RecordBatch) -> Columns | None:
+    columns = {}
+    for name in WANTED:
+        if name not in batch.schema.names:
+            continue
+        column = batch.column(name)
+        kind: Any = column.type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            columns[name] = column.cast(pa.large_string())
+        elif name == "id" and pa.types.is_integer(kind):
+            columns[name] = column.cast(kind).cast(pa.large_string())
+        elif not pa.types.is_null(kind):
+            return None
+    return columns
+
+
+def _of_rows(rows: list[Row]) -> Columns | None:
+    columns = {}
+    for name in WANTED:
+        values = [row.get(name) for row in rows]
+        kinds = set(map(type, values)) - {type(None)}
+        if name == "id" and kinds <= {int, str}:
+            values = [None if value is None else str(value) for value in values]
+        elif not kinds <= {str}:
+            return None
+        if kinds:
+            try:
+                columns[name] = pa.array(values, pa.large_string())
+            except UnicodeEncodeError:  # a lone surrogate
+                return None
+    return columns
+
 
 pc: Any = pyarrow.compute  # its stubs know few of the types that it takes
 Array: TypeAlias = "pa.Array[Any]"
@@ -46,6 +95,8 @@ CHUNK_ROWS = 8192
 
 _NAMES = ("key", *MODEL_COLUMNS)
 _CHUNK_BYTES = 64_000_000
+_REPEATED_PROMPT = 20
+"""Characters of a prompt from which it is no chance that responses begin with it."""
 _MOST_REMARKS = 50
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MARK = "\ufffd"
@@ -67,7 +118,7 @@ class Checker:
     def __init__(self, name: str, default_subset: str) -> None:
         """name: as the pairs are called in messages. default_subset: where a row names none."""
         self.name = name
-        self._default_subset = without_surrogates(default_subset)
+        self._default_subset = _without_surrogates(default_subset)
         self._n_rows = 0
         self._repaired = self._same = self._repeating = 0
         self._notes: list[str] = []
@@ -83,7 +134,7 @@ class Checker:
         """
         if not self._n_rows:
             _check_columns(batch, self.name)
-        columns = plain_columns(batch)
+        columns = _plain_columns(batch)
         if columns is not None:
             self._held.append(self._from_columns(columns, len(batch)))
             self._n_rows += len(batch)
@@ -134,8 +185,8 @@ class Checker:
         self._held = []
         if chunk is not None and len(chunk):
             prompts, chosen, rejected = (chunk[name].chunks[0] for name in TEXT_COLUMNS)
-            self._same += n_same(chosen, rejected)
-            self._repeating += n_repeating(prompts, chosen, rejected)
+            self._same += int(pc.sum(pc.equal(chosen, rejected)).as_py() or 0)
+            self._repeating += _n_repeating(prompts, chosen, rejected)
             self._chunks.append(chunk)
 
     def _leave_out(self, row: int, why: str) -> None:
@@ -221,12 +272,7 @@ class Checker:
         return pair
 
 
-def without_surrogates(words: str) -> str:
-    """A text that can be shown.
-
-    >>> without_surrogates("a" + chr(0xD800)) == "a" + chr(0xFFFD)
-    True
-    """
+def _without_surrogates(words: str) -> str:
     return _SURROGATES.sub(_MARK, words)
 
 
@@ -266,9 +312,10 @@ def _check_columns(batch: Batch, name: str) -> None:
     if not messages and not present & set(PROMPT_COLUMNS):
         missing.insert(0, "prompt")
     if missing:
+        listed = ", ".join(sorted(str(column)[:40] for column in present)[:12]) or "no columns"
         raise KnownError(
-            f"{name} has no column {' or '.join(missing)}; "
-            f"{', '.join(TEXT_COLUMNS)} are required, found {_listed(present)}."
+            f"{name} has no column {' or '.join(missing)}; {', '.join(TEXT_COLUMNS)} are "
+            f"required, found {_without_surrogates(listed)}."
         )
 
 
@@ -301,33 +348,16 @@ def _checked_row(row: Row, place: str, default_subset: str, number: int) -> dict
     return {"id": str(row_id), **pair}
 
 
-def _listed(names: set[str]) -> str:
-    listed = ", ".join(sorted(str(name)[:40] for name in names)[:12]) or "no columns"
-    return without_surrogates(listed)
-
-
-Texts: TypeAlias = "pa.Array[Any]"
-"""Of type `large_string`, without nulls."""
-
-REPEATED_PROMPT = 20
-"""Characters of a prompt from which it is no chance that responses begin with it."""
-
-
-def n_same(chosen: Texts, rejected: Texts) -> int:
-    """Pairs whose responses are equal."""
-    return int(pc.sum(pc.equal(chosen, rejected)).as_py() or 0)
-
-
-def n_repeating(prompts: Texts, chosen: Texts, rejected: Texts) -> int:
+def _n_repeating(prompts: Array, chosen: Array, rejected: Array) -> int:
     """Pairs in which both responses begin with the whole prompt, where that is no chance.
 
     >>> texts = [pa.array([words], pa.large_string()) for words in ("x" * 20, "x" * 21, "x" * 22)]
-    >>> n_repeating(*texts), n_repeating(texts[1], texts[0], texts[2])
+    >>> _n_repeating(*texts), _n_repeating(texts[1], texts[0], texts[2])
     (1, 0)
     """
     shorter = pc.min_element_wise(pc.binary_length(chosen), pc.binary_length(rejected))
     likely = pc.and_(
-        pc.greater_equal(pc.utf8_length(prompts), REPEATED_PROMPT),
+        pc.greater_equal(pc.utf8_length(prompts), _REPEATED_PROMPT),
         pc.greater_equal(shorter, pc.binary_length(prompts)),
     )
     prompts = prompts.filter(likely).cast(pa.large_binary())
@@ -341,7 +371,7 @@ def n_repeating(prompts: Texts, chosen: Texts, rejected: Texts) -> int:
     return int(pc.sum(pc.and_(*begin)).as_py())
 
 
-def _beginnings(texts: Texts, lengths: NDArray[np.int64]) -> Texts:
+def _beginnings(texts: Array, lengths: NDArray[np.int64]) -> Array:
     """The first so many bytes of each text; all are at least so long."""
     buffers: Any = texts.buffers()
     starts = np.frombuffer(buffers[1], np.int64)[texts.offset :][: len(texts)]
@@ -350,5 +380,5 @@ def _beginnings(texts: Texts, lengths: NDArray[np.int64]) -> Texts:
     cuts = np.append(cuts, cuts[-1])
     buffers = [None, pa.py_buffer(cuts.tobytes()), buffers[2]]
     pieces: Any = pa.Array.from_buffers(pa.large_binary(), len(cuts) - 1, buffers)
-    beginnings: Texts = pieces.take(np.arange(0, len(pieces), 2))
+    beginnings: Array = pieces.take(np.arange(0, len(pieces), 2))
     return beginnings

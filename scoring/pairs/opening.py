@@ -10,11 +10,13 @@ messages count from 1, without a CSV header.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -25,23 +27,14 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, Listing, first_line
 from scoring.limits import MEGABYTE, NO_LIMITS, Limits, Step, Tell, tell_nobody
 from scoring.pairs.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, CheckedRows, Checker
-from scoring.pairs.mapped import LEAST_BYTES, mapped
 from scoring.pairs.rows import SUFFIXES, announced, read_batches, unpacked_bytes
 from scoring.pairs.shapes import WANTED
 from scoring.pairs.splits import check_shards, split_files
 from scoring.paths import is_file
 from scoring.spec import Message, Pair
 
-__all__ = [
-    "SCHEMA",
-    "TEXT_COLUMNS",
-    "PairSource",
-    "Pairs",
-    "as_pairs",
-    "fetch_pairs",
-    "n_several",
-    "read_pairs",
-]
+__all__ = ["SCHEMA", "TEXT_COLUMNS", "PairSource", "Pairs", "as_pairs", "fetch_pairs",
+           "n_several", "read_pairs"]  # fmt: skip
 
 _LARGEST_CARD = 2 * MEGABYTE
 MOST_LISTED = 40
@@ -109,7 +102,10 @@ def as_pairs(table: pa.Table, rows: Sequence[int]) -> list[Pair]:
     """
     columns = ("key", "subset", *TEXT_COLUMNS, "turns")
     taken = take_rows(table.select(columns), np.asarray(rows, dtype=np.int64))
-    return [Pair(**{**row, "turns": _turns(row["turns"])}) for row in taken.to_pylist()]
+    found = taken.to_pylist()
+    for row in found:
+        row["turns"] = tuple(Message(*turn) for turn in json.loads(row["turns"] or "[]"))
+    return [Pair(**row) for row in found]
 
 
 def n_several(table: pa.Table, rows: Sequence[int] | NDArray[np.int64]) -> int:
@@ -119,10 +115,6 @@ def n_several(table: pa.Table, rows: Sequence[int] | NDArray[np.int64]) -> int:
     """
     more = [pc.list_value_length(table.column(name)).to_numpy() for name in MORE_COLUMNS]
     return int(np.count_nonzero((more[0] + more[1])[rows]))
-
-
-def _turns(written: str) -> tuple[Message, ...]:
-    return tuple(Message(*turn) for turn in json.loads(written)) if written else ()
 
 
 def read_pairs(
@@ -137,14 +129,9 @@ def read_pairs(
 ) -> Pairs:
     """Read and check a local file of pairs.
 
-    Args:
-        path: a file with one of `SUFFIXES`.
-        kind: "demo" for the pairs that are bundled.
-        name: what the file is called on screen, where that is not its own name.
-        limits: its size and rows may have.
-        tell: is told how far it is.
-        on_disk: whether a large table is kept by `scoring.pairs.mapped`, not in memory.
-        reader: what reads and checks the rows; None for `checked_rows`.
+    name: what the file is called on screen, where that is not its own name.
+    on_disk: whether a large table is kept by `_mapped`, not in memory.
+    reader: None means `checked_rows`.
 
     Raises:
         KnownError: naming the file and, where it applies, row and column.
@@ -189,22 +176,20 @@ def fetch_pairs(
 ) -> Pairs:
     """Download (or find in the local cache) one split of a Hub dataset, and check it.
 
-    Args:
-        hub_id: which dataset, split and revision. Without a split the only one is taken.
-        hub: decides whether the network is used.
-        token: False sends none.
-        local_only: look at the cache alone.
-        limits: its size and rows may have; nothing of a larger split is downloaded.
-        tell: is told how far it is, while downloading from another thread.
-        on_disk: whether a large table is kept by `scoring.pairs.mapped`, not in memory.
-        reader: as of `read_pairs`.
+    hub_id: without a split the only one is taken. token: False sends none.
+    local_only: look at the cache alone. limits: nothing of a larger split is downloaded.
+    on_disk: whether a large table is kept by `_mapped`, not in memory.
+    reader: as of `read_pairs`.
 
     Raises:
         KnownError: the dataset cannot be had, is too large, or is not a table of pairs.
     """
     tell(Step("asking"))
     listing = hub.look(hub_id, "dataset", token=token, local_only=local_only)
-    splits = _splits(listing, hub, token)
+    card = Path("no card")
+    if listing.sizes.get("README.md", _LARGEST_CARD + 1) <= _LARGEST_CARD:
+        card = hub.fetch(listing, ["README.md"], token=token) / "README.md"
+    splits = split_files(list(listing.sizes), card)
     own = [split for split in splits if "/" not in split]
     split = hub_id.split or (own[0] if len(own) == 1 else None)
     if split is None or split not in splits:
@@ -231,7 +216,6 @@ def fetch_pairs(
 
 
 def _listed(splits: Iterable[str], listing: Listing) -> str:
-    """What there is to choose from, in words."""
     names = sorted(splits, key=lambda split: ("/" in split, split))
     if names:
         more = len(names) - MOST_LISTED
@@ -244,25 +228,13 @@ def _listed(splits: Iterable[str], listing: Listing) -> str:
     return "no file that can be read here"
 
 
-def _splits(listing: Listing, hub: Hub, token: str | Literal[False]) -> dict[str, list[str]]:
-    """Split -> its files. Of the repository only its card is fetched, unless that is huge."""
-    card = Path("no card")
-    if listing.sizes.get("README.md", _LARGEST_CARD + 1) <= _LARGEST_CARD:
-        card = hub.fetch(listing, ["README.md"], token=token) / "README.md"
-    return split_files(list(listing.sizes), card)
-
-
 def checked_rows(
     paths: Mapping[str, Path], shown: str, default_subset: str, limits: Limits, tell: Tell
 ) -> CheckedRows:
     """Read and check the rows of files.
 
-    Args:
-        paths: by the names that they have in messages.
-        shown: what all have together.
-        default_subset: where a row names none.
-        limits: on their rows and texts.
-        tell: is told how far it is.
+    paths: by the names that they have in messages; shown: what all have together.
+    default_subset: where a row names none.
 
     Raises:
         KnownError: naming the file and, where it applies, row and column.
@@ -312,8 +284,77 @@ def _read(
     if kept_as is None or size < LEAST_BYTES:
         checked = read()
     else:
-        checked = mapped(kept_as, source.revision, read)
+        checked = _mapped(kept_as, source.revision, read)
         limits.check_rows(len(checked.table) + len(checked.left_out), shown, known=True)
     # What was read on the way was let go, but the pool keeps its memory.
     pa.default_memory_pool().release_unused()
     return Pairs(source, checked.table, checked.notes, checked.left_out)
+
+
+LEAST_BYTES = 32 * MEGABYTE
+"""Of the files of a set. A smaller one is read sooner than `datasets` is imported."""
+FOLDER = "rewardbench_explorer"
+
+
+def _mapped(name: str, revision: str, read: Callable[[], CheckedRows]) -> CheckedRows:
+    """What `read` gives, mapped into memory from the cache of `datasets` under HF_HOME.
+
+    It is written there the first time, one revision of each set; where nothing can be written, it
+    stays in memory. `datasets` does not read the pairs' own files: of CSV and JSON it makes
+    something else without a word (007 is 7, a text "[1]" beside a list a list), and of Parquet it
+    unpacks a text that stands in a million rows before a limit can say no.
+    """
+    try:
+        builder = _builder(name, revision)
+    except Exception:  # there is no folder to write in, or what says what is there is broken
+        return read()
+    try:
+        return _from(builder)
+    except Exception:  # it was not written yet, or it is broken
+        shutil.rmtree(builder.cache_dir, ignore_errors=True)
+        builder.checked = checked = read()
+    try:
+        builder.download_and_prepare()
+        del builder.checked
+        for other in Path(builder.cache_dir).parent.iterdir():
+            if other != Path(builder.cache_dir) and other.is_dir():
+                shutil.rmtree(other, ignore_errors=True)
+        return _from(builder)
+    except Exception:  # the disk is full, say: whatever it is, the pairs are here
+        return checked
+
+
+def _builder(name: str, revision: str) -> Any:
+    import datasets
+
+    datasets.disable_progress_bars()
+
+    class Builder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
+        checked: CheckedRows
+
+        def _info(self) -> Any:
+            return datasets.DatasetInfo(features=datasets.Features.from_arrow_schema(SCHEMA))
+
+        def _split_generators(self, _: object) -> list[Any]:
+            return [datasets.SplitGenerator("train")]
+
+        def _generate_tables(self) -> Iterator[tuple[Any, pa.Table]]:
+            told = [self.checked.notes, self.checked.left_out]
+            self.info.description = json.dumps(told)
+            for number, batch in enumerate(self.checked.table.to_batches()):
+                yield datasets.builder.Key(0, number), pa.Table.from_batches([batch])
+
+    files = sorted(Path(__file__).parent.glob("*.py"))  # the rules by which files are read
+    rules = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    return Builder(
+        dataset_name=FOLDER,
+        config_name=re.sub(r"[^\w.-]", "_", name)[-100:],
+        hash=hashlib.sha256(f"{name} {revision} {rules}".encode()).hexdigest(),
+        writer_batch_size=2**31,  # each chunk stays one
+    )
+
+
+def _from(builder: Any) -> CheckedRows:
+    table = builder.as_dataset("train").data.table.replace_schema_metadata(None)
+    notes, left_out = json.loads(builder.info.description)
+    return CheckedRows(table, tuple(notes), tuple(left_out))

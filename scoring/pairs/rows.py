@@ -58,12 +58,7 @@ def announced(path: Path, name: str, columns: Sequence[str]) -> Announced | None
 
 
 def read_batches(path: Path, name: str, columns: Sequence[str]) -> Iterator[Batch]:
-    """A file's raw rows.
-
-    Args:
-        path: a file with one of `SUFFIXES`.
-        name: as the file is called in messages.
-        columns: that are wanted; others may be left out.
+    """A file's raw rows. name: in messages. columns: that are wanted; others may be left out.
 
     Raises:
         KnownError: the file cannot be read, naming the row where one is to blame.

@@ -90,9 +90,7 @@ def models_of(row: Row, texts: Texts, place: str) -> Models | None:
 
 
 def pair_texts(row: Row, place: str) -> Texts:
-    """The texts of a row that misses nothing.
-
-    place: of the row, in words.
+    """The texts of a row that misses nothing. place: of the row, in words.
 
     Raises:
         KnownError: a value has another shape.

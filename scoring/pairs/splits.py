@@ -45,10 +45,9 @@ def split_files(names: Sequence[str], card: Path) -> dict[str, list[str]]:
 
 
 def check_shards(names: Sequence[str], split: str) -> None:
-    """Refuse a split of which only some of the numbered files lie here.
-
+    """
     Raises:
-        KnownError: saying how many there are.
+        KnownError: only some of the split's numbered files lie here.
     """
     for name in names:
         numbered = _SHARD.search(name)

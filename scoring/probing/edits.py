@@ -1,13 +1,9 @@
 """One-click edits of a response: what a change of form or manners alone does to its reward.
 
-Each is a pure function of a text and gives None where it does not apply, which is not an effect of
-0: the text is empty, the edit changes nothing in it, or it would not be that edit there. Fenced
-and inline code, mathematics and addresses stay as they are, since to change them is to change what
-is said. A program without a fence around it (`prose.is_bare_code`) is left alone by all edits, as
-words before or capitals in it would break it.
-
-The words that are added are English; a text of mostly other than Latin letters gets none, as it is
-the change of language that would be seen.
+Each gives None where it does not apply, which is not an effect of 0: the text is empty, the edit
+changes nothing in it, or it would not be that edit there. Fenced and inline code, mathematics and
+addresses stay as they are, and so does a program without a fence around it (`prose.is_bare_code`).
+The words that are added are English; a text of mostly other than Latin letters gets none.
 """
 
 import re
@@ -18,9 +14,97 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from scoring.errors import KnownError, shown
-from scoring.probing.prose import blocks, is_bare_code, is_open_fence, parts
-from scoring.probing.unmarked import without_markdown
+from scoring.probing.prose import Part, blocks, is_bare_code, is_open_fence, parts
 from scoring.spec import Pair
+
+_RULE = re.compile(r"[ ]{0,3}(?:(?:[*][ \t]*){3,}|(?:_[ \t]*){3,}|(?:-[ \t]*){2,}|=+[ \t]*)$")
+_HEADING = re.compile(r"[ ]{0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_LEADING = re.compile(r"^(?:[ ]{0,3}>[ ]?)*(?:[ \t]*[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)?")
+_TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$")
+_HIDDEN = "\ue000"
+"""Stands for each character of what stays as it is."""
+_LINKS = (
+    re.compile(
+        r"(!?\[)[^\[\]\n]*(\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*"
+        r"(?:[ \t]+[\"'][^\"'\n]*[\"'])?\))"
+    ),
+    re.compile(f"(<){_HIDDEN}+(>)"),
+)
+_EMPHASIS = [
+    re.compile(
+        rf"(?<![\\A-Za-z0-9{mark}])({mark}{times})(?=[^\s{mark}])"
+        rf"(?:[^{mark}\n]|\n(?![ \t]*\n))+(?<=[^\s\\])(\1)(?![A-Za-z0-9{mark}])"
+    )
+    for mark, times in ((r"\*", "{1,3}"), ("_", "{1,3}"), ("~", "{2}"))
+]
+"""None within words, which are names and arithmetic."""
+_DEPTH = 3
+"""Levels of emphasis within each other, from the inmost."""
+_ESCAPED = re.compile(r"\\([*_#~>`|])")
+
+
+def without_markdown(text: str) -> str:
+    r"""Without headings' and lists' signs, emphasis, links' addresses, tables' bars, fences, rules.
+
+    Words, numbers of lists, code and mathematics stay. HTML stays: it is no Markdown.
+
+    >>> without_markdown("## Why\n- **One:** see [this](http://e.org)\n1. `a*b*c`")
+    'Why\nOne: see this\n1. a*b*c'
+    >>> without_markdown("```py\nx ** y  # *not*\n```")
+    'x ** y  # *not*'
+    """
+    plain = "".join(_block(block) for block in blocks(text))
+    return plain if text.endswith("\n") else plain.removesuffix("\n")
+
+
+def _block(block: Part) -> str:
+    lines = block.text.splitlines(keepends=True)
+    if not block.is_prose:
+        closed = len(lines) > 1 and lines[-1].strip()[:3] in ("```", "~~~")
+        return "".join(lines[1 : -1 if closed else None])
+    in_table = any("|" in line and _TABLE_RULE.match(line) for line in lines)
+    return _inline("".join(_line(line, in_table) for line in lines))
+
+
+def _line(line: str, in_table: bool) -> str:
+    """One line without what marks it as one of its kind, "" where it was nothing else."""
+    words, end = line.rstrip("\r\n"), line[len(line.rstrip("\r\n")) :]
+    if words.strip() and _RULE.match(words):
+        return ""
+    if in_table and words.lstrip().startswith("|"):
+        if _TABLE_RULE.match(words):
+            return ""
+        return "  ".join(cell.strip() for cell in words.strip().strip("|").split("|")) + end
+    if heading := _HEADING.match(words):
+        return (heading[1] or "") + end
+    return _LEADING.sub("", words, count=1) + end
+
+
+def _inline(text: str) -> str:
+    cut = parts(text)
+    mask = "".join(part.text if part.is_prose else _HIDDEN * len(part.text) for part in cut)
+    for pattern in (*_LINKS, *_EMPHASIS * _DEPTH):
+        text, mask = _cut(text, mask, pattern)
+    return "".join(
+        _ESCAPED.sub(r"\1", part.text) if part.is_prose else _unticked(part.text)
+        for part in parts(text)
+    )
+
+
+def _cut(text: str, mask: str, pattern: re.Pattern[str]) -> tuple[str, str]:
+    """Both without what the groups of the pattern find in the second, which is as long."""
+    ends = [0]
+    for found in pattern.finditer(mask):
+        ends += [*found.span(1), *found.span(2)]
+    ends.append(len(mask))
+    kept = [slice(start, end) for start, end in zip(ends[::2], ends[1::2], strict=True)]
+    return "".join(text[part] for part in kept), "".join(mask[part] for part in kept)
+
+
+def _unticked(literal: str) -> str:
+    ticks = len(literal) - len(literal.lstrip("`"))
+    return literal[ticks : len(literal) - ticks] if ticks else literal
+
 
 EditName = Literal["cut", "plain", "polite", "refusal", "longer", "upper"]
 EDITS: tuple[EditName, ...] = get_args(EditName)
@@ -80,17 +164,17 @@ def swapped(pair: Pair) -> Pair | None:
     return replace(pair, chosen=pair.rejected, rejected=pair.chosen)
 
 
-def without_last_sentence(text: str) -> str | None:
+def _without_last_sentence(text: str) -> str | None:
     r"""Without the last sentence of its prose; code that stands behind it stays.
 
     A sentence ends with its mark (of Chinese, Arabic or Hindi too) or its line, so that the last
     item of a list is one, which goes with its bullet. None where it is the only one.
 
-    >>> without_last_sentence("Take 3.5 g, e.g. salt. Stir it. Done!")
+    >>> _without_last_sentence("Take 3.5 g, e.g. salt. Stir it. Done!")
     'Take 3.5 g, e.g. salt. Stir it.'
-    >>> without_last_sentence("Buy:\n- figs\n- milk\n"), without_last_sentence("你好。再见。")
+    >>> _without_last_sentence("Buy:\n- figs\n- milk\n"), _without_last_sentence("你好。再见。")
     ('Buy:\n- figs', '你好。')
-    >>> without_last_sentence("One."), without_last_sentence("Run this.\n```\nx\n```")
+    >>> _without_last_sentence("One."), _without_last_sentence("Run this.\n```\nx\n```")
     (None, None)
     """
     pieces = blocks(text)
@@ -106,28 +190,28 @@ def without_last_sentence(text: str) -> str | None:
     return None
 
 
-def polite(text: str) -> str | None:
+def _polite(text: str) -> str | None:
     """Behind a polite opening; None where it has one."""
     if _IS_POLITE.match(text) or not _is_latin(text):
         return None
     return f"{POLITE}\n\n{text}"
 
 
-def refusing(text: str) -> str | None:
+def _refusing(text: str) -> str | None:
     """Behind a refusal; None where it begins with one."""
     if _IS_REFUSAL.match(text) or not _is_latin(text):
         return None
     return f"{REFUSAL}\n\n{text}"
 
 
-def longer(text: str) -> str | None:
+def _longer(text: str) -> str | None:
     """With a paragraph that says nothing behind it; None where it would stand in code."""
     if is_open_fence(text) or not _is_latin(text):
         return None
     return f"{text}\n\n{FILLER}"
 
 
-def upper(text: str) -> str:
+def _upper(text: str) -> str:
     """In capitals, as far as its script has any."""
     return "".join(part.text.upper() if part.is_prose else part.text for part in parts(text))
 
@@ -167,10 +251,10 @@ def _is_latin(text: str) -> bool:
 
 
 _EDIT: dict[EditName, Callable[[str], str | None]] = {
-    "cut": without_last_sentence,
+    "cut": _without_last_sentence,
     "plain": without_markdown,
-    "polite": polite,
-    "refusal": refusing,
-    "longer": longer,
-    "upper": upper,
+    "polite": _polite,
+    "refusal": _refusing,
+    "longer": _longer,
+    "upper": _upper,
 }

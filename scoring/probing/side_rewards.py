@@ -80,12 +80,8 @@ class Jump(NamedTuple):
 def largest_jumps(side: SideRewards, n: int = 5) -> list[Jump]:
     """The tokens with which the reward changed most, up or down; the largest change first.
 
-    The first token counts where the reward before it is known. Tokens of the template's end count
-    too: many models decide only there.
-
-    Args:
-        side: from `token_rewards`.
-        n: how many at most. Changes that are no finite number, and those of 0, are left out.
+    The first token counts where the reward before it is known, and so do tokens of the template's
+    end; changes that are 0 or no finite number do not.
 
     Raises:
         KnownError: n is not a positive whole number.

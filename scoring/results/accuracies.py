@@ -76,12 +76,10 @@ class Aggregate:
 
 
 def read_aggregates(root: Path, kind: Kind = "eval-set") -> tuple[list[Aggregate], list[LeftOut]]:
-    """Read every aggregate file below `root/eval-set` or `root/pref-sets`.
+    """Of every file below `root/eval-set` or `root/pref-sets`, and what was left out and why.
 
-    The former with what upstream's command line left in `root` itself.
-
-    Returns:
-        One result a model and benchmark, in the order of paths, and what was left out and why.
+    The former with what upstream's command line left in `root` itself; one of each model and
+    benchmark, in the order of paths.
     """
     files, strays = files_below(root, kind)
     if kind == "eval-set":
@@ -93,7 +91,7 @@ def read_aggregates(root: Path, kind: Kind = "eval-set") -> tuple[list[Aggregate
 def collect_aggregates(
     files: Iterable[Found], kind: Kind = "eval-set"
 ) -> tuple[list[Aggregate], list[LeftOut]]:
-    """Read these files; of several of one model one is taken, and the others are listed."""
+    """Of these files; of several of one model one is taken, and the others are left out."""
     read: list[Aggregate] = []
     left_out: list[LeftOut] = []
     for file in files:
@@ -113,12 +111,7 @@ def collect_aggregates(
 
 
 def read_aggregate(path: Path, name: str, kind: Kind = "eval-set") -> Aggregate:
-    """Read one aggregate file.
-
-    Args:
-        path: where it lies.
-        name: what it is called in the source, such as "eval-set/org/model.json".
-        kind: whose subsets are looked for.
+    """Of one file. name: in the source, such as "eval-set/org/model.json".
 
     Raises:
         KnownError: it cannot be read, or holds no accuracies; its message is the reason alone.
@@ -147,7 +140,6 @@ def read_aggregate(path: Path, name: str, kind: Kind = "eval-set") -> Aggregate:
 
 
 def _of_command(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What upstream's command line writes, as its other scripts write it."""
     found = values[BY_COMMAND]
     if not isinstance(found, dict):
         raise KnownError(

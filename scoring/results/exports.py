@@ -15,13 +15,16 @@ from scoring.errors import KnownError
 from scoring.hub.access import first_line, parse_hub_id
 from scoring.paths import atomic_write
 from scoring.results.accuracies import PRIOR_SETS, kind_of
-from scoring.spec import Pair, RunFacts, ScoredPair
+from scoring.spec import Pair, RunFacts, ScoredPair, as_objects
 from scoring.summary import credit_of, tie_worth
 
 ALL_PAIRS = "all pairs"
 """The selection of a run that leaves none out."""
 
 _TAKEN = ("model", "model_type", "chat_template", "ref_model")
+_HOW = ("revision", "reading", "dtype", "max_length", "truncation_side", "template")
+_SETTINGS = (*_HOW, "pairs", "selection", "n_pairs")
+"""Facts that the numbers rest on."""
 _TOKEN = re.compile(r"[A-Za-z0-9_.~+/=-]{1,4000}")
 _REFUSALS = {
     401: "it does not know the token, or the token has ended",
@@ -63,12 +66,7 @@ def write_results(
     A missing reward is null in the scores and not won in the accuracies; a tie counts as
     `scoring.summary.tie_worth` says. Both are upstream's rules.
 
-    Args:
-        folder: where `eval-set` and its like are.
-        name: `org/model`.
-        facts: what the run was made with.
-        pairs: of the run, in the dataset's order.
-        rows: what was scored, in any order.
+    name: `org/model`. pairs: of the run, in the dataset's order. rows: in any order.
 
     Raises:
         KnownError: a pair was not scored.
@@ -82,16 +80,22 @@ def write_results(
         )
     subsets = _subsets(facts, pairs)
     tie = tie_worth(facts.family)
+    reference = facts.reference.partition("@")[0]
+    settings = "; ".join(f"{fact}={getattr(facts, fact)}" for fact in _SETTINGS)
     about = {
         "model": name,
         "model_type": MODEL_TYPES.get(facts.family, "Baseline"),
         "chat_template": "tokenizer" if facts.template.startswith("own") else facts.template,
     }
     contents: list[dict[str, Any]] = [
-        {**about, **_reference(facts), **_accuracies(pairs, subsets, row_of, tie)},
         {
             **about,
-            "settings": f"{_settings(facts)}; {tie=}",
+            **({"ref_model": reference} if reference else {}),
+            **_accuracies(pairs, subsets, row_of, tie),
+        },
+        {
+            **about,
+            "settings": f"{settings}; {tie=}",
             "subset": subsets,
             **_columns(pairs, row_of, tie),
         },
@@ -116,17 +120,6 @@ def _subsets(facts: RunFacts, pairs: Sequence[Pair]) -> list[str]:
     if hub_id is not None and hub_id.split in PRIOR_SETS:
         return [hub_id.split] * len(pairs)
     return [pair.subset for pair in pairs]
-
-
-def _reference(facts: RunFacts) -> dict[str, str]:
-    return {"ref_model": facts.reference.partition("@")[0]} if facts.reference else {}
-
-
-def _settings(facts: RunFacts) -> str:
-    """What the numbers rest on, in one line."""
-    how = ("revision", "reading", "dtype", "max_length", "truncation_side", "template")
-    names = (*how, "pairs", "selection", "n_pairs")
-    return "; ".join(f"{name}={getattr(facts, name)}" for name in names)
 
 
 def _accuracies(
@@ -154,19 +147,14 @@ def _columns(
         "results": [credit_of(row.outcome, tie) for row in rows],
         "scores_chosen": [row.chosen_reward for row in rows],
         "scores_rejected": [row.rejected_reward for row in rows],
-        "text_chosen": [_conversation(pair, pair.chosen) for pair in pairs],
-        "text_rejected": [_conversation(pair, pair.rejected) for pair in pairs],
+        # Messages, as upstream has them for dialogues: exact texts, whatever the template.
+        "text_chosen": [as_objects(pair.answered(pair.chosen)) for pair in pairs],
+        "text_rejected": [as_objects(pair.answered(pair.rejected)) for pair in pairs],
     }
 
 
-def _conversation(pair: Pair, response: str) -> list[dict[str, str]]:
-    """Messages, as upstream has them for dialogues: exact texts, whatever the template."""
-    return [turn._asdict() for turn in pair.answered(response)]
-
-
 def check_upload(repo: str, *, dry_run: bool) -> None:
-    """Whether results could be sent, as far as that shows before they are there.
-
+    """
     Raises:
         KnownError: the dataset's name is none, or there is no token.
     """
@@ -182,17 +170,13 @@ def check_upload(repo: str, *, dry_run: bool) -> None:
 def upload(folder: Path, files: Sequence[Path], repo: str, *, dry_run: bool) -> list[str]:
     """Send result files to a results dataset, with HF_TOKEN or the login of this machine.
 
-    Args:
-        folder: what the files' paths in the dataset are relative to.
-        files: what to send.
-        repo: the dataset, `org/name`.
-        dry_run: send nothing.
+    folder: what the files' paths in the dataset are relative to.
 
     Returns:
-        What is (or would be) sent, one line a file.
+        What is (or with dry_run would be) sent, one line a file.
 
     Raises:
-        KnownError: there is no token, or the Hub refuses.
+        KnownError: as of `check_upload`, or the Hub refuses.
     """
     from huggingface_hub import get_token
 
@@ -219,18 +203,14 @@ def send(
 ) -> str:
     """Send files to a dataset in one commit, with this token and no other.
 
-    Args:
-        folder: what the files' paths in the dataset are relative to.
-        files: what to send, nothing else of the folder.
-        repo: the dataset, `org/name`.
-        token: of who sends; see `checked_token`.
-        create_pr: whether the commit becomes a pull request.
+    folder: what the files' paths in the dataset are relative to.
+    create_pr: whether the commit becomes a pull request.
 
     Returns:
         The address of the commit or pull request.
 
     Raises:
-        KnownError: the Hub refuses, or is not reached.
+        KnownError: it is no token; the Hub refuses, or is not reached.
     """
     from huggingface_hub import CommitOperationAdd, HfApi
 

@@ -53,10 +53,7 @@ def twice(files: Iterable[tuple[str, str, int]]) -> list[LeftOut]:
     """Of several files of one model, all but the one to take.
 
     That is the fullest; of equally full ones the one that lies where its model's name says, else
-    the first.
-
-    Args:
-        files: (model, file, how much it holds) of each.
+    the first. files: (model, file, how much it holds) of each.
 
     >>> [str(item) for item in twice([("a/b", "eval-set/x.json", 23), ("a/b", "y/a/b.json", 23)])]
     ['eval-set/x.json: also of a/b; y/a/b.json is taken, which lies where the name says']
@@ -129,9 +126,7 @@ def _is_by_command(path: Path) -> bool:
 
 
 def read_object(path: Path, most_bytes: int, what: str) -> dict[str, Any]:
-    """The JSON object of a file.
-
-    what: it should hold, in words.
+    """The JSON object of a file. what: it should hold, in words.
 
     Raises:
         KnownError: the reason why there is none.
@@ -144,13 +139,7 @@ def read_object(path: Path, most_bytes: int, what: str) -> dict[str, Any]:
 
 
 def read_lines(path: Path, most_bytes: int, what: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects of a file that has one a line.
-
-    what: it should hold, in words.
-
-    Raises:
-        KnownError: the reason why there are none.
-    """
+    """The JSON objects of a file that has one a line; else as `read_object`."""
     with _told(path, most_bytes, what), path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             values = json.loads(line, object_pairs_hook=_once)

@@ -80,10 +80,7 @@ def align(
     same order, unless their ids are the same ones in another order; else by subset and id, where
     those are unique. RewardBench 2's ids are wrong in many files, so it goes by position alone.
 
-    Args:
-        found: the pairs of a file.
-        pairs: those to align with.
-        hashes: gives the `text_hash` of each pair of `pairs`, if it is needed.
+    found: the pairs of a file. hashes: gives the `text_hash` of each of `pairs`, if it is needed.
 
     Raises:
         KnownError: less than half of the outcomes are of these pairs; the reason alone.

@@ -87,10 +87,8 @@ class PairResults:
 def read_pair_results(path: Path, name: str | None = None) -> PairResults:
     """Read one file of results of each pair.
 
-    Args:
-        path: where it lies.
-        name: what it is called in its source; of upstream's DPO models it says more than the file,
-            and of upstream's command line which model it is of.
+    name: what it is called in its source; of upstream's DPO models it says more than the file, and
+        of upstream's command line which model it is of.
 
     Raises:
         KnownError: it cannot be read, or is no such file; its message is the reason alone.
@@ -107,7 +105,9 @@ def read_pair_results(path: Path, name: str | None = None) -> PairResults:
     if not n_rows:
         raise KnownError("it has no outcomes")
     for column in _COLUMNS:
-        _check_length(values.get(column), column, n_rows)
+        rows = values.get(column)
+        if isinstance(rows, list) and len(rows) != n_rows:
+            raise KnownError(f"{column} has {len(rows):,} rows, but there are {n_rows:,} results")
     hashes = _hashes(values)
     for column in _TEXTS:
         values.pop(column, None)
@@ -167,7 +167,8 @@ def _hashes(values: Mapping[str, Any]) -> list[str] | None:
 
 
 def _hash(prompt: object, chosen: object, rejected: object) -> str:
-    if isinstance(chosen, str) and (prompt is None or _begins(chosen, prompt)):
+    begin = prompt if isinstance(prompt, str) else None
+    if isinstance(chosen, str) and (prompt is None or (begin and chosen.startswith(begin))):
         return ""  # a templated conversation, which cannot be taken apart
     if isinstance(chosen, list) and len(chosen) > 1:
         prompt = None  # the messages begin with it, and beside them it may be templated
@@ -176,10 +177,6 @@ def _hash(prompt: object, chosen: object, rejected: object) -> str:
     except KnownError:
         return ""
     return text_hash(texts.prompt, texts.chosen, texts.rejected)
-
-
-def _begins(conversation: str, prompt: object) -> bool:
-    return isinstance(prompt, str) and prompt != "" and conversation.startswith(prompt)
 
 
 def _order(values: Mapping[str, Any], n_rows: int, hashes: list[str] | None) -> PairOrder:
@@ -209,12 +206,6 @@ def _ids(values: Mapping[str, Any]) -> list[str] | None:
             return None
         ids.append(printable(str(whole)))
     return ids or None
-
-
-def _check_length(column: object, name: str, n_rows: int) -> None:
-    """Refuse a list that is not as long as the results."""
-    if isinstance(column, list) and len(column) != n_rows:
-        raise KnownError(f"{name} has {len(column):,} rows, but there are {n_rows:,} results")
 
 
 def _column(values: Mapping[str, Any], name: str) -> list[Any] | None:

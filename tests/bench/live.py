@@ -43,8 +43,7 @@ from explorer.tabs.score.view import POLL_SECONDS, ReportParts, build_score
 from scoring.engine.scorer import Scorer, facts
 from scoring.families import open_scorer
 from scoring.hub.access import Hub
-from scoring.models.locating import locate
-from scoring.models.policy import ModelPolicy
+from scoring.models.finding import ModelPolicy, locate
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
 from scoring.spec import RunSettings

@@ -27,7 +27,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scoring.models.threads import wait_briefly  # noqa: E402
+from scoring.models.devices import wait_briefly  # noqa: E402
 
 wait_briefly()
 

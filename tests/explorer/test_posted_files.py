@@ -21,7 +21,7 @@ from explorer.data.export import FORMATS
 from explorer.page import Page
 from explorer.tabs.about.view import Chooser
 from explorer.tabs.pairs.acts_view import PairsTab
-from scoring.models.policy import DEMO
+from scoring.models.finding import DEMO
 from tests.explorer.browsing import by_name, page_opened, posted, stays
 from tests.explorer.conftest import Serve
 from tests.explorer.posting import Visitor, sent_file

@@ -148,13 +148,16 @@ def test_a_process_that_is_killed_ends_all_and_the_run_goes_on(alone: Path, tmp_
     assert Run.open(folder).status == "finished"
 
 
+def refuse() -> None:
+    raise KnownError("not so")
+
+
 def meet() -> None:
     processes = Processes.join()
     rank, first, part = processes.rank, processes.first, processes.part()
-    said = processes.told({"told": 7} if rank == 0 else "of its own")
-    error = KnownError("not so") if rank == 0 else None
+    said = processes.first_says(lambda: {"told": 7} if rank == 0 else "of its own")
     try:
-        processes.told(None, error)
+        processes.first_says(refuse)
         heard = "nothing"
     except KnownError as known:
         heard = str(known)
@@ -190,9 +193,9 @@ def test_without_a_launcher_a_process_is_alone(
 
 
 def test_alone_one_tells_oneself() -> None:
-    assert Processes().told("word") == "word"
+    assert Processes().first_says(lambda: "word") == "word"
     with pytest.raises(KnownError, match="not so"):
-        Processes().told("word", KnownError("not so"))
+        Processes().first_says(refuse)
 
 
 @pytest.mark.parametrize(

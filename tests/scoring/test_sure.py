@@ -13,9 +13,9 @@ from scoring.benchmark import COUNTS, SUBSETS, overall_score, section_of, sectio
 from scoring.engine.packing import plan_packs, random_order
 from scoring.errors import KnownError
 from scoring.interval import wilson
-from scoring.spec import ScoredPair
+from scoring.spec import Outcome, ScoredPair
 from scoring.summary import summarise
-from scoring.sure import ALPHA, NUMBERS, Number, Seen, SureRule, Watch, bounds, look_sizes
+from scoring.sure import ALPHA, NUMBERS, Number, SubsetTally, SureRule, Watch, bounds, look_sizes
 
 RUNS = 250
 WHOLE: Mapping[str, int] = COUNTS
@@ -32,6 +32,11 @@ RATES: dict[str, Rate] = {
     "weak": lambda subset: WEAK[section_of(subset) or ""],
     "bad at math": lambda subset: 0.5 if subset == "math-prm" else 0.98,
 }
+
+
+def tally_of(total: int, won: int = 0, counted: int = 0, missing: int = 0) -> SubsetTally:
+    counts: dict[Outcome, int] = {"win": won, "loss": counted - won, "tie": 0, "missing": missing}
+    return SubsetTally(counts, total=total)
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,7 @@ def looked(world: World, number: Number, width: float, runs: int = RUNS) -> Look
         won = (came * world.won[order][:, None]).cumsum(axis=0)[np.array(sizes) - 1]
         for look in range(len(sizes)):
             seen = {
-                name: Seen(int(totals[at]), int(won[look, at]), int(counted[look, at]))
+                name: tally_of(int(totals[at]), int(won[look, at]), int(counted[look, at]))
                 for at, name in enumerate(world.subsets)
             }
             ends[:, run, look] = bounds(seen, number, ALPHA / len(sizes))[1:]
@@ -209,20 +214,20 @@ def test_between_looks_nothing_changes_and_before_the_first_nothing_is_said() ->
 
 
 def test_pairs_without_a_reward_make_it_speak_of_the_others() -> None:
-    half = {"hep-go": Seen(164, won=40, counted=80)}
-    fewer = {"hep-go": Seen(164, won=40, counted=80, missing=84)}
+    half = {"hep-go": tally_of(164, won=40, counted=80)}
+    fewer = {"hep-go": tally_of(164, won=40, counted=80, missing=84)}
     for number in NUMBERS:
         _, low, high = bounds(half, number, 0.05)
         assert low < 0.43 and high > 0.57
         assert bounds(fewer, number, 0.05) == (0.5, 0.5, 0.5)
-    nothing = {"hep-go": Seen(164, missing=164)}
+    nothing = {"hep-go": tally_of(164, missing=164)}
     assert bounds(nothing, "score", 0.05) == bounds(nothing, "accuracy", 0.05) == (None, 0.0, 1.0)
 
 
 def test_a_section_of_which_nothing_is_scored_leaves_the_score_open() -> None:
-    seen = {"hep-go": Seen(100, 50, 90), "mt-bench-easy": Seen(5)}
-    assert bounds(seen, "score", 0.05) == (None, 0.0, 1.0)
-    assert bounds(seen, "accuracy", 0.05)[0] == pytest.approx(50 / 90)
+    tallies = {"hep-go": tally_of(100, 50, 90), "mt-bench-easy": tally_of(5)}
+    assert bounds(tallies, "score", 0.05) == (None, 0.0, 1.0)
+    assert bounds(tallies, "accuracy", 0.05)[0] == pytest.approx(50 / 90)
 
 
 def test_looks_are_few_and_end_with_all() -> None:

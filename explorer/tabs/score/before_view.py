@@ -16,7 +16,7 @@ from explorer.tabs.score.view import FindParts
 from scoring.hub.access import Hub, parse_hub_id
 from scoring.hub.search import HubModel, search_models
 from scoring.models.devices import Device
-from scoring.models.policy import DEMO
+from scoring.models.finding import DEMO
 from scoring.spec import BASELINES
 
 

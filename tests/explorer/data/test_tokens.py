@@ -32,7 +32,7 @@ from explorer.data.tokens import (
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Step
-from scoring.models.policy import ModelPolicy
+from scoring.models.finding import ModelPolicy
 from scoring.pairs.opening import SCHEMA, Pairs, PairSource, read_pairs
 from tests.conftest import DEMO_MODEL
 from tests.explorer.stepping import gone_through

@@ -13,13 +13,14 @@ from explorer.runs.estimates import BYTES_A_TOKEN, Work, computed_tokens, estima
 from scoring.engine.scorer import Scorer, facts
 from scoring.hub.access import Hub
 from scoring.models.devices import Device, present_device
-from scoring.models.policy import ModelPolicy
-from scoring.models.preview import Preview, preview
+from scoring.models.finding import ModelPolicy
+from scoring.models.preview import Preview
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
 from scoring.run import make_job, score
 from scoring.spec import Plan, RunFacts, RunSettings
 from tests.conftest import DEMO_MODEL
+from tests.scoring.models.test_preview import preview
 
 H200 = Device("NVIDIA H200", "cuda", 141 * 10**9, 141 * 10**9, 1, True, 8, 141 * 10**9)
 CPU = Device("x86", "cpu", 10**10, 10**10, n_cores=2)

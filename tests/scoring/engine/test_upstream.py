@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from tokenizers import processors
 
-from scoring.engine.formatting import Formatter, Prepared
-from scoring.engine.upstream import LONGEST, UpstreamFormatter
+from scoring.engine.formatting import UPSTREAM_LONGEST, Formatter, Prepared, UpstreamFormatter
 from scoring.errors import KnownError
 from scoring.spec import Message, Pair, RunSettings
 from tests.scoring.engine.test_formatting import BOS, EOS, WITH_BOS, words_tokenizer
@@ -93,7 +92,7 @@ def test_the_pairs_bring_up_every_case() -> None:
     assert (fourth.chosen_start, fourth.rejected_start) == (0, 1)
     assert (fourth.chosen_truncated, fourth.rejected_truncated) == (True, False)
     assert fourth.shared == 0
-    assert len(fourth.chosen) == LONGEST == 2048
+    assert len(fourth.chosen) == UPSTREAM_LONGEST == 2048
     first = cases[0]
     assert (first.chosen_start, first.rejected_start) == (1, 1)
     assert first.chosen[: first.shared] == first.rejected[: first.shared] != ()
@@ -104,12 +103,12 @@ def test_the_pairs_bring_up_every_case() -> None:
 def test_the_limit_counts_the_specials(template: str, over: int) -> None:
     """`one` so often that the text has 2048 tokens, one less or one more."""
     (short,) = prepared(tokenizer(template), [Pair("s:1", "s", "one", "two", "two")])
-    more = LONGEST - len(short.chosen) - short.chosen_start + over
+    more = UPSTREAM_LONGEST - len(short.chosen) - short.chosen_start + over
     pair = Pair("s:1", "s", "one", "two", "two" + " one" * more)
     (ours,) = prepared(tokenizer(template), [pair])
     theirs = as_upstream(tokenizer(template), pair, pair.rejected)
     assert whole(ours.rejected, ours.rejected_start) == theirs
-    assert len(ours.rejected) + ours.rejected_start == min(LONGEST, LONGEST + over)
+    assert len(ours.rejected) + ours.rejected_start == UPSTREAM_LONGEST + min(0, over)
     assert (ours.chosen_truncated, ours.rejected_truncated) == (False, over > 0)
 
 

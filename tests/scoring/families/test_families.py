@@ -1,14 +1,23 @@
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
 from transformers.utils import logging
 
 from scoring import families
+from scoring.engine.scorer import TEXTS_A_PACK, facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.limits import Step
-from scoring.models.load_steps import loading_told
-from scoring.spec import BASELINES, FAMILIES, Family, ModelSpec, RunSettings
+from scoring.models.loading import loading_told
+from scoring.pairs.opening import as_pairs, read_pairs
+from scoring.run import make_job, score
+from scoring.spec import BASELINES, FAMILIES, Family, ModelSpec, Pair, RunSettings, ScoredPair
+from scoring.summary import summarise
 from tests.scoring.families.test_classifier import CPU, PAIRS, llama, save
 
 
@@ -68,3 +77,112 @@ def test_a_loading_is_told_weight_by_weight(small: ModelSpec) -> None:
     assert [step.done for step in steps] == [*range(len(steps))]
     assert {step.total for step in steps} == {len(steps) - 1}
     assert logging.set_tqdm_hook(None) is None
+
+
+def spec_of(family: Family) -> ModelSpec:
+    return ModelSpec(f"baseline/{family}", "", "", family)
+
+
+def scored(family: Family, pairs: Sequence[Pair], seed: int = 0) -> dict[str, ScoredPair]:
+    scorer = open_scorer(spec_of(family), RunSettings(seed=seed))
+    job = make_job(pairs, scorer, seed)
+    return {row.key: row for pack in score(job, scorer) for row in pack.rows}
+
+
+@pytest.fixture(scope="module")
+def real_pairs(shared_data: Path) -> list[Pair]:
+    table = read_pairs(shared_data / "reward-bench" / "filtered.parquet").table
+    return as_pairs(table, range(table.num_rows))
+
+
+@pytest.mark.parametrize(
+    ("family", "texts", "rewards"),
+    [
+        ("longer", ("four", "ab"), (4.0, 2.0)),
+        ("shorter", ("four", "ab"), (-4.0, -2.0)),
+        ("longer", ("🤔", ""), (1.0, 0.0)),
+        ("shorter", ("same", "size"), (-4.0, -4.0)),
+    ],
+)
+def test_length_is_the_reward(
+    family: Family, texts: tuple[str, str], rewards: tuple[float, float]
+) -> None:
+    row = scored(family, [Pair("s:1", "s", "a prompt", *texts)])["s:1"]
+    assert (row.chosen_reward, row.rejected_reward) == rewards
+    assert (row.chosen_tokens, row.rejected_tokens) == (0, 0)
+
+
+def test_longest_response_wins_scores_what_it_is_known_to_score(real_pairs: list[Pair]) -> None:
+    summary = summarise(scored("longer", real_pairs).values(), "classifier")
+    assert summary.whole
+    assert summary.sections == pytest.approx(
+        {"Chat": 0.8016760, "Chat Hard": 0.2916667, "Safety": 0.4189189, "Reasoning": 0.2175035},
+        abs=5e-8,
+    )
+    assert summary.score == pytest.approx(0.4324413, abs=5e-8)
+
+
+def test_shortest_response_wins_is_its_mirror(real_pairs: list[Pair]) -> None:
+    longer, shorter = scored("longer", real_pairs), scored("shorter", real_pairs)
+    assert longer.keys() == shorter.keys()
+    for key, row in longer.items():
+        assert row.margin == -(shorter[key].margin or 0)
+    counts = summarise(shorter.values(), "classifier").total.counts
+    assert counts == {"win": 1501, "loss": 1116, "tie": 368, "missing": 0}
+
+
+def test_chance_wins_half(real_pairs: list[Pair]) -> None:
+    for seed in range(3):
+        rows = scored("random", real_pairs, seed).values()
+        total = summarise(rows, "classifier").total
+        assert total.counts["tie"] == total.counts["missing"] == 0
+        assert total.accuracy == pytest.approx(0.5, abs=0.03)  # 3.3 standard errors
+        rewards = [reward or 0.0 for row in rows for reward in (row.chosen_reward,)]
+        assert fmean(rewards) == pytest.approx(0.5, abs=0.02)
+        assert 0 <= min(rewards) < max(rewards) < 1
+
+
+def test_chance_is_of_the_texts_and_the_seed_alone(demo_pairs: list[Pair]) -> None:
+    first = scored("random", demo_pairs)
+    shuffled = random.Random(1).sample(demo_pairs, len(demo_pairs))
+    assert scored("random", shuffled) == first
+    elsewhere = scored("random", [replace(pair, key=f"other {pair.key}") for pair in shuffled])
+    assert {f"other {key}": row.margin for key, row in first.items()} == {
+        key: row.margin for key, row in elsewhere.items()
+    }
+    assert scored("random", demo_pairs[5:6]) == {
+        key: row for key, row in first.items() if key == demo_pairs[5].key
+    }
+    alone = {key: row for each in demo_pairs[:20] for key, row in scored("random", [each]).items()}
+    assert alone == {each.key: first[each.key] for each in demo_pairs[:20]}
+
+
+def test_another_seed_is_another_chance(demo_pairs: list[Pair]) -> None:
+    first, second = (scored("random", demo_pairs, seed) for seed in (0, 1))
+    assert all(first[key].chosen_reward != second[key].chosen_reward for key in first)
+    agreeing = fmean(first[key].outcome == second[key].outcome for key in first)
+    assert 0.3 < agreeing < 0.7
+
+
+@pytest.mark.parametrize("family", BASELINES)
+def test_what_a_baseline_rests_on_is_said(family: Family) -> None:
+    settings = RunSettings()
+    scorer = open_scorer(spec_of(family), settings)
+    told = facts(scorer, settings, "demo@1", 5)
+    assert (told.model, told.family, told.path) == (f"baseline/{family}", family, "no model")
+    assert told.reading
+    assert told.budget == TEXTS_A_PACK
+    assert told.versions == {}
+
+
+def test_each_baseline_reads_something_else() -> None:
+    settings = RunSettings()
+    readings = {open_scorer(spec_of(family), settings).traits.reading for family in BASELINES}
+    assert len(readings) == 3
+
+
+@pytest.mark.parametrize("family", ["random", "dpo", "judge", "rater", "logprob-sum"])
+def test_upstreams_tokens_are_for_classifiers_alone(family: Family) -> None:
+    settings = RunSettings(upstream_compatible=True)
+    with pytest.raises(KnownError, match=f"is a {family}, which"):
+        open_scorer(spec_of(family), settings)

@@ -13,8 +13,7 @@ from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.hub.access import Hub
-from scoring.models.locating import locate
-from scoring.models.policy import ModelPolicy
+from scoring.models.finding import ModelPolicy, locate
 from scoring.spec import Message, ModelSpec, Pair, RunSettings
 from tests.scoring.rounding import near
 

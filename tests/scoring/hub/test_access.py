@@ -135,8 +135,8 @@ time.sleep = lambda seconds: None
 from pathlib import Path
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, parse_hub_id
-from scoring.models.locating import locate
-from scoring.models.policy import ModelPolicy
+from scoring.models.finding import locate
+from scoring.models.finding import ModelPolicy
 from scoring.limits import Limits
 from scoring.pairs.opening import fetch_pairs
 

@@ -12,9 +12,7 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId
 from scoring.hub.cache import FETCHED
 from scoring.hub.quota import Room
-from scoring.models.finding import MOST_CONFIG_BYTES
-from scoring.models.locating import locate
-from scoring.models.policy import ModelPolicy
+from scoring.models.finding import MOST_CONFIG_BYTES, ModelPolicy, locate
 from scoring.spec import ModelSpec
 from tests.conftest import DEMO_MODEL
 from tests.hub_server import HubServer, Repo, use_hub

@@ -7,16 +7,16 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from scoring.engine.formatting import UpstreamFormatter
 from scoring.engine.scorer import facts
-from scoring.engine.upstream import UpstreamFormatter
 from scoring.errors import KnownError
 from scoring.families import open_scorer
+from scoring.models.finding import locate
 from scoring.models.loading import Loaded, load
-from scoring.models.locating import locate
 from scoring.spec import ModelSpec, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.scoring.families.test_classifier import CPU, gpt2, llama, roberta, save, tokenizer
-from tests.scoring.models.test_locating import OFFLINE, OPEN, edit_config, folder
+from tests.scoring.models.test_finding import OFFLINE, OPEN, edit_config, folder
 
 __all__ = ["folder"]
 KIND = "AutoModelForSequenceClassification"

@@ -2,20 +2,19 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pytest
 from huggingface_hub import close_session
 
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.models.locating import locate
-from scoring.models.policy import ModelPolicy
-from scoring.models.preview import Preview, preview
+from scoring.models.finding import Asked, ModelPolicy, find, locate
+from scoring.models.preview import Preview, previewed
 from scoring.spec import BASELINES
 from tests.conftest import DEMO_MODEL
 from tests.hub_server import HubServer, Repo, use_hub
-from tests.scoring.models.test_locating import edit_config, folder
+from tests.scoring.models.test_finding import edit_config, folder
 
 __all__ = ["folder"]
 FILES = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
@@ -26,6 +25,10 @@ CLOSED = ModelPolicy(DEMO_MODEL, local_folders=False)
 OFFLINE = Hub(offline=True)
 
 COUNTED = {"parameters": {"BF16": 7, "F32": 2}, "total": 9}
+
+
+def preview(typed: str, policy: ModelPolicy, hub: Hub, **asked: Unpack[Asked]) -> Preview:
+    return previewed(find(typed, policy, hub, **asked))
 
 
 def without(*names: str, **more: bytes) -> dict[str, bytes]:

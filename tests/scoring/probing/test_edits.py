@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs, read_pairs
-from scoring.probing.edits import EDITS, FILLER, POLITE, REFUSAL, edited, swapped
+from scoring.probing.edits import EDITS, FILLER, POLITE, REFUSAL, edited, swapped, without_markdown
 from scoring.probing.prose import blocks, is_bare_code, parts
-from scoring.probing.unmarked import without_markdown
 from scoring.spec import Pair
 
 CODE = "    total = 0\n    for x in xs:\n        total += x\n    return total\n"

@@ -9,7 +9,7 @@ from transformers import AutoTokenizer, ByT5Tokenizer, PreTrainedTokenizerFast
 from scoring.engine.formatting import Formatter
 from scoring.engine.formatting import Tokenizer as AnyTokenizer
 from scoring.errors import KnownError
-from scoring.probing.token_spans import (
+from scoring.probing.token_rewards import (
     Placed,
     locate_tokens,
     piece_ends,

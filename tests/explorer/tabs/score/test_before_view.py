@@ -13,10 +13,11 @@ from explorer.tabs.score.before_view import found_words, model_card_html
 from scoring.hub.access import Hub
 from scoring.hub.search import HubModel
 from scoring.models.devices import Device
-from scoring.models.policy import ModelPolicy
-from scoring.models.preview import Preview, preview
+from scoring.models.finding import ModelPolicy
+from scoring.models.preview import Preview
 from scoring.spec import RunSettings
 from tests.conftest import DEMO_MODEL
+from tests.scoring.models.test_preview import preview
 
 CPU = Device("AMD EPYC", "cpu", 21_300_000_000, 25_000_000_000, n_cores=2)
 GPU = Device("NVIDIA H200", "cuda", 139 * 10**9, 141 * 10**9, 2, True, 8, 278 * 10**9)

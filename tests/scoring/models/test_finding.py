@@ -12,8 +12,7 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, Listing, RepoType, parse_hub_id
 from scoring.limits import Tell, tell_nobody
 from scoring.models.catalogue import CATALOGUE
-from scoring.models.locating import locate
-from scoring.models.policy import ModelPolicy
+from scoring.models.finding import ModelPolicy, locate
 from scoring.spec import BASELINES, Family, ModelSpec
 from tests.conftest import DEMO_MODEL, ROOT
 
