@@ -1,7 +1,7 @@
 """How sure the rows of a board are: from `Uncertainty` where it is of the same numbers."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -152,31 +152,27 @@ class _Unpaired:
             [place for place, of in enumerate(rule.sections.values()) for _ in of],
             [rule.weights[section] for section in rule.sections],
         )
-        alone = {name: groups.only(place) for place, name in enumerate(rule.sections)}
-        self._groups = {"": groups, **alone}
-        self._subsets = rule.subsets
-        self._proportions = [
-            name for name, subsets in rule.sections.items() if not COMPOSITES & set(subsets)
-        ]
-        self._interval = lru_cache(maxsize=100_000)(self._compute)
+        self._groups = {name: groups.only(place) for place, name in enumerate(rule.sections)}
+        self._groups[""] = groups
+        self._interval = cache(self._compute)
 
     def of(self, found: Aggregated) -> tuple[Interval | None, dict[str, Interval | None]]:
         """Of the overall score and of each section; a composite is no proportion."""
-        counts = self._counts(found)
-        sections = dict.fromkeys(found.sections) | {
-            name: self._interval(found.sections[name], name, counts) for name in self._proportions
-        }
-        return self._interval(found.score, "", counts), sections
-
-    def _counts(self, found: Aggregated) -> tuple[int, ...]:
-        return tuple(
+        counts = tuple(
             0
             if found.accuracies[subset] is None
             else found.counts[subset].n
             if subset in found.counts
             else self._rule.pairs[subset]
-            for subset in self._subsets
+            for subset in self._rule.subsets
         )
+        sections = {
+            name: None
+            if COMPOSITES & set(of)
+            else self._interval(found.sections[name], name, counts)
+            for name, of in self._rule.sections.items()
+        }
+        return self._interval(found.score, "", counts), sections
 
     def _compute(
         self, score: float | None, section: str, counts: tuple[int, ...]

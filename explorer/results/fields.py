@@ -8,6 +8,7 @@ that a pack more of a run makes nothing else anew.
 
 import hashlib
 from collections.abc import Callable, Collection, Generator, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -48,9 +49,9 @@ from scoring.results.order import PairOrder
 
 KEPT = 8
 """Sets of fields that stay in memory."""
-KEPT_ROWS = 2048
+_KEPT_ROWS = 2048
 """Own models that do, each once for every set of pairs that it was looked for among."""
-MOST_TEXTLESS = 8
+_MOST_TEXTLESS = 8
 """Sets of pairs without texts; results of further ones are not shown."""
 
 
@@ -66,7 +67,7 @@ class Fields:
         self.cache = cache
         self.runs = runs
         self._bases = LruCache[tuple[Field, ...]](2 * KEPT)
-        self._own = LruCache[OutcomeRows](KEPT_ROWS)
+        self._own = LruCache[OutcomeRows](_KEPT_ROWS)
         self._joined = LruCache[tuple[Field, ...]](KEPT)
         self._ensembles = LruCache[Field](KEPT)
 
@@ -175,11 +176,9 @@ class Fields:
         Raises:
             KnownError: it is in none.
         """
-        joined = members_of(model)
-        if joined is not None:
+        if (joined := members_of(model)) is not None:
             way, members = joined
-            field = self.of(members[0], results_id, table_id, own)
-            name = str(model)
+            field, name = self.of(members[0], results_id, table_id, own), str(model)
             return self._ensembles.get_or_create(
                 (field.key, name), lambda: with_ensemble(field, name, way, members)
             )
@@ -221,16 +220,11 @@ class Fields:
 
     def _tables(self, table_id: object, runs: Sequence[Run]) -> list[PairTable]:
         """Tables that results may be of, each once."""
-        scored_on = [self._table_of(run) for run in runs]
-        seen = [self.tables.get(table_id), *self.tables.all(), *scored_on]
-        return list({table.id: table for table in seen if table is not None}.values())
-
-    def _table_of(self, run: Run) -> PairTable | None:
-        """The pairs that a run scored; None where they are not here any more."""
-        try:
-            return pairs_of(run, self.tables)
-        except KnownError:
-            return None
+        seen = [self.tables.get(table_id), *self.tables.all()]
+        for run in runs:
+            with suppress(KnownError):  # its pairs are not here any more
+                seen.append(pairs_of(run, self.tables))
+        return list({table.id: table for table in seen}.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,7 +299,7 @@ def _is_typed(table: PairTable) -> bool:
 
 def _without_texts(rest: Outcomes) -> Iterator[Field]:
     """Results whose pairs are not at hand, by the order of pairs that most of them have."""
-    for _ in range(MOST_TEXTLESS):
+    for _ in range(_MOST_TEXTLESS):
         order = usual_order(rest)
         matrix = outcome_matrix(rest, order)
         if order is None or not matrix.models:

@@ -47,10 +47,8 @@ class Uploaded:
         """
         n_files = len(self.aggregates) + len(self.outcomes.files)
         n_outcomes = sum(len(result.order) for result in self.outcomes.results)
-        for n, most, what in (
-            (n_files, MOST_FILES, "files"),
-            (n_outcomes, MOST_OUTCOMES, "outcomes of pairs"),
-        ):
+        limits = (n_files, MOST_FILES, "files"), (n_outcomes, MOST_OUTCOMES, "outcomes of pairs")
+        for n, most, what in limits:
             if n > most:
                 raise KnownError(
                     f"{most:,} {what} of yours can stand beside the results, not {n:,}. Take away "
@@ -122,15 +120,13 @@ def read_result_files(
         raise KnownError(f"None of these files holds results. Left out: {reasons}.")
     # Upstream's command line names the model in its file of accuracies alone.
     whole = {each.model.rpartition("/")[2]: each.model for each in found}
+    results = [
+        replace(result, model=_named(whole.get(result.model, result.model)))
+        for _, result in of_pairs
+    ]
     uploaded = Uploaded(
         tuple(replace(each, model=_named(each.model)) for each in found),
-        Outcomes(
-            tuple(name for name, _ in of_pairs),
-            tuple(
-                replace(result, model=_named(whole.get(result.model, result.model)))
-                for _, result in of_pairs
-            ),
-        ),
+        Outcomes(tuple(name for name, _ in of_pairs), tuple(results)),
         tuple(left_out),
     )
     uploaded.check()

@@ -23,9 +23,11 @@ from explorer.core.files import (
     whole,
     write_lines,
 )
+from explorer.core.html import in_percent
 from explorer.core.text import text
 from explorer.results.board import Board
 from explorer.results.board_certainty import RANKS
+from explorer.tabs.models.board_html import column_words
 from explorer.tabs.models.scene import COLUMN_OF, shown_columns
 from explorer.tabs.models.state import FACTS, ModelsState, rule_of
 from scoring.errors import KnownError, shown
@@ -42,7 +44,7 @@ def export_board(
 ) -> None:
     """Write rows to a file, which is there whole or not at all.
 
-    rows: as `explorer.tabs.models.scene.shown_rows` gives them; the columns are those not hidden.
+    rows: as `shown_rows` gives them; the columns are those not hidden.
 
     Raises:
         KnownError: an unknown format, no rows, or the file cannot be written.
@@ -55,13 +57,7 @@ def export_board(
 
 
 def board_file_name(board: Board, state: ModelsState, form: BoardFormat) -> str:
-    """A short name for the file, safe wherever it is saved: source, rule, table.
-
-    >>> from explorer.results.published import read_snapshot
-    >>> from explorer.results.board import build_board
-    >>> board_file_name(build_board(read_snapshot(), "v1"), ModelsState(), "csv")
-    'RewardBench-paper-arXiv-2403-13787v2-v1-sections.csv'
-    """
+    """A short name for the file, safe wherever it is saved: source, rule, table."""
     name = board.source.name.rpartition("/")[2] or board.source.name
     safe = re.sub(r"[^A-Za-z0-9_]+", "-", name)[:60].strip("-")
     return "-".join([safe or "leaderboard", rule_of(state), f"{state.table}.{form}"])
@@ -111,18 +107,17 @@ def _printed(
     board: Board, state: ModelsState, rows: "pd.DataFrame"
 ) -> tuple[list[str], Table, list[bool]]:
     """Headings, rows, and whether each column holds words."""
-    columns = ["rank", *shown_columns(board, state)]
+    columns, digits = ["rank", *shown_columns(board, state)], state.digits
     sure = "score" in columns and bool(rows["score_low"].notna().any())
     grouped = bool(rows["tie_group"].notna().any())
-    headings = [text(f"board.column_{name}") if name in _NAMED else name for name in columns]
+    headings = [text("board.column_rank"), *map(column_words, columns[1:])]
     headings += [text("board.column_interval")] * sure + [text("board.column_group")] * grouped
     lines = []
     for row in map(board.rows.__getitem__, rows.index):
-        values = [row[COLUMN_OF.get(name, name)] for name in columns]
-        line = [_written(*each, state.digits) for each in zip(values, columns, strict=True)]
+        line = [_written(row[COLUMN_OF.get(name, name)], name, digits) for name in columns]
         if sure:
             ends = (row["score_low"], row["score_high"])
-            line.append(" ".join(_percent(end, state.digits) for end in ends if end is not None))
+            line.append(" ".join(in_percent(end, digits) for end in ends if end is not None))
         if grouped:
             line.append(str(row["tie_group"] or ""))
         lines.append(line)
@@ -130,19 +125,12 @@ def _printed(
     return headings, lines, is_words
 
 
-_NAMED = ("rank", *FACTS)
-
-
 def _written(value: Any, name: str, digits: int) -> str:
     if value is None:
         return ""
     if name in ("rank", "model", "type"):
         return str(value)
-    return f"{value:g}" if name == "size" else _percent(value, digits)
-
-
-def _percent(value: float, digits: int) -> str:
-    return f"{100 * value:.{digits}f}"
+    return f"{value:g}" if name == "size" else in_percent(value, digits)
 
 
 def _caption(board: Board, rows: "pd.DataFrame") -> str:

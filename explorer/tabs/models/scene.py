@@ -10,7 +10,7 @@ from explorer.core.links import as_dropped
 from explorer.core.text import text
 from explorer.data.search import matching_names
 from explorer.data.table import PairTable
-from explorer.reader.reading import ACTS, ListedRows, Reading, read_on
+from explorer.reader.reading import ACTS, ListedRows, read_on
 from explorer.results.board import Board
 from explorer.results.field import MAJORITY, Doubles, Field, Mask
 from explorer.stats.matrix import OutcomeMatrix
@@ -30,17 +30,9 @@ COLUMN_OF = {"type": "model_type"}
 
 
 def columns_of(board: Board, state: ModelsState) -> tuple[str, ...]:
-    """The columns of the state's table, hidden ones too.
-
-    >>> from explorer.results.published import read_snapshot
-    >>> from explorer.results.board import build_board
-    >>> columns_of(build_board(read_snapshot(), "v1"), ModelsState())
-    ('model', 'type', 'size', 'score', 'Chat', 'Chat Hard', 'Safety', 'Reasoning')
-    """
-    sections = tuple(board.rule.sections)
-    if state.table == "sections" or state.benchmark == "v2":
-        return (*FACTS, *sections)
-    return (*FACTS, *board.subsets)
+    """The columns of the state's table, hidden ones too."""
+    of_sections = state.table == "sections" or state.benchmark == "v2"
+    return (*FACTS, *(board.rule.sections if of_sections else board.subsets))
 
 
 def shown_columns(board: Board, state: ModelsState) -> tuple[str, ...]:
@@ -134,13 +126,9 @@ class Compared:
 
     def sought(self, models: Sequence[str]) -> list[str]:
         """Those of some models that are listed: the search finds them, and own runs are wanted."""
-        found = matching_names(models, self.state.search)
-        own = self.field.runs
-        return [
-            model
-            for model, yes in zip(models, found, strict=True)
-            if yes and (self.state.own or model not in own)
-        ]
+        found = zip(models, matching_names(models, self.state.search), strict=True)
+        hidden = () if self.state.own else self.field.runs
+        return [model for model, yes in found if yes and model not in hidden]
 
 
 Scene = Ranked | Compared
@@ -151,9 +139,8 @@ Scene = Ranked | Compared
 class Models:
     """The models that a session can look at.
 
-    ranked: gives the board of a state.
-    field_of: gives the field that a model is in, of "" any; raises `KnownError` where it is in
-        none.
+    ranked: gives the board of a state. field_of: gives the field that a model is in, of "" any;
+    raises `KnownError` where it is in none.
     """
 
     ranked: Callable[[ModelsState], Ranked]
@@ -178,7 +165,8 @@ def compared(state: ModelsState, field: Field) -> Compared:
         differing = differing[order]
     listed = ListedRows(field.table, differing)
     source = field.table.id if field.has_texts else ""
-    settled = replace(state, source=source, reading=_settled(state.reading, listed))
+    reading = replace(replace(state.reading, page=1).settled(listed), page=1)
+    settled = replace(state, source=source, reading=reading)
     return Compared(settled, field, outcomes, shared, looked_at, listed)
 
 
@@ -195,13 +183,7 @@ def shown_again(state: ModelsState, models: Models) -> tuple[Scene, tuple[str, .
 
 
 def next_scene(state: ModelsState, models: Models, act: str, sent: Mapping[str, Any]) -> Scene:
-    """What is shown after one act of a person.
-
-    Args:
-        state: as it is.
-        models: those that there are.
-        act: its name.
-        sent: what came with it, by anybody.
+    """What is shown after one act of a person. sent: what came with it, by anybody.
 
     Raises:
         KnownError: an act that there is not, a value that it cannot have, or models that have
@@ -209,7 +191,7 @@ def next_scene(state: ModelsState, models: Models, act: str, sent: Mapping[str, 
     """
     field_of = models.field_of
     if state.compares and act in ACTS:
-        now = compared(state, common_field(state, field_of))
+        now = compared(state, _common_field(state, field_of))
         reading = replace(read_on(now.state.reading, now.listed, act, sent.get("value")), page=1)
         return replace(now, state=replace(now.state, reading=reading))
     moved = move(state, act, sent)
@@ -218,7 +200,7 @@ def next_scene(state: ModelsState, models: Models, act: str, sent: Mapping[str, 
     if moved.a != state.a:
         field_of(moved.a)  # raises where it has no results
         moved, _ = fitting(moved, field_of)
-    field = common_field(moved, field_of)
+    field = _common_field(moved, field_of)
     if (moved.named, moved.section) == (state.named, state.section):
         return compared(moved, field)
     now = compared(replace(moved, reading=replace(state.reading, key="")), field)
@@ -227,12 +209,8 @@ def next_scene(state: ModelsState, models: Models, act: str, sent: Mapping[str, 
     return replace(now, state=replace(now.state, reading=kept))
 
 
-def common_field(state: ModelsState, field_of: Callable[[str], Field]) -> Field:
-    """The field that all models of a state are in.
-
-    Raises:
-        KnownError: one has no results here, or results of other pairs.
-    """
+def _common_field(state: ModelsState, field_of: Callable[[str], Field]) -> Field:
+    """The field that all models of a state are in, or a `KnownError`."""
     field = field_of(state.a)
     for model in (*state.named, *state.members):
         if model not in field.place_of:
@@ -249,16 +227,15 @@ def fitting(
     except KnownError as error:
         return replace(state.alone(), reading=state.reading), (str(error),)
     dropped: list[str] = []
-
-    def there(model: str) -> bool:
-        try:
-            if model not in field.place_of:
-                raise _other_pairs(model, field_of(model), state.a, field)
-        except KnownError as error:
-            dropped.append(str(error))
-        return model in field.place_of
-
-    others = tuple(each for each in (state.b, *state.more) if each != MAJORITY and there(each))
+    others: tuple[str, ...] = ()
+    for model in (each for each in (state.b, *state.more) if each != MAJORITY):
+        if model in field.place_of:
+            others += (model,)
+        else:
+            try:
+                dropped.append(str(_other_pairs(model, field_of(model), state.a, field)))
+            except KnownError as error:
+                dropped.append(str(error))
     members = tuple(each for each in state.members if each in field.place_of)
     dropped += [as_dropped("member", each) for each in state.members if each not in members]
     fitted = replace(state, b=(*others, MAJORITY)[0], more=others[1:], members=members)
@@ -274,10 +251,8 @@ def subsets_in(field: Field, section: str) -> tuple[str, ...]:
 
 def in_section(field: Field, section: str) -> Mask:
     """Which pairs of the field are of a section; of "" all."""
-    pairs = field.matrix.pairs
-    wanted = subsets_in(field, section)
-    has = np.array([name in wanted for name in pairs.names], np.bool_)
-    mask: Mask = has[pairs.codes]
+    pairs, wanted = field.matrix.pairs, subsets_in(field, section)
+    mask: Mask = np.array([name in wanted for name in pairs.names], np.bool_)[pairs.codes]
     return mask
 
 
@@ -289,7 +264,3 @@ def _other_pairs(model: str, of_model: Field, other: str, of_other: Field) -> Kn
         f"compared: {of_model.table.caption} Against: {of_other.table.caption} "
         "Choose a model with results of the same pairs, or score both on them."
     )
-
-
-def _settled(reading: Reading, listed: ListedRows) -> Reading:
-    return replace(replace(reading, page=1).settled(listed), page=1)

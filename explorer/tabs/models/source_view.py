@@ -1,6 +1,6 @@
 """What a leaderboard is made of: files of one's own beside it, and a look for newer results."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,6 @@ from explorer.core.work import stepping
 from explorer.data.library import file_name
 from explorer.reader.session import Session
 from explorer.results.library import ResultsLibrary
-from explorer.results.published import Results
 from scoring.limits import Tell
 
 REFRESH_SECONDS = 600
@@ -68,9 +67,17 @@ class BoardSource:
     def upload(self, session: Session, paths: object) -> Iterator[Filling]:
         """Put a visitor's files beside the results; they are read and then deleted."""
         sent = paths if isinstance(paths, list) and paths else [paths]
-        files = [uploaded_file(path) for path in sent]
-        load = _read_once(self.library, session.results_id, files)
-        for words, results_id in telling(stepping(lambda tell: load(tell).id)):
+        files, before = [uploaded_file(path) for path in sent], session.results_id
+
+        def load(tell: Tell) -> str:
+            try:
+                return self.library.upload(before, _by_name(files), tell).id
+            finally:
+                for file in files:
+                    with suppress(OSError):
+                        file.unlink()
+
+        for words, results_id in telling(stepping(load)):
             if not words:
                 session.results_id = results_id
             yield {self.parts.status: words, self.parts.without: gr.update(visible=True)}
@@ -91,25 +98,15 @@ class BoardSource:
             yield note(text("board.refreshing"))
             sources.wait(_WAIT_SECONDS)
         session.results_id = self.library.newest(session.results_id).id
-        yield note(_found(sources.refused, sources.best != before))
+        if sources.refused:
+            yield note(text("board.not_refreshed", reason=sources.refused))
+        else:
+            newer = sources.best != before
+            yield note(text("board.newer" if newer else "board.nothing_newer"))
 
     def often(self, on: object) -> gr.Timer:
         """Whether to look again and again."""
         return gr.Timer(active=on is True)
-
-
-def _read_once(
-    library: ResultsLibrary, board_id: object, files: list[Path]
-) -> Callable[[Tell], Results]:
-    def load(tell: Tell) -> Results:
-        try:
-            return library.upload(board_id, _by_name(files), tell)
-        finally:
-            for file in files:
-                with suppress(OSError):
-                    file.unlink()
-
-    return load
 
 
 def _by_name(files: list[Path]) -> dict[str, Path]:
@@ -119,12 +116,6 @@ def _by_name(files: list[Path]) -> dict[str, Path]:
         name = file_name(file.name, file.suffix)
         named[name if name not in named else f"{number} {name}"] = file
     return named
-
-
-def _found(refused: str, newer: bool) -> str:
-    if refused:
-        return text("board.not_refreshed", reason=refused)
-    return text("board.newer" if newer else "board.nothing_newer")
 
 
 def wire_boardsource(source: BoardSource, session: gr.State) -> list[gr.events.Dependency]:
