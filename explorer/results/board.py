@@ -122,14 +122,13 @@ class Board:
 
     @property
     def comparable(self) -> tuple[str, ...]:
-        """The models of `explorer.results.board_certainty.comparable`."""
+        """The models that can be ranked by their outcomes: to be measured against each other."""
         return tuple(comparable(self.table).index)
 
     def measured(self, uncertainty: Uncertainty | None) -> "Board":
-        """The same board, as sure as was measured.
+        """The same board, as sure as was measured among the `comparable`.
 
-        uncertainty: of the same outcomes, measured by the same rule and options among the
-            `comparable`; what does not fit is not used.
+        uncertainty: of the same outcomes, rule and options; what does not fit is not used.
         """
         sure = certainties(self.table, self.counted, self.rule, uncertainty, self.alone)
         table = self.table.drop(columns=sure.columns, errors="ignore").join(sure).copy()

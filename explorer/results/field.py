@@ -191,9 +191,16 @@ class Field:
         """The rows that the model did not win, ties included and missing ones not."""
         return np.flatnonzero(self.known(model) & (self.outcomes(model) < 1)).astype(np.int64)
 
-    def codes(self, model: str) -> NDArray[np.int8]:
+    def codes(self, model: str, rows: slice = slice(None)) -> NDArray[np.int8]:
         """What the model did on each pair, as places in `OUTCOMES`; of a judge's half, a tie."""
-        return self._codes(model, slice(None))
+        place = self.place(model)
+        outcomes = self.matrix.outcomes[place, rows]
+        equal = self.matrix.known_equal[place, rows]
+        codes = np.full(len(outcomes), _CODE["loss"], np.int8)
+        codes[((outcomes > 0) & (outcomes < 1)) | equal] = _CODE["tie"]
+        codes[outcomes == 1] = _CODE["win"]
+        codes[np.isnan(outcomes)] = _CODE["missing"]
+        return codes
 
     def margins(self, model: str) -> Doubles:
         """Chosen reward minus rejected reward of each pair; NaN where not known."""
@@ -214,7 +221,7 @@ class Field:
 
     def outcome(self, model: str, row: int) -> Outcome:
         """What the model did on one pair."""
-        return OUTCOMES[int(self._codes(model, slice(row, row + 1))[0])]
+        return OUTCOMES[int(self.codes(model, slice(row, row + 1))[0])]
 
     def verdict(self, model: str, row: int) -> Verdict:
         """What a model made of one pair."""
@@ -234,16 +241,6 @@ class Field:
         """What every model whose outcome is known made of one pair, by name."""
         known = np.flatnonzero(~np.isnan(self.matrix.outcomes[:, row]))
         return [self.verdict(self.matrix.models[place], row) for place in known.tolist()]
-
-    def _codes(self, model: str, rows: slice) -> NDArray[np.int8]:
-        place = self.place(model)
-        outcomes = self.matrix.outcomes[place, rows]
-        equal = self.matrix.known_equal[place, rows]
-        codes = np.full(len(outcomes), _CODE["loss"], np.int8)
-        codes[((outcomes > 0) & (outcomes < 1)) | equal] = _CODE["tie"]
-        codes[outcomes == 1] = _CODE["win"]
-        codes[np.isnan(outcomes)] = _CODE["missing"]
-        return codes
 
 
 _SCORED = LruCache[dict[str, ScoredPair]](KEPT_RUNS)

@@ -30,15 +30,14 @@ def own_names(runs: Sequence[Run], taken: Iterable[str]) -> dict[str, Run]:
 
     A run keeps its name when another one begins in the same second.
     """
-    others, named = set(taken), list[tuple[str, Run]]()
+    others, named = set(taken), dict[str, Run]()
     for run in reversed(runs):
         name = own_name(run)
         number, unique = 2, name
-        while unique in others:
+        while unique in others or unique in named:
             unique, number = f"{name} {number}", number + 1
-        others.add(unique)
-        named.append((unique, run))
-    return dict(reversed(named))
+        named[unique] = run
+    return dict(reversed(named.items()))
 
 
 def own_name(run: Run) -> str:

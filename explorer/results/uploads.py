@@ -26,6 +26,9 @@ class Uploaded:
 
     left_out: files that are not used, and what of the others is not.
     token: of this upload alone, even where another holds the same; nobody can guess it.
+
+    Raises:
+        KnownError: more than one visitor may have here.
     """
 
     aggregates: tuple[Aggregate, ...] = ()
@@ -39,12 +42,7 @@ class Uploaded:
         of_pairs = (result.model for result in self.outcomes.results)
         return tuple(dict.fromkeys([*(each.model for each in self.aggregates), *of_pairs]))
 
-    def check(self) -> None:
-        """Refuse more than one visitor may have here.
-
-        Raises:
-            KnownError: naming what is too much, and what is allowed.
-        """
+    def __post_init__(self) -> None:
         n_files = len(self.aggregates) + len(self.outcomes.files)
         n_outcomes = sum(len(result.order) for result in self.outcomes.results)
         limits = (n_files, MOST_FILES, "files"), (n_outcomes, MOST_OUTCOMES, "outcomes of pairs")
@@ -56,11 +54,7 @@ class Uploaded:
                 )
 
     def __add__(self, later: "Uploaded") -> "Uploaded":
-        """Both; a model of the later replaces the same model of the earlier, file by file.
-
-        Raises:
-            KnownError: of `check`.
-        """
+        """Both; a model of the later replaces the same model of the earlier, file by file."""
         again = {(each.model, each.benchmark) for each in later.aggregates}
         kept = (each for each in self.aggregates if (each.model, each.benchmark) not in again)
         models = {_whose(result) for result in later.outcomes.results}
@@ -71,9 +65,7 @@ class Uploaded:
             results=(*(result for _, result in earlier), *later.outcomes.results),
         )
         left_out = tuple(dict.fromkeys([*self.left_out, *later.left_out]))[-MOST_FILES:]
-        both = Uploaded((*kept, *later.aggregates), outcomes, left_out)
-        both.check()
-        return both
+        return Uploaded((*kept, *later.aggregates), outcomes, left_out)
 
 
 def _whose(result: PairResults) -> tuple[str, bool]:
@@ -90,7 +82,7 @@ def read_result_files(
     each; a file with more is left out.
 
     Raises:
-        KnownError: none of them is a result, or they are too many; see `Uploaded.check`.
+        KnownError: none of them is a result, or they are too many.
     """
     if len(files) > MOST_FILES:
         raise KnownError(f"{MOST_FILES} files can be read at once, not {len(files):,}.")
@@ -124,13 +116,11 @@ def read_result_files(
         replace(result, model=_named(whole.get(result.model, result.model)))
         for _, result in of_pairs
     ]
-    uploaded = Uploaded(
+    return Uploaded(
         tuple(replace(each, model=_named(each.model)) for each in found),
         Outcomes(tuple(name for name, _ in of_pairs), tuple(results)),
         tuple(left_out),
     )
-    uploaded.check()
-    return uploaded
 
 
 def _kind_of(path: Path) -> Kind | None:

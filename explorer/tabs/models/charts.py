@@ -57,13 +57,7 @@ class Point:
 
 
 def number_columns(board: Board) -> tuple[str, ...]:
-    """The columns of numbers that rows have, whatever the table shows.
-
-    >>> from explorer.results.board import build_board
-    >>> from explorer.results.published import read_snapshot
-    >>> number_columns(build_board(read_snapshot(), "v1"))[:4]
-    ('size', 'score', 'Chat', 'Chat Hard')
-    """
+    """The columns of numbers that rows have, whatever the table shows."""
     return tuple(dict.fromkeys((*FACTS[2:], *board.rule.sections, *board.subsets)))
 
 
@@ -130,15 +124,7 @@ class SubsetSpread:
 
 
 def subset_spreads(board: Board, rows: "pd.DataFrame") -> list[SubsetSpread]:
-    """The accuracies of some models in each subset that any knows, in the benchmark's order.
-
-    >>> from explorer.results.board import build_board
-    >>> from explorer.results.published import read_snapshot
-    >>> board = build_board(read_snapshot(), "v1")
-    >>> easiest = max(subset_spreads(board, board.table), key=lambda spread: spread.mean)
-    >>> easiest.subset, easiest.section
-    ('alpacaeval-easy', 'Chat')
-    """
+    """The accuracies of some models in each subset that any knows, in the benchmark's order."""
     spreads = []
     for subset in dict.fromkeys([*board.rule.subsets, *board.subsets]):
         known = rows[subset].dropna().to_list() if subset in rows else []
@@ -209,11 +195,9 @@ class Share:
 class LengthBias:
     """Accuracies of one model, by which side is longer.
 
-    chosen_longer, rejected_longer, equal: of the pairs of which that is true.
     difference: chosen_longer minus rejected_longer, -1 to 1; None where one of them is not known.
     interval: 95 %, of the difference.
-    categories: the mean over the subsets of each length category, each subset alike; None where no
-        subset is known.
+    categories: the mean over the subsets of each, which weigh alike; None where none is known.
     """
 
     chosen_longer: Share

@@ -1,7 +1,6 @@
 """Models beside each other: on which pairs, who wins more and where, ensembles, who is alike."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -72,13 +71,10 @@ def compare_head_html(now: Compared, fields: Sequence[Field]) -> str:
     )
 
 
-def compare_bar_html(now: Compared, notes: Iterable[str]) -> str:
-    """On how many pairs they are compared, and of which section, and what to know.
-
-    notes: what was left out of a link.
-    """
+def compare_bar_html(now: Compared, dropped: Iterable[str]) -> str:
+    """On how many pairs they are compared, and what to know. dropped: left out of a link."""
     state = now.state
-    said: list[tuple[str, str]] = [(text("filter.dropped", what=what), "") for what in notes]
+    said: list[tuple[str, str]] = [(text("filter.dropped", what=what), "") for what in dropped]
     if not state.a:
         return render("tabs/models/compare_bar.html", shared=None, said=said)
     shared = int(now.shared.sum())
@@ -92,17 +88,16 @@ def compare_bar_html(now: Compared, notes: Iterable[str]) -> str:
         said.insert(0, (text("compare.different", known=each), ""))
     said += [] if now.field.has_texts else [(text("fails.no_texts"), "wrong")]
     said.append((text("ties.official"), ""))
-    sections, section = _sections(now), state.section
-    values = {"sections": sections, "section": section, "said": said}
-    return render("tabs/models/compare_bar.html", shared=shared, **values)
-
-
-def _sections(now: Compared) -> dict[str, str]:
-    """The sections that can be chosen, in words; none where there is no choice."""
     there = [each for each in WHOSE_PAIRS if in_section(now.field, each).any()]
-    if len(there) < 2 or now.state.panel == "ensembles":
-        return {}
-    return {each: each or text("compare.all_pairs") for each in there}
+    if len(there) < 2 or state.panel == "ensembles":
+        there = []  # there is no choice
+    return render(
+        "tabs/models/compare_bar.html",
+        shared=shared,
+        sections={each: each or text("compare.all_pairs") for each in there},
+        section=state.section,
+        said=said,
+    )
 
 
 def differing_html(now: Compared) -> str:
@@ -186,15 +181,6 @@ def _subsets(now: Compared, found: Duel) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """An ensemble, or one model. query: a link to its failures; "" where its name is too long."""
-
-    name: str
-    query: str
-    cells: Sequence[str]
-
-
 def _ensembles(now: Compared) -> str:
     """The members to choose from, and what they come to together."""
     state, offered = now.state, with_rewards(now.field)
@@ -239,11 +225,12 @@ def _found(found: Ensembles) -> dict[str, Any]:
     }
 
 
-def _row(name: str, each: EnsembleScore, *further: str) -> _Row:
+def _row(name: str, each: EnsembleScore, *further: str) -> dict[str, Any]:
     way = text(f"compare.way_{each.way}") if each.way else text("compare.alone_way")
     model = ensemble_name(each.members, each.way) if each.way else each.members[0]
     query = failures_query(model) if len(model) <= LONGEST_NAME else ""
-    return _Row(name, query, (way, percent(each.score), f"{each.failures:,}", *further))
+    cells = (way, percent(each.score), f"{each.failures:,}", *further)
+    return {"name": name, "query": query, "cells": cells}
 
 
 def _joined(each: EnsembleScore, number: Mapping[str, int]) -> str:
