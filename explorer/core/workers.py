@@ -328,7 +328,17 @@ def _serve(pipe: Connection, environ: dict[str, str], online: bool) -> None:
 
 def _answer(pipe: Connection, task: Task, given: tuple[Any, ...], limit: Limit) -> None:
     def say(kind: str, value: Any = None) -> None:
-        pipe.send_bytes(pickle.dumps((kind, value)))
+        message = pickle.dumps((kind, value))
+        try:
+            pipe.send_bytes(message)
+        except OSError as error:
+            raise SystemExit from error  # nobody is there to be told
+
+    def heard() -> bytes:
+        try:
+            return pipe.recv_bytes()
+        except (EOFError, OSError) as error:
+            raise SystemExit from error
 
     told = 0.0
 
@@ -337,15 +347,13 @@ def _answer(pipe: Connection, task: Task, given: tuple[Any, ...], limit: Limit) 
         if time.monotonic() - told > _TELL_SECONDS:
             told = time.monotonic()
             say("told", step)
-            if pipe.poll() and pipe.recv_bytes() == _STOP:
+            if pipe.poll() and heard() == _STOP:
                 raise Stopped("It was stopped.")
 
     try:
         with limit_memory(limit.n_bytes, in_addresses=limit.in_addresses):
-            result = _result_of(pipe, say, task(tell, *given))
+            result = _result_of(heard, say, task(tell, *given))
         say("ended", result)
-    except (EOFError, OSError):
-        raise
     except KnownError as error:
         say("refused", str(error))
     except MemoryError:
@@ -355,7 +363,7 @@ def _answer(pipe: Connection, task: Task, given: tuple[Any, ...], limit: Limit) 
         say("broke")
 
 
-def _result_of(pipe: Connection, say: Callable[[str, Any], None], result: Any) -> Any:
+def _result_of(heard: Callable[[], bytes], say: Callable[[str, Any], None], result: Any) -> Any:
     if not isgenerator(result):
         return result
     while True:
@@ -363,7 +371,7 @@ def _result_of(pipe: Connection, say: Callable[[str, Any], None], result: Any) -
             say("gave", next(result))
         except StopIteration as ended:
             return ended.value
-        if pipe.recv_bytes() == _STOP:
+        if heard() == _STOP:
             result.close()
             return None
 

@@ -20,6 +20,7 @@ from scoring.hub.cache import (
 )
 from scoring.hub.quota import Room
 from scoring.limits import Tell, tell_nobody
+from scoring.paths import is_file
 
 DEFAULT_DATASET = "allenai/reward-bench"
 PROBE_SECONDS = 3.0
@@ -95,7 +96,7 @@ class Listing:
 
     def missing(self, names: Sequence[str]) -> list[str]:
         """Which of these files are still to be fetched."""
-        return [name for name in names if not (self.folder / name).is_file()]
+        return [name for name in names if not is_file(self.folder / name)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,10 @@ def refuses(_: Tell) -> None:
     raise KnownError("It cannot be.")
 
 
+def reads_what_is_not_there(_: Tell) -> None:
+    Path("/no/such/file").read_text(encoding="utf-8")
+
+
 def fails(_: Tell) -> None:
     raise ZeroDivisionError
 

@@ -77,6 +77,8 @@ def test_errors_for_a_person_come_as_they_are_and_others_as_a_sentence(worker: W
         done_by(worker, odd_tasks.refuses)
     with pytest.raises(KnownError, match="Working failed by an error of ours"):
         done_by(worker, odd_tasks.fails)
+    with pytest.raises(KnownError, match="Working failed by an error of ours"):
+        done_by(worker, odd_tasks.reads_what_is_not_there)
     assert done_by(worker, odd_tasks.doubled, 1) == 2
 
 

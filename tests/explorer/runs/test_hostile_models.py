@@ -86,6 +86,8 @@ HOSTILE: dict[str, Mapping[str, bytes]] = {
     "own-code": with_json("config.json", auto_map={"AutoConfig": "mine.Config"}),
     "labels": with_json("config.json", id2label={str(n): "x" for n in range(9999)}),
     "deep": {**FILES, "config.json": b'{"a":' * 90_000},
+    "long-name": {**FILES, "x" * 300 + ".json": b"{}"},
+    "odd-name": {**FILES, "..\\evil.json": b"{}"},
     "no-json": {**FILES, "config.json": b"\x00" * 9999},
     # Weights
     "pickle": {
