@@ -1,6 +1,6 @@
 """The bias probe: the same changes made to many pairs, what they do to the rewards, and as CSV."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, sqrt
 from pathlib import Path
@@ -51,22 +51,6 @@ _PAIRS = (
 Value = str | float | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ProbeScores:
-    """What a probe knows so far; arrays are (pairs,), NaN where something is not known.
-
-    margin: of each pair as it is.
-    change: by which the reward of a response changed, by change and side; `changed`: the margin of
-        the pair then, as of `Effect`.
-    applies: by change and side, how many responses the change does anything to.
-    """
-
-    margin: Floats
-    change: Mapping[tuple[Change, Side], Floats]
-    changed: Mapping[tuple[Change, Side], Floats]
-    applies: Mapping[tuple[Change, Side], int]
-
-
 @dataclass(slots=True, eq=False)
 class Probe:
     """How far a probe is, and what it found. It knows more with every step of `probing`.
@@ -94,25 +78,6 @@ class Probe:
     def is_whole(self) -> bool:
         """Whether all that was to be scored is."""
         return self.share == 1
-
-    @property
-    def scores(self) -> ProbeScores:
-        """What is known so far, as arrays."""
-        margins = {place: scored.margin for place, scored in self.before.items()}
-        change, changed = (
-            {
-                key: self._column({at: getattr(each, name) for at, each in found.items()})
-                for key, found in self.effects.items()
-            }
-            for name in ("change", "margin")
-        )
-        return ProbeScores(self._column(margins), change, changed, self.applies)
-
-    def _column(self, values: Mapping[int, float | None]) -> Floats:
-        column = np.full(len(self.pairs), np.nan)
-        for place, value in values.items():
-            column[place] = np.nan if value is None else value
-        return column
 
 
 def probed_changes(posted: object) -> tuple[Change, ...]:
@@ -258,14 +223,15 @@ class Bought:
         return bool(self.mean) and self.corrected < ALPHA
 
 
-def bought(scores: ProbeScores) -> list[Bought]:
-    """What each change bought on each side, in the order of `scores.applies`.
+def bought(probe: Probe) -> list[Bought]:
+    """What each change bought on each side, in the order of `Probe.applies`.
 
     All of it speaks of other pairs like these, and takes them to be independent, which those with
     the same prompt are not quite.
     """
-    spread = _spread(scores.margin[~np.isnan(scores.margin)])
-    found = [_bought(key, scores, spread) for key in scores.applies]
+    margins = _known(probe.before[place].margin for place in sorted(probe.before))
+    spread = _spread(margins[~np.isnan(margins)])
+    found = [_bought(probe, key, spread) for key in probe.applies]
     tested = [place for place, each in enumerate(found) if each.n >= 2]
     corrected = holm([found[place].p for place in tested])
     for place, p in zip(tested, corrected.tolist(), strict=True):
@@ -273,19 +239,22 @@ def bought(scores: ProbeScores) -> list[Bought]:
     return found
 
 
-def _bought(key: tuple[Change, Side], scores: ProbeScores, spread: float) -> Bought:
-    change, changed = scores.change[key], scores.changed[key]
+def _bought(probe: Probe, key: Key, spread: float) -> Bought:
+    effects = sorted(probe.effects[key].items())
+    margin = _known(probe.before[place].margin for place, _ in effects)
+    change = _known(effect.change for _, effect in effects)
+    changed = _known(effect.margin for _, effect in effects)
     known = ~np.isnan(change)
     values = change[known]
     n = len(values)
     if not n:
-        return Bought(*key, scores.applies[key], 0)
-    both = known & ~np.isnan(changed) & ~np.isnan(scores.margin)
-    was, now = scores.margin[both] > 0, changed[both] > 0
+        return Bought(*key, probe.applies[key], 0)
+    both = known & ~np.isnan(changed) & ~np.isnan(margin)
+    was, now = margin[both] > 0, changed[both] > 0
     mean, wide, p = _mean(values)
     return Bought(
         *key,
-        scores.applies[key],
+        probe.applies[key],
         n,
         mean,
         None if wide == inf else mean - wide,
@@ -297,6 +266,11 @@ def _bought(key: tuple[Change, Side], scores: ProbeScores, spread: float) -> Bou
         int((was & ~now).sum()),
         p,
     )
+
+
+def _known(values: Iterable[float | None]) -> Floats:
+    """Values as an array, NaN where one is not known."""
+    return np.array(list(values), dtype=np.float64)
 
 
 def _mean(values: Floats) -> tuple[float, float, float]:
@@ -343,7 +317,7 @@ def write_probe(probe: Probe | None, form: object, path: Path) -> None:
 
 
 def _summary(probe: Probe) -> Iterator[tuple[Value, ...]]:
-    for each in bought(probe.scores):
+    for each in bought(probe):
         yield (
             *_model(probe), len(probe.before), each.change, each.side, each.applies, each.n,
             each.mean, each.low, each.high, each.deviations, each.up, each.down, each.won,

@@ -213,7 +213,7 @@ class ProbePanel:
     def _shown(self, probe: Probe, stage: Stage) -> Filling:
         """A probe at a moment."""
         parts = self.parts
-        found = bought(probe.scores) if any(probe.effects.values()) else []
+        found = bought(probe) if any(probe.effects.values()) else []
         filled = _buttons(parts, stage) | {
             parts.status: probe_status_html(probe, stage),
             parts.files: gr.Column(visible=bool(found) and stage != "running"),

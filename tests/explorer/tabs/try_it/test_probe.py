@@ -1,7 +1,7 @@
 """The bias probe: known effects of a model that is known, stopped, limited, and as files."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,25 +15,24 @@ from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded, Runs
 from explorer.runs.visitors import Visitor
-from explorer.stats.strata import Floats
 from explorer.tabs.try_it.probe import (
     AT_ONCE,
     FIRST,
     Bought,
+    Key,
     Probe,
-    ProbeScores,
     bought,
     probed_changes,
     probing,
     write_probe,
 )
 from explorer.tabs.try_it.probe_view import probe_figure
-from explorer.tabs.try_it.state import CHANGES, SIDES, Change, Side
+from explorer.tabs.try_it.state import CHANGES, SIDES, Effect, Side
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from scoring.probing.edits import EDITS, FILLER
-from scoring.spec import Pair
+from scoring.spec import Pair, ScoredPair
 from tests.explorer.rewarding import FACTS, JUDGE, by_length, first_is_better, in_packs
 
 ME = Visitor(session="me")
@@ -66,7 +65,7 @@ def last(steps: Iterator[Probe]) -> Probe:
 
 
 def of(probe: Probe, change: str, side: str) -> Bought:
-    found = bought(probe.scores)
+    found = bought(probe)
     return next(each for each in found if (each.change, each.side) == (change, side))
 
 
@@ -107,7 +106,7 @@ def test_a_judge_is_probed_for_its_liking_of_the_first(pairs: list[Pair]) -> Non
 def test_it_tells_what_is_known_block_by_block(pairs: list[Pair]) -> None:
     known = []
     for probe in probing(pairs, ["longer"], in_packs(by_length)):
-        found = bought(probe.scores)
+        found = bought(probe)
         known.append((probe.share, len(probe.before), found[0].n))
         assert not probe.waits or probe.waits.ahead == 1
     shares = [share for share, _, _ in known]
@@ -242,7 +241,7 @@ def test_other_files_and_nothing_are_refused(form: object, longer: Probe, tmp_pa
 
 
 def test_the_figure_has_a_point_for_each_side_of_what_applies(longer: Probe) -> None:
-    found = bought(longer.scores)
+    found = bought(longer)
     figure = probe_figure(found)
     assert [trace.meta for trace in figure.data] == list(SIDES)
     assert "Swap the two" not in figure.layout.yaxis.ticktext
@@ -263,12 +262,22 @@ NAN = np.nan
 def bought_by(
     margin: list[float], change: list[float], side: Side = "chosen", applies: int | None = None
 ) -> Bought:
-    sign = 1 if side == "chosen" else -1
-    key: tuple[Change, Side] = ("upper", side)
-    was, moved = np.array(margin), np.array(change)
-    n = len(change) if applies is None else applies
-    [only] = bought(ProbeScores(was, {key: moved}, {key: was + sign * moved}, {key: n}))
-    return only
+    [only] = bought(probed(margin, {("upper", side): change}))
+    return only if applies is None else replace(only, applies=applies)
+
+
+def probed(margin: Sequence[float], changes: Mapping[Key, Sequence[float]]) -> Probe:
+    """A probe of pairs with these margins, whose rewards changed by so much."""
+    before = {at: ScoredPair("", "", "", each, 0.0, 1, 1) for at, each in enumerate(margin)}
+    effects = {
+        (change, side): {
+            at: Effect(by, margin[at] + (by if side == "chosen" else -by))
+            for at, by in enumerate(column)
+        }
+        for (change, side), column in changes.items()
+    }
+    applies = {key: len(column) for key, column in changes.items()}
+    return Probe([], before=before, applies=applies, effects=effects)
 
 
 def test_by_hand() -> None:
@@ -318,18 +327,13 @@ def test_what_is_not_known_is_not_made_up() -> None:
 
 def test_p_is_corrected_for_all_that_was_tested() -> None:
     generator = np.random.default_rng(1)
-    keys: list[tuple[Change, Side]] = [
-        ("upper", "chosen"),
-        ("upper", "rejected"),
-        ("cut", "chosen"),
-    ]
-    columns: dict[tuple[Change, Side], Floats] = {
-        key: generator.normal(mean, 1.0, 30)
-        for key, mean in zip(keys, (0.7, 0.1, 0.0), strict=True)
+    keys: list[Key] = [("upper", "chosen"), ("upper", "rejected")]
+    columns: dict[Key, list[float]] = {
+        key: generator.normal(mean, 1.0, 30).tolist()
+        for key, mean in zip(keys, (0.7, 0.1), strict=True)
     }
-    columns["cut", "chosen"][:] = NAN
-    margin = np.ones(30)
-    first, second, third = bought(ProbeScores(margin, columns, columns, dict.fromkeys(keys, 30)))
+    columns["cut", "chosen"] = [NAN] * 30
+    first, second, third = bought(probed([1.0] * 30, columns))
     assert first.corrected == pytest.approx(2 * first.p)
     assert second.corrected == pytest.approx(max(second.p, 2 * first.p))
     assert third.corrected == 1.0

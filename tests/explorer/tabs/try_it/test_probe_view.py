@@ -209,7 +209,7 @@ def test_hostile_names_do_nothing(panel: ProbePanel, demo: PairTable) -> None:
     pairs = [replace(pair, key=HOSTILE + pair.key) for pair in as_pairs(demo.arrow, range(9))]
     rewarding = in_packs(by_length, replace(FACTS, model=HOSTILE))
     *_, probe = probing(pairs, ["upper", "longer"], rewarding)
-    html = probe_html(probe, bought(probe.scores))
+    html = probe_html(probe, bought(probe))
     assert HOSTILE in HtmlReading(html, TAGS).words
     HtmlReading(probe_status_html(probe, "finished"), TAGS)
     shown = filled(panel.parts, panel._shown(probe, "finished"))
@@ -219,6 +219,6 @@ def test_hostile_names_do_nothing(panel: ProbePanel, demo: PairTable) -> None:
 def test_what_is_sure_is_marked(demo: PairTable) -> None:
     pairs = as_pairs(demo.arrow, range(60))
     *_, probe = probing(pairs, ["upper", "longer", "cut"], in_packs(by_length))
-    reading = HtmlReading(probe_html(probe, bought(probe.scores)), TAGS)
+    reading = HtmlReading(probe_html(probe, bought(probe)), TAGS)
     assert len(reading.of_class["up"]) == 2 and len(reading.of_class["down"]) == 2
     assert all("Longer with filler" in line for line in reading.of_class["up"])
