@@ -173,7 +173,7 @@ class Page:
     @guarded
     def best_pairs(self) -> str:
         """The id of the pairs that arrived."""
-        return self.stores.pairs.best
+        return self.stores.pairs.sources.best
 
     @guarded
     def retry(self) -> None:

@@ -29,6 +29,7 @@ from scoring.benchmark import section_of
 from scoring.errors import KnownError, shown
 
 MOST_ROWS = 3_000
+_SOURCE = ("kind", "name", "revision", "date")
 _VERDICT = ("model", "outcome", "chosen_reward", "rejected_reward")
 
 
@@ -322,15 +323,11 @@ def leaderboard_json(
     seconds_left: until it will be measured, about; None where it is, or cannot be.
     refused: why not all of it was measured; "" where it was.
     """
-    source = board.source
     missing = [text("board.not_measured", reason=refused)] if refused else []
     return as_json(
         {
             "source": {
-                "kind": source.kind,
-                "name": source.name,
-                "revision": source.revision,
-                "date": source.date,
+                **{name: getattr(board.source, name) for name in _SOURCE},
                 "rule": board.rule.name,
                 "ties": board.ties,
                 "missing": board.missing,

@@ -23,11 +23,11 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from explorer.core.files import csv_file, jsonl_file, parquet_file
 from explorer.core.settings import DEMO_PAIRS, ROOT
 from explorer.core.text import text
+from explorer.data.facets import bytes_of_each
 from explorer.data.table import PairTable, Rows
 from scoring.errors import KnownError, shown
 from scoring.pairs.opening import take_rows
@@ -105,7 +105,7 @@ def file_name(table: PairTable, rows: Rows, form: Format) -> str:
 def batches(arrow: pa.Table, rows: Rows) -> Iterator[pa.Table]:
     """The rows in the order given, some at a time: `BATCH_ROWS`, or `BATCH_BYTES` of texts."""
     sizes = [
-        np.sum([_bytes_of_each(column) for column in batch.columns], axis=0)
+        np.sum([bytes_of_each(column) for column in batch.columns], axis=0)
         for batch in arrow.to_batches()
     ]
     ends = np.cumsum(np.concatenate([np.zeros(0, np.int64), *sizes])[rows])
@@ -116,22 +116,6 @@ def batches(arrow: pa.Table, rows: Rows) -> Iterator[pa.Table]:
         end = min(max(begin + 1, fitting), begin + BATCH_ROWS)
         yield take_rows(arrow, rows[begin:end])
         begin = end
-
-
-def _bytes_of_each(column: Any) -> NDArray[np.int64]:
-    """Of each text, or each list of objects of texts.
-
-    >>> lists = pa.array([[{"text": "four"}], [], [{"text": "é"}, {"text": "a"}]])
-    >>> _bytes_of_each(lists).tolist()
-    [4, 0, 3]
-    """
-    if not pa.types.is_nested(column.type):
-        return np.asarray(pc.binary_length(column), dtype=np.int64)
-    each = np.sum([_bytes_of_each(part) for part in column.flatten().flatten()], axis=0)
-    sums = np.cumsum(np.append(0, each))
-    ends = np.cumsum(np.append(0, pc.list_value_length(column)))
-    found: NDArray[np.int64] = np.diff(sums[ends])
-    return found
 
 
 def _layout(arrow: pa.Table, rows: Rows) -> _Layout:

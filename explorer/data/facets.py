@@ -99,6 +99,22 @@ def _words(texts: "pa.Array[Any]") -> Counts:
     return np.asarray(np.diff(before), dtype=np.int32)
 
 
+def bytes_of_each(column: Any) -> NDArray[np.int64]:
+    """Bytes of each text, or of each list of objects of texts.
+
+    >>> lists = pa.array([[{"text": "four"}], [], [{"text": "é"}, {"text": "a"}]])
+    >>> bytes_of_each(lists).tolist()
+    [4, 0, 3]
+    """
+    if not pa.types.is_nested(column.type):
+        return np.asarray(pc.binary_length(column), dtype=np.int64)
+    each = np.sum([bytes_of_each(part) for part in column.flatten().flatten()], axis=0)
+    sums = np.cumsum(np.append(0, each))
+    ends = np.cumsum(np.append(0, pc.list_value_length(column)))
+    found: NDArray[np.int64] = np.diff(sums[ends])
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Coded:
     """A column of few names: `names[codes[row]]` is the row's. Names are distinct."""

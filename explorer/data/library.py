@@ -94,11 +94,6 @@ class Library:
         self._loading: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         self._slots = threading.BoundedSemaphore(LOADS_AT_ONCE)
 
-    @property
-    def best(self) -> str:
-        """The id of what a new session sees."""
-        return self.sources.best
-
     def find(self, item_id: object) -> PairTable | None:
         """The table with that id; None where it is not here, or not any more."""
         if not isinstance(item_id, str):

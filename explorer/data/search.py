@@ -15,10 +15,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from explorer.core.validation import repaired
-from explorer.data.facets import Mask
+from explorer.data.facets import Mask, bytes_of_each
 from scoring.errors import KnownError, shown
 from scoring.hub.access import first_line
 
@@ -266,23 +265,13 @@ def _in_pieces(column: "pa.ChunkedArray[Any]") -> Iterator["tuple[int, pa.Array[
     """A column in pieces of a few megabytes, at least a row each, and where each begins."""
     start = 0
     for chunk in column.chunks:
-        ends, first = _byte_offsets(chunk), 0
+        ends, first = np.cumsum(np.append(0, bytes_of_each(chunk))), 0
         while first < len(chunk):
             fitting = int(np.searchsorted(ends, ends[first] + _PIECE_BYTES, "right")) - 1
             stop = max(first + 1, fitting)
             yield start + first, chunk.slice(first, stop - first)
             first = stop
         start += len(chunk)
-
-
-def _byte_offsets(chunk: Any) -> NDArray[np.int64]:
-    """Where the texts of each row begin in bytes, and where the last one's end."""
-    if pa.types.is_large_list(chunk.type):
-        texts = _byte_offsets(chunk.values.field("text"))
-        return np.asarray(texts[chunk.offsets.to_numpy()])
-    if not len(chunk):
-        return np.zeros(1, dtype=np.int64)
-    return np.frombuffer(chunk.buffers()[1], np.int64)[chunk.offset :][: len(chunk) + 1]
 
 
 def _rows_matching(chunk: "pa.Array[Any]", query: Query) -> Mask:

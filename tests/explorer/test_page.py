@@ -155,7 +155,7 @@ def test_a_link_fills_its_own_tab_alone(joined: Page) -> None:
 
 
 def test_while_nothing_is_asked_the_timer_rests(joined: Page, stores: Stores) -> None:
-    words, show, retry, board, *_, timer = bars(joined, stores.pairs.best)
+    words, show, retry, board, *_, timer = bars(joined, stores.pairs.sources.best)
     assert timer.active is False
     assert "188 pairs" in words and "models" in board
     assert show["visible"] is retry["visible"] is False

@@ -25,7 +25,7 @@ def test_without_the_network_the_demo_pairs_are_there_and_nothing_is_fetched(
     stores = open_stores(Settings(home=tmp_path, offline=True))
     assert fetched == []
     assert stores.pairs.get(None).source.kind == "demo"
-    assert stores.pairs.find(stores.pairs.best) is stores.pairs.get("no such source")
+    assert stores.pairs.find(stores.pairs.sources.best) is stores.pairs.get("no such source")
     assert stores.runs.visible([]) == []
     assert list(tmp_path.iterdir()) == []
 

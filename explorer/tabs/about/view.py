@@ -118,7 +118,7 @@ class Chooser:
     def open(self, wanted: object) -> Iterator[tuple[str, str]]:
         """Open what was typed or chosen: how far it is, and at last the table's id."""
         if wanted:
-            asked = self.library.best if wanted == START else wanted
+            asked = self.library.sources.best if wanted == START else wanted
             yield from _opening(lambda tell: self.library.open(asked, tell))
         else:
             yield "", ""

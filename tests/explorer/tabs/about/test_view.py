@@ -46,7 +46,7 @@ def test_what_is_not_offered_is_not_described(wanted: object, chooser: Chooser) 
 
 
 def test_the_table_of_what_was_chosen_is_named(chooser: Chooser, stores: Stores) -> None:
-    assert last(chooser.open("demo")) == ("", stores.pairs.best)
+    assert last(chooser.open("demo")) == ("", stores.pairs.sources.best)
 
 
 def test_nothing_chosen_opens_nothing(chooser: Chooser) -> None:
