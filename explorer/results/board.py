@@ -11,14 +11,7 @@ from explorer.core.text import text
 from explorer.results.board_certainty import certainties, comparable, frame_of, rivals
 from explorer.results.published import Results, ResultsSource, model_url
 from explorer.runs.model_list import marks_of, size_of
-from explorer.stats.aggregate import (
-    Aggregated,
-    Counted,
-    Missing,
-    Ties,
-    accuracies_of,
-    aggregate,
-)
+from explorer.stats.aggregate import Aggregated, Counted, Missing, Ties, accuracies_of, aggregate
 from explorer.stats.matrix import OutcomeMatrix, of_models
 from explorer.stats.rules import PRIOR, PRIOR_PAIRS, RULES, Rule, RuleName
 from explorer.stats.uncertainty import COMPOSITES, Uncertainty, intervals, subsets_by

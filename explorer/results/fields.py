@@ -74,10 +74,8 @@ class Fields:
     def all(self, results_id: object, table_id: object, own: object) -> tuple[Field, ...]:
         """Every field, that of the pairs that are looked at first; a model is in one of them.
 
-        Args:
-            results_id: of published results, as `ResultsLibrary.get` takes it.
-            table_id: of the pairs that are looked at, as `Library.find` takes it.
-            own: the person's runs, as `Runs.visible` takes them.
+        results_id, table_id, own: as `ResultsLibrary.get`, `Library.find` and `Runs.visible` take
+        them.
         """
         runs = self.runs.visible(own)
         return self._join(self.results.get(results_id), "v1", runs, self._tables(table_id, runs))
@@ -105,19 +103,9 @@ class Fields:
         found = self.cache.known(results.pairs_of(benchmark))
         own = _own_models(results, benchmark, runs, found.models)
         shared = [table for table in tables if not _is_typed(table)]
-        of_all = (
-            benchmark,
-            found.version,
-            found.files,
-            found.left_out,
-            most,
-            *(table.id for table in shared),
-        )
-        key = (
-            of_all,
-            *(table.id for table in tables),
-            *((name, *each.version) for name, each in own.items()),
-        )
+        ids, shared_ids = (tuple(table.id for table in some) for some in (tables, shared))
+        of_all = (benchmark, found.version, found.files, found.left_out, shared_ids, most)
+        key = (of_all, ids, *((name, *each.version) for name, each in own.items()))
 
         def published() -> tuple[Field, ...]:
             return tuple(islice(_on_tables(found.of_benchmark(benchmark), shared), most))

@@ -86,15 +86,10 @@ def _csv(board: Board, state: ModelsState, rows: "pd.DataFrame", path: Path) -> 
 
 def _parquet(board: Board, state: ModelsState, rows: "pd.DataFrame", path: Path) -> None:
     found = _exported(board, state, rows)
-    about = {
-        "source": str(board.source),
-        "revision": board.source.revision,
-        "date": board.source.date,
-        "rule": board.rule.name,
-        "ties": board.ties,
-        "missing": board.missing,
-        "intervals": "95 %",
-    }
+    source = board.source
+    about = {"source": str(source), "revision": source.revision, "date": source.date}
+    about |= {"rule": board.rule.name, "ties": board.ties, "missing": board.missing}
+    about |= {"intervals": "95 %"}
     # Types are named: a column in which nothing is known would have none.
     kinds: dict[str, Any] = {"Int64": pa.int64(), "float64": pa.float64(), "bool": pa.bool_()}
     types = {str(name): kinds.get(str(kind), pa.string()) for name, kind in found.dtypes.items()}

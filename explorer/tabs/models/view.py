@@ -21,10 +21,9 @@ class ModelsParts:
     """The tab's components.
 
     measure, stop, status: of results of each pair that were not read or measured yet.
-    below: what stands below the board: chart, behind, exports, file, about.
-    plot, reader_bar, pair: of a comparison.
+    below: holds chart, behind, exports, file, about.
+    plot, reader_bar, pair: of a comparison; timer: runs while a run that is compared does.
     address: its query string.
-    timer: runs while a run that is compared does.
     """
 
     bar: SourceBarParts
