@@ -96,11 +96,7 @@ class Ensembles:
 
 
 def ensemble_name(members: Sequence[str], way: Way) -> str:
-    """What an ensemble is called among models; `members_of` knows it by its name.
-
-    >>> ensemble_name(["org/a", "b"], "worst")
-    'worst: org/a + b'
-    """
+    """What an ensemble is called among models; `members_of` knows it by its name."""
     return f"{way}: {_JOINT.join(members)}"
 
 
@@ -262,10 +258,6 @@ def ensemble(models: Floats, members: Sequence[int], way: Way) -> Ensemble:
     """Join some models.
 
     models: of `normalised`. members: their rows; at least one.
-
-    >>> models = normalised(np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([[0.0, 1.0], [2.0, 0.0]]))
-    >>> ensemble(models, [0, 1], "mean").outcomes, ensemble(models, [0], "worst").outcomes
-    (array([0., 0.]), array([1., 0.]))
     """
     chosen, rejected = _joined(models, np.array([[*members]], np.intp), way)[0]
     return Ensemble(chosen, rejected, _won(chosen, rejected))
@@ -282,11 +274,6 @@ def all_combinations(models: Floats, score: Score) -> list[Combination]:
 
     Raises:
         KnownError: there would be more than a thousand.
-
-    >>> models = normalised(np.array([[1.0, 0.0], [6.0, 9.0]]), np.array([[0.0, 1.0], [0.0, 0.0]]))
-    >>> found = all_combinations(models, lambda outcomes: outcomes.mean(axis=1))
-    >>> [(each.way, each.score) for each in found]
-    [('mean', 1.0), ('worst', 0.5), ('mean_minus_std', 0.5)]
     """
     n = len(models)
     wanted = len(WAYS) * sum(math.comb(n, size) for size in range(LEAST_MEMBERS, n + 1))

@@ -76,12 +76,6 @@ def find_published(facts: RunFacts, models: Collection[str]) -> Match:
     another spelling, is only told of. Revisions are not published, so another may be meant.
 
     models: published names.
-
-    >>> facts = RunFacts("org/rm", "", "classifier", "", "", 0, "", "", "", 0, 0)
-    >>> find_published(facts, ["org/rm", "other/RM", "org/rm_ref_free"])
-    Match(model='org/rm', similar=('org/rm_ref_free', 'other/RM'))
-    >>> find_published(facts, ["other/RM"])
-    Match(model='', similar=('other/RM',))
     """
     own, wanted = facts.model.partition("@")[0], published_as(facts)
     name = _bare(own)

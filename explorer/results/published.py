@@ -146,13 +146,7 @@ class Results:
 
 
 def model_url(name: str) -> str | None:
-    """The model's page on the Hub, or None where there can be none.
-
-    >>> model_url("openbmb/UltraRM-13b")
-    'https://huggingface.co/openbmb/UltraRM-13b'
-    >>> model_url("openai/gpt-4o-2024-05-13"), model_url("Ray2333/reward-model-Unified...")
-    (None, None)
-    """
+    """The model's page on the Hub, or None where there can be none."""
     if not _MODEL_ID.fullmatch(name) or name.endswith(".."):
         return None
     if name.lower().startswith(NOT_ON_THE_HUB):

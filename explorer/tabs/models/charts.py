@@ -62,13 +62,7 @@ def number_columns(board: Board) -> tuple[str, ...]:
 
 
 def axes_of(board: Board, state: ModelsState) -> tuple[str, str]:
-    """The two columns that a state's trade-off shows; what the board has not is the usual one.
-
-    >>> from explorer.results.board import build_board
-    >>> from explorer.results.published import read_snapshot
-    >>> axes_of(build_board(read_snapshot(), "v1"), ModelsState(x="Focus", y="hep-go"))
-    ('Chat Hard', 'hep-go')
-    """
+    """The two columns that a state's trade-off shows; what the board has not is the usual one."""
     columns = number_columns(board)
     sections = tuple(board.rule.sections)
     usual = _USUAL if set(_USUAL) <= set(sections) else sections
@@ -232,9 +226,6 @@ def length_alone(difference: NDArray[np.int64], *, longer: bool) -> Floats:
     """Outcomes of preferring the longer response, or the shorter: a baseline without a model.
 
     Responses of the same length are a tie, which officially is a loss.
-
-    >>> length_alone(np.array([5, -5, 0]), longer=True).tolist()
-    [1.0, 0.0, 0.0]
     """
     return (difference > 0 if longer else difference < 0).astype(np.float64)
 
@@ -248,13 +239,6 @@ def length_bias(
         outcomes: (models, pairs), 0 to 1, NaN where missing.
         difference: (pairs,) characters, chosen minus rejected.
         subsets: of the pairs. Those that are not RewardBench's are in no category.
-
-    >>> subsets = Coded(["mt-bench-easy", "math-prm"], np.array([0, 0, 1], np.int32))
-    >>> (found,) = length_bias(np.array([[1.0, 0.0, 1.0]]), np.array([9, -9, -9]), subsets)
-    >>> found.chosen_longer, found.rejected_longer, found.difference
-    (Share(n=1, accuracy=1.0), Share(n=2, accuracy=0.5), 0.5)
-    >>> found.categories
-    {'chosen': None, 'neutral': 1.0, 'rejected': 0.5}
     """
     known = (~np.isnan(outcomes)).astype(np.float64)
     won = np.nan_to_num(np.asarray(outcomes, np.float64), nan=0.0)

@@ -57,14 +57,7 @@ class MarginPoints:
 
 
 def change_of(part: DuelPart) -> Change:
-    """What became of some pairs from b to a.
-
-    >>> from scoring.results.order import PairOrder
-    >>> pairs = PairOrder(("own",), np.zeros(3, np.int32))
-    >>> [in_subset] = duel([1, 1, 0], [1, 0, 0], pairs, V1).subsets
-    >>> change_of(in_subset)
-    'higher'
-    """
+    """What became of some pairs from b to a."""
     if part.better:
         return "improved" if part.better == "a" else "regressed"
     if not part.difference:

@@ -147,11 +147,7 @@ def rule_of(state: ModelsState) -> RuleName:
 
 
 def kind_of(model_type: str | None) -> ModelType:
-    """The kind that a file's own word for it belongs to.
-
-    >>> kind_of("Generative RM PoLL"), kind_of("DPO"), kind_of("<b>"), kind_of(None)
-    ('Generative', 'DPO', 'unknown', 'unknown')
-    """
+    """The kind that a file's own word for it belongs to."""
     if model_type is not None and "generative" in model_type.lower():
         return "Generative"
     return next((each for each in MODEL_TYPES if each == model_type), "unknown")
@@ -170,13 +166,6 @@ def move(state: ModelsState, act: str, sent: Mapping[str, Any]) -> ModelsState:
 
     Raises:
         KnownError: an act that there is not, or a value that it cannot have.
-
-    >>> move(ModelsState(), "sort", {"value": "Chat"}).ascending
-    False
-    >>> move(ModelsState(sort="Chat"), "sort", {"value": "Chat"}).ascending
-    True
-    >>> move(ModelsState(a="org/new", b="org/old"), "swap", {}).a
-    'org/old'
     """
     value = sent.get("value")
     change = _ACTS.get(act)
