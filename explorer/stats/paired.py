@@ -130,7 +130,8 @@ class _Differences:
         self._differences = np.where(known, differences, 0.0)
         self.n: Whole = (self._weights > 0).sum(axis=1)
         self.totals = cluster_sums(self._weights * self._differences, groups)
-        self.difference = _rounded(self.totals.sum(axis=1))
+        difference = self.totals.sum(axis=1)
+        self.difference = np.where(abs(difference) < _NOTHING, 0.0, difference)
 
     def p_values(self) -> Floats:
         sizes = np.abs(self.totals)
@@ -192,7 +193,3 @@ def _sums(totals: Floats) -> Floats:
     for each in totals:
         found = np.concatenate([found + each, found - each])
     return found
-
-
-def _rounded(values: Floats) -> Floats:
-    return np.where(abs(values) < _NOTHING, 0.0, values)

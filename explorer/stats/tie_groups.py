@@ -1,7 +1,6 @@
 """Which ranks are real: models in groups that no test tells apart from the group's leader."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,20 +12,8 @@ ALPHA = 0.05
 _DECIMALS = 12
 
 
-@dataclass(frozen=True, slots=True)
-class TieGroup:
-    """Models that no test tells apart from the first of them, the leader, which scores highest.
-
-    members: rows of the outcome matrix, by score.
-    p_values: of each against the leader, after Holm; the leader's own is 1.
-    """
-
-    members: tuple[int, ...]
-    p_values: tuple[float, ...]
-
-
-def tie_groups(outcomes: ArrayLike, groups: Strata) -> tuple[TieGroup, ...]:
-    """Models in groups, by score.
+def tie_groups(outcomes: ArrayLike, groups: Strata) -> tuple[tuple[int, ...], ...]:
+    """Rows of models that no test tells apart from the first of them, the leader, by score.
 
     Every two models are tested (`paired_test`), and Holm's procedure corrects for all these tests
     at once: a leader is picked by its score, so its own tests alone would not do. Where all models
@@ -47,8 +34,8 @@ def tie_groups(outcomes: ArrayLike, groups: Strata) -> tuple[TieGroup, ...]:
 
     >>> from explorer.stats.strata import one_stratum
     >>> good, same, bad = [1] * 40, [1] * 39 + [0], [0] * 40
-    >>> [group.members for group in tie_groups([bad, good, same], one_stratum(40))]
-    [(1, 2), (0,)]
+    >>> tie_groups([bad, good, same], one_stratum(40))
+    ((1, 2), (0,))
     """
     matrix = checked_outcomes(outcomes, groups)
     scores = score_models(matrix, groups)
@@ -57,23 +44,21 @@ def tie_groups(outcomes: ArrayLike, groups: Strata) -> tuple[TieGroup, ...]:
     p_values = _p_values(matrix[order], groups)
     found, unplaced = [], np.arange(len(order))
     while len(unplaced):
-        of_leader = p_values[unplaced[0], unplaced]
-        joins = of_leader > ALPHA
-        members = tuple(order[unplaced[joins]].tolist())
-        found.append(TieGroup(members, tuple(of_leader[joins].tolist())))
+        joins = p_values[unplaced[0], unplaced] > ALPHA
+        found.append(tuple(order[unplaced[joins]].tolist()))
         unplaced = unplaced[~joins]
     return tuple(found)
 
 
-def group_numbers(groups: Sequence[TieGroup], n_models: int) -> NDArray[np.intp]:
+def group_numbers(groups: Sequence[Sequence[int]], n_models: int) -> NDArray[np.intp]:
     """The group of each model, 1 for the first; 0 for a model in none.
 
-    >>> group_numbers([TieGroup((2, 0), (1.0, 0.4)), TieGroup((3,), (1.0,))], 4)
+    >>> group_numbers([(2, 0), (3,)], 4)
     array([1, 0, 1, 2])
     """
     numbers = np.zeros(n_models, dtype=np.intp)
     for number, group in enumerate(groups, start=1):
-        numbers[list(group.members)] = number
+        numbers[list(group)] = number
     return numbers
 
 

@@ -201,8 +201,7 @@ def intervals(
 def _with_intervals(
     models: tuple[str, ...], values: Floats, rule: Rule, groups: Strata
 ) -> Uncertainty:
-    """No model is ranked."""
-    found = blank(models, tuple(rule.sections), np.zeros(len(models), np.bool_))
+    found = _blank(models, tuple(rule.sections))
     if not COMPOSITES & set(rule.subsets):
         found.score[:], found.low[:], found.high[:] = _scored(values, groups)
     for place in range(len(rule.sections)):
@@ -232,10 +231,8 @@ def _told(drawing: Generator[float, None, Ranks], total: int) -> Generator[Step,
             yield Step("measuring", done, total)
 
 
-def blank(
-    models: tuple[str, ...], sections: tuple[str, ...], ranked: NDArray[np.bool_]
-) -> Uncertainty:
-    """Of models of which nothing is known yet."""
+def _blank(models: tuple[str, ...], sections: tuple[str, ...]) -> Uncertainty:
+    """Of models of which nothing is known yet; none is ranked."""
     n, wide = (len(models),), (len(sections), len(models))
     arrays: dict[str, Any] = {
         **{name: np.full(n, np.nan) for name in ("score", "low", "high")},
@@ -243,7 +240,7 @@ def blank(
         **{f"section_{name}": np.full(wide, np.nan) for name in ("score", "low", "high")},
         "section_group": np.zeros(wide, np.intp),
     }
-    return Uncertainty(models, sections, ranked, **arrays)
+    return Uncertainty(models, sections, np.zeros(n, np.bool_), **arrays)
 
 
 def _number(value: Any) -> float | None:
@@ -336,7 +333,7 @@ def _read(path: Path, models: tuple[str, ...], sections: tuple[str, ...]) -> Unc
     """What was written; None where there is nothing, or it is broken."""
     if not path.is_file():
         return None
-    found = blank(models, sections, np.zeros(len(models), np.bool_))
+    found = _blank(models, sections)
     try:
         with np.load(path, allow_pickle=False) as file:
             for name in _ARRAYS:

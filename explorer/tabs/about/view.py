@@ -13,7 +13,7 @@ from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.core.work import stepping
 from explorer.data.datacard import data_card
-from explorer.data.library import Library, Offer, offers
+from explorer.data.library import Library, offers
 from explorer.data.table import PairTable
 from scoring.benchmark import SECTIONS
 from scoring.limits import Tell
@@ -51,14 +51,18 @@ class ChooserParts:
 
 def build_chooser(settings: Settings) -> ChooserParts:
     """Lay the chooser out where it is called."""
+    limits, free = settings.limits, text("chooser.any")
+    rows = free if limits.rows is None else f"{limits.rows:,}"
+    megabytes = free if limits.megabytes is None else f"{limits.megabytes:g}"
+    offered = [(text("chooser.start"), START)]
+    for each in offers():
+        n = "?" if each.rows is None else f"{each.rows:,}"
+        offered.append((text("chooser.offer", group=each.group, name=each.label, n=n), each.wanted))
     with gr.Accordion(text("chooser.title"), open=False, elem_id="chooser"):
         with gr.Row(equal_height=False):
             with gr.Column(min_width=280):
                 offer = gr.Dropdown(
-                    [
-                        (text("chooser.start"), START),
-                        *((_offer_words(each), each.wanted) for each in offers()),
-                    ],
+                    offered,
                     value=None,
                     label=text("chooser.offered"),
                     elem_id="offer",
@@ -83,24 +87,11 @@ def build_chooser(settings: Settings) -> ChooserParts:
                         elem_id="upload",
                         min_width=130,
                     )
-        gr.HTML(note(text("chooser.limits", **_limits(settings))))
+        gr.HTML(note(text("chooser.limits", rows=rows, megabytes=megabytes)))
         status = gr.HTML(elem_id="chooser-status")
     return ChooserParts(
         offer, about, wanted, open_button, upload, status, gr.State(""), gr.State("")
     )
-
-
-def _offer_words(offer: Offer) -> str:
-    rows = "?" if offer.rows is None else f"{offer.rows:,}"
-    return text("chooser.offer", group=offer.group, name=offer.label, n=rows)
-
-
-def _limits(settings: Settings) -> dict[str, str]:
-    limits = settings.limits
-    return {
-        "rows": text("chooser.any") if limits.rows is None else f"{limits.rows:,}",
-        "megabytes": text("chooser.any") if limits.megabytes is None else f"{limits.megabytes:g}",
-    }
 
 
 @dataclass(frozen=True)
