@@ -20,9 +20,7 @@ def wilson(wins: float, n: float) -> Interval | None:
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference,
     JASA 22 (1927).
 
-    Args:
-        wins: 0 to n.
-        n: pairs; an effective number need not be whole.
+    n: pairs; an effective number need not be whole.
 
     >>> low, high = wilson(46, 100)
     >>> round(low, 4), round(high, 4)
@@ -47,9 +45,7 @@ def weighted_wilson(mean: float, strata: Iterable[tuple[float, float]]) -> Inter
     one.
     Source: L. Kish, Survey Sampling (1965), 11.7, for the effective number.
 
-    Args:
-        mean: 0 to 1.
-        strata: (s_h, n_h), n_h above 0; none gives None.
+    mean: 0 to 1. strata: (s_h, n_h), n_h above 0; none gives None.
 
     >>> weighted_wilson(0.46, [(0.5, 50), (0.5, 50)]) == wilson(46, 100)
     True

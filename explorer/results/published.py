@@ -29,7 +29,7 @@ from scoring.results.accuracies import (
     collect_aggregates,
     read_aggregates,
 )
-from scoring.results.files import REFERENCE_FREE, Found, LeftOut, printable
+from scoring.results.files import REFERENCE_FREE, LeftOut, ResultFile, printable
 
 NOT_ON_THE_HUB = ("openai/", "anthropic/", "google/", "cohere/", "poll/", "ai2/", "my_model/")
 BENCHMARKS: tuple[Benchmark, ...] = get_args(Benchmark)
@@ -207,7 +207,7 @@ def fetch_results(
     names, strays = _aggregate_files(listing)
     folder = hub.fetch(listing, [*names], token=False, tell=tell)
     of_kind = {
-        kind: [Found(name, folder / name) for name in names if names[name] == kind]
+        kind: [ResultFile(name, folder / name) for name in names if names[name] == kind]
         for kind in KINDS
     }
     found, unused = _collected(collect_aggregates(of_kind[kind], kind) for kind in KINDS)

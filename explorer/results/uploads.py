@@ -11,7 +11,7 @@ from explorer.stats.matrix import Outcomes
 from scoring.errors import KnownError
 from scoring.limits import NO_LIMITS, Limits, Step, Tell, tell_nobody
 from scoring.results.accuracies import KINDS, Aggregate, Kind, collect_aggregates, is_v2, kind_of
-from scoring.results.files import Found, LeftOut, printable, read_object
+from scoring.results.files import LeftOut, ResultFile, printable, read_object
 from scoring.results.pairs import MOST_BYTES, PairResults, read_pair_results
 
 MOST_FILES = 200
@@ -86,7 +86,7 @@ def read_result_files(
     """
     if len(files) > MOST_FILES:
         raise KnownError(f"{MOST_FILES} files can be read at once, not {len(files):,}.")
-    by_kind: dict[Kind, list[Found]] = {kind: [] for kind in KINDS}
+    by_kind: dict[Kind, list[ResultFile]] = {kind: [] for kind in KINDS}
     of_pairs: list[tuple[str, PairResults]] = []
     left_out: list[LeftOut] = []
     named = sorted((printable(name), path) for name, path in files.items())
@@ -99,7 +99,7 @@ def read_result_files(
                 limits.check_rows(len(result.order), "it", known=True)
                 of_pairs.append((name, result))
             else:
-                by_kind[kind].append(Found(name, path))
+                by_kind[kind].append(ResultFile(name, path))
         except KnownError as error:
             left_out.append(LeftOut(name, str(error)))
     found: list[Aggregate] = []

@@ -39,16 +39,14 @@ class Segment(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Segments:
-    """The segments of a pack, with the masks that every layer needs of them."""
-
+class _Segments:
     segments: tuple[Segment, ...]
     masks: dict[tuple[int, int, int | None, torch.device], torch.Tensor | None] = field(
         default_factory=dict
     )
 
     def mask(self, n_queries: int, n_keys: int, window: int | None, like: torch.Tensor) -> Any:
-        """As `_mask` gives it, made once."""
+        """As `_mask` gives it, made once for all layers."""
         key = (n_queries, n_keys, window, like.device)
         if key not in self.masks:
             self.masks[key] = _mask(n_queries, n_keys, window, like)
@@ -93,7 +91,7 @@ def write_pack(pairs: Sequence[Prepared], device: torch.device, *, variable_leng
             segments.append(Segment(end, len(ids), first, first + shared, end, read))
         for place in range(rejected_read, len(pair.rejected)):
             tails.append(first + place if place < shared else end + place - shared)
-    arguments: dict[str, Any] = {"segments": Segments(tuple(segments))}
+    arguments: dict[str, Any] = {"segments": _Segments(tuple(segments))}
     if variable_length:
         for segment in segments:
             gather.extend(range(segment.shared, segment.shared_end))
@@ -210,7 +208,7 @@ def _one_by_one(
     """One call a segment. In the last layer only what is read matters; the rest holds nothing."""
     if "segments" not in arguments:
         raise NotImplementedError("its layers do not tell their attention of packs")
-    segments: Segments = arguments["segments"]
+    segments: _Segments = arguments["segments"]
     last = getattr(module, "layer_idx", None) == arguments.get("last_layer")
     out = torch.zeros_like(query.transpose(1, 2))
     for segment in segments.segments:

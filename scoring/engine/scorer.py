@@ -37,7 +37,7 @@ class Scorer(Protocol):
         ...
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
-        """Pairs as `rewards` wants them, in the order given."""
+        """Pairs as `rewards` wants them."""
         ...
 
     def expect(self, tokens: int) -> None:

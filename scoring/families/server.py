@@ -35,12 +35,12 @@ Y = TypeVar("Y")
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a server is waited for.
+    """How long a server is waited for, in seconds.
 
-    connect, read: seconds until a connection stands, and until something is heard on it.
+    connect, read: until a connection stands, and until something is heard on it.
     tries: how often a request is sent before it has failed.
-    wait: seconds before the second try; doubled before each further one.
-    longest: seconds between two tries at most, whatever the server asks for.
+    wait: before the second try; doubled before each further one.
+    longest: between two tries at most, whatever the server asks for.
     """
 
     connect: float = 10

@@ -12,7 +12,7 @@ from scoring.models.memory import system_memory
 from scoring.models.preview import Preview
 from scoring.spec import Dtype, Family, RunSettings
 
-Kind = Literal["cuda", "mps", "cpu"]
+DeviceKind = Literal["cuda", "mps", "cpu"]
 _GIGABYTE = 1e9
 
 
@@ -30,7 +30,7 @@ class Device:
     """
 
     name: str
-    kind: Kind
+    kind: DeviceKind
     free_bytes: int
     total_bytes: int
     n_gpus: int = 0
@@ -60,10 +60,7 @@ class Device:
 
 
 def present_device(asked: str = "auto") -> Device:
-    """The device that a run of this process would use now.
-
-    asked: as in `RunSettings.device`; of "cuda:1" the second GPU is told.
-    """
+    """What a run of this process would use now. asked: as in `RunSettings.device`."""
     import torch
 
     if asked != "cpu" and torch.cuda.is_available():

@@ -86,7 +86,7 @@ MOST_CONFIG_BYTES = MEGABYTE
 class Found:
     """A model that can be loaded or asked, of which nothing but its config was fetched.
 
-    spec: as it will be loaded; its folder is "" where files are still to be fetched.
+    spec: its folder is "" where files are still to be fetched.
     why: in one sentence, what its family was taken from.
     config: None for a baseline or a server's model.
     sizes: the files that loading needs -> bytes.
@@ -136,16 +136,11 @@ def find(
 ) -> Found:
     """Find the model a person typed, and check all of it but its weights.
 
-    Args:
-        typed: "demo", a local folder, a Hub id `org/name[@revision]` or the address of its page;
-            the name of a baseline or of a server's model, where the family or the url says so.
-        policy: what is allowed here.
-        hub: decides whether the network is used.
-        token: the visitor's own; False sends none.
-        family: how it scores; None means what the catalogue or its config says.
-        reference: for family "dpo", what a DPO policy is compared with, typed likewise.
-        reading: which of several labels is the reward.
-        url: of the server that runs the model.
+    typed: "demo", a local folder, a Hub id `org/name[@revision]` or the address of its page; the
+        name of a baseline or of a server's model, where the family or the url says so.
+    token: the visitor's own; False sends none.
+    family: None means what the catalogue or its config says.
+    reference: for family "dpo", what a DPO policy is compared with, typed likewise.
 
     Raises:
         KnownError: nothing was typed, it is not allowed, not found, or not a reward model.
@@ -179,7 +174,7 @@ def find(
 
 
 def _baseline(baseline: Family, typed: str, family: Family | None, *, more: bool) -> Found:
-    """A scorer without a model. more: something was given that only models have."""
+    """more: something was given that only models have."""
     if typed != baseline or more:
         raise KnownError(
             f"The baseline {baseline} has no model: give {baseline} for the model, and no "

@@ -127,8 +127,7 @@ class Checker:
         self._chunks: list[pa.Table] = []
 
     def add(self, batch: Batch) -> None:
-        """Check a batch.
-
+        """
         Raises:
             KnownError: naming row and column.
         """
@@ -147,8 +146,7 @@ class Checker:
             self._close_chunk()
 
     def finish(self) -> CheckedRows:
-        """All rows, and what there is to say of them.
-
+        """
         Raises:
             KnownError: there are none, or two have one key.
         """
@@ -286,7 +284,6 @@ def _too_long(name: str) -> str:
 
 
 def _what_is_too_long(pair: dict[str, Any]) -> str | None:
-    """In words, why a pair is left out; None where all its names can be shown."""
     lengths = {"key": len(pair["subset"]) + 1 + len(pair["id"])}
     for name, more in zip(MODEL_COLUMNS, MORE_COLUMNS, strict=True):
         models = [pair[name], *(response["model"] for response in pair[more])]

@@ -103,12 +103,10 @@ def response_span(text: str, marked: str, mark: str) -> tuple[int, int]:
 class Placed:
     """Where in a formatted conversation the tokens stand that a model sees of it.
 
-    text: the conversation, before truncation.
-    response: its response there, first character and end.
+    text, response, truncated: as of `SideRewards`.
     spans: of each token's piece, first character and end.
     in_response: whether a token writes at least a part of the response.
     opening: place of the first that does.
-    truncated: there are more tokens than the model sees.
     """
 
     text: str
@@ -188,7 +186,6 @@ def _is_in(span: tuple[int, int], response: tuple[int, int]) -> bool:
 
 
 def _n_same(first: str, second: str) -> int:
-    """Characters that both begin with."""
     both = enumerate(zip(first, second, strict=False))
     return next((n for n, (a, b) in both if a != b), min(len(first), len(second)))
 

@@ -16,8 +16,8 @@ from scoring.errors import KnownError
 from scoring.limits import MEGABYTE
 from scoring.results.files import (
     BY_COMMAND,
-    Found,
     LeftOut,
+    ResultFile,
     files_below,
     files_of_command,
     model_of,
@@ -89,7 +89,7 @@ def read_aggregates(root: Path, kind: Kind = "eval-set") -> tuple[list[Aggregate
 
 
 def collect_aggregates(
-    files: Iterable[Found], kind: Kind = "eval-set"
+    files: Iterable[ResultFile], kind: Kind = "eval-set"
 ) -> tuple[list[Aggregate], list[LeftOut]]:
     """Of these files; of several of one model one is taken, and the others are left out."""
     read: list[Aggregate] = []

@@ -78,7 +78,11 @@ def write_results(
             f"{len(unscored)} of {len(pairs)} pairs are not scored yet ({unscored[0]} is one). "
             "Finish the run (--resume), then export it."
         )
-    subsets = _subsets(facts, pairs)
+    subsets = [pair.subset for pair in pairs]
+    hub_id = parse_hub_id(facts.pairs)
+    if hub_id is not None and hub_id.split in PRIOR_SETS:
+        # Its rows name parts of it: `load_eval_dataset` in upstream's rewardbench/utils.py.
+        subsets = [hub_id.split] * len(pairs)
     tie = tie_worth(facts.family)
     reference = facts.reference.partition("@")[0]
     settings = "; ".join(f"{fact}={getattr(facts, fact)}" for fact in _SETTINGS)
@@ -109,17 +113,6 @@ def write_results(
             part.write_text(json.dumps(content, indent=4, sort_keys=True), encoding="utf-8")
         written.append(path)
     return written
-
-
-def _subsets(facts: RunFacts, pairs: Sequence[Pair]) -> list[str]:
-    """The subset of each pair; of a prior set's, whose rows name parts of it, the set.
-
-    Source: `load_eval_dataset` in upstream's rewardbench/utils.py.
-    """
-    hub_id = parse_hub_id(facts.pairs)
-    if hub_id is not None and hub_id.split in PRIOR_SETS:
-        return [hub_id.split] * len(pairs)
-    return [pair.subset for pair in pairs]
 
 
 def _accuracies(

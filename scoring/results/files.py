@@ -42,7 +42,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ResultFile:
     """A file of a source: its path below the root, and where it lies."""
 
     name: str
@@ -76,9 +76,9 @@ def twice(files: Iterable[tuple[str, str, int]]) -> list[LeftOut]:
     return others
 
 
-def files_below(root: Path, folder: str) -> tuple[list[Found], list[LeftOut]]:
+def files_below(root: Path, folder: str) -> tuple[list[ResultFile], list[LeftOut]]:
     """The JSON files below `root/folder`, in the order of paths, and what else lies there."""
-    found: list[Found] = []
+    found: list[ResultFile] = []
     strays: list[LeftOut] = []
 
     def name_of(path: Path) -> str:
@@ -94,17 +94,17 @@ def files_below(root: Path, folder: str) -> tuple[list[Found], list[LeftOut]]:
             if path.is_symlink():
                 strays.append(LeftOut(name_of(path), "a link to a folder, which is not followed"))
             elif name.endswith(".json"):
-                found.append(Found(name_of(path), path))  # opening it says what it is
+                found.append(ResultFile(name_of(path), path))  # opening it says what it is
         for name in names:
             path = Path(place) / name
             if name.lower().endswith(".json"):
-                found.append(Found(name_of(path), path))
+                found.append(ResultFile(name_of(path), path))
             else:
                 strays.append(LeftOut(name_of(path), "no JSON file"))
     return sorted(found, key=lambda file: file.path), strays
 
 
-def files_of_command(root: Path, ending: str) -> list[Found]:
+def files_of_command(root: Path, ending: str) -> list[ResultFile]:
     """Files that upstream's command line left in a folder, or below it in one of an organisation.
 
     ending: `OUTPUTS`, or ".json" for accuracies.
@@ -114,7 +114,7 @@ def files_of_command(root: Path, ending: str) -> list[Found]:
         for path in root.glob(f"{pattern}{ending}"):
             name = printable(path.relative_to(root).as_posix())
             if ending == OUTPUTS or _is_by_command(path):
-                found.append(Found(name, path))
+                found.append(ResultFile(name, path))
     return sorted(found, key=lambda file: file.path)
 
 
