@@ -100,7 +100,6 @@ def _tail(seen: int, n: int, marked: int, total: int) -> float:
 
 
 def _log_ways(n: int, k: int) -> float:
-    """The logarithm of how many ways there are to choose k of n."""
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
 
 

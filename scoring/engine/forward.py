@@ -263,12 +263,10 @@ def _unseen(model: Any, windows: set[int | None]) -> str:
 
 
 def _layers_of(base: Any) -> Any:
-    """A decoder's layers, where they stand in most models; None elsewhere."""
     return getattr(base, "layers", None) or getattr(base, "h", None)
 
 
 def _base_of(model: Any) -> Any:
-    """The part of a model that gives hidden states."""
     base = getattr(model, model.base_model_prefix, None)
     if base is None:
         raise KnownError(f"{type(model).__name__} does not give its hidden states as others do.")

@@ -95,7 +95,6 @@ class ChatJudge(TextScorer):
         return [self._rewards(said[first], said[second]) for first, second in asked]
 
     def _questions(self, pair: Pair) -> tuple[_Question, _Question]:
-        """The two questions of a pair; one and the same where its responses are equal."""
         if self._is_judge:
             return (
                 tuple(verdict_prompt(pair, pair.chosen, pair.rejected)),

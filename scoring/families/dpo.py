@@ -109,8 +109,6 @@ class Policy:
 
 
 class _LogProbs:
-    """A model's log-probability of each response."""
-
     def __init__(self, policy: Policy, loaded: Loaded, settings: RunSettings) -> None:
         self._mean = policy.spec.family == "logprob-mean"
         self._vocabulary = Vocabulary(loaded.model)

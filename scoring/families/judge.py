@@ -122,7 +122,6 @@ class Judge:
         return torch.stack([part.logsumexp(1) for part in parts], dim=1).softmax(1)
 
     def _ratings(self, rows: torch.Tensor) -> torch.Tensor:
-        """[rows] expected ratings."""
         scale = torch.tensor(RATINGS, dtype=torch.float64, device=rows.device)
         if not self._ten:
             return self._probabilities(rows) @ scale

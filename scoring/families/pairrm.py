@@ -199,7 +199,6 @@ class PairRM:
     def _prepared(
         self, pair: Pair, prompt: list[int], chosen: list[int], rejected: list[int]
     ) -> Prepared:
-        """A pair of whole texts, cut and put together."""
         room = self._source - _FRAME
         source = prompt[-room:] if self._left else prompt[:room]
         room = (self._total - len(source) - _FRAME) // 2 - _FRAME

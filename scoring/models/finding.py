@@ -212,7 +212,6 @@ def _as_known(typed: str, family: Family | None, reference: str) -> tuple[Family
 
 
 def _asked(typed: str, family: Family | None, url: str, reading: Reading | None) -> Found:
-    """A model that a server runs."""
     if family not in ASKED:
         raise KnownError(
             "A server (--url) can run the families judge, rater and served; say which."

@@ -183,8 +183,6 @@ def loading_told(tell: Tell) -> Iterator[None]:
 
 
 class _Bar:
-    """Stands where a bar would, and tells what it counts."""
-
     def __init__(self, args: tuple[Any, ...], tell: Tell) -> None:
         self._items = args[0] if args else ()
         self._tell = tell

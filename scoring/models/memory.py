@@ -88,7 +88,6 @@ def _limited_gpus(n_bytes: int) -> Iterator[None]:
 
 
 def _said_of(pid: int | str, *names: str) -> int:
-    """Bytes that these lines of a process's status say together."""
     lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(names))
 

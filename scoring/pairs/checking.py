@@ -206,7 +206,6 @@ class Checker:
             number_of[key] = number
 
     def _from_columns(self, columns: Columns, n_rows: int) -> pa.Table:
-        """A table of the pairs among so many rows whose columns are all text."""
         null = pa.nulls(n_rows, TEXT)
         prompt: Array = pc.coalesce(null, *(columns.get(name, null) for name in PROMPT_COLUMNS))
         texts = {
@@ -239,7 +238,6 @@ class Checker:
         return found.filter(pa.array(~left_out)) if left_out.any() else found
 
     def _from_rows(self, rows: list[Row]) -> pa.Table:
-        """A table of the pairs among rows of any shape."""
         pairs = []
         for number, row in enumerate(rows, start=self._n_rows + 1):
             why = what_is_missing(row)

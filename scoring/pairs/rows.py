@@ -142,7 +142,6 @@ def _told(path: Path, name: str) -> Iterator[None]:
 
 
 def _first_broken(path: Path) -> int:
-    """The place of the first byte that is no UTF-8."""
     place = 0
     with path.open("rb") as file:
         for line in file:
@@ -203,7 +202,6 @@ def _csv(path: Path) -> Iterator[Row]:
 
 
 def _json(path: Path) -> Iterator[Row]:
-    """A list of objects, or one object a line."""
     with path.open(encoding="utf-8-sig") as file:
         while (block := file.read(2**16)) and not block.strip():
             pass

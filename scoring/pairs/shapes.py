@@ -146,7 +146,6 @@ def transcript(turns: Sequence[Message]) -> str:
 
 
 def _turns(prompt: object, place: str) -> tuple[Message, ...]:
-    """A prompt as messages; () where there is none."""
     if prompt is None:
         return ()
     if isinstance(prompt, list):

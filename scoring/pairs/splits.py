@@ -58,7 +58,6 @@ def check_shards(names: Sequence[str], split: str) -> None:
 
 
 def _named(names: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """(place of a file, the split that its own name says)."""
     for place, name in enumerate(names):
         path = Path(name)
         stem = _SHARD.sub("", path.stem)

@@ -191,14 +191,12 @@ def _without_last_sentence(text: str) -> str | None:
 
 
 def _polite(text: str) -> str | None:
-    """Behind a polite opening; None where it has one."""
     if _IS_POLITE.match(text) or not _is_latin(text):
         return None
     return f"{POLITE}\n\n{text}"
 
 
 def _refusing(text: str) -> str | None:
-    """Behind a refusal; None where it begins with one."""
     if _IS_REFUSAL.match(text) or not _is_latin(text):
         return None
     return f"{REFUSAL}\n\n{text}"
@@ -231,7 +229,6 @@ def _last_sentence(text: str) -> int | None:
 
 
 def _ends(text: str) -> list[int]:
-    """Where a sentence ends and another may begin."""
     found = []
     for match in _SENTENCE_END.finditer(text):
         follows = _NEXT.match(text, match.end())

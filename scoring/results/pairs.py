@@ -142,7 +142,6 @@ def read_pair_results(path: Path, name: str | None = None) -> PairResults:
 
 
 def _of_command(path: Path, name: str) -> dict[str, Any]:
-    """What upstream's command line wrote, as its other scripts write it."""
     rows = []
     for row in read_lines(path, MOST_BYTES, "an object of results"):
         if "text" in row and "scores_chosen" not in row:
@@ -243,7 +242,6 @@ def _finite(numbers: NDArray[np.float64], name: str, notes: list[str]) -> NDArra
 
 
 def _scores(values: Mapping[str, Any], name: str, notes: list[str]) -> NDArray[np.float64] | None:
-    """Rewards; None where the file has none, and nulls in their place."""
     column = _column(values, name)
     if column is None or all(each in (None, [None]) for each in column):
         return None
