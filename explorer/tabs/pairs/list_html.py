@@ -152,10 +152,10 @@ def open_pair_html(now: Scene) -> str:
 
 def note_html(now: Scene, notes: PairNotes) -> str:
     """The field for a note on the open pair; nothing where none is open, or without outcomes."""
-    if now.open_row is None or now.field is None:
+    key, row = now.state.reading.key, now.open_row
+    if row is None or now.field is None:
         return ""
-    note = notes.of(now.field, now.open_row)
-    key = now.state.reading.key
+    note = notes.of(now.field, row)
     return render("tabs/pairs/note.html", key=key, note=note, longest=LONGEST_NOTE)
 
 
