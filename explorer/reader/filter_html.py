@@ -105,11 +105,7 @@ def facets_html(table: PairTable, filters: Filters, selection: Selection) -> str
 
 
 def name_words(facet: Facet, name: str) -> str:
-    """How a name of a facet is called on screen.
-
-    >>> name_words("longer", "equal"), name_words("subset", "hep-go")
-    ('equally long', 'hep-go')
-    """
+    """How a name of a facet is called on screen."""
     if facet in _WORDED:
         return text(f"facet.{facet}_{name}")
     return text("facet.none") if name == NONE else name

@@ -85,11 +85,7 @@ def excerpt(words: str, query: Query) -> Excerpt:
 
 
 def harm_css(subset: str) -> str:
-    """The class of what is hidden until a reader has seen the content warning.
-
-    >>> harm_css("donotanswer"), harm_css("hep-go")
-    ('may-harm', '')
-    """
+    """The class of what is hidden until a reader has seen the content warning."""
     card = subset_card(subset)
     return "may-harm" if card and card.may_harm else ""
 

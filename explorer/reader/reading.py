@@ -9,12 +9,10 @@ import numpy as np
 
 from explorer.core.validation import one_of
 from explorer.data.filters import LONGEST_NAME
-from explorer.data.search import Query
+from explorer.data.search import EVERYTHING, Query
 from explorer.data.table import PairTable, Rows
 from explorer.reader.diffs import DIFFS, Diff
 from scoring.errors import KnownError, shown
-
-_NO_QUERY = Query()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +26,7 @@ class Display:
     """
 
     diff: Diff = "auto"
-    query: Query = _NO_QUERY
+    query: Query = EVERYTHING
     spaces: bool = False
     rendered: bool = False
 

@@ -155,11 +155,6 @@ def move(state: PairsState, act: str, sent: Mapping[str, Any]) -> PairsState:
 
     Raises:
         KnownError: an act that there is not, or a value that it cannot have.
-
-    >>> move(PairsState(), "search", {"where": "chosen"}).filters.query.where
-    'chosen'
-    >>> move(PairsState(), "slice", {"value": "longer:rejected"}).slices
-    ('longer:rejected',)
     """
     value = sent.get("value")
     if act in ("sort", "panel", "cell"):

@@ -28,13 +28,7 @@ class PairNotes:
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """What a browser had stored, which may be anything; what is no note is left out.
-
-        >>> PairNotes.read({"0123456789abcdef": "wrong way round", "x": 5}).by_mark
-        {'0123456789abcdef': 'wrong way round'}
-        >>> PairNotes.read(["what"]).by_mark
-        {}
-        """
+        """What a browser had stored, which may be anything; what is no note is left out."""
         notes: dict[str, str] = {}
         for mark, words in value.items() if isinstance(value, dict) else ():
             if len(notes) == MOST_NOTES:
@@ -50,9 +44,6 @@ class PairNotes:
 
         Raises:
             KnownError: no text, too long, or one note too many.
-
-        >>> PairNotes().put("a", " both are right ").put("b", "?").put("b", "").by_mark
-        {'a': 'both are right'}
         """
         if not isinstance(value, str):
             raise KnownError(f"A note must be text, not {shown(value)}.")
