@@ -212,6 +212,7 @@ def test_a_run_of_a_killed_server_goes_on_at_the_next(
         page.locator("#runs-list .run-name").click()
         page.get_by_role("button", name=re.compile("Go on")).click()
         expect(page.locator(".status.running")).to_be_visible()
+        expect(page.locator(".status.running")).not_to_contain_text(f"{scored} of")
         page.locator("#stop").click()
         expect(page.locator(".status.stopped")).to_be_visible()
     assert len((folder / "rewards.jsonl").read_text().splitlines()) > scored > 0

@@ -83,14 +83,17 @@ class ScoreTab:
     def turn_back(self, session: Session) -> Filling:
         """After the tab was opened: the list, or the run where it went on elsewhere."""
         state = session.get(ScoreState)
-        if state is None:
-            return self.open("", session)
-        if state.panel == "runs":
+        if state is not None and state.panel == "runs":
             return self._listed(session)
-        seen = None if session.seen(Followed).live_id else self._looked_at(session)
-        if not isinstance(seen, LiveRun) or seen.ended.is_set():
-            return nothing_new()
-        return self._reported(seen, session)
+        if state is None:
+            filled = self.open("", session)
+        else:
+            seen = None if session.seen(Followed).live_id else self._looked_at(session)
+            if not isinstance(seen, LiveRun) or seen.ended.is_set():
+                return nothing_new()
+            filled = self._reported(seen, session)
+        # Who turned to the list meanwhile stays there.
+        return nothing_new() if session.seen(ScoreState).panel == "runs" else filled
 
     @guarded
     def act(self, event: gr.EventData, session: Session) -> Filling:

@@ -3,7 +3,7 @@
 import csv
 import json
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,25 @@ def test_a_run_is_listed_with_what_it_came_to(
     won = sum(pair.outcome == "win" for pair in run.rows())
     assert "40 / 40" in line and "the first forty" in line and f"{100 * won / 40:.1f} %" in line
     assert "finished" in line and "browser:me" not in line
+
+
+@dataclass
+class Hasty(Session):
+    """A page on which Runs is pressed while the report is still being drawn."""
+
+    def show(self, value: object) -> None:
+        super().show(value)
+        if isinstance(value, Followed):
+            super().show(ScoreState("runs"))
+
+
+def test_who_turns_to_the_list_before_the_tab_is_filled_is_not_turned_back(
+    tab: ScoreTab, stores: Stores, demo: PairTable
+) -> None:
+    finished(stores.runs, "longer", demo, np.arange(4))
+    page = Hasty(Visitor("browser:me"))
+    assert tab.turn_back(page) == nothing_new()
+    assert page.seen(ScoreState).panel == "runs"
 
 
 def test_without_runs_it_says_what_to_do(tab: ScoreTab, me: Session) -> None:
