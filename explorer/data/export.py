@@ -282,7 +282,6 @@ def snippet(table: PairTable, rows: Rows, filters: Sequence[str]) -> str:
 
 
 def _loaded(table: PairTable) -> list[str]:
-    """The lines that load the whole source."""
     source = table.source
     if source.kind == "hub":
         configuration, _, split = (source.split or "").rpartition("/")

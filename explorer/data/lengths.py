@@ -231,7 +231,7 @@ def _by_subset(
 
 
 def _spread(lengths: _Lengths, start: int) -> Spread:
-    """start: rows before these, from which places are counted: it tells how a 5 is rounded."""
+    """start: rows before these; places are counted with them, on which their rounding depends."""
     ordered = np.sort(lengths)
     last = len(ordered) - 1
 

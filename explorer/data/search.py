@@ -254,7 +254,7 @@ def _absent(words: str) -> tuple[str, str] | None:
 
 
 def _pattern(query: Query) -> str:
-    """In RE2's syntax, whatever is made of upper and lower case."""
+    """In RE2's syntax; upper and lower case are the caller's to tell."""
     if query.regex:
         return query.words
     letters = (each if each.isalnum() else f"\\x{{{ord(each):x}}}" for each in query.words)

@@ -211,7 +211,6 @@ def _with_intervals(
 
 
 def _scored(values: Floats, groups: Strata) -> tuple[Floats, Floats, Floats]:
-    """Scores and the ends of their intervals."""
     none = Interval(np.nan, np.nan)
     ends = np.array([each or none for each in score_intervals(values, groups)]).reshape(-1, 2)
     return score_models(values, groups), ends[:, 0], ends[:, 1]

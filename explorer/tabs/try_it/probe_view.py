@@ -211,7 +211,6 @@ class ProbePanel:
         yield filled | ({self.parts.status: wrong} if wrong else {})
 
     def _shown(self, probe: Probe, stage: Stage) -> Filling:
-        """A probe at a moment."""
         parts = self.parts
         found = bought(probe) if any(probe.effects.values()) else []
         filled = _buttons(parts, stage) | {
