@@ -12,7 +12,7 @@ order of the list:
 """
 
 import re
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
@@ -73,7 +73,9 @@ def build_export() -> ExportParts:
     """Lay the panel out where it is called."""
     gr.HTML(note(text("export.about")))
     with gr.Row(elem_classes="export-buttons"):
-        buttons = _buttons(FORMATS, "export.{}", "export-{}", variant="primary")
+        buttons = _buttons(
+            {form: text(f"export.{form}") for form in FORMATS}, "export", variant="primary"
+        )
         stop = gr.Button(text("score.stop"), scale=0, min_width=80)
     status = gr.HTML(elem_id="export-status")
     file = gr.File(visible=False, label=text("export.file"), elem_id="exported")
@@ -81,19 +83,21 @@ def build_export() -> ExportParts:
     with gr.Column(visible=False) as box:
         gr.HTML(note(text("failexport.about")))
         with gr.Row(elem_classes="export-buttons"):
-            fails = _buttons(FAIL_FORMATS, "failexport.{}", "fail-export-{}", size="md")
+            fails = _buttons(
+                {each: text(f"failexport.{each}") for each in FAIL_FORMATS},
+                "fail-export",
+                size="md",
+            )
         fail_status = gr.HTML(elem_id="fail-export-status")
         fail_file = gr.File(visible=False, label=text("export.file"), elem_id="fail-file")
     return ExportParts(buttons, stop, status, file, code, box, fails, fail_status, fail_file)
 
 
-def _buttons(forms: Sequence[F], words: str, elem_id: str, **look: Any) -> dict[F, gr.Button]:
-    """One a format, whose name the words and the id have in them."""
+def _buttons(words: Mapping[F, str], elem_id: str, **look: Any) -> dict[F, gr.Button]:
+    """One a format, whose name its id ends with."""
     return {
-        form: gr.Button(
-            text(words.format(form)), elem_id=elem_id.format(form), min_width=160, **look
-        )
-        for form in forms
+        form: gr.Button(said, elem_id=f"{elem_id}-{form}", min_width=160, **look)
+        for form, said in words.items()
     }
 
 

@@ -202,7 +202,7 @@ def _slices(field: Field, model: str) -> Lines:
     outcome, others = field.outcomes(model), field.others(model)
     found = worst_slices(outcome, others, conditions(field.table), clusters=field.clusters)
     yield from _heading(text("fails.worst"))
-    about = found.about("failreport.about_slices")
+    about = found.about(in_report=True)
     yield f"{about} {text('fails.kinds_about')}" if found.tested else about
     if found.tested:
         yield ""
@@ -230,13 +230,15 @@ def _noted(now: Scene, notes: PairNotes) -> Lines:
 
 
 def _pairs(now: Scene, notes: PairNotes) -> Lines:
-    rows, title = now.listed.rows, "first"
+    rows = now.listed.rows
+    n = min(WORST, len(rows))
+    title = text("failreport.first", n=n)
     if now.state.model:  # the worst margin first, or without rewards the most surprising outcome
         usual = PairsState(model=now.state.model)
         rows = ordered(usual, now.pairs, np.sort(rows))
-        title = f"worst_by_{order_of(usual, now.field).lstrip('-')}"
+        title = text(f"failreport.worst_by_{order_of(usual, now.field).lstrip('-')}", n=n)
     shown = rows[:WORST].tolist()
-    yield from _heading(text(f"failreport.{title}", n=len(shown)))
+    yield from _heading(title)
     wins = (now.known.matrix.outcomes == 1).sum(axis=1)
     known = np.maximum((~np.isnan(now.known.matrix.outcomes)).sum(axis=1), 1)
     for number, row in enumerate(shown, start=1):

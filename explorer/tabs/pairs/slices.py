@@ -111,12 +111,17 @@ class WorstSlices:
     significant: int = 0
     slices: tuple[SliceResult, ...] = ()
 
-    def about(self, key: str) -> str:
-        """What was tested, in words. key: of the words where slices were tested."""
+    def about(self, in_report: bool = False) -> str:
+        """What was tested, in words. in_report: those of a report, which has no slices to press."""
         rivals = f"{self.rivals:,}"
         if not self.tested:
             return text("fails.few_rivals", least=str(LEAST_RIVALS), rivals=rivals)
-        return text(key, rivals=rivals, looked_at=f"{self.looked_at:,}", n=f"{self.significant:,}")
+        return text(
+            "failreport.about_slices" if in_report else "fails.worst_about",
+            rivals=rivals,
+            looked_at=f"{self.looked_at:,}",
+            n=f"{self.significant:,}",
+        )
 
 
 def slices_html(now: Scene) -> str:
@@ -139,7 +144,7 @@ def slices_html(now: Scene) -> str:
     rivals = f"{worst.rivals:,}"
     return render(
         "tabs/pairs/kinds.html",
-        said=worst.about("fails.worst_about"),
+        said=worst.about(),
         worst=worst,
         by_kind=by_kind,
         columns=columns,
