@@ -1,22 +1,37 @@
-"""The runs of this server's disk: who may see them, and what their owners do with them."""
+"""The runs of this server's disk: who may see them, what their owners do, which are under way.
+
+While a run is used, a file of its folder is locked, which every process that shares the folder
+sees; who looks asks for a share of that lock for a moment, which whoever wants to use the run waits
+out. A process that dies lets go.
+"""
 
 import logging
 import shutil
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from explorer.core.caches import LruCache
 from explorer.core.settings import Settings
 from explorer.runs.cards import RunCard, card_in, card_of, change_card
-from explorer.runs.locks import is_locked, locked
 from explorer.runs.visitors import EVERYBODY, Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.record import Run, damaged_runs, stored_runs
 
+try:
+    import fcntl
+except ImportError:  # Windows: nobody sees that a run is used
+    fcntl = None  # type: ignore[assignment]
+
 logger = logging.getLogger(__name__)
+
+LOCK_SECONDS = 1.0
+"""How long who wants to use a run waits for those who look."""
+_FILE = "lock"
 
 
 class RunStore:
@@ -136,3 +151,39 @@ def _n_scored(run: Run) -> int:
     except KnownError:
         logger.warning("run %s cannot be read", run.id[:15])
         return 0
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """A run's folder is used, by nobody else; it is made where it is not there.
+
+    On a disk without locks it is used all the same.
+
+    Raises:
+        KnownError: it is used already.
+    """
+    lock = FileLock(folder / _FILE, LOCK_SECONDS, thread_local=False, poll_interval=0.01)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        message = "This run is under way already. Follow it, or stop it first."
+        raise KnownError(message) from error
+    except OSError:
+        pass
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether a run's folder is used, by this process or another."""
+    try:
+        with (folder / _FILE).open("rb") as file:
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False

@@ -36,7 +36,7 @@ from explorer.reader.session import Session
 from explorer.reader.state import KINDS, OF_OUTCOMES, PairsState
 from explorer.results.board import Ranking
 from explorer.runs.cards import RunCard, write_card
-from explorer.runs.locks import locked
+from explorer.runs.store import locked
 from explorer.stores import Stores, open_stores
 from explorer.tabs.models.state import CHARTS, PANELS, ModelsState
 from explorer.tabs.pairs.acts_view import PairsTab

@@ -13,7 +13,7 @@ from explorer.reader.session import Session
 from explorer.reader.state import PairsState
 from explorer.results.board import Ranking
 from explorer.runs.cards import RunCard, write_card
-from explorer.runs.locks import locked
+from explorer.runs.store import locked
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.models.source_view import BoardSource

@@ -12,8 +12,8 @@ import pytest
 
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
-from explorer.runs.locks import is_locked, locked
 from explorer.runs.running import Runs
+from explorer.runs.store import is_locked, locked
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.record import Run

@@ -521,7 +521,7 @@ def test_a_run_that_fails_later_keeps_its_pairs_and_frees_the_device(
     assert (run.status, tuple(run.rows())) == ("failed", last.scored)
     assert len(last.scored) == run.n_scored == sizes_of(run)[0] < 20
     logged = [
-        record.exc_info for record in caplog.records if record.name == "explorer.runs.recording"
+        record.exc_info for record in caplog.records if record.name == "explorer.runs.running"
     ]
     assert bool(logged) == (not isinstance(error, KnownError))
     assert list(begun(runs, "me", "demo", demo, rows[:3]))[-1].stage == "finished"
