@@ -39,22 +39,38 @@ def board_html(board: Board, state: ModelsState, rows: "pd.DataFrame") -> str:
     scores = [column for column in columns if column not in FACTS[:3]]
     numbers = rows[scores].astype("float64")
     share = (numbers - numbers.min()) / (numbers.max() - numbers.min())
-    shades = 0.04 + 0.46 * share.fillna(1)  # where all are equal, all are the best
+    # Where all are equal, all are the best.
+    shades = (0.04 + 0.46 * share.fillna(1)).head(MOST_ROWS).to_dict("records")
+    listed = [board.rows[model] for model in rows.index[:MOST_ROWS]]
+    cells = [
+        {each: _cell(row, each, state.digits, shade[each]) for each in scores}
+        for row, shade in zip(listed, shades, strict=True)
+    ]
     return render(
         "tabs/models/board.html",
         title=board.rule.title,
         state=state,
-        rows=[board.rows[model] for model in rows.index[:MOST_ROWS]],
-        shades=shades.head(MOST_ROWS).map("{:.2f}".format).to_dict("records"),
+        rows=list(zip(listed, cells, strict=True)),
         columns=columns,
         heading=column_words,
-        paired={each: "paired" if each == "score" else f"{each}_paired" for each in scores},
         measured=bool(rows["tie_group"].notna().any()),
         unknown=text("board.unknown"),
-        digits=state.digits,
         total=len(board.table),
         left_out=len(rows) - MOST_ROWS,
     )
+
+
+def _cell(row: Row, column: str, digits: int, shade: float) -> tuple[str, str, str] | None:
+    """A number as it is written, its interval, and how dark it is; None where it is not known."""
+    value, low, high = row[column], row[f"{column}_low"], row[f"{column}_high"]
+    if value is None:
+        return None
+    ends = ""
+    if low is not None:
+        ends = f"{100 * low:.{digits}f}–{100 * high:.{digits}f}"
+        paired = row["paired"] if column == "score" else row.get(f"{column}_paired", False)
+        ends = ends if paired else f"({ends})"
+    return f"{100 * value:.{digits}f}", ends, f"{shade:.2f}"
 
 
 def column_words(column: str) -> str:
