@@ -15,10 +15,11 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 def main() -> None:
     """Serve the app until it is interrupted."""
     # Workers import this file and have no use for these.
+    from explorer.core.served import LAUNCH
     from explorer.core.settings import read_settings
     from explorer.core.text import text
     from explorer.core.theme import STYLES, script, theme
-    from explorer.page import LAUNCH, build_page, queued
+    from explorer.page import build_page
     from explorer.stores import open_stores
     from scoring.errors import KnownError
 
@@ -30,7 +31,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: over.set())
     try:
         settings = read_settings(os.environ)
-        queued(build_page(stores := open_stores(settings))).launch(
+        build_page(stores := open_stores(settings)).launch(
             server_name=settings.server_name,
             server_port=settings.server_port,
             prevent_thread_lock=True,

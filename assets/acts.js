@@ -193,21 +193,23 @@
       other.scrollTop = share * reach;
     }
   }, true);
-  const restore = () => {
-    for (const element of document.querySelectorAll("details[data-keep]")) {
+  const restore = (part) => {
+    for (const element of part.querySelectorAll("details[data-keep]")) {
       const open = kept.get(element.dataset.keep);
       if (open !== undefined && element.open !== open) element.open = open;
     }
-    for (const element of document.querySelectorAll("[data-keep-scroll]")) {
+    for (const element of part.querySelectorAll("[data-keep-scroll]")) {
       const top = kept.get(element.dataset.keepScroll);
       if (top && element.scrollTop !== top) element.scrollTop = top;
     }
     if (focused && document.hasFocus() && document.activeElement === document.body) {
-      const element = [...document.querySelectorAll("[data-act]")].find((each) => name(each) === focused);
+      const element = [...part.querySelectorAll("[data-act]")].find((each) => name(each) === focused);
       (element?.matches("tr") ? element.querySelector("button") : element)?.focus({ preventScroll: true });
     }
   };
-  new MutationObserver(restore).observe(document.body, { childList: true, subtree: true });
+  new MutationObserver((changes) => {
+    new Set(changes.map((change) => change.target.closest(".relayed") ?? change.target)).forEach(restore);
+  }).observe(document.body, { childList: true, subtree: true });
 
   // Gradio keeps the elements and changes their attributes, which a field that was used ignores.
   new MutationObserver((changes) => {
@@ -219,45 +221,46 @@
     }
   }).observe(document.body, { subtree: true, attributes: true, attributeFilter: ["checked", "value"] });
 
-  // A figure's models, bars and ranges, whenever it is drawn.
-  const listen = () => {
-    for (const figure of document.querySelectorAll(".models-plot .js-plotly-plot")) {
-      if (figure.explorerListens || !figure.on) continue;
-      figure.explorerListens = true;
-      figure.on("plotly_click", (event) => {
+  // A figure's models, bars and ranges, from when it is first pressed.
+  const PLOTS = {
+    "models-plot": (part) => ({
+      plotly_click: (event) => {
         const { data, pointNumber } = event.points[0];
         const model = data.customdata?.[[pointNumber].flat()[0]];
-        if (model) send(figure.closest(".relayed"), "behind", { model, column: "score" });
-      });
-    }
-    for (const figure of document.querySelectorAll(".pairs-plot .js-plotly-plot")) {
-      if (figure.explorerListens || !figure.on) continue;
-      figure.explorerListens = true;
-      figure.on("plotly_click", (event) => {
+        if (model) send(part, "behind", { model, column: "score" });
+      },
+    }),
+    "pairs-plot": (part) => ({
+      plotly_click: (event) => {
         const key = event.points[0].customdata;
-        if (key) send(figure.closest(".relayed"), "goto", { value: key });
-      });
-    }
-    for (const figure of document.querySelectorAll(".lengths-plot .js-plotly-plot")) {
-      if (figure.explorerListens || !figure.on) continue;
-      figure.explorerListens = true;
-      const part = figure.closest(".relayed");
-      figure.on("plotly_click", (event) => {
+        if (key) send(part, "goto", { value: key });
+      },
+    }),
+    "lengths-plot": (part) => ({
+      plotly_click: (event) => {
         const [measure, low, high, subset] = event.points[0].customdata || [];
         if (measure && (low ?? high ?? null) !== null) {
           send(part, "range", { measure, low, high, ...(subset && { subset }) });
         }
-      });
-      figure.on("plotly_selected", (event) => {
+      },
+      plotly_selected: (event) => {
         const reach = event?.range?.x || Object.entries(event?.range || {})
           .find(([axis]) => axis.startsWith("x"))?.[1];
         if (!reach) return;
         const [low, high] = [...reach].sort((one, other) => one - other);
         send(part, "range", { low: Math.ceil(low), high: Math.floor(high) });
-      });
-    }
+      },
+    }),
   };
-  new MutationObserver(listen).observe(document.body, { childList: true, subtree: true });
+  document.addEventListener("pointerdown", (event) => {
+    const figure = event.target.closest(".js-plotly-plot");
+    if (!figure?.on || figure.explorerListens) return;
+    figure.explorerListens = true;
+    for (const [plot, listeners] of Object.entries(PLOTS)) {
+      if (!figure.closest(`.${plot}`)) continue;
+      Object.entries(listeners(figure.closest(".relayed"))).forEach(([name, listen]) => figure.on(name, listen));
+    }
+  }, true);
 
   // The address says what is on screen; the search fields say what the address does.
   const setField = (element, value) => {
@@ -266,7 +269,8 @@
     else element.value = value || (element.matches("select") ? "all" : "");
   };
   const addresses = new Map();
-  let tab = "pairs";
+  const asked = new URLSearchParams(location.search).get("tab") || "pairs";
+  let tab = "pairs", ready = false;
   const write = () => {
     const parts = [tab === "pairs" ? "" : `tab=${tab}`, addresses.get(tab)];
     const query = parts.filter(Boolean).join("&");
@@ -277,9 +281,12 @@
       }
     } catch { /* some browsers refuse many changes of the address in a short time */ }
   };
+  // A tab that is turned to is brought up to date, and filled where it was never open.
+  const look = (part) => { if (ready && part?.id === tab) send(part, "turned", {}); };
   const turn = (opened) => {
     tab = opened;
-    if (document.documentElement.dataset.explorer === "ready") write();
+    if (ready) write();
+    look(document.getElementById(opened));
     return [];
   };
   const fill = (id, query) => {
@@ -295,6 +302,8 @@
   const opened = (ids, queries) => {
     ids.forEach((id, place) => { if (queries[place]) fill(id, queries[place]); });
     document.documentElement.dataset.explorer = "ready";
+    ready = true;
+    if (tab !== asked) look(document.getElementById(tab));
     // Pairs that the address asks for and that are not here yet are still asked for by it.
     const source = (query) => new URLSearchParams(query).get("source");
     if ([null, source(queries[0])].includes(source(location.search))) write();
@@ -387,5 +396,5 @@
     return inputs;
   };
 
-  window.explorer = { act, opened, went, wrote, refused, done, turn, idle, reviews };
+  window.explorer = { act, opened, went, wrote, refused, done, turn, look, idle, reviews };
 })

@@ -1,18 +1,13 @@
 """The whole page: header, the bar that says which data is shown, the tabs, and what joins them."""
 
-import errno
 import json
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from traceback import walk_tb
 from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
 
 from explorer.api.results import BoardEndpoints, PairEndpoints, publish_results
 from explorer.api.scoring import ScoreEndpoints, publish_scoring
@@ -30,6 +25,7 @@ from explorer.core.parts import (
     went,
     wrote,
 )
+from explorer.core.served import LeanBlocks, queued
 from explorer.core.settings import ASSETS
 from explorer.core.text import text
 from explorer.core.work import Latest
@@ -57,7 +53,6 @@ from explorer.tabs.score.acts_view import ScoreTab, wire_score
 from explorer.tabs.score.before_view import Find, offered_models, wire_find
 from explorer.tabs.score.publish_view import Publish, wire_publish
 from explorer.tabs.score.signin_view import build_signin, identify
-from explorer.tabs.score.state import ScoreState
 from explorer.tabs.score.view import ScoreParts, build_score
 from explorer.tabs.try_it.acts_view import TrialTab, wire_trial
 from explorer.tabs.try_it.view import TrialParts, build_trial
@@ -83,6 +78,7 @@ class PageParts:
     score: ScoreParts
     trial: TrialParts
     models: ModelsParts
+    about: gr.HTML
     tab: dict[str, gr.Tab]
     timer: gr.Timer
     go: Part
@@ -119,34 +115,33 @@ class Page:
         session.results_id = self.stores.results.sources.best
         tab = tab_of(query_string)
         filling = [
-            partial(self.pairs.open, query_string, session, notes),
-            partial(self._tab, tab, query_string, session, notes),
+            partial(self._tab, each, query_string, session, notes)
+            for each in dict.fromkeys((TABS[0], tab))
         ]
-        if tab != "score" and session.get(ScoreState) is not None:
-            # It was turned to before it was known whose runs to show.
-            filling.append(partial(self.score.open, "", session))
         shown = joined(*filling)
         missing = self.pairs.missing(query_string)
         frame: Filling = {parts.secret: kept}
         if tab != TABS[0]:  # else whoever turned to another tab meanwhile stays there
             frame[parts.tabs] = gr.Tabs(selected=tab)
-        return {**shown, **frame, parts.chooser.missing: missing, **self._bars(session)}
+        return {**shown, **frame, parts.chooser.missing: missing, **self.bars(session)}
 
     @guarded
     def go(self, event: gr.EventData, session: Session, notes: object) -> Filling:
         """What a link on the page asks for."""
         query_string = str(act_of(event)[1].get("query"))
         tab = tab_of(query_string)
-        tabs = {self.parts.tabs: gr.Tabs(selected=tab)}
-        if tab == TABS[0]:
-            return self.pairs.open(query_string, session, notes) | tabs
-        return self._tab(tab, query_string, session, notes) | tabs
+        filled = self._tab(tab, query_string, session, notes)
+        return filled | {self.parts.tabs: gr.Tabs(selected=tab)}
 
     def _tab(self, tab: str, query_string: object, session: Session, notes: object) -> Filling:
-        """What a link asks for of a tab; of the pairs nothing, which are always there."""
+        """What a link asks for of a tab."""
+        if tab == "pairs":
+            return self.pairs.open(query_string, session, notes)
         if tab == "models":
             return self.models.open(query_string, session)
-        return self.score.open(query_string, session) if tab == "score" else {}
+        if tab == "score":
+            return self.score.open(query_string, session)
+        return {self.parts.about: about_html()} if tab == "about" else {}
 
     @guarded
     def best_board(self, session: Session) -> None:
@@ -156,9 +151,6 @@ class Page:
     @guarded
     def bars(self, session: Session) -> Filling:
         """What both source bars say now; the timer runs while the network is being asked."""
-        return self._bars(session)
-
-    def _bars(self, session: Session) -> Filling:
         pairs, boards = self.stores.pairs, self.stores.results
         can_retry = not self.stores.settings.offline
         seen = pairs.find(session.table_id), boards.get(session.results_id)
@@ -182,45 +174,9 @@ class Page:
         self.stores.results.sources.fetch()
 
 
-LOOK_SECONDS = 0.01
-"""After which an idle queue looks for events again. Gradio's own 0.001 take 6 % of a core."""
-
-
-def _disk_refuses(_: Request, error: Exception) -> Response:
-    """Says that the disk does not take an upload, of which nothing stays.
-
-    Gradio itself leaves what came of it, and the disk full.
-    """
-    if getattr(error, "errno", None) not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        raise error
-    for frame, _line in walk_tb(error.__traceback__):
-        for file in getattr(frame.f_locals.get("self"), "_files_to_close_on_error", ()):
-            with suppress(OSError):
-                file.close()
-            Path(file.name).unlink(missing_ok=True)
-    return PlainTextResponse(text("error.disk"), status_code=507)
-
-
-LAUNCH: dict[str, Any] = {
-    "footer_links": [],
-    "run_history": False,
-    "share": False,
-    "ssr_mode": False,
-    "app_kwargs": {"exception_handlers": {OSError: _disk_refuses}},
-}
-"""How the page is launched, whatever the settings."""
-
-
-def queued(page: gr.Blocks) -> gr.Blocks:
-    """The page with its queue, ready to be launched."""
-    page.queue(default_concurrency_limit=8, max_size=64)
-    page._queue.sleep_when_free = LOOK_SECONDS
-    return page
-
-
 def build_page(stores: Stores) -> gr.Blocks:
-    """The page, laid out and wired."""
-    with gr.Blocks(
+    """The page with its queue, laid out and wired."""
+    with LeanBlocks(
         title=text("app.title"), fill_width=True, analytics_enabled=False, delete_cache=KEPT
     ) as page:
         # First, so that no event of the page takes their names.
@@ -228,7 +184,7 @@ def build_page(stores: Stores) -> gr.Blocks:
         publish_results(boards, PairEndpoints(stores.fields))
         publish_scoring(ScoreEndpoints(stores.runs, stores.pairs, stores.settings))
         _wire(callbacks_of(stores, _lay_out(stores)), page)
-    return page
+    return queued(page)
 
 
 def _lay_out(stores: Stores) -> PageParts:
@@ -245,15 +201,15 @@ def _lay_out(stores: Stores) -> PageParts:
         with tab["pairs"]:
             pairs = build_pairs(stores.counter, reviews, notes)
         with tab["score"]:
-            score = build_score(settings, offered_models(settings))
+            score = build_score(settings)
         with tab["try"]:
-            trial = build_trial(settings, offered_models(settings))
+            trial = build_trial(settings)
         with tab["models"]:
             models = build_models()
         with tab["about"]:
-            gr.HTML(about_html())
+            about = gr.HTML()
     return PageParts(
-        gr.State(Session()), bar, secret, chooser, tabs, pairs, score, trial, models, tab,
+        gr.State(Session()), bar, secret, chooser, tabs, pairs, score, trial, models, about, tab,
         gr.Timer(POLL_SECONDS, active=False), go,
         gr.Textbox(visible=False),
     )  # fmt: skip
@@ -287,13 +243,21 @@ def _wire(callbacks: Page, page: gr.Blocks) -> None:
     trial = TrialTab(callbacks.pairs.scenes, stores.runs, settings, Latest(), parts.trial)
     review = ReviewTab(stores.pairs, parts.pairs.review)
     publish = Publish(stores.runs, stores.pairs, stores.hub, settings, parts.score.runs.publish)
-    wire_pairs(callbacks.pairs, session, parts.tab["pairs"])
+    wire_pairs(callbacks.pairs, session)
     wire_review(review, session, parts.pairs.table_id)
-    wire_models(callbacks.models, session, parts.tab["models"])
+    wire_models(callbacks.models, session)
     wire_score(callbacks.score, parts.tab["score"])
     wire_find(Find(stores.hub, parts.score.find), parts.score.order.model, session)
     wire_publish(publish, session)
     wire_trial(trial, session)
+    # Long, and the same each time: what is told once the tab is seen.
+    menu = partial(gr.update, choices=offered_models(settings))
+    for name, shown, telling in (
+        ("score", parts.score.order.model, menu),
+        ("try", parts.trial.model, menu),
+        ("about", parts.about, about_html),
+    ):
+        parts.tab[name].select(telling, None, shown, **EVENT)
     _wire_links(callbacks, page)
     _wire_sources(callbacks)
 
@@ -304,7 +268,7 @@ def _wire_links(callbacks: Page, page: gr.Blocks) -> None:
     pairs, models, score = parts.pairs, parts.models, parts.score
     linked = pairs.part, models.part, score.part
     addresses = [pairs.address, models.address, score.address]
-    shown = [parts.tabs, *pairs.outputs, *models.outputs, *score.outputs]
+    shown = [parts.tabs, *pairs.outputs, *models.outputs, *score.outputs, parts.about]
     asked = [parts.asked, parts.secret, session, pairs.notes]
     frame = components(parts.secret, parts.chooser.missing, *_bars(callbacks)["outputs"])
     opened = page.load(callbacks.open, asked, [*shown, *frame], js=ADDRESS, **EVENT)

@@ -67,7 +67,13 @@ WITH_TORCH = {
 SCORING = list(modules_below(ROOT / "scoring", "scoring"))
 EXPLORER = list(modules_below(ROOT / "explorer", "explorer"))
 TORCH_FREE = [name for name in SCORING if name not in WITH_TORCH]
-WITH_GRADIO = ("explorer.page", "explorer.api", "explorer.core.parts", "explorer.core.theme")
+WITH_GRADIO = (
+    "explorer.page",
+    "explorer.api",
+    "explorer.core.parts",
+    "explorer.core.served",
+    "explorer.core.theme",
+)
 PURE_ROOMS = ("core", "data", "stats", "runs", "results")
 PURE = [
     name

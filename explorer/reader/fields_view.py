@@ -1,6 +1,5 @@
 """The fields in which a model is named and a pair is typed, wherever something is scored."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import gradio as gr
@@ -44,10 +43,10 @@ def build_typed(settings: Settings, prefix: str, *, are_examples: bool = False) 
             return TypedFields(conversation, field("chosen", 6, 18), field("rejected", 6, 18))
 
 
-def build_model(settings: Settings, models: Sequence[tuple[str, str]], elem_id: str) -> gr.Dropdown:
-    """The field that says which model. models: (words, name) of each that is offered."""
+def build_model(settings: Settings, elem_id: str) -> gr.Dropdown:
+    """The field that says which model; the page fills its menu once it is seen."""
     return gr.Dropdown(
-        [*models],
+        [(text("score.model_demo"), DEMO)],
         value=DEMO,
         allow_custom_value=True,
         label=text("score.model"),

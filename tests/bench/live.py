@@ -112,7 +112,7 @@ def app(
 def page_of(stores: Stores) -> tuple[ReportParts, Send]:
     """What a run is drawn on, and what does with an update what the server does."""
     with gr.Blocks(analytics_enabled=False) as page:
-        report = build_score(stores.settings, []).report
+        report = build_score(stores.settings).report
         page.load(None, None, components(report))
     [wired] = page.fns.values()
     state = SessionState(page)

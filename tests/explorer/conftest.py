@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from huggingface_hub import close_session, constants
 
+from explorer.core.served import LAUNCH
 from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.data.table import PairTable
-from explorer.page import LAUNCH, build_page, queued
+from explorer.page import build_page
 from explorer.stores import Stores, open_stores
 from explorer.tabs.pairs.acts_view import PairsTab
 from scoring.hub.access import Hub
@@ -113,7 +114,7 @@ def serve(home: Path, uploads: Path) -> Iterator[Serve]:
 
         def start(**settings: Any) -> Visitor:
             chosen = replace(Settings(home=home, pairs="demo", offline=True), **settings)
-            page = queued(build_page(open_stores(chosen)))
+            page = build_page(open_stores(chosen))
             page.launch(
                 _frontend=False,
                 **LAUNCH,

@@ -9,10 +9,11 @@ import gradio as gr
 import pytest
 
 from explorer.core.parts import components
+from explorer.core.served import LOOK_SECONDS, queued
 from explorer.core.settings import Settings
 from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
-from explorer.page import KEPT, LOOK_SECONDS, Page, _lay_out, build_page, callbacks_of, queued
+from explorer.page import KEPT, Page, _lay_out, build_page, callbacks_of
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
 from explorer.stores import Stores, open_stores
@@ -204,6 +205,8 @@ def test_callbacks_of_all_tabs_are_there(page: gr.Blocks) -> None:
             "PairsTab.shown",
             "ScoreTab.chosen",
             "PairsTab.open",
+            "PairsTab.turn_back",
+            "ScoreTab.turn_back",
             "PairsTab.missing",
             "ScoreTab.open",
         }

@@ -17,7 +17,6 @@ from explorer.core.parts import (
     guarded,
     nothing_new,
     wire_part,
-    wrote,
 )
 from explorer.core.settings import Settings
 from explorer.core.text import text
@@ -83,8 +82,7 @@ class ModelsTab:
         """The same of other results, or with what was scored, read or measured since."""
         return self._show(session.seen(ModelsState), session)
 
-    @guarded
-    def turn_to(self, session: Session) -> Filling:
+    def turn_back(self, session: Session) -> Filling:
         """What ended or was read since the tab was left; where nothing did, all stays."""
         state = session.get(ModelsState)
         if state is None:
@@ -103,6 +101,8 @@ class ModelsTab:
         """What is shown after one act."""
         name, sent = act_of(event)
         state = session.seen(ModelsState)
+        if name == "turned":
+            return self.turn_back(session)
         if name == "again":
             return self._show(state, session)
         if name == "behind" and not state.compares:
@@ -227,13 +227,10 @@ def _known(now: Ranked) -> Known:
     return Known(now.unread, tuple(now.board.table.index[now.board.table["own"]]))
 
 
-def wire_models(tab: ModelsTab, session: gr.State, opened: gr.Tab) -> None:
+def wire_models(tab: ModelsTab, session: gr.State) -> None:
     """Connect the components; the page fills the tab, by `ModelsTab.open`."""
     parts = tab.parts
     wire_part(parts.part, tab.act, session, parts.outputs, parts.address)
-    opened.select(tab.turn_to, session, parts.outputs, **EVENT).then(
-        None, parts.address, None, js=wrote(parts.part)
-    )
     measuring = parts.measure.click(tab.measure, session, [parts.status, parts.stop], **EVENT)
     measuring.then(tab.show, session, parts.outputs, **EVENT)
     parts.stop.click(tab.stop, queue=False, **EVENT)

@@ -94,7 +94,6 @@ class PairsTab:
         """The same with what was scored or read since."""
         return self._show(session.seen(PairsState), session, notes)
 
-    @guarded
     def turn_back(self, session: Session, notes: object) -> Filling:
         """After the tab was opened: the same, where outcomes are looked at, which may be new."""
         state = session.get(PairsState)
@@ -106,6 +105,8 @@ class PairsTab:
     def act(self, event: gr.EventData, session: Session, notes: object) -> Filling:
         """What is shown after one act."""
         name, sent = act_of(event)
+        if name == "turned":
+            return self.turn_back(session, notes)
         seen = session.seen(PairsState)
         if seen.outcomes and (name, sent.get("value", "")) == ("model", None):
             seen = self._of_table(seen)
@@ -268,14 +269,11 @@ def _filtered(state: PairsState) -> PairsState:
     )
 
 
-def wire_pairs(tab: PairsTab, session: gr.State, opened: gr.Tab) -> None:
-    """Connect the components; the tab is brought up to date when it is opened."""
+def wire_pairs(tab: PairsTab, session: gr.State) -> None:
+    """Connect the components."""
     parts, state = tab.parts, [session, tab.parts.notes]
     lengths, tokens, export = parts.lengths, parts.tokens, parts.export
     wire_part(parts.part, tab.act, state, parts.outputs, parts.address)
-    opened.select(tab.turn_back, state, parts.outputs, **EVENT).then(
-        None, parts.address, None, js=wrote(parts.part)
-    )
     reading = parts.read.click(tab.read, session, [parts.status, parts.stop], **EVENT)
     reading.then(tab.show, state, parts.outputs, **EVENT)
     parts.stop.click(None, cancels=reading)

@@ -79,7 +79,6 @@ class ScoreTab:
         filled = self._shown(session)
         return filled | {self.parts.panels: panels_html(state) + said}
 
-    @guarded
     def turn_back(self, session: Session) -> Filling:
         """After the tab was opened: the list, or the run where it went on elsewhere."""
         state = session.get(ScoreState)
@@ -99,6 +98,8 @@ class ScoreTab:
     def act(self, event: gr.EventData, session: Session) -> Filling:
         """What is shown after one act."""
         name, sent = act_of(event)
+        if name == "turned":
+            return self.turn_back(session)
         if name == "again":
             return self._further(session)
         who, state = session.visitor, session.seen(ScoreState)
@@ -329,7 +330,6 @@ def wire_score(tab: ScoreTab, opened: gr.Tab) -> None:
         left += [part.blur, part.submit] if typed else [part.change]
     gr.on(left, tab.describe, {*choice, *parts.order.inputs}, parts.order.card, **latest)
     written = {"fn": None, "inputs": parts.address, "outputs": None, "js": wrote(parts.part)}
-    opened.select(tab.turn_back, session, parts.outputs, **EVENT).then(**written)
     ways = [each for needed in parts.choice.needed.values() for each in needed]
     parts.choice.which.input(tab.show_way, [parts.choice.which, session], ways, **EVENT)
     report.start.click(

@@ -1,6 +1,5 @@
 """The Score tab, laid out: the form with the report of a run, and the list of all runs."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import gradio as gr
@@ -186,8 +185,8 @@ def panels_html(state: ScoreState) -> str:
     return part("segments", text("panel.label"), "panel", words, state.panel)
 
 
-def build_score(settings: Settings, models: Sequence[tuple[str, str]]) -> ScoreParts:
-    """Lay the tab out where it is called. models: (words, name) of each that is offered."""
+def build_score(settings: Settings) -> ScoreParts:
+    """Lay the tab out where it is called."""
     with build_part(TAB) as part:
         panels = gr.HTML(panels_html(ScoreState()))
         columns: dict[Panel, gr.Row | gr.Column] = {
@@ -196,7 +195,7 @@ def build_score(settings: Settings, models: Sequence[tuple[str, str]]) -> ScoreP
         }
         with columns["new"]:
             with gr.Column(scale=1, min_width=300, elem_classes="side"):
-                order = _build_order(settings, models)
+                order = _build_order(settings)
                 find = _build_find(settings)
                 choice = _build_choice(settings)
                 sure = _build_sure()
@@ -251,9 +250,9 @@ def _build_runs(settings: Settings) -> RunsParts:
     return RunsParts(listed, box, exports, file, build_publish(settings))
 
 
-def _build_order(settings: Settings, models: Sequence[tuple[str, str]]) -> OrderParts:
+def _build_order(settings: Settings) -> OrderParts:
     with gr.Group():
-        model = build_model(settings, models, "model")
+        model = build_model(settings, "model")
     card = gr.HTML(elem_id="model-card")
     with gr.Accordion(text("score.how"), open=False, elem_id="how-it-scores"):
         family = gr.Dropdown(

@@ -1,6 +1,5 @@
 """The Try tab, laid out: a pair to type in, its rewards, one-click edits, the bias probe."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import gradio as gr
@@ -65,12 +64,12 @@ class TrialParts:
         )
 
 
-def build_trial(settings: Settings, models: Sequence[tuple[str, str]]) -> TrialParts:
-    """Lay the tab out where it is called. models: (words, name) of each that is offered."""
+def build_trial(settings: Settings) -> TrialParts:
+    """Lay the tab out where it is called."""
     with build_part(PART) as part, gr.Row(equal_height=False):
         typed = gr.HTML("", visible="hidden", js_on_load=_LISTEN)
         with gr.Column(scale=1, min_width=270, elem_classes="side"):
-            model = build_model(settings, models, "try-model")
+            model = build_model(settings, "try-model")
             score = gr.Button(text("trial.score"), variant="primary", elem_id="try-score")
             opened = gr.Button(text("trial.opened"), size="md", elem_id="try-opened")
             undo = gr.Button(text("trial.undo"), size="md", elem_id="try-undo", interactive=False)

@@ -259,7 +259,9 @@ def test_after_any_link_the_board_is_there_when_it_is_turned_to(
 ) -> None:
     new = Visitor(visitor.page)
     new.data(Page.open, {"Textbox": link})
-    assert len(models(by_name(new.data(ModelsTab.turn_to)))) == len(SHARES)
+    assert len(models(by_name(new.data(ModelsTab.act, event_data={"act": "turned"})))) == len(
+        SHARES
+    )
 
 
 def test_what_a_link_says_wrongly_is_told_as_text(visitor: Visitor) -> None:
@@ -282,23 +284,12 @@ def test_a_run_that_ended_since_is_there_when_the_tab_is_turned_to(
     assert not models(by_name(visitor.data(ModelsTab.show)))[len(SHARES) :]
     run = run_of(home / "runs", {"hep-go:3": (1.0, 0.0)})
     write_card(run.folder, RunCard(owner_of(None, "the secret of another")))
-    [turning] = [
-        number
-        for number, event in visitor.page.fns.items()
-        if ("models", "select") in [(_tab_of(visitor, at), what) for at, what in event.targets]
-        and event.outputs
-    ]
-    shown = by_name(visitor.post_to(turning, [None])["output"]["data"])
+    turned = {"act": "turned"}
+    shown = by_name(visitor.data(ModelsTab.act, event_data=turned))
     assert f"{len(SHARES) + 1} of {len(SHARES) + 1} models" in shown["told"]
     assert stays(shown["behind"])
-    again = by_name(visitor.post_to(turning, [None])["output"]["data"])
+    again = by_name(visitor.data(ModelsTab.act, event_data=turned))
     assert all(stays(again[name]) for name in ("told", "table", "chart.plot"))
-
-
-def _tab_of(visitor: Visitor, number: int | None) -> str | None:
-    """The name of a tab by its component's number."""
-    part = visitor.page.blocks.get(number or -1)
-    return str(part.id) if isinstance(part, gr.Tab) else None
 
 
 def test_a_run_is_on_the_board_of_its_owner_alone(visitor: Visitor, home: Path) -> None:

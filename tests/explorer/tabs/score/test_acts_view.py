@@ -38,7 +38,7 @@ from tests.explorer.beginning import begun, finished, loaded, stopped
 from tests.explorer.browsing import act, library_of, page_on, stays
 from tests.explorer.filling import Filled, filled, laid_out
 from tests.explorer.html_reading import HtmlReading
-from tests.explorer.score_tab import MODELS, score_tab
+from tests.explorer.score_tab import score_tab
 from tests.explorer.tables import row, small_table
 
 ALL_PAIRS = {"model": "longer", "which": "filter"}
@@ -200,7 +200,7 @@ def test_a_range_of_tokens_that_are_not_counted_any_more_is_said(score: ScoreTab
 
 @pytest.mark.parametrize("public", [True, False])
 def test_a_public_server_does_not_speak_of_folders(public: bool, stores: Stores) -> None:
-    parts = laid_out(build_score, Settings(home=stores.settings.home, public=public), MODELS)
+    parts = laid_out(build_score, Settings(home=stores.settings.home, public=public))
     assert ("folder" in parts.order.model.info) != public
     assert parts.choice.which.value == "subset"
 

@@ -1,0 +1,82 @@
+"""What of Gradio is served otherwise than it would: configuration, queue, refused uploads."""
+
+import errno
+import inspect
+from contextlib import suppress
+from pathlib import Path
+from traceback import walk_tb
+from typing import Any
+
+import gradio as gr
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from explorer.core.text import text
+
+LOOK_SECONDS = 0.01
+"""After which an idle queue looks for events again. Gradio's own 0.001 take 6 % of a core."""
+_UNREAD = {"key", "skip_api", "preserved_by_key", "max_batch_size", "stream_every"}
+_OF_ENDPOINTS = {"api_info", "api_info_as_input", "api_info_as_output", "example_inputs"}
+
+
+class LeanBlocks(gr.Blocks):
+    """A page whose configuration, which every visit is sent, leaves out what nothing reads."""
+
+    def get_config_file(self) -> Any:
+        """Gradio's, without the types of what no endpoint takes or gives.
+
+        What an event is not is left out, too: a browser takes what is missing for null or false.
+        """
+        config = super().get_config_file()
+        unasked = inspect.signature(gr.HTML).parameters["js_on_load"].default
+        public = [fn for fn in self.fns.values() if fn.api_visibility == "public"]
+        documented = {each._id for fn in public for each in (*fn.inputs, *fn.outputs)}
+        for component in config["components"]:
+            unread = _UNREAD if component["id"] in documented else _UNREAD | _OF_ENDPOINTS
+            _leave_out(component, unread)
+            _leave_out(component["props"], unread)
+            component["component_class_id"] = component["type"]
+            if component["props"].get("js_on_load") == unasked:  # listens to clicks, for nobody
+                del component["props"]["js_on_load"]
+        for event in config["dependencies"]:
+            _leave_out(event, _UNREAD)
+            is_not = {name for name, value in event.items() if value is None or value is False}
+            _leave_out(event, is_not)
+        return config
+
+
+def _leave_out(told: dict[str, Any], names: set[str]) -> None:
+    for name in names & told.keys():
+        del told[name]
+
+
+def _disk_refuses(_: Request, error: Exception) -> Response:
+    """Says that the disk does not take an upload, of which nothing stays.
+
+    Gradio itself leaves what came of it, and the disk full.
+    """
+    if getattr(error, "errno", None) not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        raise error
+    for frame, _line in walk_tb(error.__traceback__):
+        for file in getattr(frame.f_locals.get("self"), "_files_to_close_on_error", ()):
+            with suppress(OSError):
+                file.close()
+            Path(file.name).unlink(missing_ok=True)
+    return PlainTextResponse(text("error.disk"), status_code=507)
+
+
+LAUNCH: dict[str, Any] = {
+    "footer_links": [],
+    "run_history": False,
+    "share": False,
+    "ssr_mode": False,
+    "app_kwargs": {"exception_handlers": {OSError: _disk_refuses}},
+}
+"""How the page is launched, whatever the settings."""
+
+
+def queued(page: gr.Blocks) -> gr.Blocks:
+    """The page with its queue."""
+    page.queue(default_concurrency_limit=8, max_size=64)
+    page._queue.sleep_when_free = LOOK_SECONDS
+    return page
