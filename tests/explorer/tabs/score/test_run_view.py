@@ -54,7 +54,7 @@ def everything() -> list[ScoredPair]:
 
 @pytest.fixture(scope="module")
 def report() -> ReportParts:
-    return laid_out(build_score, Settings(home=Path("unused")), []).report
+    return laid_out(build_score, Settings(home=Path("unused"))).report
 
 
 def told_of(progress: Progress, model: str = "") -> LiveRun:

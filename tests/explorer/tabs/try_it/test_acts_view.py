@@ -42,7 +42,7 @@ TAGS = {
 
 @pytest.fixture
 def tab(stores: Stores) -> TrialTab:
-    parts = laid_out(build_trial, stores.settings, [("demo", "demo")])
+    parts = laid_out(build_trial, stores.settings)
     return TrialTab(scenes_on(stores), stores.runs, stores.settings, Latest(), parts)
 
 
