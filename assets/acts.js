@@ -270,7 +270,7 @@
   };
   const addresses = new Map();
   const asked = new URLSearchParams(location.search).get("tab") || "pairs";
-  let tab = "pairs", ready = false;
+  let tab = "pairs", linked = [];
   const write = () => {
     const parts = [tab === "pairs" ? "" : `tab=${tab}`, addresses.get(tab)];
     const query = parts.filter(Boolean).join("&");
@@ -282,10 +282,12 @@
     } catch { /* some browsers refuse many changes of the address in a short time */ }
   };
   // A tab that is turned to is brought up to date, and filled where it was never open.
-  const look = (part) => { if (ready && part?.id === tab) send(part, "turned", {}); };
+  const look = (part) => {
+    if (part?.id === tab && linked.includes(tab)) send(part, "turned", {});
+  };
   const turn = (opened) => {
     tab = opened;
-    if (ready) write();
+    if (linked.length) write();
     look(document.getElementById(opened));
     return [];
   };
@@ -302,7 +304,7 @@
   const opened = (ids, queries) => {
     ids.forEach((id, place) => { if (queries[place]) fill(id, queries[place]); });
     document.documentElement.dataset.explorer = "ready";
-    ready = true;
+    linked = ids;
     if (tab !== asked) look(document.getElementById(tab));
     // Pairs that the address asks for and that are not here yet are still asked for by it.
     const source = (query) => new URLSearchParams(query).get("source");

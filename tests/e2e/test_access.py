@@ -20,6 +20,7 @@ def test_axe_finds_nothing_and_nothing_sticks_out(demo_app: str, page: Page) -> 
         for each in violations(page, name, is_pictured=name in PICTURED)
     ]
     assert found == []
+    expect(page.locator(".toast-body")).to_have_count(0)
 
 
 def _views(page: Page) -> Iterator[str]:
