@@ -19,7 +19,7 @@ _UNREAD = {"key", "skip_api", "preserved_by_key", "max_batch_size", "stream_ever
 _OF_ENDPOINTS = {"api_info", "api_info_as_input", "api_info_as_output", "example_inputs"}
 
 
-class LeanBlocks(gr.Blocks):
+class LeanBlocks(gr.Blocks):  # type: ignore[misc]
     """A page whose configuration, which every visit is sent, leaves out what nothing reads."""
 
     def get_config_file(self) -> Any:

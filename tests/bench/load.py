@@ -95,7 +95,7 @@ def browse(visitor: Visitor, measured: Measured, is_over: Callable[[], bool], se
     def look(kind: str, link: str) -> None:
         open_link(f"{kind}: open", link)
         with measured.timed(f"{kind}: draw"):
-            visitor.data(ModelsTab.turn_to)
+            visitor.data(ModelsTab.act, event_data={"act": "again"})
 
     models = ("openai/gpt-4o-2024-08-06", "allenai/tulu-v2.5-13b-uf-rm")
     acts: tuple[Callable[[], None], ...] = (
@@ -189,7 +189,6 @@ def main() -> int:
             page.local_url = address.rstrip("/") + "/"
             first = Visitor(page)
             first.data(Page.open, {"Textbox": "?tab=models"})
-            first.data(ModelsTab.turn_to)
             score(page.local_url, Measured(), iter((False, True)).__next__, 0)
             before, n_tasks = group_bytes(server.pid), asked.browse + asked.score
             over = threading.Event()
