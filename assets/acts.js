@@ -99,7 +99,7 @@
       last.sent = { value: last.sent.value + sent.value };
     } else {
       const says = (act) => `${act.act} ${act.sent.facet} ${Object.keys(act.sent)}`;
-      const anew = ["pick", "search", "chart", "again"].includes(name);
+      const anew = ["pick", "search", "chart", "again", "turned"].includes(name);
       const same = waiting.findIndex((act) => anew && says(act) === says({ act: name, sent }));
       if (same >= 0) waiting.splice(same, 1);
       waiting.push({ act: name, sent });

@@ -25,7 +25,8 @@ class LeanBlocks(gr.Blocks):  # type: ignore[misc]
     def get_config_file(self) -> Any:
         """Gradio's, without the types of what no endpoint takes or gives.
 
-        What an event is not is left out, too: a browser takes what is missing for null or false.
+        What an event is not is left out, too: a browser takes what is missing for null or false;
+        but an event of which it is not told that it passes the queue by goes through the queue.
         """
         config = super().get_config_file()
         unasked = inspect.signature(gr.HTML).parameters["js_on_load"].default
@@ -41,7 +42,7 @@ class LeanBlocks(gr.Blocks):  # type: ignore[misc]
         for event in config["dependencies"]:
             _leave_out(event, _UNREAD)
             is_not = {name for name, value in event.items() if value is None or value is False}
-            _leave_out(event, is_not)
+            _leave_out(event, is_not - {"queue"})
         return config
 
 

@@ -59,6 +59,16 @@ def test_no_event_is_a_public_endpoint_but_those_designed(page: gr.Blocks) -> No
     assert list(page.get_api_info()["named_endpoints"]) == [f"/{name}" for name in public]
 
 
+def test_stop_does_not_wait_in_the_queue(page: gr.Blocks) -> None:
+    """Where the queue is full, too: a browser goes by what it is sent of an event."""
+    past = {
+        each["id"] for each in page.get_config_file()["dependencies"] if each.get("queue") is False
+    }
+    assert past == {id_ for id_, event in page.fns.items() if not event.queue}
+    names = {function_name(page.fns[id_].fn) for id_ in past}
+    assert names >= {"ModelsTab.stop", "ScoreTab.stop", "ProbePanel.stop"}
+
+
 def test_the_page_itself_holds_no_pairs(page: gr.Blocks, stores: Stores) -> None:
     """They come when it is opened: what is laid out goes to everybody, and is inlined."""
     html = "".join(str(part.value) for part in page.blocks.values() if isinstance(part, gr.HTML))

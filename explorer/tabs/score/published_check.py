@@ -108,7 +108,7 @@ class PublishedCheck:
     n: pairs that are compared; 0 where only scores are.
     near: of the changed pairs, the share whose margin is among the run's narrowest (`NARROWEST`);
         None where none changed or there are no margins.
-    query: what the Compare tab is asked for to show the two; "" where single pairs are not known.
+    query: what the Models tab is asked for to show the two; "" where single pairs are not known.
     """
 
     model: str

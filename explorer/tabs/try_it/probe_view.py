@@ -202,9 +202,8 @@ class ProbePanel:
                         shown_at = time.monotonic()
         except KnownError as error:
             wrong = note(str(error), "wrong")
-        filled = _buttons(
-            self.parts, "stopped"
-        )  # what was shown before stays where nothing is known
+        # What was shown before stays where nothing is known.
+        filled = _buttons(self.parts, "stopped")
         if probe is not None and (not wrong or any(probe.effects.values())):
             session.show(probe)
             filled = self._shown(probe, "finished" if probe.is_whole else "stopped")
@@ -244,7 +243,7 @@ def wire_probe(panel: ProbePanel, model: gr.Dropdown, session: gr.State) -> None
         [session, model, *parts.inputs],
         parts.outputs,
         trigger_mode="once",
-        concurrency_limit=None,  # who waits in the line holds nobody up
+        concurrency_limit=None,  # who waits in the queue holds nobody up
         **EVENT,
     )
     said = saying("#probe-status .note, #probe-status .status > div", text("score.stopping"))

@@ -1,4 +1,4 @@
-"""The Leaderboard tab as anyone may post to it: it shows, exports or refuses, and stands after."""
+"""The Models tab as anyone may post to it: it shows, exports or refuses, and stands after."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""The Compare tab: what it shows of models, and that it stands whatever anyone posts to it."""
+"""Models beside each other: what is shown, and that it stands whatever anyone posts to it."""
 
 import json
 import logging
