@@ -49,11 +49,11 @@ def test_nobody_fills_the_line_alone() -> None:
     queue = Queue()
     for _ in range(MOST_OF_ONE):
         queue.join("a")
-    with pytest.raises(KnownError, match="places in the line already"):
+    with pytest.raises(KnownError, match="places in the queue already"):
         queue.join("a")
     for number in range(MOST_OF_ADDRESS):
         queue.join(f"made up {number}", "203.0.113.5")
-    with pytest.raises(KnownError, match="places in the line already"):
+    with pytest.raises(KnownError, match="places in the queue already"):
         queue.join("made up again", "203.0.113.5")
     assert queue.join("else", "203.0.113.6")
 
