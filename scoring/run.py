@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from scoring.engine.formatting import Prepared
+from scoring.engine.forward import is_out_of_memory
 from scoring.engine.packing import plan_packs, split
 from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
@@ -116,12 +117,4 @@ def _too_large(prepared: Prepared, tokens: int) -> KnownError:
         f"The pair {prepared.pair.key} alone, {tokens:,} tokens, does not fit in memory. Allow "
         "fewer tokens (--max-length), use a smaller model, or a device with more memory. What was "
         "scored so far is kept."
-    )
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    """Also of the allocators of CPU and MPS, which have no error of their own."""
-    return isinstance(error, torch.OutOfMemoryError | MemoryError) or (
-        isinstance(error, RuntimeError)
-        and any(words in str(error) for words in ("can't allocate memory", "out of memory"))
     )

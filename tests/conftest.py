@@ -2,7 +2,9 @@
 
 import gc
 import os
+from collections.abc import Generator
 from pathlib import Path
+from traceback import clear_frames, walk_tb
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -38,6 +40,19 @@ def pytest_collection_finish() -> None:
     """What was imported by now stays: a collection of garbage need not look through it again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What a failed test left suspended, such as a turn in a queue, ends once it is reported."""
+    report = yield
+    if call.excinfo is not None and not item.config.getoption("usepdb"):
+        clear_frames(call.excinfo.tb)
+        for frame, _ in walk_tb(call.excinfo.tb):
+            len(frame.f_locals)  # pytest looked at them: without another look, they are kept
+    return report
 
 
 @pytest.fixture(scope="session")

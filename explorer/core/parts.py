@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from traceback import clear_frames
 from typing import Any, TypeVar
 
 import gradio as gr
@@ -77,6 +78,7 @@ def _shown() -> Iterator[None]:
     except Exception as error:
         # A toast renders its message as HTML, images included; programs read it as it is.
         message = escape(explained(error), quote=False)
+        clear_frames(error.__traceback__)  # their variables may hold work under way
         title = text("error.title")
         raise gr.Error(message, duration=12, title=title, print_exception=False) from error
 

@@ -31,7 +31,7 @@ from typing import Any, Literal
 
 from explorer.core.text import text
 from scoring.errors import KnownError, Stopped
-from scoring.models.memory import group_bytes, limit_memory
+from scoring.models.memory import group_bytes, limit_memory, waited_seconds
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +39,8 @@ EVERY_SECONDS = 0.25
 """How often whoever waits for a worker can leave."""
 PATIENCE = 0.6
 """Seconds that a worker has to finish what it is at when it is stopped."""
+CROWDED = 5
+"""How many times its seconds a task has where the machine is busy with others."""
 _LOOK_SECONDS = 0.05
 _TELL_SECONDS = 0.1
 _MOST_BYTES = 2**30
@@ -65,7 +67,8 @@ class Limit:
 
     doing: what it is at, as a sentence begins.
     way_out: what there is another of, to be chosen where it is met.
-    seconds: from its beginning to its end.
+    seconds: from its beginning to its end, without those in which other processes kept the
+        processors from it; with those, `CROWDED` times as many.
     n_bytes: of memory, more than the worker holds when the task begins, all its processes together.
     in_addresses: whether the system is to hold it to that, too, so that one demand of too much
         fails at once. Not where CUDA is used, which takes addresses by the terabyte, and holds it
@@ -217,15 +220,18 @@ class _Watch:
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
+        self._thread.join()  # lest it ends the task after this one
 
     def _look(self) -> None:
-        limit, began = self._limit, time.monotonic()
-        before = group_bytes(self._process.pid)
+        limit, pid = self._limit, self._process.pid
+        began, waited, before = time.monotonic(), waited_seconds(pid), group_bytes(pid)
         while not self._over.wait(_LOOK_SECONDS):
-            if limit.seconds is not None and time.monotonic() - began > limit.seconds:
+            took = time.monotonic() - began
+            took = max(took - waited_seconds(pid) + waited, took / CROWDED)
+            if limit.seconds is not None and took > limit.seconds:
                 seconds, way_out = f"{limit.seconds:,.0f}", text(f"way_out.{limit.way_out}")
                 self.why = text("worker.seconds", doing=limit.doing, n=seconds, way_out=way_out)
-            elif limit.n_bytes is None or group_bytes(self._process.pid) - before <= limit.n_bytes:
+            elif limit.n_bytes is None or group_bytes(pid) - before <= limit.n_bytes:
                 continue
             else:
                 self.why = _too_much(limit)

@@ -166,6 +166,8 @@ class Runs:
     ) -> Generator[Progress | Rewarded, None, None]:
         """Score pairs without a run, in turn: progress while it waits and loads, then each pack.
 
+        While a pack takes long, no pairs are given a few times a second.
+
         Raises:
             KnownError: no such model, or too many pairs.
         """

@@ -197,6 +197,35 @@ class Padded:
         ]
 
 
+@contextmanager
+def running(name: str) -> Iterator[None]:
+    """Run a stranger's model inside. name: of it.
+
+    Raises:
+        KnownError: whatever the model raises, but for a lack of memory.
+    """
+    try:
+        yield
+    except KnownError:
+        raise
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise
+        logger.warning("%s cannot be run", name, exc_info=True)
+        raise KnownError(
+            f"{name} cannot be run: {first_line(error)}. Its config or tokenizer may not go with "
+            "its weights: choose another model."
+        ) from error
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Also of the allocators of CPU and MPS, which have no error of their own."""
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or (
+        isinstance(error, RuntimeError)
+        and any(words in str(error) for words in ("can't allocate memory", "out of memory"))
+    )
+
+
 def choose(
     model: Any, read: Reader, check: Sequence[Prepared], budget: int, *, whole: bool
 ) -> Forward:

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from scoring.engine.forward import running
 from scoring.errors import KnownError
 
 _ROWS = 1024
@@ -61,13 +62,14 @@ def check_vocabulary(model: Any, vocabulary: Vocabulary, ids: Sequence[int], nam
     """Make sure that log-probabilities computed here are the model's own.
 
     Raises:
-        KnownError: its logits are no plain function of its last hidden states.
+        KnownError: it cannot be run, or its logits are no plain function of its last hidden states.
     """
-    tokens = torch.tensor([ids], device=model.device)
-    logits = model(input_ids=tokens).logits[0].float()
-    base = getattr(model, model.base_model_prefix)
-    hidden = base(input_ids=tokens, use_cache=False).last_hidden_state[0]
-    ours = vocabulary.of_labels(hidden, range(logits.shape[1]))
+    with running(name):
+        tokens = torch.tensor([ids], device=model.device)
+        logits = model(input_ids=tokens).logits[0].float()
+        base = getattr(model, model.base_model_prefix)
+        hidden = base(input_ids=tokens, use_cache=False).last_hidden_state[0]
+        ours = vocabulary.of_labels(hidden, range(logits.shape[1]))
     noise = _NOISE.get(model.dtype, _NOISE[torch.float32]) * max(1.0, logits.abs().max().item())
     if not torch.allclose(ours, logits.log_softmax(1), rtol=0, atol=noise):
         raise KnownError(

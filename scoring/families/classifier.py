@@ -6,7 +6,7 @@ from dataclasses import replace
 import torch
 
 from scoring.engine.formatting import Prepared
-from scoring.engine.forward import Rewards
+from scoring.engine.forward import Rewards, running
 from scoring.engine.scorer import Traits
 from scoring.errors import KnownError
 from scoring.families import label_weights
@@ -72,7 +72,8 @@ class Classifier:
         """The score at every token of a pair's tails, however long: chosen's, then rejected's.
 
         Raises:
-            KnownError: the head cannot be run apart, as those of encoders cannot.
+            KnownError: the head cannot be run apart, as those of encoders cannot, or the model
+                cannot be run.
             torch.OutOfMemoryError: the pair does not fit in memory.
         """
         if self._head is None:
@@ -81,7 +82,8 @@ class Classifier:
                 "its head is not a layer of its own over a causal model. Choose a classifier that "
                 "is built on a decoder."
             )
-        rewards = self._each(self._local.forward([pair])).tolist()
+        with running(self.spec.name):
+            rewards = self._each(self._local.forward([pair])).tolist()
         return rewards[: pair.chosen_tail], rewards[pair.chosen_tail :]
 
     def _each(self, rows: torch.Tensor) -> torch.Tensor:

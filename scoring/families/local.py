@@ -6,7 +6,7 @@ from typing import Protocol
 import torch
 
 from scoring.engine.formatting import Formatter, Prepared
-from scoring.engine.forward import Packed, Rewards, choose
+from scoring.engine.forward import Packed, Rewards, choose, running
 from scoring.engine.scorer import Traits
 from scoring.models.loading import Loaded
 from scoring.spec import Pair, RunSettings
@@ -41,20 +41,29 @@ class LocalModel:
     def __init__(
         self, loaded: Loaded, family: Family, settings: RunSettings, *, whole: bool = False
     ) -> None:
-        """whole: the reward cannot be had from hidden states, only from the model's output."""
+        """whole: the reward cannot be had from hidden states, only from the model's output.
+
+        Raises:
+            KnownError: the model cannot be run.
+        """
         self.loaded = loaded
         self.budget = loaded.budget(settings)
         self._family = family
         self._compile = settings.compile
         check = family.prepare(CHECK_PAIRS)
-        self.forward = choose(loaded.model, family.read, check, self.budget, whole=whole)
+        with running(loaded.spec.name):
+            self.forward = choose(loaded.model, family.read, check, self.budget, whole=whole)
 
     @torch.inference_mode()
     def __call__(self, pack: Sequence[Prepared]) -> Rewards:
         """Rewards of a pack. Equal sequences have exactly equal rewards, which products of
         matrices do not see to: they may round equal rows differently.
+
+        Raises:
+            KnownError: the model cannot be run.
         """
-        rewards = self._family.read(self.forward(pack), pack)
+        with running(self.loaded.spec.name):
+            rewards = self._family.read(self.forward(pack), pack)
         return [
             (chosen, chosen if pair.chosen == pair.rejected else rejected)
             for pair, (chosen, rejected) in zip(pack, rewards, strict=True)

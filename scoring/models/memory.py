@@ -1,4 +1,4 @@
-"""Memory of this machine and of its processes."""
+"""Memory of this machine, and what its processes take of it and wait for."""
 
 import os
 import sys
@@ -43,6 +43,16 @@ def group_bytes(pid: int) -> int:
     except (OSError, ValueError):
         return total
     return total
+
+
+def waited_seconds(pid: int) -> float:
+    """In which a process could have run, and others had the processors; 0 where nobody says.
+
+    Of its first thread. Source: Linux's Documentation/scheduler/sched-stats.rst.
+    """
+    with suppress(OSError, ValueError, IndexError):
+        return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[1]) / 1e9
+    return 0.0
 
 
 @contextmanager

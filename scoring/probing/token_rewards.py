@@ -22,12 +22,11 @@ from scoring.engine.formatting import (
     TokenSequence,
     UpstreamFormatter,
 )
-from scoring.engine.forward import NOISE
+from scoring.engine.forward import NOISE, is_out_of_memory
 from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.families.classifier import Classifier
 from scoring.probing.side_rewards import SideRewards, TokenReward, TokenRewards
-from scoring.run import is_out_of_memory
 from scoring.spec import Pair, text_hash
 
 _CHECKED = 32

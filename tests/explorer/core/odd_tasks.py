@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,6 +54,22 @@ def sleeps(_: Tell) -> None:
 def spins(_: Tell) -> int:
     """In compiled code, which holds the interpreter."""
     return len(str(9 ** (9**9)))
+
+
+def takes_its_turns(_: Tell) -> float:
+    """Work for half a second on a processor that nine others use; gives the seconds it took."""
+    os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
+    others = [subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) for _ in range(9)]
+    try:
+        began = time.monotonic()
+        end = time.thread_time() + 0.5
+        while time.thread_time() < end:
+            pass
+        return time.monotonic() - began
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
 
 
 def grows(_: Tell) -> int:

@@ -41,6 +41,25 @@ def test_an_unknown_error_is_logged_with_its_traceback_and_not_shown(
     assert "secret detail" in caplog.text and "Traceback" in caplog.text
 
 
+def test_work_that_a_failed_callback_left_is_ended_though_its_error_is_kept() -> None:
+    ended: list[bool] = []
+
+    def work() -> Iterator[int]:
+        try:
+            yield 1
+        finally:
+            ended.append(True)
+
+    @guarded
+    def leaves() -> None:
+        next(steps := work())
+        raise KnownError(f"Not {steps}.")
+
+    with pytest.raises(gr.Error) as shown:
+        leaves()
+    assert ended and shown.value.__cause__ is not None
+
+
 def test_a_stream_keeps_what_it_gave_before_it_failed() -> None:
     stream = _stream()
     assert next(stream) == 1

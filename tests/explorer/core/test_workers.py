@@ -151,6 +151,12 @@ def test_what_takes_too_long_is_ended_with_its_limit_told(worker: Worker, task: 
     assert done_by(worker, odd_tasks.doubled, 1) == 2
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody says who waits")
+def test_a_limit_leaves_out_the_time_in_which_others_had_the_processor(worker: Worker) -> None:
+    done_by(worker, odd_tasks.doubled, 1)
+    assert done_by(worker, odd_tasks.takes_its_turns, limit=Limit("Working", 3)) > 3
+
+
 @pytest.mark.parametrize(
     ("task", "limit"),
     [

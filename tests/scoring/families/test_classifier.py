@@ -27,6 +27,7 @@ from transformers import (
     PreTrainedTokenizerFast,
     Qwen3Config,
     RobertaConfig,
+    T5Config,
 )
 
 from scoring.engine.scorer import Scorer
@@ -475,6 +476,22 @@ def test_a_reading_that_does_not_fit_is_refused(reading: Any, said: str, labelle
 @pytest.mark.parametrize("config", OF_EACH_PATH, indirect=True)
 def test_one_label_needs_no_reading(case: Case) -> None:
     assert case.scorer.traits.reading == "its one label"
+
+
+def test_a_model_that_cannot_be_run_is_told_of_by_its_name(tmp_path: Path) -> None:
+    """T5 wants to know with which token its decoder begins; a tokenizer may have too many words."""
+    t5 = T5Config(vocab_size=len(WORDS), d_model=32, d_kv=8, d_ff=48, num_layers=2, num_labels=1)
+    AutoModelForSequenceClassification.from_config(t5).save_pretrained(tmp_path / "t5")
+    tokenizer().save_pretrained(tmp_path / "t5")
+    with pytest.raises(KnownError, match=r"^small cannot be run: .*decoder_start_token_id"):
+        opened(tmp_path / "t5")
+    scorer = opened(save(tmp_path / "few", llama(vocab_size=8)))
+    [pair] = scorer.prepare([Pair("s:1", "s", "w5", "w6", "w9")])
+    with pytest.raises(KnownError, match="small cannot be run: index out of range"):
+        scorer.rewards([pair])
+    assert isinstance(scorer, Classifier)
+    with pytest.raises(KnownError, match="small cannot be run"):
+        scorer.at_tails(pair)
 
 
 def test_heads_are_float32_where_the_model_is_not(tmp_path: Path) -> None:
