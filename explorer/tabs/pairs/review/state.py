@@ -134,7 +134,7 @@ class Review:
         Raises:
             KnownError: a value that no decision can have, or the review is full.
         """
-        check_number(len(self.decisions) + 1)
+        _check_number(len(self.decisions) + 1)
         decision = Decision.of(key, text_hash, verdict, note, at, source=self.source)
         return replace(self.noted(decision.key, ""), decisions=(*self.decisions, decision))
 
@@ -146,7 +146,7 @@ class Review:
         """
         notes = dict(self.notes) | {checked_name("key", key): checked_note(note)}
         left = tuple((each, words) for each, words in notes.items() if words)
-        check_number(len(left))
+        _check_number(len(left))
         return replace(self, notes=left)
 
     def undo(self) -> Self:
@@ -167,7 +167,7 @@ class Review:
             KnownError: together they are too many.
         """
         both = dict.fromkeys((*self.decisions, *other.decisions))
-        check_number(len(both))
+        _check_number(len(both))
         return replace(self, decisions=tuple(sorted(both, key=lambda each: each.at)))
 
     def note_of(self, key: str) -> str:
@@ -242,7 +242,7 @@ def checked_note(value: object) -> str:
     return note
 
 
-def check_number(decisions: int) -> None:
+def _check_number(decisions: int) -> None:
     """Raise a KnownError where a review may not have so many decisions."""
     if decisions > MOST_DECISIONS:
         raise KnownError(
@@ -313,7 +313,7 @@ def from_json(text: object) -> Review:
 def _list(what: str, entries: object) -> list[Any]:
     if not isinstance(entries, list):
         raise KnownError(f"A review's {what} are a list, not {shown(entries)}.")
-    check_number(len(entries))
+    _check_number(len(entries))
     return entries
 
 
