@@ -152,28 +152,21 @@ def wire_part(
     address: gr.Textbox | None = None,
     *told: gr.components.Component,
     js: str | None = None,
-    **turn: Any,
-) -> None:
+) -> gr.events.Dependency:
     """Let every act of a part call `callback(event, *inputs)`.
 
     address: holds the query string of what is shown then; None where the part has none.
-    told: what the page is told besides. js: script that the inputs pass through. turn: Gradio's
-    concurrency, where other events show the same.
+    told: what the page is told besides. js: script that the inputs pass through.
     """
-    often = {"trigger_mode": "multiple", **EVENT, **turn}
-    acted = part.relay.act(callback, inputs, outputs, js=js, **often)
-    acted.success(None, [address, *told] if address else None, None, js=done(part))
-    acted.failure(None, None, None, js=refused(part))
-
-
-def done(part: Part) -> str:
-    """Script that says that an act was answered, and writes the address where there is one."""
-    return f"(...told) => window.explorer.done({json.dumps(part.elem_id)}, ...told)"
-
-
-def refused(part: Part) -> str:
-    """Script that says that an act was refused: what is shown stays, and so do its boxes."""
-    return f"() => window.explorer.refused({json.dumps(part.elem_id)})"
+    acted = part.relay.act(callback, inputs, outputs, js=js, trigger_mode="multiple", **EVENT)
+    name = json.dumps(part.elem_id)
+    # It was answered, and where there is an address it is written.
+    done = f"(...told) => window.explorer.done({name}, ...told)"
+    acted.success(None, [address, *told] if address else None, None, js=done)
+    # It was refused: what is shown stays, and so do its boxes.
+    acted.failure(None, None, None, js=f"() => window.explorer.refused({name})")
+    wired: gr.events.Dependency = acted
+    return wired
 
 
 def sending(part: Part, act: str, *names: str) -> str:

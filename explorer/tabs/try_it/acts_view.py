@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from explorer.core.html import note, render, step_html
-from explorer.core.parts import EVENT, Filling, act_of, done, guarded, refused
+from explorer.core.parts import EVENT, Filling, act_of, guarded, wire_part
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.core.theme import painted
@@ -267,9 +267,7 @@ def wire_trial(tab: TrialTab, session: gr.State) -> None:
     long = {"concurrency_limit": None, "cancels": [reading], **often}
     parts.score.click(tab.press, asked, parts.outputs, **long)
     parts.typed.typed(tab.typed, asked, parts.outputs, **often)
-    acted = parts.part.relay.act(tab.act, [session, *parts.texts], changed, **often)
-    acted.success(None, None, None, js=done(parts.part))
-    acted.failure(None, None, None, js=refused(parts.part))
+    acted = wire_part(parts.part, tab.act, [session, *parts.texts], changed)
     parts.rest.click(tab.rest, asked, parts.outputs, **long)
     undone = parts.undo.click(tab.undo, [session, *parts.texts], changed, **EVENT)
     taken = parts.opened.click(tab.opened, [session, *parts.texts], changed, **EVENT)
