@@ -1,4 +1,4 @@
-"""Files of what the PairsTab tab lists, and notes on its pairs."""
+"""Files of what the Pairs tab lists, and notes on its pairs."""
 
 import csv
 import json
