@@ -130,6 +130,7 @@ def visited(server: Server) -> Iterator[Page]:
         {**compared, "part": "agreement"},
         {**compared, "part": "ensembles"},
         {"tab": "leaderboard", "plot": "difficulty"},
+        {"tab": "about"},
     ):
         yield Page(server, f"?{urlencode(query)}")
     board = Page(server, "?tab=leaderboard")

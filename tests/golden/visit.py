@@ -160,7 +160,7 @@ class Page:
     def address(self, part: str) -> Any:
         """The query string of what a part shows: what its script writes after an act."""
         done = f'explorer.done("{part}"'
-        [event] = [each for each in self.events if done in str(each["js"]) and each["inputs"]]
+        [event] = [each for each in self.events if done in str(each.get("js")) and each["inputs"]]
         return self.parts[event["inputs"][0]]["props"]["value"]
 
     def links(self, start: str) -> list[str]:
@@ -169,15 +169,15 @@ class Page:
         return [str(link) for each in read for link in each if str(link).startswith(start)]
 
     def _run(self, event: dict[str, Any], said: Any) -> None:
-        succeeded = not event["backend_fn"] or self._post(event, said)
+        succeeded = not event.get("backend_fn") or self._post(event, said)
         for other in self.events:
-            if other["trigger_after"] == event["id"] and succeeded != bool(
-                other["trigger_only_on_failure"]
+            if other.get("trigger_after") == event["id"] and succeeded != bool(
+                other.get("trigger_only_on_failure")
             ):
                 self._run(other, None)
 
     def _post(self, event: dict[str, Any], said: Any) -> bool:
-        here = PLACE in str(event["js"] or "")
+        here = PLACE in str(event.get("js"))
         data = [self._sent(self.parts[each], here) for each in event["inputs"]]
         body = {"data": data, "fn_index": event["id"], "session_hash": self.session}
         body |= {} if said is None else {"event_data": said}
