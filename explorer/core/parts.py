@@ -9,6 +9,7 @@ Here are also uploads, long work told on the page, and `guarded`, by which known
 errors become one clear message and unknown ones are logged and shown as ours.
 """
 
+import errno
 import functools
 import inspect
 import json
@@ -34,6 +35,8 @@ from scoring.paths import is_file
 logger = logging.getLogger(__name__)
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Numbers of the errors by which a disk takes no more."""
 
 
 def guarded(callback: Callback) -> Callback:
@@ -46,7 +49,7 @@ def guarded(callback: Callback) -> Callback:
 
         @functools.wraps(callback)
         def stream(*args: Any, **kwargs: Any) -> Iterator[Any]:
-            with _shown():
+            with errors_shown():
                 yield from callback(*args, **kwargs)
 
         wrapper = stream
@@ -54,7 +57,7 @@ def guarded(callback: Callback) -> Callback:
 
         @functools.wraps(callback)
         def call(*args: Any, **kwargs: Any) -> Any:
-            with _shown():
+            with errors_shown():
                 return callback(*args, **kwargs)
 
         wrapper = call
@@ -65,12 +68,19 @@ def explained(error: Exception) -> str:
     """An error as its cause is told; one that is not known is logged, and told as ours."""
     if isinstance(error, KnownError):
         return str(error)
+    if isinstance(error, OSError) and error.errno in FULL_DISK:
+        return text("error.full")
     logger.error("a callback failed", exc_info=error)
     return text("error.bug")
 
 
 @contextmanager
-def _shown() -> Iterator[None]:
+def errors_shown() -> Iterator[None]:
+    """Show what is raised inside to the person who caused it.
+
+    Raises:
+        gr.Error: in place of any other.
+    """
     try:
         yield
     except gr.Error:

@@ -1,6 +1,5 @@
 """What of Gradio is served otherwise than it would: configuration, queue, refused uploads."""
 
-import errno
 import inspect
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ import gradio as gr
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from explorer.core.parts import FULL_DISK, errors_shown
 from explorer.core.text import text
 
 LOOK_SECONDS = 0.01
@@ -45,6 +45,11 @@ class LeanBlocks(gr.Blocks):  # type: ignore[misc]
             _leave_out(event, is_not - {"queue"})
         return config
 
+    async def postprocess_data(self, *given: Any) -> Any:
+        """Gradio's, which copies exports: of what fails there it would tell nothing."""
+        with errors_shown():
+            return await super().postprocess_data(*given)
+
 
 def _leave_out(told: dict[str, Any], names: set[str]) -> None:
     for name in names & told.keys():
@@ -56,7 +61,7 @@ def _disk_refuses(_: Request, error: Exception) -> Response:
 
     Gradio itself leaves what came of it, and the disk full.
     """
-    if getattr(error, "errno", None) not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if getattr(error, "errno", None) not in FULL_DISK:
         raise error
     for frame, _line in walk_tb(error.__traceback__):
         for file in getattr(frame.f_locals.get("self"), "_files_to_close_on_error", ()):

@@ -303,7 +303,10 @@ class _Values(pickle.Unpickler):
 
 
 def _loads(message: bytes) -> tuple[str, Any]:
-    kind, value = _Values(io.BytesIO(message)).load()
+    try:
+        kind, value = _Values(io.BytesIO(message)).load()
+    except Exception as error:  # it was written by whoever took the worker over
+        raise pickle.UnpicklingError("a worker sends no value") from error
     return kind, value
 
 

@@ -1,6 +1,7 @@
 """Files and counts through the page's own events: uploads, exports, tokens."""
 
 import csv
+import errno
 import json
 import resource
 import sys
@@ -15,6 +16,7 @@ from urllib.error import HTTPError
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from gradio import processing_utils
 
 from explorer.core.settings import DEMO_MODEL
 from explorer.data.export import FORMATS
@@ -271,6 +273,16 @@ def test_what_is_filtered_is_exported_and_can_be_fetched(
     with visitor.open(f"file={value['path']}") as answer:
         content = answer.read()
     assert number_of_rows(value["orig_name"], content) == 40
+
+
+def test_an_export_that_the_disk_does_not_take_is_told_of(
+    visitor: Visitor, left_behind: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(processing_utils, "save_file_to_cache", full)
+    assert "disk of this server is full" in visitor.refused(export("csv"))
 
 
 def test_an_export_without_pairs_is_refused(visitor: Visitor, left_behind: None) -> None:

@@ -108,5 +108,14 @@ class Evil:
         return os.mkdir, ("evil",)
 
 
+class Broken:
+    def __reduce__(self) -> Any:
+        return Step, ()  # which needs to be told what is being done
+
+
 def sends_a_program(_: Tell) -> Any:
     return Evil()
+
+
+def sends_a_broken_value(_: Tell) -> Any:
+    return Broken()

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from explorer.core import workers
 from explorer.core.work import result_of
 from explorer.core.workers import Limit, Worker
 from scoring.errors import KnownError
@@ -152,7 +153,10 @@ def test_what_takes_too_long_is_ended_with_its_limit_told(worker: Worker, task: 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody says who waits")
-def test_a_limit_leaves_out_the_time_in_which_others_had_the_processor(worker: Worker) -> None:
+def test_a_limit_leaves_out_the_time_in_which_others_had_the_processor(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "CROWDED", 1000)
     done_by(worker, odd_tasks.doubled, 1)
     assert done_by(worker, odd_tasks.takes_its_turns, limit=Limit("Working", 3)) > 3
 
@@ -202,12 +206,13 @@ def test_one_that_is_killed_while_it_waits_is_replaced(worker: Worker) -> None:
     assert done_by(worker, odd_tasks.process) != pid
 
 
+@pytest.mark.parametrize("task", [odd_tasks.sends_a_program, odd_tasks.sends_a_broken_value])
 def test_nothing_but_values_is_read_from_a_worker(
-    worker: Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    task: Any, worker: Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(KnownError, match="Working broke off"):
-        done_by(worker, odd_tasks.sends_a_program)
+        done_by(worker, task)
     assert list(tmp_path.iterdir()) == []
 
 
