@@ -5,8 +5,8 @@ An element with `data-act` (and `data-sent`, its values as JSON) inside a part b
 more than Gradio's components offer (facets with counts, a list that reads well on a phone), and
 every act is one event with one callback. Anybody may post any act: callbacks check what they get.
 
-Here are also uploads, long work told on the page, and `guarded`, by which known
-errors become one clear message and unknown ones are logged and shown as ours.
+Here are also uploads, long work told on the page, and `guarded`, by which known errors become one
+clear message and unknown ones are logged and shown as ours.
 """
 
 import errno

@@ -22,6 +22,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 V = TypeVar("V")
 EVERY_SECONDS = 0.25
+"""How often whoever waits for work can leave."""
 
 
 def in_background(work: Callable[[], object]) -> threading.Thread:

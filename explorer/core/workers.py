@@ -30,13 +30,12 @@ from multiprocessing.context import BaseContext
 from typing import Any, Literal
 
 from explorer.core.text import text
+from explorer.core.work import EVERY_SECONDS
 from scoring.errors import KnownError, Stopped
 from scoring.models.memory import group_bytes, limit_memory, waited_seconds
 
 logger = logging.getLogger(__name__)
 
-EVERY_SECONDS = 0.25
-"""How often whoever waits for a worker can leave."""
 PATIENCE = 0.6
 """Seconds that a worker has to finish what it is at when it is stopped."""
 CROWDED = 5

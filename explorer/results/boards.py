@@ -54,7 +54,7 @@ class Boards:
     def board(self, results_id: object, ranking: Ranking, own: object = ()) -> Board:
         """The board of a ranking, with what was read and measured so far.
 
-        own: the ids of the runs of the person who looks, as `Runs.visible` takes them.
+        own: the ids of the runs of the person who looks, as `RunStore.visible` takes them.
         """
         results = self._results(results_id, ranking)
         field = self._field(results_id, ranking, own)
@@ -153,7 +153,7 @@ class Boards:
         benchmark = _benchmark(ranking)
         if benchmark == "prior":
             return None
-        runs = self._fields.runs.visible(own) if ranking.own and benchmark == "v1" else []
+        runs = self._fields.runs.store.visible(own) if ranking.own and benchmark == "v1" else []
         ended = [run for run in runs if run.status != "running" and card_of(run).typed is None]
         return self._fields.usual(self._results(results_id, ranking), benchmark, ended)
 

@@ -74,10 +74,10 @@ class Fields:
     def all(self, results_id: object, table_id: object, own: object) -> tuple[Field, ...]:
         """Every field, that of the pairs that are looked at first; a model is in one of them.
 
-        results_id, table_id, own: as `ResultsLibrary.get`, `Library.find` and `Runs.visible` take
-        them.
+        results_id, table_id, own: as `ResultsLibrary.get`, `Library.find` and `RunStore.visible`
+        take them.
         """
-        runs = self.runs.visible(own)
+        runs = self.runs.store.visible(own)
         return self._join(self.results.get(results_id), "v1", runs, self._tables(table_id, runs))
 
     def published(self) -> tuple[Field, ...]:

@@ -239,7 +239,7 @@ def forecast(
     preview, device = models.preview(visitor, order), models.device()
     settings = models.settings_of(order, preview, device)
     work = work_of(selection.table, selection.rows, order.model) if selection else Work(0, 0)
-    expected = estimate(work, preview, device, settings, runs.visible(visitor))
+    expected = estimate(work, preview, device, settings, runs.store.visible(visitor))
     warm = models.is_warm(visitor, order)
     quotas = runs.scorers.quotas
     left = quotas.left(visitor)

@@ -14,8 +14,8 @@ from typing import TypeVar
 from explorer.core.caches import LruCache
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.core.work import result_of, shown_as
-from explorer.core.workers import EVERY_SECONDS, Limit, Worker, alone
+from explorer.core.work import EVERY_SECONDS, result_of, shown_as
+from explorer.core.workers import Limit, Worker, alone
 from explorer.runs.gpu_calls import Placed
 from explorer.runs.orders import ModelOrder
 from explorer.runs.visitors import Visitor

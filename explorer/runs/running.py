@@ -22,7 +22,7 @@ from explorer.runs.scorers import Scorers
 from explorer.runs.selections import Selection, selected_by_keys
 from explorer.runs.store import RunStore, locked
 from explorer.runs.visitors import Visitor
-from scoring.errors import KnownError, Stopped
+from scoring.errors import KnownError, Stopped, shown
 from scoring.hub.access import Hub, first_line
 from scoring.pairs.opening import as_pairs
 from scoring.probing.side_rewards import TokenRewards
@@ -55,18 +55,6 @@ class Runs:
         self.store = RunStore(settings)
         self.live = LiveRuns(self.store)
         self.scorers = Scorers(settings, hub)
-
-    def visible(self, visitor: object) -> list[Run]:
-        """The runs that a visitor may see, newest first."""
-        return self.store.visible(visitor)
-
-    def open(self, run_id: object, visitor: object) -> Run:
-        """A run that the visitor may see.
-
-        Raises:
-            KnownError: there is none of that name, or it is someone else's.
-        """
-        return self.store.open(run_id, visitor)
 
     def start(
         self,
@@ -144,7 +132,13 @@ class Runs:
                 many pairs.
         """
         self.check_pairs(len(pairs))
-        with self.scorers.now(visitor, order, only_warm=only_warm, is_wanted=is_wanted) as model:
+        with self.scorers.brief(visitor, is_wanted) as turn:
+            if only_warm:
+                model = self.scorers.models.warm(visitor, order)
+            else:
+                model = result_of(self.scorers.load(visitor, order, turn))
+            if model is None:
+                raise KnownError(text("trial.press", model=shown(order.model)))
             return result_of(_rewarding(model, order, pairs))
 
     def loading_rewards(

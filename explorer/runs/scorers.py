@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.core.work import result_of, shown_as
+from explorer.core.work import shown_as
 from explorer.runs.gpu_calls import Placed
 from explorer.runs.models import ModelStore, WarmModel
 from explorer.runs.orders import ModelOrder
@@ -14,7 +14,7 @@ from explorer.runs.progress import Progress
 from explorer.runs.queue import Queue, Turn
 from explorer.runs.quotas import Quotas
 from explorer.runs.visitors import Visitor
-from scoring.errors import KnownError, Stopped, shown
+from scoring.errors import KnownError, Stopped
 from scoring.hub.access import Hub
 from scoring.limits import Step
 
@@ -66,7 +66,7 @@ class Scorers:
         self.quotas.check(visitor)
         progress = replace(progress, stage="loading")
         yield progress
-        steps = self._load(visitor, order, turn)
+        steps = self.load(visitor, order, turn)
         return (yield from shown_as(steps, lambda step: replace(progress, step=step)))
 
     @contextmanager
@@ -91,37 +91,15 @@ class Scorers:
             finally:
                 self.quotas.spend(visitor, turn.lasted)
 
-    @contextmanager
-    def now(
-        self,
-        visitor: Visitor,
-        order: ModelOrder,
-        *,
-        only_warm: bool = False,
-        is_wanted: Callable[[], bool] = lambda: True,
-    ) -> Iterator[WarmModel | Placed]:
-        """The model at once, for what is too short to stand in the queue.
-
-        only_warm: whether nothing may be loaded. is_wanted: as of `brief`.
-
-        Raises:
-            Stopped: it is not wanted any more.
-            KnownError: others score, there is no such model, it cannot be loaded, it is not warm
-                where nothing may be loaded, or the visitor has no seconds left.
-        """
-        with self.brief(visitor, is_wanted) as turn:
-            if not only_warm:
-                yield result_of(self._load(visitor, order, turn))
-                return
-            warm = self.models.warm(visitor, order)
-            if warm is None:
-                raise KnownError(text("trial.press", model=shown(order.model)))
-            yield warm
-
-    def _load(
+    def load(
         self, visitor: Visitor, order: ModelOrder, turn: Turn
     ) -> Generator[Step, None, WarmModel | Placed]:
-        """The model, unless the visitor's seconds are used up while it is fetched and loaded."""
+        """The model, once the turn has come.
+
+        Raises:
+            KnownError: no such model, it cannot be loaded, or the visitor's seconds are used up
+                while it is.
+        """
 
         def bounded(step: Step) -> Step:
             if self.used_up(visitor, turn):

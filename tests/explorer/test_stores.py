@@ -26,7 +26,7 @@ def test_without_the_network_the_demo_pairs_are_there_and_nothing_is_fetched(
     assert fetched == []
     assert stores.pairs.get(None).source.kind == "demo"
     assert stores.pairs.find(stores.pairs.sources.best) is stores.pairs.get("no such source")
-    assert stores.runs.visible([]) == []
+    assert stores.runs.store.visible([]) == []
     assert list(tmp_path.iterdir()) == []
 
 

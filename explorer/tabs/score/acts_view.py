@@ -72,7 +72,7 @@ class ScoreTab:
         said = ""
         if state.run_id:
             try:
-                self.runs.open(state.run_id, session.visitor)
+                self.runs.store.open(state.run_id, session.visitor)
             except KnownError as error:
                 said, state = note(str(error), "wrong"), state.of("")
         session.show(state)
@@ -135,7 +135,7 @@ class ScoreTab:
     def export(self, form: str, session: Session) -> Iterator[Any]:
         """A file of the open run."""
         with download_folder() as folder:
-            run = self.runs.open(session.seen(ScoreState).run_id, session.visitor)
+            run = self.runs.store.open(session.seen(ScoreState).run_id, session.visitor)
             yield gr.update(value=str(export_run(run, form, folder)), visible=True)
 
     @guarded
@@ -152,7 +152,8 @@ class ScoreTab:
             return ""
         field = self.scenes.fields.of(name, *session.where)
         board = self.boards.board(session.results_id, Ranking(own=False))
-        return published_html(check_run(self.runs.open(run_id, session.visitor), field, board))
+        run = self.runs.store.open(run_id, session.visitor)
+        return published_html(check_run(run, field, board))
 
     @guarded
     def count(self, posted: Posted) -> str:
@@ -230,7 +231,7 @@ class ScoreTab:
         live = self.runs.live.get(who, run_id)
         if live is not None and not live.ended.is_set():
             return live
-        run = self.runs.open(run_id, who)
+        run = self.runs.store.open(run_id, who)
         return live if live is not None and live.progress.stage == run.status else run
 
     def _looked_at(self, session: Session) -> LiveRun | Run | None:
@@ -279,7 +280,7 @@ class ScoreTab:
         """The report of a run, whether it goes on or is stored; None for none."""
 
         def name_of(run: Run) -> str:
-            names = own_names(self.runs.visible(session.visitor), ())
+            names = own_names(self.runs.store.visible(session.visitor), ())
             return next((name for name, each in names.items() if each.id == run.id), "")
 
         filled = run_shown(self.parts.report, session, seen, name_of)

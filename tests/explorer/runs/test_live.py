@@ -178,7 +178,7 @@ def test_a_run_that_waits_keeps_its_place(tmp_path: Path, hub: Hub, demo: PairTa
     first.close()
     last = last_of(run)
     assert last.stage == "finished" and last.run is not None
-    assert runs.open(last.run.id, YOU).status == "finished"
+    assert runs.store.open(last.run.id, YOU).status == "finished"
     assert list(third)[-1].stage == "finished"
 
 
@@ -190,7 +190,7 @@ def test_a_run_ends_with_its_visitors_seconds_though_nobody_looks(
     loaded(runs, order, ME)
     run = runs.live.begin(ME, "demo", lambda: runs.start(ME, order, many))
     last = last_of(run)
-    [stored] = runs.visible(ME)
+    [stored] = runs.store.visible(ME)
     assert stored.status == "stopped" and 0 < stored.n_scored < 60
     assert "used up" in last.message
 

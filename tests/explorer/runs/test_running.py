@@ -177,7 +177,7 @@ def test_a_stopped_run_ends_after_its_pack_and_is_kept(
     shown = first_pack(stream)
     last = stopped(stream)
     assert (last.stage, last.scored) == ("stopped", shown.scored)
-    run = runs.open(run_of(last).id, None)
+    run = runs.store.open(run_of(last).id, None)
     assert (run.status, tuple(run.rows())) == ("stopped", shown.scored)
     assert len(shown.scored) == sizes_of(run)[0] < 20
     assert run.n_scored == len(shown.scored)
@@ -186,13 +186,13 @@ def test_a_stopped_run_ends_after_its_pack_and_is_kept(
 def test_a_run_stopped_while_it_loads_scores_nothing(
     runs: Runs, demo: PairTable, rows: Rows
 ) -> None:
-    before = len(runs.visible(None))
+    before = len(runs.store.visible(None))
     stream = begun(runs, "me", "demo", demo, rows[:20])
     assert next(stream).stage == "loading"
     last = stopped(stream)
     assert (last.stage, last.scored, last.run) == ("refused", (), None)
     assert "stopped before the first pair" in last.message
-    assert len(runs.visible(None)) == before
+    assert len(runs.store.visible(None)) == before
 
 
 def test_a_closed_stream_is_a_stopped_run_and_frees_the_device(
@@ -249,14 +249,14 @@ def test_one_page_has_few_places_in_the_line(runs: Runs, demo: PairTable, rows: 
 
 
 def test_a_few_pairs_are_scored_at_once(runs: Runs, demo: PairTable, rows: Rows) -> None:
-    pairs, before = as_pairs(demo.arrow, rows[:3].tolist()), len(runs.visible(None))
+    pairs, before = as_pairs(demo.arrow, rows[:3].tolist()), len(runs.store.visible(None))
     order = ModelOrder.of({"model": "demo"})
     found = runs.rewards(Visitor(session="me"), order, pairs)
     run = run_of(list(begun(runs, "me", "demo", demo, rows[:3]))[-1])
     told = {row.key: row.margin for row in run.rows()}
     assert {row.key: row.margin for row in found.scored} == pytest.approx(told, abs=1e-6)
     assert (found.facts.model, found.facts.device) == ("demo", "cpu")
-    assert len(runs.visible(None)) == before + 1
+    assert len(runs.store.visible(None)) == before + 1
 
 
 def test_while_others_score_it_says_so(runs: Runs, demo: PairTable, rows: Rows) -> None:
@@ -393,7 +393,7 @@ def test_the_same_run_cannot_go_on_twice_at_once(runs: Runs, demo: PairTable, ro
     run = stopped_run(runs, demo, rows)
     one, other = (runs.resume(Visitor(session=s), run.id, lambda _: demo) for s in ("a", "b"))
     next(one)
-    assert runs.open(run.id, None).status == "running", "though it only waits or loads as yet"
+    assert runs.store.open(run.id, None).status == "running", "though it only waits or loads as yet"
     with pytest.raises(KnownError, match="under way already"):
         next(other)
     with pytest.raises(KnownError, match="under way already"):
@@ -517,7 +517,7 @@ def test_a_run_that_fails_later_keeps_its_pairs_and_frees_the_device(
     last = stages[-1]
     assert [each.stage for each in stages if each.run] == ["running", "failed"]
     assert message in last.message
-    run = runs.open(run_of(last).id, None)
+    run = runs.store.open(run_of(last).id, None)
     assert (run.status, tuple(run.rows())) == ("failed", last.scored)
     assert len(last.scored) == run.n_scored == sizes_of(run)[0] < 20
     logged = [
@@ -579,8 +579,8 @@ def public(tmp_path: Path, hub: Hub) -> Runs:
 def test_on_ones_own_machine_every_run_is_seen(tmp_path: Path, hub: Hub) -> None:
     kept = stored(tmp_path, "finished", "stopped", "failed")
     runs = Runs(Settings(home=tmp_path), hub)
-    assert {run.id for run in runs.visible(None)} == {run.id for run in kept}
-    assert runs.open(kept[0].id, None) == kept[0]
+    assert {run.id for run in runs.store.visible(None)} == {run.id for run in kept}
+    assert runs.store.open(kept[0].id, None) == kept[0]
 
 
 def test_on_a_space_ones_own_runs_and_public_ones_are_seen(tmp_path: Path, public: Runs) -> None:
@@ -589,20 +589,20 @@ def test_on_a_space_ones_own_runs_and_public_ones_are_seen(tmp_path: Path, publi
     write_card(mine.folder, RunCard("browser:me"))
     write_card(yours.folder, RunCard("browser:you"))
     write_card(shared.folder, RunCard("browser:you", public=True))
-    assert public.visible(me) == [shared, mine]
+    assert public.store.visible(me) == [shared, mine]
     assert public.store.own(me) == [mine]
     for stranger in (Visitor(), Visitor("browser:she"), None, [mine.id], "browser:me"):
-        assert public.visible(stranger) == [shared] and public.store.own(stranger) == []
-    assert public.open(mine.id, me) == mine
+        assert public.store.visible(stranger) == [shared] and public.store.own(stranger) == []
+    assert public.store.open(mine.id, me) == mine
     with pytest.raises(KnownError, match="no such run"):
-        public.open(yours.id, me)
+        public.store.open(yours.id, me)
 
 
 def test_a_run_that_is_nobodys_is_not_everybodys_on_a_space(tmp_path: Path, public: Runs) -> None:
     [run] = stored(tmp_path, "finished")
-    assert public.visible(Visitor()) == []
+    assert public.store.visible(Visitor()) == []
     write_card(run.folder, RunCard(""))
-    assert public.visible(Visitor()) == []
+    assert public.store.visible(Visitor()) == []
 
 
 @pytest.mark.parametrize("who", [Visitor(), Visitor("browser:she"), None])
@@ -637,13 +637,13 @@ def test_another_server_on_the_same_folder_knows_what_is_under_way(
     other = Runs(Settings(home=runs.store.folder.parent), hub)
     stream = begun(runs, "me", "demo", demo, rows[:20])
     run = run_of(first_pack(stream))
-    assert other.open(run.id, None).status == "running"
+    assert other.store.open(run.id, None).status == "running"
     with pytest.raises(KnownError, match="under way already"):
         other.store.delete(run.id, Visitor())
     with pytest.raises(KnownError, match="under way already"):
         list(other.resume(Visitor("browser:me", "page"), run.id, lambda _: demo))
     stream.close()
-    assert other.open(run.id, None).status == "stopped"
+    assert other.store.open(run.id, None).status == "stopped"
     other.store.delete(run.id, Visitor())
     assert not run.folder.exists()
 
@@ -667,7 +667,7 @@ def test_a_damaged_card_takes_nothing_from_others(tmp_path: Path, public: Runs, 
     write_card(mine.folder, RunCard("browser:me"))
     card = f'{{"owner": "browser:me", "title": "", "public": true, "order": {order}}}'
     (broken.folder / "card.json").write_text(card)
-    assert mine in public.visible(Visitor("browser:me"))
+    assert mine in public.store.visible(Visitor("browser:me"))
 
 
 def test_what_a_reader_must_know_of_a_run_that_went_on_is_told(
@@ -695,7 +695,7 @@ def test_a_run_that_goes_on_without_room_on_the_disk_says_so(
         patch.setattr(Run, "resumed", full)
         with pytest.raises(KnownError, match="No space left on device"):
             list(runs.resume(Visitor("browser:me", "me"), run.id, lambda _: demo))
-    assert runs.open(run.id, None).status == "stopped"
+    assert runs.store.open(run.id, None).status == "stopped"
 
 
 def test_what_a_run_was_asked_for_is_kept_and_no_token(
@@ -733,11 +733,11 @@ def test_no_other_id_opens_a_run(tmp_path: Path, hub: Hub, run_id: object) -> No
     if isinstance(run_id, str):
         run_id = run_id.format(outside=outside.id, inside=inside.id)
     with pytest.raises(KnownError, match="no such run"):
-        Runs(Settings(home=tmp_path), hub).open(run_id, [str(run_id)])
+        Runs(Settings(home=tmp_path), hub).store.open(run_id, [str(run_id)])
 
 
 def test_no_runs_yet(tmp_path: Path, hub: Hub) -> None:
-    assert Runs(Settings(home=tmp_path / "nothing"), hub).visible(None) == []
+    assert Runs(Settings(home=tmp_path / "nothing"), hub).store.visible(None) == []
 
 
 def test_folders_that_are_no_run_are_passed_over(tmp_path: Path, hub: Hub) -> None:
@@ -748,26 +748,26 @@ def test_folders_that_are_no_run_are_passed_over(tmp_path: Path, hub: Hub) -> No
     (tmp_path / "runs" / "empty").mkdir()
     (tmp_path / "runs" / "file").write_text("")
     kept = stored(tmp_path, "finished")
-    assert runs.visible(None) == kept
+    assert runs.store.visible(None) == kept
 
 
 def test_a_run_that_a_killed_server_left_is_shown_as_stopped(tmp_path: Path, hub: Hub) -> None:
     left = made(Settings(home=tmp_path).runs)
     assert left.status == "running"
     runs = Runs(Settings(home=tmp_path), hub)
-    assert runs.visible(None) == [replace(left, status="stopped")]
+    assert runs.store.visible(None) == [replace(left, status="stopped")]
     pack = ScoredPack(0, (scored("s:1", 1.0, 0.0), scored("s:3", 0.0, 1.0)), 4)
     list(left.record([pack]))
-    assert runs.visible(None) == [replace(left, status="stopped", n_scored=2)]
-    assert runs.open(left.id, None).n_scored == 2
+    assert runs.store.visible(None) == [replace(left, status="stopped", n_scored=2)]
+    assert runs.store.open(left.id, None).n_scored == 2
 
 
 def test_the_run_under_way_is_shown_as_running(runs: Runs, demo: PairTable, rows: Rows) -> None:
     stream = begun(runs, "me", "demo", demo, rows[:20])
     run_id = run_of(first_pack(stream)).id
-    assert runs.open(run_id, []).status == "running"
+    assert runs.store.open(run_id, []).status == "running"
     list(stream)
-    assert runs.open(run_id, []).status == "finished"
+    assert runs.store.open(run_id, []).status == "finished"
 
 
 def test_a_run_that_ends_while_one_looks_is_shown_as_it_ended(
@@ -780,14 +780,14 @@ def test_a_run_that_ends_while_one_looks_is_shown_as_it_ended(
         return False
 
     monkeypatch.setattr("explorer.runs.store.is_locked", ends)
-    assert [each.status for each in Runs(Settings(home=tmp_path), hub).visible(None)] == [
+    assert [each.status for each in Runs(Settings(home=tmp_path), hub).store.visible(None)] == [
         "finished"
     ]
 
 
 def test_runs_are_listed_newest_first(tmp_path: Path, hub: Hub) -> None:
     kept = [run for _ in range(8) for run in stored(tmp_path, "finished")]
-    assert Runs(Settings(home=tmp_path), hub).visible(None) == kept[::-1]
+    assert Runs(Settings(home=tmp_path), hub).store.visible(None) == kept[::-1]
 
 
 def scored(key: str, chosen: float | None, rejected: float | None) -> ScoredPair:

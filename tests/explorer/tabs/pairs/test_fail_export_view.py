@@ -112,7 +112,7 @@ def test_rewards_of_a_run_are_exact(tab: PairsTab, session: Session, stores: Sto
     session.show(replace(session.seen(PairsState), kind="all"))
     _, content = written(tab, "csv", session)
     rows = {each["key"]: each for each in csv.DictReader(content.splitlines())}
-    [run] = [run for run in stores.runs.visible([]) if run.facts.n_pairs == len(rows)]
+    [run] = [run for run in stores.runs.store.visible([]) if run.facts.n_pairs == len(rows)]
     for pair in run.rows():
         assert float(rows[pair.key]["chosen_reward"]) == pair.chosen_reward
         assert rows[pair.key]["outcome"] == pair.outcome

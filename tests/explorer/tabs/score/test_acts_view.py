@@ -288,7 +288,7 @@ def test_a_pair_that_is_typed_is_scored_and_read_again(
     assert not re.search(r"(?<! of) 1 pairs|>1 pairs", last.status + last.cards + last.sections)
     lows = re.findall(r"([\d.]+)(?: %)?(?: to | – )100", last.cards + last.sections)
     assert len(lows) == 4 and len({round(float(low)) for low in lows}) == 1  # of one number
-    run = stores.runs.open(session.seen(ScoreState).run_id, Visitor())
+    run = stores.runs.store.open(session.seen(ScoreState).run_id, Visitor())
     assert [(row.key, row.outcome) for row in run.rows()] == [("typed:1", "win")]
     # Who starts the server anew finds its texts in the run's card.
     table = pairs_of(run, open_stores(stores.settings).pairs)
@@ -488,7 +488,7 @@ def test_a_page_that_is_left_does_not_end_its_run(
     busy()
     last = ended(score, two, back)
     assert "Finished: 188 pairs" in last.status
-    assert stores.runs.open(two.seen(ScoreState).run_id, two.visitor).status == "finished"
+    assert stores.runs.store.open(two.seen(ScoreState).run_id, two.visitor).status == "finished"
     assert told(score, reopened(score, one)) == last
     assert one.seen(ScoreState) == two.seen(ScoreState)
 

@@ -179,7 +179,7 @@ def test_a_damaged_run_is_listed_and_removed_and_harms_no_other(
         assert f"{run.id} is damaged" in listed
     told = runs_json(stores.runs.store, me.visitor)["runs"]
     assert other.id in [each["id"] for each in told]
-    assert own_names(stores.runs.visible(me.visitor), ())
+    assert own_names(stores.runs.store.visible(me.visitor), ())
     listed = acted(tab, me, "remove", id=run.id).listed
     assert not run.folder.exists() and run.id not in listed and other.id in listed
     assert not [record for record in caplog.records if record.exc_info]
@@ -241,7 +241,7 @@ def test_a_stopped_run_can_be_gone_on_with(
     stream = begun(stores.runs, "me", "demo", demo, np.arange(40))
     next(each for each in stream if each.stage == "running")
     stream.close()
-    [run] = stores.runs.visible(me.visitor)
+    [run] = stores.runs.store.visible(me.visitor)
     shown = acted(tab, me, "open", id=run.id)
     assert f"Go on ({40 - len(run.rows())} pairs left)" in shown.opened
     resumed = acted(tab, me, "resume", id=run.id)
