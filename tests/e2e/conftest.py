@@ -159,13 +159,21 @@ def watched_page(browser: Browser, width: int = 1500) -> Iterator[Page]:
     assert troubles == []
 
 
+OF_LEAVING = re.compile("signal is aborted|errored out|ERR_INCOMPLETE_CHUNKED_ENCODING")
+"""What Gradio logs where a page is loaded anew before all was answered."""
+
+
 def troubles_of(page: Page) -> list[str]:
     """The errors of a page, and what it asks of others, as they come."""
     troubles: list[str] = []
     page.on("pageerror", lambda error: troubles.append(f"page error: {error}"))
     page.on(
         "console",
-        lambda message: troubles.append(message.text) if message.type == "error" else None,
+        lambda message: (
+            troubles.append(message.text)
+            if message.type == "error" and not OF_LEAVING.search(message.text)
+            else None
+        ),
     )
     own = re.compile(r"(http://127\.0\.0\.1:\d+/|data:|blob:)")
     page.on(

@@ -116,8 +116,7 @@ def test_hostile_names_do_nothing(fails_app: str, page: Page) -> None:
     expect(listed(page).first).to_be_visible()
 
 
-def test_a_note_on_a_pair_stays_in_the_browser(fails_app: str, leaving: Page) -> None:
-    page = leaving
+def test_a_note_on_a_pair_stays_in_the_browser(fails_app: str, page: Page) -> None:
     open_app(page, f"{fails_app}/?model=&pairs=every")
     read_results(page)
     expect(listed(page).first).to_be_visible()

@@ -176,8 +176,7 @@ def test_what_is_filtered_downloads_in_three_formats(
     assert "unwrap" in json.dumps(json.loads(lines[0]))
 
 
-def test_a_review_goes_on_after_a_reload(demo_app: str, leaving: Page) -> None:
-    page = leaving
+def test_a_review_goes_on_after_a_reload(demo_app: str, page: Page) -> None:
     open_app(page, demo_app)
     progress = begin_review(page)
     expect(progress).to_contain_text("0 of 8 marked")
