@@ -126,7 +126,7 @@ def estimate(
     memory = preview.memory_bytes(dtype)
     tokens = computed_tokens(work, preview)
     n_gpus = device.n_gpus if settings.device == "spread" else 1
-    speeds = earlier_speeds(runs, preview, device, dtype)
+    speeds = _earlier_speeds(runs, preview, device, dtype)
     if speeds:
         seconds = tokens / float(np.median(speeds))
         low, high = tokens / max(speeds), tokens / min(speeds)
@@ -161,7 +161,7 @@ def computed_tokens(work: Work, preview: Preview) -> int:
     return work.tokens + TEMPLATE_TOKENS * work.pairs
 
 
-def earlier_speeds(
+def _earlier_speeds(
     runs: Sequence[Run], preview: Preview, device: Device, dtype: str
 ) -> list[float]:
     """Tokens a second of the latest runs of this model on such a device; above 0."""

@@ -59,12 +59,8 @@ def selected_per_subset(table: PairTable, n: int, seed: int) -> Selection:
     return Selection(table, rows_per_subset(table, n, seed), words)
 
 
-def selected_failures(table: PairTable, lost: Lost, model: object) -> Selection:
-    """The rows that a model did not win, ties included and missing ones not.
-
-    Raises:
-        KnownError: the model's results are not of these pairs.
-    """
+def _selected_failures(table: PairTable, lost: Lost, model: object) -> Selection:
+    """The rows that a model did not win, ties included and missing ones not."""
     of, rows = lost(model)
     if of.id != table.id:
         raise KnownError(
@@ -155,7 +151,7 @@ class Choice:
         if self.which == "keys":
             return selected_by_typed_keys(table, self.keys)
         if self.which == "failed":
-            return selected_failures(table, lost, self.model)
+            return _selected_failures(table, lost, self.model)
         one_of("way to choose pairs", WAYS, self.which)
         seed = whole_number(text("score.seed"), self.seed, 0, MOST_SEED)
         n = whole_number(text("score.per_subset"), self.per_subset, 1, MOST_PER_SUBSET)

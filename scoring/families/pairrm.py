@@ -42,7 +42,7 @@ Texts = tuple[str, str, str]
 """Of a pair, what stands behind the markers: the prompt, the chosen and the rejected response."""
 
 
-def pairrm_texts(pair: Pair) -> Texts:
+def _pairrm_texts(pair: Pair) -> Texts:
     """PairRM's texts: plain for one turn, the authors' form with blanks for a conversation.
 
     A conversation that has other than user and assistant in turn has no such form; its transcript
@@ -61,7 +61,7 @@ def pairrm_texts(pair: Pair) -> Texts:
     return _INSTRUCTION + "\n".join(blanks), chosen, rejected
 
 
-def better_pairrm_texts(pair: Pair) -> Texts:
+def _better_pairrm_texts(pair: Pair) -> Texts:
     """Better-PairRM's texts: the prompt as a dialogue in which the assistant is to speak."""
     said = [
         f"{_SPEAKERS.get(message.role, message.role.upper())}: {message.content.strip()}"
@@ -93,8 +93,8 @@ class Layout:
         return _FRAME + (total - 3 * _FRAME) * text // of_all
 
 
-PAIRRM = Layout("PairRM", 1224 + 2 * 412, 1224, pairrm_texts)
-BETTER_PAIRRM = Layout("Better-PairRM", 2030 + 2 * 670, 2030, better_pairrm_texts)
+PAIRRM = Layout("PairRM", 1224 + 2 * 412, 1224, _pairrm_texts)
+BETTER_PAIRRM = Layout("Better-PairRM", 2030 + 2 * 670, 2030, _better_pairrm_texts)
 
 
 class DebertaV2PairRM(DebertaV2PreTrainedModel):  # type: ignore[misc]

@@ -368,6 +368,8 @@ def first_line(error: BaseException, limit: int = 200) -> str:
 
 def _probe() -> str | None:
     """None where the Hub answers within `PROBE_SECONDS`, else why it does not."""
+    from huggingface_hub import HfApi  # noqa: F401 - it may take seconds, which are not the Hub's
+
     answers: list[str | None] = []
     asking = threading.Thread(target=lambda: answers.append(_ask()), daemon=True)
     asking.start()

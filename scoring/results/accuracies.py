@@ -62,7 +62,6 @@ class Aggregate:
     benchmark: whose subsets they are, by their names.
     file: its path below the source's root.
     extra: numbers under other names (legacy ones, and a person's own subsets).
-    chat_template, reference: as the file has them, None where it has none.
     """
 
     model: str
@@ -71,8 +70,6 @@ class Aggregate:
     benchmark: Benchmark = "v1"
     file: str = ""
     extra: dict[str, float] = field(default_factory=dict)
-    chat_template: str | None = None
-    reference: str | None = None
 
 
 def read_aggregates(root: Path, kind: Kind = "eval-set") -> tuple[list[Aggregate], list[LeftOut]]:
@@ -96,7 +93,7 @@ def collect_aggregates(
     left_out: list[LeftOut] = []
     for file in files:
         try:
-            result = read_aggregate(file.path, file.name, kind)
+            result = _read_aggregate(file.path, file.name, kind)
         except KnownError as error:
             left_out.append(LeftOut(printable(file.name), str(error)))
             continue
@@ -110,12 +107,8 @@ def collect_aggregates(
     return [result for result in read if result.file not in gone], left_out
 
 
-def read_aggregate(path: Path, name: str, kind: Kind = "eval-set") -> Aggregate:
-    """Of one file. name: in the source, such as "eval-set/org/model.json".
-
-    Raises:
-        KnownError: it cannot be read, or holds no accuracies; its message is the reason alone.
-    """
+def _read_aggregate(path: Path, name: str, kind: Kind) -> Aggregate:
+    """name: in the source, such as "eval-set/org/model.json". A KnownError is the reason alone."""
     values = read_object(path, MOST_BYTES, "an object of accuracies")
     if isinstance(values.get("results"), list):
         raise KnownError("it holds results of each pair; those belong below eval-set-scores/")
@@ -134,8 +127,6 @@ def read_aggregate(path: Path, name: str, kind: Kind = "eval-set") -> Aggregate:
         benchmark=benchmark,
         file=printable(name),
         extra=_extra(values, set(known.values())),
-        chat_template=word_of(values.get("chat_template")),
-        reference=word_of(values.get("ref_model")),
     )
 
 
@@ -146,9 +137,7 @@ def _of_command(values: Mapping[str, Any]) -> dict[str, Any]:
             "upstream's command line wrote it of pairs that are not RewardBench's: it has their "
             "accuracy alone and does not say which they are"
         )
-    kind = "DPO" if values.get("ref_model") else None
-    about = {name: values.get(name) for name in ("ref_model", "chat_template")}
-    return {**found, **about, "model_type": kind}
+    return {**found, "model_type": "DPO" if values.get("ref_model") else None}
 
 
 def kind_of(names: Iterable[str]) -> Kind:

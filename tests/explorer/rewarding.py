@@ -1,4 +1,4 @@
-"""Scorers of a line, for what is done with rewards."""
+"""Scorers of a queue, for what is done with rewards."""
 
 from collections.abc import Callable, Iterator, Sequence
 

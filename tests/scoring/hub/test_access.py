@@ -177,6 +177,11 @@ class Said:
 
 def call(url: str, cache: Path, *asked: tuple[str, str, Mapping[str, object]]) -> Said:
     """Ask the Hub at `url` from a new process that has a token it must not give away."""
+    return Said(**json.loads(told(CALLER, url, cache, json.dumps(asked))))
+
+
+def told(program: str, url: str, cache: Path, *arguments: str) -> str:
+    """The last line that such a process prints."""
     environ = {
         **os.environ,
         "HF_ENDPOINT": url,
@@ -188,7 +193,7 @@ def call(url: str, cache: Path, *asked: tuple[str, str, Mapping[str, object]]) -
         "no_proxy": "127.0.0.1",
     }
     done = subprocess.run(
-        [sys.executable, "-c", CALLER, json.dumps(asked)],
+        [sys.executable, "-c", program, *arguments],
         env=environ,
         cwd=cache.parent,
         capture_output=True,
@@ -196,7 +201,7 @@ def call(url: str, cache: Path, *asked: tuple[str, str, Mapping[str, object]]) -
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return Said(**json.loads(done.stdout.splitlines()[-1]))
+    return done.stdout.splitlines()[-1]
 
 
 def parquet(n_rows: int) -> bytes:
@@ -315,6 +320,28 @@ def test_a_dataset_that_is_forgotten_leaves_nothing_and_is_fetched_anew(tmp_path
     gets = [each.path for each in server.requests if each.method == "GET"]
     assert sum(path.endswith("filtered-00000-of-00002.parquet") for path in gets) == 2
     assert sum(path.endswith("test.csv") for path in gets) == 1
+
+
+SLOW_IMPORT = """
+import sys, time
+
+class Slow:
+    def find_spec(self, name, *_):
+        if name == "huggingface_hub.hf_api":
+            time.sleep(5)
+
+sys.meta_path.insert(0, Slow())
+from scoring.hub.access import Hub
+hub = Hub()
+print(hub.reachable(), hub.reason)
+"""
+
+
+@pytest.mark.slow
+def test_a_machine_on_which_the_client_is_slow_to_import_asks_the_hub_all_the_same(
+    server: HubServer, tmp_path: Path
+) -> None:
+    assert told(SLOW_IMPORT, server.url, tmp_path / "cache") == "True None"
 
 
 def test_what_a_dataset_lacks_is_said(server: HubServer, tmp_path: Path) -> None:
