@@ -128,10 +128,9 @@ def _facet(
     names, left_out = _listed(facet, counts, picked)
     most = max([1, *(counts.get(name, 0) for name in names)])
 
-    def of(name: str) -> dict[str, object]:
-        count, words = counts.get(name, 0), name_words(facet, name)
-        shown = {"name": name, "words": words, "n": count, "share": count / most}
-        return {**shown, "is_picked": name in picked}
+    def of(name: str) -> tuple[object, ...]:
+        count = counts.get(name, 0)
+        return name, name_words(facet, name), count, count / most, name in picked
 
     groups = _by_section(names) if facet == "subset" else [("", names)]
     return {

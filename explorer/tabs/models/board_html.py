@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from explorer.core.html import part, render
 from explorer.core.text import text
 from explorer.reader.links import compare_query, failures_query
@@ -37,21 +39,25 @@ def board_html(board: Board, state: ModelsState, rows: "pd.DataFrame") -> str:
     """The table of a state. rows: as `shown_rows` gives them."""
     columns = shown_columns(board, state)
     scores = [column for column in columns if column not in FACTS[:3]]
-    numbers = rows[scores].astype("float64")
-    share = (numbers - numbers.min()) / (numbers.max() - numbers.min())
+    values = rows[scores].to_numpy(np.float64)
+    low = np.fmin.reduce(values, axis=0, initial=np.inf)
+    reach = np.fmax.reduce(values, axis=0, initial=-np.inf) - low
     # Where all are equal, all are the best.
-    shades = (0.04 + 0.46 * share.fillna(1)).head(MOST_ROWS).to_dict("records")
+    share = np.divide(values - low, reach, out=np.ones_like(values), where=reach > 0)
+    shades = (0.04 + 0.46 * share[:MOST_ROWS]).tolist()
     listed = [board.rows[model] for model in rows.index[:MOST_ROWS]]
-    cells = [
-        {each: _cell(row, each, state.digits, shade[each]) for each in scores}
-        for row, shade in zip(listed, shades, strict=True)
+    numbers = [
+        [(each == "score", *_cell(row, each, state.digits, shade)) for each, shade in of_row]
+        for row, of_row in zip(listed, (zip(scores, of, strict=True) for of in shades), strict=True)
     ]
     return render(
         "tabs/models/board.html",
         title=board.rule.title,
         state=state,
-        rows=list(zip(listed, cells, strict=True)),
+        rows=list(zip(listed, numbers, strict=True)),
         columns=columns,
+        facts=[each for each in columns if each in FACTS[:3]],
+        pins=state.pins,
         heading=column_words,
         measured=bool(rows["tie_group"].notna().any()),
         unknown=text("board.unknown"),
@@ -60,11 +66,11 @@ def board_html(board: Board, state: ModelsState, rows: "pd.DataFrame") -> str:
     )
 
 
-def _cell(row: Row, column: str, digits: int, shade: float) -> tuple[str, str, str] | None:
-    """A number as it is written, its interval, and how dark it is; None where it is not known."""
+def _cell(row: Row, column: str, digits: int, shade: float) -> tuple[str, str, str]:
+    """A number as it is written, its interval, and how dark it is; all "" where it is not known."""
     value, low, high = row[column], row[f"{column}_low"], row[f"{column}_high"]
     if value is None:
-        return None
+        return "", "", ""
     ends = ""
     if low is not None:
         ends = f"{100 * low:.{digits}f}–{100 * high:.{digits}f}"
