@@ -55,13 +55,15 @@ class ModelEntry:
         return int(self.billions * 1e9) * BYTES[dtype] * (2 if self.reference else 1)
 
 
+@cache
 def model_list() -> tuple[ModelEntry, ...]:
     """All of them: those that can run here by name, then the others.
 
     >>> model_list()[0].why_not, bool(model_list()[-1].why_not)
     ('', True)
     """
-    return _read()
+    values = _values()
+    return tuple(_entry(model, values["reasons"]) for model in values["models"])
 
 
 def entry_of(name: object) -> ModelEntry | None:
@@ -106,12 +108,6 @@ def licence_note(name: str) -> str:
 @cache
 def _values() -> dict[str, Any]:
     return tomllib.loads((ASSETS / "catalogue.toml").read_text(encoding="utf-8"))
-
-
-@cache
-def _read() -> tuple[ModelEntry, ...]:
-    values = _values()
-    return tuple(_entry(model, values["reasons"]) for model in values["models"])
 
 
 def _entry(model: dict[str, Any], reasons: dict[str, str]) -> ModelEntry:

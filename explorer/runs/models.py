@@ -150,7 +150,8 @@ class ModelStore:
         Raises:
             KnownError: there is none, it is not allowed, or no reward model.
         """
-        asked = (replace(order, settings=RunSettings()), visitor.token, _minutes())
+        period = time.monotonic() // SAME_SECONDS
+        asked = (replace(order, settings=RunSettings()), visitor.token, period)
         return self._previews.get_or_create(
             asked, lambda: result_of(self._looked(visitor, order)).preview
         )
@@ -200,8 +201,9 @@ class ModelStore:
         if self._is_placed(order):
             return Placed(order)
         asked, known = (order, visitor.token), self._known
-        if known is None or known.asked != asked or known.seconds_old > SAME_SECONDS:
-            known = _Known(asked, time.monotonic(), *(yield from self._located(visitor, order)))
+        now = time.monotonic()
+        if known is None or known.asked != asked or now - known.asked_at > SAME_SECONDS:
+            known = _Known(asked, now, *(yield from self._located(visitor, order)))
             # What was to be fetched lies here now.
             self._known, self._previews = known, LruCache(KEPT)
         spec, settings = known.meaning
@@ -328,11 +330,6 @@ class _Known:
     meaning: tuple[ModelSpec, RunSettings]
     preview: Preview
 
-    @property
-    def seconds_old(self) -> float:
-        """How long ago it was asked."""
-        return time.monotonic() - self.asked_at
-
 
 def _stepped(steps: Generator[Step | None, None, T], first: Step) -> Generator[Step, None, T]:
     """The same steps, the last one again where there is none."""
@@ -359,8 +356,3 @@ def _asked(visitor: Visitor, order: ModelOrder) -> Asked:
         "reading": order.reading,
         "url": order.url,
     }
-
-
-def _minutes() -> int:
-    """Changes when what a name meant is asked anew."""
-    return int(time.monotonic() // SAME_SECONDS)

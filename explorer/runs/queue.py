@@ -70,11 +70,6 @@ class Queue:
             raise KnownError(text("queue.busy"))
         return turn
 
-    def _ahead(self, turn: "Turn") -> Ahead:
-        before = self._turns[: self._turns.index(turn)]
-        known = [each.seconds for each in before if each.seconds is not None]
-        return Ahead(len(before), sum(known) if len(known) == len(before) else None)
-
 
 class Turn:
     """One place in the queue.
@@ -98,7 +93,9 @@ class Turn:
     def ahead(self) -> Ahead:
         """Who is served before."""
         with self._queue._changed:
-            return self._queue._ahead(self)
+            before = self._queue._turns[: self._queue._turns.index(self)]
+        known = [each.seconds for each in before if each.seconds is not None]
+        return Ahead(len(before), sum(known) if len(known) == len(before) else None)
 
     def wait(self, seconds: float) -> bool:
         """Wait until the turn has come, or for so long; whether it has come."""
