@@ -69,8 +69,9 @@ def whole(path: Path) -> Iterator[Path]:
         with atomic_write(path) as part:
             yield part
     except (OSError, pa.ArrowException) as error:
+        why = getattr(error, "strerror", None) or first_line(error).rstrip(".")
         raise KnownError(
-            f"{path} cannot be written: {first_line(error).rstrip('.')}. Choose another place."
+            f"{path.name} cannot be written: {why}. Choose another place, or try again later."
         ) from error
 
 
