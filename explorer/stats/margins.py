@@ -110,7 +110,7 @@ def reward_histogram(
     ends = (1 - _REACH) / 2, (1 + _REACH) / 2
     low = np.quantile(np.concatenate(sides), ends[0], method="lower")
     high = np.quantile(np.concatenate(sides), ends[1], method="higher")
-    edges = np.linspace(low, high if high > low else low + 1, bins + 1)
+    edges = np.linspace(low, high if high > low else low + max(1.0, 1e-6 * abs(low)), bins + 1)
     counts = [np.histogram(np.clip(side, edges[0], edges[-1]), edges)[0] for side in sides]
     return RewardHistogram(
         tuple(edges.tolist()), tuple(counts[0].tolist()), tuple(counts[1].tolist())
@@ -228,5 +228,6 @@ def _bin(known: Floats, width: Floats) -> CalibrationBin:
 
 
 def _limit(widths: Floats) -> float:
-    """How far a histogram reaches; above 0."""
-    return float(np.quantile(widths, _REACH, method="higher")) or float(widths.max()) or 1.0
+    """How far a histogram reaches; above 0, and far enough for its bins to have different edges."""
+    reach = float(np.quantile(widths, _REACH, method="higher")) or float(widths.max()) or 1.0
+    return max(reach, float(np.finfo(np.float64).tiny))

@@ -64,7 +64,7 @@ def test_one_wild_margin_does_not_flatten_the_rest() -> None:
     assert sum(found.counts) == len(KNOWN) + 1
 
 
-@pytest.mark.parametrize("width", [0.0, 1e-30, 5.0])
+@pytest.mark.parametrize("width", [0.0, 5e-324, 1e-30, 5.0])
 def test_margins_that_are_all_alike(width: float) -> None:
     found = margin_histogram(np.full(5, width), np.zeros(5))
     assert (found.wins, found.ties) == ((5, 0) if width else (0, 5))
@@ -79,7 +79,13 @@ def test_rewards_of_both_sides_have_the_same_edges() -> None:
         assert sum(counts) == known.sum()
         middle = np.histogram(side, found.edges)[0]
         assert counts[1:-1] == tuple(middle[1:-1])
-    assert reward_histogram(np.ones(3), np.ones(3)).chosen[0] == 3
+
+
+@pytest.mark.parametrize("reward", [0.0, 1.0, -1e20])
+def test_rewards_that_are_all_alike_are_in_the_first_bin(reward: float) -> None:
+    found = reward_histogram(np.full(3, reward), np.full(3, reward))
+    assert found.chosen[0] == found.rejected[0] == 3
+    assert len(set(found.edges)) == REWARD_BINS + 1
 
 
 def test_calibration_counts_each_pair_once_in_bins_alike() -> None:

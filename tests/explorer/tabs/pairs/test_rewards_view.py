@@ -40,6 +40,8 @@ def test_each_margin_is_counted_once_by_its_outcome(values: list[float]) -> None
 @settings(max_examples=100)
 @given(numbers)
 @example([15625.0, 1e-13])
+@example([5e-324])
+@example([5e-324, -5e-324])
 def test_wins_stand_right_of_the_zero_line_and_all_else_left(values: list[float]) -> None:
     drawn = traces(margins_of(values))
     for side, sign in (("chosen", 1), ("rejected", -1)):
