@@ -10,7 +10,7 @@ from explorer.stats.aggregate import Aggregated, aggregate
 from explorer.stats.intervals import unpaired_interval
 from explorer.stats.rules import Rule
 from explorer.stats.strata import strata
-from explorer.stats.uncertainty import COMPOSITES, ModelUncertainty, Uncertainty
+from explorer.stats.uncertainty import COMPOSITES, Uncertainty
 from scoring.interval import Interval
 
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ def certainties(
     import pandas as pd
 
     measured = {
-        model: each
+        model: (known, place)
         for known in (alone, uncertainty)
         if known is not None
-        for model, each in known.by_model().items()
+        for place, model in enumerate(known.models)
     }
     compared = set(comparable(table).index)
     fits = uncertainty is not None and compared == {
@@ -93,35 +93,33 @@ def certainties(
 
 
 def _certainty(
-    found: Aggregated, of: ModelUncertainty | None, unpaired: "_Unpaired", compared: bool
+    found: Aggregated, of: tuple[Uncertainty, int] | None, unpaired: "_Unpaired", compared: bool
 ) -> dict[str, Any]:
-    """Of one row, by column. of: what was measured of its outcomes; None where nothing was."""
+    """Of one row, by column. of: where its outcomes were measured; None where they were not."""
     overall, intervals = unpaired.of(found)
-    groups: dict[str, int | None] = dict.fromkeys(found.sections)
-    sections: set[str] = set()
-    ranks: tuple[int | None, ...] = (None, None, None)
-    paired = False
+    row: dict[str, Any] = {"paired": False, **dict.fromkeys(RANKS)}
+    for name in found.sections:
+        row |= {f"{name}_paired": False, f"{name}_group": None}
     if of is not None:
-        sections = {
-            name
-            for name, score in found.sections.items()
-            if of.section_intervals.get(name) and _equal(of.sections[name], score)
-        }
-        for name in sections:
-            intervals[name] = of.section_intervals[name]
-            groups[name] = of.section_groups[name] if compared else None
+        sure, place = of
+        known = dict(zip(sure.sections, sure.section_score[:, place], strict=True))
+        for at, name in enumerate(sure.sections):
+            if name in found.sections and _equal(known[name], found.sections[name]):
+                ends = sure.section_low[at, place], sure.section_high[at, place]
+                group = int(sure.section_group[at, place]) or None
+                intervals[name] = Interval(*ends)
+                row |= {f"{name}_paired": True, f"{name}_group": group if compared else None}
         lacking = any(
-            score is not None and of.sections.get(name) is None
+            score is not None and np.isnan(known.get(name, np.nan))
             for name, score in found.sections.items()
         )
-        paired = not lacking and of.interval is not None and _equal(of.score, found.score)
-        overall = of.interval if paired else overall
-        ranks = (of.best, of.worst, of.tie_group) if paired and compared else ranks
-    row: dict[str, Any] = {"paired": paired, **dict(zip(RANKS, ranks, strict=True))}
+        if not lacking and _equal(sure.score[place], found.score):
+            row["paired"], overall = True, Interval(sure.low[place], sure.high[place])
+            if compared:
+                ranks = (sure.best[place], sure.worst[place], sure.group[place])
+                row |= {name: int(each) or None for name, each in zip(RANKS, ranks, strict=True)}
     for name, interval in {"score": overall, **intervals}.items():
         row[f"{name}_low"], row[f"{name}_high"] = interval or (None, None)
-    for name in found.sections:
-        row |= {f"{name}_paired": name in sections, f"{name}_group": groups[name]}
     return row
 
 
@@ -182,5 +180,5 @@ class _Unpaired:
         return unpaired_interval(min(max(score, 0.0), 1.0), self._groups[section], counts)
 
 
-def _equal(one: float | None, other: float | None) -> bool:
-    return one is not None and other is not None and abs(one - other) < _EQUAL
+def _equal(measured: float, score: float | None) -> bool:
+    return score is not None and bool(abs(measured - score) < _EQUAL)

@@ -46,26 +46,6 @@ _KEPT_ON_DISK = 40
 _KEPT_IN_MEMORY = 8
 
 
-@dataclass(frozen=True, slots=True)
-class ModelUncertainty:
-    """Of one model; None where it cannot be said.
-
-    score: the overall score that the interval is of.
-    interval: 95 %, of the score. best, worst: of its rank among the ranked models.
-    tie_group: from 1.
-    sections, section_intervals, section_groups: the same by section.
-    """
-
-    score: float | None
-    interval: Interval | None
-    best: int | None
-    worst: int | None
-    tie_group: int | None
-    sections: dict[str, float | None]
-    section_intervals: dict[str, Interval | None]
-    section_groups: dict[str, int | None]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Uncertainty:
     """Of all models of an outcome matrix, in its order; NaN and 0 where it cannot be said.
@@ -89,26 +69,6 @@ class Uncertainty:
     section_low: Floats
     section_high: Floats
     section_group: Whole
-
-    def by_model(self) -> dict[str, ModelUncertainty]:
-        """The same model by model, in plain numbers."""
-        return {model: self._of(place) for place, model in enumerate(self.models)}
-
-    def _of(self, place: int) -> ModelUncertainty:
-        at = range(len(self.sections))
-        return ModelUncertainty(
-            score=_number(self.score[place]),
-            interval=_interval(self.low[place], self.high[place]),
-            best=_place(self.best[place]),
-            worst=_place(self.worst[place]),
-            tie_group=_place(self.group[place]),
-            sections={self.sections[k]: _number(self.section_score[k, place]) for k in at},
-            section_intervals={
-                self.sections[k]: _interval(self.section_low[k, place], self.section_high[k, place])
-                for k in at
-            },
-            section_groups={self.sections[k]: _place(self.section_group[k, place]) for k in at},
-        )
 
 
 def subsets_by(rule: Rule, pairs: PairOrder) -> Coded:
@@ -240,18 +200,6 @@ def _blank(models: tuple[str, ...], sections: tuple[str, ...]) -> Uncertainty:
         "section_group": np.zeros(wide, np.intp),
     }
     return Uncertainty(models, sections, np.zeros(n, np.bool_), **arrays)
-
-
-def _number(value: Any) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
-def _interval(low: Any, high: Any) -> Interval | None:
-    return None if np.isnan(low) else Interval(float(low), float(high))
-
-
-def _place(value: Any) -> int | None:
-    return int(value) or None
 
 
 class Uncertainties:

@@ -58,14 +58,17 @@ def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
     [name] = own
     found = run_intervals(rows, FACTS)
 
-    board = finished(measure(field.matrix, V1, replicates=1)).by_model()[name]
+    board = finished(measure(field.matrix, V1, replicates=1))
+    overall = (board.low[0], board.high[0])
+    ends = zip(board.section_low[:, 0], board.section_high[:, 0], strict=True)
+    assert board.models == (name,)
     failures = section_scores(field, name)
-    assert failures.overall is not None and failures.overall.interval == board.interval
-    assert found.score == pytest.approx(board.interval)
+    assert failures.overall is not None and failures.overall.interval == overall
+    assert found.score == pytest.approx(overall)
     [line] = runs_scene(RunStore(settings), None).lines
     assert line.interval == found.total != summarise(rows, FACTS.family).total.interval
     assert found.sections == {"": None} | {
-        section: pytest.approx(each) for section, each in board.section_intervals.items()
+        section: pytest.approx(each) for section, each in zip(board.sections, ends, strict=True)
     }
     reasoning, alone = found.sections["Reasoning"], summarise(rows, FACTS.family)
     unclustered = alone.section_interval("Reasoning")

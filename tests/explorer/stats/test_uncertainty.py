@@ -53,31 +53,30 @@ def test_models_that_cannot_be_compared_have_intervals_alone() -> None:
     matrix = random_matrix()
     ranked = matrix.models[:3]
     found = finished(measure(matrix, V1, ranked=ranked, replicates=200))
-    last = found.by_model()[matrix.models[3]]
-    assert last.interval is not None
-    assert last.section_intervals["Chat"] is not None
-    assert (last.best, last.worst, last.tie_group) == (None, None, None)
-    assert set(last.section_groups.values()) == {None}
+    assert not np.isnan([found.low[3], *found.section_low[:, 3]]).any()
+    assert (found.best[3], found.worst[3], found.group[3]) == (0, 0, 0)
+    assert not found.section_group[:, 3].any()
     assert found.worst[:3].max() <= 3
-    all_four = measured(matrix, replicates=200).by_model()[matrix.models[3]]
-    assert last.interval == all_four.interval
+    all_four = measured(matrix, replicates=200)
+    assert (found.low[3], found.high[3]) == (all_four.low[3], all_four.high[3])
 
 
 def test_a_section_that_nobody_was_asked_in_is_unknown() -> None:
-    found = measured(matrix_of({"a": [1, 0, 1, 1]}, ["hep-go"] * 4)).by_model()["a"]
-    assert found.sections["Chat"] is None
-    assert found.section_intervals["Chat"] is None
-    assert found.section_groups == {
-        "Chat": None, "Chat Hard": None, "Safety": None, "Reasoning": 1,
-    }  # fmt: skip
+    found = measured(matrix_of({"a": [1, 0, 1, 1]}, ["hep-go"] * 4))
+    assert found.sections[-1] == "Reasoning"
+    assert np.isnan(found.section_score[:, 0]).tolist() == [True, True, True, False]
+    assert np.isnan(found.section_low[:, 0]).tolist() == [True, True, True, False]
+    assert found.section_group[:, 0].tolist() == [0, 0, 0, 1]
 
 
 def test_of_a_composite_outcomes_say_nothing() -> None:
     matrix = matrix_of({"a": [1, 0, 0.5, 0.25]}, ["Focus", "Focus", "precise_if", "ties"])
-    found = measured(matrix, "v2").by_model()["a"]
-    assert (found.score, found.interval, found.tie_group) == (None, None, None)
-    assert found.sections["Ties"] is None
-    assert (found.sections["Focus"], found.sections["Precise IF"]) == (0.5, 0.5)
+    found = measured(matrix, "v2")
+    assert np.isnan([found.score[0], found.low[0], found.high[0]]).all()
+    assert found.group.tolist() == [0]
+    scores = dict(zip(found.sections, found.section_score[:, 0].tolist(), strict=True))
+    assert np.isnan(scores["Ties"])
+    assert (scores["Focus"], scores["Precise IF"]) == (0.5, 0.5)
     assert {"Ties"} == COMPOSITES
 
 
@@ -103,7 +102,7 @@ def test_missing_outcomes_and_ties_count_as_asked() -> None:
 
 def test_no_models_are_no_error() -> None:
     found = measured(matrix_of({}, []))
-    assert found.by_model() == {}
+    assert found.score.shape == (0,) and found.section_score.shape == (len(V1.sections), 0)
 
 
 def test_each_step_is_told() -> None:
