@@ -208,7 +208,7 @@ def pair_score_json(scored: Rewarded) -> dict[str, Any]:
     """One pair's rewards, and what they rest on."""
     [pair] = scored.scored
     cells = {name: getattr(pair, name) for name in _PAIR[2:]}
-    return as_json({**cells, "settings": settings_json(scored.facts)})
+    return as_json({**cells, "settings": _settings_json(scored.facts)})
 
 
 def selection_score_json(
@@ -230,7 +230,7 @@ def selection_score_json(
     yield {**last, "message": "" if is_whole else why or STOPPED}
 
 
-def settings_json(facts: RunFacts) -> dict[str, Any]:
+def _settings_json(facts: RunFacts) -> dict[str, Any]:
     """What a number rests on."""
     # Gradio's client takes whatever has a "path" for a file, and fetches it.
     return {**{name: getattr(facts, name) for name in _SETTINGS}, "computed": facts.path}
@@ -287,7 +287,7 @@ def _run(run: Run, store: RunStore, visitor: Visitor) -> dict[str, Any]:
         "selection": run.facts.selection,
         "total": run.facts.n_pairs,
         **_result(summary),
-        "settings": settings_json(run.facts),
+        "settings": _settings_json(run.facts),
     }
 
 
@@ -307,7 +307,7 @@ def _message(
             "total": total,
             **_result(summarise(done, "" if facts is None else facts.family)),
             "rows": [_pair(pair) for pair in newly],
-            "settings": None if facts is None else settings_json(facts),
+            "settings": None if facts is None else _settings_json(facts),
         }
     )
 

@@ -16,7 +16,7 @@ LONGEST_LINK = 20_000
 """Characters of a query string that are looked at."""
 MOST_DROPPED = 20
 """Parts that mean nothing that are named."""
-IGNORED = ("tab", "__theme", "__sign", "logs")
+_IGNORED = ("tab", "__theme", "__sign", "logs")
 """What Gradio and Spaces write into an address for themselves."""
 
 S = TypeVar("S")
@@ -140,7 +140,7 @@ class Codec(Generic[S]):
         parts.sort(key=lambda part: late.index(part[0]) if part[0] in late else -1)
         state = self.usual if onto is None else onto
         for name, text in parts:
-            if name in IGNORED:
+            if name in _IGNORED:
                 continue
             try:
                 state = known[name].after(state, text)

@@ -159,7 +159,7 @@ class Shared(Generic[S, T]):
         return (yield from taken.take())
 
 
-MOST_SESSIONS = 2_000
+_MOST_SESSIONS = 2_000
 
 
 class Latest:
@@ -171,7 +171,7 @@ class Latest:
     (False, True)
     """
 
-    def __init__(self, most: int = MOST_SESSIONS) -> None:
+    def __init__(self, most: int = _MOST_SESSIONS) -> None:
         """most: sessions that are remembered; of one that was forgotten nothing is the last."""
         self._changed = threading.Condition()
         self._answered: set[str] = set()

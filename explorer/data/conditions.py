@@ -28,9 +28,9 @@ Named = Literal["section", "subset", "chosen_model", "rejected_model"]
 Who = Literal["chosen", "rejected", "only_chosen", "only_rejected", "both"]
 """Whose response has a marker; "only" says that the other one has not."""
 
-LEAST_PAIRS = 20
+LEAST_WRITTEN = 20
 """Pairs of a model that has a condition of its own."""
-MOST_NAMES = 50
+MOST_OF_KIND = 50
 """Names of a kind that have one: those with the most pairs."""
 
 _SIDES: tuple[Literal["chosen", "rejected"], ...] = ("chosen", "rejected")
@@ -61,7 +61,7 @@ def conditions(table: PairTable) -> tuple[Condition, ...]:
     """All conditions of a table that have pairs, kind by kind.
 
     section, subset: of the benchmark.
-    chosen_model, rejected_model: who wrote the response; those with `LEAST_PAIRS` pairs.
+    chosen_model, rejected_model: who wrote the response; those with `LEAST_WRITTEN` pairs.
     longer: the side with more characters; longer_by: the same, cut in three by how many more.
     chosen_chars: characters of chosen, cut in four.
     marker: which side's response has what `explorer.data.facets.markers` finds.
@@ -101,7 +101,7 @@ _Found = Iterator[tuple[str, str, Mask]]
 def _named(facet: Named, least: int, table: PairTable) -> _Found:
     column = table.facets[facet]
     counts = np.bincount(column.codes, minlength=len(column.names))
-    largest = np.argsort(-counts, kind="stable")[:MOST_NAMES]
+    largest = np.argsort(-counts, kind="stable")[:MOST_OF_KIND]
     for code in np.sort(largest[counts[largest] >= least]).tolist():
         name = column.names[code]
         if not (facet == "section" and name == NONE):
@@ -147,8 +147,8 @@ def _markers(table: PairTable) -> _Found:
 _FAMILIES: Mapping[Kind, Callable[[PairTable], _Found]] = {
     "section": partial(_named, "section", 1),
     "subset": partial(_named, "subset", 1),
-    "chosen_model": partial(_named, "chosen_model", LEAST_PAIRS),
-    "rejected_model": partial(_named, "rejected_model", LEAST_PAIRS),
+    "chosen_model": partial(_named, "chosen_model", LEAST_WRITTEN),
+    "rejected_model": partial(_named, "rejected_model", LEAST_WRITTEN),
     "longer": _longer,
     "longer_by": _longer_by,
     "chosen_chars": _chosen_chars,

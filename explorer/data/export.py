@@ -93,7 +93,7 @@ def export(
             yield written
 
 
-def file_name(table: PairTable, rows: Rows, form: Format) -> str:
+def export_name(table: PairTable, rows: Rows, form: Format) -> str:
     """A short name for the file of an export, safe wherever it is saved: source, split, pairs."""
     source = table.source
     name = PurePosixPath(source.name)
@@ -271,7 +271,7 @@ def snippet(table: PairTable, rows: Rows, filters: Sequence[str]) -> str:
         *(_comment(f"- {each}") for each in filters),
     ]
     if len(runs) > MOST_RUNS:
-        export = file_name(table, rows, "parquet")
+        export = export_name(table, rows, "parquet")
         lines.append(_comment(text("snippet.scattered", most=f"{MOST_RUNS:,}", file=export)))
         lines.append(f"pairs = load_dataset('parquet', data_files={export!r}, split='train')")
     else:

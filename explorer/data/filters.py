@@ -17,7 +17,7 @@ from scoring.errors import KnownError, shown
 
 MOST_NAMES = 500
 LONGEST_NAME = 1_000
-LONGEST_LENGTH = 10**9
+_LONGEST_LENGTH = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def _end(value: object) -> int | None:
     if value is None:
         return None
     whole = isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1
-    if not whole or not -LONGEST_LENGTH <= value <= LONGEST_LENGTH:  # type: ignore[operator]
+    if not whole or not -_LONGEST_LENGTH <= value <= _LONGEST_LENGTH:  # type: ignore[operator]
         raise KnownError(f"A length is a whole number, not {shown(value)}.")
     return int(value)  # type: ignore[call-overload, no-any-return]
 
@@ -131,7 +131,7 @@ def _names(value: object) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class Filtered:
     """What passes a table's filters.
 
     rows: in table order.
@@ -143,7 +143,7 @@ class Selection:
     counts: Mapping[Facet, NDArray[np.int64]]
 
 
-def select(table: PairTable, filters: Filters, among: Mask | None = None) -> Selection:
+def select(table: PairTable, filters: Filters, among: Mask | None = None) -> Filtered:
     """The rows that pass, and the counts of every facet.
 
     among: whether each row is looked at at all; None looks at all.
@@ -160,7 +160,7 @@ def select(table: PairTable, filters: Filters, among: Mask | None = None) -> Sel
         codes = column.codes if others is None else column.codes[others]
         counts[facet] = np.bincount(codes, minlength=len(column.names))
     keep = reduce(_both, masks.values(), base)
-    return Selection(np.arange(len(table)) if keep is None else np.flatnonzero(keep), counts)
+    return Filtered(np.arange(len(table)) if keep is None else np.flatnonzero(keep), counts)
 
 
 def matching_rows(table: PairTable, filters: Filters) -> Rows:

@@ -32,18 +32,18 @@ from scoring.pairs.rows import SUFFIXES
 from scoring.paths import is_file, typed_path
 from scoring.tasks import read_rows
 
-LOADS_AT_ONCE = 2
+_LOADS_AT_ONCE = 2
 APART_BYTES = 2 * MEGABYTE
 """From which size on files are read by a worker."""
-READ_SECONDS, READ_BYTES_A_SECOND = 60.0, 300_000
+_READ_SECONDS, _READ_BYTES_A_SECOND = 60.0, 300_000
 READ_BYTES, BYTES_A_BYTE = 400 * MEGABYTE, 6
 """What the reading has for all, and for each byte of the files besides."""
 LONGEST_WANTED = 4096
 """Characters of a Hub id or a path."""
-LONGEST_FILE_NAME = 80
+_LONGEST_FILE_NAME = 80
 LEAST_KEPT_BYTES = 10**9
 """Texts of opened tables that are kept in any case."""
-MOST_TYPED = 200
+_MOST_TYPED = 200
 """Pairs that were typed in; others are made anew of what a run's card says."""
 
 ALLOWED = (
@@ -89,10 +89,10 @@ class Library:
         self._opened = LruCache[PairTable](
             max(LEAST_KEPT_BYTES, 2 * limit), lambda table: table.arrow.nbytes
         )
-        self._typed = LruCache[PairTable](MOST_TYPED)
+        self._typed = LruCache[PairTable](_MOST_TYPED)
         self._only: dict[str, str] = {}  # repo@commit of a dataset with one split -> id
         self._loading: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
-        self._slots = threading.BoundedSemaphore(LOADS_AT_ONCE)
+        self._slots = threading.BoundedSemaphore(_LOADS_AT_ONCE)
 
     def find(self, item_id: object) -> PairTable | None:
         """The table with that id; None where it is not here, or not any more."""
@@ -162,7 +162,7 @@ class Library:
         Raises:
             KnownError: it is too large, malformed or no file of pairs.
         """
-        return self._read(path, file_name(name, path.suffix), tell)
+        return self._read(path, upload_name(name, path.suffix), tell)
 
     def typed(self, conversation: object, chosen: object, rejected: object) -> PairTable:
         """The table of one pair that a visitor typed; nobody else finds it here.
@@ -181,7 +181,7 @@ class Library:
         limits, on_disk = self._settings.limits, name is None  # an upload is its sender's to keep
         with self._slot():
             pairs = read_pairs(
-                path, name=name, limits=limits, tell=tell, on_disk=on_disk, reader=read_apart
+                path, name=name, limits=limits, tell=tell, on_disk=on_disk, reader=_read_apart
             )
             return self._keep(pairs)
 
@@ -210,7 +210,7 @@ class Library:
                         limits=limits,
                         tell=tell,
                         on_disk=stays,
-                        reader=read_apart,
+                        reader=_read_apart,
                     )
             finally:
                 if not stays:
@@ -233,7 +233,7 @@ class Library:
         """One of the few loads that this process does at once."""
         if not self._slots.acquire(blocking=False):
             raise KnownError(
-                f"This server is busy: it is loading {LOADS_AT_ONCE} other sets of pairs. "
+                f"This server is busy: it is loading {_LOADS_AT_ONCE} other sets of pairs. "
                 "Try again in a moment."
             )
         try:
@@ -261,7 +261,7 @@ class Library:
         return self._opened.setdefault(table.id, table) if present is None else present
 
 
-def read_apart(
+def _read_apart(
     paths: Mapping[str, Path], shown: str, default_subset: str, limits: Limits, tell: Tell
 ) -> CheckedRows:
     """As `opening.checked_rows`. Large files are read by a worker, whose table is mapped here.
@@ -274,7 +274,7 @@ def read_apart(
         return checked_rows(paths, shown, default_subset, limits, tell)
     limit = Limit(
         text("worker.read"),
-        READ_SECONDS + size / READ_BYTES_A_SECOND,
+        _READ_SECONDS + size / _READ_BYTES_A_SECOND,
         READ_BYTES + BYTES_A_BYTE * size,
         in_addresses=True,
         way_out="file",
@@ -291,15 +291,15 @@ def read_apart(
     return CheckedRows(table, notes, left_out)
 
 
-def file_name(name: str, suffix: str) -> str:
+def upload_name(name: str, suffix: str) -> str:
     r"""A sender's name of a file, fit to be shown: its last part, printable, short.
 
-    >>> file_name("C:\\data\\my\x00pairs.csv", ".csv")
+    >>> upload_name("C:\\data\\my\x00pairs.csv", ".csv")
     'mypairs.csv'
-    >>> file_name("../" + "x" * 999, ".json")[70:]
+    >>> upload_name("../" + "x" * 999, ".json")[70:]
     'xxxxx.json'
     """
     last = PurePosixPath(name.replace("\\", "/")).name
     stem = "".join(character for character in last if character.isprintable()).strip()
     stem = stem.removesuffix(suffix) or "upload"
-    return stem[: LONGEST_FILE_NAME - len(suffix)] + suffix
+    return stem[: _LONGEST_FILE_NAME - len(suffix)] + suffix

@@ -25,7 +25,7 @@ from scoring.paths import is_file, typed_path
 logger = logging.getLogger(__name__)
 
 DEFAULT_PAIRS = HubId(DEFAULT_DATASET, "filtered")
-LEAST_SECONDS = 10.0
+_LEAST_SECONDS = 10.0
 """Between two looks for something newer."""
 KEPT = 4
 """Revisions that stay in memory; what nobody looked at for longest makes room for a newer one."""
@@ -142,7 +142,7 @@ class Sources(Generic[T]):
 
         What is shown stays until its successor is whole.
         """
-        if self.asked is None or abs(time.time() - self.asked) > LEAST_SECONDS:
+        if self.asked is None or abs(time.time() - self.asked) > _LEAST_SECONDS:
             self._hub.retry()
             self.fetch(again=True)
 

@@ -68,7 +68,7 @@ class LocatedTokenizer:
     folder: Path
 
 
-def listed_tokenizers(policy: ModelPolicy) -> tuple[str, ...] | None:
+def _listed_tokenizers(policy: ModelPolicy) -> tuple[str, ...] | None:
     """Those of the Hub that may be used, as typed; None means any.
 
     Where strangers use the server they are the suggested one and those of the models that its owner
@@ -77,9 +77,9 @@ def listed_tokenizers(policy: ModelPolicy) -> tuple[str, ...] | None:
     return None if policy.local_folders else (SUGGESTED, *sorted(policy.models or ()))
 
 
-def allowed_tokenizers(policy: ModelPolicy) -> str:
+def _allowed_tokenizers(policy: ModelPolicy) -> str:
     """What may be given, in words."""
-    listed = listed_tokenizers(policy)
+    listed = _listed_tokenizers(policy)
     given = listed[:_NAMED] if listed else (f"a folder, a Hub id such as {SUGGESTED}",)
     return ", ".join(given) + (f" or {DEMO}" if policy.demo is not None else "")
 
@@ -107,10 +107,10 @@ def locate_tokenizer(
             return _in_folder(typed, typed_path(typed))
         if pinned and is_folder(typed_path(base)):
             return _in_folder(base, typed_path(base), revision)
-    listed = listed_tokenizers(policy)
+    listed = _listed_tokenizers(policy)
     refused = KnownError(
         f"{typed[:200]!r} is not a tokenizer that can be used here: "
-        f"give {allowed_tokenizers(policy)}."
+        f"give {_allowed_tokenizers(policy)}."
     )
     by_commit = listed is not None and typed not in listed and _COMMIT.fullmatch(revision)
     name = base if by_commit else typed
@@ -278,7 +278,7 @@ class TokenCounter:
             KnownError: there is no such tokenizer, it is not allowed here, too large or broken.
         """
         if not isinstance(wanted, str) or not wanted.strip():
-            raise KnownError(f"No tokenizer was given. Give {allowed_tokenizers(self._policy)}.")
+            raise KnownError(f"No tokenizer was given. Give {_allowed_tokenizers(self._policy)}.")
         typed = wanted.strip()
         if self.known(table, typed):
             return typed

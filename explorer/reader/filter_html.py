@@ -7,7 +7,7 @@ from explorer.core.html import render
 from explorer.core.text import text
 from explorer.data.conditions import condition_of
 from explorer.data.facets import FACETS, NONE, Facet
-from explorer.data.filters import Filters, LengthRange, Selection
+from explorer.data.filters import Filtered, Filters, LengthRange
 from explorer.data.search import LONGEST_QUERY, PLACES
 from explorer.data.table import PairTable, Rows
 from explorer.reader.scene import Scene
@@ -64,7 +64,7 @@ def listed_words(now: Scene) -> list[str]:
 
 def listed_and_why(now: Scene) -> tuple[Rows, str]:
     """The rows that a scene lists, in table order, and in words by which filters."""
-    return now.selection.rows, ", ".join(listed_words(now))
+    return now.filtered.rows, ", ".join(listed_words(now))
 
 
 def model_names(fields: Sequence[Field]) -> list[str]:
@@ -98,9 +98,9 @@ def _range_words(one: LengthRange) -> str:
     return text("filter.between", low=f"{one.low:,}", high=f"{one.high:,}", **said)
 
 
-def facets_html(table: PairTable, filters: Filters, selection: Selection) -> str:
+def facets_html(table: PairTable, filters: Filters, filtered: Filtered) -> str:
     """All facets that tell at least two kinds of rows apart, or have something picked."""
-    facets = [_facet(table, facet, filters, selection) for facet in FACETS]
+    facets = [_facet(table, facet, filters, filtered) for facet in FACETS]
     return render("reader/facets.html", facets=[each for each in facets if each is not None])
 
 
@@ -112,14 +112,14 @@ def name_words(facet: Facet, name: str) -> str:
 
 
 def _facet(
-    table: PairTable, facet: Facet, filters: Filters, selection: Selection
+    table: PairTable, facet: Facet, filters: Filters, filtered: Filtered
 ) -> dict[str, object] | None:
     """What is shown of a facet, whose names stand in groups with a title, "" for a single one."""
     picked, column = filters.names(facet), table.facets[facet]
     counts = {
         name: count
         for place, (name, count) in enumerate(
-            zip(column.names, selection.counts[facet].tolist(), strict=True)
+            zip(column.names, filtered.counts[facet].tolist(), strict=True)
         )
         if count or facet in _OF_DATA or (column.codes == place).any()
     }

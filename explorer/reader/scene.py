@@ -9,7 +9,8 @@ import numpy as np
 
 from explorer.core.text import text
 from explorer.data.conditions import condition_of
-from explorer.data.filters import Filters, Selection, matching_rows, select
+from explorer.data.facets import Mask
+from explorer.data.filters import Filtered, Filters, matching_rows, select
 from explorer.data.library import Library
 from explorer.data.table import PairTable, Rows
 from explorer.data.tokens import TokenCounter
@@ -24,7 +25,7 @@ from explorer.reader.state import (
     fitting,
     move,
 )
-from explorer.results.field import MAJORITY, OUTCOMES, Doubles, Field, Mask
+from explorer.results.field import MAJORITY, OUTCOMES, Doubles, Field
 from explorer.results.fields import Fields
 from explorer.stats.duels import CELLS, cells_of
 from explorer.stats.margins import confident_losses, near_misses
@@ -58,14 +59,14 @@ class Scene:
     """What a state shows.
 
     state: settled: its page and its open pair are there.
-    selection: what passes its filters and is of its kind.
+    filtered: what passes its filters and is of its kind.
     listed: the same rows in the order of the list.
     passing: rows that pass, of whatever kind. counts: kind -> how many of these it has.
     """
 
     state: PairsState
     pairs: Pairs
-    selection: Selection
+    filtered: Filtered
     listed: ListedRows
     passing: Rows
     counts: Mapping[str, int]
@@ -154,8 +155,8 @@ def scene(state: PairsState, pairs: Pairs) -> Scene:
     counts: dict[str, int] = {}
     kind = state.shown_kind
     if field is None or kind is None:
-        selection = select(table, state.filters, among)
-        passing = selection.rows
+        filtered = select(table, state.filters, among)
+        passing = filtered.rows
     else:
         passing = matching_rows(table, state.filters)
         if among is not None:
@@ -163,12 +164,12 @@ def scene(state: PairsState, pairs: Pairs) -> Scene:
         masks = kind_masks(field, state.model)
         counts = {each: int(mask[passing].sum()) for each, mask in masks.items()}
         of_kind = masks[kind]
-        selection = select(table, state.filters, of_kind if among is None else among & of_kind)
-    listed = ListedRows(table, ordered(state, pairs, selection.rows))
+        filtered = select(table, state.filters, of_kind if among is None else among & of_kind)
+    listed = ListedRows(table, ordered(state, pairs, filtered.rows))
     panel = "pairs" if field is None and state.panel in OF_OUTCOMES else state.panel
     reading = state.reading.settled(listed)
     settled = replace(state, source=table.id, panel=panel, reading=reading)
-    return Scene(settled, pairs, selection, listed, passing, counts)
+    return Scene(settled, pairs, filtered, listed, passing, counts)
 
 
 def next_scene(state: PairsState, pairs_of: PairsOf, act: str, sent: Mapping[str, Any]) -> Scene:
@@ -221,7 +222,7 @@ def rows_with(now: Scene, filters: Filters) -> Rows:
     """The rows that a scene would show with other filters, in table order."""
     if now.field is None and not now.state.slices:
         return matching_rows(now.table, filters)
-    return scene(replace(now.state, filters=filters), now.pairs).selection.rows
+    return scene(replace(now.state, filters=filters), now.pairs).filtered.rows
 
 
 def kind_masks(field: Field, model: str) -> dict[str, Mask]:

@@ -29,11 +29,11 @@ from scoring.limits import Step
 from scoring.results.accuracies import Benchmark
 from scoring.results.files import LeftOut
 
-KEPT = 16
+_KEPT = 16
 """Boards that stay in memory."""
-PATIENCE_SECONDS = 10.0
+_PATIENCE_SECONDS = 10.0
 """So long who asks waits; 188 models are measured in half of it once their results are read."""
-AGAIN_SECONDS = 60.0
+_AGAIN_SECONDS = 60.0
 """After which what could not be read or measured is tried again, if somebody asks."""
 _SHORTEST, _LONGEST = 2, 60
 """Seconds after which one is told to ask again."""
@@ -49,7 +49,7 @@ class Boards:
         self.library = fields.results
         self._fields = fields
         self._sure = sure
-        self._kept = LruCache[Board](KEPT)
+        self._kept = LruCache[Board](_KEPT)
 
     def board(self, results_id: object, ranking: Ranking, own: object = ()) -> Board:
         """The board of a ranking, with what was read and measured so far.
@@ -185,7 +185,7 @@ class _Tried:
 class BoardMeasuring:
     """Measures published boards, none of a visitor's own. Callable from any thread."""
 
-    def __init__(self, boards: Boards, patience: float = PATIENCE_SECONDS) -> None:
+    def __init__(self, boards: Boards, patience: float = _PATIENCE_SECONDS) -> None:
         """patience: seconds that who asks waits at most."""
         self._boards = boards
         self._patience = patience
@@ -215,16 +215,17 @@ class BoardMeasuring:
         return "" if tried is None else tried.refused
 
     def _is_wanted(self, ranking: Ranking) -> bool:
+        if self._was_tried(ranking):
+            return False
         boards = self._boards
-        unsure = boards.unread(None, ranking) or not boards.is_measured(None, ranking)
-        return not self._was_tried(ranking) and bool(unsure)
+        return boards.unread(None, ranking) > 0 or not boards.is_measured(None, ranking)
 
     def _was_tried(self, ranking: Ranking) -> bool:
         """Whether it was measured just now, as well as it could be."""
         tried = self._tried.get(ranking)
         if tried is None or tried.results_id != self._boards.library.get(None).id:
             return False
-        return time.monotonic() - tried.when < AGAIN_SECONDS
+        return time.monotonic() - tried.when < _AGAIN_SECONDS
 
     def _go_on(self, ranking: Ranking, seconds: float) -> None:
         """Wait for what is under way, be it of another ranking; where nothing is, begin."""

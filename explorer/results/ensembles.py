@@ -14,7 +14,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.results.field import Field, Mask
+from explorer.data.facets import Mask
+from explorer.results.field import Field
 from explorer.stats.paired import PairedTest, paired_test
 from explorer.stats.rules import V1
 from explorer.stats.strata import Floats, Whole, one_stratum, score_models

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from explorer.core.caches import LruCache, locked_cached_property
 from explorer.core.validation import repaired
+from explorer.data.facets import Mask
 from explorer.data.filters import LONGEST_NAME
 from explorer.data.table import PairTable, Rows
 from explorer.runs.outcomes import rows_of
@@ -25,12 +26,11 @@ from scoring.errors import KnownError, shown
 from scoring.record import Run
 from scoring.spec import Outcome, ScoredPair, margin_of, text_hash
 
-Mask = NDArray[np.bool_]
 Doubles = NDArray[np.float64]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 MAJORITY = "*"
 """Stands for the majority of all other models, where another model is named."""
-KEPT_RUNS = 8
+_KEPT_RUNS = 8
 """Runs whose pairs stay in memory."""
 _CODE = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 
@@ -243,7 +243,7 @@ class Field:
         return [self.verdict(self.matrix.models[place], row) for place in known.tolist()]
 
 
-_SCORED = LruCache[dict[str, ScoredPair]](KEPT_RUNS)
+_SCORED = LruCache[dict[str, ScoredPair]](_KEPT_RUNS)
 
 
 def _scored(run: Run) -> dict[str, ScoredPair]:

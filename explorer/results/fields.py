@@ -47,7 +47,7 @@ from scoring.results.accuracies import Benchmark
 from scoring.results.files import LeftOut
 from scoring.results.order import PairOrder
 
-KEPT = 8
+_KEPT = 8
 """Sets of fields that stay in memory."""
 _KEPT_ROWS = 2048
 """Own models that do, each once for every set of pairs that it was looked for among."""
@@ -66,10 +66,10 @@ class Fields:
         self.tables = tables
         self.cache = cache
         self.runs = runs
-        self._bases = LruCache[tuple[Field, ...]](2 * KEPT)
+        self._bases = LruCache[tuple[Field, ...]](2 * _KEPT)
         self._own = LruCache[OutcomeRows](_KEPT_ROWS)
-        self._joined = LruCache[tuple[Field, ...]](KEPT)
-        self._ensembles = LruCache[Field](KEPT)
+        self._joined = LruCache[tuple[Field, ...]](_KEPT)
+        self._ensembles = LruCache[Field](_KEPT)
 
     def all(self, results_id: object, table_id: object, own: object) -> tuple[Field, ...]:
         """Every field, that of the pairs that are looked at first; a model is in one of them.

@@ -26,7 +26,7 @@ from scoring.limits import Limits, Tell, tell_nobody
 from scoring.paths import is_folder, typed_path
 from scoring.results.files import LeftOut
 
-KEPT = 24
+_KEPT = 24
 """Sets of results with files beside them that stay in memory."""
 
 
@@ -37,7 +37,7 @@ class ResultsLibrary:
         """sources: the results that everybody sees. limits: of the files that visitors send."""
         self.sources = sources
         self._limits = limits
-        self._beside = LruCache[tuple[str, Results]](KEPT)  # with the id that they are beside
+        self._beside = LruCache[tuple[str, Results]](_KEPT)  # with the id that they are beside
 
     def get(self, results_id: object) -> Results:
         """What a session is looking at; the best that everybody sees where its id is unknown."""
@@ -91,8 +91,8 @@ class ResultsLibrary:
         return self._beside.get(results_id) if isinstance(results_id, str) else None
 
 
-DEFAULT_RESULTS = HubId("allenai/reward-bench-results")
-DEFAULT_SECOND = HubId("allenai/reward-bench-2-results")
+_DEFAULT_RESULTS = HubId("allenai/reward-bench-results")
+_DEFAULT_SECOND = HubId("allenai/reward-bench-2-results")
 """Upstream keeps the results of RewardBench 2 in a dataset of their own."""
 
 
@@ -110,9 +110,9 @@ class Upstream:
         Raises:
             KnownError: the first cannot be had, or it is the same as before and the second fails.
         """
-        first = fetch_results(DEFAULT_RESULTS, self._hub, local_only=local_only, tell=tell)
+        first = fetch_results(_DEFAULT_RESULTS, self._hub, local_only=local_only, tell=tell)
         try:
-            second = fetch_results(DEFAULT_SECOND, self._hub, local_only=local_only, tell=tell)
+            second = fetch_results(_DEFAULT_SECOND, self._hub, local_only=local_only, tell=tell)
         except KnownError as error:
             # A reason's own words may differ each time: they alone are nothing newer.
             if self._first is not None and self._first.id == first.id:
@@ -126,7 +126,7 @@ class Upstream:
         second = self._second
         if second is not None:
             reason = text("source.second_stays", source=str(second.source), reason=reason)
-        said = LeftOut(str(DEFAULT_SECOND), reason, whole=second is None)
+        said = LeftOut(str(_DEFAULT_SECOND), reason, whole=second is None)
         lacking = replace(first, left_out=(*first.left_out, said))
         return lacking if second is None else joined(lacking, second)
 
@@ -145,7 +145,7 @@ def results_sources(settings: Settings, hub: Hub) -> Sources[Results]:
     """The results: EXPLORER_RESULTS, else upstream's from the Hub, else the bundled figures."""
     upstream = Upstream(hub)
     candidates = [
-        Candidate(str(DEFAULT_RESULTS), lambda: upstream.read(local_only=True), upstream.read),
+        Candidate(str(_DEFAULT_RESULTS), lambda: upstream.read(local_only=True), upstream.read),
         Candidate("the bundled figures", read_snapshot),
     ]
     if settings.results:

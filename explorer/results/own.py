@@ -13,7 +13,7 @@ from scoring.record import Run
 from scoring.results.files import REFERENCE_FREE, LeftOut, printable
 from scoring.spec import RunFacts
 
-MOST_SIMILAR = 5
+_MOST_SIMILAR = 5
 
 
 def outcomes_of(run: Run, name: str) -> Outcomes:
@@ -81,7 +81,7 @@ def find_published(facts: RunFacts, models: Collection[str]) -> Match:
     name = _bare(own)
     similar = sorted(each for each in models if _bare(each) == name and each != wanted)
     is_id = "/" in own and not own.startswith("/")
-    return Match(wanted if is_id and wanted in models else "", tuple(similar[:MOST_SIMILAR]))
+    return Match(wanted if is_id and wanted in models else "", tuple(similar[:_MOST_SIMILAR]))
 
 
 def _bare(model: str) -> str:

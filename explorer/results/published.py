@@ -31,7 +31,7 @@ from scoring.results.accuracies import (
 )
 from scoring.results.files import REFERENCE_FREE, LeftOut, ResultFile, printable
 
-NOT_ON_THE_HUB = ("openai/", "anthropic/", "google/", "cohere/", "poll/", "ai2/", "my_model/")
+_NOT_ON_THE_HUB = ("openai/", "anthropic/", "google/", "cohere/", "poll/", "ai2/", "my_model/")
 BENCHMARKS: tuple[Benchmark, ...] = get_args(Benchmark)
 UPLOADED = "+files-"
 """What stands before the token in an id of results with a visitor's files."""
@@ -149,7 +149,7 @@ def model_url(name: str) -> str | None:
     """The model's page on the Hub, or None where there can be none."""
     if not _MODEL_ID.fullmatch(name) or name.endswith(".."):
         return None
-    if name.lower().startswith(NOT_ON_THE_HUB):
+    if name.lower().startswith(_NOT_ON_THE_HUB):
         return None
     return f"https://huggingface.co/{name.removesuffix(REFERENCE_FREE)}"
 

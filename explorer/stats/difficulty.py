@@ -156,12 +156,12 @@ def _pearson(products: Floats, squares_x: Floats, squares_y: Floats) -> Floats:
     return r
 
 
-SHARE = 0.8
+_SHARE = 0.8
 LEAST_MODELS = 5
 """Models that must be known of a pair for it to be called hard."""
-LEAST_PAIRS = 20
+_LEAST_IN_SUBSET = 20
 """Pairs of a subset of whose rest a model's skill is read."""
-MOST_PAIRS = 100
+_MOST_TOLD = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,7 +180,7 @@ class Telling:
 
 
 def failed_by_most(
-    outcomes: NDArray[np.floating], share: float = SHARE, least_models: int = LEAST_MODELS
+    outcomes: NDArray[np.floating], share: float = _SHARE, least_models: int = LEAST_MODELS
 ) -> Whole:
     """Rows that more than a share of the models fail, the hardest first.
 
@@ -197,21 +197,21 @@ def failed_by_most(
 def telling(
     outcomes: NDArray[np.floating],
     subsets: NDArray[np.integer] | None = None,
-    most: int = MOST_PAIRS,
+    most: int = _MOST_TOLD,
     least_models: int = LEAST_MODELS,
 ) -> Telling:
     """The pairs that tell good models from bad best, and those that may be mislabelled.
 
     With few models a correlation below 0 is often chance.
 
-    subsets: (pairs,), the subset of each, from 0; those of fewer than `LEAST_PAIRS` pairs are
-        taken together. None takes all pairs for one subset.
+    subsets: (pairs,), the subset of each, from 0; those of fewer than 20 pairs are taken
+        together. None takes all pairs for one subset.
     most: rows of each kind; equal correlations stay in table order.
     least_models: that must be known of a pair.
     """
     known = (~np.isnan(outcomes)).sum(axis=0)
     if subsets is not None:
-        subsets = np.where(np.bincount(subsets)[subsets] < LEAST_PAIRS, -1, subsets)
+        subsets = np.where(np.bincount(subsets)[subsets] < _LEAST_IN_SUBSET, -1, subsets)
     correlation = np.where(known >= least_models, item_rest(outcomes, subsets), np.nan)
     order = np.argsort(correlation, kind="stable")  # what is not known comes last
     backwards = np.argsort(-correlation, kind="stable")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.settings import ASSETS
+from explorer.data.facets import Mask
 from explorer.data.table import PairTable
 from scoring.benchmark import COUNTS
 from scoring.errors import KnownError
@@ -19,7 +20,6 @@ from scoring.results.files import LeftOut, twice
 from scoring.results.order import Alignment, Floats, How, PairOrder, align
 from scoring.results.pairs import PairResults
 
-Bools = NDArray[np.bool_]
 Hashes = Callable[[], Sequence[str]] | None
 _BY_PAIR = ("outcomes", "held", "known_equal", "chosen", "rejected")
 _BY_MODEL = ("model_types", "files", "how")
@@ -33,7 +33,7 @@ FIRST_IDS: dict[str, int] = {
     "hep-java": 4512,
 }
 """The id of the first of HumanEval's 164 problems in each language; the others follow in order."""
-N_PROBLEMS = 164
+_N_PROBLEMS = 164
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -100,15 +100,15 @@ class OutcomeMatrix:
     files: tuple[str, ...]
     pairs: PairOrder
     outcomes: Floats
-    held: Bools
-    known_equal: Bools
+    held: Mask
+    known_equal: Mask
     chosen: Floats
     rejected: Floats
     how: tuple[How, ...]
     left_out: tuple[LeftOut, ...] = ()
 
     @property
-    def rewarded(self) -> Bools:
+    def rewarded(self) -> Mask:
         """Of each model, whether both rewards of any pair are known, or that they are equal."""
         known = self.known_equal | (~np.isnan(self.chosen) & ~np.isnan(self.rejected))
         return np.asarray(known.any(axis=1), np.bool_)
@@ -306,11 +306,11 @@ def clusters_of(pairs: PairOrder) -> NDArray[np.intp]:
     beyond = found.max(initial=0) + 1
     for subset, first in FIRST_IDS.items():
         if is_whole:
-            found[_in_order(pairs, subset)] = beyond + np.arange(N_PROBLEMS)
+            found[_in_order(pairs, subset)] = beyond + np.arange(_N_PROBLEMS)
         elif subset in pairs.names:
             rows = np.flatnonzero(pairs.codes == pairs.names.index(subset))
             problems = _ids(pairs, rows) - first
-            known = (problems >= 0) & (problems < N_PROBLEMS)
+            known = (problems >= 0) & (problems < _N_PROBLEMS)
             found[rows[known]] = beyond + problems[known]
     return np.unique(found, return_inverse=True)[1].astype(np.intp)
 

@@ -41,7 +41,7 @@ V2_PAIRS: dict[str, int] = {
 }
 """Rows of RewardBench 2, in the order of its leaderboard; each subset is a section."""
 
-SWAPPED_WEIGHTS: dict[str, int] = {
+_SWAPPED_WEIGHTS: dict[str, int] = {
     **WEIGHTS,
     "xstest-should-refuse": COUNTS["xstest-should-respond"],
     "xstest-should-respond": COUNTS["xstest-should-refuse"],
@@ -130,7 +130,7 @@ V1_UPSTREAM = replace(V1, name="v1_upstream", missing="zero")
 PAPER = replace(
     V1_PRIOR,
     name="paper",
-    sections={**V1_PRIOR.sections, **_four_sections(SWAPPED_WEIGHTS)},
+    sections={**V1_PRIOR.sections, **_four_sections(_SWAPPED_WEIGHTS)},
     sources=(*V1_PRIOR.sources, "#175"),
 )
 PRIOR_ALONE = Rule(

@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 COMPOSITES = frozenset({"Ties"})
 """Subsets whose accuracy is no mean over pairs; of them, outcomes say nothing."""
-SEED = 0
+_SEED = 0
 MOST_PAIRS = 20_000
 """Of which intervals and ties are measured; the work grows with them, and RewardBench has 2,985."""
 _DRAWING = 100
@@ -134,7 +134,7 @@ def measure(
     found.ranked[:] = [ranked is None or model in ranked for model in outcomes.models]
     rows = np.flatnonzero(found.ranked)
     if not COMPOSITES & set(rule.subsets):
-        drawn = yield from _told(rank_intervals(values[rows], groups, replicates, SEED), total)
+        drawn = yield from _told(rank_intervals(values[rows], groups, replicates, _SEED), total)
         found.best[rows], found.worst[rows] = drawn.best, drawn.worst
         yield Step("measuring", _DRAWING, total)
         found.group[rows] = group_numbers(tie_groups(values[rows], groups), len(rows))
@@ -252,7 +252,7 @@ def key_of(
     """A digest of all that the numbers depend on, the outcomes themselves among it."""
     digest = hashlib.blake2b(digest_size=16)
     whom = None if ranked is None else sorted(ranked)
-    options = (_FORMAT, rule.name, ties, missing, whom, REPLICATES, SEED)
+    options = (_FORMAT, rule.name, ties, missing, whom, REPLICATES, _SEED)
     written = repr((options, outcomes.models, outcomes.pairs.names))
     digest.update(written.encode("utf-8", "replace"))
     clusters = clusters_of(outcomes.pairs)

@@ -8,11 +8,12 @@ import numpy as np
 
 from explorer.core.links import as_dropped
 from explorer.core.text import text
+from explorer.data.facets import Mask
 from explorer.data.search import matching_names
 from explorer.data.table import PairTable
 from explorer.reader.reading import ACTS, ListedRows, read_on
 from explorer.results.board import Board
-from explorer.results.field import MAJORITY, Doubles, Field, Mask
+from explorer.results.field import MAJORITY, Doubles, Field
 from explorer.stats.matrix import OutcomeMatrix
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import subsets_by

@@ -11,7 +11,7 @@ from explorer.core.html import note
 from explorer.core.parts import EVENT, Filling, guarded, telling, uploaded_file
 from explorer.core.text import text
 from explorer.core.work import stepping
-from explorer.data.library import file_name
+from explorer.data.library import upload_name
 from explorer.reader.session import Session
 from explorer.results.library import ResultsLibrary
 from scoring.limits import Tell
@@ -113,7 +113,7 @@ def _by_name(files: list[Path]) -> dict[str, Path]:
     """Files by the names that their sender gave them; of equal names each but one has a number."""
     named: dict[str, Path] = {}
     for number, file in enumerate(files, start=1):
-        name = file_name(file.name, file.suffix)
+        name = upload_name(file.name, file.suffix)
         named[name if name not in named else f"{number} {name}"] = file
     return named
 

@@ -206,7 +206,7 @@ class PairsTab:
         if before is None or state.outcomes or before.outcomes:
             filled |= self._outcomes_shown(now, session, before)
         if before is None or _filtered(before) != _filtered(state):
-            filled[parts.facets] = facets_html(now.table, state.filters, now.selection)
+            filled[parts.facets] = facets_html(now.table, state.filters, now.filtered)
         if before is None or (before.panel, before.outcomes) != (state.panel, state.outcomes):
             filled[parts.panels] = panels_html(state)
             for panel, column in parts.columns.items():

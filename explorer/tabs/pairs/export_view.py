@@ -27,7 +27,7 @@ from explorer.data.export import (
     Format,
     batches,
     export,
-    file_name,
+    export_name,
     preferences,
     snippet,
 )
@@ -111,7 +111,7 @@ def exporting(now: Scene, form: Format) -> _Shown:
         raise KnownError(text("fails.no_texts"))
     rows, table = now.listed.rows, now.table
     with download_folder() as folder:
-        path = folder / file_name(table, rows, form)
+        path = folder / export_name(table, rows, form)
         steps = export(table, rows, form, path, listed_words(now))
         yield from _written(path, steps, len(rows), text("export.done", n=f"{len(rows):,}"))
 

@@ -109,7 +109,7 @@ def lengths_shown(parts: LengthParts, now: Scene, counter: TokenCounter) -> Fill
     else:
         shaded = {each.measure: (each.low, each.high) for each in own}
         figure = painted(length_figure(histogram(*drawn), chart.shown, chart.unit, shaded), 330)
-    stats = length_stats(table, now.selection.rows, *drawn[2:])
+    stats = length_stats(table, now.filtered.rows, *drawn[2:])
     return filled | {
         parts.status: note(_said(table, chart)),
         parts.plot: gr.update(value=figure, visible=len(rows) > 0),

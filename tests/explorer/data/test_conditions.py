@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from explorer.data.conditions import KINDS, LEAST_PAIRS, MOST_NAMES, condition_of, conditions
+from explorer.data.conditions import KINDS, LEAST_WRITTEN, MOST_OF_KIND, condition_of, conditions
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from tests.explorer.tables import row, small_table
@@ -40,7 +40,7 @@ def test_subsets_and_sections_by_name() -> None:
 
 def test_models_need_enough_pairs() -> None:
     table = small_table(
-        *(row(chosen_model="often", rejected_model="x" * n) for n in range(1, LEAST_PAIRS)),
+        *(row(chosen_model="often", rejected_model="x" * n) for n in range(1, LEAST_WRITTEN)),
         row(chosen_model="often", rejected_model="x"),
         chunk_rows=100,
     )
@@ -49,10 +49,10 @@ def test_models_need_enough_pairs() -> None:
 
 
 def test_of_very_many_names_the_largest_are_taken() -> None:
-    many = [row(subset=f"s{n:03}") for n in range(2 * MOST_NAMES)]
+    many = [row(subset=f"s{n:03}") for n in range(2 * MOST_OF_KIND)]
     table = small_table(*many, row(subset="s099"), row(subset="s098"), chunk_rows=1_000)
     subsets = [each.id for each in conditions(table) if each.kind == "subset"]
-    assert len(subsets) == MOST_NAMES
+    assert len(subsets) == MOST_OF_KIND
     assert subsets[-2:] == ["subset:s098", "subset:s099"]
 
 

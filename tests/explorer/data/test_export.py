@@ -20,7 +20,7 @@ from explorer.data.export import (
     UPSTREAM_COLUMNS,
     Format,
     export,
-    file_name,
+    export_name,
 )
 from explorer.data.table import PairTable, Rows
 from scoring.errors import KnownError
@@ -369,4 +369,4 @@ def test_parquet_says_where_its_pairs_are_from_and_how_they_were_chosen(tmp_path
 def test_a_file_is_named_after_its_source(source: PairSource, name: str) -> None:
     table = table_of(pair(1), pair(2), source=source)
     for form in FORMATS:
-        assert file_name(table, all_of(table), form) == f"{name}-pairs.{form}"
+        assert export_name(table, all_of(table), form) == f"{name}-pairs.{form}"

@@ -14,7 +14,7 @@ from huggingface_hub import close_session, constants
 
 from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.data import library as limits
-from explorer.data.library import LONGEST_WANTED, Library, file_name, offers
+from explorer.data.library import LONGEST_WANTED, Library, offers, upload_name
 from explorer.data.sources import pair_sources
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, parse_hub_id
@@ -466,7 +466,7 @@ def test_a_file_that_is_gone_is_said(world: World) -> None:
     ],
 )
 def test_a_hostile_name_is_cut_to_what_can_be_shown(name: str, kept: str) -> None:
-    assert file_name(name, ".csv") == kept
+    assert upload_name(name, ".csv") == kept
 
 
 def test_a_long_name_is_cut_and_keeps_its_ending(world: World) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.core.settings import ROOT
-from explorer.data.export import MOST_RUNS, WIDTH, export, file_name, snippet
+from explorer.data.export import MOST_RUNS, WIDTH, export, export_name, snippet
 from explorer.data.table import PairTable
 from scoring.pairs.opening import SCHEMA, TEXT_COLUMNS, Pairs, PairSource, read_pairs
 
@@ -166,8 +166,8 @@ def test_a_scattered_selection_is_loaded_from_its_export(tmp_path: Path, run: An
     table = table_of(2 * MOST_RUNS + 2)
     rows = np.arange(0, len(table), 2)
     program = snippet(table, rows, [])
-    assert f"'{file_name(table, rows, 'parquet')}'" in program
-    list(export(table, rows, "parquet", tmp_path / file_name(table, rows, "parquet")))
+    assert f"'{export_name(table, rows, 'parquet')}'" in program
+    list(export(table, rows, "parquet", tmp_path / export_name(table, rows, "parquet")))
     assert [row["id"] for row in run(tmp_path, program)] == rows.tolist()
     assert len(rows_in(snippet(table, rows[:-1], []))) == MOST_RUNS
 

@@ -57,7 +57,7 @@ def test_a_scene_settles_the_view_on_its_table() -> None:
     now = shown(PairsState("another", EVEN, reading=Reading("no:such", 9)))
     assert now.state == at("even:50", 2, EVEN)
     assert now.table is TABLE
-    assert now.selection.rows.tolist() == now.listed.rows.tolist() == list(range(0, 60, 2))
+    assert now.filtered.rows.tolist() == now.listed.rows.tolist() == list(range(0, 60, 2))
 
 
 def test_a_scene_of_nothing_has_no_open_pair() -> None:
@@ -291,8 +291,8 @@ def test_whatever_is_sent_the_view_stays_settled(acts: list[tuple[str, dict[str,
             continue
         view = now.state
         assert shown(view).state == view
-        assert sorted(now.listed.rows.tolist()) == now.selection.rows.tolist()
-        assert now.selection.rows.tolist() == matching_rows(TABLE, view.filters).tolist()
+        assert sorted(now.listed.rows.tolist()) == now.filtered.rows.tolist()
+        assert now.filtered.rows.tolist() == matching_rows(TABLE, view.filters).tolist()
 
 
 # On the benchmark.

@@ -246,7 +246,7 @@ def test_files_that_cannot_be_had_are_told_though_the_progress_is_whole(
 
 
 def test_only_the_last_boards_stay_in_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("explorer.results.boards.KEPT", 4)
+    monkeypatch.setattr("explorer.results.boards._KEPT", 4)
     boards = boards_of(folder)
     measured(boards)
     views = [

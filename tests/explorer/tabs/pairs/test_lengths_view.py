@@ -49,9 +49,9 @@ def test_a_range_shades_the_bars_and_narrows_the_table(demo: PairTable, stores: 
     filters = Filters().keeping(LengthRange("prompt", "chars", 0, 150)).picking("section", ["Chat"])
     now = lengths_of(demo, Chart("prompt"), filters)
     shown = shown_of(now, stores.counter)
-    assert 0 < len(now.selection.rows) < 40
+    assert 0 < len(now.filtered.rows) < 40
     assert drawn(shown) == 40  # the bars of what the range leaves out are still there to be clicked
-    assert f"All pairs</th><td>{len(now.selection.rows)}</td>" in shown.stats
+    assert f"All pairs</th><td>{len(now.filtered.rows)}</td>" in shown.stats
     (shade,) = shown.plot["value"].layout.shapes
     assert shade.x0 <= 100 and 150 <= shade.x1 <= 152
 
