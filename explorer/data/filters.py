@@ -152,15 +152,18 @@ def select(table: PairTable, filters: Filters, among: Mask | None = None) -> Fil
         KnownError: the search takes too long, or a range needs tokens that were not counted.
     """
     base = _both(among, _kept_by_text_and_length(table, filters))
-    masks = {facet: _has_name(table, facet, filters.names(facet)) for facet in FACETS}
+    masks = {facet: _has_name(table, facet, names) for facet, names in filters.picked}
+    rows = _rows(table, reduce(_both, masks.values(), base))
     counts: dict[Facet, NDArray[np.int64]] = {}
     for facet in FACETS:
-        others = reduce(_both, (masks[each] for each in FACETS if each != facet), base)
+        counted = rows
+        if facet in masks:
+            others = (mask for each, mask in masks.items() if each != facet)
+            counted = _rows(table, reduce(_both, others, base))
         column = table.facets[facet]
-        codes = column.codes if others is None else column.codes[others]
+        codes = column.codes if len(counted) == len(table) else column.codes[counted]
         counts[facet] = np.bincount(codes, minlength=len(column.names))
-    keep = reduce(_both, masks.values(), base)
-    return Filtered(np.arange(len(table)) if keep is None else np.flatnonzero(keep), counts)
+    return Filtered(rows, counts)
 
 
 def matching_rows(table: PairTable, filters: Filters) -> Rows:
@@ -172,6 +175,10 @@ def matching_rows(table: PairTable, filters: Filters) -> Rows:
     keep = _kept_by_text_and_length(table, filters)
     for facet, names in filters.picked:
         keep = _both(keep, _has_name(table, facet, names))
+    return _rows(table, keep)
+
+
+def _rows(table: PairTable, keep: Mask | None) -> Rows:
     return np.arange(len(table)) if keep is None else np.flatnonzero(keep)
 
 
@@ -182,9 +189,7 @@ def _both(one: Mask | None, other: Mask | None) -> Mask | None:
     return one & other
 
 
-def _has_name(table: PairTable, facet: Facet, names: tuple[str, ...]) -> Mask | None:
-    if not names:
-        return None
+def _has_name(table: PairTable, facet: Facet, names: tuple[str, ...]) -> Mask:
     column = table.facets[facet]
     wanted = set(names)
     return np.array([name in wanted for name in column.names], dtype=bool)[column.codes]

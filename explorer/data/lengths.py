@@ -203,9 +203,8 @@ def _binned(values: _ByMeasure, edges: _Lengths) -> Histogram:
         ).tolist()
         for measure, lengths in values.items()
     }
-    low, high = (
-        int(end([end(lengths) for lengths in values.values()])) for end in (np.min, np.max)
-    )
+    low = min(int(lengths.min()) for lengths in values.values())
+    high = max(int(lengths.max()) for lengths in values.values())
     return Histogram(edges.tolist(), counts, low, high)
 
 

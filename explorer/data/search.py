@@ -265,12 +265,15 @@ def _in_pieces(column: "pa.ChunkedArray[Any]") -> Iterator["tuple[int, pa.Array[
     """A column in pieces of a few megabytes, at least a row each, and where each begins."""
     start = 0
     for chunk in column.chunks:
-        ends, first = np.cumsum(np.append(0, bytes_of_each(chunk))), 0
-        while first < len(chunk):
-            fitting = int(np.searchsorted(ends, ends[first] + _PIECE_BYTES, "right")) - 1
-            stop = max(first + 1, fitting)
-            yield start + first, chunk.slice(first, stop - first)
-            first = stop
+        if chunk.nbytes <= _PIECE_BYTES:
+            yield start, chunk
+        else:
+            ends, first = np.cumsum(np.append(0, bytes_of_each(chunk))), 0
+            while first < len(chunk):
+                fitting = int(np.searchsorted(ends, ends[first] + _PIECE_BYTES, "right")) - 1
+                stop = max(first + 1, fitting)
+                yield start + first, chunk.slice(first, stop - first)
+                first = stop
         start += len(chunk)
 
 

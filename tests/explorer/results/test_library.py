@@ -90,7 +90,7 @@ def test_files_that_are_too_large_are_refused(library: ResultsLibrary, tmp_path:
 def test_the_oldest_files_make_room(
     library: ResultsLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(results_library, "KEPT", 1)
+    monkeypatch.setattr(results_library, "_KEPT", 1)
     library = ResultsLibrary(library.sources, Limits())
     first, second = (library.upload(None, sent(tmp_path, model)) for model in "bc")
     assert models(library.get(first.id)) == ["org/a"]

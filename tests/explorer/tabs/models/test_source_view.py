@@ -77,7 +77,7 @@ def test_newer_results_are_turned_to(visitor: Visitor, results: Path) -> None:
 def test_a_visitor_whose_files_made_room_is_told(
     serve: Serve, results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(results_library, "KEPT", 1)
+    monkeypatch.setattr(results_library, "_KEPT", 1)
     server = serve(results=str(results))
     first, second = Visitor(server.page), Visitor(server.page)
     send(first, "mine.json", MINE)
