@@ -6,7 +6,7 @@ say where to look.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple, get_args
@@ -144,12 +144,13 @@ def grouped(column: "pa.ChunkedArray[Any]") -> NDArray[np.int32]:
     """A number for each row of a column of many texts, from 0; equal texts have the same."""
     # By their hashes, as a dictionary of all texts would take as much memory as they do.
     numbers: dict[bytes, int] = {}
-    chunks: Iterator[list[Any]] = (
-        chunk.cast(pa.large_binary()).to_pylist() for chunk in column.chunks
-    )
-    digests = (blake2b(words, digest_size=16).digest() for chunk in chunks for words in chunk)
-    each = (numbers.setdefault(digest, len(numbers)) for digest in digests)
-    return np.fromiter(each, np.int32, len(column))
+    found = []
+    for chunk in column.chunks:
+        texts: list[Any] = chunk.cast(pa.large_binary()).to_pylist()
+        for words in texts:
+            digest = blake2b(words, digest_size=16).digest()
+            found.append(numbers.setdefault(digest, len(numbers)))
+    return np.array(found, dtype=np.int32)
 
 
 def coded_facets(
@@ -186,9 +187,11 @@ def _yes_or_no(mask: Mask) -> Coded:
 
 def _shared(prompts: NDArray[np.int32], subsets: NDArray[np.int32]) -> Mask:
     """Whether a row's prompt occurs in more than one subset."""
-    n_subsets = int(subsets.max(initial=0)) + 1
-    pairs = np.unique(prompts.astype(np.int64) * n_subsets + subsets)
-    shared: Mask = (np.bincount(pairs // n_subsets) > 1)[prompts]
+    one_of = np.zeros(int(prompts.max(initial=0)) + 1, dtype=np.int32)
+    one_of[prompts] = subsets
+    is_shared = np.zeros(len(one_of), dtype=bool)
+    is_shared[prompts[one_of[prompts] != subsets]] = True
+    shared: Mask = is_shared[prompts]
     return shared
 
 

@@ -199,7 +199,7 @@ def _binned(values: _ByMeasure, edges: _Lengths) -> Histogram:
     width, bins = edges[1] - edges[0], len(edges) - 1
     counts = {
         measure: np.bincount(
-            np.clip((lengths - edges[0]) // width, 0, bins - 1), minlength=bins
+            ((lengths - edges[0]) // width).clip(0, bins - 1), minlength=bins
         ).tolist()
         for measure, lengths in values.items()
     }
