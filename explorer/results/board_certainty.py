@@ -76,10 +76,14 @@ def certainties(
         model for model, yes in zip(uncertainty.models, uncertainty.ranked, strict=True) if yes
     }
     unpaired = _Unpaired(rule)
-    of = {model: measured.get(model) for model in table["model"][table["by_pairs"]]}
     rows = [
-        _certainty(counted[model], of.get(model), unpaired, fits and model in compared)
-        for model in table.index
+        _certainty(
+            counted[model],
+            measured.get(model) if by_pairs else None,
+            unpaired,
+            fits and model in compared,
+        )
+        for model, by_pairs in zip(table["model"], table["by_pairs"], strict=True)
     ]
     columns = _certainty(aggregate(rule, {}, {}), None, unpaired, False)
     kinds = dict.fromkeys((*RANKS, *(f"{name}_group" for name in rule.sections)), "Int64")

@@ -118,7 +118,7 @@ class OutcomeCache:
             for entry in unread:
                 why = f"not asked for, as {refused} files before it could not be had"
                 if refused < _MOST_REFUSALS:
-                    why = _read(opened, source, entry)
+                    why = _read_entry(opened, source, entry)
                     refused = refused + 1 if why else 0
                 if why:
                     opened.refused[entry.name] = why
@@ -151,7 +151,7 @@ def _key(*names: str) -> str:
     return hashlib.sha256(written).hexdigest()[:32]
 
 
-def _read(opened: "_SourceCache", source: Source, entry: Entry) -> str:
+def _read_entry(opened: "_SourceCache", source: Source, entry: Entry) -> str:
     """Read one file; why it could not be had this time, or "" where it was, well or ill."""
     try:
         path = source.path(entry.name)
