@@ -106,7 +106,7 @@ def test_exactly_the_flipped_pairs_are_found(
     compare = MODELS_LINK.decode(found.query).state
     assert (compare.a, compare.b) == (name, MODEL)
     state = PAIRS_LINK.decode(changed_query(name, MODEL, "only_b")).state
-    rows = scene(state, Pairs(field.table, field)).selection.rows
+    rows = scene(state, Pairs(field.table, field)).filtered.rows
     assert {field.table.key_of(int(row)) for row in rows} == set(found.lost)
 
 
