@@ -175,7 +175,7 @@ class Fields:
                 return field
         raise KnownError(
             f"There are no results of each pair of a model {shown(model)} here. Choose another, "
-            "score pairs with it, or add its result file on the Leaderboard tab."
+            "score pairs with it, or add its result file on the Models tab."
         )
 
     def unread(self, results_id: object) -> int:
