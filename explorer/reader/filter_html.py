@@ -130,7 +130,7 @@ def _facet(
 
     def of(name: str) -> tuple[object, ...]:
         count = counts.get(name, 0)
-        return name, name_words(facet, name), count, count / most, name in picked
+        return name, name_words(facet, name), count, f"{100 * count / most:.0f}", name in picked
 
     groups = _by_section(names) if facet == "subset" else [("", names)]
     return {

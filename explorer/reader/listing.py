@@ -1,5 +1,6 @@
 """A paged list above a reader, as HTML: of pairs, and of pairs that two models differ in."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -40,6 +41,11 @@ class Column:
     number: bool = False
     sort: str = ""
     css: str = ""
+
+    @property
+    def classes(self) -> str:
+        """Those of its cells."""
+        return " ".join([self.css] * bool(self.css) + ["number"] * self.number)
 
 
 def cut(words: str) -> str:
@@ -116,8 +122,8 @@ def list_html(
     for place in range(start, min(start + PAGE_ROWS, len(listed))):
         key = listed.key(place)
         shown = key if len(key) <= CELL_CHARS else key[: CELL_CHARS - 1] + "…"
-        row = {"key": key, "shown_key": shown, "cells": cells(place), "css": css(place)}
-        rows.append({**row, "is_open": key == reading.key})
+        row = {"shown_key": shown, "sent": json.dumps({"value": key}), "css": css(place)}
+        rows.append({**row, "cells": cells(place), "is_open": key == reading.key})
     return render(
         "reader/list.html",
         label=label,
