@@ -36,8 +36,9 @@ browser: $(VENV)/.tests
 format: $(VENV)/.tests ## Bring the code into its form
 	@$(VENV)/bin/ruff check --fix . && $(VENV)/bin/ruff format .
 
-bench: $(VENV)/.tests ## Measure start-up, the scorer, and the tabs against their bounds
+bench: browser ## Measure start-up, the scorer, and the tabs against their bounds
 	@$(PY) tests/bench/startup.py
+	@$(PY) tests/bench/page.py
 	@$(PY) tests/bench/opening.py
 	@$(PY) tests/bench/scoring.py $(if $(PAIRS),--pairs $(PAIRS)) --per-subset 10
 	@$(PY) tests/bench/browse.py
