@@ -42,7 +42,11 @@ def visits() -> list[dict[str, float]]:
         for _ in range(VISITS + 1):
             page = browser.new_page()
             requests: list[Request] = []
-            page.on("request", lambda request, to=requests: to.append(request))
+
+            def heard(request: Request, to: list[Request] = requests) -> None:
+                to.append(request)
+
+            page.on("request", heard)
             page.goto(address, wait_until="commit")
             begun = time.perf_counter()
             page.wait_for_selector(READY, state="attached")
