@@ -141,7 +141,7 @@ class Page:
             return self.models.open(query_string, session)
         if tab == "score":
             return self.score.open(query_string, session)
-        return {self.parts.about: about_html()} if tab == "about" else {}
+        return {}
 
     @guarded
     def best_board(self, session: Session) -> None:
@@ -268,7 +268,7 @@ def _wire_links(callbacks: Page, page: gr.Blocks) -> None:
     pairs, models, score = parts.pairs, parts.models, parts.score
     linked = pairs.part, models.part, score.part
     addresses = [pairs.address, models.address, score.address]
-    shown = [parts.tabs, *pairs.outputs, *models.outputs, *score.outputs, parts.about]
+    shown = [parts.tabs, *pairs.outputs, *models.outputs, *score.outputs]
     asked = [parts.asked, parts.secret, session, pairs.notes]
     frame = components(parts.secret, parts.chooser.missing, *_bars(callbacks)["outputs"])
     opened = page.load(callbacks.open, asked, [*shown, *frame], js=ADDRESS, **EVENT)
@@ -297,9 +297,9 @@ def _wire_sources(callbacks: Page) -> None:
     fetched = parts.chooser.missing.change(chooser.open, parts.chooser.missing, told, **EVENT)
     followed = fetched.success(
         pairs.follow,
-        [parts.chooser.opened, parts.asked, *state],
+        [parts.asked, parts.chooser.opened, *state],
         parts.pairs.outputs,
-        js="(opened, _, ...state) => [opened, window.location.search, ...state]",
+        js=ADDRESS,
         **EVENT,
     )
     best = parts.bar.show.click(callbacks.best_pairs, None, parts.chooser.opened, **EVENT)

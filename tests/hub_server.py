@@ -4,8 +4,8 @@ import base64
 import hashlib
 import json
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -164,6 +164,21 @@ def use_hub(url: str, cache: Path, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", False)
     patch.setenv("HF_TOKEN", "hf_secret")
     patch.setenv("no_proxy", "127.0.0.1")
+
+
+@contextmanager
+def served_hub(
+    repos: Mapping[str, Repo], cache: Path, patch: pytest.MonkeyPatch, token: str | None = None
+) -> Iterator[HubServer]:
+    """A Hub that the client asks; of all tokens only this one may have been sent to it."""
+    with HubServer(repos) as server:
+        use_hub(server.url, cache, patch)
+        yield server
+        assert {request.authorization for request in server.requests} <= {
+            None,
+            token and f"Bearer {token}",
+        }
+    close_session()
 
 
 Answer = tuple[int, dict[str, str], bytes]

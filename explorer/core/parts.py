@@ -35,7 +35,7 @@ from scoring.paths import is_file
 logger = logging.getLogger(__name__)
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
-FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """Numbers of the errors by which a disk takes no more."""
 
 
@@ -64,11 +64,16 @@ def guarded(callback: Callback) -> Callback:
     return wrapper  # type: ignore[return-value]
 
 
+def disk_is_full(error: Exception) -> bool:
+    """Whether the disk did not take what was written."""
+    return isinstance(error, OSError) and error.errno in _FULL
+
+
 def explained(error: Exception) -> str:
     """An error as its cause is told; one that is not known is logged, and told as ours."""
     if isinstance(error, KnownError):
         return str(error)
-    if isinstance(error, OSError) and error.errno in FULL_DISK:
+    if disk_is_full(error):
         return text("error.full")
     logger.error("a callback failed", exc_info=error)
     return text("error.bug")

@@ -10,7 +10,7 @@ import gradio as gr
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from explorer.core.parts import FULL_DISK, errors_shown
+from explorer.core.parts import disk_is_full, errors_shown
 from explorer.core.text import text
 
 LOOK_SECONDS = 0.01
@@ -61,7 +61,7 @@ def _disk_refuses(_: Request, error: Exception) -> Response:
 
     Gradio itself leaves what came of it, and the disk full.
     """
-    if getattr(error, "errno", None) not in FULL_DISK:
+    if not disk_is_full(error):
         raise error
     for frame, _line in walk_tb(error.__traceback__):
         for file in getattr(frame.f_locals.get("self"), "_files_to_close_on_error", ()):

@@ -181,10 +181,8 @@ class Worker:
         """What to say of a worker that is not there any more. why: it was ended; "" where not."""
         process = self._process
         process.join(1.0)
-        _kill(process)
-        process.join()
-        code = process.exitcode
         self.end()
+        code = process.exitcode
         logger.warning("a worker ended (%s): %s", limit.doing, why or f"exit code {code}")
         if not why and limit.in_addresses and code == -signal.SIGABRT:
             why = _too_much(limit)  # compiled code that is refused memory gives up so

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from huggingface_hub import close_session, constants
+from huggingface_hub import constants
 
 from explorer.core.served import LAUNCH
 from explorer.core.settings import DEMO_PAIRS, Settings
@@ -19,7 +19,7 @@ from scoring.hub.access import Hub
 from scoring.pairs.opening import read_pairs
 from tests.explorer.browsing import pairs_parts, scenes_on
 from tests.explorer.posting import Visitor
-from tests.hub_server import HubServer, Repo, use_hub
+from tests.hub_server import Repo, served_hub
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -58,12 +58,9 @@ def put_in_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PutInCache:
 def hub_repos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Repo]]:
     """What a Hub serves; it may change while it is asked. No token may be sent."""
     repos: dict[str, Repo] = {}
-    with HubServer(repos) as server:
-        use_hub(server.url, tmp_path / "hub", monkeypatch)
-        repos["datasets/allenai/reward-bench"] = Repo({"README.md": b""})  # the probe's
+    repos["datasets/allenai/reward-bench"] = Repo({"README.md": b""})  # the probe's
+    with served_hub(repos, tmp_path / "hub", monkeypatch):
         yield repos
-        assert {request.authorization for request in server.requests} <= {None}
-    close_session()
 
 
 @pytest.fixture(scope="session")

@@ -83,7 +83,7 @@ class PairsTab:
         return source
 
     @guarded
-    def follow(self, opened: str, query_string: object, session: Session, notes: object) -> Filling:
+    def follow(self, query_string: object, opened: str, session: Session, notes: object) -> Filling:
         """What the address asks for, once its source was opened; nothing where there was none."""
         if not opened:
             return nothing_new()

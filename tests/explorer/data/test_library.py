@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from huggingface_hub import close_session, constants
+from huggingface_hub import constants
 
 from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.data import library as limits
@@ -22,7 +22,7 @@ from scoring.limits import Step
 from scoring.pairs.opening import read_pairs
 from tests.conftest import PATIENCE
 from tests.explorer.conftest import Serve
-from tests.hub_server import HubServer, Repo, use_hub
+from tests.hub_server import HubServer, Repo, served_hub
 
 Row = dict[str, str]
 
@@ -110,8 +110,7 @@ Make = Callable[..., World]
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
     """Makes a world with settings of one's own. Its owner has a token, which must not be sent."""
-    with HubServer(REPOS) as server:
-        use_hub(server.url, tmp_path / "hub", monkeypatch)
+    with served_hub(REPOS, tmp_path / "hub", monkeypatch) as server:
 
         def world(**settings: object) -> World:
             chosen = Settings(home=tmp_path / "home", **settings)  # type: ignore[arg-type]
@@ -119,8 +118,6 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
             return World(Library(pair_sources(chosen, hub), hub, chosen), server, tmp_path)
 
         yield world
-        assert {request.authorization for request in server.requests} <= {None}
-    close_session()
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from huggingface_hub import close_session
 
 from explorer.core.settings import DEMO_PAIRS
 from explorer.data import tokens
@@ -36,7 +35,7 @@ from scoring.models.finding import ModelPolicy
 from scoring.pairs.opening import SCHEMA, Pairs, PairSource, read_pairs
 from tests.conftest import DEMO_MODEL
 from tests.explorer.stepping import gone_through
-from tests.hub_server import HubServer, Repo, use_hub
+from tests.hub_server import HubServer, Repo, served_hub
 
 COLUMNS = ("prompt", "chosen", "rejected")
 
@@ -360,11 +359,8 @@ REPOS = {
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
     """A Hub whose visitor has a token, which must not be sent."""
-    with HubServer(REPOS) as hub:
-        use_hub(hub.url, tmp_path / "hub", monkeypatch)
+    with served_hub(REPOS, tmp_path / "hub", monkeypatch) as hub:
         yield hub
-        assert {request.authorization for request in hub.requests} <= {None}
-    close_session()
 
 
 @pytest.fixture

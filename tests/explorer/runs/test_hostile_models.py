@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Mapping
 
 import pytest
-from huggingface_hub import close_session
 
 from explorer.core.settings import DEMO_MODEL, Settings
 from explorer.core.work import result_of
@@ -15,7 +14,7 @@ from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.spec import Pair, RunSettings
-from tests.hub_server import HubServer, Repo, use_hub
+from tests.hub_server import Repo, served_hub
 
 ME = Visitor()
 FILES = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
@@ -130,14 +129,12 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelStore]:
     repos["datasets/allenai/reward-bench"] = Repo({"README.md": b""})
     repos["models/org/good"] = Repo(FILES)
     home = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch, HubServer(repos) as server:
-        use_hub(server.url, home / "hub", patch)
+    with pytest.MonkeyPatch.context() as patch, served_hub(repos, home / "hub", patch):
         patch.setattr(limits, "READY_SECONDS", SECONDS)
         patch.setattr(limits, "LOAD_SECONDS", SECONDS)
         models = ModelStore(Settings(home=home, public=True), Hub(shared=True))
         yield models
         models.release()
-    close_session()
 
 
 def scored(models: ModelStore, name: str) -> float | None:

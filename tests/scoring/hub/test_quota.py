@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from huggingface_hub import close_session
 
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId
@@ -15,7 +14,7 @@ from scoring.hub.quota import Room
 from scoring.models.finding import MOST_CONFIG_BYTES, ModelPolicy, locate
 from scoring.spec import ModelSpec
 from tests.conftest import DEMO_MODEL
-from tests.hub_server import HubServer, Repo, use_hub
+from tests.hub_server import HubServer, Repo, served_hub
 
 FILES = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir() if path.suffix != ".md"}
 SIZE = sum(map(len, FILES.values()))
@@ -49,11 +48,8 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[There]:
         repos[f"models/org/{name}"] = MODEL
     repos["models/org/private"] = replace(MODEL, info={"private": True})
     repos["models/org/gated"] = replace(MODEL, info={"gated": "manual"})
-    with HubServer(repos) as server:
-        use_hub(server.url, tmp_path / "hub", monkeypatch)
+    with served_hub(repos, tmp_path / "hub", monkeypatch, OWN) as server:
         yield There(server, repos, tmp_path / "hub")
-        assert {request.authorization for request in server.requests} <= {None, f"Bearer {OWN}"}
-    close_session()
 
 
 @pytest.mark.parametrize("name", ["org/private", "org/gated"])

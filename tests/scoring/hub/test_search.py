@@ -10,7 +10,7 @@ from scoring.errors import KnownError
 from scoring.hub import search as hub_search
 from scoring.hub.access import Hub
 from scoring.hub.search import HubModel, HubSearch, search_models
-from tests.hub_server import HubServer, Repo, use_hub
+from tests.hub_server import HubServer, Repo, served_hub, use_hub
 
 
 def model(tag: str, downloads: int, **more: object) -> Repo:
@@ -29,10 +29,8 @@ REPOS = {
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
-    with HubServer(REPOS) as server:
-        use_hub(server.url, tmp_path / "hub", monkeypatch)
+    with served_hub(REPOS, tmp_path / "hub", monkeypatch, "hf_own") as server:
         yield server
-    close_session()
 
 
 def test_reward_models_are_found_by_their_names(server: HubServer) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import pytest
-from huggingface_hub import close_session
 
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
@@ -13,7 +12,7 @@ from scoring.models.finding import Asked, ModelPolicy, find, locate
 from scoring.models.preview import Preview, previewed
 from scoring.spec import BASELINES
 from tests.conftest import DEMO_MODEL
-from tests.hub_server import HubServer, Repo, use_hub
+from tests.hub_server import HubServer, Repo, served_hub
 from tests.scoring.models.test_finding import edit_config, folder
 
 __all__ = ["folder"]
@@ -55,11 +54,8 @@ REPOS = {
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
-    with HubServer(REPOS) as server:
-        use_hub(server.url, tmp_path / "hub", monkeypatch)
+    with served_hub(REPOS, tmp_path / "hub", monkeypatch) as server:
         yield server
-        assert {request.authorization for request in server.requests} <= {None}
-    close_session()
 
 
 def fetched(server: HubServer) -> set[str]:

@@ -162,13 +162,13 @@ def test_once_its_source_is_here_the_whole_link_is_followed(
     two: PairsTab, other: PairTable
 ) -> None:
     link = "?source=org/name&subset=mine&subset=gone&q=dog"
-    shown = filled(two.parts, two.follow(other.id, link, Session(), {}))
+    shown = filled(two.parts, two.follow(link, other.id, Session(), {}))
     assert shown["table_id"] == other.id
     assert "1 of 2 pairs" in shown["bar"] and notes(shown) == ["subset=gone"]
 
 
 def test_nothing_is_followed_where_nothing_was_opened(tab: PairsTab) -> None:
-    assert written(filled(tab.parts, tab.follow("", "?q=dog", Session(), {}))) == set()
+    assert written(filled(tab.parts, tab.follow("?q=dog", "", Session(), {}))) == set()
 
 
 def test_a_link_can_be_copied_for_the_space(tab: PairsTab) -> None:
