@@ -21,7 +21,7 @@ from explorer.core.parts import (
     components,
     filling,
     guarded,
-    joined,
+    joined_fillings,
     went,
     wrote,
 )
@@ -57,8 +57,8 @@ from explorer.tabs.score.view import ScoreParts, build_score
 from explorer.tabs.try_it.acts_view import TrialTab, wire_trial
 from explorer.tabs.try_it.view import TrialParts, build_trial
 
-POLL_SECONDS = 1.5
-KEPT = (3600, 7200)
+_POLL_SECONDS = 1.5
+FILES_SECONDS = (3600, 7200)
 """Files that were uploaded or exported are looked for so often, and kept so long, in seconds."""
 LOGO: Path = ASSETS / "logo.svg"
 ADDRESS = "(_, ...others) => [window.location.search, ...others]"
@@ -118,7 +118,7 @@ class Page:
             partial(self._tab, each, query_string, session, notes)
             for each in dict.fromkeys((TABS[0], tab))
         ]
-        shown = joined(*filling)
+        shown = joined_fillings(*filling)
         missing = self.pairs.missing(query_string)
         frame: Filling = {parts.secret: kept}
         if tab != TABS[0]:  # else whoever turned to another tab meanwhile stays there
@@ -177,7 +177,10 @@ class Page:
 def build_page(stores: Stores) -> gr.Blocks:
     """The page with its queue, laid out and wired."""
     with LeanBlocks(
-        title=text("app.title"), fill_width=True, analytics_enabled=False, delete_cache=KEPT
+        title=text("app.title"),
+        fill_width=True,
+        analytics_enabled=False,
+        delete_cache=FILES_SECONDS,
     ) as page:
         # First, so that no event of the page takes their names.
         boards = BoardEndpoints(stores.boards, BoardMeasuring(stores.boards))
@@ -210,7 +213,7 @@ def _lay_out(stores: Stores) -> PageParts:
             about = gr.HTML()
     return PageParts(
         gr.State(Session()), bar, secret, chooser, tabs, pairs, score, trial, models, about, tab,
-        gr.Timer(POLL_SECONDS, active=False), go,
+        gr.Timer(_POLL_SECONDS, active=False), go,
         gr.Textbox(visible=False),
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from scoring.arguments import parse
 from scoring.errors import KnownError
 from scoring.models.devices import wait_briefly
 from scoring.record import has_run
-from scoring.report import as_json, as_table
+from scoring.report import as_table, report_json
 
 
 def _interrupt(*_: object) -> NoReturn:
@@ -39,7 +39,7 @@ def main(given: list[str] | None = None) -> int:
     if done is not None and arguments.json:
         print(
             json.dumps(
-                as_json(done.run, done.files, done.sent, dry_run=arguments.dry_run), indent=1
+                report_json(done.run, done.files, done.sent, dry_run=arguments.dry_run), indent=1
             )
         )
     elif done is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from scoring.hub.access import parse_hub_id
-from scoring.spec import FAMILIES, Dtype, Family, Reading, RunSettings
+from scoring.spec import FAMILIES, Dtype, Family, LabelWeights, RunSettings
 
 EPILOG = """\
 examples:
@@ -39,7 +39,7 @@ class Arguments:
     family: Family | None
     ref_model: str
     url: str
-    reading: Reading | None
+    reading: LabelWeights | None
     name: str
     subsets: tuple[str, ...]
     per_subset: int | None

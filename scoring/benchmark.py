@@ -61,7 +61,7 @@ def section_of(subset: str) -> str | None:
     return _SECTION_OF.get(subset)
 
 
-def in_order(subsets: Iterable[str]) -> list[str]:
+def subsets_in_order(subsets: Iterable[str]) -> list[str]:
     """Subsets as the benchmark lists them; those that it does not have follow by name.
 
     >>> in_order(["own", "hep-go", "alpacaeval-easy", "an-own"])

@@ -39,7 +39,7 @@ def as_table(run: Run, files: Sequence[Path], sent: Sequence[str], *, dry_run: b
     return "\n".join([*lines, *(f"{'would send' if dry_run else 'sent'} {line}" for line in sent)])
 
 
-def as_json(
+def report_json(
     run: Run, files: Sequence[Path], sent: Sequence[str], *, dry_run: bool = False
 ) -> dict[str, Any]:
     """The same as plain values; shares are 0 to 1, None where nothing counts."""

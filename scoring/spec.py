@@ -151,7 +151,7 @@ def outcome_of(margin: float | None) -> Outcome:
     return "win" if margin > 0 else "loss"
 
 
-Reading = int | tuple[float, ...]
+LabelWeights = int | tuple[float, ...]
 """Which of several labels is the reward: its index, or a weight for each."""
 
 
@@ -172,7 +172,7 @@ class ModelSpec:
     folder: str
     revision: str
     family: Family = "classifier"
-    reading: Reading | None = None
+    reading: LabelWeights | None = None
     reference: "ModelSpec | None" = None
     url: str = ""
     own_code: bool = False

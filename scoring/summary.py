@@ -10,10 +10,10 @@ from scoring.benchmark import (
     COUNTS,
     SECTIONS,
     WEIGHTS,
-    in_order,
     overall_score,
     section_of,
     section_scores,
+    subsets_in_order,
 )
 from scoring.interval import Interval, weighted_wilson, wilson
 from scoring.spec import Outcome, ScoredPair
@@ -84,7 +84,7 @@ class Summary:
     """What scored pairs come to.
 
     total: all, unweighted.
-    subsets: those that were scored, `in_order`.
+    subsets: those that were scored, `subsets_in_order`.
     sections: the four scores by the official weights, None where no pair counts.
     section_tallies: the pairs behind each of them, unweighted.
     score: the mean of the sections known; None where none is.
@@ -144,7 +144,7 @@ def summarise(scored: Iterable[ScoredPair], family: str) -> Summary:
         subsets[pair.subset].add(outcome)
         section_tallies[section_of(pair.subset) or ""].add(outcome)
         truncated += pair.chosen_truncated or pair.rejected_truncated
-    subsets = {subset: subsets[subset] for subset in in_order(subsets)}
+    subsets = {subset: subsets[subset] for subset in subsets_in_order(subsets)}
     accuracies = {
         name: tally.accuracy for name, tally in subsets.items() if tally.accuracy is not None
     }

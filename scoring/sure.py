@@ -103,8 +103,8 @@ def _log_ways(n: int, k: int) -> float:
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
 
 
-Number = Literal["accuracy", "score"]
-NUMBERS: tuple[Number, ...] = get_args(Number)
+Target = Literal["accuracy", "score"]
+TARGETS: tuple[Target, ...] = get_args(Target)
 _BORROWED = 5.0
 """Pairs with the spread of all that a section's own are mixed with: a few may have none."""
 
@@ -122,7 +122,7 @@ class SubsetTally(Tally):
 
 
 def bounds(
-    tallies: Mapping[str, SubsetTally], number: Number, alpha: float
+    tallies: Mapping[str, SubsetTally], number: Target, alpha: float
 ) -> tuple[float | None, float, float]:
     """An estimate of a number over a whole selection, and an interval that misses it with alpha.
 
@@ -261,13 +261,13 @@ class SureRule:
         KnownError: another number, or a width out of range.
     """
 
-    number: Number
+    number: Target
     width: float
 
     def __post_init__(self) -> None:
-        if self.number not in NUMBERS:
+        if self.number not in TARGETS:
             raise KnownError(
-                f"A run can be sure of {' or '.join(NUMBERS)}, not of {shown(self.number)}."
+                f"A run can be sure of {' or '.join(TARGETS)}, not of {shown(self.number)}."
             )
         is_number = isinstance(self.width, int | float) and not isinstance(self.width, bool)
         if not is_number or not NARROWEST <= self.width <= WIDEST:

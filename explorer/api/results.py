@@ -15,9 +15,9 @@ from explorer.core.parts import guarded
 from explorer.core.text import text
 from explorer.data.filters import LONGEST_NAME
 from explorer.data.table import PairTable
-from explorer.reader.scene import Pairs, kind_masks, ordered
+from explorer.reader.scene import SeenPairs, kind_masks, ordered
 from explorer.reader.state import PairsState
-from explorer.results.board import Board, Row
+from explorer.results.board import Board, BoardRow
 from explorer.results.boards import BoardMeasuring, Boards
 from explorer.results.field import Field
 from explorer.results.fields import Fields
@@ -28,7 +28,7 @@ from explorer.tabs.models.state import ModelsState, move, ranking_of
 from scoring.benchmark import section_of
 from scoring.errors import KnownError, shown
 
-MOST_ROWS = 3_000
+MOST_ANSWERED_ROWS = 3_000
 _SOURCE = ("kind", "name", "revision", "date")
 _VERDICT = ("model", "outcome", "chosen_reward", "rejected_reward")
 
@@ -130,7 +130,7 @@ def failures_json(
     fails = masks["losses"] | masks["ties"]
     if subset is not None:
         fails &= field.table.subset_of_row == _subset(field, subset)
-    scene = Pairs(field.table, field)
+    scene = SeenPairs(field.table, field)
     rows = ordered(PairsState(model=name), scene, np.flatnonzero(fails))[:most].tolist()
     margins, difficulty = field.margins(name), field.difficulty(name).share
     listed = [
@@ -224,8 +224,14 @@ def _field_of(fields: Sequence[Field], model: str) -> Field:
 
 
 def _limit(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_ROWS:
-        raise KnownError(f"A limit is a whole number from 1 to {MOST_ROWS:,}, not {shown(value)}.")
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int)
+        or not 1 <= value <= MOST_ANSWERED_ROWS
+    ):
+        raise KnownError(
+            f"A limit is a whole number from 1 to {MOST_ANSWERED_ROWS:,}, not {shown(value)}."
+        )
     return value
 
 
@@ -340,7 +346,7 @@ def leaderboard_json(
     )
 
 
-def _row(row: Row, sections: Iterable[str]) -> dict[str, Any]:
+def _row(row: BoardRow, sections: Iterable[str]) -> dict[str, Any]:
     interval, ranks = ([row[name] for name in ends] for ends in (_INTERVAL, _RANKS))
     return {
         **{name: row[name] for name in ("rank", "model", "model_type", "score")},

@@ -33,13 +33,13 @@ from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
 from explorer.tabs.score.signin_view import visitor_of
 from scoring.errors import KnownError, shown
-from scoring.models.finding import DEMO
+from scoring.models.finding import DEMO_NAME
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run
 from scoring.spec import ASKED, BASELINES, RunFacts, ScoredPair
 from scoring.summary import Summary, Tally, summarise
 
-MOST_RUNS = 1_000
+_MOST_RUNS = 1_000
 STOPPED = "It was stopped before all pairs were scored."
 _SETTINGS = (
     "model", "revision", "family", "reading", "reference", "device", "dtype", "max_length",
@@ -238,7 +238,7 @@ def _settings_json(facts: RunFacts) -> dict[str, Any]:
 
 def models_json(settings: Settings) -> dict[str, Any]:
     """As of `ScoreEndpoints.models`."""
-    listed = list(dict.fromkeys((DEMO, *settings.models, *BASELINES)))
+    listed = list(dict.fromkeys((DEMO_NAME, *settings.models, *BASELINES)))
     allowed = [entry for name in settings.models if (entry := entry_of(name))]
     known = allowed if settings.models else model_list()
     return as_json(
@@ -270,7 +270,7 @@ def _known(entry: ModelEntry) -> dict[str, Any]:
 
 def runs_json(store: RunStore, visitor: Visitor, limit: object = 100) -> dict[str, Any]:
     """As of `ScoreEndpoints.stored_runs`."""
-    most = whole_number("The limit", limit, 1, MOST_RUNS)
+    most = whole_number("The limit", limit, 1, _MOST_RUNS)
     return as_json({"runs": [_run(run, store, visitor) for run in store.visible(visitor)[:most]]})
 
 

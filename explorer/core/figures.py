@@ -18,7 +18,7 @@ MARK = "mark"
 """The `meta` of points that are no models."""
 SELECTED = "selected"
 """What the name of a shape that shows selected lengths begins with; the measure follows."""
-LONGEST_NAME = 100
+_LONGEST_LABEL = 100
 """Characters of a name that points repeat; a longer one would make the figure heavy."""
 _START, _END = 8, 13
 """What a short name has of a long one: what tells two apart is often at the end."""
@@ -30,7 +30,7 @@ def plotly_name(model: str) -> str:
     >>> plotly_name("<b>"), len(plotly_name("a" * 1000))
     ('&lt;b&gt;', 100)
     """
-    return _as_text(model if len(model) <= LONGEST_NAME else f"{model[: LONGEST_NAME - 1]}…")
+    return _as_text(model if len(model) <= _LONGEST_LABEL else f"{model[: _LONGEST_LABEL - 1]}…")
 
 
 def different_names(models: Sequence[str]) -> list[str]:

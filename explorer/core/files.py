@@ -51,7 +51,7 @@ _UNSEEN = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff]+"
 )
 
-Table = Sequence[Sequence[str]]
+TextTable = Sequence[Sequence[str]]
 """Rows of cells."""
 
 
@@ -128,14 +128,18 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
         file.writelines(f"{line}\n" for line in lines)
 
 
-def markdown_table(headings: Sequence[str], rows: Table, is_words: Sequence[bool]) -> Iterator[str]:
+def markdown_table(
+    headings: Sequence[str], rows: TextTable, is_words: Sequence[bool]
+) -> Iterator[str]:
     """The lines of a table. is_words: whether each column holds words, which stand on the left."""
     ruler = ["---" if words else "---:" for words in is_words]
     written = [[markdown_cell(each) for each in row] for row in (headings, *rows)]
     yield from (f"| {' | '.join(row)} |" for row in (written[0], ruler, *written[1:]))
 
 
-def latex_table(headings: Sequence[str], rows: Table, is_words: Sequence[bool]) -> Iterator[str]:
+def latex_table(
+    headings: Sequence[str], rows: TextTable, is_words: Sequence[bool]
+) -> Iterator[str]:
     """The same for LaTeX."""
     written = [f"{' & '.join(map(latex_cell, row))} \\\\" for row in (headings, *rows)]
     yield f"\\begin{{tabular}}{{{''.join('l' if words else 'r' for words in is_words)}}}"

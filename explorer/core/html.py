@@ -67,7 +67,7 @@ def _environment() -> Environment:
         "decimal": decimal,
         "minus": minus,
         "bytes": bytes_words,
-        "count": count_words,
+        "count": count_text,
         "time": time_words,
     }
     return made
@@ -162,7 +162,7 @@ def bytes_words(n_bytes: int) -> str:
     return f"{size:,.0f} GB" if size >= 100 else f"{size:.1f} GB"
 
 
-def count_words(number: int) -> str:
+def count_text(number: int) -> str:
     """A number of weights in 10^6 or 10^9.
 
     >>> [count_words(n) for n in (3_787_648, 8_030_261_248, 70_553_706_496, 0)]

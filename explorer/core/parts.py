@@ -122,7 +122,7 @@ class Part:
     relay: gr.HTML
 
 
-def joined(*fillings: Callable[[], Filling]) -> Filling:
+def joined_fillings(*fillings: Callable[[], Filling]) -> Filling:
     """What several callbacks show; where one fails, its error is told and the others are shown."""
     filled: Filling = {}
     for filling in fillings:

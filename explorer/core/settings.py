@@ -13,7 +13,7 @@ from explorer.core.zero_gpu import is_zero_gpu
 from scoring.errors import KnownError
 from scoring.hub.access import parse_hub_id
 from scoring.limits import MEGABYTE, Limits
-from scoring.models.finding import DEMO, ModelPolicy
+from scoring.models.finding import DEMO_NAME, ModelPolicy
 from scoring.spec import BASELINES, DEVICE_NAMES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,7 +60,7 @@ def _listed(text: str) -> list[str]:
 def _model(typed: str, info: ValidationInfo) -> str:
     hub_id = parse_hub_id(typed)
     is_id = hub_id is not None and hub_id.split is None
-    if not (is_id or typed in (DEMO, *BASELINES) or not info.data.get("public")):
+    if not (is_id or typed in (DEMO_NAME, *BASELINES) or not info.data.get("public")):
         raise ValueError
     return typed
 
@@ -89,10 +89,12 @@ def _variable(name: str, must: str = "") -> Any:
 
 
 Switch = Annotated[bool, BeforeValidator(lambda text: _SWITCH.get(text.strip().lower()))]
-Number = Annotated[float | None, Field(gt=0, lt=1e12), BeforeValidator(_number)]
-Whole = Annotated[int | None, Field(gt=0, lt=10**12), BeforeValidator(_number)]
+_PositiveNumber = Annotated[float | None, Field(gt=0, lt=1e12), BeforeValidator(_number)]
+_PositiveWhole = Annotated[int | None, Field(gt=0, lt=10**12), BeforeValidator(_number)]
 Text = Annotated[str | None, BeforeValidator(str.strip)]
-Models = Annotated[tuple[Annotated[str, AfterValidator(_model)], ...], BeforeValidator(_listed)]
+_ModelNames = Annotated[
+    tuple[Annotated[str, AfterValidator(_model)], ...], BeforeValidator(_listed)
+]
 SignIn = Literal["no", "offered", "required"]
 _FLAG = "it must be 0 or 1"
 _LIMIT = "it must be a number above 0, or none"
@@ -133,14 +135,18 @@ class Settings:
     public: Annotated[Switch, _variable("EXPLORER_PUBLIC", _FLAG)] = False
     space: Annotated[str, _variable("SPACE_ID")] = ""
     proxied: Annotated[Switch, _variable("EXPLORER_PROXIES", _FLAG)] = False
-    max_pairs: Annotated[Whole, _variable("EXPLORER_MAX_PAIRS", _COUNT)] = None
-    max_model_gigabytes: Annotated[Number, _variable("EXPLORER_MAX_MODEL_GB", _LIMIT)] = None
-    models_gigabytes: Annotated[Number, _variable("EXPLORER_MODELS_GB", _LIMIT)] = None
-    max_rows: Annotated[Whole, _variable("EXPLORER_MAX_ROWS", _COUNT)] = None
-    max_dataset_megabytes: Annotated[Number, _variable("EXPLORER_MAX_DATASET_MB", _LIMIT)] = None
+    max_pairs: Annotated[_PositiveWhole, _variable("EXPLORER_MAX_PAIRS", _COUNT)] = None
+    max_model_gigabytes: Annotated[_PositiveNumber, _variable("EXPLORER_MAX_MODEL_GB", _LIMIT)] = (
+        None
+    )
+    models_gigabytes: Annotated[_PositiveNumber, _variable("EXPLORER_MODELS_GB", _LIMIT)] = None
+    max_rows: Annotated[_PositiveWhole, _variable("EXPLORER_MAX_ROWS", _COUNT)] = None
+    max_dataset_megabytes: Annotated[
+        _PositiveNumber, _variable("EXPLORER_MAX_DATASET_MB", _LIMIT)
+    ] = None
     zero_gpu: Annotated[Switch, _variable("SPACES_ZERO_GPU")] = False
-    models: Annotated[Models, _variable("EXPLORER_MODELS", _IDS)] = ()
-    own_code: Annotated[Models, _variable("EXPLORER_OWN_CODE", _IDS)] = ()
+    models: Annotated[_ModelNames, _variable("EXPLORER_MODELS", _IDS)] = ()
+    own_code: Annotated[_ModelNames, _variable("EXPLORER_OWN_CODE", _IDS)] = ()
     servers: Annotated[
         tuple[Annotated[str, AfterValidator(_address)], ...],
         BeforeValidator(_listed),
@@ -149,7 +155,9 @@ class Settings:
             "it must hold addresses such as http://localhost:8000/v1, with commas between them",
         ),
     ] = ()
-    seconds_per_hour: Annotated[Number, _variable("EXPLORER_SECONDS_PER_HOUR", _LIMIT)] = None
+    seconds_per_hour: Annotated[_PositiveNumber, _variable("EXPLORER_SECONDS_PER_HOUR", _LIMIT)] = (
+        None
+    )
     sign_in: Annotated[
         SignIn,
         BeforeValidator(lambda text: _SIGN_IN.get(text.strip().lower())),

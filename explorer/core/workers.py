@@ -36,7 +36,7 @@ from scoring.models.memory import group_bytes, limit_memory, waited_seconds
 
 logger = logging.getLogger(__name__)
 
-PATIENCE = 0.6
+_POLITE_SECONDS = 0.6
 """Seconds that a worker has to finish what it is at when it is stopped."""
 CROWDED = 5
 """How many times its seconds a task has where the machine is busy with others."""
@@ -166,7 +166,7 @@ class Worker:
 
     def _stop(self, pipe: Any) -> None:
         """Let it finish what it is at, for a moment; then kill it."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + _POLITE_SECONDS
         try:
             pipe.send_bytes(_STOP)
             while pipe.poll(max(0.0, deadline - time.monotonic())):

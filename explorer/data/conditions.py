@@ -17,11 +17,11 @@ from explorer.data.facets import NONE, Mask
 from explorer.data.table import PairTable
 from scoring.errors import KnownError, shown
 
-Kind = Literal[
+ConditionKind = Literal[
     "section", "subset", "chosen_model", "rejected_model", "longer", "longer_by", "chosen_chars",
     "marker",
 ]  # fmt: skip
-KINDS: tuple[Kind, ...] = get_args(Kind)
+CONDITION_KINDS: tuple[ConditionKind, ...] = get_args(ConditionKind)
 
 Named = Literal["section", "subset", "chosen_model", "rejected_model"]
 """Kinds with a condition for each of the names of a facet."""
@@ -46,7 +46,7 @@ class Condition:
     mask: (pairs,), whether each pair of the table is in it; at least one is.
     """
 
-    kind: Kind
+    kind: ConditionKind
     id: str
     name: str
     mask: Mask
@@ -68,7 +68,7 @@ def conditions(table: PairTable) -> tuple[Condition, ...]:
 
     Cuts are at quantiles, rounded to two digits.
     """
-    return tuple(each for kind in KINDS for each in _of_kind(table, kind))
+    return tuple(each for kind in CONDITION_KINDS for each in _of_kind(table, kind))
 
 
 def condition_of(table: PairTable, wanted: object) -> Condition:
@@ -77,18 +77,22 @@ def condition_of(table: PairTable, wanted: object) -> Condition:
     Raises:
         KnownError: the table has none.
     """
-    kinds = [kind for kind in KINDS if isinstance(wanted, str) and wanted.startswith(f"{kind}:")]
+    kinds = [
+        kind
+        for kind in CONDITION_KINDS
+        if isinstance(wanted, str) and wanted.startswith(f"{kind}:")
+    ]
     found = (each for kind in kinds for each in _of_kind(table, kind))
     condition = next((each for each in found if each.id == wanted), None)
     if condition is None:
         raise KnownError(
             f"These pairs have no condition {shown(wanted)}. Conditions are of "
-            f"{', '.join(KINDS)}, such as longer:rejected; choose one of the list."
+            f"{', '.join(CONDITION_KINDS)}, such as longer:rejected; choose one of the list."
         )
     return condition
 
 
-def _of_kind(table: PairTable, kind: Kind) -> Iterator[Condition]:
+def _of_kind(table: PairTable, kind: ConditionKind) -> Iterator[Condition]:
     for of_it, name, mask in _FAMILIES[kind](table):
         if mask.any():
             yield Condition(kind, f"{kind}:{of_it}", name, mask)
@@ -144,7 +148,7 @@ def _markers(table: PairTable) -> _Found:
             yield f"{marker}:{who}", words, mask
 
 
-_FAMILIES: Mapping[Kind, Callable[[PairTable], _Found]] = {
+_FAMILIES: Mapping[ConditionKind, Callable[[PairTable], _Found]] = {
     "section": partial(_named, "section", 1),
     "subset": partial(_named, "subset", 1),
     "chosen_model": partial(_named, "chosen_model", LEAST_WRITTEN),

@@ -37,7 +37,7 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 UPSTREAM_COLUMNS = (
     "prompt", "chosen", "chosen_model", "rejected", "rejected_model", "subset", "id",
 )  # fmt: skip
-BATCH_ROWS = 2_000
+EXPORT_BATCH_ROWS = 2_000
 """Rows at most that are Python objects at once."""
 BATCH_BYTES = 32_000_000
 """Of the texts of those rows, where they are more than one."""
@@ -49,7 +49,7 @@ _SHEET_COLUMNS = (
     "key", "subset", "id", "prompt", "chosen", "rejected", "chosen_model", "rejected_model",
 )  # fmt: skip
 
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 Write = Callable[[pa.Table], None]
 
 
@@ -103,7 +103,7 @@ def export_name(table: PairTable, rows: Rows, form: Format) -> str:
 
 
 def batches(arrow: pa.Table, rows: Rows) -> Iterator[pa.Table]:
-    """The rows in the order given, some at a time: `BATCH_ROWS`, or `BATCH_BYTES` of texts."""
+    """The rows in order, some at a time: `EXPORT_BATCH_ROWS`, or `BATCH_BYTES` of texts."""
     sizes = [
         np.sum([bytes_of_each(column) for column in batch.columns], axis=0)
         for batch in arrow.to_batches()
@@ -113,7 +113,7 @@ def batches(arrow: pa.Table, rows: Rows) -> Iterator[pa.Table]:
     while begin < len(rows):
         before = ends[begin - 1] if begin else 0
         fitting = int(np.searchsorted(ends, before + BATCH_BYTES, side="right"))
-        end = min(max(begin + 1, fitting), begin + BATCH_ROWS)
+        end = min(max(begin + 1, fitting), begin + EXPORT_BATCH_ROWS)
         yield take_rows(arrow, rows[begin:end])
         begin = end
 
@@ -130,19 +130,19 @@ def _layout(arrow: pa.Table, rows: Rows) -> _Layout:
     return _Layout(numbers, dialogues, several)
 
 
-def _messages(row: Row) -> list[dict[str, str]]:
+def _messages(row: _Row) -> list[dict[str, str]]:
     turns = json.loads(row["turns"]) if row["turns"] else [("user", row["prompt"])]
     return [{"role": role, "content": content} for role, content in turns]
 
 
-def _responses(row: Row, side: str) -> list[tuple[str, str]]:
+def _responses(row: _Row, side: str) -> list[tuple[str, str]]:
     """(text, model) of a side's responses, the first one first."""
     further = ((each["text"], each["model"]) for each in row[f"more_{side}"])
     return [(row[side], row[f"{side}_model"]), *further]
 
 
 @contextmanager
-def _parquet(path: Path, layout: _Layout, about: Row) -> Iterator[Write]:
+def _parquet(path: Path, layout: _Layout, about: _Row) -> Iterator[Write]:
     schema = _schema(layout)
     with parquet_file(path, schema, about) as write_table:
 
@@ -171,7 +171,7 @@ def _schema(layout: _Layout) -> pa.Schema:
     return pa.schema(types.items())
 
 
-def _lists(rows: Sequence[Row], layout: _Layout) -> dict[str, list[Any]]:
+def _lists(rows: Sequence[_Row], layout: _Layout) -> dict[str, list[Any]]:
     """The columns that hold more than text."""
     columns: dict[str, list[Any]] = {}
     if layout.dialogues:
@@ -189,7 +189,7 @@ def _lists(rows: Sequence[Row], layout: _Layout) -> dict[str, list[Any]]:
 
 
 @contextmanager
-def _jsonl(path: Path, layout: _Layout, _: Row) -> Iterator[Write]:
+def _jsonl(path: Path, layout: _Layout, _: _Row) -> Iterator[Write]:
     as_number = layout.numbers and not layout.several
     with jsonl_file(path) as write_line:
 
@@ -201,7 +201,7 @@ def _jsonl(path: Path, layout: _Layout, _: Row) -> Iterator[Write]:
         yield write
 
 
-def preferences(row: Row, *, as_number: bool) -> Iterator[dict[str, Any]]:
+def preferences(row: _Row, *, as_number: bool) -> Iterator[dict[str, Any]]:
     """A row of a table in TRL's preference format: each chosen with each rejected response.
 
     as_number: whether the ids are numbers.
@@ -223,7 +223,7 @@ def preferences(row: Row, *, as_number: bool) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def _csv(path: Path, layout: _Layout, _: Row) -> Iterator[Write]:
+def _csv(path: Path, layout: _Layout, _: _Row) -> Iterator[Write]:
     sides = ("chosen", "rejected") if layout.several else ()
     with csv_file(path, quoting=csv.QUOTE_ALL) as write_row:
         write_row([*_SHEET_COLUMNS, *(f"further_{side}" for side in sides)])
@@ -236,21 +236,21 @@ def _csv(path: Path, layout: _Layout, _: Row) -> Iterator[Write]:
         yield write
 
 
-def _further(row: Row, side: str) -> str:
+def _further(row: _Row, side: str) -> str:
     """A side's further responses to read, each below its model."""
     return "\n\n".join(f"[{model}]\n{text}" for text, model in _responses(row, side)[1:])
 
 
-_WRITERS: dict[Format, Callable[[Path, _Layout, Row], AbstractContextManager[Write]]] = {
+_WRITERS: dict[Format, Callable[[Path, _Layout, _Row], AbstractContextManager[Write]]] = {
     "csv": _csv,
     "parquet": _parquet,
     "jsonl": _jsonl,
 }
 
 
-MOST_RUNS = 2_000
+MOST_EXPORTED_RUNS = 2_000
 """Runs of successive rows that a snippet lists; a selection of more is loaded from its export."""
-LONGEST_LINE = 200
+_LONGEST_LINE = 200
 """Characters of a filter that are shown."""
 WIDTH = 100
 
@@ -270,9 +270,11 @@ def snippet(table: PairTable, rows: Rows, filters: Sequence[str]) -> str:
         _comment(text("snippet.selection", source=table.source, **counts)),
         *(_comment(f"- {each}") for each in filters),
     ]
-    if len(runs) > MOST_RUNS:
+    if len(runs) > MOST_EXPORTED_RUNS:
         export = export_name(table, rows, "parquet")
-        lines.append(_comment(text("snippet.scattered", most=f"{MOST_RUNS:,}", file=export)))
+        lines.append(
+            _comment(text("snippet.scattered", most=f"{MOST_EXPORTED_RUNS:,}", file=export))
+        )
         lines.append(f"pairs = load_dataset('parquet', data_files={export!r}, split='train')")
     else:
         lines += _loaded(table)
@@ -327,6 +329,6 @@ def _listed(runs: Sequence[tuple[int, int]]) -> list[str]:
 
 def _comment(words: str) -> str:
     r"""Anything as one line of comment."""
-    cut = words[: LONGEST_LINE + 1]
+    cut = words[: _LONGEST_LINE + 1]
     line = "".join(char if char.isprintable() else repr(char)[1:-1] for char in cut)
-    return f"# {line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 1] + '…'}"
+    return f"# {line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + '…'}"

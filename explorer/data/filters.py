@@ -103,7 +103,7 @@ class Filters:
 
     def keeping(self, added: LengthRange) -> Self:
         """With one more range, in place of one of the same measure and unit."""
-        return replace(self, ranges=in_order([*self.ranges, added]))
+        return replace(self, ranges=ranges_in_order([*self.ranges, added]))
 
     def without_range(self, dropped: LengthRange) -> Self:
         """Without the range of that measure and unit."""
@@ -114,7 +114,7 @@ class Filters:
 NO_FILTERS = Filters()
 
 
-def in_order(ranges: Iterable[LengthRange]) -> tuple[LengthRange, ...]:
+def ranges_in_order(ranges: Iterable[LengthRange]) -> tuple[LengthRange, ...]:
     """Ranges in the order of `MEASURES` and `UNITS`, the last of each kind."""
     last = {each.what: each for each in ranges}
     return tuple(last[what] for what in product(MEASURES, UNITS) if what in last)

@@ -20,7 +20,7 @@ from explorer.core.settings import ASSETS, MAX_DATASET_MB, Settings
 from explorer.core.text import text
 from explorer.core.work import result_of, shown_as
 from explorer.core.workers import Limit, alone
-from explorer.data.sources import DEMO, Sources, read_demo
+from explorer.data.sources import DEMO_ID, Sources, read_demo
 from explorer.data.table import PairTable
 from explorer.data.typed import longest_text, typed_pair, typed_table
 from scoring.errors import KnownError, shown
@@ -140,7 +140,7 @@ class Library:
         if not isinstance(wanted, str) or not wanted.strip() or len(wanted) > LONGEST_WANTED:
             raise KnownError(f"Pairs are asked for by {ALLOWED}; {shown(wanted)} is none of them.")
         wanted = wanted.strip()
-        known_as = self._demo.id if wanted == DEMO else self._only.get(wanted, wanted)
+        known_as = self._demo.id if wanted == DEMO_ID else self._only.get(wanted, wanted)
         table = self.find(known_as)
         if table is not None:
             return table

@@ -24,7 +24,7 @@ from scoring.hub.access import first_line
 Where = Literal["all", "prompt", "chosen", "rejected"]
 PLACES: tuple[Where, ...] = get_args(Where)
 LONGEST_QUERY = 500
-MOST_SECONDS = 8.0
+_REGEX_SECONDS = 8.0
 MOST_HITS = 2_000
 """Hits in one text that are marked; the rest are not."""
 MOST_MARKED = 200_000
@@ -138,19 +138,19 @@ def matching_names(names: Sequence[str], search: str) -> list[bool]:
     return matched
 
 
-def matching(arrow: pa.Table, query: Query) -> Mask:
+def found_by(arrow: pa.Table, query: Query) -> Mask:
     """Whether each row of a table of pairs holds what is looked for.
 
     Raises:
-        KnownError: a bad pattern, or it takes longer than `MOST_SECONDS`.
+        KnownError: a bad pattern, or it takes longer than `_REGEX_SECONDS`.
     """
     found = np.zeros(arrow.num_rows, dtype=bool)
-    deadline = time.monotonic() + MOST_SECONDS
+    deadline = time.monotonic() + _REGEX_SECONDS
 
     def look(start: int, chunk: "pa.Array[Any]") -> tuple[int, Mask]:
         if time.monotonic() > deadline:
             raise KnownError(
-                f"This search takes longer than {MOST_SECONDS:g} seconds here. Look for a plain "
+                f"This search takes longer than {_REGEX_SECONDS:g} seconds here. Look for a plain "
                 "text or a simpler pattern."
             )
         return start, _rows_matching(chunk, query)

@@ -27,13 +27,13 @@ logger = logging.getLogger(__name__)
 DEFAULT_PAIRS = HubId(DEFAULT_DATASET, "filtered")
 _LEAST_SECONDS = 10.0
 """Between two looks for something newer."""
-KEPT = 4
+MOST_SOURCES = 4
 """Revisions that stay in memory; what nobody looked at for longest makes room for a newer one."""
-DEMO = "demo"
+DEMO_ID = "demo"
 """What is typed to name the bundled demo pairs."""
 
 
-class Shown(Protocol):
+class Sourced(Protocol):
     """What sources give: something that says where it came from.
 
     id: source and revision in one word. caption: with its size, in one line for the screen.
@@ -50,7 +50,7 @@ class Shown(Protocol):
     def remarks(self) -> tuple[str, ...]: ...  # noqa: D102
 
 
-T = TypeVar("T", bound=Shown)
+T = TypeVar("T", bound=Sourced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Sources(Generic[T]):
         self._candidates = candidates
         self._hub = hub
         self._lock = threading.Lock()
-        self._items = LruCache[T](KEPT)
+        self._items = LruCache[T](MOST_SOURCES)
         self._thread: threading.Thread | None = None
         self._rank = self._open()
 
@@ -178,7 +178,7 @@ def pair_sources(settings: Settings, hub: Hub) -> Sources[PairTable]:
 
     They are the owner's choice: no limit binds them.
     """
-    candidates = [_hub_candidate(DEFAULT_PAIRS, hub), Candidate(DEMO, read_demo)]
+    candidates = [_hub_candidate(DEFAULT_PAIRS, hub), Candidate(DEMO_ID, read_demo)]
     if settings.pairs:
         candidates.insert(0, _owners_candidate(settings.pairs, hub))
     return Sources(candidates, hub)
@@ -191,8 +191,8 @@ def read_demo() -> PairTable:
 
 def _owners_candidate(wanted: str, hub: Hub) -> Candidate[PairTable]:
     """What EXPLORER_PAIRS names: a file, a public Hub dataset, or the demo."""
-    if wanted == DEMO:
-        return Candidate(DEMO, read_demo)
+    if wanted == DEMO_ID:
+        return Candidate(DEMO_ID, read_demo)
     path, hub_id = typed_path(wanted), parse_hub_id(wanted)
     if hub_id and not is_file(path) and path.suffix.lower() not in SUFFIXES:
         return _hub_candidate(hub_id, hub)

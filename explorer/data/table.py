@@ -30,8 +30,8 @@ from explorer.data.facets import (
     grouped,
     markers,
 )
-from explorer.data.search import Query, matching
-from scoring.benchmark import in_order
+from explorer.data.search import Query, found_by
+from scoring.benchmark import subsets_in_order
 from scoring.pairs.opening import TEXT_COLUMNS, Pairs, PairSource
 from scoring.spec import text_hash
 
@@ -127,7 +127,7 @@ class PairTable:
     def subsets(self) -> Coded:
         """The subset of each row, the benchmark's subsets first and in its order."""
         found = coded(self.arrow.column("subset"))
-        return found.renamed(in_order(found.names), {name: name for name in found.names})
+        return found.renamed(subsets_in_order(found.names), {name: name for name in found.names})
 
     @locked_cached_property
     def prompt_of_row(self) -> NDArray[np.int32]:
@@ -147,7 +147,7 @@ class PairTable:
     @locked_cached_property
     def matching(self) -> Callable[[Query], NDArray[np.bool_]]:
         """Whether each row holds what a query looks for; the last few searches are remembered."""
-        return lru_cache(maxsize=16)(partial(matching, self.arrow))
+        return lru_cache(maxsize=16)(partial(found_by, self.arrow))
 
     @locked_cached_property
     def subset_of_row(self) -> NDArray[np.object_]:

@@ -24,7 +24,7 @@ from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.limits import Step
-from scoring.models.finding import DEMO, DEMO_NAMES, ModelPolicy
+from scoring.models.finding import DEMO_NAME, DEMO_NAMES, ModelPolicy
 from scoring.pairs.opening import TEXT_COLUMNS
 from scoring.paths import atomic_write, is_folder, typed_path
 
@@ -81,7 +81,7 @@ def _allowed_tokenizers(policy: ModelPolicy) -> str:
     """What may be given, in words."""
     listed = _listed_tokenizers(policy)
     given = listed[:_NAMED] if listed else (f"a folder, a Hub id such as {SUGGESTED}",)
-    return ", ".join(given) + (f" or {DEMO}" if policy.demo is not None else "")
+    return ", ".join(given) + (f" or {DEMO_NAME}" if policy.demo is not None else "")
 
 
 def locate_tokenizer(
@@ -99,9 +99,9 @@ def locate_tokenizer(
     pinned = _DIGEST.fullmatch(revision) is not None
     if policy.demo is not None:
         if typed in DEMO_NAMES:
-            return _in_folder(DEMO, policy.demo)
-        if pinned and base == DEMO:
-            return _in_folder(DEMO, policy.demo, revision)
+            return _in_folder(DEMO_NAME, policy.demo)
+        if pinned and base == DEMO_NAME:
+            return _in_folder(DEMO_NAME, policy.demo, revision)
     if policy.local_folders:
         if is_folder(typed_path(typed)):
             return _in_folder(typed, typed_path(typed))
@@ -245,7 +245,7 @@ class TokenCounter:
 
     def suggested(self) -> str:
         """The tokenizer to offer first: the card's, or the bundled one where the Hub is away."""
-        return SUGGESTED if self._hub.reason is None or self._policy.demo is None else DEMO
+        return SUGGESTED if self._hub.reason is None or self._policy.demo is None else DEMO_NAME
 
     def known(self, table: PairTable, name: object) -> bool:
         """Whether `table.lengths` can be asked for the tokens of a tokenizer.

@@ -28,12 +28,12 @@ from scoring.pairs.opening import Pairs, PairSource
 from scoring.pairs.shapes import transcript
 from scoring.spec import Message, Pair
 
-KEY = "typed"
+TYPED_KEY = "typed"
 """The key and the subset of a pair that was typed in."""
 PUBLIC_LONGEST = 20_000
-LONGEST = 200_000
+LONGEST_TYPED = 200_000
 """Characters of the conversation, and of each response."""
-MOST_TURNS = 100
+MOST_TYPED_TURNS = 100
 Texts = tuple[str, str, str]
 """A conversation and both responses, as they are typed."""
 _NAMES = ("The prompt", "The chosen response", "The rejected response")
@@ -44,7 +44,7 @@ _ESCAPED = re.compile(r"^\\(\\*\[(?:system|user|assistant)\][ \t]*)$", re.MULTIL
 
 def longest_text(settings: Settings) -> int:
     """Characters that a typed text may have here."""
-    return PUBLIC_LONGEST if settings.public else LONGEST
+    return PUBLIC_LONGEST if settings.public else LONGEST_TYPED
 
 
 def typed_pair(conversation: object, chosen: object, rejected: object, *, longest: int) -> Pair:
@@ -61,15 +61,17 @@ def typed_pair(conversation: object, chosen: object, rejected: object, *, longes
             raise KnownError(f"{name} is empty. Write it first.")
     turns = read_conversation(texts[0])
     single = [turn.role for turn in turns] == ["user"]
-    return Pair(KEY, KEY, transcript(turns), texts[1], texts[2], () if single else turns)
+    return Pair(
+        TYPED_KEY, TYPED_KEY, transcript(turns), texts[1], texts[2], () if single else turns
+    )
 
 
 def typed_table(pair: Pair) -> PairTable:
     """A table of that pair alone, as a file of it would be read."""
     name, turns = text("source.typed"), [turn._asdict() for turn in pair.turns]
-    row = {"id": "1", "subset": KEY, "prompt": turns or pair.prompt}
+    row = {"id": "1", "subset": TYPED_KEY, "prompt": turns or pair.prompt}
     row |= {"chosen": pair.chosen, "rejected": pair.rejected}
-    checker = Checker(name, KEY)
+    checker = Checker(name, TYPED_KEY)
     checker.add([row])
     checked = checker.finish()
     digest = hashlib.sha256(json.dumps(row).encode()).hexdigest()[:12]
@@ -117,8 +119,10 @@ def read_conversation(words: str) -> tuple[Message, ...]:
         pieces[::2],
         [_ESCAPED.sub(r"\1", each.strip("\r\n")) for each in pieces[1::2]],
     )
-    if len(roles) > MOST_TURNS:
-        raise KnownError(f"A conversation has at most {MOST_TURNS} messages, not {len(roles):,}.")
+    if len(roles) > MOST_TYPED_TURNS:
+        raise KnownError(
+            f"A conversation has at most {MOST_TYPED_TURNS} messages, not {len(roles):,}."
+        )
     for number, (role, content) in enumerate(zip(roles, contents, strict=True), start=1):
         if not content.strip():
             raise KnownError(f"Message {number}, of the {role}, is empty. Write it, or delete it.")

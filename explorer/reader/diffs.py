@@ -146,7 +146,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class VisibleSpace:
     """A piece of text with its white space made visible.
 
     sign: what to show instead of `text`; empty where it is shown as it stands.
@@ -186,7 +186,7 @@ def pieces(
     ]
 
 
-def visible(text: str) -> list[Shown]:
+def visible(text: str) -> list[VisibleSpace]:
     r"""A text with signs for spaces, tabs, line ends and characters that cannot be seen.
 
     Spaces in a row are one piece. A line end keeps its break and a tab its width, after their
@@ -218,11 +218,11 @@ def _kind(character: str) -> str:
     return "name" if character in _BLANK or not character.isprintable() else ""
 
 
-def _shown(kind: str, run: str) -> Iterator[Shown]:
+def _shown(kind: str, run: str) -> Iterator[VisibleSpace]:
     if kind == "":
-        yield Shown(run)
+        yield VisibleSpace(run)
     elif kind == "name":
         for each in run:
-            yield Shown(each, f"U+{ord(each):04X}", unicodedata.name(each, ""))
+            yield VisibleSpace(each, f"U+{ord(each):04X}", unicodedata.name(each, ""))
     else:
-        yield Shown(run, _SIGNS[kind] * len(run))
+        yield VisibleSpace(run, _SIGNS[kind] * len(run))

@@ -7,7 +7,7 @@ import gradio as gr
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.data.typed import longest_text
-from scoring.models.finding import DEMO
+from scoring.models.finding import DEMO_NAME
 
 
 class TypedFields(NamedTuple):
@@ -46,8 +46,8 @@ def build_typed(settings: Settings, prefix: str, *, are_examples: bool = False) 
 def build_model(settings: Settings, elem_id: str) -> gr.Dropdown:
     """The field that says which model; the page fills its menu once it is seen."""
     return gr.Dropdown(
-        [(text("score.model_demo"), DEMO)],
-        value=DEMO,
+        [(text("score.model_demo"), DEMO_NAME)],
+        value=DEMO_NAME,
         allow_custom_value=True,
         label=text("score.model"),
         info=text("score.model_info_space" if settings.public else "score.model_info"),

@@ -16,7 +16,7 @@ from scoring.benchmark import SECTIONS, section_of
 
 MOST_SHOWN = 60
 """Names that a facet lists; the most frequent, and those picked."""
-MOST_NAMES = 2_000
+_MOST_TICKS = 2_000
 """Models that are offered while one types; any other can be typed whole."""
 
 _OPEN: tuple[Facet, ...] = ("section", "subset", "longer", "code")
@@ -71,7 +71,7 @@ def model_names(fields: Sequence[Field]) -> list[str]:
     """The models that are offered while one types, one's own first."""
     names = [name for field in fields for name in field.runs if name in field.place_of]
     names += [name for field in fields for name in field.matrix.models if name not in field.runs]
-    return names[:MOST_NAMES]
+    return names[:_MOST_TICKS]
 
 
 def _of_filters(filters: Filters) -> Iterator[Removable]:

@@ -11,13 +11,13 @@ from explorer.reader.state import PAIRS_LINK, PairsState
 from explorer.stats.duels import Cell
 
 TABS = ("pairs", "score", "try", "models", "about")
-MODELS = "models"
+MODELS_TAB = "models"
 _ALL = PairsState()
 _FAILURES = "failures"
 """What links once called the tab of the pairs with what models made of them."""
 COMPARE = "compare"
 """What they once called the tab of models that are compared."""
-_ONCE = {"leaderboard": MODELS, COMPARE: MODELS, "runs": "score"}
+_ONCE = {"leaderboard": MODELS_TAB, COMPARE: MODELS_TAB, "runs": "score"}
 """Tab that there was -> the one that has its place."""
 
 

@@ -25,7 +25,7 @@ MOST_MARKS = 6
 
 Excerpt = Sequence[tuple[str, bool]]
 """A text in pieces, each with whether a search found it."""
-Cell = str | Excerpt
+ListCell = str | Excerpt
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def list_html(
     columns: Sequence[Column],
     listed: ListedRows,
     reading: Reading,
-    cells: Callable[[int], Sequence[Cell]],
+    cells: Callable[[int], Sequence[ListCell]],
     *,
     sort: str = "",
     css: Callable[[int], str] = lambda _: "",

@@ -20,9 +20,9 @@ from explorer.core.text import text
 from explorer.data.datacard import SubsetCard, data_card, subset_card
 from explorer.data.facets import count_words
 from explorer.data.search import hits
-from explorer.reader.diffs import Shown, Span, diff_spans, pieces, visible
+from explorer.reader.diffs import Span, VisibleSpace, diff_spans, pieces, visible
 from explorer.reader.reading import Display
-from explorer.results.field import Verdict
+from explorer.results.field import PairOutcome
 from scoring.benchmark import section_of
 from scoring.pairs.opening import PairSource
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-Side = Literal["prompt", "chosen", "rejected"]
+TextName = Literal["prompt", "chosen", "rejected"]
 
 MOST_SAME = 12
 """Other pairs with the same prompt that are named; the rest are counted."""
@@ -38,7 +38,7 @@ MOST_FURTHER = 50
 """Responses of a side beyond the first that are shown; the rest are counted."""
 LONGEST_BODY = 500_000
 """Characters of a text that are shown."""
-MOST_TURNS = 200
+MOST_SHOWN_TURNS = 200
 """Turns of a conversation that are shown."""
 LONGEST_MARKDOWN = 100_000
 """Characters of a text; a longer one is not rendered."""
@@ -55,7 +55,7 @@ _LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 class MarkedPiece:
     """A piece of a text. changed: the other side lacks it. hit: the search found it."""
 
-    shown: Sequence[Shown]
+    shown: Sequence[VisibleSpace]
     changed: bool
     hit: bool
 
@@ -85,7 +85,7 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ShownTurn:
     """A turn of a conversation. css: who speaks, where that is known."""
 
     speaker: str
@@ -98,7 +98,7 @@ class Prompt:
     """What is shown of a prompt: of a conversation its turns. n_more: turns that are not shown."""
 
     body: Body
-    turns: Sequence[Turn] = ()
+    turns: Sequence[ShownTurn] = ()
     n_more: int = 0
 
     @property
@@ -124,7 +124,7 @@ def pair_html(
     cells: Mapping[str, Any] | None,
     key: str | None,
     display: Display,
-    verdicts: Sequence[Verdict] = (),
+    verdicts: Sequence[PairOutcome] = (),
     *,
     same_prompt: Sequence[str] = (),
     source: PairSource | None = None,
@@ -196,7 +196,7 @@ def _first(
     side: Literal["chosen", "rejected"],
     cells: Mapping[str, Any],
     body: Body,
-    verdicts: Sequence[Verdict],
+    verdicts: Sequence[PairOutcome],
 ) -> Card:
     facts, reward = _facts(cells[f"{side}_model"], cells[side]), None
     if len(verdicts) == 1:
@@ -246,7 +246,9 @@ def _facts(model: str, response: str) -> list[str]:
     return [model, text("reader.words", words=f"{words:,}", chars=f"{len(response):,}")]
 
 
-def body_of(words: str, side: Side, display: Display, spans: Sequence[Span] | None = None) -> Body:
+def body_of(
+    words: str, side: TextName, display: Display, spans: Sequence[Span] | None = None
+) -> Body:
     """What is shown of one text.
 
     side: whose it is: it decides how differences are marked and whether hits are.
@@ -258,11 +260,15 @@ def body_of(words: str, side: Side, display: Display, spans: Sequence[Span] | No
         html = rendered(here)
         if html is not None:
             return Body(here, n_more, mark, rendered=Markup(html))  # noqa: S704 - made safe there
-        return Body(here, n_more, mark, [MarkedPiece([Shown(here)], False, False)], is_refused=True)
+        return Body(
+            here, n_more, mark, [MarkedPiece([VisibleSpace(here)], False, False)], is_refused=True
+        )
     found = hits(here, display.query) if display.query.looks_at(side) else []
     marked = [
         MarkedPiece(
-            visible(each.text) if display.spaces else [Shown(each.text)], each.changed, each.hit
+            visible(each.text) if display.spaces else [VisibleSpace(each.text)],
+            each.changed,
+            each.hit,
         )
         for each in pieces(here, spans, found)
     ]
@@ -284,9 +290,9 @@ def prompt_of(cells: Mapping[str, Any], display: Display) -> Prompt:
     if not cells.get("turns"):
         return Prompt(body_of(cells["prompt"], "prompt", display))
     turns = json.loads(cells["turns"])
-    n = _n_shown((len(words) for _, words in turns), MOST_TURNS)
+    n = _n_shown((len(words) for _, words in turns), MOST_SHOWN_TURNS)
     shown = [
-        Turn(
+        ShownTurn(
             text(f"reader.speaker_{role}") if role in _SPEAKERS else role,
             role if role in _SPEAKERS else "",
             body_of(words, "prompt", display),

@@ -32,7 +32,7 @@ class Display:
 
 
 PAGE_ROWS = 25
-ACTS = ("open", "goto", "step", "random", "turn", "page", "diff", "spaces", "rendered")
+READER_ACTS = ("open", "goto", "step", "random", "turn", "page", "diff", "spaces", "rendered")
 """What `read_on` understands."""
 
 
@@ -98,7 +98,7 @@ class Reading:
         return replace(self, page=page_holding(place))
 
 
-FIRST = Reading()
+FIRST_READING = Reading()
 
 
 def n_pages(n_rows: int) -> int:
@@ -147,7 +147,7 @@ def read_on(reading: Reading, listed: ListedRows, act: str, value: object) -> Re
         return replace(reading, spaces=value is True)
     if act == "rendered":
         return replace(reading, rendered=value is True)
-    raise KnownError(f"There is no act {shown(act)}; there are {', '.join(ACTS)}.")
+    raise KnownError(f"There is no act {shown(act)}; there are {', '.join(READER_ACTS)}.")
 
 
 def _at_key(reading: Reading, listed: ListedRows, value: object, *, stay: bool) -> Reading:

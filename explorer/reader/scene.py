@@ -14,7 +14,7 @@ from explorer.data.filters import Filtered, Filters, matching_rows, select
 from explorer.data.library import Library
 from explorer.data.table import PairTable, Rows
 from explorer.data.tokens import TokenCounter
-from explorer.reader.reading import ACTS, ListedRows, read_on
+from explorer.reader.reading import READER_ACTS, ListedRows, read_on
 from explorer.reader.session import Session
 from explorer.reader.state import (
     BY_LENGTH,
@@ -33,7 +33,7 @@ from scoring.errors import KnownError
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class SeenPairs:
     """The pairs that a state is of, and what models made of them.
 
     field: None where that is not looked at.
@@ -50,7 +50,7 @@ class Pairs:
         return self.field is None or self.field.has_texts
 
 
-PairsOf = Callable[[PairsState], Pairs]
+PairsOf = Callable[[PairsState], SeenPairs]
 """Gives the pairs of a state, or a `KnownError` where they or its model's results are not here."""
 
 
@@ -65,7 +65,7 @@ class Scene:
     """
 
     state: PairsState
-    pairs: Pairs
+    pairs: SeenPairs
     filtered: Filtered
     listed: ListedRows
     passing: Rows
@@ -102,7 +102,7 @@ class Scenes:
     counter: TokenCounter
     fields: Fields
 
-    def pairs_of(self, session: Session, state: PairsState) -> Pairs:
+    def pairs_of(self, session: Session, state: PairsState) -> SeenPairs:
         """The pairs of a state; where outcomes are looked at, those that they are of.
 
         Raises:
@@ -112,7 +112,7 @@ class Scenes:
         table = self.library.here(state.source) if field is None else field.table
         for each in state.filters.ranges:
             self.counter.known(table, each.tokenizer)  # fetches what is on disk
-        return Pairs(table, field, partial(self.counter.known, table))
+        return SeenPairs(table, field, partial(self.counter.known, table))
 
     def of(self, session: Session, state: PairsState) -> Scene:
         """What a state shows to a session; raises as `pairs_of` and `scene`."""
@@ -144,7 +144,7 @@ class Scenes:
         return self.fields.largest(*where)
 
 
-def scene(state: PairsState, pairs: Pairs) -> Scene:
+def scene(state: PairsState, pairs: SeenPairs) -> Scene:
     """What a state shows.
 
     Raises:
@@ -181,7 +181,7 @@ def next_scene(state: PairsState, pairs_of: PairsOf, act: str, sent: Mapping[str
         KnownError: an act that there is not, a value that it cannot have, or a search that takes
             too long.
     """
-    if act in ACTS:
+    if act in READER_ACTS:
         now = scene(state, pairs_of(state))
         reading = read_on(now.state.reading, now.listed, act, sent.get("value"))
         return replace(now, state=replace(now.state, reading=reading))
@@ -252,7 +252,7 @@ def kind_masks(field: Field, model: str) -> dict[str, Mask]:
     }
 
 
-def order_of(state: PairsState, field: Field | None) -> str:
+def list_order(state: PairsState, field: Field | None) -> str:
     """What the list is sorted by: as asked, else what fits what is shown; "" for table order."""
     if state.sort or field is None:
         return state.sort
@@ -264,7 +264,7 @@ def order_of(state: PairsState, field: Field | None) -> str:
     return "-margin" if state.kind in ("wins", "near") else "margin"
 
 
-def measured(state: PairsState, pairs: Pairs, what: str) -> Doubles:
+def measured(state: PairsState, pairs: SeenPairs, what: str) -> Doubles:
     """What a list can be sorted by, of each pair; NaN where it is not known.
 
     "surprise": how far the model is from what the share of the others that win let expect, 0 to 1.
@@ -285,9 +285,9 @@ def measured(state: PairsState, pairs: Pairs, what: str) -> Doubles:
     return surprise
 
 
-def ordered(state: PairsState, pairs: Pairs, rows: Rows) -> Rows:
+def ordered(state: PairsState, pairs: SeenPairs, rows: Rows) -> Rows:
     """Rows, given in table order, in the order of the list; what is not known comes last."""
-    order = order_of(state, pairs.field)
+    order = list_order(state, pairs.field)
     if not order:
         return rows
     values = measured(state, pairs, order.removeprefix("-"))[rows]
@@ -295,7 +295,7 @@ def ordered(state: PairsState, pairs: Pairs, rows: Rows) -> Rows:
     return in_order
 
 
-def _among(state: PairsState, pairs: Pairs) -> Mask | None:
+def _among(state: PairsState, pairs: SeenPairs) -> Mask | None:
     """Pairs that fulfil the conditions and stand in the cell, of whatever kind; None for all."""
     masks = [condition_of(pairs.table, each).mask for each in state.slices]
     field = pairs.field
@@ -305,7 +305,7 @@ def _among(state: PairsState, pairs: Pairs) -> Mask | None:
     return np.logical_and.reduce(masks) if masks else None
 
 
-def _of_model(state: PairsState, pairs: Pairs) -> PairsState:
+def _of_model(state: PairsState, pairs: SeenPairs) -> PairsState:
     """A state as far as another model's pairs can show it."""
     field = pairs.field
     if field is None and state.sort.removeprefix("-") in BY_OUTCOME:

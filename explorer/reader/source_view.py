@@ -9,7 +9,7 @@ import gradio as gr
 from explorer.core.html import render
 from explorer.core.parts import Filling
 from explorer.core.text import text
-from explorer.data.sources import Shown, Sources
+from explorer.data.sources import Sourced, Sources
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def build_sourcebar(show_words: str) -> SourceBarParts:
 
 
 def sourcebar(
-    parts: SourceBarParts, sources: Sources[Any], item: Shown | None, can_retry: bool
+    parts: SourceBarParts, sources: Sources[Any], item: Sourced | None, can_retry: bool
 ) -> Filling:
     """What the bar says to someone who looks at `item`, of these sources or from elsewhere.
 

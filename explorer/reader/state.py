@@ -26,17 +26,17 @@ from explorer.data.lengths import MEASURED, Measured, measures_of
 from explorer.data.search import PLACES, Query, checked_query
 from explorer.data.table import UNITS, Measure, PairTable, Unit
 from explorer.reader.diffs import DIFFS
-from explorer.reader.reading import FIRST, Reading
+from explorer.reader.reading import FIRST_READING, Reading
 from explorer.results.field import checked_model
 from explorer.stats.duels import CELLS, Cell
 from scoring.errors import KnownError, shown
 
-Panel = Literal["pairs", "lengths", "kinds", "rewards", "review", "export"]
-PANELS: tuple[Panel, ...] = get_args(Panel)
-OF_OUTCOMES: tuple[Panel, ...] = ("kinds", "rewards")
+PairsPanel = Literal["pairs", "lengths", "kinds", "rewards", "review", "export"]
+PAIRS_PANELS: tuple[PairsPanel, ...] = get_args(PairsPanel)
+OF_OUTCOMES: tuple[PairsPanel, ...] = ("kinds", "rewards")
 """Those that there are where outcomes are looked at."""
-Kind = Literal["losses", "ties", "missing", "near", "confident", "wins", "all"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+OutcomeKind = Literal["losses", "ties", "missing", "near", "confident", "wins", "all"]
+OUTCOME_KINDS: tuple[OutcomeKind, ...] = get_args(OutcomeKind)
 """Of one model. "near": losses and ties that were close; "confident": losses that were clear."""
 FieldKind = Literal["hard", "telling", "negative", "every"]
 FIELD_KINDS: tuple[FieldKind, ...] = get_args(FieldKind)
@@ -47,7 +47,7 @@ BY_OUTCOME = ("margin", "difficulty", "surprise", "telling")
 """What one can with outcomes of models."""
 SORTS = ("", *(f"{sign}{each}" for each in (*BY_LENGTH, *BY_OUTCOME) for sign in ("", "-")))
 """The order of the list, "-" for the greatest first; "" for what fits."""
-MOST_SLICES = 4
+_MOST_PINNED = 4
 """Conditions that can be joined."""
 MOST_PAGES = 10**7
 
@@ -84,18 +84,18 @@ class PairsState:
     filters: Filters = NO_FILTERS
     slices: tuple[str, ...] = ()
     sort: str = ""
-    reading: Reading = FIRST
-    panel: Panel = "pairs"
+    reading: Reading = FIRST_READING
+    panel: PairsPanel = "pairs"
     chart: Chart = Chart()
     outcomes: bool = False
     model: str = ""
-    kind: Kind = "losses"
+    kind: OutcomeKind = "losses"
     field_kind: FieldKind = "hard"
     against: str = ""
     cell: Cell = "only_b"
 
     @property
-    def shown_kind(self) -> Kind | FieldKind | None:
+    def shown_kind(self) -> OutcomeKind | FieldKind | None:
         """Which pairs are listed by what models made of them; None where that has no say."""
         if not self.outcomes:
             return None
@@ -164,7 +164,7 @@ def move(state: PairsState, act: str, sent: Mapping[str, Any]) -> PairsState:
     if act == "model":
         return state.of(None if value is None else checked_model(value))
     if act == "kind" and state.model:
-        return replace(state, kind=one_of("A kind", KINDS, value))
+        return replace(state, kind=one_of("A kind", OUTCOME_KINDS, value))
     if act == "kind":
         return replace(state, field_kind=one_of("A kind", FIELD_KINDS, value))
     if act == "against":
@@ -187,8 +187,8 @@ def _checked_slices(values: object) -> tuple[str, ...]:
         isinstance(each, str) and len(each) <= LONGEST_NAME for each in values
     ):
         raise KnownError(f"Slices are a list of ids, not {shown(values)}.")
-    if len(values) > MOST_SLICES:
-        raise KnownError(f"{MOST_SLICES} slices can be joined, not {len(values):,}. Drop one.")
+    if len(values) > _MOST_PINNED:
+        raise KnownError(f"{_MOST_PINNED} slices can be joined, not {len(values):,}. Drop one.")
     return tuple(dict.fromkeys(values))
 
 
@@ -277,7 +277,7 @@ PAIRS_LINK = Codec(
     PairsState(),
     (
         Parameter("model", "", _with_model, lambda state: [state.model] * state.outcomes),
-        choice("show", "kind", KINDS),
+        choice("show", "kind", OUTCOME_KINDS),
         choice("pairs", "field_kind", FIELD_KINDS),
         several("slice", "slices", _checked_slices),
         checked("against", "against", checked_model),
@@ -296,8 +296,8 @@ PAIRS_LINK = Codec(
         choice("diff", "reading.diff", DIFFS),
         flag("spaces", "reading.spaces"),
         flag("markdown", "reading.rendered"),
-        choice("panel", "panel", PANELS, "A panel"),
-        _once_called("part", "panel", {each: each for each in PANELS}),
+        choice("panel", "panel", PAIRS_PANELS, "A panel"),
+        _once_called("part", "panel", {each: each for each in PAIRS_PANELS}),
         choice("chart", "chart.shown", MEASURED, "A chart"),
         choice("unit", "chart.unit", UNITS, "A unit"),
         flag("by-subset", "chart.by_subset"),

@@ -40,7 +40,7 @@ class Ranking:
     own: bool = True
 
 
-Row = dict[str, Any]
+BoardRow = dict[str, Any]
 """A model of a board's table, None where something is not known."""
 
 
@@ -80,9 +80,9 @@ class Board:
     alone: Uncertainty | None = None
 
     @cached_property
-    def rows(self) -> Mapping[str, Row]:
+    def rows(self) -> Mapping[str, BoardRow]:
         """Model -> its row, in the table's order."""
-        return {row["model"]: row for row in rows_of(self.table)}
+        return {row["model"]: row for row in board_rows(self.table)}
 
     @cached_property
     def has(self) -> frozenset[str]:
@@ -152,7 +152,7 @@ class Board:
         return tuple(said)
 
 
-def rows_of(table: "pd.DataFrame") -> list[Row]:
+def board_rows(table: "pd.DataFrame") -> list[BoardRow]:
     """The rows of a board's table, or of some of its columns, one by one."""
     values = table.astype(object).where(table.notna(), None).to_numpy().tolist()
     return [dict(zip(table.columns, each, strict=True)) for each in values]
@@ -200,7 +200,7 @@ def build_board(
         if not whole:
             noticed.not_whole.append(model)
         kind = file.model_type if file else says.model_type if says else None
-        row: Row = {"model": model, "model_type": kind, "size": size_of(model), "url": None}
+        row: BoardRow = {"model": model, "model_type": kind, "size": size_of(model), "url": None}
         row |= {"rank": 0 if whole else None, "by_pairs": bool(counts), "own": model in own}
         row |= {"score": found.score, "marks": ()}
         if model not in own:
@@ -249,9 +249,9 @@ def _subsets(rule: Rule) -> tuple[str, ...]:
     return tuple(PRIOR_PAIRS) if benchmark_of(rule) == "prior" else rule.subsets
 
 
-def _accuracies(found: Aggregated, known: Mapping[str, float | None]) -> Row:
+def _accuracies(found: Aggregated, known: Mapping[str, float | None]) -> BoardRow:
     """A row's sections, and its subsets with their intervals; of a composite there is none."""
-    row: Row = dict(found.sections)
+    row: BoardRow = dict(found.sections)
     for subset in _subsets(found.rule):
         if subset not in row:
             accuracy, counted = known.get(subset), found.counts.get(subset)
@@ -267,7 +267,7 @@ def _accuracies(found: Aggregated, known: Mapping[str, float | None]) -> Row:
 _WORDS = ("model", "model_type", "url", "marks")
 
 
-def _ranked(rows: Sequence[Row], rule: Rule) -> "pd.DataFrame":
+def _ranked(rows: Sequence[BoardRow], rule: Rule) -> "pd.DataFrame":
     """Best first. A mean of fewer sections is no rival of a whole one: those come below."""
     import pandas as pd
 

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from explorer.core.caches import LruCache, keep_newest, oldest_first
 from explorer.core.work import Shared
-from explorer.results.sources import FOLDER, Entry, Source
+from explorer.results.sources import SCORES_FOLDER, Entry, Source
 from explorer.stats.matrix import Outcomes
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
@@ -135,7 +135,7 @@ class OutcomeCache:
         return opened.outcomes(source)
 
     def _of(self, source: Source) -> "_SourceCache":
-        family, own = (_key(_FORMAT, name, FOLDER) for name in (source.family, source.id))
+        family, own = (_key(_FORMAT, name, SCORES_FOLDER) for name in (source.family, source.id))
         key = f"{family}-{own}"
 
         def load() -> _SourceCache:

@@ -12,13 +12,13 @@ from explorer.core.validation import repaired
 from explorer.data.facets import Mask
 from explorer.data.filters import LONGEST_NAME
 from explorer.data.table import PairTable, Rows
-from explorer.runs.outcomes import rows_of
+from explorer.runs.outcomes import scored_rows
 from explorer.stats.difficulty import (
     Difficulty,
     Telling,
     difficulty,
     failed_by_most,
-    telling,
+    telling_pairs,
 )
 from explorer.stats.duels import majority_of
 from explorer.stats.matrix import OutcomeMatrix, clusters_of, of_models
@@ -36,7 +36,7 @@ _CODE = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PairOutcome:
     """What one model made of one pair.
 
     Rewards are None where they are not known; tokens, too, which only runs of one's own tell.
@@ -57,7 +57,7 @@ class Verdict:
         return margin_of(self.chosen_reward, self.rejected_reward)
 
     @classmethod
-    def of(cls, model: str, scored: ScoredPair) -> "Verdict":
+    def of(cls, model: str, scored: ScoredPair) -> "PairOutcome":
         """Of a pair of a run."""
         return cls(model, **{each.name: getattr(scored, each.name) for each in fields(cls)[1:]})
 
@@ -152,7 +152,7 @@ class Field:
     @locked_cached_property
     def telling(self) -> Telling:
         """How well pairs tell good rivals from bad."""
-        return telling(self.matrix.outcomes[self.is_rival], self.table.subsets.codes)
+        return telling_pairs(self.matrix.outcomes[self.is_rival], self.table.subsets.codes)
 
     @locked_cached_property
     def hardest(self) -> Rows:
@@ -223,7 +223,7 @@ class Field:
         """What the model did on one pair."""
         return OUTCOMES[int(self.codes(model, slice(row, row + 1))[0])]
 
-    def verdict(self, model: str, row: int) -> Verdict:
+    def verdict(self, model: str, row: int) -> PairOutcome:
         """What a model made of one pair."""
         run = self.runs.get(model)
         if run is not None and self.has_texts:
@@ -231,13 +231,13 @@ class Field:
             texts = cells["prompt"], cells["chosen"], cells["rejected"]
             scored = _scored(run).get(text_hash(*texts))
             if scored is not None:
-                return Verdict.of(model, scored)
+                return PairOutcome.of(model, scored)
         place = self.place(model)
         rewards = (self.matrix.chosen[place, row], self.matrix.rejected[place, row])
         chosen, rejected = (None if np.isnan(each) else float(each) for each in rewards)
-        return Verdict(model, self.outcome(model, row), chosen, rejected)
+        return PairOutcome(model, self.outcome(model, row), chosen, rejected)
 
-    def verdicts(self, row: int) -> list[Verdict]:
+    def verdicts(self, row: int) -> list[PairOutcome]:
         """What every model whose outcome is known made of one pair, by name."""
         known = np.flatnonzero(~np.isnan(self.matrix.outcomes[:, row]))
         return [self.verdict(self.matrix.models[place], row) for place in known.tolist()]
@@ -249,7 +249,7 @@ _SCORED = LruCache[dict[str, ScoredPair]](_KEPT_RUNS)
 def _scored(run: Run) -> dict[str, ScoredPair]:
     """The pairs of a run by their texts."""
     return _SCORED.get_or_create(
-        (run.folder, run.n_bytes()), lambda: {pair.text_hash: pair for pair in rows_of(run)}
+        (run.folder, run.n_bytes()), lambda: {pair.text_hash: pair for pair in scored_rows(run)}
     )
 
 

@@ -120,7 +120,7 @@ class Upstream:
             self._first = first
             return self._without_newer_second(first, str(error))
         self._first, self._second = first, second
-        return joined(first, second)
+        return joined_results(first, second)
 
     def _without_newer_second(self, first: Results, reason: str) -> Results:
         second = self._second
@@ -128,10 +128,10 @@ class Upstream:
             reason = text("source.second_stays", source=str(second.source), reason=reason)
         said = LeftOut(str(_DEFAULT_SECOND), reason, whole=second is None)
         lacking = replace(first, left_out=(*first.left_out, said))
-        return lacking if second is None else joined(lacking, second)
+        return lacking if second is None else joined_results(lacking, second)
 
 
-def joined(first: Results, second: Results) -> Results:
+def joined_results(first: Results, second: Results) -> Results:
     """Two sources as one: RewardBench 2 of the second, all else of the first."""
     aggregates = (
         *(each for each in first.aggregates if each.benchmark != "v2"),

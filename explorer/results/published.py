@@ -20,12 +20,12 @@ from scoring.hub.access import Hub, HubId, Listing
 from scoring.limits import MEGABYTE, Tell, tell_nobody
 from scoring.paths import is_folder
 from scoring.results.accuracies import (
-    KINDS,
-    MOST_BYTES,
+    MOST_SCORES_BYTES,
     PRIOR_SETS,
+    SET_KINDS,
     Aggregate,
     Benchmark,
-    Kind,
+    SetKind,
     collect_aggregates,
     read_aggregates,
 )
@@ -187,7 +187,7 @@ def read_results_folder(folder: Path) -> Results:
     """
     if not is_folder(folder):
         raise KnownError(f"There is no folder {folder}.")
-    found, left_out = _collected(read_aggregates(folder, kind) for kind in KINDS)
+    found, left_out = _collected(read_aggregates(folder, kind) for kind in SET_KINDS)
     pairs = FolderSource(folder)
     if not found and not pairs.entries[0]:
         raise _nothing(f"{folder} has no results below eval-set/", left_out)
@@ -208,9 +208,9 @@ def fetch_results(
     folder = hub.fetch(listing, [*names], token=False, tell=tell)
     of_kind = {
         kind: [ResultFile(name, folder / name) for name in names if names[name] == kind]
-        for kind in KINDS
+        for kind in SET_KINDS
     }
-    found, unused = _collected(collect_aggregates(of_kind[kind], kind) for kind in KINDS)
+    found, unused = _collected(collect_aggregates(of_kind[kind], kind) for kind in SET_KINDS)
     left_out = (*strays, *unused)
     if not found:
         raise _nothing(f"{hub_id} has no results below eval-set/", left_out)
@@ -226,21 +226,21 @@ def beside(results: Results, uploaded: Uploaded) -> Results:
     return replace(results, aggregates=aggregates, left_out=left_out, uploaded=uploaded)
 
 
-def _aggregate_files(listing: Listing) -> tuple[dict[str, Kind], list[LeftOut]]:
+def _aggregate_files(listing: Listing) -> tuple[dict[str, SetKind], list[LeftOut]]:
     """The files of a dataset that hold accuracies, in the order of names, and what else is there.
 
     What is too large is not fetched at all.
     """
-    names: dict[str, Kind] = {}
+    names: dict[str, SetKind] = {}
     strays: list[LeftOut] = []
     for name, size in sorted(listing.sizes.items()):
-        kind = next((kind for kind in KINDS if name.startswith(f"{kind}/")), None)
+        kind = next((kind for kind in SET_KINDS if name.startswith(f"{kind}/")), None)
         if kind is None:
             continue
         if not name.lower().endswith(".json"):
             strays.append(LeftOut(printable(name), "no JSON file"))
-        elif size > MOST_BYTES:
-            most = f"accuracies have at most {MOST_BYTES // MEGABYTE} MB here"
+        elif size > MOST_SCORES_BYTES:
+            most = f"accuracies have at most {MOST_SCORES_BYTES // MEGABYTE} MB here"
             why = f"it is {size / MEGABYTE:,.1f} MB large; {most}"
             strays.append(LeftOut(printable(name), why))
         else:

@@ -13,9 +13,9 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub, Listing
 from scoring.limits import MEGABYTE
 from scoring.results.files import OUTPUTS, LeftOut, files_below, files_of_command
-from scoring.results.pairs import MOST_BYTES
+from scoring.results.pairs import MOST_OUTCOMES_BYTES
 
-FOLDER = "eval-set-scores"
+SCORES_FOLDER = "eval-set-scores"
 """Where upstream has results of each pair."""
 
 
@@ -49,7 +49,7 @@ class FolderSource:
     @locked_cached_property
     def entries(self) -> Entries:
         """A file is the same while its size and date are."""
-        found, strays = files_below(self._root, FOLDER)
+        found, strays = files_below(self._root, SCORES_FOLDER)
         found += files_of_command(self._root, OUTPUTS)
         entries = []
         for file in found:
@@ -93,12 +93,12 @@ class HubSource:
         entries: list[Entry] = []
         left_out: list[LeftOut] = []
         for name, size in sorted(self._listing.sizes.items()):
-            if not name.startswith(f"{FOLDER}/"):
+            if not name.startswith(f"{SCORES_FOLDER}/"):
                 continue
             if not name.lower().endswith(".json"):
                 left_out.append(LeftOut(name, "no JSON file"))
-            elif size > MOST_BYTES:
-                most = f"at most {MOST_BYTES / MEGABYTE:,.0f} MB are fetched"
+            elif size > MOST_OUTCOMES_BYTES:
+                most = f"at most {MOST_OUTCOMES_BYTES / MEGABYTE:,.0f} MB are fetched"
                 left_out.append(LeftOut(name, f"it is {size / MEGABYTE:,.0f} MB large; {most}"))
             else:
                 entries.append(Entry(name, self._listing.blobs.get(name, self._listing.commit)))

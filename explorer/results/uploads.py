@@ -10,9 +10,16 @@ from explorer.core.text import text
 from explorer.stats.matrix import Outcomes
 from scoring.errors import KnownError
 from scoring.limits import NO_LIMITS, Limits, Step, Tell, tell_nobody
-from scoring.results.accuracies import KINDS, Aggregate, Kind, collect_aggregates, is_v2, kind_of
+from scoring.results.accuracies import (
+    SET_KINDS,
+    Aggregate,
+    SetKind,
+    collect_aggregates,
+    is_v2,
+    set_kind_of,
+)
 from scoring.results.files import LeftOut, ResultFile, printable, read_object
-from scoring.results.pairs import MOST_BYTES, PairResults, read_pair_results
+from scoring.results.pairs import MOST_OUTCOMES_BYTES, PairResults, read_pair_results
 
 MOST_FILES = 200
 """Of one visitor, all uploads together; likewise the next."""
@@ -86,7 +93,7 @@ def read_result_files(
     """
     if len(files) > MOST_FILES:
         raise KnownError(f"{MOST_FILES} files can be read at once, not {len(files):,}.")
-    by_kind: dict[Kind, list[ResultFile]] = {kind: [] for kind in KINDS}
+    by_kind: dict[SetKind, list[ResultFile]] = {kind: [] for kind in SET_KINDS}
     of_pairs: list[tuple[str, PairResults]] = []
     left_out: list[LeftOut] = []
     named = sorted((printable(name), path) for name, path in files.items())
@@ -123,16 +130,16 @@ def read_result_files(
     )
 
 
-def _kind_of(path: Path) -> Kind | None:
+def _kind_of(path: Path) -> SetKind | None:
     """Which accuracies a file holds; None for results of each pair.
 
     Raises:
         KnownError: it is no JSON object.
     """
-    values = read_object(path, MOST_BYTES, "an object of results")
+    values = read_object(path, MOST_OUTCOMES_BYTES, "an object of results")
     if isinstance(values.get("results"), list):
         return None
-    return kind_of(name for name, value in values.items() if value is not None)
+    return set_kind_of(name for name, value in values.items() if value is not None)
 
 
 def _named(model: str) -> str:

@@ -36,12 +36,12 @@ FLOAT32_SLOWER = 8.0
 """How many times as long float32 takes on a GPU; the ratio of an H200's peaks is 12."""
 LEAST_TOKENS = 2_000
 """Of an earlier run that tells a speed; below, starting up is most of its time."""
-MOST_RUNS = 20
+_MOST_TIMED_RUNS = 20
 """Earlier runs that a speed is taken from, the latest."""
 _SPREAD = 0.15
 """By how much the same run differs from time to time, at least."""
 
-Basis = Literal["measured", "guessed", "unknown"]
+EstimateBasis = Literal["measured", "guessed", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Estimate:
     gpu_seconds: float | None
     memory_bytes: int
     dtype: str
-    basis: Basis
+    basis: EstimateBasis
     n_runs: int = 0
     n_gpus: int = 1
 
@@ -131,7 +131,7 @@ def estimate(
         seconds = tokens / float(np.median(speeds))
         low, high = tokens / max(speeds), tokens / min(speeds)
         low, high = min(low, seconds * (1 - _SPREAD)), max(high, seconds * (1 + _SPREAD))
-        basis: Basis = "measured"
+        basis: EstimateBasis = "measured"
     elif preview.parameters:
         seconds, low, high = _guessed(tokens, preview.all_parameters, device, dtype)
         basis = "guessed"
@@ -174,7 +174,7 @@ def _earlier_speeds(
         same = (facts.model, facts.family) == (preview.name, preview.family) and on_such
         if same and run.seconds > 0 and run.tokens >= least:
             speeds.append(run.tokens / run.seconds)
-    return speeds[:MOST_RUNS]
+    return speeds[:_MOST_TIMED_RUNS]
 
 
 def _guessed(

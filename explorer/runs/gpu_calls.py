@@ -17,7 +17,7 @@ from scoring.engine.formatting import Prepared
 from scoring.engine.scorer import Scorer, Traits, facts
 from scoring.errors import KnownError, shown
 from scoring.hub.access import Hub
-from scoring.models.finding import DEMO, locate
+from scoring.models.finding import DEMO_NAME, locate
 from scoring.probing.side_rewards import TokenRewards
 from scoring.spec import BASELINES, ModelSpec, Pair, Plan, RunSettings, ScoredPack
 from scoring.tasks import Ready
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 START_SECONDS = 20
 """A call needs for its model to reach the GPU and to be proved on two pairs."""
-MOST_SECONDS = 600
+CALL_SECONDS = 600
 FLOPS = 5e13
 """Operations a second that a lent GPU does at least, an eighth of what half an H200 can."""
 
@@ -59,7 +59,7 @@ def place(settings: Settings, hub: Hub) -> None:
     from scoring.models.loading import load
 
     how = RunSettings(device=settings.device)
-    for name in dict.fromkeys((DEMO, *settings.models)):
+    for name in dict.fromkeys((DEMO_NAME, *settings.models)):
         if name in BASELINES:
             continue
         spec = locate(name, settings.model_policy, hub)
@@ -73,7 +73,7 @@ def place(settings: Settings, hub: Hub) -> None:
         _MODELS[name] = _Model(spec, loaded, n_parameters)
 
 
-class Placed:
+class PlacedModel:
     """A placed model as this process sees it, which makes pairs ready; calls score them.
 
     It is used as a model that a worker holds is (`models.WarmModel`), and makes pairs ready as any
@@ -163,7 +163,7 @@ def packs_seconds(name: str, job: "Job", done: frozenset[int]) -> int:
     """The most that `packs_there` may take: from the tokens that are left and the model's size."""
     left = [pack for place, pack in enumerate(job.plan.packs) if place not in done]
     tokens = sum(job.prepared[at].cost for pack in left for at in pack)
-    return min(MOST_SECONDS, START_SECONDS + ceil(2 * tokens * _MODELS[name].parameters / FLOPS))
+    return min(CALL_SECONDS, START_SECONDS + ceil(2 * tokens * _MODELS[name].parameters / FLOPS))
 
 
 @on_gpu(packs_seconds)

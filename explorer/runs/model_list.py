@@ -78,7 +78,7 @@ def entry_of(name: object) -> ModelEntry | None:
     return next((entry for entry in model_list() if entry.id == repo), None)
 
 
-def matching(words: object) -> tuple[ModelEntry, ...]:
+def matching_models(words: object) -> tuple[ModelEntry, ...]:
     """Those whose id and family match what is looked for, as `name_search.matching_names` does.
 
     Raises:
@@ -119,7 +119,7 @@ def _entry(model: dict[str, Any], reasons: dict[str, str]) -> ModelEntry:
     return ModelEntry(model["id"], model["family"], model["billions"], board, why_not)
 
 
-MODELS = ASSETS / "models.toml"
+MODELS_FILE = ASSETS / "models.toml"
 
 # "1_8b" is a size, but "Llama_3_8B" ends in one of 8.
 _SIZE = re.compile(
@@ -160,5 +160,5 @@ def marks_of(model: str) -> tuple[str, ...]:
 
 @cache
 def _marked() -> dict[str, frozenset[str]]:
-    lists = tomllib.loads(MODELS.read_text(encoding="utf-8"))
+    lists = tomllib.loads(MODELS_FILE.read_text(encoding="utf-8"))
     return {mark: frozenset(models) for mark, models in lists.items()}

@@ -16,11 +16,11 @@ from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.core.work import EVERY_SECONDS, result_of, shown_as
 from explorer.core.workers import Limit, Worker, alone
-from explorer.runs.gpu_calls import Placed
+from explorer.runs.gpu_calls import PlacedModel
 from explorer.runs.orders import ModelOrder
 from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
-from scoring.families.server import KEY
+from scoring.families.server import KEY_VARIABLE
 from scoring.hub.access import Hub, parse_hub_id
 from scoring.hub.cache import cache_folder, remove_unfinished
 from scoring.limits import Step
@@ -50,7 +50,7 @@ from scoring.tasks import (
 
 SAME_SECONDS = 600.0
 """For how long what a name meant is taken for what it means."""
-KEPT = 16
+_MOST_PREVIEWS = 16
 GIGABYTE = 10**9
 LOOKS_AT_ONCE = 2
 LOOK_SECONDS, LOOK_BYTES = 30.0, GIGABYTE // 2
@@ -138,7 +138,7 @@ class ModelStore:
         self._worker = Worker()
         self._kept: tuple[ModelSpec, RunSettings] | None = None
         self._held = 0
-        self._previews = LruCache[Preview](KEPT)
+        self._previews = LruCache[Preview](_MOST_PREVIEWS)
         self._known: _Known | None = None
         self._looking = threading.Lock()
         self._looks = threading.BoundedSemaphore(LOOKS_AT_ONCE)
@@ -179,10 +179,10 @@ class ModelStore:
         asked = (order, visitor.token)
         return known is not None and known.asked == asked and self._holds(*known.meaning)
 
-    def warm(self, visitor: Visitor, order: ModelOrder) -> WarmModel | Placed | None:
+    def warm(self, visitor: Visitor, order: ModelOrder) -> WarmModel | PlacedModel | None:
         """The model as it is in memory; None where it is not. Nothing is asked for or loaded."""
         if self._is_placed(order):
-            return Placed(order)
+            return PlacedModel(order)
         known = self._known
         if known is None or not self.is_warm(visitor, order):
             return None
@@ -190,7 +190,7 @@ class ModelStore:
 
     def load(
         self, visitor: Visitor, order: ModelOrder
-    ) -> Generator[Step, None, WarmModel | Placed]:
+    ) -> Generator[Step, None, WarmModel | PlacedModel]:
         """The model, ready to score: the warm one where it is meant, else loaded now.
 
         Where this is closed while it loads, the loading ends and no model is warm.
@@ -199,13 +199,13 @@ class ModelStore:
             KnownError: there is none, it does not fit in memory, or it cannot be loaded.
         """
         if self._is_placed(order):
-            return Placed(order)
+            return PlacedModel(order)
         asked, known = (order, visitor.token), self._known
         now = time.monotonic()
         if known is None or known.asked != asked or now - known.asked_at > SAME_SECONDS:
             known = _Known(asked, now, *(yield from self._located(visitor, order)))
             # What was to be fetched lies here now.
-            self._known, self._previews = known, LruCache(KEPT)
+            self._known, self._previews = known, LruCache(_MOST_PREVIEWS)
         spec, settings = known.meaning
         if not self._holds(spec, settings):
             yield from self._load(spec, settings, known.preview)
@@ -221,7 +221,7 @@ class ModelStore:
     ) -> Generator[Step, None, None]:
         self.release()
         # The key is for the servers that the owner named.
-        self._worker = Worker(knows=[KEY] if spec.url else ())
+        self._worker = Worker(knows=[KEY_VARIABLE] if spec.url else ())
         limit = Limit(text("worker.device"), LOOK_SECONDS)
         looking = self._worker.run(look_at_device, self._settings.device, limit=limit)
         self._device = device = yield from _stepped(looking, Step("loading"))

@@ -6,9 +6,9 @@ from typing import Any, get_args
 
 from explorer.core.validation import whole_number
 from scoring.errors import KnownError, shown
-from scoring.spec import FAMILIES, Dtype, Family, Reading, RunSettings
+from scoring.spec import FAMILIES, Dtype, Family, LabelWeights, RunSettings
 
-LONGEST_NAME = 500
+_LONGEST_ID = 500
 MOST_TOKENS = 1_000_000
 MOST_LABELS = 1_000
 LARGEST = 1e18
@@ -32,7 +32,7 @@ class ModelOrder:
     model: str
     family: Family | None = None
     reference: str = ""
-    reading: Reading | None = None
+    reading: LabelWeights | None = None
     url: str = ""
     settings: RunSettings = field(default_factory=RunSettings)
 
@@ -80,9 +80,9 @@ class ModelOrder:
 
 
 def _name(what: str, value: object) -> str:
-    if not isinstance(value, str) or len(value) > LONGEST_NAME:
+    if not isinstance(value, str) or len(value) > _LONGEST_ID:
         raise KnownError(
-            f"{what} is named by at most {LONGEST_NAME} characters of text, not {shown(value)}."
+            f"{what} is named by at most {_LONGEST_ID} characters of text, not {shown(value)}."
         )
     return value.strip()
 
@@ -105,7 +105,7 @@ def _number(what: str, value: Any) -> float:
     return float(value)
 
 
-def _reading(value: Any) -> Reading | None:
+def _reading(value: Any) -> LabelWeights | None:
     """An index, or a weight for each label.
 
     >>> _reading(2), _reading([1, -0.5]), _reading(""), _reading("0.5, 1"), _reading("3")

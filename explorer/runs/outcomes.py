@@ -15,7 +15,7 @@ from scoring.summary import credit_of, tie_worth
 _ROWS = LruCache[list[ScoredPair]](8)
 
 
-def rows_of(run: Run) -> list[ScoredPair]:
+def scored_rows(run: Run) -> list[ScoredPair]:
     """`Run.rows`, of the last few runs without reading them again; not to be changed.
 
     Raises:
@@ -60,7 +60,7 @@ def results_of_rows(rows: Sequence[ScoredPair], facts: RunFacts) -> PairResults:
 
 
 def _in_order(run: Run) -> list[ScoredPair]:
-    row_of = {row.key: row for row in rows_of(run)}
+    row_of = {row.key: row for row in scored_rows(run)}
     _, keys = run.plan()
     return [row_of[key] for key in keys if key in row_of]
 

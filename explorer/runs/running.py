@@ -13,7 +13,7 @@ from explorer.core.text import text
 from explorer.core.work import result_of, shown_as
 from explorer.data.table import PairTable
 from explorer.runs.cards import RunCard, card_of, change_card, write_card
-from explorer.runs.gpu_calls import Placed
+from explorer.runs.gpu_calls import PlacedModel
 from explorer.runs.live import LiveRuns
 from explorer.runs.models import WarmModel
 from explorer.runs.orders import ModelOrder
@@ -265,7 +265,7 @@ class Runs:
 
 
 def _rewarding(
-    model: WarmModel | Placed, order: ModelOrder, pairs: Sequence[Pair]
+    model: WarmModel | PlacedModel, order: ModelOrder, pairs: Sequence[Pair]
 ) -> Generator[None, None, Rewarded]:
     """Score pairs; None now and then."""
     ready = yield from model.ready(pairs, order.settings)
@@ -341,7 +341,7 @@ _Assess = Callable[[Progress, Sequence[ScoredPair]], Progress]
 """Gives a progress, of which the latter pairs are new, with what else there is to say of it."""
 
 
-def _recorded(begun: _Begun, model: WarmModel | Placed, assess: _Assess) -> Stream:
+def _recorded(begun: _Begun, model: WarmModel | PlacedModel, assess: _Assess) -> Stream:
     """Score the packs of a run that are not done, each written to disk before it is told of.
 
     The last progress says how the run ended. What was scored stays, also where the stream is

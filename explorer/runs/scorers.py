@@ -7,7 +7,7 @@ from dataclasses import replace
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.core.work import shown_as
-from explorer.runs.gpu_calls import Placed
+from explorer.runs.gpu_calls import PlacedModel
 from explorer.runs.models import ModelStore, WarmModel
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
@@ -18,7 +18,7 @@ from scoring.errors import KnownError, Stopped
 from scoring.hub.access import Hub
 from scoring.limits import Step
 
-POLL_SECONDS = 0.4
+_POLL_SECONDS = 0.4
 """Between two looks at how far the queue, or a loading, is."""
 BRIEF_SECONDS = 1.0
 """How long what is short waits for its turn."""
@@ -52,7 +52,7 @@ class Scorers:
         order: ModelOrder,
         turn: Turn,
         progress: Progress,
-    ) -> Generator[Progress, None, WarmModel | Placed]:
+    ) -> Generator[Progress, None, WarmModel | PlacedModel]:
         """Wait for the turn, then for the model, which is returned.
 
         progress: what is given meanwhile, but for its stage.
@@ -60,7 +60,7 @@ class Scorers:
         Raises:
             KnownError: no such model, it cannot be loaded, or the visitor has no seconds left.
         """
-        while not turn.wait(POLL_SECONDS):
+        while not turn.wait(_POLL_SECONDS):
             ahead = turn.ahead()
             yield replace(progress, stage="waiting", ahead=ahead.people, wait_seconds=ahead.seconds)
         self.quotas.check(visitor)
@@ -93,7 +93,7 @@ class Scorers:
 
     def load(
         self, visitor: Visitor, order: ModelOrder, turn: Turn
-    ) -> Generator[Step, None, WarmModel | Placed]:
+    ) -> Generator[Step, None, WarmModel | PlacedModel]:
         """The model, once the turn has come.
 
         Raises:

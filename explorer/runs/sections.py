@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.caches import LruCache
-from explorer.runs.outcomes import results_of_rows, rows_of
+from explorer.runs.outcomes import results_of_rows, scored_rows
 from explorer.stats.intervals import score_intervals
 from explorer.stats.matrix import clusters_of
 from explorer.stats.rules import V1
@@ -90,7 +90,7 @@ def summary_of(run: Run) -> Summary | None:
 
 def _summary(run: Run) -> Summary | None:
     try:
-        return summarise(rows_of(run), run.facts.family)
+        return summarise(scored_rows(run), run.facts.family)
     except KnownError:
         return None
 
@@ -105,7 +105,7 @@ def total_interval(run: Run) -> Interval | None:
 
 
 def _total_interval(run: Run) -> Interval | None:
-    scored = rows_of(run)
+    scored = scored_rows(run)
     found = results_of_rows(scored, run.facts)
     return _unweighted(found.results, clusters_of(found.order), np.full(len(scored), True))
 

@@ -19,7 +19,7 @@ LONGEST_KEYS = 2_000_000
 """Characters of pasted keys."""
 MOST_NAMED = 3
 MOST_PER_SUBSET = 1000
-WAYS = ("subset", "filter", "failed", "keys", "typed")
+SELECTION_WAYS = ("subset", "filter", "failed", "keys", "typed")
 Lost = Callable[[object], tuple[PairTable, Rows]]
 """Of a model: the pairs that its results are of, and the rows of those that it did not win."""
 _BETWEEN = re.compile(r"[\s,;]+")
@@ -108,8 +108,8 @@ def selected_by_keys(table: PairTable, keys: Sequence[str]) -> Selection:
 class Choice:
     """How pairs are to be chosen, as it was posted: any of it may be anything.
 
-    which: one of `WAYS`. per_subset, seed: for "subset". keys: for "keys". model: for "failed".
-    conversation, chosen, rejected: for "typed".
+    which: one of `SELECTION_WAYS`. per_subset, seed: for "subset". keys: for "keys".
+    model: for "failed". conversation, chosen, rejected: for "typed".
     """
 
     which: object = "subset"
@@ -152,7 +152,7 @@ class Choice:
             return selected_by_typed_keys(table, self.keys)
         if self.which == "failed":
             return _selected_failures(table, lost, self.model)
-        one_of("way to choose pairs", WAYS, self.which)
+        one_of("way to choose pairs", SELECTION_WAYS, self.which)
         seed = whole_number(text("score.seed"), self.seed, 0, MOST_SEED)
         n = whole_number(text("score.per_subset"), self.per_subset, 1, MOST_PER_SUBSET)
         return selected_per_subset(table, n, seed)

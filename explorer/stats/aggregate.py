@@ -16,7 +16,7 @@ from explorer.data.facets import Coded
 from explorer.stats.rules import Rule
 from scoring.benchmark import weighted_mean
 
-Outcomes = NDArray[np.floating[Any]]
+_Outcomes = NDArray[np.floating[Any]]
 """0 to 1 (1 a win), NaN where missing; the last axis is pairs."""
 
 Ties = Literal["official", "half"]
@@ -48,11 +48,11 @@ class Counted:
 
 
 def settled(
-    outcomes: Outcomes,
+    outcomes: _Outcomes,
     known_equal: NDArray[np.bool_] | None = None,
     ties: Ties = "official",
     missing: Missing = "left out",
-) -> Outcomes:
+) -> _Outcomes:
     """Outcomes of one model or of many as they are to count.
 
     Officially they count as they are stored. "half" makes 0.5 of the pairs in `known_equal` and
@@ -71,7 +71,7 @@ def settled(
 
 
 def accuracies_of(
-    outcomes: Outcomes,
+    outcomes: _Outcomes,
     subsets: Coded,
     known_equal: NDArray[np.bool_] | None = None,
     ties: Ties = "official",
@@ -118,7 +118,7 @@ def accuracies_of(
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SubsetShare:
     """What one subset adds to its section.
 
     share: of the section, 0 to 1, after those that are not known were left out.
@@ -148,12 +148,12 @@ class Aggregated:
     accuracies: dict[str, float | None]
     counts: dict[str, Counted]
 
-    def behind(self, section: str) -> tuple[Part, ...]:
+    def behind(self, section: str) -> tuple[SubsetShare, ...]:
         """The subsets that make a section of the rule."""
         weights = self.rule.sections[section]
         known = sum(w for subset, w in weights.items() if self.accuracies[subset] is not None)
         return tuple(
-            Part(
+            SubsetShare(
                 subset,
                 accuracy := self.accuracies[subset],
                 weight,

@@ -194,7 +194,7 @@ def failed_by_most(
     return rows[np.lexsort((rows, -found.failed[rows], -found.share[rows]))]
 
 
-def telling(
+def telling_pairs(
     outcomes: NDArray[np.floating],
     subsets: NDArray[np.integer] | None = None,
     most: int = _MOST_TOLD,

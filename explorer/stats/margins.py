@@ -14,7 +14,7 @@ from explorer.data.facets import Mask
 from explorer.stats.strata import Floats
 from scoring.interval import Interval, wilson
 
-Rewards = NDArray[np.floating]
+_Rewards = NDArray[np.floating]
 
 MARGIN_BINS = 15
 """On each side of zero."""
@@ -25,7 +25,7 @@ _REACH = 0.99
 _QUARTERS = (0.25, 0.75)
 
 
-def margins(chosen: Rewards, rejected: Rewards) -> Floats:
+def margins(chosen: _Rewards, rejected: _Rewards) -> Floats:
     """Chosen minus rejected, (pairs,); NaN where either is missing.
 
     >>> margins(np.array([1.0, np.inf, np.nan]), np.array([0.5, 0.0, 1.0]))
@@ -60,7 +60,7 @@ class MarginHistogram:
 
 
 def margin_histogram(
-    chosen: Rewards, rejected: Rewards, bins: int = MARGIN_BINS
+    chosen: _Rewards, rejected: _Rewards, bins: int = MARGIN_BINS
 ) -> MarginHistogram:
     """Bin the margins, the same way on both sides of zero, out to 99 % of the pairs.
 
@@ -100,7 +100,7 @@ class RewardHistogram:
 
 
 def reward_histogram(
-    chosen: Rewards, rejected: Rewards, bins: int = REWARD_BINS
+    chosen: _Rewards, rejected: _Rewards, bins: int = REWARD_BINS
 ) -> RewardHistogram:
     """Bin the rewards of the pairs that have both, from the 0.5 % to the 99.5 % quantile of all."""
     known = ~np.isnan(margins(chosen, rejected))
@@ -156,7 +156,7 @@ class Calibration:
     error: float | None
 
 
-def calibration(chosen: Rewards, rejected: Rewards, bins: int = CALIBRATION_BINS) -> Calibration:
+def calibration(chosen: _Rewards, rejected: _Rewards, bins: int = CALIBRATION_BINS) -> Calibration:
     """How often wide margins are right, in bins of about as many pairs.
 
     A reward model of the Bradley-Terry kind says that the response it prefers is the better one
@@ -182,7 +182,7 @@ def calibration(chosen: Rewards, rejected: Rewards, bins: int = CALIBRATION_BINS
     return Calibration(each, len(known), error)
 
 
-def near_misses(chosen: Rewards, rejected: Rewards) -> Mask:
+def near_misses(chosen: _Rewards, rejected: _Rewards) -> Mask:
     """Losses and ties that were close: |margin| is in the smallest quarter of the model's pairs.
 
     The quarter's end, the 25 % quantile of |margin|, is in it.
@@ -195,7 +195,7 @@ def near_misses(chosen: Rewards, rejected: Rewards) -> Mask:
     return missed
 
 
-def confident_losses(chosen: Rewards, rejected: Rewards) -> Mask:
+def confident_losses(chosen: _Rewards, rejected: _Rewards) -> Mask:
     """Losses that were clear: |margin| is in the largest quarter of the model's pairs.
 
     The quarter's end, the 75 % quantile of |margin|, is in it; a tie is no loss here.
@@ -208,7 +208,7 @@ def confident_losses(chosen: Rewards, rejected: Rewards) -> Mask:
     return lost
 
 
-def _with_quarters(chosen: Rewards, rejected: Rewards) -> tuple[Floats, Floats]:
+def _with_quarters(chosen: _Rewards, rejected: _Rewards) -> tuple[Floats, Floats]:
     found = margins(chosen, rejected)
     known = found[~np.isnan(found)]
     ends = np.quantile(abs(known), _QUARTERS) if len(known) else np.full(2, np.nan)

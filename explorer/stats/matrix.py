@@ -17,7 +17,7 @@ from scoring.benchmark import COUNTS
 from scoring.errors import KnownError
 from scoring.results.accuracies import Benchmark, is_v2
 from scoring.results.files import LeftOut, twice
-from scoring.results.order import Alignment, Floats, How, PairOrder, align
+from scoring.results.order import Alignment, How, PairOrder, Singles, align
 from scoring.results.pairs import PairResults
 
 Hashes = Callable[[], Sequence[str]] | None
@@ -99,11 +99,11 @@ class OutcomeMatrix:
     model_types: tuple[str | None, ...]
     files: tuple[str, ...]
     pairs: PairOrder
-    outcomes: Floats
+    outcomes: Singles
     held: Mask
     known_equal: Mask
-    chosen: Floats
-    rejected: Floats
+    chosen: Singles
+    rejected: Singles
     how: tuple[How, ...]
     left_out: tuple[LeftOut, ...] = ()
 

@@ -21,8 +21,8 @@ from explorer.stats.aggregate import Counted, Missing
 from explorer.stats.matrix import Outcomes
 from scoring.results.accuracies import plain_subset
 
-TIES = "Ties"
-WEIGHTS = (0.30, 0.30, 0.20, 0.20, 0.01)
+_TIES = "Ties"
+_WEIGHTS = (0.30, 0.30, 0.20, 0.20, 0.01)
 """Of tied_accuracy, ref_accuracy, preferred, preferred_hard and margin in the composite."""
 
 _ID = re.compile(r"(ref|tied):(\d{1,18})", re.ASCII)
@@ -123,7 +123,7 @@ def ties_score(rows: Iterable[TiesRow], missing: Missing = "left out") -> TiesSc
         _mean([_margin(smaller, spread) for _, smaller, spread in both]),
     )
     known = [term for term in terms if term is not None]
-    weighed = [weight * term for weight, term in zip(WEIGHTS, known, strict=False)]
+    weighed = [weight * term for weight, term in zip(_WEIGHTS, known, strict=False)]
     return TiesScore(
         reduce(add, weighed) if len(known) == len(terms) else None,
         *terms,
@@ -175,12 +175,12 @@ def composites(found: Outcomes, missing: Missing = "left out") -> dict[str, dict
         order, scores, correct = result.order, result.scores, result.num_correct
         if scores is None or correct is None or order.ids is None:
             continue
-        is_ties = [plain_subset(name) == plain_subset(TIES) for name in order.names]
+        is_ties = [plain_subset(name) == plain_subset(_TIES) for name in order.names]
         rows = [
             TiesRow(order.ids[row], int(correct[row]), scores.row(row).tolist())
             for row in np.flatnonzero(np.array(is_ties, np.bool_)[order.codes]).tolist()
         ]
         composite = ties_score(rows, missing).counted
         if composite.accuracy is not None:
-            counted.setdefault(result.model, {TIES: composite})
+            counted.setdefault(result.model, {_TIES: composite})
     return counted

@@ -9,7 +9,7 @@ from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.spec import Message, Pair, RunSettings, as_objects
 
-LONGEST = 16_384
+DEFAULT_MAX_TOKENS = 16_384
 """Tokens a sequence may have where neither the model nor the settings say less."""
 _AT_ONCE = 512
 """Conversations tokenized in one call."""
@@ -94,7 +94,7 @@ def conversations(pairs: Sequence[Pair]) -> list[Conversation]:
     return [pair.answered(response) for pair in pairs for response in (pair.chosen, pair.rejected)]
 
 
-def joined(pairs: Sequence[Pair], sequences: Sequence[TokenSequence]) -> list[Prepared]:
+def joined_pairs(pairs: Sequence[Pair], sequences: Sequence[TokenSequence]) -> list[Prepared]:
     """Pairs with their sequences. sequences: chosen and rejected in turn."""
     return [
         Prepared(
@@ -121,7 +121,7 @@ class Formatter:
         settings: RunSettings,
         *,
         fallback: tuple[str, str] = ("fallback", FALLBACK_TEMPLATE),
-        longest: int = LONGEST,
+        longest: int = DEFAULT_MAX_TOKENS,
     ) -> None:
         """
         Args:
@@ -142,7 +142,7 @@ class Formatter:
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """Both conversations of each pair as token ids, at most `max_length` each."""
-        return joined(pairs, self.sequences(conversations(pairs)))
+        return joined_pairs(pairs, self.sequences(conversations(pairs)))
 
     def sequences(self, given: Sequence[Conversation]) -> list[TokenSequence]:
         """Token ids of conversations, cut to `max_length`."""

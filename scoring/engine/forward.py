@@ -27,10 +27,10 @@ NOISE = {torch.float32: 1e-4, torch.bfloat16: 0.04, torch.float16: 0.01}
 _CPU_ROW = 2048
 """Tokens a CPU computes at once: about what its caches hold."""
 
-Side = tuple[tuple[int, ...], int, int]
+_SideTokens = tuple[tuple[int, ...], int, int]
 """Of a pair: ids, start and tail, as of `Prepared`."""
 Rewards = list[tuple[float, float]]
-Reader = Callable[[torch.Tensor, Sequence[Prepared]], Rewards]
+RewardReader = Callable[[torch.Tensor, Sequence[Prepared]], Rewards]
 """Rewards from what a `Forward` gives."""
 
 
@@ -164,19 +164,19 @@ class Padded:
 
     def __call__(self, pairs: Sequence[Prepared]) -> torch.Tensor:
         """What is read of the pairs; equal sequences are computed once."""
-        sides: list[Side] = []
+        sides: list[_SideTokens] = []
         for pair in pairs:
             sides.append((pair.chosen, pair.chosen_start, pair.chosen_tail))
             sides.append((pair.rejected, pair.rejected_start, pair.rejected_tail))
         unique = list(dict.fromkeys(sides))
-        read: dict[Side, torch.Tensor] = {}
+        read: dict[_SideTokens, torch.Tensor] = {}
         lengths = [len(ids) + start for ids, start, _ in unique]
         for batch in padded_batches(lengths, self._batch_tokens):
             taken = [unique[place] for place in batch]
             read.update(zip(taken, self._batch(taken), strict=True))
         return torch.cat([read[side] for side in sides])
 
-    def _batch(self, sides: Sequence[Side]) -> list[torch.Tensor]:
+    def _batch(self, sides: Sequence[_SideTokens]) -> list[torch.Tensor]:
         device = self._model.device
         starts = torch.tensor([start for _, start, _ in sides])
         pad = self._model.config.pad_token_id or 0  # classifiers find the end of a text by it
@@ -227,7 +227,7 @@ def is_out_of_memory(error: Exception) -> bool:
 
 
 def choose(
-    model: Any, read: Reader, check: Sequence[Prepared], budget: int, *, whole: bool
+    model: Any, read: RewardReader, check: Sequence[Prepared], budget: int, *, whole: bool
 ) -> Forward:
     """The fastest path that gives a model's own rewards.
 
@@ -254,7 +254,7 @@ def choose(
 
 
 def _packed(
-    model: Any, read: Reader, check: Sequence[Prepared], expected: Rewards, *, narrow: bool
+    model: Any, read: RewardReader, check: Sequence[Prepared], expected: Rewards, *, narrow: bool
 ) -> tuple[Packed | None, str]:
     """The packed path where it gives the expected rewards, else why it is not taken."""
     packed = None

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import torch
 
-from scoring.engine.formatting import Conversation, Prepared, conversations, joined
+from scoring.engine.formatting import Conversation, Prepared, conversations, joined_pairs
 from scoring.engine.forward import Rewards
 from scoring.engine.scorer import Traits
 from scoring.engine.vocabulary import Vocabulary, check_vocabulary
@@ -73,7 +73,7 @@ class Policy:
         whole = self._formatter.encode(conversations(pairs))
         asked: list[Conversation] = [pair.messages for pair in pairs]
         prompts = self._formatter.encode(asked, ask=True)
-        prepared = joined(pairs, [self._formatter.cut(ids) for ids in whole])
+        prepared = joined_pairs(pairs, [self._formatter.cut(ids) for ids in whole])
         return [
             replace(
                 pair,

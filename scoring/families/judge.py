@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import torch
 
-from scoring.engine.formatting import Conversation, Prepared, Tokenizer, joined
+from scoring.engine.formatting import Conversation, Prepared, Tokenizer, joined_pairs
 from scoring.engine.forward import Rewards
 from scoring.engine.scorer import Traits
 from scoring.engine.vocabulary import Vocabulary, check_vocabulary
@@ -15,7 +15,7 @@ from scoring.families.prompts import LABELS, RATINGS, digest, rating_prompt, ver
 from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
 
-SHORTEST = 64
+_LEAST_TOKENS = 64
 """Tokens below which a question cannot be asked."""
 
 
@@ -42,9 +42,9 @@ class Judge:
         loaded = load(spec, settings, "AutoModelForCausalLM")
         self._formatter = loaded.formatter(settings)
         most = self._formatter.max_length
-        if most < SHORTEST:
+        if most < _LEAST_TOKENS:
             raise KnownError(
-                f"A judge's question does not fit in {most} tokens; {SHORTEST} are the least."
+                f"A judge's question does not fit in {most} tokens; {_LEAST_TOKENS} are the least."
             )
         self._template = f"{self._formatter.template}, {digest(spec.family)}"
         self._vocabulary = Vocabulary(loaded.model)
@@ -89,7 +89,7 @@ class Judge:
                 asked += [rating_prompt(pair, text) for text in (pair.chosen, pair.rejected)]
         encoded = self._formatter.encode(asked, ask=True)
         sequences = [self._formatter.cut([*ids, *self._ten[:1]]) for ids in encoded]
-        prepared = joined(pairs, sequences)
+        prepared = joined_pairs(pairs, sequences)
         if not self._ten:
             return prepared
         return [

@@ -23,7 +23,7 @@ TOKENS_TO_REPAY = 3_500_000
 """Compiling takes about 12 s once and saves 3 to 5 microseconds a token (one H200, 0.6B and 8B)."""
 
 
-class Family(Protocol):
+class LocalFamily(Protocol):
     """How a family makes pairs ready and reads rewards."""
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
@@ -39,7 +39,7 @@ class LocalModel:
     """A loaded model with the path that its sequences take."""
 
     def __init__(
-        self, loaded: Loaded, family: Family, settings: RunSettings, *, whole: bool = False
+        self, loaded: Loaded, family: LocalFamily, settings: RunSettings, *, whole: bool = False
     ) -> None:
         """whole: the reward cannot be had from hidden states, only from the model's output.
 

@@ -25,7 +25,7 @@ from scoring.errors import KnownError
 from scoring.models.loading import Loaded, load
 from scoring.spec import ModelSpec, Pair, RunSettings
 
-MARKERS = ("<|source|>", "<|candidate1|>", "<|candidate2|>")
+_SPECIAL_TOKENS = ("<|source|>", "<|candidate1|>", "<|candidate2|>")
 _FRAME = 3
 """Tokens of a part that are not text: [CLS], the marker, [SEP]."""
 _SHORTEST = 3 * (_FRAME + 1)
@@ -38,11 +38,11 @@ _INSTRUCTION = (
 """As the model was trained on it, spelling included."""
 _SPEAKERS = {"user": "USER", "assistant": "ASSISTANT", "system": "SYSTEM MESSAGE"}
 
-Texts = tuple[str, str, str]
+_Texts = tuple[str, str, str]
 """Of a pair, what stands behind the markers: the prompt, the chosen and the rejected response."""
 
 
-def _pairrm_texts(pair: Pair) -> Texts:
+def _pairrm_texts(pair: Pair) -> _Texts:
     """PairRM's texts: plain for one turn, the authors' form with blanks for a conversation.
 
     A conversation that has other than user and assistant in turn has no such form; its transcript
@@ -61,7 +61,7 @@ def _pairrm_texts(pair: Pair) -> Texts:
     return _INSTRUCTION + "\n".join(blanks), chosen, rejected
 
 
-def _better_pairrm_texts(pair: Pair) -> Texts:
+def _better_pairrm_texts(pair: Pair) -> _Texts:
     """Better-PairRM's texts: the prompt as a dialogue in which the assistant is to speak."""
     said = [
         f"{_SPEAKERS.get(message.role, message.role.upper())}: {message.content.strip()}"
@@ -81,7 +81,7 @@ class Layout:
     name: str
     total: int
     source: int
-    texts: Callable[[Pair], Texts]
+    texts: Callable[[Pair], _Texts]
 
     def source_of(self, total: int) -> int:
         """Tokens of the prompt's part where a sequence is to have fewer: the same share of text.
@@ -187,7 +187,7 @@ class PairRM:
         if not pairs:
             return []
         # Any marker serves: the text behind it becomes the same tokens.
-        texts = [MARKERS[0] + text for pair in pairs for text in self._layout.texts(pair)]
+        texts = [_SPECIAL_TOKENS[0] + text for pair in pairs for text in self._layout.texts(pair)]
         encoded = self._loaded.tokenizer(texts, add_special_tokens=False).input_ids
         no_text = {*self._markers, *self._around}
         bare = [[token for token in ids if token not in no_text] for ids in encoded]
@@ -244,7 +244,7 @@ class PairRM:
 def _frame(loaded: Loaded) -> tuple[tuple[int, ...], tuple[int, int]]:
     """The markers' ids, and those of the tokens before and behind a part."""
     name, tokenizer = loaded.spec.name, loaded.tokenizer
-    for marker, expected in zip(MARKERS, loaded.model.markers, strict=True):
+    for marker, expected in zip(_SPECIAL_TOKENS, loaded.model.markers, strict=True):
         found = tokenizer.convert_tokens_to_ids(marker)
         if found != expected:
             raise KnownError(

@@ -21,7 +21,7 @@ from scoring.hub.access import first_line
 
 logger = logging.getLogger(__name__)
 
-KEY = "OPENAI_API_KEY"
+KEY_VARIABLE = "OPENAI_API_KEY"
 """The environment variable with the key that a server is sent."""
 GIVE_UP = 50
 """Requests that fail one after the other until the server is taken to refuse everything."""
@@ -170,10 +170,10 @@ class Server:
     def hopeless(self, failure: RequestFailed) -> KnownError:
         """What a person is told of a failure that every request would share."""
         if failure.status in (401, 403):
-            told = f"does not accept the key in {KEY}" if self._key else "wants a key"
+            told = f"does not accept the key in {KEY_VARIABLE}" if self._key else "wants a key"
             return KnownError(
                 f"The server at {self.url} {told} ({failure.status}): set the environment variable "
-                f"{KEY} to a key of that server."
+                f"{KEY_VARIABLE} to a key of that server."
             )
         return KnownError(
             f"The server at {self.url} refuses what it is asked: {failure}. Check its address "
@@ -232,7 +232,7 @@ def _check_address(url: str) -> None:
     if address.userinfo:
         raise KnownError(
             f"The server's address holds a user or a password. Leave them out, and put the key in "
-            f"the environment variable {KEY}."
+            f"the environment variable {KEY_VARIABLE}."
         )
     complete = address.scheme in ("http", "https") and address.host
     if not complete or (address.port or 1) > _LAST_PORT:
@@ -243,9 +243,11 @@ def _check_address(url: str) -> None:
 
 def _key() -> str:
     """The key in the environment; one that cannot stand in a header would be told in errors."""
-    key = os.environ.get(KEY, "").strip()
+    key = os.environ.get(KEY_VARIABLE, "").strip()
     if not (key.isascii() and (key.isprintable() or not key)):
-        raise KnownError(f"The environment variable {KEY} holds characters that no key has.")
+        raise KnownError(
+            f"The environment variable {KEY_VARIABLE} holds characters that no key has."
+        )
     return key
 
 

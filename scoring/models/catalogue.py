@@ -9,7 +9,7 @@ from scoring.spec import Family
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownModel:
     """family: how it scores. reference: the Hub id of a DPO policy's reference model."""
 
     family: Family
@@ -67,7 +67,7 @@ _REFERENCES = {
     "wenbopan/Faro-Yi-9B-DPO": "wenbopan/Faro-Yi-9B",
 }
 
-CATALOGUE: dict[str, Known] = {
-    **{policy: Known("dpo", reference) for policy, reference in _REFERENCES.items()},
-    "llm-blender/PairRM-hf": Known("pairrm"),
+CATALOGUE: dict[str, KnownModel] = {
+    **{policy: KnownModel("dpo", reference) for policy, reference in _REFERENCES.items()},
+    "llm-blender/PairRM-hf": KnownModel("pairrm"),
 }

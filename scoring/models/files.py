@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from scoring.errors import KnownError
-from scoring.spec import Family, Reading
+from scoring.spec import Family, LabelWeights
 
-WEIGHTS = ("*.safetensors", "*.bin")
+WEIGHT_FILES = ("*.safetensors", "*.bin")
 _SMALL_FILES = ["*.json", "*.model", "*.txt", "*.jinja"]
 _TOKENIZERS = ("tokenizer.json", "*.model", "vocab.*", "*.tiktoken")
 _DIGEST_BYTES = 2**26
@@ -25,7 +25,7 @@ def wanted_files(names: Iterable[str], *, own_code: bool = False) -> list[str]:
     ['config.json', 'a.safetensors']
     """
     top = [name for name in names if "/" not in name]
-    weights = next((kind for kind in WEIGHTS if fnmatch.filter(top, kind)), WEIGHTS[0])
+    weights = next((kind for kind in WEIGHT_FILES if fnmatch.filter(top, kind)), WEIGHT_FILES[0])
     wanted = (*_SMALL_FILES, weights, *(["*.py"] if own_code else []))
     return [name for name in top if any(fnmatch.fnmatch(name, kind) for kind in wanted)]
 
@@ -36,7 +36,9 @@ def weight_files(names: Iterable[str]) -> list[str]:
     >>> weight_files(["config.json", "b.safetensors", "a.safetensors"])
     ['a.safetensors', 'b.safetensors']
     """
-    return sorted(name for name in names if any(fnmatch.fnmatch(name, kind) for kind in WEIGHTS))
+    return sorted(
+        name for name in names if any(fnmatch.fnmatch(name, kind) for kind in WEIGHT_FILES)
+    )
 
 
 def check_tokenizer(names: Iterable[str], model: str) -> None:
@@ -118,7 +120,7 @@ def read_config(
     path: Path,
     name: str,
     family: Family | None,
-    reading: Reading | None,
+    reading: LabelWeights | None,
     *,
     trusted: bool,
 ) -> Config:

@@ -11,7 +11,7 @@ from scoring.hub.search import without_address
 from scoring.limits import MEGABYTE, Tell, tell_nobody
 from scoring.models.catalogue import CATALOGUE
 from scoring.models.files import (
-    WEIGHTS,
+    WEIGHT_FILES,
     Config,
     check_tokenizer,
     folder_digest,
@@ -20,10 +20,10 @@ from scoring.models.files import (
     weight_files,
 )
 from scoring.paths import is_folder, typed_path
-from scoring.spec import ASKED, BASELINES, Family, ModelSpec, Reading
+from scoring.spec import ASKED, BASELINES, Family, LabelWeights, ModelSpec
 
-DEMO = "demo"
-DEMO_NAMES = (DEMO, "assets/demo/model")
+DEMO_NAME = "demo"
+DEMO_NAMES = (DEMO_NAME, "assets/demo/model")
 _LISTED = 10
 """Models that a refusal names."""
 
@@ -119,7 +119,7 @@ class Asked(TypedDict, total=False):
     token: str | Literal[False]
     family: Family | None
     reference: str
-    reading: Reading | None
+    reading: LabelWeights | None
     url: str
 
 
@@ -131,7 +131,7 @@ def find(
     token: str | Literal[False] = False,
     family: Family | None = None,
     reference: str = "",
-    reading: Reading | None = None,
+    reading: LabelWeights | None = None,
     url: str = "",
 ) -> Found:
     """Find the model a person typed, and check all of it but its weights.
@@ -211,7 +211,7 @@ def _as_known(typed: str, family: Family | None, reference: str) -> tuple[Family
     return family, reference, why
 
 
-def _asked(typed: str, family: Family | None, url: str, reading: Reading | None) -> Found:
+def _asked(typed: str, family: Family | None, url: str, reading: LabelWeights | None) -> Found:
     if family not in ASKED:
         raise KnownError(
             "A server (--url) can run the families judge, rater and served; say which."
@@ -232,11 +232,11 @@ def _found(
     *,
     token: str | Literal[False],
     family: Family | None,
-    reading: Reading | None,
+    reading: LabelWeights | None,
 ) -> Found:
     trusted = typed in policy.own_code
     if typed in DEMO_NAMES and policy.demo is not None:
-        return _in_folder(DEMO, policy.demo, family, reading, trusted=trusted)
+        return _in_folder(DEMO_NAME, policy.demo, family, reading, trusted=trusted)
     hub_id = parse_hub_id(typed)
     looks_local = typed.startswith(("/", ".", "~", "\\")) or hub_id is None
     if policy.local_folders and (looks_local or is_folder(typed_path(typed))):
@@ -268,7 +268,7 @@ def _found(
     path = hub.fetch(listing, ["config.json"], token=token) / "config.json"
     config = read_config(path, hub_id.repo, family, reading, trusted=trusted)
     if not weight_files(names):
-        raise KnownError(f"{hub_id.repo} has no weights: no {' or '.join(WEIGHTS)}.")
+        raise KnownError(f"{hub_id.repo} has no weights: no {' or '.join(WEIGHT_FILES)}.")
     check_tokenizer(names, hub_id.repo)
     spec = ModelSpec(
         hub_id.repo, "", listing.commit, config.family, reading, own_code=config.own_code
@@ -300,7 +300,7 @@ def _in_folder(
     name: str,
     folder: Path,
     family: Family | None,
-    reading: Reading | None,
+    reading: LabelWeights | None,
     *,
     trusted: bool,
 ) -> Found:
@@ -312,7 +312,7 @@ def _in_folder(
     config = read_config(path, name, family, reading, trusted=trusted)
     files = {each.name: each.stat().st_size for each in folder.iterdir() if each.is_file()}
     if not weight_files(files):
-        raise KnownError(f"The folder {name} has no weights: no {' or '.join(WEIGHTS)}.")
+        raise KnownError(f"The folder {name} has no weights: no {' or '.join(WEIGHT_FILES)}.")
     check_tokenizer(files, name)
     sizes = {each: files[each] for each in wanted_files(files, own_code=trusted)}
     spec = ModelSpec(

@@ -16,12 +16,12 @@ from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.limits import Step, Tell
 from scoring.models.devices import chosen_dtype
-from scoring.models.files import WEIGHTS, check_tokenizer
+from scoring.models.files import WEIGHT_FILES, check_tokenizer
 from scoring.spec import DEVICE_NAMES, ModelSpec, RunSettings
 
 logger = logging.getLogger(__name__)
 
-SHORTEST = 8
+_LEAST_TOKENS = 8
 """Tokens below which a tokenizer's limit is an error."""
 _FLOPS = {"cuda": 4e14, "mps": 2e12, "cpu": 5e10}
 """Operations a second that a device is taken to do; packs are sized by it, nothing else."""
@@ -106,7 +106,7 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: str | type[Any]) ->
             f"{', '.join(sorted(info['missing_keys'])[:3])}, so its scores would be random."
         )
     limit = tokenizer.model_max_length
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < SHORTEST:
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < _LEAST_TOKENS:
         raise KnownError(f"{spec.name} could not be loaded: its tokenizer allows {limit!r} tokens.")
     if model.config.pad_token_id is None:
         model.config.pad_token_id = tokenizer.pad_token_id
@@ -129,7 +129,7 @@ def _positions(model: Any) -> int:
 def _check_shape(spec: ModelSpec, builder: Any) -> None:
     """Refuse a config that asks for more weights than there are, before they take memory."""
     folder = Path(spec.folder)
-    n_bytes = sum(path.stat().st_size for kind in WEIGHTS for path in folder.glob(kind))
+    n_bytes = sum(path.stat().st_size for kind in WEIGHT_FILES for path in folder.glob(kind))
     config = transformers.AutoConfig.from_pretrained(
         spec.folder, local_files_only=True, trust_remote_code=spec.own_code
     )

@@ -21,7 +21,7 @@ from scoring.pairs.shapes import (
     MODEL_COLUMNS,
     PROMPT_COLUMNS,
     WANTED,
-    Models,
+    Writers,
     holds_messages,
     models_of,
     pair_texts,
@@ -82,13 +82,13 @@ Array: TypeAlias = "pa.Array[Any]"
 
 TEXT_COLUMNS = ("prompt", "chosen", "rejected")
 MORE_COLUMNS = ("more_chosen", "more_rejected")
-COLUMNS = ("key", "id", "subset", *TEXT_COLUMNS, *MODEL_COLUMNS, "turns")
+_COLUMNS = ("key", "id", "subset", *TEXT_COLUMNS, *MODEL_COLUMNS, "turns")
 TEXT = pa.large_string()
 MORE = pa.large_list(pa.struct([("text", TEXT), ("model", TEXT)]))
-SCHEMA = pa.schema([(name, TEXT) for name in COLUMNS] + [(name, MORE) for name in MORE_COLUMNS])
+SCHEMA = pa.schema([(name, TEXT) for name in _COLUMNS] + [(name, MORE) for name in MORE_COLUMNS])
 """Of every table of pairs. `more_*`: further responses, of RewardBench 2; nearly always empty."""
 UNKNOWN = "unknown"
-LONGEST_NAME = 1_000
+_LONGEST_KEY = 1_000
 """Characters of a key (the subset and the id) or of a model's name."""
 CHUNK_ROWS = 8192
 """Rows at least in a chunk of the table, where they are not very long."""
@@ -157,7 +157,7 @@ class Checker:
         if not len(table):
             raise KnownError(
                 f"{self.name} has no row whose {', '.join(TEXT_COLUMNS)} are all given, with a key "
-                f"and names of models of at most {LONGEST_NAME:,} characters."
+                f"and names of models of at most {_LONGEST_KEY:,} characters."
             )
         self._check_keys(table["key"])
         return CheckedRows(table, tuple(self._remarks(len(table))), tuple(self._left_out))
@@ -227,7 +227,7 @@ class Checker:
             table[name] = pc.if_else(pc.equal(model, _MISSPELLED), UNKNOWN, model)
         masks = {f"{name} is null": pc.is_null(column) for name, column in texts.items()}
         for name in _NAMES:
-            masks[_too_long(name)] = pc.greater(pc.utf8_length(table[name]), LONGEST_NAME)
+            masks[_too_long(name)] = pc.greater(pc.utf8_length(table[name]), _LONGEST_KEY)
         whys = {why: mask.to_numpy(zero_copy_only=False) for why, mask in masks.items()}
         left_out = np.logical_or.reduce(list(whys.values()))
         for row in np.flatnonzero(left_out).tolist():
@@ -278,7 +278,7 @@ def _keys(subsets: Array, ids: Array) -> Array:
 
 
 def _too_long(name: str) -> str:
-    return f"its {name} has more than {LONGEST_NAME:,} characters"
+    return f"its {name} has more than {_LONGEST_KEY:,} characters"
 
 
 def _what_is_too_long(pair: dict[str, Any]) -> str | None:
@@ -286,7 +286,7 @@ def _what_is_too_long(pair: dict[str, Any]) -> str | None:
     for name, more in zip(MODEL_COLUMNS, MORE_COLUMNS, strict=True):
         models = [pair[name], *(response["model"] for response in pair[more])]
         lengths[name] = max(map(len, models))
-    return next((_too_long(name) for name in _NAMES if lengths[name] > LONGEST_NAME), None)
+    return next((_too_long(name) for name in _NAMES if lengths[name] > _LONGEST_KEY), None)
 
 
 def _no_more(n_rows: int) -> Array:
@@ -326,7 +326,7 @@ def _checked_row(row: Row, place: str, default_subset: str, number: int) -> dict
         if not isinstance(value, str):
             raise KnownError(f"{place}, column {column}: {type_name(value)}, must be text.")
         pair[column] = value
-    models = models_of(row, found, place) or Models(
+    models = models_of(row, found, place) or Writers(
         [pair["chosen_model"], *(None for _ in found.more_chosen)],
         [pair["rejected_model"], *(None for _ in found.more_rejected)],
     )

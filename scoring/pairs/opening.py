@@ -125,7 +125,7 @@ def read_pairs(
     limits: Limits = NO_LIMITS,
     tell: Tell = tell_nobody,
     on_disk: bool = False,
-    reader: "Reader | None" = None,
+    reader: "RowsReader | None" = None,
 ) -> Pairs:
     """Read and check a local file of pairs.
 
@@ -172,7 +172,7 @@ def fetch_pairs(
     limits: Limits = NO_LIMITS,
     tell: Tell = tell_nobody,
     on_disk: bool = False,
-    reader: "Reader | None" = None,
+    reader: "RowsReader | None" = None,
 ) -> Pairs:
     """Download (or find in the local cache) one split of a Hub dataset, and check it.
 
@@ -258,7 +258,7 @@ def checked_rows(
     return checker.finish()
 
 
-Reader = Callable[[Mapping[str, Path], str, str, Limits, Tell], CheckedRows]
+RowsReader = Callable[[Mapping[str, Path], str, str, Limits, Tell], CheckedRows]
 """Reads and checks the rows of files, as `checked_rows` does."""
 
 
@@ -271,7 +271,7 @@ def _read(
     limits: Limits,
     tell: Tell,
     kept_as: str | None,
-    reader: Reader,
+    reader: RowsReader,
 ) -> Pairs:
     """Read files as one table.
 
@@ -293,7 +293,7 @@ def _read(
 
 LEAST_BYTES = 32 * MEGABYTE
 """Of the files of a set. A smaller one is read sooner than `datasets` is imported."""
-FOLDER = "rewardbench_explorer"
+_FOLDER = "rewardbench_explorer"
 
 
 def _mapped(name: str, revision: str, read: Callable[[], CheckedRows]) -> CheckedRows:
@@ -347,7 +347,7 @@ def _builder(name: str, revision: str) -> Any:
     files = sorted(Path(__file__).parent.glob("*.py"))  # the rules by which files are read
     rules = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
     return Builder(
-        dataset_name=FOLDER,
+        dataset_name=_FOLDER,
         config_name=re.sub(r"[^\w.-]", "_", name)[-100:],
         hash=hashlib.sha256(f"{name} {revision} {rules}".encode()).hexdigest(),
         writer_batch_size=2**31,  # each chunk stays one

@@ -22,7 +22,7 @@ _SPEAKERS = {"system": "System", "user": "User", "assistant": "Assistant"}
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class PairTexts:
     """A pair's texts.
 
     turns: the prompt's messages; () for one message of a user.
@@ -37,7 +37,7 @@ class Texts:
     more_rejected: tuple[str, ...] = ()
 
 
-class Models(NamedTuple):
+class Writers(NamedTuple):
     """The names of the models that wrote each response, the pair's own first."""
 
     chosen: list[str | None]
@@ -66,7 +66,7 @@ def holds_messages(response: object) -> bool:
     return isinstance(response, list) and isinstance(next(iter(response), None), dict)
 
 
-def models_of(row: Row, texts: Texts, place: str) -> Models | None:
+def models_of(row: Row, texts: PairTexts, place: str) -> Writers | None:
     """Who wrote each response, where a list `models` names as many as there are responses.
 
     It names those of the chosen ones first, then those of the rejected ones.
@@ -86,10 +86,10 @@ def models_of(row: Row, texts: Texts, place: str) -> Models | None:
             raise KnownError(
                 f"{place}, column models, name {number}: {type_name(model)}, must be text."
             )
-    return Models(models[:n_chosen], models[n_chosen:])
+    return Writers(models[:n_chosen], models[n_chosen:])
 
 
-def pair_texts(row: Row, place: str) -> Texts:
+def pair_texts(row: Row, place: str) -> PairTexts:
     """The texts of a row that misses nothing. place: of the row, in words.
 
     Raises:
@@ -122,7 +122,7 @@ def pair_texts(row: Row, place: str) -> Texts:
     if not turns:
         raise KnownError(f"{place}: no prompt, neither in a column nor before the responses.")
     single = [turn.role for turn in turns] == ["user"]
-    return Texts(
+    return PairTexts(
         prompt=transcript(turns),
         chosen=chosen[0],
         rejected=rejected[0],

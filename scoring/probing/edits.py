@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from scoring.errors import KnownError, shown
-from scoring.probing.prose import Part, blocks, is_bare_code, is_open_fence, parts
+from scoring.probing.prose import Passage, blocks, is_bare_code, is_open_fence, parts
 from scoring.spec import Pair
 
 _RULE = re.compile(r"[ ]{0,3}(?:(?:[*][ \t]*){3,}|(?:_[ \t]*){3,}|(?:-[ \t]*){2,}|=+[ \t]*)$")
@@ -57,7 +57,7 @@ def without_markdown(text: str) -> str:
     return plain if text.endswith("\n") else plain.removesuffix("\n")
 
 
-def _block(block: Part) -> str:
+def _block(block: Passage) -> str:
     lines = block.text.splitlines(keepends=True)
     if not block.is_prose:
         closed = len(lines) > 1 and lines[-1].strip()[:3] in ("```", "~~~")

@@ -31,14 +31,14 @@ _CODE_LINE = re.compile(
 _LIST_LINE = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
 
 
-class Part(NamedTuple):
+class Passage(NamedTuple):
     """A piece of a text; what is no prose stays as it is."""
 
     text: str
     is_prose: bool
 
 
-def blocks(text: str) -> list[Part]:
+def blocks(text: str) -> list[Passage]:
     r"""A text cut into prose and fenced code; joined they give it back.
 
     A fence that is not closed goes on to the end of the text.
@@ -61,10 +61,10 @@ def blocks(text: str) -> list[Part]:
             found[-1][0].append(line)
         else:
             found.append(([line], is_prose))
-    return [Part("".join(lines), is_prose) for lines, is_prose in found]
+    return [Passage("".join(lines), is_prose) for lines, is_prose in found]
 
 
-def parts(text: str) -> list[Part]:
+def parts(text: str) -> list[Passage]:
     r"""A text cut into prose and all else: fenced and inline code, mathematics, addresses.
 
     >>> cut = parts("It is $5, see `x` in $y^2$ at https://e.org/a.")
@@ -78,10 +78,10 @@ def parts(text: str) -> list[Part]:
             continue
         end = 0
         for literal in _literals(block.text):
-            found.append(Part(block.text[end : literal.start], True))
-            found.append(Part(block.text[literal], False))
+            found.append(Passage(block.text[end : literal.start], True))
+            found.append(Passage(block.text[literal], False))
             end = literal.stop
-        found.append(Part(block.text[end:], True))
+        found.append(Passage(block.text[end:], True))
     return [part for part in found if part.text]
 
 
@@ -117,7 +117,7 @@ def is_open_fence(text: str) -> bool:
     """
     last = blocks(text)[-1:]
     return any(
-        not block.is_prose and blocks(f"{block.text.rstrip()}\n.")[-1:] != [Part(".", True)]
+        not block.is_prose and blocks(f"{block.text.rstrip()}\n.")[-1:] != [Passage(".", True)]
         for block in last
     )
 

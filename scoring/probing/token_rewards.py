@@ -99,7 +99,7 @@ def response_span(text: str, marked: str, mark: str) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedTokens:
     """Where in a formatted conversation the tokens stand that a model sees of it.
 
     text, response, truncated: as of `SideRewards`.
@@ -126,7 +126,7 @@ class Placed:
         return len(self.spans) - self.first
 
 
-def placed_sides(formatter: Formatter, prepared: Prepared) -> tuple[Placed, Placed]:
+def placed_sides(formatter: Formatter, prepared: Prepared) -> tuple[PlacedTokens, PlacedTokens]:
     """Where the tokens of a pair's chosen and of its rejected side stand.
 
     Raises:
@@ -151,7 +151,7 @@ def _placed(
     text: str,
     response: tuple[int, int],
     sequence: TokenSequence,
-) -> Placed:
+) -> PlacedTokens:
     if response[0] == response[1]:
         raise KnownError(f"The {side} response is empty: there is no token to give a reward after.")
     special = isinstance(formatter, UpstreamFormatter)
@@ -175,7 +175,7 @@ def _placed(
     opening = own.index(True)
     if not all(same[opening:]):
         raise KnownError(_UNTOLD)
-    return Placed(text, response, spans, own, opening, sequence.truncated)
+    return PlacedTokens(text, response, spans, own, opening, sequence.truncated)
 
 
 def _is_in(span: tuple[int, int], response: tuple[int, int]) -> bool:
@@ -247,7 +247,7 @@ def token_rewards(scorer: Scorer, pair: Pair) -> TokenRewards:
     )
 
 
-def _side(placed: Placed, rewards: Sequence[float]) -> SideRewards:
+def _side(placed: PlacedTokens, rewards: Sequence[float]) -> SideRewards:
     """rewards: at the tail of what is placed."""
     opening = placed.opening - placed.first
     rows = zip(

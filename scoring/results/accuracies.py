@@ -27,9 +27,9 @@ from scoring.results.files import (
     word_of,
 )
 
-Kind = Literal["eval-set", "pref-sets"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-_WANTED: dict[Kind, str] = {"eval-set": "RewardBench's subsets", "pref-sets": "the prior sets"}
+SetKind = Literal["eval-set", "pref-sets"]
+SET_KINDS: tuple[SetKind, ...] = get_args(SetKind)
+_WANTED: dict[SetKind, str] = {"eval-set": "RewardBench's subsets", "pref-sets": "the prior sets"}
 Benchmark = Literal["v1", "v2", "prior"]
 
 V2_SUBSETS = ("Factuality", "Precise IF", "Math", "Safety", "Focus", "Ties")
@@ -45,7 +45,7 @@ PRIOR_SETS = (
     "pku_safer",
 )
 """The first four make up the prior score."""
-MOST_BYTES = 5 * MEGABYTE
+MOST_SCORES_BYTES = 5 * MEGABYTE
 """Of an aggregate file; upstream's have about 1 kB."""
 _MOST_EXTRA = 200
 _ENDS = {"Ties": (-0.01, 1.01)}
@@ -72,7 +72,9 @@ class Aggregate:
     extra: dict[str, float] = field(default_factory=dict)
 
 
-def read_aggregates(root: Path, kind: Kind = "eval-set") -> tuple[list[Aggregate], list[LeftOut]]:
+def read_aggregates(
+    root: Path, kind: SetKind = "eval-set"
+) -> tuple[list[Aggregate], list[LeftOut]]:
     """Of every file below `root/eval-set` or `root/pref-sets`, and what was left out and why.
 
     The former with what upstream's command line left in `root` itself; one of each model and
@@ -86,7 +88,7 @@ def read_aggregates(root: Path, kind: Kind = "eval-set") -> tuple[list[Aggregate
 
 
 def collect_aggregates(
-    files: Iterable[ResultFile], kind: Kind = "eval-set"
+    files: Iterable[ResultFile], kind: SetKind = "eval-set"
 ) -> tuple[list[Aggregate], list[LeftOut]]:
     """Of these files; of several of one model one is taken, and the others are left out."""
     read: list[Aggregate] = []
@@ -107,9 +109,9 @@ def collect_aggregates(
     return [result for result in read if result.file not in gone], left_out
 
 
-def _read_aggregate(path: Path, name: str, kind: Kind) -> Aggregate:
+def _read_aggregate(path: Path, name: str, kind: SetKind) -> Aggregate:
     """name: in the source, such as "eval-set/org/model.json". A KnownError is the reason alone."""
-    values = read_object(path, MOST_BYTES, "an object of accuracies")
+    values = read_object(path, MOST_SCORES_BYTES, "an object of accuracies")
     if isinstance(values.get("results"), list):
         raise KnownError("it holds results of each pair; those belong below eval-set-scores/")
     model = model_of(values, name)
@@ -140,7 +142,7 @@ def _of_command(values: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, "model_type": "DPO" if values.get("ref_model") else None}
 
 
-def kind_of(names: Iterable[str]) -> Kind:
+def set_kind_of(names: Iterable[str]) -> SetKind:
     """Below which folder accuracies of these subsets lie.
 
     >>> kind_of(["shp", "mine"]), kind_of(["hep-go", "shp"]), kind_of(["mine"])
@@ -173,7 +175,7 @@ def is_v2(names: tuple[str, ...]) -> bool:
     return bool(plain) and plain <= set(_V2_OF)
 
 
-def _known_names(values: Mapping[str, Any], kind: Kind) -> tuple[Benchmark, dict[str, str]]:
+def _known_names(values: Mapping[str, Any], kind: SetKind) -> tuple[Benchmark, dict[str, str]]:
     """The one benchmark that most keys are of; its subsets in its order -> key of the file."""
     if kind == "pref-sets":
         return "prior", {name: name for name in PRIOR_SETS if name in values}

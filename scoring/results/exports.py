@@ -14,7 +14,7 @@ from typing import Any
 from scoring.errors import KnownError
 from scoring.hub.access import first_line, parse_hub_id
 from scoring.paths import atomic_write
-from scoring.results.accuracies import PRIOR_SETS, kind_of
+from scoring.results.accuracies import PRIOR_SETS, set_kind_of
 from scoring.spec import Pair, RunFacts, ScoredPair, as_objects
 from scoring.summary import credit_of, tie_worth
 
@@ -34,7 +34,7 @@ _REFUSALS = {
 }
 """Status of an answer -> what it means."""
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
-MODEL_TYPES: dict[str, str] = {
+_UPSTREAM_TYPES: dict[str, str] = {
     "classifier": "Seq. Classifier",
     "served": "Seq. Classifier",
     "pairrm": "Custom Classifier",
@@ -88,7 +88,7 @@ def write_results(
     settings = "; ".join(f"{fact}={getattr(facts, fact)}" for fact in _SETTINGS)
     about = {
         "model": name,
-        "model_type": MODEL_TYPES.get(facts.family, "Baseline"),
+        "model_type": _UPSTREAM_TYPES.get(facts.family, "Baseline"),
         "chat_template": "tokenizer" if facts.template.startswith("own") else facts.template,
     }
     contents: list[dict[str, Any]] = [
@@ -105,7 +105,7 @@ def write_results(
         },
     ]
     written = []
-    kind = kind_of(subsets)
+    kind = set_kind_of(subsets)
     for place, content in zip((kind, f"{kind}-scores"), contents, strict=True):
         path = folder / place / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)

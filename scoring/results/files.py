@@ -21,7 +21,7 @@ from scoring.limits import MEGABYTE
 
 REFERENCE_FREE = "_ref_free"
 """Upstream's mark behind a DPO model's name, for its score without the reference model."""
-LONGEST_NAME = 10_000
+LONGEST_MODEL = 10_000
 """Characters of a model's name."""
 OUTPUTS = "_outputs.jsonl"
 """Upstream's command line ends the names of its results of each pair so."""
@@ -184,9 +184,9 @@ def model_of(values: Mapping[str, Any], name: str) -> str:
     if not isinstance(model, str) or not model.strip():
         raise KnownError("it names no model")
     model = printable(model.strip())
-    if len(model) > LONGEST_NAME:
+    if len(model) > LONGEST_MODEL:
         raise KnownError(
-            f"its model's name has {len(model):,} characters; {LONGEST_NAME:,} are allowed"
+            f"its model's name has {len(model):,} characters; {LONGEST_MODEL:,} are allowed"
         )
     without_reference = name.endswith(f"{REFERENCE_FREE}.json")
     return f"{model.removesuffix(REFERENCE_FREE)}{REFERENCE_FREE}" if without_reference else model
@@ -203,7 +203,7 @@ def printable(text: str) -> str:
 
 def word_of(value: object) -> str | None:
     """A text of a file; None where it is something else."""
-    return printable(value)[:LONGEST_NAME] if isinstance(value, str) else None
+    return printable(value)[:LONGEST_MODEL] if isinstance(value, str) else None
 
 
 def _once(items: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scoring.errors import KnownError
 from scoring.results.accuracies import is_v2, plain_subset
 
-Floats = NDArray[np.float32]
+Singles = NDArray[np.float32]
 How = Literal["position", "subset and id", "text"]
-Key = tuple[str, str]
+_PairKey = tuple[str, str]
 """A subset and an id; or a hash, and its number among equal ones."""
 
 _FEWEST = 0.5
@@ -60,7 +60,7 @@ class Alignment:
         """Pairs without an outcome."""
         return int((self.rows < 0).sum())
 
-    def take(self, values: Floats) -> Floats:
+    def take(self, values: Singles) -> Singles:
         """Numbers of the file in the order of the pairs, NaN where it has none.
 
         >>> Alignment(np.array([1, -1]), "text").take(np.array([0.5, 0.25], np.float32)).tolist()
@@ -154,7 +154,7 @@ def _permuted(found: PairOrder, pairs: PairOrder) -> bool:
     return keys is not None and wanted is not None and set(keys) == set(wanted)
 
 
-def _keys(order: PairOrder) -> list[Key] | None:
+def _keys(order: PairOrder) -> list[_PairKey] | None:
     """Subset and id of each pair; None where they are not unique."""
     if order.ids is None:
         return None
@@ -163,7 +163,7 @@ def _keys(order: PairOrder) -> list[Key] | None:
     return keys if len(set(keys)) == len(keys) else None
 
 
-def _numbered(hashes: Sequence[str]) -> list[Key]:
+def _numbered(hashes: Sequence[str]) -> list[_PairKey]:
     """Hashes with their number among equal ones, so that pairs of equal texts stay apart."""
     seen: dict[str, int] = {}
     keys = []
@@ -173,7 +173,7 @@ def _numbered(hashes: Sequence[str]) -> list[Key]:
     return keys
 
 
-def _joined(keys: Sequence[Key], wanted: Sequence[Key], how: How) -> Alignment:
+def _joined(keys: Sequence[_PairKey], wanted: Sequence[_PairKey], how: How) -> Alignment:
     row_of = {key: row for row, key in enumerate(keys) if key[0]}
     rows = np.array([row_of.get(key, -1) for key in wanted], dtype=np.int64)
     return Alignment(rows, how, len(keys) - int((rows >= 0).sum()))

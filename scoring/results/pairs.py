@@ -25,10 +25,10 @@ from scoring.results.files import (
     read_object,
     word_of,
 )
-from scoring.results.order import Floats, PairOrder
+from scoring.results.order import PairOrder, Singles
 from scoring.spec import text_hash
 
-MOST_BYTES = 400 * MEGABYTE
+MOST_OUTCOMES_BYTES = 400 * MEGABYTE
 """Of a file; upstream's largest, of prior sets, has 77 MB."""
 _TEXTS = ("text_chosen", "text_rejected", "chosen", "rejected", "prompt", "text", "messages")
 _COLUMNS = (*_TEXTS, "subset", "id", "scores_chosen", "scores_rejected", "scores", "num_correct")
@@ -75,10 +75,10 @@ class PairResults:
     model: str
     model_type: str | None
     order: PairOrder
-    results: Floats
+    results: Singles
     equal: NDArray[np.bool_]
-    scores_chosen: Floats | None = None
-    scores_rejected: Floats | None = None
+    scores_chosen: Singles | None = None
+    scores_rejected: Singles | None = None
     scores: Ragged | None = None
     num_correct: NDArray[np.int32] | None = None
     notes: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ def read_pair_results(path: Path, name: str | None = None) -> PairResults:
     values = (
         _of_command(path, name)
         if name.lower().endswith(".jsonl")
-        else read_object(path, MOST_BYTES, "an object of results")
+        else read_object(path, MOST_OUTCOMES_BYTES, "an object of results")
     )
     if not isinstance(values.get("results"), list):
         raise KnownError("it has no list of results of each pair")
@@ -143,7 +143,7 @@ def read_pair_results(path: Path, name: str | None = None) -> PairResults:
 
 def _of_command(path: Path, name: str) -> dict[str, Any]:
     rows = []
-    for row in read_lines(path, MOST_BYTES, "an object of results"):
+    for row in read_lines(path, MOST_OUTCOMES_BYTES, "an object of results"):
         if "text" in row and "scores_chosen" not in row:
             raise KnownError("it holds rewards of single texts, not of pairs")
         rows.append([row.get(key) for key in _OF_COMMAND])

@@ -44,7 +44,7 @@ import pyarrow.parquet as pq
 
 from explorer.core.settings import Settings
 from explorer.data.library import Library
-from explorer.data.sources import DEMO, Candidate, Sources, pair_sources, read_demo
+from explorer.data.sources import DEMO_ID, Candidate, Sources, pair_sources, read_demo
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
 from explorer.reader.state import PAIRS_LINK, PairsState
@@ -297,7 +297,7 @@ def main() -> int:
     if arguments.measure:
         print(json.dumps(asdict(measure(arguments.measure))))
         return 0
-    given = os.environ.get("EXPLORER_PAIRS") or (str(REAL) if REAL.is_file() else DEMO)
+    given = os.environ.get("EXPLORER_PAIRS") or (str(REAL) if REAL.is_file() else DEMO_ID)
     all_found = []
     with TemporaryDirectory() as folder:
         settings = Settings(home=Path(folder), pairs=given)

@@ -33,12 +33,12 @@ import numpy as np
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
-from explorer.reader.state import KINDS, OF_OUTCOMES, PairsState
+from explorer.reader.state import OF_OUTCOMES, OUTCOME_KINDS, PairsState
 from explorer.results.board import Ranking
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.store import locked
 from explorer.stores import Stores, open_stores
-from explorer.tabs.models.state import CHARTS, PANELS, ModelsState
+from explorer.tabs.models.state import CHARTS, MODELS_PANELS, ModelsState
 from explorer.tabs.pairs.acts_view import PairsTab
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
@@ -130,7 +130,7 @@ def _failures(stores: Stores) -> dict[str, float]:
     [field] = stores.fields.all(*on().where)
     seen = PairsState().of(field.matrix.models[0])
     took = {"failures: first view": timed(lambda: tab.show(on(seen), None), 1)}
-    for kind in KINDS:
+    for kind in OUTCOME_KINDS:
         took[f"failures: {kind}"] = acted(tab, seen, "kind", None, value=kind)
     for panel in ("pairs", *OF_OUTCOMES):
         took[f"failures: panel {panel}"] = acted(tab, seen, "panel", None, value=panel)
@@ -143,7 +143,7 @@ def _failures(stores: Stores) -> dict[str, float]:
 def _comparison(stores: Stores, models: tuple[str, ...]) -> dict[str, float]:
     tab, seen = tab_on(stores), comparing(models[0], models[1])
     took = {"failures: compare two": timed(lambda: tab.show(on(seen)), 1)}
-    for panel in PANELS[1:]:
+    for panel in MODELS_PANELS[1:]:
         took[f"failures: compare, {panel}"] = acted(tab, seen, "panel", value=panel)
     return took
 

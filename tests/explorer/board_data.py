@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.results.board import Board, Row
+from explorer.results.board import Board, BoardRow
 from explorer.results.cache import OutcomeCache
 from explorer.results.own import outcomes_of
 from explorer.results.published import Results, ResultsSource, read_results_folder
@@ -71,7 +71,7 @@ class _RowIn(SimpleNamespace):
         return None if None in ends else Interval(*ends)
 
 
-def _row_in(board: Board, row: Row) -> _RowIn:
+def _row_in(board: Board, row: BoardRow) -> _RowIn:
     found, sections = _RowIn(**row), tuple(board.rule.sections)
     found.counted = board.counted[row["model"]]
     found.sections = {name: row[name] for name in sections}

@@ -9,7 +9,7 @@ from explorer.results.board import Board, build_board
 from explorer.results.field import MAJORITY
 from explorer.stores import Stores
 from explorer.tabs.models.acts_view import ModelsTab
-from explorer.tabs.models.state import ModelsState, Panel, rule_of
+from explorer.tabs.models.state import ModelsPanel, ModelsState, rule_of
 from explorer.tabs.models.view import ModelsParts, build_models
 from tests.explorer.board_data import results_of
 from tests.explorer.browsing import pairs_parts, posted
@@ -38,7 +38,7 @@ def comparing(
     a: str = "",
     b: str = MAJORITY,
     more: tuple[str, ...] = (),
-    panel: Panel = "compare",
+    panel: ModelsPanel = "compare",
     **others: Any,
 ) -> ModelsState:
     """These models beside each other."""

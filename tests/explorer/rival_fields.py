@@ -35,7 +35,7 @@ def elsewhere() -> Field:
 
 
 def field_of(model: str) -> Field:
-    """The field that a model is in, of "" any; as `explorer.tabs.models.scene.Models` asks it."""
+    """The field that a model is in, of "" any; as the tab Models asks for it."""
     for field in (rivals(), elsewhere()):
         if not model or model in field.place_of:
             return field

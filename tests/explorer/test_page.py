@@ -13,7 +13,7 @@ from explorer.core.served import LOOK_SECONDS, queued
 from explorer.core.settings import Settings
 from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
-from explorer.page import KEPT, Page, _lay_out, build_page, callbacks_of
+from explorer.page import FILES_SECONDS, Page, _lay_out, build_page, callbacks_of
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
 from explorer.stores import Stores, open_stores
@@ -129,7 +129,7 @@ def test_a_failed_load_turns_to_nothing(page: gr.Blocks) -> None:
 
 
 def test_uploads_and_exports_are_forgotten(page: gr.Blocks) -> None:
-    assert page.delete_cache == KEPT and KEPT[1] <= 24 * 3600
+    assert page.delete_cache == FILES_SECONDS and FILES_SECONDS[1] <= 24 * 3600
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from explorer.data.export import FORMATS
 from explorer.page import Page
 from explorer.tabs.about.view import Chooser
 from explorer.tabs.pairs.acts_view import PairsTab
-from scoring.models.finding import DEMO
+from scoring.models.finding import DEMO_NAME
 from tests.explorer.browsing import by_name, page_opened, posted, stays
 from tests.explorer.conftest import Serve
 from tests.explorer.posting import Visitor, sent_file
@@ -214,7 +214,7 @@ def test_ones_own_machine_opens_a_path(serve: Serve, local: Path) -> None:
 def test_the_demo_is_opened_by_name_after_another_set(visitor: Visitor) -> None:
     visitor.data(Chooser.upload, {"upload": visitor.upload("mine.jsonl", jsonl())})
     assert "3 of 3" in turned(visitor)["bar"]
-    visitor.data(Chooser.open, {"offer": DEMO})
+    visitor.data(Chooser.open, {"offer": DEMO_NAME})
     assert "188 of 188" in turned(visitor)["bar"]
 
 
@@ -224,7 +224,7 @@ def test_a_set_that_the_network_would_have_to_bring_says_what_to_do(visitor: Vis
 
 
 def test_an_offer_is_described(visitor: Visitor) -> None:
-    (about,) = visitor.data(Chooser.about, {"offer": DEMO})
+    (about,) = visitor.data(Chooser.about, {"offer": DEMO_NAME})
     assert "note" in about
 
 
@@ -300,10 +300,10 @@ def test_tokens_are_counted_drawn_and_filtered_by(visitor: Visitor) -> None:
     assert "visible" in shown["lengths.tokenizing"] and shown["lengths.tokenizing"]["visible"]
     assert not shown["lengths.plot"]["visible"] and "not counted" in shown["lengths.status"]
 
-    told, counted = visitor.data(PairsTab.count, {"tokenizer": DEMO})
+    told, counted = visitor.data(PairsTab.count, {"tokenizer": DEMO_NAME})
     assert (told, counted) == ("", None)
     shown = by_name(visitor.data(PairsTab.count_in))
-    assert f"Counted by {DEMO}@" in shown["lengths.status"]
+    assert f"Counted by {DEMO_NAME}@" in shown["lengths.status"]
     assert shown["lengths.plot"]["visible"] and shown["lengths.plot"]["value"]["type"] == "plotly"
     assert "188" in shown["lengths.stats"] and "in tokens" in shown["lengths.stats"]
     assert "unit=tokens" in shown["address"] and "tokenizer=demo@" in shown["address"]

@@ -18,7 +18,7 @@ from explorer.core.settings import ROOT
 from explorer.data.typed import typed_pair
 from explorer.page import LOGO
 from explorer.reader.tokens_view import tokens_html
-from explorer.tabs.score.publishing import FilePreview, Sending, Sent
+from explorer.tabs.score.publishing import FilePreview, Publication, Sending
 from scoring.engine.scorer import Traits
 from scoring.probing.side_rewards import SideRewards, TokenReward, TokenRewards
 from scoring.spec import ModelSpec
@@ -173,7 +173,7 @@ def to_publish_shown() -> str:
     """What would be sent of a run and where it is then, which take a run of all of RewardBench."""
     files = (FilePreview(HOSTILE, 1, HOSTILE, HOSTILE),)
     shown = part("preview", Sending("", HOSTILE, HOSTILE, files), of="tabs/score/publish.html")
-    return shown + part("sent", Sent(HOSTILE, False, HOSTILE), of="tabs/score/publish.html")
+    return shown + part("sent", Publication(HOSTILE, False, HOSTILE), of="tabs/score/publish.html")
 
 
 def test_what_a_stranger_wrote_stays_text_in_every_template(seen: set[str], server: Server) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scoring.families.server import KEY
+from scoring.families.server import KEY_VARIABLE
 from scoring.spec import BASELINES, FAMILIES
 from tests.chat_server import Answer, ChatServer, said
 from tests.conftest import DEMO_MODEL, ROOT
@@ -72,7 +72,7 @@ def test_every_family_scores_with_nothing_but_what_the_readme_names(tmp_path: Pa
         done = subprocess.run(
             [sys.executable, "tests/scoring/alone.py", packages, json.dumps(commands)],
             cwd=ROOT,
-            env={**environment(HF_HUB_OFFLINE="1"), KEY: ""},
+            env={**environment(HF_HUB_OFFLINE="1"), KEY_VARIABLE: ""},
             capture_output=True,
             text=True,
             check=False,

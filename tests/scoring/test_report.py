@@ -6,7 +6,7 @@ import pytest
 from scoring.benchmark import COUNTS, SECTIONS
 from scoring.interval import wilson
 from scoring.record import Run
-from scoring.report import as_json, as_table
+from scoring.report import as_table, report_json
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise
 
@@ -171,7 +171,7 @@ def test_files_and_what_is_sent_come_last(dry_run: bool, word: str, tmp_path: Pa
 def test_the_object_says_the_same_in_plain_values(tmp_path: Path) -> None:
     scored = [*rows("own", WIN, TIE, MISSING, cut=1), *rows("hep-js", WIN, LOSS)]
     run = run_of(tmp_path, scored)
-    said = json.loads(json.dumps(as_json(run, [Path("a.json")], ["a.json -> org/r"])))
+    said = json.loads(json.dumps(report_json(run, [Path("a.json")], ["a.json -> org/r"])))
     assert said["score"] == summarise(scored, "classifier").score == 0.5
     assert said["interval"] == list(wilson(1, 2) or ())
     assert said["whole_benchmark"] is False
@@ -189,6 +189,6 @@ def test_the_object_says_the_same_in_plain_values(tmp_path: Path) -> None:
 
 
 def test_the_object_has_null_where_nothing_counts(tmp_path: Path) -> None:
-    said = as_json(run_of(tmp_path, rows("own", MISSING)), [], [])
+    said = report_json(run_of(tmp_path, rows("own", MISSING)), [], [])
     assert (said["score"], said["interval"], said["total"]["accuracy"]) == (None,) * 3
     assert said["subsets"]["own"]["interval"] is None

@@ -15,7 +15,7 @@ from scoring.errors import KnownError
 from scoring.interval import wilson
 from scoring.spec import Outcome, ScoredPair
 from scoring.summary import summarise
-from scoring.sure import ALPHA, NUMBERS, Number, SubsetTally, SureRule, Watch, bounds, look_sizes
+from scoring.sure import ALPHA, TARGETS, SubsetTally, SureRule, Target, Watch, bounds, look_sizes
 
 RUNS = 250
 WHOLE: Mapping[str, int] = COUNTS
@@ -54,7 +54,7 @@ class World:
         won = np.concatenate([np.arange(n) < round(rate(each) * n) for each, n in counts.items()])
         return cls(subsets, codes, won)
 
-    def truth(self, number: Number) -> float:
+    def truth(self, number: Target) -> float:
         if number == "accuracy":
             return float(self.won.mean())
         shares = {name: self.won[self.codes == at].mean() for at, name in enumerate(self.subsets)}
@@ -77,7 +77,7 @@ class Looked:
         return float(holds.all(axis=1).mean())
 
 
-def looked(world: World, number: Number, width: float, runs: int = RUNS) -> Looked:
+def looked(world: World, number: Target, width: float, runs: int = RUNS) -> Looked:
     n_pairs, n_subsets = len(world.codes), len(world.subsets)
     sizes = look_sizes(n_pairs, width)[:-1]
     generator = np.random.default_rng(7)
@@ -104,7 +104,7 @@ def looked(world: World, number: Number, width: float, runs: int = RUNS) -> Look
     ("counts", "width"), [(WHOLE, 0.06), (SMALL, 0.1), (FOUR, 0.15)], ids=["whole", "200", "92"]
 )
 def test_all_looks_together_hold_the_truth(
-    counts: Mapping[str, int], width: float, number: Number, rate: Rate
+    counts: Mapping[str, int], width: float, number: Target, rate: Rate
 ) -> None:
     world = World.of(counts, rate)
     assert looked(world, number, width).covers(world.truth(number)) >= 0.95
@@ -112,7 +112,7 @@ def test_all_looks_together_hold_the_truth(
 
 @pytest.mark.parametrize(("number", "factor"), [("accuracy", 1.6), ("score", 2.3)])
 @pytest.mark.parametrize("rate", ["half", "good", "hard section"])
-def test_they_are_not_absurdly_wide(rate: str, number: Number, factor: float) -> None:
+def test_they_are_not_absurdly_wide(rate: str, number: Target, factor: float) -> None:
     world = World.of(WHOLE, RATES[rate])
     found = looked(world, number, 0.06, runs=20)
     truth = world.truth(number)
@@ -162,7 +162,7 @@ def test_long_pairs_that_are_lost_do_not_bias_it() -> None:
 
 
 @pytest.mark.parametrize("number", ["accuracy", "score"])
-def test_where_ties_count_half_it_misses_as_seldom(number: Number) -> None:
+def test_where_ties_count_half_it_misses_as_seldom(number: Target) -> None:
     outcomes = ["win"] * 11 + ["tie"] * 5 + ["loss"] * 4
     rows = [scored(f"hep-go:{at}", outcomes[at % 20]) for at in range(400)]
     keys, missed, looks = {row.key: row.subset for row in rows}, 0, 0
@@ -216,7 +216,7 @@ def test_between_looks_nothing_changes_and_before_the_first_nothing_is_said() ->
 def test_pairs_without_a_reward_make_it_speak_of_the_others() -> None:
     half = {"hep-go": tally_of(164, won=40, counted=80)}
     fewer = {"hep-go": tally_of(164, won=40, counted=80, missing=84)}
-    for number in NUMBERS:
+    for number in TARGETS:
         _, low, high = bounds(half, number, 0.05)
         assert low < 0.43 and high > 0.57
         assert bounds(fewer, number, 0.05) == (0.5, 0.5, 0.5)

@@ -19,7 +19,16 @@ from scoring.benchmark import SECTIONS
 from scoring.limits import Tell
 from scoring.pairs.rows import SUFFIXES
 
-COLUMNS = ("subset", "description", "pairs", "raw", "collected", "weight", "length", "origin")
+SUBSET_COLUMNS = (
+    "subset",
+    "description",
+    "pairs",
+    "raw",
+    "collected",
+    "weight",
+    "length",
+    "origin",
+)
 """Of the table of subsets; how each is headed stands in about.*."""
 START = "start"
 """Chooses what everybody sees first."""
@@ -29,7 +38,7 @@ def about_html() -> str:
     """The data card, the same for everybody."""
     card = data_card()
     sections = {name: [each for each in card.subsets if each.section == name] for name in SECTIONS}
-    return render("tabs/about/about.html", card=card, columns=COLUMNS, sections=sections)
+    return render("tabs/about/about.html", card=card, columns=SUBSET_COLUMNS, sections=sections)
 
 
 @dataclass(frozen=True)

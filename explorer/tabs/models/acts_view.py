@@ -21,7 +21,7 @@ from explorer.core.parts import (
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.data.table import PairTable
-from explorer.reader.reading import FIRST
+from explorer.reader.reading import FIRST_READING
 from explorer.reader.session import Session
 from explorer.results.boards import Boards
 from explorer.results.field import Field
@@ -43,14 +43,21 @@ from explorer.tabs.models.compare_view import (
     differing_pair_html,
 )
 from explorer.tabs.models.exports import BoardFormat, board_file_name, export_board
-from explorer.tabs.models.scene import Models, Ranked, Scene, next_scene, shown_again, shown_rows
+from explorer.tabs.models.scene import (
+    ModelsData,
+    ModelsScene,
+    Ranked,
+    next_scene,
+    shown_again,
+    shown_rows,
+)
 from explorer.tabs.models.state import MODELS_LINK, ModelsState, decode_models, ranking_of
 from explorer.tabs.models.view import ModelsParts
 from scoring.errors import KnownError
 
 
 @dataclass(frozen=True)
-class Known:
+class BoardInputs:
     """What others than acts change of a board: how many files are unread, and its own models."""
 
     unread: int = 0
@@ -90,7 +97,7 @@ class ModelsTab:
         if state.compares:
             return self._show(state, session)
         now = self._ranked(session, state)
-        if session.get(Known) in (None, _known(now)):
+        if session.get(BoardInputs) in (None, _board_inputs(now)):
             return nothing_new()
         filled = self.shown(now, session)
         del filled[self.parts.behind]
@@ -148,8 +155,8 @@ class ModelsTab:
         now, left = shown_again(state, self._models(session))
         return self.shown(now, session, (*dropped, *left))
 
-    def _models(self, session: Session) -> Models:
-        return Models(partial(self._ranked, session), partial(self._field_of, session))
+    def _models(self, session: Session) -> ModelsData:
+        return ModelsData(partial(self._ranked, session), partial(self._field_of, session))
 
     def _ranked(self, session: Session, state: ModelsState) -> Ranked:
         where = session.results_id, ranking_of(state)
@@ -168,7 +175,7 @@ class ModelsTab:
 
     def shown(
         self,
-        now: Scene,
+        now: ModelsScene,
         session: Session,
         dropped: tuple[str, ...] = (),
         before: ModelsState | None = None,
@@ -182,14 +189,16 @@ class ModelsTab:
         session.show(state)
         address: Filling = {parts.address: MODELS_LINK.encode(state)}
         if isinstance(now, Ranked):
-            session.show(_known(now))
+            session.show(_board_inputs(now))
             return address | self._ranked_shown(now, session, dropped)
         read: Filling = {
             parts.reader_bar: differing_html(now),
             parts.pair: differing_pair_html(now),
             parts.timer: gr.Timer(active=any(map(now.field.is_running, state.named))),
         }
-        if before is not None and replace(before, reading=FIRST) == replace(state, reading=FIRST):
+        if before is not None and replace(before, reading=FIRST_READING) == replace(
+            state, reading=FIRST_READING
+        ):
             return address | read
         return {
             **address,
@@ -223,8 +232,8 @@ class ModelsTab:
         }
 
 
-def _known(now: Ranked) -> Known:
-    return Known(now.unread, tuple(now.board.table.index[now.board.table["own"]]))
+def _board_inputs(now: Ranked) -> BoardInputs:
+    return BoardInputs(now.unread, tuple(now.board.table.index[now.board.table["own"]]))
 
 
 def wire_models(tab: ModelsTab, session: gr.State) -> None:

@@ -9,22 +9,22 @@ import numpy as np
 from explorer.core.html import part, render
 from explorer.core.text import text
 from explorer.reader.links import compare_query, failures_query
-from explorer.results.board import Board, Row, benchmark_of
+from explorer.results.board import Board, BoardRow, benchmark_of
 from explorer.stats.aggregate import Counted
-from explorer.tabs.models.scene import MOST_ROWS, columns_of, shown_columns
+from explorer.tabs.models.scene import MOST_BOARD_ROWS, columns_of, shown_columns
 from explorer.tabs.models.state import (
-    BENCHMARKS,
+    BOARD_BENCHMARKS,
     DIGITS,
     FACTS,
     MISSING,
     MODEL_TYPES,
+    MODELS_PANELS,
     MOST_MODELS,
-    PANELS,
     RULE_OPTIONS,
     TABLES,
     TIES,
     ModelsState,
-    kind_of,
+    type_of,
 )
 from scoring.errors import KnownError, shown
 from scoring.results.files import LeftOut
@@ -44,8 +44,8 @@ def board_html(board: Board, state: ModelsState, rows: "pd.DataFrame") -> str:
     reach = np.fmax.reduce(values, axis=0, initial=-np.inf) - low
     # Where all are equal, all are the best.
     share = np.divide(values - low, reach, out=np.ones_like(values), where=reach > 0)
-    shades = (0.04 + 0.46 * share[:MOST_ROWS]).tolist()
-    listed = [board.rows[model] for model in rows.index[:MOST_ROWS]]
+    shades = (0.04 + 0.46 * share[:MOST_BOARD_ROWS]).tolist()
+    listed = [board.rows[model] for model in rows.index[:MOST_BOARD_ROWS]]
     numbers = [
         [(each == "score", *_cell(row, each, state.digits, shade)) for each, shade in of_row]
         for row, of_row in zip(listed, (zip(scores, of, strict=True) for of in shades), strict=True)
@@ -62,11 +62,11 @@ def board_html(board: Board, state: ModelsState, rows: "pd.DataFrame") -> str:
         measured=bool(rows["tie_group"].notna().any()),
         unknown=text("board.unknown"),
         total=len(board.table),
-        left_out=len(rows) - MOST_ROWS,
+        left_out=len(rows) - MOST_BOARD_ROWS,
     )
 
 
-def _cell(row: Row, column: str, digits: int, shade: float) -> tuple[str, str, str]:
+def _cell(row: BoardRow, column: str, digits: int, shade: float) -> tuple[str, str, str]:
     """A number as it is written, its interval, and how dark it is; all "" where it is not known."""
     value, low, high = row[column], row[f"{column}_low"], row[f"{column}_high"]
     if value is None:
@@ -95,14 +95,14 @@ def search_html() -> str:
 
 def panels_html(state: ModelsState, link_base: str) -> str:
     """The board and the ways to compare. link_base: where a copied link begins; "" for the page."""
-    panels = {panel: text(f"models.panel_{panel}") for panel in PANELS}
+    panels = {panel: text(f"models.panel_{panel}") for panel in MODELS_PANELS}
     return _part("panels", state, panels, link_base)
 
 
 def controls_html(board: Board, state: ModelsState) -> str:
     """Which benchmark, which table, which models and columns, by which rule."""
     options: dict[str, Sequence[str]] = {
-        "benchmark": BENCHMARKS,
+        "benchmark": BOARD_BENCHMARKS,
         "table": TABLES if state.benchmark == "v1" else TABLES[:1],
         "rule": RULE_OPTIONS,
         "ties": TIES,
@@ -113,7 +113,7 @@ def controls_html(board: Board, state: ModelsState) -> str:
         for field, values in options.items()
     }
     choices["digits"] = {each: str(each) for each in DIGITS}
-    kinds = {kind_of(each) for each in board.model_types} | {*state.types}
+    kinds = {type_of(each) for each in board.model_types} | {*state.types}
     types = {kind: kind for kind in MODEL_TYPES if kind in kinds}
     columns = {each: column_words(each) for each in columns_of(board, state) if each != "model"}
     compared = _compare_pinned(board, state)
@@ -195,7 +195,7 @@ def _key(option: str) -> str:
     return option.replace(" ", "_").replace("-", "_")
 
 
-def _onwards(board: Board, row: Row) -> tuple[str, str]:
+def _onwards(board: Board, row: BoardRow) -> tuple[str, str]:
     """A link to the pairs that a model loses, and the model that stands next to it; "" for none."""
     if not row["by_pairs"] or benchmark_of(board.rule) != "v1":
         return "", ""

@@ -24,7 +24,7 @@ from explorer.stats.matrix import OutcomeMatrix, is_reward_bench, order_of
 from explorer.stats.rules import Rule
 from explorer.stats.strata import Floats
 from explorer.stats.uncertainty import COMPOSITES, subsets_by
-from explorer.tabs.models.state import FACTS, ModelsState, kind_of
+from explorer.tabs.models.state import FACTS, ModelsState, type_of
 from scoring.errors import KnownError
 from scoring.hub.access import DEFAULT_DATASET
 from scoring.interval import Interval, wilson
@@ -94,7 +94,7 @@ def points_of(
 
 def kinds(rows: "pd.DataFrame") -> "pd.Series[str]":
     """What the point of each model is told apart by."""
-    return rows["model_type"].map(kind_of).mask(rows["own"], OWN)
+    return rows["model_type"].map(type_of).mask(rows["own"], OWN)
 
 
 @dataclass(frozen=True, slots=True)

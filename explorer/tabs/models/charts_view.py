@@ -31,8 +31,8 @@ from explorer.tabs.models.charts import (
     subset_spreads,
 )
 from explorer.tabs.models.figures import Axis, alike_figure, models_figure, spread_figure
-from explorer.tabs.models.scene import MOST_ROWS, Ranked
-from explorer.tabs.models.state import CHARTS, Chart
+from explorer.tabs.models.scene import MOST_BOARD_ROWS, Ranked
+from explorer.tabs.models.state import CHARTS, ChartName
 
 MOST_ALIKE = 200
 """Models of a heat map."""
@@ -179,7 +179,7 @@ def _length(scene: Ranked) -> _Drawn:
     return _Drawn([said, *notes], figure, table=table)
 
 
-_DRAW: dict[Chart, Callable[[Ranked], _Drawn]] = {
+_DRAW: dict[ChartName, Callable[[Ranked], _Drawn]] = {
     "length": _length,
     "agreement": _agreement,
     "difficulty": _difficulty,
@@ -211,13 +211,13 @@ def _scatter(points: Sequence[Point], x: str, y: str, *, diagonal: bool = False)
         Axis(column_words(each), log=True) if each == "size" else _percent_axis(column_words(each))
         for each in (x, y)
     )
-    return models_figure(points[:MOST_ROWS], across, up, diagonal=diagonal)
+    return models_figure(points[:MOST_BOARD_ROWS], across, up, diagonal=diagonal)
 
 
 def _missing(scene: Ranked, points: Sequence[Point], why: str) -> list[str]:
     notes = []
     if n := len(scene.rows) - len(points):
         notes.append(text(f"chart.without_{why}", n=f"{n:,}"))
-    if len(points) > MOST_ROWS:
-        notes.append(text("chart.cut", n=f"{MOST_ROWS:,}"))
+    if len(points) > MOST_BOARD_ROWS:
+        notes.append(text("chart.cut", n=f"{MOST_BOARD_ROWS:,}"))
     return notes

@@ -30,10 +30,10 @@ from explorer.results.field import MAJORITY, Field
 from explorer.stats.duels import Duel
 from explorer.stats.paired import holm
 from explorer.tabs.models.compared import (
-    CHANGES,
+    DIFFERENCES,
     MarginPoints,
-    cell_query,
     change_of,
+    compared_query,
     each_headline,
     first_duel,
     is_whole,
@@ -41,7 +41,7 @@ from explorer.tabs.models.compared import (
     margin_points,
     standings,
 )
-from explorer.tabs.models.figures import margins_figure
+from explorer.tabs.models.figures import margin_points_figure
 from explorer.tabs.models.scene import Compared, in_section, subsets_in
 from explorer.tabs.models.state import MOST_MEMBERS, MOST_MODELS, WHOSE_PAIRS
 from scoring.errors import KnownError
@@ -138,7 +138,7 @@ def _table(now: Compared) -> str:
         is_whole=is_whole(now, 2),
         several=_several(now) if now.state.more else None,
         chosen_section=now.state.section,
-        query=partial(cell_query, now),
+        query=partial(compared_query, now),
         change_of=change_of,
         **_subsets(now, found),
     )
@@ -172,7 +172,7 @@ def _several(now: Compared) -> dict[str, Any]:
 def _subsets(now: Compared, found: Duel) -> dict[str, Any]:
     named = dict(zip(now.field.matrix.pairs.names, found.subsets, strict=True))
     changes = [change_of(part) for part in named.values() if part.n]
-    counts = {each: f"{changes.count(each):,}" for each in CHANGES}
+    counts = {each: f"{changes.count(each):,}" for each in DIFFERENCES}
     shown = {name: named[name] for name in subsets_in(now.field, now.state.section)}
     return {
         "changes": text("compare.subsets_about", n=len(changes), **counts),
@@ -270,7 +270,7 @@ def compared_shown(words: gr.HTML, plot: gr.Plot, now: Compared) -> Filling:
     if found is None or not found.n:
         return {words: said, plot: hidden}
     keys = [now.field.table.key_of(row) for row in found.rows.tolist()]
-    figure = painted(margins_figure(found, keys), 520)
+    figure = painted(margin_points_figure(found, keys), 520)
     return {words: said, plot: gr.update(value=figure, visible=True)}
 
 

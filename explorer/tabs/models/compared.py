@@ -11,7 +11,7 @@ from explorer.data.filters import NO_FILTERS
 from explorer.data.table import Rows
 from explorer.reader import links
 from explorer.reader.state import PairsState
-from explorer.results.board import Row, rows_of
+from explorer.results.board import BoardRow, board_rows
 from explorer.results.field import Doubles
 from explorer.stats.difficulty import correlations
 from explorer.stats.duels import Cell, Duel, DuelPart, cells_of, duel, headline
@@ -22,9 +22,9 @@ from explorer.stats.uncertainty import strata_by
 from explorer.tabs.models.scene import Compared, subsets_in
 from scoring.benchmark import section_of
 
-Change = Literal["improved", "regressed", "higher", "lower", "same"]
+Difference = Literal["improved", "regressed", "higher", "lower", "same"]
 """Of a against b: significant at 5 % after the correction, else by the count alone."""
-CHANGES: tuple[Change, ...] = get_args(Change)
+DIFFERENCES: tuple[Difference, ...] = get_args(Difference)
 MOST_POINTS = 3_000
 
 
@@ -56,7 +56,7 @@ class MarginPoints:
     n: int
 
 
-def change_of(part: DuelPart) -> Change:
+def change_of(part: DuelPart) -> Difference:
     """What became of some pairs from b to a."""
     if part.better:
         return "improved" if part.better == "a" else "regressed"
@@ -120,7 +120,7 @@ def margin_points(now: Compared) -> MarginPoints | None:
     return MarginPoints(rows, a[rows], b[rows], cells[rows], n)
 
 
-def likenesses(now: Compared) -> list[Row]:
+def likenesses(now: Compared) -> list[BoardRow]:
     """How alike the model is to every other of the field, the most alike first, on the section.
 
     Each has its `model`; n: pairs that are known of both; correlation: Pearson's r of their
@@ -148,10 +148,10 @@ def likenesses(now: Compared) -> list[Row]:
         }
     )
     order = ["correlation", "same"]
-    return rows_of(found.drop(index=place).sort_values(order, ascending=False, kind="stable"))
+    return board_rows(found.drop(index=place).sort_values(order, ascending=False, kind="stable"))
 
 
-def cell_query(now: Compared, cell: Cell, section: str = "", subset: str = "") -> str:
+def compared_query(now: Compared, cell: Cell, section: str = "", subset: str = "") -> str:
     """What the Pairs tab is asked for to list a cell of a against b.
 
     section, subset: whose pairs, as the field names them; "" for all.

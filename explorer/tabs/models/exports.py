@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import pyarrow as pa
 
 from explorer.core.files import (
-    Table,
+    TextTable,
     cell,
     latex_cell,
     latex_table,
@@ -100,7 +100,7 @@ def _parquet(board: Board, state: ModelsState, rows: "pd.DataFrame", path: Path)
 
 def _printed(
     board: Board, state: ModelsState, rows: "pd.DataFrame"
-) -> tuple[list[str], Table, list[bool]]:
+) -> tuple[list[str], TextTable, list[bool]]:
     """Headings, rows, and whether each column holds words."""
     columns, digits = ["rank", *shown_columns(board, state)], state.digits
     sure = "score" in columns and bool(rows["score_low"].notna().any())

@@ -62,12 +62,17 @@ class Axis:
         }
 
 
-Mark = tuple[str, float, float]
+_LabelledPoint = tuple[str, float, float]
 """A name and its place, of a point that is no model."""
 
 
 def models_figure(
-    points: Sequence[Point], x: Axis, y: Axis, *, diagonal: bool = False, marks: Sequence[Mark] = ()
+    points: Sequence[Point],
+    x: Axis,
+    y: Axis,
+    *,
+    diagonal: bool = False,
+    marks: Sequence[_LabelledPoint] = (),
 ) -> Figure:
     """A scatter of models, a trace for each kind; those that are pinned stand out by name.
 
@@ -225,7 +230,7 @@ def _models(members: Sequence[Point], number: int, kind: str, middle: float) -> 
     return trace
 
 
-def _marks(marks: Sequence[Mark], middle: float) -> dict[str, Any]:
+def _marks(marks: Sequence[_LabelledPoint], middle: float) -> dict[str, Any]:
     names = [escape(name) for name, _, _ in marks]
     return {
         "type": "scatter",
@@ -275,7 +280,7 @@ def _diagonal(places: Sequence[tuple[float, float]]) -> Iterator[dict[str, Any]]
 _SERIES_OF: dict[Cell, int] = {"both": 5, "only_a": 0, "only_b": 1, "neither": 3}
 
 
-def margins_figure(points: MarginPoints, keys: Sequence[str]) -> Figure:
+def margin_points_figure(points: MarginPoints, keys: Sequence[str]) -> Figure:
     """The margin of each pair by one model against that by another, a trace for each cell.
 
     keys: of the pairs; the `customdata` of a point, which a click asks for.

@@ -11,20 +11,20 @@ from explorer.core.text import text
 from explorer.data.facets import Mask
 from explorer.data.search import matching_names
 from explorer.data.table import PairTable
-from explorer.reader.reading import ACTS, ListedRows, read_on
+from explorer.reader.reading import READER_ACTS, ListedRows, read_on
 from explorer.results.board import Board
 from explorer.results.field import MAJORITY, Doubles, Field
 from explorer.stats.matrix import OutcomeMatrix
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import subsets_by
-from explorer.tabs.models.state import FACTS, ModelsState, kind_of, move
+from explorer.tabs.models.state import FACTS, ModelsState, move, type_of
 from scoring.errors import KnownError, shown
 from scoring.results.files import LeftOut
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_ROWS = 300
+MOST_BOARD_ROWS = 300
 """Models that are written to the page; the search finds the others."""
 COLUMN_OF = {"type": "model_type"}
 """Columns that a board's table has by another name."""
@@ -53,7 +53,7 @@ def shown_rows(board: Board, state: ModelsState) -> "pd.DataFrame":
     passing = np.array(matching_names([*table.index], state.search), np.bool_)
     passing[pinned] = False
     if state.types:
-        passing &= table["own"] | table["model_type"].map(kind_of).isin(state.types)
+        passing &= table["own"] | table["model_type"].map(type_of).isin(state.types)
     rest = np.flatnonzero(passing)
     column = COLUMN_OF.get(state.sort, state.sort)
     if column in table:  # what has nothing there comes last in either direction
@@ -87,7 +87,7 @@ class Ranked:
     left_out: Sequence[LeftOut] = ()
 
     def drawn_by_pairs(
-        self, matrix: OutcomeMatrix, most: int = MOST_ROWS
+        self, matrix: OutcomeMatrix, most: int = MOST_BOARD_ROWS
     ) -> tuple["pd.DataFrame", list[str]]:
         """The rows that are drawn by their outcomes, and what is to be said of the others."""
         rows = self.rows[self.rows["by_pairs"] & self.rows.index.isin(matrix.models)]
@@ -132,12 +132,12 @@ class Compared:
         return [model for model, yes in found if yes and model not in hidden]
 
 
-Scene = Ranked | Compared
+ModelsScene = Ranked | Compared
 """By the panel of its state."""
 
 
 @dataclass(frozen=True, slots=True)
-class Models:
+class ModelsData:
     """The models that a session can look at.
 
     ranked: gives the board of a state. field_of: gives the field that a model is in, of "" any;
@@ -171,7 +171,7 @@ def compared(state: ModelsState, field: Field) -> Compared:
     return Compared(settled, field, outcomes, shared, looked_at, listed)
 
 
-def shown_again(state: ModelsState, models: Models) -> tuple[Scene, tuple[str, ...]]:
+def shown_again(state: ModelsState, models: ModelsData) -> tuple[ModelsScene, tuple[str, ...]]:
     """What a state shows, as far as it can be shown here, and what of it cannot, as a link says it.
 
     Raises:
@@ -183,7 +183,9 @@ def shown_again(state: ModelsState, models: Models) -> tuple[Scene, tuple[str, .
     return compared(fitted, models.field_of(fitted.a)), dropped
 
 
-def next_scene(state: ModelsState, models: Models, act: str, sent: Mapping[str, Any]) -> Scene:
+def next_scene(
+    state: ModelsState, models: ModelsData, act: str, sent: Mapping[str, Any]
+) -> ModelsScene:
     """What is shown after one act of a person. sent: what came with it, by anybody.
 
     Raises:
@@ -191,7 +193,7 @@ def next_scene(state: ModelsState, models: Models, act: str, sent: Mapping[str, 
             results of different pairs.
     """
     field_of = models.field_of
-    if state.compares and act in ACTS:
+    if state.compares and act in READER_ACTS:
         now = compared(state, _common_field(state, field_of))
         reading = replace(read_on(now.state.reading, now.listed, act, sent.get("value")), page=1)
         return replace(now, state=replace(now.state, reading=reading))

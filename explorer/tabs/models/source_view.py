@@ -16,7 +16,7 @@ from explorer.reader.session import Session
 from explorer.results.library import ResultsLibrary
 from scoring.limits import Tell
 
-REFRESH_SECONDS = 600
+_REFRESH_SECONDS = 600
 _WAIT_SECONDS = 0.5
 
 
@@ -47,12 +47,12 @@ def build_boardsource() -> BoardSourceParts:
             text("board.refresh"), size="md", scale=0, min_width=170, elem_id="refresh"
         )
         often = gr.Checkbox(
-            False, label=text("board.often", minutes=REFRESH_SECONDS // 60), container=False,
+            False, label=text("board.often", minutes=_REFRESH_SECONDS // 60), container=False,
             elem_id="refresh-often", scale=0, min_width=170,
         )  # fmt: skip
     status = gr.HTML(elem_id="board-source-status")
     return BoardSourceParts(
-        upload, without, refresh, often, gr.Timer(REFRESH_SECONDS, active=False), status
+        upload, without, refresh, often, gr.Timer(_REFRESH_SECONDS, active=False), status
     )
 
 

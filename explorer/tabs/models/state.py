@@ -11,8 +11,8 @@ from typing import Any, Literal, get_args
 from explorer.core.links import Codec, Decoded, Parameter, checked, choice, flag, several
 from explorer.core.validation import one_of, repaired, some_of
 from explorer.data.search import checked_search
-from explorer.reader.links import COMPARE, MODELS, named_tab, tab_of
-from explorer.reader.reading import FIRST, Reading
+from explorer.reader.links import COMPARE, MODELS_TAB, named_tab, tab_of
+from explorer.reader.reading import FIRST_READING, Reading
 from explorer.reader.state import PAIRS_LINK
 from explorer.results.board import Ranking
 from explorer.results.ensembles import WAYS, Way
@@ -21,15 +21,15 @@ from explorer.stats.aggregate import Missing, Ties
 from explorer.stats.rules import PRIOR, PRIOR_PAIRS, V2_PAIRS, RuleName
 from scoring.benchmark import SECTIONS, SUBSETS
 from scoring.errors import KnownError, shown
-from scoring.results.files import LONGEST_NAME
+from scoring.results.files import LONGEST_MODEL
 
-Panel = Literal["board", "compare", "scatter", "agreement", "ensembles"]
+ModelsPanel = Literal["board", "compare", "scatter", "agreement", "ensembles"]
 """The board, or a way to compare."""
-PANELS: tuple[Panel, ...] = get_args(Panel)
-Benchmark = Literal["v1", "v2"]
-BENCHMARKS: tuple[Benchmark, ...] = get_args(Benchmark)
-Table = Literal["sections", "subsets", "prior"]
-TABLES: tuple[Table, ...] = get_args(Table)
+MODELS_PANELS: tuple[ModelsPanel, ...] = get_args(ModelsPanel)
+BoardBenchmark = Literal["v1", "v2"]
+BOARD_BENCHMARKS: tuple[BoardBenchmark, ...] = get_args(BoardBenchmark)
+BoardTable = Literal["sections", "subsets", "prior"]
+TABLES: tuple[BoardTable, ...] = get_args(BoardTable)
 RuleOption = Literal["official", "paper", "prior-full"]
 RULE_OPTIONS: tuple[RuleOption, ...] = get_args(RuleOption)
 ModelType = Literal[
@@ -38,17 +38,17 @@ ModelType = Literal[
 MODEL_TYPES: tuple[ModelType, ...] = get_args(ModelType)
 TIES: tuple[Ties, ...] = get_args(Ties)
 MISSING: tuple[Missing, ...] = get_args(Missing)
-Chart = Literal["", "length", "agreement", "difficulty", "size", "tradeoff"]
+ChartName = Literal["", "length", "agreement", "difficulty", "size", "tradeoff"]
 """What is drawn below the table; "" for nothing."""
-CHARTS: tuple[Chart, ...] = get_args(Chart)
+CHARTS: tuple[ChartName, ...] = get_args(ChartName)
 
 FACTS = ("model", "type", "size", "score")
 """Columns of every table; rank is the order itself."""
-COLUMNS: tuple[str, ...] = (*FACTS, *SECTIONS, PRIOR, *SUBSETS, *PRIOR_PAIRS, *V2_PAIRS)
+BOARD_COLUMNS: tuple[str, ...] = (*FACTS, *SECTIONS, PRIOR, *SUBSETS, *PRIOR_PAIRS, *V2_PAIRS)
 """Every column that any table has. No two have the same name but Safety, of both benchmarks."""
-NUMBERS = tuple(dict.fromkeys(column for column in COLUMNS if column not in FACTS[:2]))
+NUMBER_COLUMNS = tuple(dict.fromkeys(column for column in BOARD_COLUMNS if column not in FACTS[:2]))
 """Columns of numbers."""
-HIDEABLE = tuple(dict.fromkeys(column for column in COLUMNS if column != "model"))
+HIDEABLE = tuple(dict.fromkeys(column for column in BOARD_COLUMNS if column != "model"))
 DIGITS = (1, 2, 3, 4)
 MOST_PINS = 50
 WHOSE_PAIRS = ("", *SECTIONS)
@@ -68,11 +68,11 @@ class ModelsState:
     prior_sets: whether they count half in RewardBench's score.
     rule: "paper" has prior sets in any case, and XSTest's counts swapped; "prior-full" gives them
         the weight of a section.
-    sort: a column of `COLUMNS`; "" for the rank, of which `ascending` is False.
+    sort: a column of `BOARD_COLUMNS`; "" for the rank, of which `ascending` is False.
     hidden: columns that are not shown, in the order of `HIDEABLE`.
     pins: models on top, whatever is filtered.
     digits: decimals of a score in percent.
-    x, y: the columns of `NUMBERS` that the trade-off sets against each other; "" for the usual one.
+    x, y: of `NUMBER_COLUMNS`, what the trade-off sets against each other; "" for the usual one.
     a: the model that is compared; "" for none yet.
     b: what it is compared with: another, or `explorer.results.field.MAJORITY` of all others.
     more: further models; none beside the majority.
@@ -82,11 +82,11 @@ class ModelsState:
     reading: of the pairs in which the compared differ; its page is 1.
     """
 
-    panel: Panel = "board"
+    panel: ModelsPanel = "board"
     search: str = ""
     own: bool = True
-    benchmark: Benchmark = "v1"
-    table: Table = "sections"
+    benchmark: BoardBenchmark = "v1"
+    table: BoardTable = "sections"
     types: tuple[ModelType, ...] = ()
     prior_sets: bool = False
     rule: RuleOption = "official"
@@ -97,7 +97,7 @@ class ModelsState:
     hidden: tuple[str, ...] = ()
     pins: tuple[str, ...] = ()
     digits: int = 1
-    chart: Chart = ""
+    chart: ChartName = ""
     x: str = ""
     y: str = ""
     a: str = ""
@@ -107,7 +107,7 @@ class ModelsState:
     members: tuple[str, ...] = ()
     way: Way = "mean"
     source: str = ""
-    reading: Reading = FIRST
+    reading: Reading = FIRST_READING
 
     @property
     def compares(self) -> bool:
@@ -146,7 +146,7 @@ def rule_of(state: ModelsState) -> RuleName:
     return "v1_prior" if state.prior_sets else "v1"
 
 
-def kind_of(model_type: str | None) -> ModelType:
+def type_of(model_type: str | None) -> ModelType:
     """The kind that a file's own word for it belongs to."""
     if model_type is not None and "generative" in model_type.lower():
         return "Generative"
@@ -225,7 +225,7 @@ def _reset(state: ModelsState, _: object) -> ModelsState:
 
 
 def _name(value: object) -> str:
-    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_NAME:
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_MODEL:
         raise KnownError(f"A model is pinned by its name, not by {shown(value)}.")
     return repaired(value)
 
@@ -247,7 +247,7 @@ def _showing(state: ModelsState, names: object, among: object) -> ModelsState:
 
 
 def _sorted_by(state: ModelsState, value: object, ascending: object) -> ModelsState:
-    column = one_of("A column to sort by", ("", *COLUMNS), value)
+    column = one_of("A column to sort by", ("", *BOARD_COLUMNS), value)
     if not column:
         return replace(state, sort="", ascending=False)
     if ascending is None:
@@ -289,7 +289,7 @@ _ACTS = {
 
 
 def _by(state: ModelsState, value: str) -> ModelsState:
-    column = one_of("A column to sort by", COLUMNS, value.removeprefix("-"))
+    column = one_of("A column to sort by", BOARD_COLUMNS, value.removeprefix("-"))
     return replace(state, sort=column, ascending=not value.startswith("-"))
 
 
@@ -308,15 +308,18 @@ def _one(name: str) -> Parameter:
     return Parameter(name, "", read, lambda state: (getattr(state, name),), last=True)
 
 
-_ONCE_PANELS: dict[str, Panel] = {"table": "compare", **{each: each for each in PANELS[2:]}}
+_ONCE_PANELS: dict[str, ModelsPanel] = {
+    "table": "compare",
+    **{each: each for each in MODELS_PANELS[2:]},
+}
 _READING = ("source", "pair", "diff", "spaces", "markdown")
 """The parts that are written as in links of the Pairs tab; steps of reading change them."""
 MODELS_LINK = Codec(
     ModelsState(),
     (
-        choice("panel", "panel", PANELS, "A panel"),
+        choice("panel", "panel", MODELS_PANELS, "A panel"),
         Parameter("part", "panel", lambda _, value: _ONCE_PANELS[value], lambda _: ()),
-        choice("board", "benchmark", BENCHMARKS, "A benchmark"),
+        choice("board", "benchmark", BOARD_BENCHMARKS, "A benchmark"),
         choice("table", "table", TABLES, "A table"),
         checked("models", "search", checked_search),
         several("type", "types", partial(some_of, "A type", MODEL_TYPES)),
@@ -330,8 +333,8 @@ MODELS_LINK = Codec(
         choice("digits", "digits", DIGITS, "Decimals"),
         flag("without-own", "own", "Own runs", on=False),
         choice("plot", "chart", CHARTS, "A chart"),
-        choice("x", "x", ("", *NUMBERS), "A column of numbers"),
-        choice("y", "y", ("", *NUMBERS), "A column of numbers"),
+        choice("x", "x", ("", *NUMBER_COLUMNS), "A column of numbers"),
+        choice("y", "y", ("", *NUMBER_COLUMNS), "A column of numbers"),
         _one("a"),
         _one("b"),
         Parameter("with", "", _add, lambda state: state.more, last=True),
@@ -353,8 +356,8 @@ def decode_models(query_string: object, before: ModelsState | None = None) -> De
     >>> decode_models("?tab=compare&a=m").state == ModelsState("compare", a="m")
     True
     """
-    if tab_of(query_string) != MODELS:
+    if tab_of(query_string) != MODELS_TAB:
         return Decoded(ModelsState())
-    panel: Panel = "compare" if named_tab(query_string) == COMPARE else "board"
+    panel: ModelsPanel = "compare" if named_tab(query_string) == COMPARE else "board"
     onto = replace((before or MODELS_LINK.usual).alone(), panel=panel)
     return MODELS_LINK.decode(query_string, onto)

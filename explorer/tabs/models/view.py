@@ -6,14 +6,14 @@ import gradio as gr
 
 from explorer.core.parts import Part, build_part, components
 from explorer.core.text import text
-from explorer.reader.links import MODELS
+from explorer.reader.links import MODELS_TAB
 from explorer.reader.source_view import SourceBarParts, build_sourcebar
 from explorer.tabs.models.board_html import search_html
 from explorer.tabs.models.charts_view import BoardChartParts, build_chart
 from explorer.tabs.models.exports import BOARD_FORMATS, BoardFormat
 from explorer.tabs.models.source_view import BoardSourceParts, build_boardsource
 
-REFRESH_SECONDS = 2.0
+_REFRESH_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class ModelsParts:
 def build_models() -> ModelsParts:
     """Lay the tab out where it is called."""
     bar, source = build_sourcebar(text("source.show_board")), build_boardsource()
-    with build_part(MODELS) as part:
+    with build_part(MODELS_TAB) as part:
         gr.HTML(search_html())
         panels, head = gr.HTML(), gr.HTML()
         with gr.Row(elem_classes="status-row"):
@@ -88,5 +88,5 @@ def build_models() -> ModelsParts:
     return ModelsParts(
         bar, source, part, panels, head, told, measure, stop, status, table, below, chart,
         behind, exports, file, about, plot, reader, pair, gr.Textbox(visible=False),
-        gr.Timer(REFRESH_SECONDS, active=False),
+        gr.Timer(_REFRESH_SECONDS, active=False),
     )  # fmt: skip

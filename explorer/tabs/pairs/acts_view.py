@@ -22,7 +22,7 @@ from explorer.core.parts import (
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.data.export import Format
-from explorer.data.sources import DEMO
+from explorer.data.sources import DEMO_ID
 from explorer.reader.filter_html import facets_html
 from explorer.reader.links import decode_pairs
 from explorer.reader.listing import reader_bar
@@ -78,7 +78,7 @@ class PairsTab:
     def missing(self, query_string: object) -> str:
         """The source that the address asks for, where it is not here; else nothing."""
         source = decode_pairs(query_string).state.source
-        if self.scenes.library.find(source) or not (source == DEMO or parse_hub_id(source)):
+        if self.scenes.library.find(source) or not (source == DEMO_ID or parse_hub_id(source)):
             return ""  # a stranger's link opens no file of this machine
         return source
 

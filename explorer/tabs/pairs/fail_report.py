@@ -10,7 +10,7 @@ from explorer.core.files import markdown_cell, markdown_table, pictured
 from explorer.core.text import text
 from explorer.data.conditions import conditions
 from explorer.reader.filter_html import filter_chips
-from explorer.reader.scene import Scene, order_of, ordered
+from explorer.reader.scene import Scene, list_order, ordered
 from explorer.reader.state import PairsState
 from explorer.results.field import OUTCOMES, Doubles, Field
 from explorer.runs.facts import run_facts
@@ -25,13 +25,13 @@ from explorer.tabs.pairs.slices import worst_slices
 from scoring.benchmark import section_of
 from scoring.interval import Interval, wilson
 
-WORST = 20
+WORST_PAIRS = 20
 """Pairs that are shown with their texts."""
 LONGEST_TEXT = 4_000
 """Characters of a text of these."""
-MOST_NAMES = 10
+_MOST_NAMED = 10
 """Models that are named as failing a pair."""
-MOST_SLICES = 10
+_MOST_SLICES = 10
 
 Lines = Iterator[str]
 
@@ -53,7 +53,7 @@ class SectionScores:
     overall: SectionScore | None
 
 
-def section_scores(field: Field, model: str) -> SectionScores:
+def scores_of(field: Field, model: str) -> SectionScores:
     """Scores of RewardBench's sections with 95 % intervals, by `score_intervals`.
 
     The overall score is official only where the pairs are RewardBench's and its results hold all
@@ -153,7 +153,7 @@ def _outcomes(field: Field, model: str) -> Lines:
 
 
 def _sections(field: Field, model: str) -> Lines:
-    found = section_scores(field, model)
+    found = scores_of(field, model)
     rows = [_section_row(name, each) for name, each in found.sections.items()]
     if found.overall is not None:
         rows.append(_section_row(text("failreport.score"), found.overall))
@@ -212,7 +212,7 @@ def _slices(field: Field, model: str) -> Lines:
                 each.name, _percent(each.won), _range(each.interval), _percent(each.expected),
                 _percent(each.others), f"{each.n:,}", f"{each.p_adjusted:.2g}",
             ]
-            for each in found.slices[:MOST_SLICES]
+            for each in found.slices[:_MOST_SLICES]
         ]  # fmt: skip
         names = ("slice", "won", "interval", "expected", "others", "n", "p")
         rivals = f"{found.rivals:,}"
@@ -231,13 +231,13 @@ def _noted(now: Scene, notes: PairNotes) -> Lines:
 
 def _pairs(now: Scene, notes: PairNotes) -> Lines:
     rows = now.listed.rows
-    n = min(WORST, len(rows))
+    n = min(WORST_PAIRS, len(rows))
     title = text("failreport.first", n=n)
     if now.state.model:  # the worst margin first, or without rewards the most surprising outcome
         usual = PairsState(model=now.state.model)
         rows = ordered(usual, now.pairs, np.sort(rows))
-        title = text(f"failreport.worst_by_{order_of(usual, now.field).lstrip('-')}", n=n)
-    shown = rows[:WORST].tolist()
+        title = text(f"failreport.worst_by_{list_order(usual, now.field).lstrip('-')}", n=n)
+    shown = rows[:WORST_PAIRS].tolist()
     yield from _heading(title)
     wins = (now.known.matrix.outcomes == 1).sum(axis=1)
     known = np.maximum((~np.isnan(now.known.matrix.outcomes)).sum(axis=1), 1)
@@ -278,13 +278,13 @@ def _who(now: Scene, row: int, accuracy: "np.ndarray[tuple[int], np.dtype[np.flo
         return text("fails.who_alone" if model else "fails.who_one")
     failing = np.flatnonzero(known & (outcomes != 1))
     best = failing[np.argsort(-accuracy[failing], kind="stable")].tolist()
-    names = ", ".join(markdown_cell(matrix.models[place]) for place in best[:MOST_NAMES])
+    names = ", ".join(markdown_cell(matrix.models[place]) for place in best[:_MOST_NAMED])
     n, of = f"{len(failing):,}", f"{known.sum():,}"
     words = text("failreport.who" if now.state.model else "failreport.who_of_all", n=n, of=of)
     if names:
         words += f" {text('failreport.best_of_them', names=names)}"
-    if len(best) > MOST_NAMES:
-        words += f" {text('fails.more', n=f'{len(best) - MOST_NAMES:,}')}"
+    if len(best) > _MOST_NAMED:
+        words += f" {text('fails.more', n=f'{len(best) - _MOST_NAMED:,}')}"
     return words
 
 

@@ -9,15 +9,15 @@ from explorer.core.text import text
 from explorer.data.search import EVERYTHING
 from explorer.reader.filter_html import filter_chips, model_names
 from explorer.reader.links import compare_query
-from explorer.reader.listing import Cell, Column, excerpt, harm_css, list_html
+from explorer.reader.listing import Column, ListCell, excerpt, harm_css, list_html
 from explorer.reader.reader import pair_html
-from explorer.reader.scene import Scene, measured, order_of
+from explorer.reader.scene import Scene, list_order, measured
 from explorer.reader.state import (
     BY_LENGTH,
     FIELD_KINDS,
-    KINDS,
     OF_OUTCOMES,
-    PANELS,
+    OUTCOME_KINDS,
+    PAIRS_PANELS,
     PairsState,
 )
 from explorer.results.field import MAJORITY, Doubles, Field
@@ -37,7 +37,7 @@ def head_html(now: Scene, fields: Sequence[Field]) -> str:
     rewards = bool(state.model) and field is not None and field.has_rewards(state.model)
     kinds = {
         kind: text(f"fails.kind_{kind}")
-        for kind in (KINDS if state.model else FIELD_KINDS)
+        for kind in (OUTCOME_KINDS if state.model else FIELD_KINDS)
         if field is not None and (rewards or kind not in ("near", "confident"))
     }
     return render(
@@ -87,7 +87,7 @@ def bar_html(now: Scene, dropped: Sequence[str], link_base: str, refused: str = 
 
 def panels_html(state: PairsState) -> str:
     """The ways to look at what is listed; those of one model's outcomes where there are some."""
-    shown = [each for each in PANELS if state.outcomes or each not in OF_OUTCOMES]
+    shown = [each for each in PAIRS_PANELS if state.outcomes or each not in OF_OUTCOMES]
     words = {panel: text(f"panel.{panel}") for panel in shown}
     return part("segments", text("panel.label"), "panel", words, state.panel)
 
@@ -100,7 +100,7 @@ def list_of_pairs_html(now: Scene, notes: PairNotes) -> str:
     texts = _texts(now)
     values = {name: _values(now, name) for name in columns if name != "outcome"}
 
-    def cells(place: int) -> list[Cell]:
+    def cells(place: int) -> list[ListCell]:
         row = int(rows[place])
         known = [_written(now, row, name, values) for name in columns]
         words = _words(now, row, texts)
@@ -126,7 +126,7 @@ def list_of_pairs_html(now: Scene, notes: PairNotes) -> str:
         now.listed,
         now.state.reading,
         cells,
-        sort=order_of(now.state, now.field),
+        sort=list_order(now.state, now.field),
         css=css,
     )
 
@@ -232,7 +232,7 @@ def _written(now: Scene, row: int, name: str, values: dict[str, Doubles]) -> str
     return signed(value)
 
 
-def _words(now: Scene, row: int, sides: Sequence[str]) -> list[Cell]:
+def _words(now: Scene, row: int, sides: Sequence[str]) -> list[ListCell]:
     if not sides:
         return []
     query, cells = now.state.filters.query, now.table.cells(row)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from explorer.core.html import note, render
 from explorer.core.text import text
-from explorer.data.conditions import KINDS, Condition, conditions
+from explorer.data.conditions import CONDITION_KINDS, Condition, conditions
 from explorer.reader.scene import Scene
 from explorer.stats.paired import holm
 from explorer.stats.strata import Floats, Whole
@@ -31,7 +31,7 @@ from scoring.interval import Interval, wilson
 LEAST_PAIRS = 20
 """Pairs of a slice of two conditions that is looked at."""
 ALPHA = 0.05
-MOST_SLICES = 50
+_MOST_SHOWN = 50
 ALIKE = 0.8
 """Of two slices that share so much of their pairs, only the more surprising one is listed."""
 
@@ -137,7 +137,7 @@ def slices_html(now: Scene) -> str:
     results = by_condition(outcome, others, known, clusters=field.clusters)
     by_kind = {
         kind: of_kind
-        for kind in KINDS
+        for kind in CONDITION_KINDS
         if (of_kind := [each for each in results if each.conditions[0].kind == kind])
     }
     columns = [name for name in _COLUMNS if worst.tested or name not in _OF_TESTS]
@@ -203,7 +203,7 @@ def worst_slices(
     *,
     clusters: Whole | None = None,
     least_pairs: int = LEAST_PAIRS,
-    most: int = MOST_SLICES,
+    most: int = _MOST_SHOWN,
 ) -> WorstSlices:
     """Where two conditions of different kinds hold and a model is worse than expected.
 

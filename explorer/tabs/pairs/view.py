@@ -8,16 +8,16 @@ from explorer.core.parts import Part, build_part, components
 from explorer.core.text import text
 from explorer.data.tokens import TokenCounter
 from explorer.reader.filter_html import search_html
-from explorer.reader.state import PANELS, Panel
+from explorer.reader.state import PAIRS_PANELS, PairsPanel
 from explorer.reader.tokens_view import TokensParts, build_tokens
 from explorer.tabs.pairs.export_view import ExportParts, build_export
 from explorer.tabs.pairs.lengths_view import LengthParts, build_lengths
 from explorer.tabs.pairs.review.view import Remembered, ReviewParts, build_review
 from explorer.tabs.pairs.rewards_view import RewardsParts, build_rewards
 
-PART = "pairs"
-REFRESH_SECONDS = 2.0
-STORAGE = "rewardbench-explorer-notes"
+_PART = "pairs"
+_REFRESH_SECONDS = 2.0
+_STORAGE = "rewardbench-explorer-notes"
 """Where a browser keeps its notes on pairs."""
 
 
@@ -41,7 +41,7 @@ class PairsParts:
     facets: gr.HTML
     bar: gr.HTML
     panels: gr.HTML
-    columns: dict[Panel, gr.Column]
+    columns: dict[PairsPanel, gr.Column]
     pairs: gr.HTML
     reader_bar: gr.HTML
     note: gr.HTML
@@ -73,7 +73,7 @@ class PairsParts:
 
 def remembered_notes() -> gr.BrowserState:
     """The notes of this browser. It must stand outside the tabs, which are filled when opened."""
-    return gr.BrowserState({}, storage_key=STORAGE, secret=STORAGE)
+    return gr.BrowserState({}, storage_key=_STORAGE, secret=_STORAGE)
 
 
 def build_pairs(counter: TokenCounter, reviews: Remembered, notes: gr.BrowserState) -> PairsParts:
@@ -81,7 +81,7 @@ def build_pairs(counter: TokenCounter, reviews: Remembered, notes: gr.BrowserSta
 
     reviews: from `remembered_review`. notes: from `remembered_notes`.
     """
-    with build_part(PART) as part:
+    with build_part(_PART) as part:
         with gr.Row(elem_classes="status-row"):
             status = gr.HTML(elem_id="read-status")
             read = gr.Button(
@@ -97,8 +97,8 @@ def build_pairs(counter: TokenCounter, reviews: Remembered, notes: gr.BrowserSta
                 gr.HTML(search_html())
                 bar, panels = gr.HTML(), gr.HTML()
                 columns = {
-                    panel: gr.Column(visible=panel == PANELS[0], elem_classes="panel")
-                    for panel in PANELS
+                    panel: gr.Column(visible=panel == PAIRS_PANELS[0], elem_classes="panel")
+                    for panel in PAIRS_PANELS
                 }
                 with columns["pairs"]:
                     pairs, reader, note = gr.HTML(), gr.HTML(), gr.HTML()
@@ -118,5 +118,5 @@ def build_pairs(counter: TokenCounter, reviews: Remembered, notes: gr.BrowserSta
     return PairsParts(
         part, read, stop, status, head, facets, bar, panels, columns, pairs, reader, note, pair,
         tokens, lengths, kinds, rewards, review, export, facts, notes, gr.State(""),
-        gr.Textbox(visible=False), gr.State(""), gr.Timer(REFRESH_SECONDS, active=False),
+        gr.Textbox(visible=False), gr.State(""), gr.Timer(_REFRESH_SECONDS, active=False),
     )  # fmt: skip

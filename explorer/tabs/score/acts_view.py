@@ -40,7 +40,7 @@ from explorer.runs.facts import run_facts
 from explorer.runs.live import LiveRun, Steps
 from explorer.runs.progress import Stream
 from explorer.runs.running import Runs
-from explorer.runs.selections import WAYS, Selection
+from explorer.runs.selections import SELECTION_WAYS, Selection
 from explorer.runs.visitors import Visitor
 from explorer.tabs.score.before_view import known_size, model_card_html, selected_html
 from explorer.tabs.score.exports import export_run
@@ -189,7 +189,7 @@ class ScoreTab:
             for way, needed in choice.needed.items()
             for each in needed
         }
-        if which == WAYS[2]:
+        if which == SELECTION_WAYS[2]:
             models = self.scenes.fields.largest(*session.where).matrix.models
             filled[choice.failed] = gr.update(choices=[*models], visible=True)
         return filled

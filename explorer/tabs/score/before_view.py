@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import gradio as gr
 
-from explorer.core.html import bytes_words, count_words, note, render
+from explorer.core.html import bytes_words, count_text, note, render
 from explorer.core.parts import EVENT, Filling, guarded
 from explorer.core.settings import Settings
 from explorer.core.text import text
@@ -16,15 +16,15 @@ from explorer.tabs.score.view import FindParts
 from scoring.hub.access import Hub, parse_hub_id
 from scoring.hub.search import HubModel, search_models
 from scoring.models.devices import Device
-from scoring.models.finding import DEMO
+from scoring.models.finding import DEMO_NAME
 from scoring.spec import BASELINES
 
 
 def offered_models(settings: Settings) -> list[tuple[str, str]]:
     """(words, name) of each model that is offered by name: what the owner allows, or all known."""
-    first = [(text("score.model_demo"), DEMO)]
+    first = [(text("score.model_demo"), DEMO_NAME)]
     if settings.models:
-        return [*first, *((name, name) for name in settings.models if name != DEMO)]
+        return [*first, *((name, name) for name in settings.models if name != DEMO_NAME)]
     rules = [(text(f"score.baseline_{name}"), name) for name in BASELINES]
     known = sorted(
         model_list(),
@@ -43,14 +43,14 @@ def _words(entry: ModelEntry) -> str:
 def selected_html(selection: Selection) -> str:
     """How many pairs are chosen, and about how many tokens they have."""
     work = work_of(selection.table, selection.rows)
-    n, tokens = f"{work.pairs:,}", count_words(work.tokens)
+    n, tokens = f"{work.pairs:,}", count_text(work.tokens)
     return note(text("score.selected_one" if n == "1" else "score.selected", n=n, tokens=tokens))
 
 
 def model_card_html(seen: Forecast) -> str:
     """A model, and what a run with the pairs that are chosen takes."""
     preview = seen.preview
-    on_hub = parse_hub_id(preview.name) is not None and preview.name != DEMO
+    on_hub = parse_hub_id(preview.name) is not None and preview.name != DEMO_NAME
     return render(
         "tabs/score/model_card.html",
         seen=seen,

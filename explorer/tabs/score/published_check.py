@@ -63,8 +63,8 @@ FEW_CHANGED = 0.05
 NARROWEST = 0.2
 """Of a run's margins, the share that is called narrow."""
 
-Basis = Literal["pairs", "sections"]
-Verdict = Literal["same", "small", "few", "settings", "unknown", "unexplained", "nothing"]
+CheckBasis = Literal["pairs", "sections"]
+CheckVerdict = Literal["same", "small", "few", "settings", "unknown", "unexplained", "nothing"]
 """same: no pair changed. small: see `SMALL`. few: more than that, but of so few pairs that it may
 be no more. settings: more, and a setting that can do it differs. unknown: more, and such a setting
 is not known. unexplained: more, and they are the same, or more than any is known to do. nothing:
@@ -72,7 +72,7 @@ there is nothing to compare."""
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Check:
     """One number on both sides.
 
     section: "" for the score (of pairs that are none of RewardBench's, the accuracy).
@@ -112,8 +112,8 @@ class PublishedCheck:
     """
 
     model: str
-    basis: Basis
-    parts: tuple[Compared, ...]
+    basis: CheckBasis
+    parts: tuple[Check, ...]
     settings: tuple[Setting, ...]
     won: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
@@ -123,7 +123,7 @@ class PublishedCheck:
     query: str = ""
 
     @property
-    def largest(self) -> Compared | None:
+    def largest(self) -> Check | None:
         """The section, or the score, that differs most; None where none is known on both sides."""
         return max(self._known, key=lambda part: abs(part.difference or 0.0), default=None)
 
@@ -141,8 +141,8 @@ class PublishedCheck:
         ]
 
     @property
-    def verdict(self) -> Verdict:
-        """What that says, see `Verdict`."""
+    def verdict(self) -> CheckVerdict:
+        """What that says, see `CheckVerdict`."""
         if not self._known:
             return "nothing"
         if all(part.pairs and not part.pairs.n_differing for part in self._known):
@@ -155,7 +155,7 @@ class PublishedCheck:
         return "settings" if True in suspects else "unknown" if suspects else "unexplained"
 
     @property
-    def _known(self) -> list[Compared]:
+    def _known(self) -> list[Check]:
         return [part for part in self.parts if part.difference is not None]
 
 
@@ -225,7 +225,7 @@ def check_pairs(
     found = duel(here, there, pairs, V1)
     of_all = found.headline
     parts = [
-        Compared(part.name, part.n, part.a, part.b, part)
+        Check(part.name, part.n, part.a, part.b, part)
         for part in (of_all, *found.sections)
         if part.n or part is of_all
     ]
@@ -265,12 +265,12 @@ def check_sections(
     summary = summarise(scored, facts.family)
     there = {section: _published(summary, section, sections) for section in SECTIONS}
     parts = [
-        Compared(section, tally.n, summary.sections[section], there[section])
+        Check(section, tally.n, summary.sections[section], there[section])
         for section in SECTIONS
         if (tally := summary.section_tallies.get(section))
     ]
     if None not in there.values():
-        parts.insert(0, Compared("", summary.total.n, summary.score, overall_score(there)))
+        parts.insert(0, Check("", summary.total.n, summary.score, overall_score(there)))
     return PublishedCheck(model, "sections", tuple(parts), settings_of(facts, scored, board))
 
 
@@ -295,7 +295,7 @@ def _published(
     return sections.get(section) if whole else None
 
 
-def _is_beyond(part: Compared) -> bool:
+def _is_beyond(part: Check) -> bool:
     """Whether more changed than number type and the like are known to change; one pair may."""
     if part.pairs is None:
         return abs(part.difference or 0.0) > SMALL
@@ -305,7 +305,7 @@ def _is_beyond(part: Compared) -> bool:
     return abs(part.difference or 0.0) > SMALL or changed > FEW_CHANGED * part.pairs.n
 
 
-def _is_surely_beyond(part: Compared) -> bool:
+def _is_surely_beyond(part: Check) -> bool:
     """Whether it would be so of all pairs of the part, too."""
     if not _is_beyond(part) or part.pairs is None or _is_whole(part):
         return _is_beyond(part)
@@ -313,7 +313,7 @@ def _is_surely_beyond(part: Compared) -> bool:
     return _differs_surely(part, SMALL) or (changed is not None and changed.low > FEW_CHANGED)
 
 
-def _differs_surely(part: Compared, limit: float) -> bool:
+def _differs_surely(part: Check, limit: float) -> bool:
     """Whether the difference is larger; of some of a part's pairs, by its 95 % interval."""
     ends = None if part.pairs is None or _is_whole(part) else part.pairs.test.interval
     if ends is None:
@@ -321,7 +321,7 @@ def _differs_surely(part: Compared, limit: float) -> bool:
     return ends[0] > limit or ends[1] < -limit
 
 
-def _is_whole(part: Compared) -> bool:
+def _is_whole(part: Check) -> bool:
     """Whether these are all pairs that RewardBench has of the section."""
     subsets = SECTIONS.get(part.section, COUNTS)
     return part.n >= sum(COUNTS[subset] for subset in subsets)

@@ -29,7 +29,7 @@ from scoring.summary import summarise
 
 HEAD_LINES = 40
 HEAD_COLUMNS = 160
-LONGEST_NAME = 200
+_LONGEST_REPO = 200
 _WRITERS = ("admin", "write")
 """Roles in an organisation that may write to all its datasets."""
 
@@ -60,7 +60,7 @@ class Sending:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class Publication:
     """What was sent. url: of the commit or pull request; account: who sent it."""
 
     url: str
@@ -99,7 +99,7 @@ def publish(
     *,
     token: object,
     as_pull_request: bool = False,
-) -> Sent:
+) -> Publication:
     """Send what a preview showed, byte by byte.
 
     A dataset of other people gets a pull request; one's own gets a commit.
@@ -128,7 +128,7 @@ def publish(
         if tuple(_preview(folder, path) for path in files) != seen.files:
             raise KnownError("The run has changed since it was shown. Press Preview again.")
         url = send(folder, files, seen.repo, token=mine, create_pr=create_pr)
-    return Sent(url, create_pr, account)
+    return Publication(url, create_pr, account)
 
 
 def account_of(token: str) -> tuple[str, set[str]]:
@@ -198,7 +198,7 @@ def _preview(folder: Path, path: Path) -> FilePreview:
 
 
 def _hub_name(given: object, refusal: str) -> str:
-    words = given.strip() if isinstance(given, str) and len(given) <= LONGEST_NAME else ""
+    words = given.strip() if isinstance(given, str) and len(given) <= _LONGEST_REPO else ""
     hub_id = parse_hub_id(words)
     if hub_id is None or hub_id.repo != words:
         raise KnownError(f"{shown(given)} {refusal}")

@@ -35,7 +35,7 @@ from scoring.spec import ScoredPair
 from scoring.summary import Summary, summarise
 from scoring.sure import SureInterval
 
-WORST = 5
+WORST_SUBSETS = 5
 """Pairs that are lost most clearly, which are listed."""
 _SHARE = 0.04
 """Of the time that passes between two drawings of a run, what the former may have taken."""
@@ -158,7 +158,7 @@ def worst_html(name: str, scored: Sequence[ScoredPair]) -> str:
     lost = ((margin, key) for margin, key in margins if margin is not None and margin < 0)
     worst = [
         (key, margin, failures_query(name, PairsState(reading=Reading(key=key))))
-        for margin, key in heapq.nsmallest(WORST, lost)
+        for margin, key in heapq.nsmallest(WORST_SUBSETS, lost)
     ]
     return _part("worst", worst)
 

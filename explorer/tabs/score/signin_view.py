@@ -12,7 +12,7 @@ from explorer.reader.session import Session
 from explorer.runs.visitors import Visitor, client_address, is_secret, owner_of
 from scoring.errors import KnownError
 
-STORAGE = "rewardbench-explorer-visitor"
+_STORAGE = "rewardbench-explorer-visitor"
 """Where a browser keeps the secret that its runs belong to."""
 SECRET_BYTES = 24
 _OAUTH_PACKAGES = ("authlib", "itsdangerous")
@@ -42,7 +42,7 @@ def build_signin(settings: Settings) -> gr.BrowserState:
                 min_width=230,
                 elem_id="signin",
             )
-    return gr.BrowserState("", storage_key=STORAGE, secret=STORAGE)
+    return gr.BrowserState("", storage_key=_STORAGE, secret=_STORAGE)
 
 
 def identify(

@@ -16,12 +16,12 @@ from scoring.interval import Interval
 from scoring.record import Run
 from scoring.summary import Summary
 
-Panel = Literal["new", "runs"]
-PANELS: tuple[Panel, ...] = get_args(Panel)
+ScorePanel = Literal["new", "runs"]
+SCORE_PANELS: tuple[ScorePanel, ...] = get_args(ScorePanel)
 TAB = "score"
 PAGE = 25
 """Runs on one page of the list."""
-MOST_PAGES = 10_000
+_MOST_PAGES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class ScoreState:
     deleting: whether it was asked to delete the open run, and not yet said for sure.
     """
 
-    panel: Panel = "new"
+    panel: ScorePanel = "new"
     run_id: str = ""
     page: int = 0
     deleting: bool = False
@@ -46,7 +46,7 @@ class ScoreState:
 
 
 SCORE_LINK = Codec(
-    ScoreState(), (choice("panel", "panel", PANELS, "A panel"), checked("run", "run_id", str))
+    ScoreState(), (choice("panel", "panel", SCORE_PANELS, "A panel"), checked("run", "run_id", str))
 )
 """Such as `panel=runs&run=20260101-120000-1a2b`."""
 
@@ -82,7 +82,7 @@ def move(
     if act == "close":
         return state.of("")
     if act == "page":
-        return replace(state, page=whole_number("The page", value, 0, MOST_PAGES))
+        return replace(state, page=whole_number("The page", value, 0, _MOST_PAGES))
     if act == "title":
         store.change(run_id, visitor, lambda card: card.titled(value))
         return state

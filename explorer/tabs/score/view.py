@@ -13,7 +13,7 @@ from explorer.runs.orders import LARGEST, ModelOrder
 from explorer.runs.selections import Choice
 from explorer.tabs.score.exports import RUN_FORMATS, RunFormat
 from explorer.tabs.score.publish_view import PublishParts, build_publish
-from explorer.tabs.score.state import PANELS, TAB, Panel, ScoreState
+from explorer.tabs.score.state import SCORE_PANELS, TAB, ScorePanel, ScoreState
 from scoring.errors import KnownError, shown
 from scoring.spec import FAMILIES
 from scoring.sure import SureRule
@@ -163,7 +163,7 @@ class ScoreParts:
 
     part: Part
     panels: gr.HTML
-    columns: dict[Panel, gr.Row | gr.Column]
+    columns: dict[ScorePanel, gr.Row | gr.Column]
     order: OrderParts
     find: FindParts
     choice: ChoiceParts
@@ -181,7 +181,7 @@ class ScoreParts:
 
 def panels_html(state: ScoreState) -> str:
     """The form with the report of a run, or the list of all."""
-    words: dict[str, str] = {panel: text(f"score.panel_{panel}") for panel in PANELS}
+    words: dict[str, str] = {panel: text(f"score.panel_{panel}") for panel in SCORE_PANELS}
     return part("segments", text("panel.label"), "panel", words, state.panel)
 
 
@@ -189,7 +189,7 @@ def build_score(settings: Settings) -> ScoreParts:
     """Lay the tab out where it is called."""
     with build_part(TAB) as part:
         panels = gr.HTML(panels_html(ScoreState()))
-        columns: dict[Panel, gr.Row | gr.Column] = {
+        columns: dict[ScorePanel, gr.Row | gr.Column] = {
             "new": gr.Row(equal_height=False),
             "runs": gr.Column(visible=False),
         }

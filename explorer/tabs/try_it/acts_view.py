@@ -15,7 +15,7 @@ from explorer.core.theme import painted
 from explorer.core.work import Latest, shown_as
 from explorer.data.table import PairTable
 from explorer.data.typed import (
-    KEY,
+    TYPED_KEY,
     Texts,
     longest_text,
     typed_pair,
@@ -123,7 +123,7 @@ class TrialTab:
         rewards = yield from shown_as(steps, lambda _: working)
         figure = painted(token_figure(rewards), 300)
         yield {
-            words: tokens_html(rewards, text("trial.this"), KEY),
+            words: tokens_html(rewards, text("trial.this"), TYPED_KEY),
             plot: gr.update(value=figure, visible=True),
         }
 

@@ -30,8 +30,8 @@ from scoring.spec import Pair, RunFacts, ScoredPair, outcome_of
 
 Rewarding = Callable[[Sequence[Pair]], Iterator[Progress | Rewarded]]
 """Scores pairs in any order, telling each pack; it ends early where it was stopped."""
-Key = tuple[Change, Side]
-FIRST = 8
+EditedSide = tuple[Change, Side]
+FIRST_PAIRS = 8
 AT_ONCE = 32
 """Pairs that are scored at a time, with their changes; the first ones fewer, to be there soon."""
 ALPHA = 0.05
@@ -71,8 +71,8 @@ class Probe:
     waits: Progress | None = None
     facts: RunFacts | None = None
     before: dict[int, ScoredPair] = field(default_factory=dict)
-    applies: dict[Key, int] = field(default_factory=dict)
-    effects: dict[Key, dict[int, Effect]] = field(default_factory=dict)
+    applies: dict[EditedSide, int] = field(default_factory=dict)
+    effects: dict[EditedSide, dict[int, Effect]] = field(default_factory=dict)
 
     @property
     def is_whole(self) -> bool:
@@ -118,7 +118,7 @@ def probing(
     for change in changes:
         for side in SIDES:
             probe.applies[change, side], probe.effects[change, side] = 0, {}
-    starts = [0, *range(FIRST, len(pairs), AT_ONCE)]
+    starts = [0, *range(FIRST_PAIRS, len(pairs), AT_ONCE)]
     for start, end in zip(starts, [*starts[1:], len(pairs)], strict=True):
         block = probe.pairs[start:end]
         places = {pair.key: place for place, pair in enumerate(block, start)}
@@ -239,7 +239,7 @@ def bought(probe: Probe) -> list[Bought]:
     return found
 
 
-def _bought(probe: Probe, key: Key, spread: float) -> Bought:
+def _bought(probe: Probe, key: EditedSide, spread: float) -> Bought:
     effects = sorted(probe.effects[key].items())
     margin = _known(probe.before[place].margin for place, _ in effects)
     change = _known(effect.change for _, effect in effects)

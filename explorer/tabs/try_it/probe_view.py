@@ -39,10 +39,10 @@ from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.spec import margin_of
 
-Stage = Literal["running", "finished", "stopped"]
+_ProbeStage = Literal["running", "finished", "stopped"]
 TEMPLATE = "tabs/try_it/probe.html"
-WAYS = ("subset", "filter")
-EVERY_SECONDS = 0.4
+_WAYS = ("subset", "filter")
+_EVERY_SECONDS = 0.4
 """Between two pictures of a probe that is under way."""
 _APART = 0.16
 """Between a line's middle and either side's point."""
@@ -171,7 +171,7 @@ class ProbePanel:
         which, per_subset, seed, changes = choice
         order = ModelOrder.of({"model": model})
         wanted = probed_changes(changes)
-        way = one_of("A way to choose pairs", WAYS, which)
+        way = one_of("A way to choose pairs", _WAYS, which)
         found = Choice(way, per_subset, seed).of(
             partial(self.scenes.with_texts, session),
             lambda: listed_and_why(self.scenes.now(session)),
@@ -197,7 +197,7 @@ class ProbePanel:
                 for probe in steps:
                     if not is_last():
                         break
-                    if time.monotonic() - shown_at > EVERY_SECONDS:
+                    if time.monotonic() - shown_at > _EVERY_SECONDS:
                         yield self._shown(probe, "running")
                         shown_at = time.monotonic()
         except KnownError as error:
@@ -209,7 +209,7 @@ class ProbePanel:
             filled = self._shown(probe, "finished" if probe.is_whole else "stopped")
         yield filled | ({self.parts.status: wrong} if wrong else {})
 
-    def _shown(self, probe: Probe, stage: Stage) -> Filling:
+    def _shown(self, probe: Probe, stage: _ProbeStage) -> Filling:
         parts = self.parts
         found = bought(probe) if any(probe.effects.values()) else []
         filled = _buttons(parts, stage) | {
@@ -222,7 +222,7 @@ class ProbePanel:
         return filled
 
 
-def _buttons(parts: ProbeParts, stage: Stage) -> Filling:
+def _buttons(parts: ProbeParts, stage: _ProbeStage) -> Filling:
     """Start can be pressed while nothing runs, Stop while something does."""
     busy = stage == "running"
     return {
@@ -254,7 +254,7 @@ def wire_probe(panel: ProbePanel, model: gr.Dropdown, session: gr.State) -> None
         )
 
 
-def probe_status_html(probe: Probe, stage: Stage) -> str:
+def probe_status_html(probe: Probe, stage: _ProbeStage) -> str:
     """How far a probe is, with a bar."""
     waits = probe.waits
     if waits is None or stage != "running":

@@ -25,7 +25,7 @@ EDITS_SECONDS = 6.0
 """After so long no further edit is scored unless it is asked for: the model is a slow one."""
 MOST_UNDONE = 20
 
-Rewards = Callable[[Sequence[Pair]], Rewarded]
+_RewardsOf = Callable[[Sequence[Pair]], Rewarded]
 """Scores a few pairs at once."""
 
 
@@ -149,7 +149,7 @@ class Trial:
 def trying(
     order: ModelOrder,
     pair: Pair,
-    rewards: Rewards,
+    rewards: _RewardsOf,
     *,
     first: Generator[Progress, None, Rewarded] | None = None,
     former: Trial | None = None,

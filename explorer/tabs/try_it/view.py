@@ -12,7 +12,7 @@ from explorer.reader.fields_view import build_model, build_typed
 from explorer.reader.tokens_view import TokensParts
 from explorer.tabs.try_it.probe_view import ProbeParts, build_probe
 
-PART = "try"
+_PART = "try"
 TYPED_MILLISECONDS = 400
 """Of quiet, after which somebody has stopped typing."""
 _LISTEN = f"""
@@ -66,7 +66,7 @@ class TrialParts:
 
 def build_trial(settings: Settings) -> TrialParts:
     """Lay the tab out where it is called."""
-    with build_part(PART) as part, gr.Row(equal_height=False):
+    with build_part(_PART) as part, gr.Row(equal_height=False):
         typed = gr.HTML("", visible="hidden", js_on_load=_LISTEN)
         with gr.Column(scale=1, min_width=270, elem_classes="side"):
             model = build_model(settings, "try-model")

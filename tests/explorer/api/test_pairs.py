@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from explorer.api.results import (
-    MOST_ROWS,
+    MOST_ANSWERED_ROWS,
     PairEndpoints,
     compare_json,
     failures_json,
@@ -121,7 +121,9 @@ def test_the_hardest_are_those_that_most_fail() -> None:
     assert len(hardest_json([field], 1)["rows"]) == 1
 
 
-@pytest.mark.parametrize("limit", [0, -1, MOST_ROWS + 1, True, 5.0, "5", None, [5], 10**30])
+@pytest.mark.parametrize(
+    "limit", [0, -1, MOST_ANSWERED_ROWS + 1, True, 5.0, "5", None, [5], 10**30]
+)
 def test_a_limit_is_a_whole_number(limit: object) -> None:
     words = "A limit is a whole number from 1 to 3,000, not"
     with pytest.raises(KnownError, match=words):
@@ -173,7 +175,7 @@ def test_all_is_counted_as_by_hand_on_real_models(shared_data: Path, real: PairT
                 p = two_sided(part["only_a"], part["only_b"])
                 assert part["p_value"] == pytest.approx(p, rel=0.9, abs=1e-6)
         lost = {real.key_of(int(at)) for at in np.flatnonzero(matrix.outcomes[place] != 1)}
-        rows = failures_json([field], model, None, MOST_ROWS)["rows"]
+        rows = failures_json([field], model, None, MOST_ANSWERED_ROWS)["rows"]
         assert {each["key"] for each in rows} == lost and len(rows) == len(lost)
 
 

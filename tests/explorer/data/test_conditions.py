@@ -1,7 +1,13 @@
 import numpy as np
 import pytest
 
-from explorer.data.conditions import KINDS, LEAST_WRITTEN, MOST_OF_KIND, condition_of, conditions
+from explorer.data.conditions import (
+    CONDITION_KINDS,
+    LEAST_WRITTEN,
+    MOST_OF_KIND,
+    condition_of,
+    conditions,
+)
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from tests.explorer.tables import row, small_table
@@ -82,7 +88,7 @@ def test_names_say_the_lengths_that_are_in_them(real: PairTable) -> None:
 
 def test_every_condition_is_found_by_its_id(real: PairTable) -> None:
     found = conditions(real)
-    assert {each.kind for each in found} == set(KINDS)
+    assert {each.kind for each in found} == set(CONDITION_KINDS)
     assert len({each.id for each in found}) == len({each.name for each in found}) == len(found)
     for each in found:
         again = condition_of(real, each.id)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from explorer.core.files import METADATA
 from explorer.data import export as exports
 from explorer.data.export import (
-    BATCH_ROWS,
+    EXPORT_BATCH_ROWS,
     FORMATS,
     UPSTREAM_COLUMNS,
     Format,
@@ -280,7 +280,7 @@ def test_many_rows_go_through_in_batches(tmp_path: Path, form: Format) -> None:
     told = list(export(table, all_of(table)[1:], form, tmp_path / f"many.{form}"))
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert told == [*range(BATCH_ROWS, number - 1, BATCH_ROWS), number - 1]
+    assert told == [*range(EXPORT_BATCH_ROWS, number - 1, EXPORT_BATCH_ROWS), number - 1]
     assert most < 30_000_000  # bytes; the texts are 84 MB
 
 
@@ -288,14 +288,17 @@ def test_many_rows_go_through_in_batches(tmp_path: Path, form: Format) -> None:
 def test_an_export_that_is_closed_leaves_nothing_new(tmp_path: Path, form: Format) -> None:
     path = tmp_path / "pairs.out"
     path.write_text("older")
-    table = table_of(*map(pair, range(BATCH_ROWS + 1)), chunk=500)
+    table = table_of(*map(pair, range(EXPORT_BATCH_ROWS + 1)), chunk=500)
     going = export(table, all_of(table), form, path)
-    assert next(going) == BATCH_ROWS
+    assert next(going) == EXPORT_BATCH_ROWS
     assert len([*tmp_path.iterdir()]) == 2 and path.read_text() == "older"
     going.close()
     assert [each.name for each in tmp_path.iterdir()] == ["pairs.out"]
     assert path.read_text() == "older"
-    assert list(export(table, all_of(table), form, path)) == [BATCH_ROWS, BATCH_ROWS + 1]
+    assert list(export(table, all_of(table), form, path)) == [
+        EXPORT_BATCH_ROWS,
+        EXPORT_BATCH_ROWS + 1,
+    ]
     assert [each.name for each in tmp_path.iterdir()] == ["pairs.out"]
     assert path.read_bytes() != b"older"
 

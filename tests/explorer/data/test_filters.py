@@ -15,8 +15,8 @@ from explorer.data.filters import (
     NO_FILTERS,
     Filters,
     LengthRange,
-    in_order,
     matching_rows,
+    ranges_in_order,
     rows_per_subset,
     select,
 )
@@ -304,7 +304,7 @@ def test_there_is_one_range_of_a_kind_and_they_have_an_order() -> None:
     filters = filters.keeping(one("chosen", "chars", 3)).keeping(one("chosen", "words", 4))
     wanted = one("chosen", "chars", 3), one("chosen", "words", 4), one("difference", "chars", 1)
     assert filters.ranges == wanted
-    assert in_order(reversed(wanted)) == wanted
+    assert ranges_in_order(reversed(wanted)) == wanted
     assert filters.without_range(one("chosen", "words", 9)).ranges == (wanted[0], wanted[2])
     assert filters.without_range(one("prompt", "words", 9)) == filters
 

@@ -18,8 +18,8 @@ from explorer.data.search import (
     Where,
     checked_query,
     first_hits,
+    found_by,
     hits,
-    matching,
 )
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
@@ -41,7 +41,7 @@ TABLE = small_table(
 
 def found(words: object, where: object = "all", *, regex: bool = False, case: bool = False) -> str:
     """The rows that hold what is looked for, as their numbers in a row."""
-    mask = matching(TABLE.arrow, checked_query(words, where, regex, case))
+    mask = found_by(TABLE.arrow, checked_query(words, where, regex, case))
     return "".join(str(number) for number, held in enumerate(mask.tolist()) if held)
 
 
@@ -129,7 +129,7 @@ def test_further_responses_are_told_apart_by_row_wherever_a_chunk_begins() -> No
     for chunk_rows in (1, 2, 3, 5):
         table = small_table(*rows, chunk_rows=chunk_rows)
         for words, wanted in (("x1", [0, 4]), ("x3", [2]), ("x", [0, 2, 4])):
-            assert matching(table.arrow, Query(words)).nonzero()[0].tolist() == wanted
+            assert found_by(table.arrow, Query(words)).nonzero()[0].tolist() == wanted
 
 
 @pytest.mark.parametrize("side", ["prompt", "chosen", "rejected"])
@@ -167,7 +167,7 @@ def test_a_pattern_that_cannot_be_used_is_refused_in_a_sentence(pattern: str) ->
     assert repr(pattern[:80]) in str(caught.value)
     assert checked_query(pattern, "all", False, False).words == pattern
     with pytest.raises(KnownError, match="no regular expression"):
-        matching(TABLE.arrow, Query(pattern, regex=True))
+        found_by(TABLE.arrow, Query(pattern, regex=True))
 
 
 @pytest.mark.parametrize("words", [5, 0, [], ["dog"], {}, b"dog", True, 10**400, float("nan")])
@@ -199,7 +199,7 @@ def test_a_query_may_have_500_characters_and_no_more() -> None:
 def test_a_lone_surrogate_is_looked_for_as_the_mark_that_stands_for_it(regex: bool) -> None:
     query = checked_query("a\ud800b", "all", regex, False)
     assert query.words == "a\ufffdb"
-    assert matching(TABLE.arrow, query).sum() == 0
+    assert found_by(TABLE.arrow, query).sum() == 0
 
 
 @given(st.text(), st.sampled_from(PLACES), st.booleans(), st.booleans())
@@ -215,7 +215,7 @@ def test_a_checked_query_is_its_own_and_can_be_searched(
         assert regex or len(words) > LONGEST_QUERY
         return
     assert checked_query(query.words, query.where, query.regex, query.case) == query
-    matching(TABLE.arrow, query)
+    found_by(TABLE.arrow, query)
     for text in ("", "a dog", "\u00e9\u65e5 \ue000"):
         for start, end in hits(text, query):
             assert 0 <= start < end <= len(text)
@@ -227,14 +227,14 @@ def test_a_checked_query_is_its_own_and_can_be_searched(
 def test_a_pattern_that_others_choke_on_comes_to_an_end() -> None:
     table = small_table(row(chosen="x" * 200_000))
     query = checked_query("(x+x+)+y", "all", True, False)
-    assert not matching(table.arrow, query).any()
+    assert not found_by(table.arrow, query).any()
     assert hits("x" * 200_000, query) == []
 
 
 def test_a_search_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explorer.data.search, "MOST_SECONDS", 0)
+    monkeypatch.setattr(explorer.data.search, "_REGEX_SECONDS", 0)
     with pytest.raises(KnownError, match=r"longer than 0 seconds here\. Look for a plain text"):
-        matching(TABLE.arrow, Query("dog"))
+        found_by(TABLE.arrow, Query("dog"))
 
 
 def test_the_deadline_is_noticed_within_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,12 +250,12 @@ def test_the_deadline_is_noticed_within_a_chunk(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(explorer.data.search, "_PIECE_BYTES", 1_000)
     rows = [row(prompt="", chosen="x" * size, rejected="") for size in [400] * 200 + [5_000]]
     table = small_table(*rows, chunk_rows=len(rows))
-    assert not matching(table.arrow, Query("y", "chosen")).any()
+    assert not found_by(table.arrow, Query("y", "chosen")).any()
     assert sorted(sizes) == [800] * 100 + [5_000]
     sizes.clear()
-    monkeypatch.setattr(explorer.data.search, "MOST_SECONDS", 0.1)
+    monkeypatch.setattr(explorer.data.search, "_REGEX_SECONDS", 0.1)
     with pytest.raises(KnownError, match="takes longer"):
-        matching(table.arrow, Query("y", "chosen"))
+        found_by(table.arrow, Query("y", "chosen"))
     assert len(sizes) < 80
 
 
@@ -269,7 +269,7 @@ def test_pieces_of_a_column_are_searched_as_the_whole(
     table = small_table(*more, MORE, *more, chunk_rows=chunk_rows)
     for words, wanted in (("x1", [0, 4]), ("x3", [2, 6]), ("x2", [0, 4]), ("hamster", [3])):
         for arrow, first in ((table.arrow, 0), (table.arrow.slice(1), 1)):
-            places = matching(arrow, Query(words)).nonzero()[0].tolist()
+            places = found_by(arrow, Query(words)).nonzero()[0].tolist()
             assert places == [place - first for place in wanted if place >= first]
     assert (found("dog"), found("pebble"), found("🌈")) == ("023", "2", "4")
 
@@ -308,7 +308,7 @@ def test_a_text_has_hits_where_its_row_is_found(text: str, case: bool, data: st.
     piece = text[start : data.draw(st.integers(start, len(text)))]
     query = checked_query(data.draw(st.sampled_from([piece, piece.swapcase()])), None, False, case)
     table = small_table(row(prompt="", chosen=text, rejected=""))
-    assert matching(table.arrow, query).tolist() == [bool(hits(text, query) or not query.words)]
+    assert found_by(table.arrow, query).tolist() == [bool(hits(text, query) or not query.words)]
 
 
 @pytest.mark.parametrize(
@@ -439,7 +439,7 @@ def test_what_is_no_text_has_no_first_hit() -> None:
 
 def test_searches_on_the_real_split(real: PairTable) -> None:
     def n(words: str, where: object = "all", regex: bool = False) -> int:
-        return int(matching(real.arrow, checked_query(words, where, regex, False)).sum())
+        return int(found_by(real.arrow, checked_query(words, where, regex, False)).sum())
 
     rows = real.arrow.select(["prompt", "chosen", "rejected"]).to_pylist()
     for words in ("unwrap", "fn ", "É"):

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.core.settings import ROOT
-from explorer.data.export import MOST_RUNS, WIDTH, export, export_name, snippet
+from explorer.data.export import MOST_EXPORTED_RUNS, WIDTH, export, export_name, snippet
 from explorer.data.table import PairTable
 from scoring.pairs.opening import SCHEMA, TEXT_COLUMNS, Pairs, PairSource, read_pairs
 
@@ -163,13 +163,13 @@ def test_run_on_the_demo_it_gives_the_selected_pairs(demo: PairTable, run: Any) 
 
 
 def test_a_scattered_selection_is_loaded_from_its_export(tmp_path: Path, run: Any) -> None:
-    table = table_of(2 * MOST_RUNS + 2)
+    table = table_of(2 * MOST_EXPORTED_RUNS + 2)
     rows = np.arange(0, len(table), 2)
     program = snippet(table, rows, [])
     assert f"'{export_name(table, rows, 'parquet')}'" in program
     list(export(table, rows, "parquet", tmp_path / export_name(table, rows, "parquet")))
     assert [row["id"] for row in run(tmp_path, program)] == rows.tolist()
-    assert len(rows_in(snippet(table, rows[:-1], []))) == MOST_RUNS
+    assert len(rows_in(snippet(table, rows[:-1], []))) == MOST_EXPORTED_RUNS
 
 
 def test_no_rows_are_no_pairs(tmp_path: Path, run: Any) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from explorer.core.settings import DEMO_PAIRS, Settings
-from explorer.data.sources import KEPT, Candidate, Sources, pair_sources
+from explorer.data.sources import MOST_SOURCES, Candidate, Sources, pair_sources
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
@@ -279,7 +279,7 @@ def test_of_many_revisions_a_few_stay_in_memory_and_what_is_looked_at_does() -> 
         sources.wait(PATIENCE)
     gc.collect()
     assert sources.get(None).source.revision == "20" and sources.all()[-1] is sources.get(None)
-    assert sum(each() is not None for each in made) == len(sources.all()) == KEPT
+    assert sum(each() is not None for each in made) == len(sources.all()) == MOST_SOURCES
 
 
 def test_the_same_revision_takes_the_place_of_a_part_of_it() -> None:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from explorer.core.settings import Settings
 from explorer.data.typed import (
-    LONGEST,
-    MOST_TURNS,
+    LONGEST_TYPED,
+    MOST_TYPED_TURNS,
     PUBLIC_LONGEST,
     longest_text,
     read_conversation,
@@ -73,7 +73,7 @@ def test_what_is_written_is_read_the_same(first: str, second: str) -> None:
         ("[user]\nx\n[system]\ny\n[user]\nz", "Message 2 is a system prompt"),
         ("[user]\nx\n[assistant]\ny", "The last message is of the assistant"),
         ("[system]\nx", "The last message is of the system"),
-        ("[user]\nx\n" * (MOST_TURNS + 1), "at most 100 messages, not 101"),
+        ("[user]\nx\n" * (MOST_TYPED_TURNS + 1), "at most 100 messages, not 101"),
     ],
 )
 def test_what_is_no_conversation_is_refused(words: str, why: str) -> None:
@@ -102,4 +102,4 @@ def test_texts_may_be_empty_while_one_types_and_are_mended() -> None:
 def test_strangers_may_type_less() -> None:
     home = Path("/nonexistent")
     assert longest_text(Settings(home, public=True)) == PUBLIC_LONGEST
-    assert longest_text(Settings(home)) == LONGEST
+    assert longest_text(Settings(home)) == LONGEST_TYPED

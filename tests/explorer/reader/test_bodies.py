@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from explorer.data.search import Query
 from explorer.reader.diffs import DIFFS, Diff, Span, diff_spans, visible
-from explorer.reader.reader import LONGEST_BODY, MOST_TURNS, Side, body_of, prompt_of
+from explorer.reader.reader import LONGEST_BODY, MOST_SHOWN_TURNS, TextName, body_of, prompt_of
 from explorer.reader.reading import Display
 from tests.explorer.html_reading import HtmlReading, macro_html
 
@@ -20,7 +20,9 @@ hostile = st.one_of(
 )
 
 
-def body_html(words: str, side: Side, display: Display, spans: Sequence[Span] | None = None) -> str:
+def body_html(
+    words: str, side: TextName, display: Display, spans: Sequence[Span] | None = None
+) -> str:
     return macro_html("body", body_of(words, side, display, spans))
 
 
@@ -122,10 +124,12 @@ def test_a_text_too_long_for_the_page_is_cut_and_says_so() -> None:
 
 
 def test_of_a_conversation_without_end_the_beginning_is_shown() -> None:
-    html = prompt_html(conversation(*[("user", "hm")] * (MOST_TURNS + 1_234)), Display())
-    assert html.count("hm") == MOST_TURNS
+    html = prompt_html(conversation(*[("user", "hm")] * (MOST_SHOWN_TURNS + 1_234)), Display())
+    assert html.count("hm") == MOST_SHOWN_TURNS
     assert "1,234 more turns" in html
-    assert "more turns" not in prompt_html(conversation(*[("user", "hm")] * MOST_TURNS), Display())
+    assert "more turns" not in prompt_html(
+        conversation(*[("user", "hm")] * MOST_SHOWN_TURNS), Display()
+    )
 
 
 def test_turns_are_shown_up_to_a_page_of_them() -> None:

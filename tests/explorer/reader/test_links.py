@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from explorer.core.links import LONGEST_LINK, MOST_DROPPED
 from explorer.data.facets import FACETS
-from explorer.data.filters import LONGEST_NAME, NO_FILTERS, Filters, LengthRange, in_order
+from explorer.data.filters import LONGEST_NAME, NO_FILTERS, Filters, LengthRange, ranges_in_order
 from explorer.data.lengths import MEASURED
 from explorer.data.search import PLACES, Query, checked_query
 from explorer.data.table import MEASURES, UNITS
@@ -14,10 +14,10 @@ from explorer.reader.diffs import DIFFS
 from explorer.reader.reading import Reading
 from explorer.reader.state import (
     FIELD_KINDS,
-    KINDS,
     MOST_PAGES,
+    OUTCOME_KINDS,
     PAIRS_LINK,
-    PANELS,
+    PAIRS_PANELS,
     SORTS,
     Chart,
     PairsState,
@@ -63,7 +63,7 @@ def filters_of_any_kind(draw: st.DrawFn) -> Filters:
     filters = NO_FILTERS
     for facet in draw(st.sets(st.sampled_from(FACETS), max_size=4)):
         filters = filters.picking(facet, draw(st.lists(TEXTS, max_size=4)))
-    kept = in_order(draw(st.lists(ranges(), max_size=4)))
+    kept = ranges_in_order(draw(st.lists(ranges(), max_size=4)))
     return Filters(filters.picked, kept, draw(queries()))
 
 
@@ -85,11 +85,11 @@ VIEWS = st.builds(
     slices=st.lists(TEXTS, unique=True, max_size=4).map(tuple),
     sort=st.sampled_from(SORTS),
     reading=READINGS,
-    panel=st.sampled_from(PANELS),
+    panel=st.sampled_from(PAIRS_PANELS),
     chart=CHARTS,
     outcomes=st.just(True),
     model=TEXTS,
-    kind=st.sampled_from(KINDS),
+    kind=st.sampled_from(OUTCOME_KINDS),
     field_kind=st.sampled_from(FIELD_KINDS),
     against=TEXTS,
     cell=st.sampled_from(CELLS),
@@ -292,8 +292,8 @@ NAMES = st.sampled_from(
      "spaces", "markdown", "panel", "chart", "unit", "by-subset", "tokenizer", "logs"]
 )  # fmt: skip
 MEANT = st.sampled_from(
-    [*PLACES, *SORTS, *DIFFS, *PANELS, *MEASURED, *UNITS, "1", "7", "(", "a.b", "chosen.chars.1.",
-     "difference.tokens.-5.9.x.y"]
+    [*PLACES, *SORTS, *DIFFS, *PAIRS_PANELS, *MEASURED, *UNITS, "1", "7", "(", "a.b",
+     "chosen.chars.1.", "difference.tokens.-5.9.x.y"]
 )  # fmt: skip
 PARTS = st.builds("{}={}".format, NAMES | st.text(max_size=3), MEANT | st.text(max_size=8))
 

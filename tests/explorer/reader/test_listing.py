@@ -22,7 +22,7 @@ from explorer.reader.listing import (
     reader_bar,
 )
 from explorer.reader.reading import PAGE_ROWS, ListedRows, Reading
-from explorer.reader.scene import Pairs, next_scene, scene
+from explorer.reader.scene import SeenPairs, next_scene, scene
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
 from explorer.tabs.pairs.acts_view import PairsTab
@@ -52,7 +52,9 @@ def only(subset: str) -> ListedRows:
 
 
 def page_of(listed: ListedRows, reading: Reading, sort: str = "") -> HtmlReading:
-    shown = list_html("Pairs", [SORTABLE], listed, reading, lambda place: [str(place)], sort=sort)
+    shown = list_html(
+        "SeenPairs", [SORTABLE], listed, reading, lambda place: [str(place)], sort=sort
+    )
     return HtmlReading(shown, TAGS)
 
 
@@ -121,9 +123,9 @@ def test_a_page_of_the_worst_cells_stays_small(letters: str, pairs_tab: PairsTab
     ]
     table = small_table(*rows, chunk_rows=7)
     for query in ("", *letters, letters):
-        now = scene(PairsState(), Pairs(table))
+        now = scene(PairsState(), SeenPairs(table))
         if query:
-            now = next_scene(now.state, lambda _: Pairs(table), "search", {"words": query})
+            now = next_scene(now.state, lambda _: SeenPairs(table), "search", {"words": query})
         assert len(now.listed) == PAGE_ROWS + 1
         page = filled(pairs_tab.parts, pairs_tab.shown(now, Session(), {})).pairs
         assert page.count("<tr") == PAGE_ROWS + 1
@@ -156,7 +158,7 @@ def test_a_long_key_is_cut_but_sent_whole() -> None:
 
 
 def test_a_key_is_written_once_to_be_sent_and_once_to_be_read() -> None:
-    shown = list_html("Pairs", [], only("k" * 97), Reading(), lambda _: [])
+    shown = list_html("SeenPairs", [], only("k" * 97), Reading(), lambda _: [])
     assert shown.count("k" * 97) == 2
     assert f'<button type="button">{"k" * 97}:0</button>' in shown
 
@@ -183,14 +185,14 @@ def test_a_cell_of_an_endless_text_begins_a_little_before_its_first_hit() -> Non
 
 
 def test_the_open_pair_alone_is_marked() -> None:
-    shown = list_html("Pairs", [], keys(3), Reading("s:1"), lambda _: [])
+    shown = list_html("SeenPairs", [], keys(3), Reading("s:1"), lambda _: [])
     assert shown.count("aria-current") == 1
     assert shown.index("aria-current") < shown.index(">s:1<") < shown.index(">s:2<")
 
 
 def test_rows_have_the_class_that_their_place_gives_them() -> None:
     shown = list_html(
-        "Pairs", [], keys(30), Reading(page=2), lambda _: [], css=lambda place: f"at-{place}"
+        "SeenPairs", [], keys(30), Reading(page=2), lambda _: [], css=lambda place: f"at-{place}"
     )
     assert 'class="at-25"' in shown and 'class="at-0"' not in shown
 
@@ -274,5 +276,5 @@ def test_the_bar_shows_how_the_pair_is_shown() -> None:
 
 def test_rows_of_a_table_are_listed_by_their_keys(demo: PairTable) -> None:
     listed = ListedRows(demo, np.array([5, 3]))
-    seen = HtmlReading(list_html("Pairs", [], listed, Reading(), lambda _: []), TAGS)
+    seen = HtmlReading(list_html("SeenPairs", [], listed, Reading(), lambda _: []), TAGS)
     assert sent(seen, "open") == [demo.keys[5], demo.keys[3]]

@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.reader.diffs import Piece, Shown, Span, pieces, visible
+from explorer.reader.diffs import Piece, Span, VisibleSpace, pieces, visible
 
 spans = st.lists(st.builds(Span, st.text(min_size=1, max_size=6), st.booleans()), max_size=12)
 
@@ -79,4 +79,8 @@ def test_what_cannot_be_seen_is_named() -> None:
     }
     for character, name in hidden.items():
         sign = f"U+{ord(character):04X}"
-        assert visible(f"a{character}b") == [Shown("a"), Shown(character, sign, name), Shown("b")]
+        assert visible(f"a{character}b") == [
+            VisibleSpace("a"),
+            VisibleSpace(character, sign, name),
+            VisibleSpace("b"),
+        ]

@@ -20,13 +20,13 @@ from explorer.reader.reader import (
     pair_html,
 )
 from explorer.reader.reading import Display
-from explorer.results.field import Verdict
+from explorer.results.field import PairOutcome
 from scoring.benchmark import SUBSETS
 from scoring.pairs.opening import PairSource
 from tests.explorer.html_reading import HtmlReading, is_told_as_our_own
 
 TAGS = {"div", "section", "header", "b", "span", "ins", "del", "mark", "i", "button", "a"}
-SCORED = [Verdict("m", "loss", 0.5, 1.5, 3, 4, rejected_truncated=True)]
+SCORED = [PairOutcome("m", "loss", 0.5, 1.5, 3, 4, rejected_truncated=True)]
 MARKED = Display("words", Query("dog"))
 
 
@@ -80,14 +80,14 @@ def test_a_pair_without_its_text_still_shows_its_margin() -> None:
 
 
 def test_of_several_models_each_is_named_with_its_rewards() -> None:
-    both = [*SCORED, Verdict("<b>", "win", 2.0, 1.0)]
+    both = [*SCORED, PairOutcome("<b>", "win", 2.0, 1.0)]
     html = pair_html(pair(), "k", Display(), both)
     assert "&lt;b&gt;" in html and "−1.000" in html and "+1.000" in html
     assert 'class="reward"' not in html
 
 
 def test_an_outcome_without_rewards_is_told_alone() -> None:
-    html = pair_html(pair(), "k", Display(), [Verdict("m", "loss")])
+    html = pair_html(pair(), "k", Display(), [PairOutcome("m", "loss")])
     assert "lost" in html and "margin" not in html and 'class="reward"' not in html
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from explorer.data.search import Query
 from explorer.reader.diffs import DIFFS
 from explorer.reader.reading import (
-    ACTS,
-    FIRST,
+    FIRST_READING,
     PAGE_ROWS,
+    READER_ACTS,
     ListedRows,
     Reading,
     n_pages,
@@ -67,7 +67,7 @@ def test_a_place_is_on_the_page_that_shows_it(place: int) -> None:
 @pytest.mark.parametrize(
     ("listed", "reading", "settled"),
     [
-        (ALL, FIRST, at(0)),
+        (ALL, FIRST_READING, at(0)),
         (ALL, Reading(page=2), at(25, 2)),
         (ALL, Reading(page=3), at(50, 3)),
         (ALL, Reading(page=4), at(50, 3)),
@@ -79,9 +79,9 @@ def test_a_place_is_on_the_page_that_shows_it(place: int) -> None:
         (REVERSED, Reading(page=3), at(9, 3)),
         (EVEN, Reading(page=2), at(50, 2)),
         (EVEN, at(1, 9), at(1, 2)),
-        (NO_ROWS, Reading(page=7), FIRST),
+        (NO_ROWS, Reading(page=7), FIRST_READING),
         (NO_ROWS, at(3, 7), at(3)),
-        (NO_ROWS, Reading("no:such"), FIRST),
+        (NO_ROWS, Reading("no:such"), FIRST_READING),
     ],
 )
 def test_a_reading_settles_on_the_nearest_there_is(
@@ -99,7 +99,7 @@ def test_a_reading_settles_on_the_nearest_there_is(
         (EVEN, at(1, 2), at(0)),
         (EVEN, Reading(page=2), at(0)),
         (REVERSED, at(0), at(0, 3)),
-        (NO_ROWS, at(4, 2), FIRST),
+        (NO_ROWS, at(4, 2), FIRST_READING),
     ],
 )
 def test_in_another_list_the_pair_stays_where_it_can(
@@ -143,21 +143,21 @@ def test_how_a_pair_is_shown_stays_wherever_one_goes() -> None:
         (REVERSED, at(1, 3), "step", 1, at(0, 3)),
         (EVEN, at(1), "step", 1, at(0)),
         (EVEN, at(48), "step", 1, at(50, 2)),
-        (NO_ROWS, at(3), "step", 1, FIRST),
-        (NO_ROWS, at(3), "random", None, FIRST),
+        (NO_ROWS, at(3), "step", 1, FIRST_READING),
+        (NO_ROWS, at(3), "random", None, FIRST_READING),
         (ALL, at(3), "turn", 1, at(25, 2)),
         (ALL, at(30, 2), "turn", -1, at(0)),
         (ALL, at(50, 3), "turn", 1, at(50, 3)),
         (ALL, at(3), "turn", -1, at(0)),
         (ALL, at(3), "turn", 10**9, at(50, 3)),
-        (NO_ROWS, FIRST, "turn", 1, FIRST),
+        (NO_ROWS, FIRST_READING, "turn", 1, FIRST_READING),
         (ALL, at(3), "page", 2, at(25, 2)),
         (ALL, at(3), "page", -5, at(0)),
         (ALL, at(3), "open", "mine:30", at(30)),
         (ALL, at(3), "goto", "mine:30", at(30, 2)),
         (ALL, at(3), "goto", " mine:30\n", at(30, 2)),
         (EVEN, at(50, 2), "goto", "mine:1", at(1, 2)),
-        (NO_ROWS, FIRST, "goto", "mine:1", at(1)),
+        (NO_ROWS, FIRST_READING, "goto", "mine:1", at(1)),
     ],
 )
 def test_one_step_further(
@@ -170,13 +170,13 @@ def test_a_key_with_spaces_at_its_ends_can_be_opened() -> None:
     listed = ListedRows(
         small_table(row(subset=" a", id="1 "), row(subset="a", id="1")), np.arange(2)
     )
-    assert read_on(FIRST, listed, "goto", " a:1 ").key == " a:1 "
-    assert read_on(FIRST, listed, "goto", "  a:1 ").key == "a:1"
+    assert read_on(FIRST_READING, listed, "goto", " a:1 ").key == " a:1 "
+    assert read_on(FIRST_READING, listed, "goto", "  a:1 ").key == "a:1"
 
 
 @pytest.mark.parametrize("listed", [ALL, EVEN])
 def test_random_goes_to_another_pair_of_the_list(listed: ListedRows) -> None:
-    reading, seen = FIRST.settled(listed), set()
+    reading, seen = FIRST_READING.settled(listed), set()
     for _ in range(300):
         after = read_on(reading, listed, "random", None)
         assert after.key != reading.key
@@ -245,7 +245,7 @@ def test_a_key_that_is_not_there_is_refused(
     for value in HOSTILE:
         with subtests.test(value=repr(value)[:20]):
             with pytest.raises(KnownError, match=said) as caught:
-                read_on(FIRST.settled(listed), listed, act, value)
+                read_on(FIRST_READING.settled(listed), listed, act, value)
             assert len(str(caught.value)) < 200
 
 
@@ -267,13 +267,14 @@ def test_an_act_that_there_is_not_is_refused() -> None:
 @given(
     st.sampled_from(LISTS),
     st.lists(
-        st.tuples(st.sampled_from(ACTS), st.sampled_from(HOSTILE) | st.integers()), max_size=6
+        st.tuples(st.sampled_from(READER_ACTS), st.sampled_from(HOSTILE) | st.integers()),
+        max_size=6,
     ),
 )
 def test_whatever_is_sent_the_reading_stays_settled(
     listed: ListedRows, acts: list[tuple[str, object]]
 ) -> None:
-    reading = FIRST.settled(listed)
+    reading = FIRST_READING.settled(listed)
     for act, value in acts:
         try:
             reading = read_on(reading, listed, act, value)

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
-from explorer.reader.scene import Pairs, Scene, kind_masks, next_scene, scene, shown_again
-from explorer.reader.state import KINDS, PairsState, move
+from explorer.reader.scene import Scene, SeenPairs, kind_masks, next_scene, scene, shown_again
+from explorer.reader.state import OUTCOME_KINDS, PairsState, move
 from explorer.results.field import MAJORITY, Field
 from explorer.stats.difficulty import difficulty
 from explorer.stats.matrix import OutcomeMatrix, order_of
@@ -46,7 +46,7 @@ def field() -> Field:
 
 def shown(state: PairsState, of: Field | None = None) -> Scene:
     of = of or field()
-    return scene(state, Pairs(of.table, of))
+    return scene(state, SeenPairs(of.table, of))
 
 
 def listed(state: PairsState) -> list[int]:
@@ -77,13 +77,13 @@ def test_kinds_are_what_they_say_and_stand_in_a_fitting_order(
 def test_pairs_that_are_in_no_file_are_of_no_kind() -> None:
     masks = kind_masks(field(), "half")
     assert masks["all"].tolist() == [True] * 4 + [False] * 4
-    assert set(masks) == set(KINDS)
+    assert set(masks) == set(OUTCOME_KINDS)
 
 
 def test_the_count_of_a_kind_is_the_length_of_its_list() -> None:
     for model in ("a", "b", "half"):
         now = shown(PairsState().of(model))
-        for kind in KINDS:
+        for kind in OUTCOME_KINDS:
             of_kind = shown(move(now.state, "kind", {"value": kind}))
             assert len(of_kind.listed) == now.counts[kind]
 
@@ -121,11 +121,11 @@ def test_the_list_can_be_sorted(order: str, rows: list[int]) -> None:
     assert listed(move(PairsState(outcomes=True, model="a"), "sort", {"value": order})) == rows
 
 
-def pairs_of(state: PairsState) -> Pairs:
+def pairs_of(state: PairsState) -> SeenPairs:
     found = field()
     if state.model:
         found.place(state.model)
-    return Pairs(found.table, found)
+    return SeenPairs(found.table, found)
 
 
 def test_another_kind_keeps_the_open_pair_where_it_is_still_listed() -> None:

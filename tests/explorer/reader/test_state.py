@@ -12,9 +12,9 @@ from explorer.data.filters import NO_FILTERS, Filters, LengthRange, matching_row
 from explorer.data.lengths import MEASURED
 from explorer.data.search import Query
 from explorer.data.table import MEASURES, UNITS, PairTable
-from explorer.reader.reading import ACTS, FIRST, Reading
-from explorer.reader.scene import Pairs, PairsOf, Scene, next_scene, ordered, scene
-from explorer.reader.state import BY_LENGTH, PANELS, SORTS, Chart, PairsState, move
+from explorer.reader.reading import FIRST_READING, READER_ACTS, Reading
+from explorer.reader.scene import PairsOf, Scene, SeenPairs, next_scene, ordered, scene
+from explorer.reader.state import BY_LENGTH, PAIRS_PANELS, SORTS, Chart, PairsState, move
 from scoring.errors import KnownError
 from tests.explorer.tables import keys, row, small_table
 
@@ -35,11 +35,11 @@ EVEN = Filters().picking("subset", ["even"])
 
 def of(table: PairTable) -> PairsOf:
     """The pairs of any state are those of a table."""
-    return lambda _: Pairs(table)
+    return lambda _: SeenPairs(table)
 
 
 def shown(state: PairsState, table: PairTable = TABLE) -> Scene:
-    return scene(state, Pairs(table))
+    return scene(state, SeenPairs(table))
 
 
 def after(state: PairsState, act: str, /, **sent: object) -> Scene:
@@ -62,14 +62,14 @@ def test_a_scene_settles_the_view_on_its_table() -> None:
 
 def test_a_scene_of_nothing_has_no_open_pair() -> None:
     now = shown(PairsState(filters=Filters(query=Query("no such"))))
-    assert now.state.reading == FIRST
+    assert now.state.reading == FIRST_READING
     assert len(now.listed) == 0
 
 
 @pytest.mark.parametrize("sort", ["", *(sign + by for by in BY_LENGTH for sign in ("", "-"))])
 def test_the_list_is_in_the_order_asked_for(sort: str) -> None:
     rows = np.arange(0, 60, 3)
-    in_order = ordered(PairsState(sort=sort), Pairs(TABLE), rows).tolist()
+    in_order = ordered(PairsState(sort=sort), SeenPairs(TABLE), rows).tolist()
     wanted = rows.tolist()
     if sort:
         chosen, rejected = TABLE.chars["chosen"], TABLE.chars["rejected"]
@@ -82,7 +82,7 @@ def test_the_list_is_in_the_order_asked_for(sort: str) -> None:
 
 def test_equally_long_pairs_stay_in_table_order_both_ways() -> None:
     table = small_table(*(row(chosen=text) for text in ("a", "bb", "c", "dd")))
-    rows, pairs = np.arange(4), Pairs(table)
+    rows, pairs = np.arange(4), SeenPairs(table)
     assert ordered(PairsState(sort="chosen"), pairs, rows).tolist() == [0, 2, 1, 3]
     assert ordered(PairsState(sort="-chosen"), pairs, rows).tolist() == [1, 3, 0, 2]
 
@@ -133,7 +133,7 @@ def test_the_first_pair_is_opened_where_the_filter_drops_the_open_one() -> None:
 
 def test_a_filter_that_keeps_nothing_closes_the_pair_and_reset_opens_one() -> None:
     now = after(at("odd:59", 3), "search", words="no such")
-    assert now.state.reading == FIRST
+    assert now.state.reading == FIRST_READING
     assert after(now.state, "reset").state == at("even:0")
 
 
@@ -267,14 +267,25 @@ VALUES = st.sampled_from(
     [
         None, True, 0, 1, -1, 2.5, float("nan"), 10**400, "", "dog", "even", "(", "\ud800", "\0",
         "even:4", "odd:59", [], ["even"], ["even", "odd"], [None], {}, {"value": 1},
-        *FACETS, *MEASURED, *MEASURES, *UNITS, *PANELS, *SORTS,
+        *FACETS, *MEASURED, *MEASURES, *UNITS, *PAIRS_PANELS, *SORTS,
     ]
 )  # fmt: skip
 FIELDS = (
     "value", "facet", "names", "name", "words", "where", "regex", "case", "measure", "unit",
     "low", "high", "shown", "by_subset",
 )  # fmt: skip
-MOVES = (*ACTS, "sort", "panel", "chart", "reset", "pick", "unpick", "search", "range", "unrange")
+MOVES = (
+    *READER_ACTS,
+    "sort",
+    "panel",
+    "chart",
+    "reset",
+    "pick",
+    "unpick",
+    "search",
+    "range",
+    "unrange",
+)
 ACTED = st.tuples(
     st.sampled_from(MOVES), st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=4)
 )

@@ -14,7 +14,7 @@ from explorer.core.settings import ASSETS
 from explorer.results.board import Board, build_board
 from explorer.results.published import Results, beside, read_snapshot
 from explorer.results.uploads import Uploaded
-from explorer.runs.model_list import MODELS, marks_of, size_of
+from explorer.runs.model_list import MODELS_FILE, marks_of, size_of
 from explorer.stats.aggregate import Counted
 from explorer.stats.matrix import Outcomes, outcome_matrix
 from explorer.stats.rules import PRIOR, PRIOR_SCORED, RULES, V2_PAIRS, RuleName
@@ -443,7 +443,7 @@ def test_a_size_is_what_the_name_tells(name: str, size: float | None) -> None:
 
 
 def test_marks_are_of_models_that_the_file_names() -> None:
-    assert MODELS.is_file()
+    assert MODELS_FILE.is_file()
     assert marks_of("nobody/nothing") == ()
 
 

@@ -9,7 +9,7 @@ import pytest
 from explorer.core.settings import Settings
 from explorer.data.sources import Candidate, Sources
 from explorer.results import library as results_library
-from explorer.results.library import ResultsLibrary, Upstream, joined, results_sources
+from explorer.results.library import ResultsLibrary, Upstream, joined_results, results_sources
 from explorer.results.published import Results, ResultsSource
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
@@ -179,7 +179,9 @@ def made_up(*accuracies: tuple[str, str]) -> Results:
 
 
 def test_the_second_benchmark_comes_from_a_dataset_of_its_own() -> None:
-    both = joined(made_up(("a", "v1"), ("a", "v2")), second := made_up(("b", "v1"), ("b", "v2")))
+    both = joined_results(
+        made_up(("a", "v1"), ("a", "v2")), second := made_up(("b", "v1"), ("b", "v2"))
+    )
     assert {(each.model, each.benchmark) for each in both.aggregates} == {("a", "v1"), ("b", "v2")}
     assert both.second == second.source
 

@@ -22,7 +22,7 @@ from explorer.stats.rules import PRIOR_PAIRS
 from scoring.benchmark import SECTIONS, WEIGHTS
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId
-from scoring.results.accuracies import MOST_BYTES, Aggregate
+from scoring.results.accuracies import MOST_SCORES_BYTES, Aggregate
 from tests.explorer.board_data import rows_in
 from tests.hub_server import Repo
 
@@ -363,7 +363,7 @@ def test_of_a_dataset_what_is_no_result_or_too_large_is_listed_and_not_fetched(
             "eval-set/org/m.json": good,
             "eval-set/org/notes.txt": b"stray",
             "eval-set-scores/org/chart.png": b"of the pairs",
-            "pref-sets/org/huge.json": b" " * (MOST_BYTES + 1),
+            "pref-sets/org/huge.json": b" " * (MOST_SCORES_BYTES + 1),
         }
     )
     results = fetch_results(HubId("org/results"), Hub())

@@ -15,12 +15,12 @@ from explorer.runs.sections import run_intervals, sections_now, summary_of
 from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
 from explorer.tabs.models.compared import standings
 from explorer.tabs.models.scene import compared
-from explorer.tabs.pairs.fail_report import section_scores
+from explorer.tabs.pairs.fail_report import scores_of
 from explorer.tabs.score.published_check import check_pairs, check_run, published_html
 from explorer.tabs.score.run_view import sections_html
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
-from scoring.report import as_json, as_table
+from scoring.report import as_table, report_json
 from scoring.results.accuracies import read_aggregates
 from scoring.results.exports import write_results
 from scoring.results.pairs import PairResults, read_pair_results
@@ -75,7 +75,7 @@ def test_a_run_has_the_same_score_everywhere(family: str, score: float, tmp_path
     told |= {f"live {now.name}": now.accuracy for now in live}
     *_, last = selection_score_json([Rewarded(tuple(rows), run.facts)], 4)
     told |= {"endpoint": last["accuracy"], "its score": last["score"]}
-    command = as_json(run, [], [])
+    command = report_json(run, [], [])
     told |= {"command line": command["total"]["accuracy"], "its sections": command["score"]}
     for number in ("accuracy", "score"):
         rule = SureRule(number, 0.05)
@@ -90,7 +90,7 @@ def test_a_run_has_the_same_score_everywhere(family: str, score: float, tmp_path
     field, own = field_of(run, published)
     board = build_board(NOTHING, "v1", outcomes=field.matrix, own=[own])
     told |= {f"board {each.model}": each.sections["Reasoning"] for each in rows_in(board)}
-    told["Failures"] = section_scores(field, own).sections["Reasoning"].score
+    told["Failures"] = scores_of(field, own).sections["Reasoning"].score
     *_, by_rule = standings(compared(comparing(own, MODEL), field))
     told |= dict(zip("AB", by_rule.scores, strict=True))
     check = check_pairs(field, own, MODEL)
@@ -118,7 +118,7 @@ def test_beside_a_score_stands_what_a_tie_counts(family: str, score: float, tmp_
     summary = summarise(run.rows(), family)
     assert words in sections_html(summary, run_intervals(run.rows(), run.facts))
     assert run_facts(run)["ties"] == words
-    assert as_json(run, [], [])["tie_counts"] == 2 * score - 1
+    assert report_json(run, [], [])["tie_counts"] == 2 * score - 1
     said = "half a win each" if score > 0.5 else "as not won"
     assert said in as_table(run, [], [], dry_run=False)
     published = exported(run, tmp_path)

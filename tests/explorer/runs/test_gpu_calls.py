@@ -12,7 +12,7 @@ import scoring.models.loading
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.runs import gpu_calls
-from explorer.runs.gpu_calls import MOST_SECONDS, START_SECONDS, Placed, packs_seconds, place
+from explorer.runs.gpu_calls import CALL_SECONDS, START_SECONDS, PlacedModel, packs_seconds, place
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
 from explorer.runs.selections import Selection
@@ -75,11 +75,11 @@ def test_a_model_that_is_not_placed_is_told(there: Runs, few: Selection) -> None
 )  # fmt: skip
 def test_another_family_or_server_is_not_passed_over(changes: dict[str, Any]) -> None:
     with pytest.raises(KnownError, match="demo is scored with here, as the classifier that it is"):
-        Placed(replace(DEMO, **changes))
+        PlacedModel(replace(DEMO, **changes))
 
 
 def test_the_family_that_a_placed_model_has_may_be_said() -> None:
-    assert Placed(replace(DEMO, family="classifier")).spec == Placed(DEMO).spec
+    assert PlacedModel(replace(DEMO, family="classifier")).spec == PlacedModel(DEMO).spec
 
 
 def test_a_baseline_needs_no_gpu(there: Runs, few: Selection) -> None:
@@ -95,13 +95,13 @@ def test_only_classifiers_are_placed(hub: Hub) -> None:
 
 
 def test_what_is_asked_of_the_gpu_grows_with_what_is_left(few: Selection) -> None:
-    job = make_job(as_pairs(few.table.arrow, few.rows.tolist()), Placed(DEMO), 0)
+    job = make_job(as_pairs(few.table.arrow, few.rows.tolist()), PlacedModel(DEMO), 0)
     all_packs = frozenset(range(len(job.plan.packs)))
     nothing = packs_seconds("demo", job, all_packs)
     everything = packs_seconds("demo", job, frozenset())
-    assert nothing == START_SECONDS < everything < MOST_SECONDS
+    assert nothing == START_SECONDS < everything < CALL_SECONDS
 
 
 def test_a_placed_model_computes_nothing_outside_a_call() -> None:
     with pytest.raises(RuntimeError, match="calls of the GPU"):
-        Placed(DEMO).rewards([])
+        PlacedModel(DEMO).rewards([])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from explorer.core.settings import ASSETS
-from explorer.runs.model_list import entry_of, licence_note, matching, model_list, size_of
+from explorer.runs.model_list import entry_of, licence_note, matching_models, model_list, size_of
 from scoring.errors import KnownError
 from scoring.hub.access import parse_hub_id
 from scoring.models.catalogue import CATALOGUE
@@ -99,13 +99,15 @@ def test_references_are_said_in_one_place(board: dict[str, dict[str, str]]) -> N
 
 
 def test_the_newer_ones_are_there() -> None:
-    assert len(matching("^Skywork/Skywork-Reward-V2")) == 8
-    assert len(matching("-RM-RB2")) == 7
-    assert not [entry for entry in matching("^Skywork/Skywork-Reward-V2,-RM-RB2") if entry.why_not]
+    assert len(matching_models("^Skywork/Skywork-Reward-V2")) == 8
+    assert len(matching_models("-RM-RB2")) == 7
+    assert not [
+        entry for entry in matching_models("^Skywork/Skywork-Reward-V2,-RM-RB2") if entry.why_not
+    ]
 
 
 def test_memory_is_that_of_two_models_for_a_policy() -> None:
-    alone, policy = entry_of("Skywork/Skywork-Reward-V2-Llama-3.1-8B"), matching("beta")[0]
+    alone, policy = entry_of("Skywork/Skywork-Reward-V2-Llama-3.1-8B"), matching_models("beta")[0]
     assert alone is not None
     assert alone.memory_bytes() == 16 * 10**9
     assert alone.memory_bytes("float32") == 32 * 10**9
@@ -113,16 +115,16 @@ def test_memory_is_that_of_two_models_for_a_policy() -> None:
 
 
 def test_words_are_looked_for_in_any_order_and_case() -> None:
-    assert [each.id for each in matching("BETA zephyr")] == ["HuggingFaceH4/zephyr-7b-beta"]
-    assert matching("") == matching(None) == model_list()
-    assert matching("no such model at all") == ()
-    assert {entry.family for entry in matching("pairrm$")} == {"pairrm"}
+    assert [each.id for each in matching_models("BETA zephyr")] == ["HuggingFaceH4/zephyr-7b-beta"]
+    assert matching_models("") == matching_models(None) == model_list()
+    assert matching_models("no such model at all") == ()
+    assert {entry.family for entry in matching_models("pairrm$")} == {"pairrm"}
 
 
 @pytest.mark.parametrize("words", [5, ["a"], "(", "x" * 100_000])
 def test_what_cannot_be_looked_for_is_refused(words: Any) -> None:
     with pytest.raises(KnownError):
-        matching(words)
+        matching_models(words)
 
 
 @pytest.mark.parametrize("name", [None, 5, "", "org/none", "x" * 100_000, "\ud800"])

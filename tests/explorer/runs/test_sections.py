@@ -16,7 +16,7 @@ from explorer.runs.store import RunStore
 from explorer.stats.matrix import FIRST_IDS, Outcomes, clusters_of, order_of, outcome_matrix
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import measure
-from explorer.tabs.pairs.fail_report import section_scores
+from explorer.tabs.pairs.fail_report import scores_of
 from explorer.tabs.score.state import runs_scene
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
@@ -62,7 +62,7 @@ def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
     overall = (board.low[0], board.high[0])
     ends = zip(board.section_low[:, 0], board.section_high[:, 0], strict=True)
     assert board.models == (name,)
-    failures = section_scores(field, name)
+    failures = scores_of(field, name)
     assert failures.overall is not None and failures.overall.interval == overall
     assert found.score == pytest.approx(overall)
     [line] = runs_scene(RunStore(settings), None).lines

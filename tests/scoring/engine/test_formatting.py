@@ -5,13 +5,13 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from scoring.engine.formatting import (
+    DEFAULT_MAX_TOKENS,
     FALLBACK_TEMPLATE,
-    LONGEST,
     Formatter,
     Prepared,
     TokenSequence,
     conversations,
-    joined,
+    joined_pairs,
     shared_prefix,
 )
 from scoring.engine.scorer import Scorer
@@ -212,7 +212,7 @@ def test_what_is_shared_is_counted_after_the_cut() -> None:
         (4096, None, 4096),
         (4096, 100, 100),
         (4096, 5000, 4096),
-        (2**62, None, LONGEST),
+        (2**62, None, DEFAULT_MAX_TOKENS),
         (2**62, 30_000, 30_000),
     ],
 )
@@ -258,7 +258,7 @@ def test_the_shared_prefix_is_the_longest_that_leaves_each_side_a_token(
 
 def test_sides_that_start_at_different_positions_share_nothing() -> None:
     chosen, rejected = TokenSequence((2, 8, 9), start=1), TokenSequence((2, 8, 10), True)
-    (tokens,) = joined([PAIR], [chosen, rejected])
+    (tokens,) = joined_pairs([PAIR], [chosen, rejected])
     assert (tokens.shared, tokens.chosen_start, tokens.rejected_start) == (0, 1, 0)
     assert (tokens.chosen_truncated, tokens.rejected_truncated) == (False, True)
 

@@ -9,7 +9,7 @@ from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.families.chat import ChatJudge, Reply, verdict
 from scoring.families.prompts import digest
-from scoring.families.server import KEY
+from scoring.families.server import KEY_VARIABLE
 from scoring.run import make_job, score
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.chat_server import QUICK, Answer, ChatServer, InTurn, error, nowhere, said, shown
@@ -21,7 +21,7 @@ EQUAL = Pair("mine:3", "mine", "Name a colour.", "Blue.", "Blue.")
 
 @pytest.fixture(autouse=True)
 def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(KEY, raising=False)
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
 
 
 def judge(server: ChatServer, family: Family = "judge", **settings: Any) -> ChatJudge:
@@ -261,7 +261,7 @@ def test_a_server_that_is_not_there_ends_the_run() -> None:
 
 @pytest.mark.parametrize("family", ["judge", "rater"])
 def test_the_facts_say_how_it_was_asked(family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(KEY, "sk-do-not-tell")
+    monkeypatch.setenv(KEY_VARIABLE, "sk-do-not-tell")
     with ChatServer(prefers_long) as model:
         settings = RunSettings(parallel=3)
         scorer = judge(model, family, parallel=3)

@@ -10,9 +10,9 @@ import pytest
 from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families.served import PROBE, Served
-from scoring.families.server import KEY
+from scoring.families.server import KEY_VARIABLE
 from scoring.run import make_job, score
-from scoring.spec import Message, ModelSpec, Pair, Reading, RunSettings
+from scoring.spec import LabelWeights, Message, ModelSpec, Pair, RunSettings
 from tests.chat_server import QUICK, Answer, ChatServer, error, nowhere
 from tests.conftest import PATIENCE
 
@@ -26,7 +26,7 @@ Heads = Callable[[list[dict[str, str]]], Sequence[Any]]
 
 @pytest.fixture(autouse=True)
 def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(KEY, raising=False)
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
 
 
 def by_length(messages: list[dict[str, str]]) -> list[float]:
@@ -71,7 +71,7 @@ class Vllm:
 
 
 def served(model: ChatServer, name: str = "org/rm", **more: Any) -> Served:
-    reading: Reading | None = more.pop("reading", None)
+    reading: LabelWeights | None = more.pop("reading", None)
     spec = ModelSpec(name, "", "", "served", reading, url=model.url + more.pop("below", ""))
     return Served(spec, RunSettings(**more), QUICK)
 
@@ -140,7 +140,7 @@ def two_labels(messages: list[dict[str, str]]) -> list[float]:
     ],
 )
 def test_several_labels_are_read_as_declared(
-    reading: Reading, expected: tuple[float, float], words: str
+    reading: LabelWeights, expected: tuple[float, float], words: str
 ) -> None:
     with ChatServer(Vllm(two_labels)) as model:
         scorer = served(model, reading=reading)
@@ -151,7 +151,7 @@ def test_several_labels_are_read_as_declared(
 @pytest.mark.parametrize(
     ("reading", "told"), [(None, "2 labels, and which"), (2, "no label 2"), ((1.0,), "1 weights")]
 )
-def test_several_labels_need_a_reading_that_fits(reading: Reading | None, told: str) -> None:
+def test_several_labels_need_a_reading_that_fits(reading: LabelWeights | None, told: str) -> None:
     with ChatServer(Vllm(two_labels)) as model, pytest.raises(KnownError, match=told):
         served(model, reading=reading)
 
@@ -187,7 +187,7 @@ def test_an_unknown_model_name_is_told_in_the_servers_words() -> None:
 
 def test_a_wanted_key_is_said() -> None:
     with ChatServer(lambda path, body: error(401)) as model:
-        with pytest.raises(KnownError, match=KEY):
+        with pytest.raises(KnownError, match=KEY_VARIABLE):
             served(model)
         assert len(model.asked) == 1
 

@@ -10,7 +10,7 @@ import pytest
 
 from scoring.errors import KnownError
 from scoring.families import server as server_module
-from scoring.families.server import KEY, Patience, RequestFailed, Server
+from scoring.families.server import KEY_VARIABLE, Patience, RequestFailed, Server
 from tests.chat_server import QUICK, Answer, ChatServer, InTurn, error, nowhere
 from tests.conftest import PATIENCE
 
@@ -19,7 +19,7 @@ SECRET = "sk-do-not-tell-4711"
 
 @pytest.fixture(autouse=True)
 def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(KEY, raising=False)
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
 
 
 def number(answer: Any) -> int:
@@ -206,7 +206,7 @@ def test_no_pause_is_longer_than_the_longest() -> None:
 def test_the_key_is_sent_and_never_told(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setenv(KEY, f" {SECRET}\n")
+    monkeypatch.setenv(KEY_VARIABLE, f" {SECRET}\n")
     caplog.set_level(logging.DEBUG)
     told = f"Incorrect key {SECRET[:-2]}**"
     for status in (200, 400, 401, 403, 404, 307, 500):
@@ -233,10 +233,10 @@ def test_without_a_key_none_is_sent() -> None:
 
 def test_a_refused_key_says_where_a_key_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
     with ChatServer(InTurn(error(401))) as model:
-        with pytest.raises(KnownError, match=f"wants a key.*{KEY}"):
+        with pytest.raises(KnownError, match=f"wants a key.*{KEY_VARIABLE}"):
             ask_all(Server(model.url, 1, QUICK))
-        monkeypatch.setenv(KEY, SECRET)
-        with pytest.raises(KnownError, match=f"does not accept the key in {KEY}"):
+        monkeypatch.setenv(KEY_VARIABLE, SECRET)
+        with pytest.raises(KnownError, match=f"does not accept the key in {KEY_VARIABLE}"):
             ask_all(Server(model.url, 1, QUICK))
 
 
@@ -244,8 +244,8 @@ def test_a_refused_key_says_where_a_key_belongs(monkeypatch: pytest.MonkeyPatch)
 def test_a_key_that_cannot_be_sent_is_refused_untold(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(KEY, key)
-    with pytest.raises(KnownError, match=KEY) as raised:
+    monkeypatch.setenv(KEY_VARIABLE, key)
+    with pytest.raises(KnownError, match=KEY_VARIABLE) as raised:
         Server("http://localhost:8000", 1)
     assert "4711" not in str(raised.value)
 
@@ -285,7 +285,7 @@ def test_what_is_no_address_is_refused(url: str) -> None:
 
 
 def test_a_password_in_an_address_is_refused_untold() -> None:
-    with pytest.raises(KnownError, match=KEY) as raised:
+    with pytest.raises(KnownError, match=KEY_VARIABLE) as raised:
         Server("http://me:hunter2@host/v1", 1)
     assert "hunter2" not in str(raised.value)
 

@@ -10,7 +10,7 @@ from scoring.engine.formatting import Formatter
 from scoring.engine.formatting import Tokenizer as AnyTokenizer
 from scoring.errors import KnownError
 from scoring.probing.token_rewards import (
-    Placed,
+    PlacedTokens,
     locate_tokens,
     piece_ends,
     placed_sides,
@@ -35,12 +35,14 @@ def pieces(tokenizer: AnyTokenizer, text: str) -> list[str]:
     return [text[slice(*located.span(place))] for place in range(len(located.ids))]
 
 
-def sides(pair: Pair, tokenizer: AnyTokenizer, **settings: object) -> tuple[Placed, Placed]:
+def sides(
+    pair: Pair, tokenizer: AnyTokenizer, **settings: object
+) -> tuple[PlacedTokens, PlacedTokens]:
     used = Formatter(tokenizer, 10_000, RunSettings(**settings))  # type: ignore[arg-type]
     return placed_sides(used, used.prepare([pair])[0])
 
 
-def response_of(side: Placed) -> str:
+def response_of(side: PlacedTokens) -> str:
     own = [span for span, own in zip(side.spans, side.in_response, strict=True) if own]
     return "".join(side.text[start:end] for start, end in own)
 

@@ -13,7 +13,7 @@ from scoring.results.accuracies import (
     PRIOR_SETS,
     V2_SUBSETS,
     Aggregate,
-    Kind,
+    SetKind,
     read_aggregates,
 )
 from scoring.results.files import LeftOut
@@ -141,13 +141,13 @@ def reasons(left_out: list[LeftOut]) -> dict[str, str]:
     return {item.file: item.reason for item in left_out}
 
 
-def one(folder: Path, content: object, kind: Kind = "eval-set") -> Aggregate:
+def one(folder: Path, content: object, kind: SetKind = "eval-set") -> Aggregate:
     write_kind(folder, kind, "org/m.json", content)
     (result,), _ = read_aggregates(folder, kind)
     return result
 
 
-def write_kind(folder: Path, kind: Kind, name: str, content: object) -> None:
+def write_kind(folder: Path, kind: SetKind, name: str, content: object) -> None:
     path = folder / kind / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")

@@ -29,9 +29,9 @@ from explorer.reader.reading import Display
 from explorer.reader.session import Session
 from explorer.tabs.pairs.review.agreement import agreement
 from explorer.tabs.pairs.review.files import (
-    export_name,
     read_upload,
     resumed,
+    review_name,
     write_decisions,
     write_kept,
 )
@@ -66,7 +66,7 @@ STORED = "(...inputs) => [...inputs.slice(0, -1), window.explorer.reviews(inputs
 """The last input is what the browser keeps by now, in whichever of its tabs it was made."""
 
 
-ACTS = ("offer", "choose", "begin", "press", "differ", "resume", "compare", "join")
+REVIEW_ACTS = ("offer", "choose", "begin", "press", "differ", "resume", "compare", "join")
 """Those that people can do: methods of `ReviewTab`."""
 
 Sent = Mapping[str, Any]
@@ -104,7 +104,7 @@ class ReviewTab:
     def act(self, event: gr.EventData, session: Session, kept: object) -> Filling:
         """What is shown after one act."""
         name, sent = act_of(event)
-        if name not in ACTS:
+        if name not in REVIEW_ACTS:
             raise KnownError(f"There is no act {shown(name)}.")
         table, theirs = self.library.get(session.table_id), session.seen(Colleague).decisions
         stay = Stay(table, session.get(Review), theirs, KeptReviews.read(kept), session)
@@ -196,7 +196,7 @@ class ReviewTab:
         if not review.decisions:
             raise KnownError(text("review.nothing_to_export"))
         with download_folder() as folder:
-            path = folder / export_name(review, "decisions.jsonl")
+            path = folder / review_name(review, "decisions.jsonl")
             write_decisions(review, path)
             yield str(path)
 
@@ -205,7 +205,7 @@ class ReviewTab:
         """Write the pairs of the subset that are kept as Parquet."""
         review = _under_way(session)
         with download_folder() as folder:
-            path = folder / export_name(review, "kept.parquet")
+            path = folder / review_name(review, "kept.parquet")
             table = self.library.here(review.source)
             write_kept(review, table, path, tuple(marks or ()))
             yield str(path)

@@ -32,11 +32,11 @@ MARKS: tuple[Mark, ...] = get_args(Mark)
 ONLY_KEEP: frozenset[Mark] = frozenset({"keep"})
 LARGEST_UPLOAD = 20_000_000
 """Bytes of a file of decisions."""
-LONGEST_LINE = 2**17
+_LONGEST_LINE = 2**17
 """Bytes; more than a line of the longest names and note needs, every character escaped."""
 
 
-def export_name(review: Review, ending: str) -> str:
+def review_name(review: Review, ending: str) -> str:
     """What a file of a review is called, by its subset.
 
     >>> export_name(Review("demo", "../<b>"), "x.jsonl"), export_name(Review("demo", "日本"), "x")
@@ -100,7 +100,7 @@ def read_decisions(path: Path) -> list[Decision]:
     number = 0
     try:
         with path.open("rb") as file:
-            while line := file.readline(LONGEST_LINE + 1):
+            while line := file.readline(_LONGEST_LINE + 1):
                 number += 1
                 if number > MOST_DECISIONS:
                     raise KnownError(f"a file may have {MOST_DECISIONS:,} lines. Split it.")
@@ -115,8 +115,8 @@ def read_decisions(path: Path) -> list[Decision]:
 
 
 def _parse(line: bytes) -> Decision:
-    if len(line) > LONGEST_LINE:
-        raise KnownError(f"it is longer than the {LONGEST_LINE:,} bytes that a decision may have.")
+    if len(line) > _LONGEST_LINE:
+        raise KnownError(f"it is longer than the {_LONGEST_LINE:,} bytes that a decision may have.")
     try:
         row = json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError) as error:

@@ -21,8 +21,8 @@ from scoring.hub.access import first_line
 
 Verdict = Literal["keep", "drop", "unsure"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-LONGEST_NOTE = 2_000
-LONGEST_NAME = 1_000
+LONGEST_REVIEW_NOTE = 2_000
+LONGEST_FIELD = 1_000
 """Characters that a key, a subset or a source may have."""
 MOST_DECISIONS = 50_000
 LAST_SECOND = 253_402_300_799
@@ -30,7 +30,7 @@ LAST_SECOND = 253_402_300_799
 LONGEST_JSON = 5_000_000
 """Characters that a stored review may have."""
 MOST_REVIEWS = 5
-MOST_BYTES = 3_000_000
+_MOST_STORED_BYTES = 3_000_000
 """Of all reviews together; a browser's storage takes about 5 MB, and what is in it grows by 4/3."""
 
 _HASH = re.compile("[0-9a-f]{16}")
@@ -219,9 +219,9 @@ def checked_name(what: str, value: object) -> str:
         KnownError: no text, or empty or too long.
     """
     name = repaired(value) if isinstance(value, str) else ""
-    if not 0 < len(name) <= LONGEST_NAME:
+    if not 0 < len(name) <= LONGEST_FIELD:
         raise KnownError(
-            f"A {what} must be text of 1 to {LONGEST_NAME:,} characters, not {shown(value)}."
+            f"A {what} must be text of 1 to {LONGEST_FIELD:,} characters, not {shown(value)}."
         )
     return name
 
@@ -235,9 +235,10 @@ def checked_note(value: object) -> str:
     if value is not None and not isinstance(value, str):
         raise KnownError(f"A note must be text, not {shown(value)}.")
     note = repaired(value or "")
-    if len(note) > LONGEST_NOTE:
+    if len(note) > LONGEST_REVIEW_NOTE:
         raise KnownError(
-            f"A note may have {LONGEST_NOTE:,} characters; this one has {len(note):,}. Shorten it."
+            f"A note may have {LONGEST_REVIEW_NOTE:,} characters; this one has {len(note):,}. "
+            "Shorten it."
         )
     return note
 
@@ -363,7 +364,7 @@ class KeptReviews:
     def put(self, review: Review) -> Self:
         """The same with one review new or renewed, and without the oldest if that is too much."""
         others = (each for each in self.reviews if each.where != review.where)
-        kept, left_out, free = list[Review](), list[str](), MOST_BYTES
+        kept, left_out, free = list[Review](), list[str](), _MOST_STORED_BYTES
         for each in (review, *others):
             size = _size(each)
             if len(kept) < MOST_REVIEWS and size is not None and size <= free:

@@ -11,11 +11,17 @@ from explorer.core.parts import Part, build_part, components
 from explorer.core.text import text
 from explorer.tabs.pairs.review.agreement import Agreement
 from explorer.tabs.pairs.review.files import MARKS, ONLY_KEEP
-from explorer.tabs.pairs.review.state import LONGEST_NOTE, VERDICTS, Decision, Review, Verdict
+from explorer.tabs.pairs.review.state import (
+    LONGEST_REVIEW_NOTE,
+    VERDICTS,
+    Decision,
+    Review,
+    Verdict,
+)
 
-PART = "review"
+_PART = "review"
 """The part's element, as assets/acts.js knows it."""
-PRESSES = (
+_PRESS_KEYS = (
     *((verdict, f"mark_{verdict}", "") for verdict in VERDICTS),
     ("undo", "undo", ""),
     ("skip", "skip", ""),
@@ -79,7 +85,7 @@ class Remembered(NamedTuple):
 
 def remembered_review() -> Remembered:
     """Lay these parts out; nobody sees them."""
-    with build_part(PART) as part_:
+    with build_part(_PART) as part_:
         kept = gr.JSON(visible=False)
     return Remembered(part_, kept)
 
@@ -109,11 +115,11 @@ def build_review(remembered: Remembered) -> ReviewParts:
     told = gr.HTML()
     with gr.Column(visible=False, elem_classes="review") as marking:
         progress = gr.HTML()
-        gr.HTML(part("marks", PRESSES, PART, of=_TEMPLATE))
+        gr.HTML(part("marks", _PRESS_KEYS, _PART, of=_TEMPLATE))
         words = gr.Textbox(
             label=text("review.note"),
             placeholder=text("review.note_placeholder"),
-            max_length=LONGEST_NOTE,
+            max_length=LONGEST_REVIEW_NOTE,
             max_lines=4,
             interactive=True,
             elem_id="review-note",

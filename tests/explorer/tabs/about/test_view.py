@@ -14,7 +14,7 @@ from explorer.data.datacard import data_card
 from explorer.data.library import offers
 from explorer.data.table import PairTable
 from explorer.stores import Stores
-from explorer.tabs.about.view import COLUMNS, START, Chooser, about_html, build_chooser
+from explorer.tabs.about.view import START, SUBSET_COLUMNS, Chooser, about_html, build_chooser
 from scoring.benchmark import COUNTS, SECTIONS
 from tests.explorer.browsing import library_of
 from tests.explorer.html_reading import HtmlReading
@@ -172,7 +172,7 @@ def test_headings_go_down_one_step_at_a_time_below_the_pages_own() -> None:
 def test_the_table_can_be_heard() -> None:
     assert "<caption>" in HTML
     scopes = READING.attributes["th", "scope"]
-    assert scopes.count("col") == len(COLUMNS) and scopes.count("rowgroup") == len(SECTIONS)
+    assert scopes.count("col") == len(SUBSET_COLUMNS) and scopes.count("rowgroup") == len(SECTIONS)
     assert scopes.count("row") == len(CARD.subsets) + 1
     region = re.search(r'<div class="region"[^>]*>', HTML)
     assert region and 'tabindex="0"' in region[0] and "aria-label=" in region[0]

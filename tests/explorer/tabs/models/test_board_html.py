@@ -23,9 +23,9 @@ from explorer.tabs.models.board_html import (
     rule_html,
     search_html,
 )
-from explorer.tabs.models.scene import MOST_ROWS, shown_rows
+from explorer.tabs.models.scene import MOST_BOARD_ROWS, shown_rows
 from explorer.tabs.models.state import (
-    BENCHMARKS,
+    BOARD_BENCHMARKS,
     DIGITS,
     MISSING,
     RULE_OPTIONS,
@@ -225,7 +225,7 @@ def test_5000_models_are_300_rows_and_a_note() -> None:
     html = html_of(
         build_board(results_of({f"org/m-{number}": 0.5 for number in range(5000)}), "v1")
     )
-    assert html.count("<tr") == 1 + MOST_ROWS == 301
+    assert html.count("<tr") == 1 + MOST_BOARD_ROWS == 301
     assert "4,700 more models" in html
     assert len(html) < 1_500_000
 
@@ -236,7 +236,7 @@ def test_no_row_is_a_sentence() -> None:
 
 
 CHOICES: dict[str, tuple[Any, ...]] = {
-    "benchmark": BENCHMARKS,
+    "benchmark": BOARD_BENCHMARKS,
     "table": TABLES,
     "rule": RULE_OPTIONS,
     "ties": TIES,

@@ -31,7 +31,7 @@ from explorer.tabs.models.charts import (
     points_of,
     subset_spreads,
 )
-from explorer.tabs.models.state import NUMBERS, ModelsState
+from explorer.tabs.models.state import NUMBER_COLUMNS, ModelsState
 from scoring.benchmark import SUBSETS
 from scoring.hub.access import DEFAULT_DATASET
 from scoring.pairs.opening import PairSource
@@ -52,7 +52,7 @@ def board() -> Board:
 def test_every_rule_has_two_axes_among_its_columns_of_numbers(rule: RuleName) -> None:
     board = build_board(read_snapshot(), rule)
     columns = number_columns(board)
-    assert set(columns) <= set(NUMBERS)
+    assert set(columns) <= set(NUMBER_COLUMNS)
     assert len(set(columns)) == len(columns)
     x, y = axes_of(board, ModelsState())
     assert x != y and {x, y} <= set(columns)

@@ -18,8 +18,8 @@ from explorer.results.published import read_snapshot
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from explorer.stores import open_stores
 from explorer.tabs.models.charts_view import MOST_ALIKE, chart_shown
-from explorer.tabs.models.scene import MOST_ROWS, Ranked, shown_rows
-from explorer.tabs.models.state import CHARTS, Chart, ModelsState
+from explorer.tabs.models.scene import MOST_BOARD_ROWS, Ranked, shown_rows
+from explorer.tabs.models.state import CHARTS, ChartName, ModelsState
 from tests.explorer.board_data import (
     FOUR,
     NOTHING,
@@ -112,7 +112,7 @@ def test_without_a_chart_nothing_is_asked_for_or_computed() -> None:
 
 @pytest.mark.parametrize("chart", DRAWN)
 def test_each_chart_is_drawn_with_a_sentence_and_its_button_pressed(
-    chart: Chart, matrix: OutcomeMatrix, whole: PairTable
+    chart: ChartName, matrix: OutcomeMatrix, whole: PairTable
 ) -> None:
     shown = drawn_of(scene_of(ModelsState(chart=chart), matrix, tables=[whole]))
     assert figure_of(shown)["data"]
@@ -126,7 +126,7 @@ def test_each_chart_is_drawn_with_a_sentence_and_its_button_pressed(
 
 @pytest.mark.parametrize("chart", DRAWN)
 def test_a_chart_shows_the_models_that_the_table_shows(
-    chart: Chart, matrix: OutcomeMatrix, whole: PairTable
+    chart: ChartName, matrix: OutcomeMatrix, whole: PairTable
 ) -> None:
     state = ModelsState(chart=chart, search="m0", pins=("org/m2-3B",))
     shown = drawn_of(scene_of(state, matrix, tables=[whole]))
@@ -141,7 +141,7 @@ def test_a_chart_shows_the_models_that_the_table_shows(
 
 @pytest.mark.parametrize("chart", DRAWN)
 @pytest.mark.parametrize("rule", ["v1", "v2", "prior"])
-def test_where_nothing_passes_there_is_no_figure(chart: Chart, rule: Any) -> None:
+def test_where_nothing_passes_there_is_no_figure(chart: ChartName, rule: Any) -> None:
     board = build_board(read_snapshot(), rule)
     shown = drawn_of(scene_of(ModelsState(search="^nobody$", chart=chart), None, board))
     assert shown.plot["visible"] is False and shown.table == ""
@@ -149,7 +149,7 @@ def test_where_nothing_passes_there_is_no_figure(chart: Chart, rule: Any) -> Non
 
 
 @pytest.mark.parametrize("chart", ["difficulty", "size", "tradeoff"])
-def test_models_without_the_numbers_are_told(chart: Chart) -> None:
+def test_models_without_the_numbers_are_told(chart: ChartName) -> None:
     board = build_board(results_of({"a": {}, "b": {}}), "v1")
     shown = drawn_of(scene_of(ModelsState(chart=chart), None, board))
     assert shown.plot["visible"] is False
@@ -157,7 +157,7 @@ def test_models_without_the_numbers_are_told(chart: Chart) -> None:
 
 
 @pytest.mark.parametrize("chart", DRAWN)
-def test_hostile_names_stay_text(chart: Chart) -> None:
+def test_hostile_names_stay_text(chart: ChartName) -> None:
     outcomes = outcomes_of([0.5] * len(HOSTILE), HOSTILE)
     for state in (ModelsState(chart=chart), ModelsState(chart=chart, pins=HOSTILE[:3])):
         shown = drawn_of(scene_of(state, outcomes, tables=[benchmark_table()]))
@@ -243,7 +243,7 @@ def test_length_bias_is_of_the_first_benchmark(benchmark: Any) -> None:
 
 
 @pytest.mark.parametrize("chart", ["length", "agreement"])
-def test_results_that_were_not_read_are_asked_for(chart: Chart, matrix: OutcomeMatrix) -> None:
+def test_results_that_were_not_read_are_asked_for(chart: ChartName, matrix: OutcomeMatrix) -> None:
     board = build_board(read_snapshot(), "v1")
     shown = drawn_of(scene_of(ModelsState(chart=chart), None, board, unread=7))
     assert shown.plot["visible"] is False
@@ -256,7 +256,7 @@ def test_results_that_were_not_read_are_asked_for(chart: Chart, matrix: OutcomeM
 
 @pytest.mark.parametrize("chart", ["length", "agreement"])
 def test_models_without_results_of_each_pair_are_counted(
-    chart: Chart, matrix: OutcomeMatrix, whole: PairTable
+    chart: ChartName, matrix: OutcomeMatrix, whole: PairTable
 ) -> None:
     board = build_board(results_of({"x": 0.5, "y": 0.25}), "v1", outcomes=matrix)
     shown = drawn_of(scene_of(ModelsState(chart=chart), matrix, board, [whole]))
@@ -270,9 +270,13 @@ def test_one_model_agrees_with_nobody(matrix: OutcomeMatrix) -> None:
 
 
 def test_so_many_models_are_drawn_and_no_more() -> None:
-    n = MOST_ROWS + 1
+    n = MOST_BOARD_ROWS + 1
     many = matrix_of({f"m{at}-1B": [at % 2, 1.0, 0.0, at % 3 == 0] for at in range(n)}, FOUR)
-    for chart, most in (("agreement", MOST_ALIKE), ("size", MOST_ROWS), ("tradeoff", MOST_ROWS)):
+    for chart, most in (
+        ("agreement", MOST_ALIKE),
+        ("size", MOST_BOARD_ROWS),
+        ("tradeoff", MOST_BOARD_ROWS),
+    ):
         state = ModelsState(chart=chart)  # type: ignore[arg-type]
         scene = scene_of(state, many)
         shown = drawn_of(scene)

@@ -17,7 +17,7 @@ from explorer.page import Page
 from explorer.reader.session import Session
 from explorer.stores import Stores, open_stores
 from explorer.tabs.models.acts_view import ModelsTab
-from explorer.tabs.models.state import MOST_MEMBERS, PANELS, ModelsState, Panel
+from explorer.tabs.models.state import MODELS_PANELS, MOST_MEMBERS, ModelsPanel, ModelsState
 from explorer.tabs.pairs.acts_view import PairsTab
 from tests.explorer.boards import by_name, comparing, tab_on
 from tests.explorer.browsing import act, posted, stays
@@ -205,8 +205,8 @@ def test_without_rewards_of_two_models_there_are_no_ensembles(tab: ModelsTab) ->
     assert "0 of the models" in opened(tab, "a=org/elsewhere&part=ensembles").table
 
 
-@pytest.mark.parametrize("panel", PANELS[1:])
-def test_hostile_names_stay_words(tab: ModelsTab, panel: Panel) -> None:
+@pytest.mark.parametrize("panel", MODELS_PANELS[1:])
+def test_hostile_names_stay_words(tab: ModelsTab, panel: ModelsPanel) -> None:
     state = comparing(HOSTILE, A, (B,), panel, members=(HOSTILE, A))
     shown = filled(tab.parts, tab.show(page_on(state)))
     for html in (shown.head, shown.told, shown.panels, shown.table, shown.reader_bar):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
-from explorer.reader.scene import Pairs
+from explorer.reader.scene import SeenPairs
 from explorer.reader.scene import scene as pairs_scene
 from explorer.reader.state import PAIRS_LINK
 from explorer.results.field import MAJORITY, Field
@@ -14,8 +14,8 @@ from explorer.stats.rules import V1
 from explorer.stats.strata import Floats, Strata
 from explorer.tabs.models.compared import (
     MOST_POINTS,
-    cell_query,
     change_of,
+    compared_query,
     each_headline,
     first_duel,
     is_whole,
@@ -128,7 +128,7 @@ def test_likeness_by_hand() -> None:
 
 def n_listed(query: str, field: Field) -> int:
     """How many pairs the Pairs tab lists where it is asked for this."""
-    return len(pairs_scene(PAIRS_LINK.decode(query).state, Pairs(field.table, field)).listed)
+    return len(pairs_scene(PAIRS_LINK.decode(query).state, SeenPairs(field.table, field)).listed)
 
 
 def test_a_cell_leads_to_as_many_pairs_of_the_pairs_tab() -> None:
@@ -136,9 +136,9 @@ def test_a_cell_leads_to_as_many_pairs_of_the_pairs_tab() -> None:
     found = first_duel(now)
     for cell in CELLS:
         for section, of in [("", found.all_pairs), *((each.name, each) for each in found.sections)]:
-            assert n_listed(cell_query(now, cell, section), rivals()) == getattr(of, cell)
+            assert n_listed(compared_query(now, cell, section), rivals()) == getattr(of, cell)
         for each in found.subsets:
-            query = cell_query(now, cell, subset=each.name)
+            query = compared_query(now, cell, subset=each.name)
             assert n_listed(query, rivals()) == getattr(each, cell)
 
 
@@ -198,5 +198,5 @@ def test_real_cells_lead_to_their_pairs(whole: Field) -> None:
         found = first_duel(now)
         for section in found.sections:
             for cell in CELLS:
-                query = cell_query(now, cell, section.name)
+                query = compared_query(now, cell, section.name)
                 assert n_listed(query, whole) == getattr(section, cell)

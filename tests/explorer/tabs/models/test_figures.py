@@ -14,7 +14,7 @@ from explorer.tabs.models.compared import margin_points
 from explorer.tabs.models.figures import (
     Axis,
     alike_figure,
-    margins_figure,
+    margin_points_figure,
     models_figure,
     spread_figure,
 )
@@ -230,7 +230,7 @@ def test_each_pair_is_a_point_of_its_cell_that_names_it() -> None:
     points = margin_points(compared(comparing("org/a", "org/b"), rivals()))
     assert points is not None
     keys = [f"<b>:{row}" for row in points.rows.tolist()]
-    figure = margins_figure(points, keys)
+    figure = margin_points_figure(points, keys)
     seen = {
         trace.name: {
             key: (x, y) for key, x, y in zip(trace.customdata, trace.x, trace.y, strict=True)

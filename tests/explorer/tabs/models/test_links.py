@@ -11,17 +11,17 @@ from explorer.reader.reading import Reading
 from explorer.results.ensembles import WAYS
 from explorer.results.field import MAJORITY
 from explorer.tabs.models.state import (
-    BENCHMARKS,
+    BOARD_BENCHMARKS,
+    BOARD_COLUMNS,
     CHARTS,
-    COLUMNS,
     DIGITS,
     HIDEABLE,
     MISSING,
     MODEL_TYPES,
     MODELS_LINK,
+    MODELS_PANELS,
     MOST_MEMBERS,
-    NUMBERS,
-    PANELS,
+    NUMBER_COLUMNS,
     RULE_OPTIONS,
     TABLES,
     TIES,
@@ -30,7 +30,7 @@ from explorer.tabs.models.state import (
     decode_models,
 )
 from scoring.errors import KnownError, shown
-from scoring.results.files import LONGEST_NAME
+from scoring.results.files import LONGEST_MODEL
 from tests.explorer.boards import comparing
 
 LETTERS = st.characters(exclude_categories=["Cs"])
@@ -50,13 +50,13 @@ def searches(draw: st.DrawFn) -> str:
 
 @st.composite
 def views(draw: st.DrawFn) -> ModelsState:
-    sort = draw(st.sampled_from(["", *COLUMNS]))
+    sort = draw(st.sampled_from(["", *BOARD_COLUMNS]))
     types = draw(st.sets(st.sampled_from(MODEL_TYPES)))
     models = draw(st.lists(NAMES.filter(lambda name: name != MAJORITY), unique=True, max_size=4))
     a, b, *more = [*models, *[""] * 2][: max(2, len(models))]
     return ModelsState(
-        panel=draw(st.sampled_from(PANELS)),
-        benchmark=draw(st.sampled_from(BENCHMARKS)),
+        panel=draw(st.sampled_from(MODELS_PANELS)),
+        benchmark=draw(st.sampled_from(BOARD_BENCHMARKS)),
         table=draw(st.sampled_from(TABLES)),
         search=draw(searches() | SEARCHES),
         types=tuple(each for each in MODEL_TYPES if each in types),
@@ -71,8 +71,8 @@ def views(draw: st.DrawFn) -> ModelsState:
         digits=draw(st.sampled_from(DIGITS)),
         own=draw(st.booleans()),
         chart=draw(st.sampled_from(CHARTS)),
-        x=draw(st.sampled_from(["", *NUMBERS])),
-        y=draw(st.sampled_from(["", *NUMBERS])),
+        x=draw(st.sampled_from(["", *NUMBER_COLUMNS])),
+        y=draw(st.sampled_from(["", *NUMBER_COLUMNS])),
         a=a,
         b=b or MAJORITY,
         more=tuple(more),
@@ -163,7 +163,7 @@ def test_a_part_that_means_nothing_is_named_and_leaves_the_rest(subtests: pytest
         "hide=model",
         "hide=nothing",
         "pin=",
-        "pin=" + "a" * (LONGEST_NAME + 1),
+        "pin=" + "a" * (LONGEST_MODEL + 1),
         "digits=0",
         "digits=5",
         "digits=1.0",
@@ -198,7 +198,7 @@ def test_a_megabyte_is_cut(unit: str) -> None:
 PARTS = st.builds(
     "{}={}".format,
     st.sampled_from([*(each.name for each in MODELS_LINK.parameters), "tab"]) | st.text(max_size=3),
-    st.sampled_from([*COLUMNS, *MODEL_TYPES, *RULE_OPTIONS, "1", "v2", "-Chat", "("])
+    st.sampled_from([*BOARD_COLUMNS, *MODEL_TYPES, *RULE_OPTIONS, "1", "v2", "-Chat", "("])
     | st.text(max_size=8),
 )
 

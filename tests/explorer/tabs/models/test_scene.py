@@ -7,7 +7,7 @@ import pytest
 from explorer.data.table import PairTable
 from explorer.reader.reading import Reading
 from explorer.results.field import MAJORITY, Field
-from explorer.tabs.models.scene import Models, Ranked, compared, fitting, next_scene
+from explorer.tabs.models.scene import ModelsData, Ranked, compared, fitting, next_scene
 from explorer.tabs.models.state import MOST_MEMBERS, ModelsState
 from scoring.benchmark import SECTIONS
 from scoring.errors import KnownError
@@ -23,7 +23,7 @@ def no_board(state: ModelsState) -> Ranked:
     raise AssertionError("a board was asked for")
 
 
-MODELS = Models(no_board, field_of)
+MODELS = ModelsData(no_board, field_of)
 
 
 def after(state: ModelsState, act: str, **sent: object) -> ModelsState:

@@ -11,21 +11,21 @@ from explorer.results.published import Results, read_snapshot
 from explorer.stats.rules import PRIOR_PAIRS, V2_PAIRS
 from explorer.tabs.models.scene import columns_of, shown_columns, shown_rows
 from explorer.tabs.models.state import (
+    BOARD_COLUMNS,
     CHARTS,
-    COLUMNS,
     HIDEABLE,
     MODEL_TYPES,
     MOST_PINS,
-    NUMBERS,
+    NUMBER_COLUMNS,
     ModelsState,
-    kind_of,
     move,
     rule_of,
+    type_of,
 )
 from scoring.benchmark import SECTIONS, SUBSETS
 from scoring.errors import KnownError
 from scoring.results.accuracies import Aggregate
-from scoring.results.files import LONGEST_NAME
+from scoring.results.files import LONGEST_MODEL
 from tests.explorer.board_data import FOUR, SOURCE, matrix_of
 
 MODELS = {
@@ -93,7 +93,7 @@ def test_types_are_kinds_and_own_runs_have_none(board: Board) -> None:
     assert names(board, types=("Generative",)) == ["a, b", "mine"]
     assert names(board, types=("DPO", "unknown")) == ["x/(y)", "org/llama-8b", "part", "mine"]
     assert names(board, types=("Generative",), own=False) == ["a, b"]
-    assert {kind_of(kind) for kind in ("generative", "Generative RM")} == {"Generative"}
+    assert {type_of(kind) for kind in ("generative", "Generative RM")} == {"Generative"}
 
 
 def test_pins_stay_on_top_whatever_is_filtered(board: Board) -> None:
@@ -191,14 +191,14 @@ def is_valid(state: ModelsState) -> bool:
         and set(state.types) <= set(MODEL_TYPES)
         and set(state.hidden) <= set(HIDEABLE)
         and len(state.pins) <= MOST_PINS
-        and all(0 < len(pin) <= LONGEST_NAME and pin.isprintable for pin in state.pins)
+        and all(0 < len(pin) <= LONGEST_MODEL and pin.isprintable for pin in state.pins)
         and state.digits in (1, 2, 3, 4)
         and type(state.digits) is int
         and type(state.own) is type(state.prior_sets) is bool
-        and state.sort in ("", *COLUMNS)
+        and state.sort in ("", *BOARD_COLUMNS)
         and not (state.ascending and not state.sort)
         and state.chart in CHARTS
-        and {state.x, state.y} <= {"", *NUMBERS}
+        and {state.x, state.y} <= {"", *NUMBER_COLUMNS}
     )
 
 
@@ -219,7 +219,7 @@ def test_any_value_gives_a_view_or_a_known_error(act: str, subtests: pytest.Subt
         st.sampled_from(["value", "ascending"]),
         st.recursive(
             st.none() | st.booleans() | st.integers() | st.floats() | st.text()
-            | st.sampled_from([*COLUMNS, *MODEL_TYPES, *CHARTS]),
+            | st.sampled_from([*BOARD_COLUMNS, *MODEL_TYPES, *CHARTS]),
             lambda inner: st.lists(inner, max_size=3),
             max_leaves=4,
         ),

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from explorer.core.text import text
 from explorer.data.filters import Filters, LengthRange
 from explorer.data.table import PairTable
-from explorer.reader.reading import ACTS
+from explorer.reader.reading import READER_ACTS
 from explorer.reader.session import Session
-from explorer.reader.state import PAIRS_LINK, PANELS, Chart, PairsState, move
+from explorer.reader.state import PAIRS_LINK, PAIRS_PANELS, Chart, PairsState, move
 from explorer.tabs.pairs.acts_view import PairsTab
 from tests.explorer.browsing import act, acted, opened, page_on, pairs_tab_on, stays
 from tests.explorer.filling import Filled, filled
@@ -31,7 +31,7 @@ OF_OUTCOMES = {
     "read", "head", "facts", "timer", "tokens.button", "tokens.words", "tokens.plot",
     "export.box", "export.fail_status", "export.fail_file",
 }  # fmt: skip
-TURNED = {"panels", *(f"columns.{panel}" for panel in PANELS)}
+TURNED = {"panels", *(f"columns.{panel}" for panel in PAIRS_PANELS)}
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def written(shown: dict[str, Any]) -> set[str]:
 
 def columns(shown: dict[str, Any]) -> list[str]:
     """The panels that are visible."""
-    return [panel for panel in PANELS if shown[f"columns.{panel}"].visible]
+    return [panel for panel in PAIRS_PANELS if shown[f"columns.{panel}"].visible]
 
 
 # Links
@@ -263,7 +263,18 @@ def test_other_pairs_with_the_same_prompt_are_named() -> None:
     assert shown["pair"].count('class="goto"') == 2
 
 
-ACTED = (*ACTS, "sort", "panel", "chart", "reset", "pick", "unpick", "search", "range", "unrange")
+ACTED = (
+    *READER_ACTS,
+    "sort",
+    "panel",
+    "chart",
+    "reset",
+    "pick",
+    "unpick",
+    "search",
+    "range",
+    "unrange",
+)
 FIELDS = (
     "value", "facet", "names", "name", "words", "where", "regex", "case", "measure", "unit",
     "low", "high", "shown", "by_subset",

@@ -11,7 +11,7 @@ from explorer.core.files import METADATA
 from explorer.data.filters import Filters
 from explorer.data.search import Query
 from explorer.data.table import PairTable
-from explorer.reader.scene import Pairs, Scene, scene
+from explorer.reader.scene import Scene, SeenPairs, scene
 from explorer.reader.state import PairsState
 from explorer.tabs.pairs.export_view import exporting, snippet_html
 from scoring.errors import KnownError
@@ -23,7 +23,7 @@ HOSTILE = "</pre><script>alert(1)</script> \"'&lt;"
 
 
 def of(table: PairTable, filters: Filters | None = None) -> Scene:
-    return scene(PairsState(filters=filters or Filters(), panel="export"), Pairs(table))
+    return scene(PairsState(filters=filters or Filters(), panel="export"), SeenPairs(table))
 
 
 def test_a_file_is_written_step_by_step(demo: PairTable) -> None:
@@ -40,7 +40,7 @@ def test_a_file_is_written_step_by_step(demo: PairTable) -> None:
 
 
 def test_rows_are_written_in_the_order_of_the_list(demo: PairTable) -> None:
-    steps = exporting(scene(PairsState(sort="-chosen", panel="export"), Pairs(demo)), "jsonl")
+    steps = exporting(scene(PairsState(sort="-chosen", panel="export"), SeenPairs(demo)), "jsonl")
     next(steps)
     lines = Path(next(steps)[1]["value"]).read_text(encoding="utf-8").splitlines()
     lengths = [len(json.loads(line)["chosen"][0]["content"]) for line in lines]
@@ -49,7 +49,7 @@ def test_rows_are_written_in_the_order_of_the_list(demo: PairTable) -> None:
 
 def test_a_file_says_whose_pairs_are_listed() -> None:
     field = small_field()
-    pairs = Pairs(field.table, field)
+    pairs = SeenPairs(field.table, field)
     steps = exporting(scene(PairsState().of(MODEL), pairs), "parquet")
     next(steps)
     metadata = pq.read_table(next(steps)[1]["value"]).schema.metadata[METADATA]
@@ -58,7 +58,7 @@ def test_a_file_says_whose_pairs_are_listed() -> None:
 
 def test_pairs_whose_texts_are_not_at_hand_are_not_written() -> None:
     field = small_field(has_texts=False)
-    pairs = Pairs(field.table, field)
+    pairs = SeenPairs(field.table, field)
     with pytest.raises(KnownError, match="texts of these pairs are not at hand"):
         list(exporting(scene(PairsState().of(MODEL), pairs), "csv"))
 

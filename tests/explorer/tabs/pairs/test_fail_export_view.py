@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
-from explorer.reader.scene import Pairs, Scene, next_scene, scene
+from explorer.reader.scene import Scene, SeenPairs, next_scene, scene
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
 from explorer.results.field import Field
@@ -33,7 +33,7 @@ NONE = PairNotes()
 
 
 def shown_of(model: str, field: Field) -> Scene:
-    return scene(PairsState().of(model), Pairs(field.table, field))
+    return scene(PairsState().of(model), SeenPairs(field.table, field))
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +177,7 @@ def test_the_field_for_a_note_is_inert() -> None:
 def test_the_note_follows_the_open_pair() -> None:
     field = small_field()
     notes = NONE.put(mark_of(field, 2), "second")
-    pairs = Pairs(field.table, field)
+    pairs = SeenPairs(field.table, field)
     now = next_scene(PairsState().of(MODEL), lambda _: pairs, "step", {"value": 1})
     assert 'value="second"' in note_html(now, notes)
     first = next_scene(now.state, lambda _: pairs, "step", {"value": 1})

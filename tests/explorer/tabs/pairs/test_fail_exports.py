@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
-from explorer.reader.scene import Pairs, Scene, scene
+from explorer.reader.scene import Scene, SeenPairs, scene
 from explorer.reader.state import PairsState
 from explorer.results.board import build_board
 from explorer.results.field import Field
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from explorer.tabs.pairs.export_view import FAIL_FORMATS, FailFormat, export_fails, fail_file_name
-from explorer.tabs.pairs.fail_report import LONGEST_TEXT, WORST, fenced, section_scores
+from explorer.tabs.pairs.fail_report import LONGEST_TEXT, WORST_PAIRS, fenced, scores_of
 from explorer.tabs.pairs.notes import PairNotes, mark_of
 from scoring.errors import KnownError
 from scoring.interval import wilson
@@ -29,7 +29,7 @@ NONE = PairNotes()
 def shown_of(model: str = MODEL, kind: Any = "losses", field: Field | None = None) -> Scene:
     field = field or small_field()
     kinds = {"kind": kind} if model else {"field_kind": kind}
-    return scene(replace(PairsState().of(model), **kinds), Pairs(field.table, field))
+    return scene(replace(PairsState().of(model), **kinds), SeenPairs(field.table, field))
 
 
 def written(now: Scene, form: FailFormat, folder: Path, notes: PairNotes = NONE) -> Path:
@@ -213,7 +213,7 @@ def test_figures_of_real_models_are_those_of_the_board(
     field = Field(real, matrix, {}, ("real",))
     rows = {each.model: each for each in rows_in(build_board(results, "v1", outcomes=matrix))}
     for model in matrix.models[::20]:
-        scores = section_scores(field, model)
+        scores = scores_of(field, model)
         assert scores.overall is not None and scores.overall.n == 2985
         assert scores.overall.score == pytest.approx(rows[model].score)
         assert scores.overall.interval.low < scores.overall.score < scores.overall.interval.high
@@ -226,4 +226,4 @@ def test_figures_of_real_models_are_those_of_the_board(
     assert sorted(each["key"] for each in listed) == sorted(real.key_of(int(at)) for at in lost)
     list(export_fails(now, "md", tmp_path / "r.md", NONE))
     words, inside = blocks((tmp_path / "r.md").read_text("utf-8"))
-    assert len(inside) == 3 * WORST and "| RewardBench score |" in words
+    assert len(inside) == 3 * WORST_PAIRS and "| RewardBench score |" in words

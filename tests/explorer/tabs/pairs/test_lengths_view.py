@@ -8,7 +8,7 @@ import pytest
 from explorer.data.filters import Filters, LengthRange
 from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
-from explorer.reader.scene import Pairs, Scene, scene
+from explorer.reader.scene import Scene, SeenPairs, scene
 from explorer.reader.state import Chart, PairsState
 from explorer.stores import Stores
 from explorer.tabs.pairs.lengths_view import lengths_shown, own_ranges
@@ -23,7 +23,7 @@ SHORT = LengthRange("chosen", "chars", 0, 100)
 
 def lengths_of(table: PairTable, chart: Chart, filters: Filters | None = None) -> Scene:
     state = PairsState(filters=filters or Filters(), panel="lengths", chart=chart)
-    return scene(state, Pairs(table))
+    return scene(state, SeenPairs(table))
 
 
 def shown_of(now: Scene, counter: TokenCounter) -> Filled:

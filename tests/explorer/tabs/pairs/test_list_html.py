@@ -12,7 +12,7 @@ from explorer.data.filters import Filters, LengthRange
 from explorer.data.search import LONGEST_QUERY, PLACES, Query
 from explorer.data.table import PairTable
 from explorer.reader.filter_html import filter_chips, search_html
-from explorer.reader.scene import Pairs, Scene, scene
+from explorer.reader.scene import Scene, SeenPairs, scene
 from explorer.reader.state import PairsState, move
 from explorer.tabs.pairs.list_html import bar_html
 from tests.explorer.html_reading import HtmlReading
@@ -31,7 +31,7 @@ def bar(now: Scene, *notes: str, base: str = "") -> HtmlReading:
 
 def seen(filters: Filters) -> Scene:
     table = small_table(row(), row(chosen="longer"), row())
-    return scene(PairsState(filters=filters), Pairs(table))
+    return scene(PairsState(filters=filters), SeenPairs(table))
 
 
 def words_of(filters: Filters) -> list[str]:
@@ -137,7 +137,7 @@ def test_the_fields_of_a_search_are_named_and_bounded() -> None:
 def test_a_search_says_where(place: Any, demo: PairTable) -> None:
     filters = replace(Filters(), query=Query("a", place))
     assert (
-        bar(scene(PairsState(filters=filters), Pairs(demo)))
+        bar(scene(PairsState(filters=filters), SeenPairs(demo)))
         .of_class["words"][0]
         .startswith("“a” (in ")
     )

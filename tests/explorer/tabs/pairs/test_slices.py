@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.data.conditions import Condition, Kind, conditions
+from explorer.data.conditions import Condition, ConditionKind, conditions
 from explorer.data.table import PairTable
 from explorer.tabs.pairs.slice_tests import LEAST_RIVALS
 from explorer.tabs.pairs.slices import LEAST_PAIRS, WorstSlices, by_condition, worst_slices
@@ -13,7 +13,7 @@ from scoring.interval import wilson
 from tests.explorer.real_outcomes import read_real_outcomes
 
 N = 1200
-KINDS: tuple[Kind, ...] = ("subset", "longer", "marker")
+KINDS: tuple[ConditionKind, ...] = ("subset", "longer", "marker")
 
 
 def made_up(seed: int) -> list[Condition]:

@@ -23,7 +23,7 @@ from explorer.reader.state import PairsState
 from explorer.results.board import Ranking
 from explorer.runs.cards import pairs_of
 from explorer.runs.orders import ModelOrder
-from explorer.runs.selections import MOST_PER_SUBSET, WAYS, Selection
+from explorer.runs.selections import MOST_PER_SUBSET, SELECTION_WAYS, Selection
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.score.acts_view import ScoreTab
@@ -266,7 +266,7 @@ def test_each_way_shows_what_it_needs(score: ScoreTab) -> None:
     parts = ("per_subset", "seed", "keys", "failed", "typed")
     needs: dict[Any, list[str]] = {"subset": ["per_subset", "seed"]}
     needs |= {way: [way] for way in ("keys", "failed", "typed")}
-    for which in (*WAYS, None):
+    for which in (*SELECTION_WAYS, None):
         shown = filled(score.parts.choice, score.show_way(which, Session()))
         assert [part for part in parts if shown[part]["visible"]] == needs.get(which, [])
 

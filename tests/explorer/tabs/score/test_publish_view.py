@@ -26,7 +26,7 @@ from explorer.tabs.score.publish_view import (
     can_publish,
     wire_publish,
 )
-from explorer.tabs.score.publishing import Sending, Sent
+from explorer.tabs.score.publishing import Publication, Sending
 from explorer.tabs.score.state import ScoreState
 from scoring.hub.access import Hub
 from scoring.pairs.opening import read_pairs
@@ -275,7 +275,7 @@ def test_where_people_sign_in_the_panel_says_that_it_asks(space: Settings, tmp_p
 
 
 def test_only_a_secure_address_becomes_a_link() -> None:
-    link = part("sent", Sent("https://huggingface.co/x?a=1&b=<", True, "<b>"), of=TEMPLATE)
+    link = part("sent", Publication("https://huggingface.co/x?a=1&b=<", True, "<b>"), of=TEMPLATE)
     assert 'href="https://huggingface.co/x?a=1&amp;b=&lt;"' in link and "<b>" not in link
     for url in ("javascript:alert(1)", "http://127.0.0.1/x"):
-        assert "href" not in part("sent", Sent(url, False, "ana"), of=TEMPLATE)
+        assert "href" not in part("sent", Publication(url, False, "ana"), of=TEMPLATE)

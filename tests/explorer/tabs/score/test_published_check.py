@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
-from explorer.reader.scene import Pairs, scene
+from explorer.reader.scene import SeenPairs, scene
 from explorer.reader.state import PAIRS_LINK
 from explorer.results.field import Field
 from explorer.results.own import find_published, own_names
@@ -106,7 +106,7 @@ def test_exactly_the_flipped_pairs_are_found(
     compare = MODELS_LINK.decode(found.query).state
     assert (compare.a, compare.b) == (name, MODEL)
     state = PAIRS_LINK.decode(changed_query(name, MODEL, "only_b")).state
-    rows = scene(state, Pairs(field.table, field)).filtered.rows
+    rows = scene(state, SeenPairs(field.table, field)).filtered.rows
     assert {field.table.key_of(int(row)) for row in rows} == set(found.lost)
 
 

@@ -13,8 +13,8 @@ from explorer.data.table import PairTable
 from explorer.tabs.score.publishing import (
     HEAD_COLUMNS,
     HEAD_LINES,
+    Publication,
     Sending,
-    Sent,
     account_of,
     preview,
     publish,
@@ -89,7 +89,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServe
     close_session()
 
 
-def sending(run: Run, table: PairTable, repo: str, **given: Any) -> Sent:
+def sending(run: Run, table: PairTable, repo: str, **given: Any) -> Publication:
     seen = preview(run, table, repo, given.pop("name", ""))
     return publish(seen, run, table, given.pop("hub", Hub()), **{"token": TOKEN, **given})
 
@@ -114,7 +114,7 @@ def test_what_is_sent_is_what_was_shown_and_reads_as_upstreams(
 ) -> None:
     seen = preview(run, bench, "ana/results", "ana/my-model")
     sent = publish(seen, run, bench, Hub(), token=f" {TOKEN}\n")
-    assert sent == Sent(f"{server.url}/datasets/ana/results/commit/{'0' * 40}", False, "ana")
+    assert sent == Publication(f"{server.url}/datasets/ana/results/commit/{'0' * 40}", False, "ana")
     [commit] = server.commits
     assert (commit.repo, commit.account) == ("datasets/ana/results", "ana")
     assert commit.message == "Results of ana/my-model"

@@ -17,7 +17,7 @@ from explorer.runs.live import LiveRun
 from explorer.runs.progress import Progress
 from explorer.runs.sections import run_intervals, sections_now
 from explorer.stats.margins import MarginHistogram, margin_histogram
-from explorer.tabs.score.run_view import WORST, run_shown, sure_words, worst_html
+from explorer.tabs.score.run_view import WORST_SUBSETS, run_shown, sure_words, worst_html
 from explorer.tabs.score.state import ScoreState
 from explorer.tabs.score.view import ReportParts, build_score
 from scoring.benchmark import COUNTS, SUBSETS
@@ -96,7 +96,7 @@ def test_the_clearest_failures_lead_to_their_pairs() -> None:
     hostile = replace(pairs(1)[0], key="<i>&pair=x", chosen_reward=-99.0)
     html = worst_html(own_name(RUN), [*pairs(40), hostile])
     read = HtmlReading(html, {"div", "b", "ul", "li", "a", "bdi", "small"})
-    assert html.count("<li>") == WORST and "hep-go:39" in read.words
+    assert html.count("<li>") == WORST_SUBSETS and "hep-go:39" in read.words
     assert html.index("&lt;i&gt;") < html.index("hep-go:39")
     query = html.split('href="?tab=pairs&amp;')[1].split('"')[0].replace("&amp;", "&")
     state = PAIRS_LINK.decode(query).state

@@ -17,9 +17,9 @@ from explorer.runs.running import Rewarded, Runs
 from explorer.runs.visitors import Visitor
 from explorer.tabs.try_it.probe import (
     AT_ONCE,
-    FIRST,
+    FIRST_PAIRS,
     Bought,
-    Key,
+    EditedSide,
     Probe,
     bought,
     probed_changes,
@@ -113,9 +113,9 @@ def test_it_tells_what_is_known_block_by_block(pairs: list[Pair]) -> None:
     assert shares == sorted(shares) and shares[-1] == 1
     assert all(n <= n_before for _, n_before, n in known)
     first = next(n_before for _, n_before, n in known if n)
-    assert first == FIRST
-    later = next(n_before for _, n_before, _ in known if n_before > FIRST)
-    assert FIRST < later <= FIRST + AT_ONCE
+    assert first == FIRST_PAIRS
+    later = next(n_before for _, n_before, _ in known if n_before > FIRST_PAIRS)
+    assert FIRST_PAIRS < later <= FIRST_PAIRS + AT_ONCE
 
 
 def test_pairs_come_in_a_random_order_that_is_the_same_again(pairs: list[Pair]) -> None:
@@ -161,7 +161,10 @@ def test_two_revisions_of_a_model_are_not_mixed(pairs: list[Pair]) -> None:
         for probe in steps:  # noqa: B007 - the last one is wanted
             pass
     assert probe is not None and probe.facts == FACTS
-    assert len(probe.before) == FIRST + AT_ONCE and of(probe, "longer", "chosen").n <= FIRST
+    assert (
+        len(probe.before) == FIRST_PAIRS + AT_ONCE
+        and of(probe, "longer", "chosen").n <= FIRST_PAIRS
+    )
 
 
 def test_pairs_without_a_reward_are_left_out(pairs: list[Pair]) -> None:
@@ -266,7 +269,7 @@ def bought_by(
     return only if applies is None else replace(only, applies=applies)
 
 
-def probed(margin: Sequence[float], changes: Mapping[Key, Sequence[float]]) -> Probe:
+def probed(margin: Sequence[float], changes: Mapping[EditedSide, Sequence[float]]) -> Probe:
     """A probe of pairs with these margins, whose rewards changed by so much."""
     before = {at: ScoredPair("", "", "", each, 0.0, 1, 1) for at, each in enumerate(margin)}
     effects = {
@@ -327,8 +330,8 @@ def test_what_is_not_known_is_not_made_up() -> None:
 
 def test_p_is_corrected_for_all_that_was_tested() -> None:
     generator = np.random.default_rng(1)
-    keys: list[Key] = [("upper", "chosen"), ("upper", "rejected")]
-    columns: dict[Key, list[float]] = {
+    keys: list[EditedSide] = [("upper", "chosen"), ("upper", "rejected")]
+    columns: dict[EditedSide, list[float]] = {
         key: generator.normal(mean, 1.0, 30).tolist()
         for key, mean in zip(keys, (0.7, 0.1), strict=True)
     }

@@ -17,7 +17,7 @@ from explorer.tabs.pairs.review.files import (
     write_decisions,
     write_kept,
 )
-from explorer.tabs.pairs.review.state import LONGEST_NOTE, MOST_DECISIONS, Decision, Review
+from explorer.tabs.pairs.review.state import LONGEST_REVIEW_NOTE, MOST_DECISIONS, Decision, Review
 from scoring.errors import KnownError
 from scoring.pairs.opening import TEXT_COLUMNS, as_pairs, read_pairs
 from scoring.spec import text_hash
@@ -85,7 +85,12 @@ def test_a_line_says_what_a_colleague_needs(tmp_path: Path) -> None:
 
 def test_the_longest_decision_is_read_however_it_is_escaped(tmp_path: Path) -> None:
     longest = "🌈" * 1000
-    long = {"source": longest, "subset": longest, "key": longest, "note": "🌈" * LONGEST_NOTE}
+    long = {
+        "source": longest,
+        "subset": longest,
+        "key": longest,
+        "note": "🌈" * LONGEST_REVIEW_NOTE,
+    }
     path = lines_of(tmp_path / "d.jsonl", json.dumps({**LINE, **long}), "\n")
     assert read_decisions(path)[0].note == "🌈" * 2000
 

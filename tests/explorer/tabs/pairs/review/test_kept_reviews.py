@@ -42,7 +42,7 @@ def test_the_oldest_goes_where_there_are_too_many_and_that_is_said() -> None:
 
 
 def test_the_oldest_goes_where_they_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explorer.tabs.pairs.review.state, "MOST_BYTES", 1000)
+    monkeypatch.setattr(explorer.tabs.pairs.review.state, "_MOST_STORED_BYTES", 1000)
     kept = KeptReviews().put(marked("one", 5)).put(marked("two", 12))
     assert [each.subset for each in kept.reviews] == ["two"]
     alone = KeptReviews().put(marked("three", 100))

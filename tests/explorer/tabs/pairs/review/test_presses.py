@@ -20,7 +20,7 @@ from explorer.tabs.pairs.review.presses import (
     pressed,
     review_at,
 )
-from explorer.tabs.pairs.review.state import LONGEST_NOTE, Review, from_json, to_json
+from explorer.tabs.pairs.review.state import LONGEST_REVIEW_NOTE, Review, from_json, to_json
 from scoring.errors import KnownError
 from tests.explorer.tables import row, small_table
 
@@ -112,7 +112,7 @@ def test_a_note_on_the_last_pair_lets_no_quick_mark_through() -> None:
 
 def test_a_press_that_is_refused_ends_them_lest_others_count_for_its_pair() -> None:
     now = first()
-    asked = [["keep", ""], ["drop", "x" * (LONGEST_NOTE + 1)], ["unsure", ""], ["keep", ""]]
+    asked = [["keep", ""], ["drop", "x" * (LONGEST_REVIEW_NOTE + 1)], ["unsure", ""], ["keep", ""]]
     now = pressed(TABLE, now.review, now.place, asked, 0)
     assert marks(now) == [(0, "keep", "")] and now.key == KEYS[1]
     assert "2,000 characters" in now.told[0] and now.told[1].endswith("not counted: 3.")

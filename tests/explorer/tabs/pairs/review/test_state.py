@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from explorer.data.table import PairTable
 from explorer.tabs.pairs.review.state import (
     LAST_SECOND,
-    LONGEST_NAME,
+    LONGEST_FIELD,
     MOST_DECISIONS,
     VERDICTS,
     Decision,
@@ -112,7 +112,7 @@ def test_a_text_hash_has_16_hex_digits(text_hash: object) -> None:
         EMPTY.mark("s:1", text_hash, "keep", at=0)
 
 
-@pytest.mark.parametrize("key", ["", None, 5, ["s:1"], "x" * (LONGEST_NAME + 1)])
+@pytest.mark.parametrize("key", ["", None, 5, ["s:1"], "x" * (LONGEST_FIELD + 1)])
 def test_a_key_is_text_of_a_sane_length(key: object) -> None:
     with pytest.raises(KnownError, match="key must be text of 1 to 1,000 characters"):
         EMPTY.mark(key, HASH, "keep", at=0)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import explorer.tabs.pairs.review.state
 from explorer.tabs.pairs.review.state import (
     LAST_SECOND,
+    LONGEST_FIELD,
     LONGEST_JSON,
-    LONGEST_NAME,
     MOST_DECISIONS,
     VERDICTS,
     Decision,
@@ -81,7 +81,7 @@ def test_each_wrong_value_is_named(subtests: pytest.Subtests) -> None:
         ({"version": [[]]}, "version list"),
         ({"source": ""}, "source must be text"),
         ({"source": None}, "source must be text"),
-        ({"source": "x" * (LONGEST_NAME + 1)}, "not 1,001 characters"),
+        ({"source": "x" * (LONGEST_FIELD + 1)}, "not 1,001 characters"),
         ({"subset": 5}, "subset must be text"),
         ({"subset": {}}, "subset must be text"),
         ({"start": -1}, "start is a whole number"),
