@@ -15,7 +15,7 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 def main() -> None:
     """Serve the app until it is interrupted."""
     # Workers import this file and have no use for these.
-    from explorer.core.served import LAUNCH
+    from explorer.core.served import launched
     from explorer.core.settings import read_settings
     from explorer.core.text import text
     from explorer.core.theme import STYLES, script, theme
@@ -38,10 +38,9 @@ def main() -> None:
             theme=theme(),
             css_paths=STYLES,
             js=script(),
-            max_file_size=settings.max_upload_bytes,
             _frontend=False,  # else it asks itself for the page, and a busy machine is too slow
             mcp_server=find_spec("mcp") is not None,
-            **LAUNCH,
+            **launched(settings),
         )
         over.wait()
         stores.runs.live.end()

@@ -6,6 +6,7 @@ the packs of its plan that are not whole on disk.
 """
 
 import json
+import math
 import re
 import secrets
 import time
@@ -71,8 +72,17 @@ class Run:
         return self.folder.name
 
     @classmethod
-    def create(cls, folder: Path, facts: RunFacts, plan: Plan, keys: Sequence[str]) -> Self:
-        """Start a run in a folder, which is made. keys: of all its pairs, in the dataset's order.
+    def create(
+        cls, folder: Path, facts: RunFacts, plan: Plan, keys: Sequence[str], after: float = 0.0
+    ) -> Self:
+        """Start a run in a folder, which is made.
+
+        Args:
+            folder: its own.
+            facts: what it is made with.
+            plan: its packs.
+            keys: of all its pairs, in the dataset's order.
+            after: when the run before it started, later than which it does: clocks are set back.
 
         Raises:
             KnownError: the folder holds a run already.
@@ -81,7 +91,7 @@ class Run:
             raise KnownError(
                 f"{folder} holds a run already. Go on with it, or give another folder."
             )
-        run = cls(folder, facts, "running", time.time())
+        run = cls(folder, facts, "running", max(time.time(), math.nextafter(after, math.inf)))
         folder.mkdir(parents=True, exist_ok=True)
         run._write(_PLAN_FILE, {"keys": list(keys), "packs": plan.packs})
         run._write_facts()

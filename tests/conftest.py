@@ -2,7 +2,8 @@
 
 import gc
 import os
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 from pathlib import Path
 from traceback import clear_frames, walk_tb
 
@@ -29,6 +30,15 @@ settings.load_profile("tests")
 
 PATIENCE = 120.0
 """Seconds to wait for what must come. A machine may be slow, and busy with others."""
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    deadline = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < deadline, "it never was so"
+        time.sleep(0.01)
+
 
 ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = ROOT.parent / "shared" / "data"

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from gradio_client import Client  # type: ignore[import-untyped]
 
-from tests.conftest import PATIENCE
+from tests.conftest import PATIENCE, until
 
 ROOT = Path(__file__).parents[1]
 
@@ -119,13 +119,6 @@ def _workers(server: int) -> list[int]:
     return found
 
 
-def _until_gone(pid: int) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while Path(f"/proc/{pid}").exists():
-        assert time.monotonic() < deadline, "it is there still"
-        time.sleep(0.1)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks at /proc")
 def test_a_server_scores_without_torch_and_outlives_its_worker(tmp_path: Path) -> None:
@@ -136,7 +129,7 @@ def test_a_server_scores_without_torch_and_outlives_its_worker(tmp_path: Path) -
         assert "libtorch" not in Path(f"/proc/{server.pid}/maps").read_text()
         [worker] = _workers(server.pid)
         os.kill(worker, signal.SIGKILL)
-        _until_gone(worker)
+        until(lambda: not Path(f"/proc/{worker}").exists())
         assert page.predict(*PAIR, api_name="/score_pair") == first
 
 
@@ -152,4 +145,4 @@ def test_a_server_that_is_ended_leaves_no_process_behind(
         [worker] = _workers(server.pid)
         server.send_signal(number)
         assert server.wait(PATIENCE) == 0
-        _until_gone(worker)
+        until(lambda: not Path(f"/proc/{worker}").exists())

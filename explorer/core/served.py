@@ -1,4 +1,4 @@
-"""What of Gradio is served otherwise than it would: configuration, queue, refused uploads."""
+"""What of Gradio is served otherwise than it would: configuration, queue, uploads, other sites."""
 
 import inspect
 from contextlib import suppress
@@ -7,10 +7,15 @@ from traceback import walk_tb
 from typing import Any
 
 import gradio as gr
-from starlette.requests import Request
+from gradio.route_utils import get_hostname
+from starlette.datastructures import Headers
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from explorer.core.parts import disk_is_full, errors_shown
+from explorer.core.settings import Settings
 from explorer.core.text import text
 
 LOOK_SECONDS = 0.01
@@ -56,29 +61,58 @@ def _leave_out(told: dict[str, Any], names: set[str]) -> None:
         del told[name]
 
 
-def _disk_refuses(_: Request, error: Exception) -> Response:
-    """Says that the disk does not take an upload, of which nothing stays.
+def _not_taken(_: Request, error: Exception) -> Response:
+    """Says that the disk does not take an upload. Nothing stays of one that ends before its end.
 
     Gradio itself leaves what came of it, and the disk full.
     """
-    if not disk_is_full(error):
-        raise error
     for frame, _line in walk_tb(error.__traceback__):
         for file in getattr(frame.f_locals.get("self"), "_files_to_close_on_error", ()):
             with suppress(OSError):
                 file.close()
             Path(file.name).unlink(missing_ok=True)
+    if isinstance(error, ClientDisconnect):
+        return Response()  # to nobody
+    if not disk_is_full(error):
+        raise error
     return PlainTextResponse(text("error.disk"), status_code=507)
 
 
-LAUNCH: dict[str, Any] = {
-    "footer_links": [],
-    "run_history": False,
-    "share": False,
-    "ssr_mode": False,
-    "app_kwargs": {"exception_handlers": {OSError: _disk_refuses}},
-}
-"""How the page is launched, whatever the settings."""
+class OwnSite:
+    """Refuses what pages of other sites ask of a server that answers under some names alone.
+
+    Gradio only keeps its answers from them, after it did what they asked, and that not where a site
+    calls itself this server's name (DNS rebinding). Starlette's own guard reads no Origin.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
+        """hosts: without ports; empty for any."""
+        self._app = app
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or refuse."""
+        app, headers = self._app, Headers(scope=scope) if scope["type"] == "http" else {}
+        asked = {get_hostname(headers[name]) for name in ("host", "origin") if name in headers}
+        if self._hosts and not asked <= self._hosts:
+            names = ", ".join(sorted(self._hosts))
+            app = PlainTextResponse(text("error.site", names=names), status_code=403)
+        await app(scope, receive, send)
+
+
+def launched(settings: Settings) -> dict[str, Any]:
+    """How the page is launched."""
+    return {
+        "footer_links": [],
+        "run_history": False,
+        "share": False,
+        "ssr_mode": False,
+        "max_file_size": settings.max_upload_bytes,
+        "app_kwargs": {
+            "exception_handlers": {OSError: _not_taken, ClientDisconnect: _not_taken},
+            "middleware": [Middleware(OwnSite, settings.hosts)],
+        },
+    }
 
 
 def queued(page: gr.Blocks) -> gr.Blocks:

@@ -37,6 +37,8 @@ _SWITCH = {"0": False, "false": False, "no": False, "1": True, "true": True, "ye
 _SIGN_IN = {"offered": "offered", "required": "required"} | {
     word: "required" if is_on else "no" for word, is_on in _SWITCH.items()
 }
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+_EVERY_ADDRESS = ("0.0.0.0", "::", "[::]")  # noqa: S104 - what an owner may have chosen
 _OAUTH = ("OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OAUTH_SCOPES", "OPENID_PROVIDER_URL")
 """What a Space whose card says `hf_oauth: true` is given."""
 
@@ -180,6 +182,13 @@ class Settings:
     def runs(self) -> Path:
         """The folder that holds one folder a run."""
         return self.home / "runs"
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The names under which the server answers; none where it has any, as others use it."""
+        if self.public or self.proxied or self.server_name in _EVERY_ADDRESS:
+            return frozenset()
+        return frozenset({*_LOCAL, self.server_name.strip("[]").lower()})
 
     @property
     def model_policy(self) -> ModelPolicy:

@@ -26,7 +26,7 @@ from scoring.errors import KnownError, Stopped, shown
 from scoring.hub.access import Hub, first_line
 from scoring.pairs.opening import as_pairs
 from scoring.probing.side_rewards import TokenRewards
-from scoring.record import Run, Status, new_folder, resume
+from scoring.record import Run, Status, new_folder, resume, stored_runs
 from scoring.spec import Pair, Plan, RunFacts, ScoredPair
 from scoring.summary import tie_worth
 from scoring.sure import SureInterval, SureRule, Watch
@@ -296,10 +296,12 @@ def _begin(folder: Path, ready: Ready, keys: Sequence[str], card: RunCard) -> _B
     Raises:
         KnownError: the disk does not take it; nothing of it is left then.
     """
+    newest = next(iter(stored_runs(folder.parent)), None)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_card(folder, card)
-        run = Run.create(folder, ready.facts, ready.plan, keys)
+        after = newest.started if newest else 0.0
+        run = Run.create(folder, ready.facts, ready.plan, keys, after)
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise KnownError(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from huggingface_hub import constants
 
-from explorer.core.served import LAUNCH
+from explorer.core.served import launched
 from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.data.table import PairTable
 from explorer.page import build_page
@@ -114,10 +114,9 @@ def serve(home: Path, uploads: Path) -> Iterator[Serve]:
             page = build_page(open_stores(chosen))
             page.launch(
                 _frontend=False,
-                **LAUNCH,
+                **launched(chosen),
                 prevent_thread_lock=True,
                 quiet=True,
-                max_file_size=chosen.max_upload_bytes,
             )
             stack.callback(page.close)
             return Visitor(page)

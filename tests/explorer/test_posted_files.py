@@ -4,6 +4,7 @@ import csv
 import errno
 import json
 import resource
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,6 +26,7 @@ from explorer.page import Page
 from explorer.tabs.about.view import Chooser
 from explorer.tabs.pairs.acts_view import PairsTab
 from scoring.models.finding import DEMO_NAME
+from tests.conftest import until
 from tests.explorer.browsing import by_name, page_opened, posted, stays
 from tests.explorer.conftest import Serve
 from tests.explorer.posting import Visitor, sent_file
@@ -161,6 +164,19 @@ def test_a_full_disk_is_said_and_nothing_stays_of_what_it_did_not_take(
     assert refused.value.code == 507 and b"disk of this server is full" in refused.value.read()
     assert set(uploads.rglob("*")) == before
     assert visitor.upload("mine.jsonl", jsonl())["path"]
+
+
+def test_nothing_stays_of_an_upload_that_breaks_off(visitor: Visitor, uploads: Path) -> None:
+    before, address = set(uploads.rglob("*")), urlsplit(visitor.page.local_url)
+    head = (
+        f"POST /gradio_api/upload HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Length: 9999\r\n"
+        "Content-Type: multipart/form-data; boundary=x\r\n\r\n"
+        '--x\r\nContent-Disposition: form-data; name="files"; filename="a.csv"\r\n\r\nabc'
+    )
+    with socket.create_connection((address.hostname, address.port)) as left:
+        left.sendall(head.encode())
+        until(lambda: set(uploads.rglob("*")) > before)
+    until(lambda: set(uploads.rglob("*")) == before)
 
 
 def test_a_file_whose_texts_are_too_large_is_refused(visitor: Visitor) -> None:

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +17,7 @@ from explorer.core.workers import Limit, Worker
 from scoring.errors import KnownError
 from scoring.limits import Step
 from scoring.models.memory import group_bytes
-from tests.conftest import PATIENCE
+from tests.conftest import until
 from tests.explorer.core import odd_tasks
 from tests.explorer.stepping import gone_through
 from tests.hub_server import HubServer
@@ -52,13 +51,6 @@ def is_there(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
-
-
-def until_gone(pid: int) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while is_there(pid):
-        assert time.monotonic() < deadline, "it is there still"
-        time.sleep(0.01)
 
 
 def test_a_worker_tells_gives_and_returns(worker: Worker) -> None:
@@ -132,7 +124,7 @@ def test_whoever_leaves_ends_what_does_not_end_itself(worker: Worker, task: Any)
     pid = worker.pid
     stream.close()
     assert not worker.is_alive()
-    until_gone(pid)
+    until(lambda: not is_there(pid))
     assert done_by(worker, odd_tasks.doubled, 1) == 2
 
 
@@ -202,7 +194,7 @@ def test_a_worker_that_is_killed_is_told_and_another_is_there(worker: Worker) ->
 def test_one_that_is_killed_while_it_waits_is_replaced(worker: Worker) -> None:
     pid = done_by(worker, odd_tasks.process)
     os.kill(pid, signal.SIGKILL)
-    until_gone(pid)
+    until(lambda: not is_there(pid))
     assert done_by(worker, odd_tasks.process) != pid
 
 

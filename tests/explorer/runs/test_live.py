@@ -3,8 +3,6 @@
 import gc
 import logging
 import threading
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +22,7 @@ from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError, Stopped
 from scoring.hub.access import Hub
 from scoring.spec import ScoredPair
-from tests.conftest import PATIENCE
+from tests.conftest import PATIENCE, until
 from tests.explorer.beginning import begun, loaded, small_packs
 
 ME, YOU = Visitor("browser:me", "page"), Visitor("browser:you", "page")
@@ -56,14 +54,6 @@ class Gated:
 def live(tmp_path: Path) -> LiveRuns:
     """Of a server where people are told apart."""
     return LiveRuns(RunStore(Settings(home=tmp_path, public=True)))
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Wait until something is so."""
-    deadline = time.monotonic() + PATIENCE
-    while not is_so():
-        assert time.monotonic() < deadline, "it never was so"
-        time.sleep(0.01)
 
 
 def last_of(run: LiveRun) -> Progress:

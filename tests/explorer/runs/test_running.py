@@ -152,6 +152,18 @@ def test_the_same_selection_scores_the_same(runs: Runs, demo: PairTable, rows: R
     assert run_of(former).id != run_of(later).id
 
 
+def test_a_run_is_newer_than_one_from_before_the_clock_was_set_back(
+    tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows
+) -> None:
+    runs = Runs(Settings(home=tmp_path), hub)
+    ahead = beginning.finished(runs, "longer", demo, rows)
+    tomorrow = replace(ahead, started=ahead.started + 86_400.0)
+    tomorrow.ended("finished")
+    later = [beginning.finished(runs, "longer", demo, rows) for _ in range(2)]
+    listed = [run.id for run in runs.store.visible(None)]
+    assert listed == [later[1].id, later[0].id, ahead.id]
+
+
 def test_each_pack_is_on_disk_before_it_is_shown(runs: Runs, demo: PairTable, rows: Rows) -> None:
     seen = set()
     for progress in begun(runs, "me", "demo", demo, rows[:20]):
