@@ -61,13 +61,18 @@ _POLL_SECONDS = 1.5
 FILES_SECONDS = (3600, 7200)
 """Files that were uploaded or exported are looked for so often, and kept so long, in seconds."""
 LOGO: Path = ASSETS / "logo.svg"
+_STORAGE = "rewardbench-explorer-typed"
+"""Where a browser keeps what was typed."""
 ADDRESS = "(_, ...others) => [window.location.search, ...others]"
 """Script that passes the address of the page on as the first input."""
 
 
 @dataclass(frozen=True)
 class PageParts:
-    """All components of the page. tab: by its name. asked: what carries the page's address."""
+    """All components of the page. tab: by its name. asked: what carries the page's address.
+
+    typed: what the browser keeps of what was typed.
+    """
 
     session: gr.State
     bar: SourceBarParts
@@ -83,6 +88,7 @@ class PageParts:
     timer: gr.Timer
     go: Part
     asked: gr.Textbox
+    typed: gr.BrowserState
 
 
 @dataclass(frozen=True)
@@ -197,6 +203,7 @@ def _lay_out(stores: Stores) -> PageParts:
     secret = build_signin(settings)
     chooser = build_chooser(settings)
     reviews, notes = remembered_review(), remembered_notes()
+    typed = gr.BrowserState([], storage_key=_STORAGE, secret=_STORAGE)
     with build_part("go") as go:
         pass
     with gr.Tabs(elem_id="tabs") as tabs:
@@ -214,7 +221,7 @@ def _lay_out(stores: Stores) -> PageParts:
     return PageParts(
         gr.State(Session()), bar, secret, chooser, tabs, pairs, score, trial, models, about, tab,
         gr.Timer(_POLL_SECONDS, active=False), go,
-        gr.Textbox(visible=False),
+        gr.Textbox(visible=False), typed,
     )  # fmt: skip
 
 
@@ -261,8 +268,18 @@ def _wire(callbacks: Page, page: gr.Blocks) -> None:
         ("about", parts.about, about_html),
     ):
         parts.tab[name].select(telling, None, shown, **EVENT)
+    _wire_typed(parts, page)
     _wire_links(callbacks, page)
     _wire_sources(callbacks)
+
+
+def _wire_typed(parts: PageParts, page: gr.Blocks) -> None:
+    """Keep what is typed in the browser, and show it again when the page is opened."""
+    fields = [parts.score.choice.per_subset, *parts.trial.texts]
+    shown = "(kept, ...fields) => kept?.length ? kept : fields"
+    page.load(None, [parts.typed, *fields], fields, js=shown, **EVENT)
+    changed = [each.change for each in fields]
+    gr.on(changed, None, fields, parts.typed, js="(...fields) => [fields]", **EVENT)
 
 
 def _wire_links(callbacks: Page, page: gr.Blocks) -> None:

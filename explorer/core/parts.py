@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import gradio as gr
 from gradio.utils import get_upload_folder
 
-from explorer.core.html import step_html
+from explorer.core.html import nothing_to_tell, step_html
 from explorer.core.text import text
 from explorer.core.work import shown_as
 from scoring.errors import KnownError
@@ -233,6 +233,21 @@ def saying(selector: str, words: str) -> str:
         if (said) said.textContent = {json.dumps(words)};
         return inputs;
     }}"""
+
+
+def stoppable(steps: Iterator[tuple[str, Any]]) -> Iterator[tuple[Any, ...]]:
+    """What each step fills, and its Stop button, which can be pressed meanwhile."""
+    for filled in steps:
+        yield *filled, gr.update(interactive=True)
+
+
+def wire_stop(stop: gr.Button, status: gr.HTML, events: Sequence[gr.events.Dependency]) -> None:
+    """Let a button end events of `stoppable`. status: is emptied where one of them fails."""
+    idle = {"fn": lambda: gr.update(interactive=False), "inputs": None, "outputs": stop, **EVENT}
+    for each in events:
+        each.failure(nothing_to_tell, None, status, **EVENT)
+        each.then(**idle)
+    stop.click(cancels=[*events], **idle)
 
 
 def act_of(event: gr.EventData) -> tuple[str, Mapping[str, Any]]:

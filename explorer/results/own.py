@@ -1,11 +1,11 @@
 """A person's own runs beside published results: as files of them, and what they are called."""
 
-import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from explorer.core.text import text
 from explorer.runs.cards import card_of
+from explorer.runs.facts import began
 from explorer.runs.outcomes import results_of
 from explorer.stats.matrix import Outcomes
 from scoring.errors import KnownError
@@ -42,9 +42,8 @@ def own_names(runs: Sequence[Run], taken: Iterable[str]) -> dict[str, Run]:
 
 def own_name(run: Run) -> str:
     """What a run is called beside published models, unless two began in the same second."""
-    when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(run.started))
     called = card_of(run).title or run.facts.model
-    return text("board.own_run", model=printable(called), when=when)
+    return text("board.own_run", model=printable(called), when=began(run))
 
 
 def published_as(facts: RunFacts) -> str:

@@ -14,6 +14,11 @@ def tie_words(worth: float) -> str:
     return text("ties.half" if worth else "ties.nothing")
 
 
+def began(run: Run) -> str:
+    """When a run began, by UTC: what tells runs of one model apart, wherever they are named."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(run.started))
+
+
 def run_facts(run: Run) -> dict[str, str]:
     """What is told -> how it was: model, pairs, device, number type, versions, times.
 
@@ -37,7 +42,7 @@ def run_facts(run: Run) -> dict[str, str]:
         "ties": tie_words(tie_worth(facts.family)),
         "seed": str(facts.seed),
         "versions": ", ".join(f"{name} {version}" for name, version in facts.versions.items()),
-        "started": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(run.started)),
+        "started": f"{began(run)} UTC",
         "seconds": f"{run.seconds:.1f}" if run.seconds else text("board.unknown"),
     }
     card = card_of(run)

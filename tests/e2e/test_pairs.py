@@ -156,6 +156,8 @@ def test_what_is_filtered_downloads_in_three_formats(
     expect(count(page)).to_have_text(EIGHT)
     expect(page.locator("#snippet")).to_contain_text("assert len(pairs) == 8")
     expect(page.locator("#snippet")).to_contain_text("# - Subset: hep-rust")
+    stop = page.locator("#pairs .export-buttons").get_by_role("button", name="Stop")
+    expect(stop).to_be_disabled()
     paths = {}
     for form in ("csv", "parquet", "jsonl"):
         page.locator(f"#export-{form}").click()
@@ -165,6 +167,7 @@ def test_what_is_filtered_downloads_in_three_formats(
         paths[form] = tmp_path / download.value.suggested_filename
         download.value.save_as(paths[form])
         expect(page.locator("#export-status")).to_contain_text("8 pairs are written.")
+        expect(stop).to_be_disabled()
     with paths["csv"].open(encoding="utf-8-sig", newline="") as file:
         from_csv = list(csv.DictReader(file))
     from_parquet = pq.read_table(paths["parquet"]).to_pylist()
@@ -280,9 +283,16 @@ def test_the_keyboard_is_enough_and_the_warning_is_remembered(demo_app: str, pag
     expect(warning).to_be_visible()
     hidden = page.locator(".list .may-harm .words").first
     expect(hidden).to_have_css("color", "rgba(0, 0, 0, 0)")
+    hides = page.locator("#help .hide-harm")
+    page.keyboard.press("?")
+    expect(page.locator("#help")).to_be_visible()
+    expect(hides).to_be_hidden()
+    page.keyboard.press("?")
     warning.get_by_role("button", name="Show all such texts").focus()
     page.keyboard.press("Enter")
     expect(body).to_have_css("visibility", "visible")
+    page.keyboard.press("?")
+    expect(hides).to_be_visible()
     expect(warning).to_be_hidden()
     page.reload()
     wait_until_filled(page)

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import open_app, open_tab, violations
+from tests.e2e.conftest import open_app, open_tab, violations, wait_until_filled
 
 pytestmark = pytest.mark.e2e
 
@@ -60,6 +60,23 @@ def test_rewards_follow_what_is_typed_edited_and_taken(demo_app: str, page: Page
     expect(chosen).not_to_have_value(re.compile("left of it"))
     expect(page.locator("#try-numbers .card.chosen")).not_to_contain_text("since Score")
     expect(page.locator("#try .pair.tokens")).to_have_count(0)
+
+
+def test_what_is_typed_stays_when_the_page_is_loaded_anew(demo_app: str, leaving: Page) -> None:
+    open_app(leaving, f"{demo_app}/?tab=try")
+    leaving.locator("#try-chosen textarea").fill(HOSTILE)
+    open_tab(leaving, "Score")
+    leaving.locator("#per-subset input").fill("2")
+    expect(leaving.locator("#selected")).to_contain_text("46 pairs")
+    for _ in range(2):
+        leaving.reload()
+        wait_until_filled(leaving)
+        open_tab(leaving, "Try")
+        expect(leaving.locator("#try-chosen textarea")).to_have_value(HOSTILE)
+        expect(leaving.locator("#try-prompt textarea")).to_have_value(re.compile("basil"))
+        open_tab(leaving, "Score")
+        expect(leaving.locator("#per-subset input")).to_have_value("2")
+        expect(leaving.locator("#selected")).to_contain_text("46 pairs")
 
 
 def test_a_probe_is_run_and_one_is_stopped(demo_app: str, page: Page) -> None:

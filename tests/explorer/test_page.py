@@ -79,7 +79,7 @@ def test_one_call_opens_it(page: gr.Blocks) -> None:
     loads = [
         function_name(event.fn)
         for event in page.fns.values()
-        if any(kind == "load" for _, kind in event.targets)
+        if event.fn is not None and any(kind == "load" for _, kind in event.targets)
     ]
     assert loads == ["Page.open"]
     asked = [name for name, _ in chain(page, Page.open)]

@@ -282,8 +282,8 @@ def test_what_is_filtered_is_exported_and_can_be_fetched(
     form: str, visitor: Visitor, left_behind: None
 ) -> None:
     visitor.data(PairsTab.act, event_data=posted("pick", facet="section", names=["Chat"]))
-    told, file = visitor.data(export(form))
-    assert "40" in told and file["visible"] is True
+    told, file, stop = visitor.data(export(form))
+    assert "40" in told and file["visible"] is True and stop["interactive"]
     value = file["value"]
     assert value["orig_name"] == f"demo-pairs-40-pairs.{form}"
     with visitor.open(f"file={value['path']}") as answer:
@@ -316,7 +316,7 @@ def test_tokens_are_counted_drawn_and_filtered_by(visitor: Visitor) -> None:
     assert "visible" in shown["lengths.tokenizing"] and shown["lengths.tokenizing"]["visible"]
     assert not shown["lengths.plot"]["visible"] and "not counted" in shown["lengths.status"]
 
-    told, counted = visitor.data(PairsTab.count, {"tokenizer": DEMO_NAME})
+    told, counted, _ = visitor.data(PairsTab.count, {"tokenizer": DEMO_NAME})
     assert (told, counted) == ("", None)
     shown = by_name(visitor.data(PairsTab.count_in))
     assert f"Counted by {DEMO_NAME}@" in shown["lengths.status"]

@@ -208,6 +208,7 @@ class ModelsTab:
             parts.told: compare_bar_html(now, dropped),
             parts.measure: gr.update(visible=False),
             parts.below: gr.Column(visible=False),
+            parts.about: "",
             **compared_shown(parts.table, parts.plot, now),
         }
 
@@ -222,7 +223,7 @@ class ModelsTab:
             parts.told: counts_html(board, len(rows), dropped, now.unread) + gone,
             parts.measure: gr.update(visible=can_measure),
             parts.table: board_html(board, state, rows),
-            parts.below: gr.Column(visible=True),
+            parts.below: gr.Column(visible=len(board.table) > 0),
             parts.behind: "",
             parts.about: rule_html(board, state, now.left_out),
             **chart_shown(parts.chart, now),

@@ -21,7 +21,7 @@ class ModelsParts:
     """The tab's components.
 
     measure, stop, status: of results of each pair that were not read or measured yet.
-    below: holds chart, behind, exports, file, about.
+    below: holds chart, behind, exports, file.
     plot, reader_bar, pair: of a comparison; timer: runs while a run that is compared does.
     address: its query string.
     """
@@ -82,7 +82,7 @@ def build_models() -> ModelsParts:
                     for form in BOARD_FORMATS
                 }
             file = gr.File(visible=False, label=text("export.file"), elem_id="board-file")
-            about = gr.HTML(elem_classes="about")
+        about = gr.HTML(elem_classes="about")
         plot = gr.Plot(show_label=False, visible=False, elem_classes="pairs-plot")
         reader, pair = gr.HTML(), gr.HTML(elem_classes="reader")
     return ModelsParts(

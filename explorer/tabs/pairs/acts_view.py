@@ -15,8 +15,10 @@ from explorer.core.parts import (
     again,
     guarded,
     nothing_new,
+    stoppable,
     telling,
     wire_part,
+    wire_stop,
     wrote,
 )
 from explorer.core.settings import Settings
@@ -131,10 +133,10 @@ class PairsTab:
         yield refused_html(self.scenes.fields.refused(session.results_id)), gr.update(visible=False)
 
     @guarded
-    def count(self, wanted: object, session: Session) -> Iterator[tuple[str, str]]:
+    def count(self, wanted: object, session: Session) -> Iterator[tuple[Any, ...]]:
         """Count tokens: how far it is, and at last the tokenizer."""
         table = self.scenes.pairs_of(session, session.seen(PairsState)).table
-        yield from telling(self.scenes.counter.count(table, wanted))
+        yield from stoppable(telling(self.scenes.counter.count(table, wanted)))
 
     @guarded
     def count_in(self, tokenizer: str, session: Session, notes: object) -> Filling:
@@ -149,9 +151,9 @@ class PairsTab:
         yield from tokens_shown(self.scenes.fields, session)
 
     @guarded
-    def export(self, form: Format, session: Session) -> Iterator[tuple[str, Any]]:
+    def export(self, form: Format, session: Session) -> Iterator[tuple[Any, ...]]:
         """Write the pairs that are listed to a file."""
-        yield from exporting(self.scenes.now(session), form)
+        yield from stoppable(exporting(self.scenes.now(session), form))
 
     @guarded
     def export_fails(
@@ -278,22 +280,24 @@ def wire_pairs(tab: PairsTab, session: gr.State) -> None:
     reading.then(tab.show, state, parts.outputs, **EVENT)
     parts.stop.click(None, cancels=reading)
     counting = lengths.count.click(
-        tab.count, [lengths.tokenizer, session], [lengths.status, parts.counted], **EVENT
+        tab.count,
+        [lengths.tokenizer, session],
+        [lengths.status, parts.counted, lengths.stop],
+        **EVENT,
     )
-    counting.failure(nothing_to_tell, None, lengths.status, **EVENT)
     drawn = counting.success(tab.count_in, [parts.counted, *state], parts.outputs, **EVENT)
     drawn.then(None, parts.address, None, js=wrote(parts.part))
-    lengths.stop.click(None, cancels=counting)
+    wire_stop(lengths.stop, lengths.status, [counting])
+    exported = [export.status, export.file, export.stop]
     writing = [
-        button.click(partial(tab.export, form), session, [export.status, export.file], **EVENT)
+        button.click(partial(tab.export, form), session, exported, **EVENT)
         for form, button in export.buttons.items()
     ]
-    for each in writing:
-        each.failure(nothing_to_tell, None, export.status, **EVENT)
-    export.stop.click(None, cancels=writing)
-    exported = [export.fail_status, export.fail_file]
+    wire_stop(export.stop, export.status, writing)
     for form, button in export.fail_buttons.items():
-        written = button.click(partial(tab.export_fails, form), state, exported, **EVENT)
+        written = button.click(
+            partial(tab.export_fails, form), state, [export.fail_status, export.fail_file], **EVENT
+        )
         written.failure(nothing_to_tell, None, export.fail_status, **EVENT)
     tokens.button.click(tab.show_tokens, session, [tokens.words, tokens.plot], **EVENT)
     parts.timer.tick(None, None, None, js=again(parts.part))

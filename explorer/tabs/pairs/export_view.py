@@ -76,7 +76,7 @@ def build_export() -> ExportParts:
         buttons = _buttons(
             {form: text(f"export.{form}") for form in FORMATS}, "export", variant="primary"
         )
-        stop = gr.Button(text("score.stop"), scale=0, min_width=80)
+        stop = gr.Button(text("score.stop"), scale=0, min_width=80, interactive=False)
     status = gr.HTML(elem_id="export-status")
     file = gr.File(visible=False, label=text("export.file"), elem_id="exported")
     code = gr.HTML()

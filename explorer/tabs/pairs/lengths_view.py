@@ -69,7 +69,7 @@ def build_lengths(counter: TokenCounter) -> LengthParts:
             scale=4,
         )
         count = gr.Button(text("lengths.count"), variant="primary", scale=1, elem_id="count-tokens")
-        stop = gr.Button(text("score.stop"), scale=0, min_width=80)
+        stop = gr.Button(text("score.stop"), scale=0, min_width=80, interactive=False)
     status = gr.HTML(elem_id="tokens-status")
     plot = gr.Plot(show_label=False, container=True, elem_classes="lengths-plot")
     return LengthParts(

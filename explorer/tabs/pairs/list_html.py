@@ -248,7 +248,6 @@ def _models(field: Field, places: Sequence[int]) -> dict[str, object]:
     for names in by_type.values():
         names.sort(key=lambda name: (-(size_of(name) or 0), name))
     return {
-        "n_models": len({field.row_models[place] for place in places}),
         "by_type": dict(sorted(by_type.items())),
         "n_more": max(0, len(places) - MOST_FAILING),
     }

@@ -1,6 +1,5 @@
 """What is looked at in the Score tab, as one value, its link, its acts, and the list it shows."""
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -9,6 +8,7 @@ from explorer.core.links import Codec, checked, choice
 from explorer.core.validation import whole_number
 from explorer.reader.links import named_tab, tab_of
 from explorer.runs.cards import RunCard, card_of
+from explorer.runs.facts import began
 from explorer.runs.sections import summary_of, total_interval
 from explorer.runs.store import RunStore
 from scoring.errors import KnownError, shown
@@ -119,7 +119,7 @@ class RunLine:
     @property
     def started(self) -> str:
         """When it began, by UTC."""
-        return time.strftime("%Y-%m-%d %H:%M", time.gmtime(self.run.started))
+        return began(self.run)
 
     @property
     def n_scored(self) -> int:

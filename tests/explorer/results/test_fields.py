@@ -1,4 +1,5 @@
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -194,7 +195,9 @@ def test_models_are_counted_and_not_their_runs(tmp_path: Path) -> None:
     np.testing.assert_array_equal(field.others(first), [field.outcomes(shorter)])
     np.testing.assert_array_equal(field.others(shorter), [field.outcomes(first)])  # has more pairs
     assert set(field.difficulty().known.tolist()) == {2}
-    assert "other models fail this pair" in who_html(field, 0, first)
+    who = who_html(field, 0, first)
+    assert "other models fail this pair" in who and "Own runs and others (" in who
+    assert set(re.findall("<h3>(.+?)</h3>", who)) <= {"Fail it", "Win it"}
 
 
 def test_a_run_or_a_file_of_a_published_model_is_no_other_model() -> None:

@@ -178,7 +178,9 @@ def test_of_a_benchmark_without_results_nothing_is_read_and_it_is_said(visitor: 
     shown = acted(visitor, "benchmark", value="v2")
     assert "nothing here by the rule RewardBench 2" in shown["told"]
     assert not shown["measure"]["visible"] and shown["table"] == ""
-    assert "4 of 4" in acted(visitor, "benchmark", value="v1")["told"]
+    assert not shown["below"]["visible"] and "RewardBench 2" in shown["about"]
+    again = acted(visitor, "benchmark", value="v1")
+    assert "4 of 4" in again["told"] and again["below"]["visible"]
 
 
 def test_who_does_not_measure_may_stop(visitor: Visitor) -> None:

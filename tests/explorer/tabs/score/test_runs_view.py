@@ -77,7 +77,9 @@ def test_a_run_is_listed_with_what_it_came_to(
     [line] = [row for row in shown_to(tab, me).listed.split("<tr") if run.id in row]
     won = sum(pair.outcome == "win" for pair in run.rows())
     assert "40 / 40" in line and "the first forty" in line and f"{100 * won / 40:.1f} %" in line
-    assert "finished" in line and "browser:me" not in line
+    [name] = own_names([run], ())
+    assert "finished" in line and name.partition("your run of ")[2].rstrip(")") in line
+    assert "browser:me" not in line
 
 
 @dataclass
