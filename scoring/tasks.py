@@ -7,18 +7,20 @@ that were made ready last.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pyarrow as pa
 
 from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
-from scoring.hub.access import Hub, Seen, first_line
+from scoring.hub.access import Hub, Listing, Seen, first_line
 from scoring.limits import Limits, Step, Tell
 from scoring.models.devices import Device, present_device
-from scoring.models.finding import Asked, Found, ModelPolicy, fetched, find
+from scoring.models.finding import Asked, Found, ModelPolicy, find
 from scoring.models.preview import Preview, previewed
+from scoring.models.tokenizers import FoundTokenizer, encoder, find_tokenizer, refusing
 from scoring.pairs.opening import checked_rows
 from scoring.probing.side_rewards import TokenRewards
 from scoring.spec import ModelSpec, Pair, Plan, RunFacts, RunSettings, ScoredPack
@@ -65,13 +67,41 @@ def look_at_model(tell: Tell, seen: Seen, typed: str, policy: ModelPolicy, asked
     return Looked(found, previewed(found))
 
 
-def fetch_model(tell: Tell, seen: Seen, found: Found, token: str | Literal[False]) -> str:
-    """The folder of a model that was found, downloaded where need be; its reference is not.
+def fetch_files(
+    tell: Tell, seen: Seen, listing: Listing, names: Sequence[str], token: str | Literal[False]
+) -> str:
+    """The folder that holds these files of a repository, downloaded where need be.
 
     Raises:
-        KnownError: it cannot be had.
+        KnownError: as of `Hub.fetch`.
     """
-    return fetched(found, Hub.there(seen), token, tell)
+    return str(Hub.there(seen).fetch(listing, names, token=token, tell=tell))
+
+
+def look_at_tokenizer(_: Tell, seen: Seen, typed: str, policy: ModelPolicy) -> FoundTokenizer:
+    """Find a tokenizer, as of `tokenizers.find_tokenizer`.
+
+    Raises:
+        KnownError: as there.
+    """
+    return find_tokenizer(typed, policy, Hub.there(seen))
+
+
+def count_tokens(_: Tell, found: FoundTokenizer, texts: str) -> Iterator[tuple[bytes, ...]]:
+    """The tokens of each text, one batch after the other: a column's numbers in int32 each.
+
+    texts: a file with a stream of Arrow's, whose columns are texts.
+
+    Raises:
+        KnownError: the tokenizer cannot be used.
+    """
+    with refusing(found.name):
+        encode = encoder(found)
+    for batch in pa.ipc.open_stream(pa.OSFile(texts, "rb")):
+        with refusing(found.name):
+            columns: list[Any] = [column.to_pylist() for column in batch.columns]
+            counts = [np.array(encode(column), np.int32) for column in columns]
+        yield tuple(each.tobytes() for each in counts)
 
 
 def load_model(tell: Tell, spec: ModelSpec, settings: RunSettings) -> None:

@@ -84,6 +84,18 @@ def shown_as(steps: Generator[S, None, T], show: Callable[[S], V]) -> Generator[
             yield show(step)
 
 
+def repeated(steps: Generator[S | None, None, T], first: S) -> Generator[S, None, T]:
+    """The same work, with the step before it, or `first`, in place of none."""
+    last = first
+
+    def known(step: S | None) -> S:
+        nonlocal last
+        last = step or last
+        return last
+
+    return (yield from shown_as(steps, known))
+
+
 def result_of(steps: Generator[Any, None, T]) -> T:
     """What work returns whose steps nobody looks at."""
     while True:

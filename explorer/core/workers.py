@@ -57,7 +57,13 @@ _SECRET = re.compile(r"(TOKEN|SECRET|KEY|PASSWORD)(_|$)")
 _BEGINNING = threading.Lock()
 _GO, _STOP = b"go", b"stop"
 
+GIGABYTE = 10**9
+TEXT_SECONDS, CHARACTERS_A_SECOND = 60.0, 100_000
+TEXT_BYTES, BYTES_A_CHARACTER = 2 * GIGABYTE, 40
+"""What `text_limit` gives in any case, and for each character besides."""
+
 Task = Callable[..., Any]
+WayOut = Literal["model", "file", "tokenizer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,20 @@ class Limit:
     seconds: float | None = None
     n_bytes: int | None = None
     in_addresses: bool = False
-    way_out: Literal["model", "file"] = "model"
+    way_out: WayOut = "model"
+
+
+def text_limit(
+    doing: str, characters: int, *, in_addresses: bool, way_out: WayOut = "model"
+) -> Limit:
+    """Of what renders or tokenizes texts of so many characters together."""
+    return Limit(
+        doing,
+        TEXT_SECONDS + characters / CHARACTERS_A_SECOND,
+        TEXT_BYTES + BYTES_A_CHARACTER * characters,
+        in_addresses,
+        way_out,
+    )
 
 
 class Worker:
@@ -189,16 +208,30 @@ class Worker:
         if why:
             return why
         reason = signal.Signals(-code).name if code is not None and code < 0 else f"code {code}"
-        return text("worker.died", doing=limit.doing, reason=reason)
+        another = text(f"another.{limit.way_out}")
+        return text("worker.died", doing=limit.doing, reason=reason, another=another)
 
 
-def alone(task: Task, *given: Any, limit: Limit, online: bool = False) -> Generator[Any, None, Any]:
-    """A task in a worker that does nothing else; as of `Worker.run`."""
+def alone(
+    task: Task,
+    *given: Any,
+    limit: Limit,
+    online: bool = False,
+    slots: threading.BoundedSemaphore | None = None,
+) -> Generator[Any, None, Any]:
+    """A task in a worker that does nothing else; as of `Worker.run`.
+
+    slots: of which it takes one, and waits for that.
+    """
+    while slots is not None and not slots.acquire(timeout=EVERY_SECONDS):
+        yield None
     worker = Worker(online=online)
     try:
         return (yield from worker.run(task, *given, limit=limit))
     finally:
         worker.end()
+        if slots is not None:
+            slots.release()
 
 
 class _Watch:

@@ -7,22 +7,19 @@ holds the warm model and scores with it. With another model comes another worker
 import threading
 import time
 from collections.abc import Collection, Generator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from explorer.core.caches import LruCache
+from explorer.core.fetching import LOOK_BYTES, LOOK_SECONDS, fetching
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.core.work import EVERY_SECONDS, result_of, shown_as
-from explorer.core.workers import Limit, Worker, alone
+from explorer.core.work import repeated, result_of
+from explorer.core.workers import GIGABYTE, TEXT_BYTES, Limit, Worker, alone, text_limit
 from explorer.runs.gpu_calls import PlacedModel
 from explorer.runs.orders import ModelOrder
 from explorer.runs.visitors import Visitor
-from scoring.errors import KnownError
 from scoring.families.server import KEY_VARIABLE
 from scoring.hub.access import Hub, parse_hub_id
-from scoring.hub.cache import cache_folder, remove_unfinished
 from scoring.limits import Step
 from scoring.models.devices import (
     Device,
@@ -32,14 +29,13 @@ from scoring.models.devices import (
     present_device,
     wait_briefly,
 )
-from scoring.models.finding import MOST_CONFIG_BYTES, Asked, Found, with_folders
+from scoring.models.finding import MOST_CONFIG_BYTES, Asked, with_folders
 from scoring.models.preview import Preview
 from scoring.probing.side_rewards import TokenRewards
 from scoring.spec import BASELINES, ModelSpec, Pair, Plan, RunSettings, ScoredPack
 from scoring.tasks import (
     Looked,
     Ready,
-    fetch_model,
     load_model,
     look_at_device,
     look_at_model,
@@ -51,21 +47,11 @@ from scoring.tasks import (
 SAME_SECONDS = 600.0
 """For how long what a name meant is taken for what it means."""
 _MOST_PREVIEWS = 16
-GIGABYTE = 10**9
 LOOKS_AT_ONCE = 2
-LOOK_SECONDS, LOOK_BYTES = 30.0, GIGABYTE // 2
 LOAD_SECONDS, LOAD_BYTES_A_SECOND = 60.0, 50_000_000
 """What a loading has for all, and for weights besides."""
-READY_SECONDS, CHARACTERS_A_SECOND = 60.0, 100_000
-READY_BYTES, BYTES_A_CHARACTER = 2 * GIGABYTE, 40
-"""Likewise for the rendering and tokenizing of pairs."""
 SCORE_BYTES = 3 * GIGABYTE
 """What a forward pass may need beside the model, where strangers use the server."""
-FETCH_BYTES = GIGABYTE
-FETCH_SECONDS, FETCH_BYTES_A_SECOND = 60.0, 100_000
-"""In how long a download must have how much, again and again."""
-
-T = TypeVar("T")
 
 
 class WarmModel:
@@ -87,7 +73,7 @@ class WarmModel:
             KnownError: the template fails, or limits are met.
         """
         given = (pairs, settings, source, selection)
-        limit = self._limit("ready", _characters(pairs))
+        limit = text_limit(text("worker.ready"), _characters(pairs), in_addresses=self._on_cpu)
         ready: Ready = yield from self._worker.run(make_ready, *given, limit=limit)
         return ready
 
@@ -109,17 +95,9 @@ class WarmModel:
         Raises:
             KnownError: the model has none, or limits are met.
         """
-        limit = self._limit("tokens", _characters([pair]))
+        limit = text_limit(text("worker.tokens"), _characters([pair]), in_addresses=self._on_cpu)
         rewards: TokenRewards = yield from self._worker.run(reward_tokens, pair, limit=limit)
         return rewards
-
-    def _limit(self, doing: str, characters: int) -> Limit:
-        return Limit(
-            text(f"worker.{doing}"),
-            READY_SECONDS + characters / CHARACTERS_A_SECOND,
-            READY_BYTES + BYTES_A_CHARACTER * characters,
-            self._on_cpu,
-        )
 
 
 def _characters(pairs: Sequence[Pair]) -> int:
@@ -224,19 +202,19 @@ class ModelStore:
         self._worker = Worker(knows=[KEY_VARIABLE] if spec.url else ())
         limit = Limit(text("worker.device"), LOOK_SECONDS)
         looking = self._worker.run(look_at_device, self._settings.device, limit=limit)
-        self._device = device = yield from _stepped(looking, Step("loading"))
+        self._device = device = yield from repeated(looking, Step("loading"))
         before = self._worker.resident_bytes()
         dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=preview.family)
         weights = max(preview.memory_bytes(dtype), preview.weight_bytes)
         limit = Limit(
             text("worker.load"),
             LOAD_SECONDS + weights / LOAD_BYTES_A_SECOND,
-            2 * weights + READY_BYTES,
+            2 * weights + TEXT_BYTES,
             device.kind == "cpu",
         )
         steps = self._worker.run(load_model, spec, settings, limit=limit)
         try:
-            yield from _stepped(steps, Step("loading"))
+            yield from repeated(steps, Step("loading"))
         except BaseException:
             self.release()
             raise
@@ -263,15 +241,10 @@ class ModelStore:
             self._hub.reachable()
             self._hub.room.clear(MOST_CONFIG_BYTES)
         given = (self._hub.seen(), order.model, policy, _asked(visitor, order))
-        limit = Limit(text("worker.look"), LOOK_SECONDS, LOOK_BYTES, in_addresses=True)
-        while not self._looks.acquire(timeout=EVERY_SECONDS):
-            yield Step("asking")
-        try:
-            steps = alone(look_at_model, *given, limit=limit, online=True)
-            looked: Looked = yield from _stepped(steps, Step("asking"))
-            return looked
-        finally:
-            self._looks.release()
+        limit = Limit(text("worker.look_model"), LOOK_SECONDS, LOOK_BYTES, in_addresses=True)
+        steps = alone(look_at_model, *given, limit=limit, online=True, slots=self._looks)
+        looked: Looked = yield from repeated(steps, Step("asking"))
+        return looked
 
     def _located(
         self, visitor: Visitor, order: ModelOrder
@@ -281,44 +254,14 @@ class ModelStore:
         check_fits(looked.preview, device, settings)
         found, folders = looked.found, []
         with self._hub.room.staying(found.repos):
-            for each in (found, found.reference):
-                if each is not None:
-                    folders.append((yield from self._fetched(each, visitor)))
+            for each in filter(None, (found, found.reference)):
+                if each.listing is None:
+                    folders.append(each.spec.folder)
+                else:
+                    given = (each.listing, [*each.sizes], visitor.token)
+                    folders.append((yield from fetching(self._hub, *given)))
         settings = placed(settings, looked.preview, device)
         return (with_folders(found, folders), settings), looked.preview
-
-    def _fetched(self, found: Found, visitor: Visitor) -> Generator[Step, None, str]:
-        """The folder of a model, downloaded where need be."""
-        missing = found.missing
-        if found.listing is None or not missing:
-            return found.spec.folder if found.listing is None else str(found.listing.folder)
-        listing, repo = found.listing, found.listing.hub_id.repo
-        size = sum(listing.sizes[name] for name in missing)
-        with ExitStack() as stack:
-            stack.enter_context(self._hub.room.fetching(repo, size))
-            blobs = [listing.blobs[name] for name in missing if name in listing.blobs]
-            stack.callback(remove_unfinished, cache_folder(repo, "model"), blobs)
-            limit = Limit(text("worker.fetch"), None, FETCH_BYTES)
-            given = (self._hub.seen(), found, visitor.token)
-            steps = alone(fetch_model, *given, limit=limit, online=True)
-            fetching = _stepped(steps, Step("fetching", 0, size))
-            since, before = time.monotonic(), 0
-
-            def bounded(step: Step) -> Step:
-                nonlocal since, before
-                if step.done > size:
-                    said = f"{size / 1e6:,.1f} MB"
-                    raise KnownError(text("worker.endless", model=repo, size=said))
-                seconds = time.monotonic() - since
-                if seconds > FETCH_SECONDS:
-                    if step.done - before < seconds * FETCH_BYTES_A_SECOND:
-                        said, rate = f"{seconds:.0f}", FETCH_BYTES_A_SECOND // 1000
-                        raise KnownError(text("worker.slow", model=repo, seconds=said, rate=rate))
-                    since, before = time.monotonic(), step.done
-                return step
-
-            folder: str = yield from shown_as(fetching, bounded)
-            return folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,18 +272,6 @@ class _Known:
     asked_at: float
     meaning: tuple[ModelSpec, RunSettings]
     preview: Preview
-
-
-def _stepped(steps: Generator[Step | None, None, T], first: Step) -> Generator[Step, None, T]:
-    """The same steps, the last one again where there is none."""
-    last = first
-
-    def known(step: Step | None) -> Step:
-        nonlocal last
-        last = step or last
-        return last
-
-    return (yield from shown_as(steps, known))
 
 
 def _of_model(spec: ModelSpec, settings: RunSettings) -> RunSettings:

@@ -8,7 +8,7 @@ from typing import Literal, TypedDict, Unpack
 from scoring.errors import KnownError, shown
 from scoring.hub.access import Hub, HubId, Listing, NotThere, parse_hub_id
 from scoring.hub.search import without_address
-from scoring.limits import MEGABYTE, Tell, tell_nobody
+from scoring.limits import MEGABYTE
 from scoring.models.catalogue import CATALOGUE
 from scoring.models.files import (
     WEIGHT_FILES,
@@ -327,19 +327,18 @@ def locate(typed: str, policy: ModelPolicy, hub: Hub, **asked: Unpack[Asked]) ->
     token = asked.get("token", False)
     with hub.room.staying(found.repos):
         return with_folders(
-            found, [fetched(each, hub, token) for each in (found, found.reference) if each]
+            found, [_fetched(each, hub, token) for each in (found, found.reference) if each]
         )
 
 
-def fetched(found: Found, hub: Hub, token: str | Literal[False], tell: Tell = tell_nobody) -> str:
-    """The folder of a model that was found, downloaded where need be; its reference is not."""
+def _fetched(found: Found, hub: Hub, token: str | Literal[False]) -> str:
     if found.listing is None:
         return found.spec.folder
-    return str(hub.fetch(found.listing, [*found.sizes], token=token, tell=tell))
+    return str(hub.fetch(found.listing, [*found.sizes], token=token))
 
 
 def with_folders(found: Found, folders: list[str]) -> ModelSpec:
-    """What can be loaded. folders: as `fetched` gives them, of the model and of its reference."""
+    """What can be loaded. folders: of the model and of its reference."""
     spec, *beside = (
         each.spec
         if each.listing is None

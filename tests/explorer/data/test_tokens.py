@@ -2,10 +2,11 @@
 
 import json
 import shutil
+import subprocess
+import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
 
@@ -13,29 +14,23 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from explorer.core import workers
 from explorer.core.settings import DEMO_PAIRS
+from explorer.core.workers import alone
 from explorer.data import tokens
 from explorer.data.table import PairTable
-from explorer.data.tokens import (
-    MOST_CHARS,
-    MOST_MEGABYTES,
-    SUGGESTED,
-    Encode,
-    LocatedTokenizer,
-    TokenCounter,
-    cut_texts,
-    encoder,
-    locate_tokenizer,
-    refusing,
-)
+from explorer.data.tokens import MOST_CHARS, TokenCounter, cut_texts
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Step
 from scoring.models.finding import ModelPolicy
+from scoring.models.tokenizers import SUGGESTED
 from scoring.pairs.opening import SCHEMA, Pairs, PairSource, read_pairs
-from tests.conftest import DEMO_MODEL
+from scoring.tasks import count_tokens
+from tests.conftest import DEMO_MODEL, ROOT
+from tests.explorer.conftest import Serve
 from tests.explorer.stepping import gone_through
-from tests.hub_server import HubServer, Repo, served_hub
+from tests.hub_server import Repo
 
 COLUMNS = ("prompt", "chosen", "rejected")
 
@@ -65,12 +60,15 @@ def counter(tmp_path: Path, hub: Hub) -> TokenCounter:
 
 @dataclass
 class Counted:
+    """steps: of the count, each once; while it waits the last one is told again."""
+
     name: str
     steps: list[Step]
 
 
 def finished(counter: TokenCounter, table: PairTable, wanted: object = "demo") -> Counted:
-    return Counted(*gone_through(counter.count(table, wanted)))
+    name, steps = gone_through(counter.count(table, wanted))
+    return Counted(name, [step for step in dict.fromkeys(steps) if step.doing == "reading"])
 
 
 def small_batches(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
@@ -119,13 +117,15 @@ def test_a_stopped_count_leaves_nothing_and_goes_on_where_it_was(
     counter: TokenCounter, fresh: PairTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small_batches(monkeypatch, 10)
-    counting = counter.count(fresh, "demo")
-    assert [next(counting).done for _ in range(3)] == [0, 10, 20]
+    counting, before = counter.count(fresh, "demo"), set(active_children())
+    while next(counting).done < 20:
+        pass
     counting.close()
+    assert set(active_children()) <= before
     assert fresh.tokens == {}
     assert not (tmp_path / "tokens").exists()
     again = finished(counter, fresh)
-    assert again.steps[0] == Step("reading", 20, len(fresh))
+    assert again.steps[0].done >= 20
     whole = PairTable(fresh.pairs)
     finished(TokenCounter(tmp_path / "other", Hub(True), ModelPolicy(DEMO_MODEL)), whole)
     for column in COLUMNS:
@@ -137,7 +137,8 @@ def test_who_left_without_closing_blocks_nobody(
 ) -> None:
     small_batches(monkeypatch, 10)
     left = counter.count(fresh, "demo")
-    next(left), next(left)
+    while next(left).doing != "reading":
+        pass
     assert finished(counter, fresh).name in fresh.tokens
     assert list(left) == []
 
@@ -145,23 +146,13 @@ def test_who_left_without_closing_blocks_nobody(
 def test_those_who_ask_at_once_share_the_work(
     counter: TokenCounter, fresh: PairTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small_batches(monkeypatch, 5)
-    encoded: list[str] = []
-    counting = threading.Lock()
+    begun: list[object] = []
 
-    def noting(located: LocatedTokenizer) -> Encode:
-        encode = encoder(located)
+    def noting(task: Any, *given: Any, **how: Any) -> Any:
+        begun.append(task)
+        return alone(task, *given, **how)
 
-        def noted(texts: list[str]) -> list[int]:
-            assert counting.acquire(blocking=False), "two batches at once"
-            time.sleep(0.001)
-            encoded.extend(texts)
-            counting.release()
-            return list(encode(texts))
-
-        return noted
-
-    monkeypatch.setattr(tokens, "encoder", noting)
+    monkeypatch.setattr(tokens, "alone", noting)
     found: list[Counted] = []
     threads = [
         threading.Thread(target=lambda: found.append(finished(counter, fresh))) for _ in range(3)
@@ -172,7 +163,7 @@ def test_those_who_ask_at_once_share_the_work(
         thread.join()
     assert len(found) == 3
     assert len({each.name for each in found}) == 1
-    assert len(encoded) == 3 * len(fresh)
+    assert begun.count(count_tokens) == 1
 
 
 def test_a_count_is_read_from_disk_by_the_next_start(
@@ -330,100 +321,54 @@ def test_real_pairs_have_a_known_number_of_tokens(counter: TokenCounter, real: P
         assert 2.5 < real.chars[column].sum() / counts.sum() < 5
 
 
-# Which tokenizer counts, and what a stranger's may not do
+# A stranger's tokenizer
 
 
-OWN = ModelPolicy(DEMO_MODEL)
-PUBLIC = ModelPolicy(DEMO_MODEL, local_folders=False)
+def replacing(pattern: str, content: str, times: int = 1) -> bytes:
+    """A tokenizer that does so before all else."""
+    normalizer = {"type": "Replace", "pattern": {"Regex": pattern}, "content": content}
+    normalizers = {"type": "Sequence", "normalizers": [normalizer] * times}
+    return json.dumps(json.loads(WHOLE) | {"normalizer": normalizers}).encode()
+
+
 WHOLE = (DEMO_MODEL / "tokenizer.json").read_bytes()
-WORDS = "\n".join(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "dog", "##s")).encode()
-BERT = json.dumps({"tokenizer_class": "BertTokenizer"}).encode()
-REPOS = {
-    "models/org/whole": Repo(
-        {"README.md": b"#", "model.safetensors": b"weights", "tokenizer.json": WHOLE}
-    ),
-    "models/org/parts": Repo(
-        {
-            "vocab.txt": WORDS,
-            "tokenizer_config.json": BERT,
-            "model.safetensors": b"weights",
-            "onnx/vocab.txt": b"",
-        }
-    ),
-    "models/org/none": Repo({"README.md": b"#", "config.json": b"{}"}),
-    "models/org/large": Repo({"tokenizer.json": b" " * (MOST_MEGABYTES * 1_000_000 + 1)}),
-    "models/org/broken": Repo({"tokenizer.json": b'{"version": "1.0"}'}),
+HOSTILE = {
+    "endless": (replacing("(x+x+)+y", ""), r"took longer than the 7 s"),
+    "grows": (replacing("x", "x" * 999, times=3), r"needed more than the 2 GB"),
 }
 
 
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
-    """A Hub whose visitor has a token, which must not be sent."""
-    with served_hub(REPOS, tmp_path / "hub", monkeypatch) as hub:
-        yield hub
-
-
-@pytest.fixture
-def fetched(server: HubServer) -> Callable[[], set[str]]:
-    """The names of the files that were fetched from the Hub."""
-    return lambda: {
-        request.path.rpartition("/")[2]
-        for request in server.requests
-        if request.method == "GET" and "/resolve/" in request.path
-    }
-
-
-def located(typed: str, policy: ModelPolicy, hub: Hub) -> tuple[str, Path, list[Step]]:
-    """Name, folder and steps told."""
-    found, steps = gone_through(locate_tokenizer(typed, policy, hub))
-    return found.name, found.folder, steps
-
-
-def demo_name(hub: Hub) -> str:
-    return located("demo", OWN, hub)[0]
-
-
-def test_the_bundled_one_needs_no_network(hub: Hub) -> None:
-    name, folder, steps = located("demo", PUBLIC, hub)
-    assert name.partition("@")[0] == "demo"
-    assert (folder, steps) == (DEMO_MODEL, [])
-    assert located(name, PUBLIC, hub)[0] == name
-
-
-def test_a_revision_that_is_not_here_is_refused(hub: Hub) -> None:
-    with pytest.raises(KnownError, match=r"at revision .{12}, not 0123456789ab"):
-        located("demo@0123456789ab", OWN, hub)
-
-
-def test_the_revision_of_a_folder_follows_its_tokenizer_and_nothing_else(
-    tmp_path: Path, hub: Hub
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_tokenizer_is_one_sentence_and_the_next_count_works(
+    name: str,
+    hub_repos: dict[str, Repo],
+    tmp_path: Path,
+    serve: Serve,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (tmp_path / "tokenizer.json").write_bytes(WHOLE)
-    first, folder, _ = located(str(tmp_path), OWN, hub)
-    assert folder == tmp_path
-    assert first.rpartition("@")[2] == demo_name(hub).rpartition("@")[2]
-    (tmp_path / "model.safetensors").write_bytes(b"weights")
-    assert located(first, OWN, hub)[0] == first
-    (tmp_path / "tokenizer.json").write_bytes(WHOLE + b"\n")
-    assert located(str(tmp_path), OWN, hub)[0] != first
-
-
-@pytest.mark.parametrize("typed", ["/etc", "{folder}", "~", "../x", "x" * 300, "org/name:test", ""])
-def test_strangers_get_no_folder(typed: str, tmp_path: Path, hub: Hub) -> None:
-    (tmp_path / "tokenizer.json").write_bytes(WHOLE)
-    with pytest.raises(KnownError, match=r"used here: give oobabooga/llama-tokenizer or demo"):
-        located(typed.format(folder=tmp_path), PUBLIC, hub)
+    written, limit = HOSTILE[name]
+    hub_repos["models/org/hostile"] = Repo({"tokenizer.json": written})
+    monkeypatch.setattr(workers, "TEXT_SECONDS", 5.0)
+    counter, page, answered = TokenCounter(tmp_path, Hub(), ModelPolicy(DEMO_MODEL)), serve(), 0
+    table = table_of([("x" * 22 + " ") * 8_700])
+    told = rf"^Counting tokens {limit} .*, and was ended\. Choose another tokenizer\.$"
+    with pytest.raises(KnownError, match=told):
+        for _ in counter.count(table, "org/hostile"):
+            with page.open("app_id") as answer:
+                answered += answer.status == 200
+    assert answered
+    assert finished(counter, table).name in table.tokens
 
 
 @pytest.mark.parametrize("typed", ["org/whole", "org/parts@main", "org/parts@refs/pr/1"])
 def test_strangers_count_with_listed_tokenizers_only(
-    typed: str, server: HubServer, tmp_path: Path, demo: PairTable
+    typed: str, hub_repos: dict[str, Repo], tmp_path: Path, demo: PairTable
 ) -> None:
-    policy = replace(PUBLIC, models=frozenset({"org/parts"}))
+    hub_repos |= {"models/org/whole": Repo({}), "models/org/parts": Repo({"tokenizer.json": WHOLE})}
+    policy = ModelPolicy(DEMO_MODEL, local_folders=False, models=frozenset({"org/parts"}))
     counter = TokenCounter(tmp_path, Hub(), policy)
     with pytest.raises(KnownError, match=r"give oobabooga/llama-tokenizer, org/parts or demo\."):
         gone_through(counter.count(demo, typed))
-    assert server.requests == []
     name, _ = gone_through(counter.count(demo, "org/parts"))
     assert counter.known(demo, name)
     fresh = TokenCounter(tmp_path / "fresh", Hub(), policy)
@@ -432,81 +377,34 @@ def test_strangers_count_with_listed_tokenizers_only(
         gone_through(fresh.count(demo, f"org/parts@{'0' * 40}"))
 
 
-def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path, hub: Hub) -> None:
-    (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(KnownError, match=r"has no tokenizer: neither tokenizer\.json"):
-        located(str(tmp_path), OWN, hub)
-
-
-def test_what_is_not_in_the_cache_cannot_be_had_without_a_network(hub: Hub) -> None:
-    with pytest.raises(KnownError, match="org/name is not on this machine"):
-        located("org/name", OWN, hub)
-
-
-@pytest.mark.parametrize(
-    ("repo", "files"),
-    [
-        ("org/whole", {"tokenizer.json"}),
-        ("org/parts", {"vocab.txt", "tokenizer_config.json"}),
-    ],
-)
-def test_only_the_files_of_a_tokenizer_are_fetched(
-    repo: str, files: set[str], fetched: Callable[[], set[str]]
+def test_a_tokenizer_of_the_hub_is_fetched_once(
+    hub_repos: dict[str, Repo], tmp_path: Path, fresh: PairTable
 ) -> None:
-    name, folder, steps = located(repo, OWN, Hub())
-    assert fetched() == {path.name for path in folder.iterdir()} == files
-    assert name == f"{repo}@{REPOS[f'models/{repo}'].commit}"
-    assert [step.doing for step in steps] == ["asking", "fetching"]
-    assert located(name, OWN, Hub(offline=True))[:2] == (name, folder)
+    hub_repos["models/org/whole"] = Repo({"tokenizer.json": WHOLE, "model.safetensors": b"weights"})
+    counter = TokenCounter(tmp_path, Hub(), ModelPolicy(DEMO_MODEL))
+    name, steps = gone_through(counter.count(fresh, "org/whole"))
+    assert {step.doing for step in steps} == {"asking", "fetching", "reading"}
+    assert name == f"org/whole@{hub_repos['models/org/whole'].commit}"
+    assert [path.name for path in (tmp_path / "hub").rglob("snapshots/*/*")] == ["tokenizer.json"]
+    del fresh.tokens[name]
+    shutil.rmtree(tmp_path / "tokens")
+    _, steps = gone_through(counter.count(fresh, "org/whole"))
+    assert "fetching" not in {step.doing for step in steps}
 
 
-def test_a_large_tokenizer_is_not_fetched(fetched: Callable[[], set[str]]) -> None:
-    with pytest.raises(KnownError, match="org/large is 50 MB large; at most 50 MB"):
-        located("org/large", OWN, Hub())
-    assert fetched() == set()
+def test_this_process_reads_no_tokenizer(tmp_path: Path) -> None:
+    program = f"""
+import sys
+from pathlib import Path
+from explorer.core.settings import Settings
+from explorer.core.work import result_of
+from explorer.stores import open_stores
 
-
-def test_a_repository_without_a_tokenizer_is_refused(fetched: Callable[[], set[str]]) -> None:
-    with pytest.raises(KnownError, match="org/none has no tokenizer"):
-        located("org/none", OWN, Hub())
-    assert fetched() == set()
-
-
-def counted(typed: str, texts: list[str]) -> list[int]:
-    found, _ = gone_through(locate_tokenizer(typed, OWN, Hub()))
-    return list(encoder(found)(texts))
-
-
-def test_a_vocabulary_will_do_where_there_is_no_whole_tokenizer(server: HubServer) -> None:
-    assert counted("org/parts", ["a dog", "dogs", "", "a cat"]) == [2, 2, 0, 2]
-
-
-def test_a_broken_tokenizer_is_told_in_one_sentence(server: HubServer) -> None:
-    told = pytest.raises(KnownError, match=r"The tokenizer org/broken cannot be used: .")
-    with told, refusing("org/broken"):
-        counted("org/broken", ["a"])
-
-
-def test_a_tokenizer_that_cuts_pads_and_adds_counts_all_the_same(tmp_path: Path) -> None:
-    from tokenizers import Tokenizer, processors
-
-    tokenizer = Tokenizer.from_str(WHOLE.decode())
-    tokenizer.enable_truncation(3)
-    tokenizer.enable_padding(length=9)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="$A $A", pair="$A $B", special_tokens=[]
-    )
-    tokenizer.save(str(tmp_path / "tokenizer.json"))
-    assert counted(str(tmp_path), ["a b c d e f g", "a"]) == [7, 1]
-
-
-class PanicException(BaseException):
-    """As compiled code calls its own faults."""
-
-
-def test_a_fault_of_compiled_code_is_told_and_an_interruption_goes_through() -> None:
-    told = pytest.raises(KnownError, match="org/name cannot be used: index out of bounds")
-    with told, refusing("org/name"):
-        raise PanicException("index out of bounds")
-    with pytest.raises(KeyboardInterrupt), refusing("org/name"):
-        raise KeyboardInterrupt
+stores = open_stores(Settings(home=Path({str(tmp_path)!r}), pairs="demo", offline=True))
+print(result_of(stores.counter.count(stores.pairs.get(None), "demo")))
+print(sorted({{"tokenizers", "torch", "transformers"}} & sys.modules.keys()))
+"""
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    name, loaded = ran.stdout.splitlines()
+    assert name.startswith("demo@") and loaded == "[]"

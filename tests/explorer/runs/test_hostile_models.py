@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
+from explorer.core import workers
 from explorer.core.settings import DEMO_MODEL, Settings
 from explorer.core.work import result_of
 from explorer.runs import models as limits
@@ -130,7 +131,7 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelStore]:
     repos["models/org/good"] = Repo(FILES)
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch, served_hub(repos, home / "hub", patch):
-        patch.setattr(limits, "READY_SECONDS", SECONDS)
+        patch.setattr(workers, "TEXT_SECONDS", SECONDS)
         patch.setattr(limits, "LOAD_SECONDS", SECONDS)
         models = ModelStore(Settings(home=home, public=True), Hub(shared=True))
         yield models

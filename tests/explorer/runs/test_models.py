@@ -11,6 +11,7 @@ from threading import Thread
 
 import pytest
 
+from explorer.core import fetching
 from explorer.core.settings import DEMO_MODEL, Settings
 from explorer.core.work import result_of
 from explorer.runs import models as limits
@@ -141,8 +142,7 @@ def test_a_model_of_the_hub_is_fetched_looked_at_and_loaded_apart(
     models, order = ModelStore(Settings(home=tmp_path), Hub()), ModelOrder("org/model")
     assert models.preview(ME, order).fetch_bytes > 7_000_000
     result, steps = gone_through(models.load(ME, order))
-    fetching = [step for step in steps if step.doing == "fetching"]
-    assert isinstance(result, WarmModel) and fetching
+    assert isinstance(result, WarmModel) and "fetching" in {step.doing for step in steps}
     assert result.spec.revision == hub_repos["models/org/model"].commit
     assert models.preview(ME, order).is_here
     assert rewards(result) == rewards(loaded(models))
@@ -161,7 +161,7 @@ def test_a_download_that_is_too_slow_is_given_up_and_the_page_answers_meanwhile(
 ) -> None:
     files = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
     hub_repos["models/org/slow"] = Repo(files, **slow)  # type: ignore[arg-type]
-    monkeypatch.setattr(limits, "FETCH_SECONDS", 2.0)
+    monkeypatch.setattr(fetching, "FETCH_SECONDS", 2.0)
     models, page = ModelStore(Settings(home=tmp_path), Hub()), serve()
     stream, answered = models.load(ME, ModelOrder("org/slow")), 0
     with pytest.raises(

@@ -1,0 +1,65 @@
+"""Files of the Hub, downloaded by a worker: its bytes and seconds are counted."""
+
+import time
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack
+from typing import Literal
+
+from explorer.core.text import text
+from explorer.core.work import repeated, shown_as
+from explorer.core.workers import GIGABYTE, Limit, WayOut, alone
+from scoring.errors import KnownError
+from scoring.hub.access import Hub, Listing
+from scoring.hub.cache import cache_folder, remove_unfinished
+from scoring.limits import Step
+from scoring.tasks import fetch_files
+
+LOOK_SECONDS, LOOK_BYTES = 30.0, GIGABYTE // 2
+"""What a look at a repository or a folder has."""
+FETCH_BYTES = GIGABYTE
+FETCH_SECONDS, FETCH_BYTES_A_SECOND = 60.0, 100_000
+"""In how long a download must have how much, again and again."""
+
+
+def fetching(
+    hub: Hub,
+    listing: Listing,
+    names: Sequence[str],
+    token: str | Literal[False],
+    way_out: WayOut = "model",
+) -> Generator[Step, None, str]:
+    """The folder of a repository of models with these files, downloaded where need be.
+
+    Raises:
+        KnownError: they cannot be had, or come too slowly, or without end.
+    """
+    missing, repo = listing.missing(names), listing.hub_id.repo
+    size = sum(listing.sizes[name] for name in missing)
+    another = text(f"another.{way_out}")
+    with ExitStack() as stack:
+        stack.enter_context(hub.room.fetching(repo, size))
+        if not missing:
+            return str(listing.folder)
+        blobs = [listing.blobs[name] for name in missing if name in listing.blobs]
+        stack.callback(remove_unfinished, cache_folder(repo, "model"), blobs)
+        limit = Limit(text(f"worker.fetch_{way_out}"), None, FETCH_BYTES, way_out=way_out)
+        steps = alone(fetch_files, hub.seen(), listing, names, token, limit=limit, online=True)
+        since, before = time.monotonic(), 0
+
+        def bounded(step: Step) -> Step:
+            nonlocal since, before
+            if step.done > size:
+                said = f"{size / 1e6:,.1f} MB"
+                raise KnownError(text("worker.endless", repo=repo, size=said, another=another))
+            seconds = time.monotonic() - since
+            if seconds > FETCH_SECONDS:
+                if step.done - before < seconds * FETCH_BYTES_A_SECOND:
+                    said, rate = f"{seconds:.0f}", FETCH_BYTES_A_SECOND // 1000
+                    raise KnownError(
+                        text("worker.slow", repo=repo, seconds=said, rate=rate, another=another)
+                    )
+                since, before = time.monotonic(), step.done
+            return step
+
+        folder: str = yield from shown_as(repeated(steps, Step("fetching", 0, size)), bounded)
+        return folder

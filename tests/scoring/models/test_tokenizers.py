@@ -1,0 +1,179 @@
+"""Which tokenizer is meant by what a person types, who may use it, and how it counts."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from scoring.errors import KnownError
+from scoring.hub.access import Hub
+from scoring.models.finding import ModelPolicy
+from scoring.models.tokenizers import MOST_MEGABYTES, encoder, find_tokenizer, refusing
+from tests.conftest import DEMO_MODEL
+from tests.hub_server import HubServer, Repo, served_hub
+
+OWN = ModelPolicy(DEMO_MODEL)
+PUBLIC = ModelPolicy(DEMO_MODEL, local_folders=False)
+WHOLE = (DEMO_MODEL / "tokenizer.json").read_bytes()
+WORDS = "\n".join(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "dog", "##s")).encode()
+BERT = json.dumps({"tokenizer_class": "BertTokenizer"}).encode()
+REPOS = {
+    "models/org/whole": Repo(
+        {"README.md": b"#", "model.safetensors": b"weights", "tokenizer.json": WHOLE}
+    ),
+    "models/org/parts": Repo(
+        {
+            "vocab.txt": WORDS,
+            "tokenizer_config.json": BERT,
+            "model.safetensors": b"weights",
+            "onnx/vocab.txt": b"",
+        }
+    ),
+    "models/org/none": Repo({"README.md": b"#", "config.json": b"{}"}),
+    "models/org/large": Repo({"tokenizer.json": b" " * (MOST_MEGABYTES * 1_000_000 + 1)}),
+    "models/org/broken": Repo({"tokenizer.json": b'{"version": "1.0"}'}),
+}
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    """A Hub whose visitor has a token, which must not be sent."""
+    with served_hub(REPOS, tmp_path / "hub", monkeypatch) as hub:
+        yield hub
+
+
+@pytest.fixture
+def fetched(server: HubServer) -> Callable[[], set[str]]:
+    """The names of the files that were fetched from the Hub."""
+    return lambda: {
+        request.path.rpartition("/")[2]
+        for request in server.requests
+        if request.method == "GET" and "/resolve/" in request.path
+    }
+
+
+@pytest.fixture
+def hub() -> Hub:
+    return Hub(offline=True)
+
+
+def located(typed: str, policy: ModelPolicy, hub: Hub) -> tuple[str, Path]:
+    """Name and folder, once its files are there."""
+    found = find_tokenizer(typed, policy, hub)
+    if found.listing is not None:
+        hub.fetch(found.listing, found.files, token=False)
+    return found.name, Path(found.folder)
+
+
+def test_the_bundled_one_needs_no_network(hub: Hub) -> None:
+    name, folder = located("demo", PUBLIC, hub)
+    assert name.partition("@")[0] == "demo"
+    assert folder == DEMO_MODEL
+    assert located(name, PUBLIC, hub)[0] == name
+
+
+def test_a_revision_that_is_not_here_is_refused(hub: Hub) -> None:
+    with pytest.raises(KnownError, match=r"at revision .{12}, not 0123456789ab"):
+        located("demo@0123456789ab", OWN, hub)
+
+
+def test_the_revision_of_a_folder_follows_its_tokenizer_and_nothing_else(
+    tmp_path: Path, hub: Hub
+) -> None:
+    (tmp_path / "tokenizer.json").write_bytes(WHOLE)
+    first, folder = located(str(tmp_path), OWN, hub)
+    assert folder == tmp_path
+    assert first.rpartition("@")[2] == located("demo", OWN, hub)[0].rpartition("@")[2]
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    assert located(first, OWN, hub)[0] == first
+    (tmp_path / "tokenizer.json").write_bytes(WHOLE + b"\n")
+    assert located(str(tmp_path), OWN, hub)[0] != first
+
+
+@pytest.mark.parametrize("typed", ["/etc", "{folder}", "~", "../x", "x" * 300, "org/name:test", ""])
+def test_strangers_get_no_folder(typed: str, tmp_path: Path, hub: Hub) -> None:
+    (tmp_path / "tokenizer.json").write_bytes(WHOLE)
+    with pytest.raises(KnownError, match=r"used here: give oobabooga/llama-tokenizer or demo"):
+        located(typed.format(folder=tmp_path), PUBLIC, hub)
+
+
+def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path, hub: Hub) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(KnownError, match=r"has no tokenizer: neither tokenizer\.json"):
+        located(str(tmp_path), OWN, hub)
+
+
+def test_what_is_not_in_the_cache_cannot_be_had_without_a_network(hub: Hub) -> None:
+    with pytest.raises(KnownError, match="org/name is not on this machine"):
+        located("org/name", OWN, hub)
+
+
+@pytest.mark.parametrize(
+    ("repo", "files"),
+    [
+        ("org/whole", {"tokenizer.json"}),
+        ("org/parts", {"vocab.txt", "tokenizer_config.json"}),
+    ],
+)
+def test_only_the_files_of_a_tokenizer_are_fetched(
+    repo: str, files: set[str], fetched: Callable[[], set[str]]
+) -> None:
+    name, folder = located(repo, OWN, Hub())
+    assert fetched() == {path.name for path in folder.iterdir()} == files
+    assert name == f"{repo}@{REPOS[f'models/{repo}'].commit}"
+    assert located(name, OWN, Hub(offline=True)) == (name, folder)
+
+
+def test_a_large_tokenizer_is_not_fetched(fetched: Callable[[], set[str]]) -> None:
+    with pytest.raises(KnownError, match="org/large is 50 MB large; at most 50 MB"):
+        located("org/large", OWN, Hub())
+    assert fetched() == set()
+
+
+def test_a_repository_without_a_tokenizer_is_refused(fetched: Callable[[], set[str]]) -> None:
+    with pytest.raises(KnownError, match="org/none has no tokenizer"):
+        located("org/none", OWN, Hub())
+    assert fetched() == set()
+
+
+def counted(typed: str, texts: list[str]) -> list[int]:
+    hub = Hub()
+    located(typed, OWN, hub)
+    return list(encoder(find_tokenizer(typed, OWN, hub))(texts))
+
+
+def test_a_vocabulary_will_do_where_there_is_no_whole_tokenizer(server: HubServer) -> None:
+    assert counted("org/parts", ["a dog", "dogs", "", "a cat"]) == [2, 2, 0, 2]
+
+
+def test_a_broken_tokenizer_is_told_in_one_sentence(server: HubServer) -> None:
+    told = pytest.raises(KnownError, match=r"The tokenizer org/broken cannot be used: .")
+    with told, refusing("org/broken"):
+        counted("org/broken", ["a"])
+
+
+def test_a_tokenizer_that_cuts_pads_and_adds_counts_all_the_same(tmp_path: Path) -> None:
+    from tokenizers import Tokenizer, processors
+
+    tokenizer = Tokenizer.from_str(WHOLE.decode())
+    tokenizer.enable_truncation(3)
+    tokenizer.enable_padding(length=9)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="$A $A", pair="$A $B", special_tokens=[]
+    )
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    assert counted(str(tmp_path), ["a b c d e f g", "a"]) == [7, 1]
+
+
+class PanicException(BaseException):
+    """As compiled code calls its own faults."""
+
+
+def test_a_fault_of_compiled_code_is_told_and_an_interruption_goes_through() -> None:
+    told = pytest.raises(KnownError, match="org/name cannot be used: index out of bounds")
+    with told, refusing("org/name"):
+        raise PanicException("index out of bounds")
+    for other in (KeyboardInterrupt, MemoryError):
+        with pytest.raises(other), refusing("org/name"):
+            raise other
