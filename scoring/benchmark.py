@@ -64,7 +64,7 @@ def section_of(subset: str) -> str | None:
 def subsets_in_order(subsets: Iterable[str]) -> list[str]:
     """Subsets as the benchmark lists them; those that it does not have follow by name.
 
-    >>> in_order(["own", "hep-go", "alpacaeval-easy", "an-own"])
+    >>> subsets_in_order(["own", "hep-go", "alpacaeval-easy", "an-own"])
     ['alpacaeval-easy', 'hep-go', 'an-own', 'own']
     """
     return sorted(subsets, key=lambda subset: (_PLACE_OF.get(subset, len(SUBSETS)), subset))

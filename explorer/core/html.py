@@ -165,7 +165,7 @@ def bytes_words(n_bytes: int) -> str:
 def count_text(number: int) -> str:
     """A number of weights in 10^6 or 10^9.
 
-    >>> [count_words(n) for n in (3_787_648, 8_030_261_248, 70_553_706_496, 0)]
+    >>> [count_text(n) for n in (3_787_648, 8_030_261_248, 70_553_706_496, 0)]
     ['3.8 million', '8.0 billion', '70.6 billion', '0']
     """
     if number >= 1e9:

@@ -193,7 +193,7 @@ def visible(text: str) -> list[VisibleSpace]:
     signs; a character that takes no ink (control, direction, zero width, no-break space) is named.
 
     >>> visible("a  b")[1]
-    Shown(text='  ', sign='··', name='')
+    VisibleSpace(text='  ', sign='··', name='')
     >>> visible("a\u200b")[1]
     Shown(text='\u200b', sign='U+200B', name='ZERO WIDTH SPACE')
     """

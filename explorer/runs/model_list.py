@@ -84,7 +84,7 @@ def matching_models(words: object) -> tuple[ModelEntry, ...]:
     Raises:
         KnownError: an expression that cannot be used.
 
-    >>> [entry.id for entry in matching("skywork qwen3 8b")]
+    >>> [entry.id for entry in matching_models("skywork qwen3 8b")]
     ['Skywork/Skywork-Reward-V2-Qwen3-8B']
     """
     names = [f"{entry.id} {entry.family}" for entry in model_list()]

@@ -74,8 +74,9 @@ def models_of(row: Row, texts: PairTexts, place: str) -> Writers | None:
     Raises:
         KnownError: it holds what is no text.
 
-    >>> models_of({"models": ["a", "b", None]}, Texts("p", "c", "r", more_rejected=("s",)), "row 1")
-    Models(chosen=['a'], rejected=['b', None])
+    >>> texts = PairTexts("p", "c", "r", more_rejected=("s",))
+    >>> models_of({"models": ["a", "b", None]}, texts, "row 1")
+    Writers(chosen=['a'], rejected=['b', None])
     """
     models = row.get("models")
     n_chosen, n_rejected = 1 + len(texts.more_chosen), 1 + len(texts.more_rejected)

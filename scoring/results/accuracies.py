@@ -145,7 +145,7 @@ def _of_command(values: Mapping[str, Any]) -> dict[str, Any]:
 def set_kind_of(names: Iterable[str]) -> SetKind:
     """Below which folder accuracies of these subsets lie.
 
-    >>> kind_of(["shp", "mine"]), kind_of(["hep-go", "shp"]), kind_of(["mine"])
+    >>> set_kind_of(["shp", "mine"]), set_kind_of(["hep-go", "shp"]), set_kind_of(["mine"])
     ('pref-sets', 'eval-set', 'eval-set')
     """
     found = set(names)

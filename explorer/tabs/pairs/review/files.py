@@ -39,7 +39,7 @@ _LONGEST_LINE = 2**17
 def review_name(review: Review, ending: str) -> str:
     """What a file of a review is called, by its subset.
 
-    >>> export_name(Review("demo", "../<b>"), "x.jsonl"), export_name(Review("demo", "日本"), "x")
+    >>> review_name(Review("demo", "../<b>"), "x.jsonl"), review_name(Review("demo", "日本"), "x")
     ('b-x.jsonl', 'review-x')
     """
     name = re.sub("[^A-Za-z0-9_-]+", "-", review.subset).strip("-")[:60] or "review"
