@@ -195,7 +195,7 @@ def visible(text: str) -> list[VisibleSpace]:
     >>> visible("a  b")[1]
     VisibleSpace(text='  ', sign='··', name='')
     >>> visible("a\u200b")[1]
-    Shown(text='\u200b', sign='U+200B', name='ZERO WIDTH SPACE')
+    VisibleSpace(text='\u200b', sign='U+200B', name='ZERO WIDTH SPACE')
     """
     return [shown for kind, run in groupby(text, _kind) for shown in _shown(kind, "".join(run))]
 
