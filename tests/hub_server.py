@@ -114,7 +114,9 @@ class HubServer(LocalServer):
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 if method != "HEAD":
-                    self._write(body, repos.get("models" + path.partition("/resolve/")[0]))
+                    kind = "" if path.startswith("/datasets/") else "models/"
+                    key = kind + path.partition("/resolve/")[0].strip("/")
+                    self._write(body, repos.get(key))
 
             def _write(self, body: bytes, repo: Repo | None) -> None:
                 parts = repo.part_seconds if repo else 0.0

@@ -28,7 +28,7 @@ def fetching(
     token: str | Literal[False],
     way_out: WayOut = "model",
 ) -> Generator[Step, None, str]:
-    """The folder of a repository of models with these files, downloaded where need be.
+    """The folder of a repository with these files, downloaded where need be.
 
     Raises:
         KnownError: they cannot be had, or come too slowly, or without end.
@@ -37,11 +37,11 @@ def fetching(
     size = sum(listing.sizes[name] for name in missing)
     another = text(f"another.{way_out}")
     with ExitStack() as stack:
-        stack.enter_context(hub.room.fetching(repo, size))
+        stack.enter_context(hub.roomy(listing, size))
         if not missing:
             return str(listing.folder)
         blobs = [listing.blobs[name] for name in missing if name in listing.blobs]
-        stack.callback(remove_unfinished, cache_folder(repo, "model"), blobs)
+        stack.callback(remove_unfinished, cache_folder(repo, listing.repo_type), blobs)
         limit = Limit(text(f"worker.fetch_{way_out}"), None, FETCH_BYTES, way_out=way_out)
         steps = alone(fetch_files, hub.seen(), listing, names, token, limit=limit, online=True)
         since, before = time.monotonic(), 0

@@ -5,7 +5,7 @@ What was opened stays here for everybody who knows its id, until others need the
 
 import threading
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 import pyarrow as pa
 
 from explorer.core.caches import LruCache
+from explorer.core.fetching import fetching
 from explorer.core.settings import ASSETS, MAX_DATASET_MB, Settings
 from explorer.core.text import text
 from explorer.core.work import result_of, shown_as
@@ -24,7 +25,7 @@ from explorer.data.sources import DEMO_ID, Sources, read_demo
 from explorer.data.table import PairTable
 from explorer.data.typed import longest_text, typed_pair, typed_table
 from scoring.errors import KnownError, shown
-from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, first_line, parse_hub_id
+from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, Listing, first_line, parse_hub_id
 from scoring.limits import MEGABYTE, Limits, Step, Tell, tell_nobody
 from scoring.pairs.checking import CheckedRows
 from scoring.pairs.opening import Pairs, checked_rows, fetch_pairs, read_pairs
@@ -211,6 +212,7 @@ class Library:
                         tell=tell,
                         on_disk=stays,
                         reader=_read_apart,
+                        fetch=self._fetch_apart,
                     )
             finally:
                 if not stays:
@@ -219,6 +221,12 @@ class Library:
             if hub_id.split is None:
                 self._only[pinned] = table.id
             return table
+
+    def _fetch_apart(
+        self, listing: Listing, names: Sequence[str], *, tell: Tell = tell_nobody
+    ) -> Path:
+        """As `Hub.fetch`, by a worker, which is ended where it takes too long."""
+        return Path(result_of(shown_as(fetching(self._hub, listing, names, False, "file"), tell)))
 
     @contextmanager
     def _only_one(self, key: str) -> Iterator[None]:

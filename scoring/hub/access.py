@@ -24,6 +24,8 @@ from scoring.paths import is_file
 
 DEFAULT_DATASET = "allenai/reward-bench"
 PROBE_SECONDS = 3.0
+LOOK_SECONDS = 15.0
+"""In which the Hub must say what a repository holds."""
 
 _HUB_ID = re.compile(
     r"(?P<repo>[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95})"
@@ -225,6 +227,7 @@ class Hub:
                 revision=hub_id.revision,
                 repo_type=repo_type,
                 files_metadata=True,
+                timeout=LOOK_SECONDS,
                 token=token,
             )
             there = info.siblings or ()
@@ -261,7 +264,7 @@ class Hub:
         cache = cache_folder(hub_id.repo, repo_type)
         with (
             self._asking(hub_id, repo_type, token),
-            self._roomy(listing, size),
+            self.roomy(listing, size),
             watched(cache, size, tell),
         ):
             if listing.restricted:
@@ -283,7 +286,7 @@ class Hub:
         """
         remove_cached(cache_folder(repo, repo_type))
 
-    def _roomy(self, listing: Listing, size: int) -> AbstractContextManager[None]:
+    def roomy(self, listing: Listing, size: int) -> AbstractContextManager[None]:
         """Room for what is to come of a model; datasets have their own bounds."""
         if listing.repo_type != "model":
             return nullcontext()

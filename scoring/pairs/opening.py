@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -173,22 +173,24 @@ def fetch_pairs(
     tell: Tell = tell_nobody,
     on_disk: bool = False,
     reader: "RowsReader | None" = None,
+    fetch: "Fetch | None" = None,
 ) -> Pairs:
     """Download (or find in the local cache) one split of a Hub dataset, and check it.
 
     hub_id: without a split the only one is taken. token: False sends none.
     local_only: look at the cache alone. limits: nothing of a larger split is downloaded.
     on_disk: whether a large table is kept by `_mapped`, not in memory.
-    reader: as of `read_pairs`.
+    reader: as of `read_pairs`. fetch: None means `hub.fetch`.
 
     Raises:
         KnownError: the dataset cannot be had, is too large, or is not a table of pairs.
     """
     tell(Step("asking"))
     listing = hub.look(hub_id, "dataset", token=token, local_only=local_only)
+    fetch = fetch or partial(hub.fetch, token=token)
     card = Path("no card")
     if listing.sizes.get("README.md", _LARGEST_CARD + 1) <= _LARGEST_CARD:
-        card = hub.fetch(listing, ["README.md"], token=token) / "README.md"
+        card = fetch(listing, ["README.md"]) / "README.md"
     splits = split_files(list(listing.sizes), card)
     own = [split for split in splits if "/" not in split]
     split = hub_id.split or (own[0] if len(own) == 1 else None)
@@ -200,7 +202,7 @@ def fetch_pairs(
     names, shown = splits[split], f"{hub_id.repo}:{split}"
     check_shards(names, shown)
     limits.check_files(sum(listing.sizes[name] for name in names), shown)
-    folder = hub.fetch(listing, names, token=token, tell=tell)
+    folder = fetch(listing, names, tell=tell)
     source = PairSource("hub", hub_id.repo, split, folder.name)
     paths = {name: folder / name for name in names}
     return _read(
@@ -256,6 +258,14 @@ def checked_rows(
             checker.add(batch)
             tell(Step("reading", n_rows, total))
     return checker.finish()
+
+
+class Fetch(Protocol):
+    """Gives the folder with files of a repository, as `Hub.fetch` does."""
+
+    def __call__(
+        self, listing: Listing, names: Sequence[str], *, tell: Tell = tell_nobody
+    ) -> Path: ...
 
 
 RowsReader = Callable[[Mapping[str, Path], str, str, Limits, Tell], CheckedRows]

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import constants
 
+from explorer.core import fetching
 from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.data import library as limits
 from explorer.data.library import LONGEST_WANTED, Library, offers, upload_name
@@ -77,6 +78,7 @@ REPOS = {
     "datasets/org/long": Repo({"test.csv": comma_separated(rows(60))}),
     "datasets/org/broken": Repo({"test.jsonl": b'{"prompt": "p",\n'}),
     "datasets/org/odd": Repo({"test.csv": b"question,answer\nq,a\n"}),
+    "datasets/org/slow": Repo({"test.jsonl": jsonl(rows(9000))}, part_seconds=3.0),
     "datasets/org/text": Repo({"data.txt": b"nothing to read"}),
 }
 
@@ -674,3 +676,13 @@ def test_a_file_that_needs_too_much_is_refused_and_the_page_answers_meanwhile(
         reading.result()
     assert answered
     assert len(library.upload(make().file("y.jsonl", jsonl(rows(3))), "y.jsonl")) == 3
+
+
+def test_a_dataset_that_drips_is_given_up_and_holds_nobody_up(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetching, "FETCH_SECONDS", 2.0)
+    library = make(public=True).library
+    with pytest.raises(KnownError, match=r"org/slow was given up: .* or choose other pairs"):
+        library.open("org/slow")
+    assert len(library.open("org/one")) == 3
