@@ -305,7 +305,7 @@
     ids.forEach((id, place) => { if (queries[place]) fill(id, queries[place]); });
     document.documentElement.dataset.explorer = "ready";
     linked = ids;
-    if (tab !== asked) look(document.getElementById(tab));
+    if (tab !== asked && !addresses.has(tab)) look(document.getElementById(tab));
     // Pairs that the address asks for and that are not here yet are still asked for by it.
     const source = (query) => new URLSearchParams(query).get("source");
     if ([null, source(queries[0])].includes(source(location.search))) write();

@@ -67,11 +67,11 @@ def listed_and_why(now: Scene) -> tuple[Rows, str]:
     return now.filtered.rows, ", ".join(listed_words(now))
 
 
-def model_names(fields: Sequence[Field]) -> list[str]:
-    """The models that are offered while one types, one's own first."""
+def model_names(fields: Sequence[Field], unread: Sequence[str] = ()) -> list[str]:
+    """The models that are offered while one types, one's own first, those not read yet last."""
     names = [name for field in fields for name in field.runs if name in field.place_of]
     names += [name for field in fields for name in field.matrix.models if name not in field.runs]
-    return names[:_MOST_TICKS]
+    return [*names, *unread][:_MOST_TICKS]
 
 
 def _of_filters(filters: Filters) -> Iterator[Removable]:

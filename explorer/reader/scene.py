@@ -212,8 +212,13 @@ def shown_again(state: PairsState, pairs_of: PairsOf) -> tuple[Scene, tuple[str,
             pairs.field.place(state.against)
     except KnownError as error:
         dropped = (str(error),)
-        state = replace(state.of(""), slices=())
-        pairs = pairs_of(state)
+        state = replace(state.of(None), slices=())
+        try:
+            pairs = pairs_of(state)
+        except KnownError:  # of the results that were looked at, the texts are not at hand
+            state = state.on("")
+            pairs = pairs_of(state)
+        state = _of_model(state, pairs)
     fitted, left = fitting(state, pairs.table, pairs.is_counted)
     return scene(fitted, pairs), (*dropped, *left)
 

@@ -182,6 +182,15 @@ class Fields:
         """How many published files of results of each pair were not read yet."""
         return self.cache.unread(self.results.get(results_id).pairs_of("v1"))
 
+    def unread_models(self, results_id: object) -> list[str]:
+        """The published models whose results of each pair may be in files not read yet."""
+        results = self.results.get(results_id)
+        source = results.pairs_of("v1")
+        if not self.cache.unread(source):
+            return []
+        known = {*self.cache.known(source).models, *results.own_models}
+        return [model for model in results.of("v1") if model not in known]
+
     def reading(self, results_id: object) -> Generator[Step, None, None]:
         """Read them, telling each step. Closing the generator stops; what was read is kept."""
         yield from self.cache.read(self.results.get(results_id).pairs_of("v1"))

@@ -52,6 +52,22 @@ def read_results(page: Page) -> None:
         expect(button).to_be_hidden()
 
 
+def test_a_model_of_the_board_is_offered_and_read_in_one_go(fails_app: str, page: Page) -> None:
+    open_app(page, fails_app)
+    expect(page.locator('datalist option[value="org/good"]')).to_have_count(1)
+    page.locator("#model-name").fill("org/good")
+    page.locator("#model-name").press("Enter")
+    expect(page.locator("#pairs .kinds")).to_contain_text("Losses")
+    expect(page).to_have_url(re.compile("model=org/good"))
+
+
+def test_an_old_link_to_a_model_without_results_says_so(fails_app: str, page: Page) -> None:
+    open_app(page, f"{fails_app}/?tab=failures&model=org/gone")
+    page.wait_for_function("!document.getElementById('pairs').explorerSent")
+    expect(page.locator("#pairs .note").filter(has_text="'org/gone'")).to_be_visible()
+    expect(page.locator("#pairs .bar-line .count")).to_have_text("188 of 188 pairs")
+
+
 def journey(page: Page, address: str, browser: Browser, model: str) -> None:
     """From a number of the board to what the model fails, to a rival, to a link."""
     open_app(page, f"{address}/?tab=failures")

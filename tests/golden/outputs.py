@@ -36,7 +36,6 @@ EXPORTS = [
     ("?tab=failures&model={a}", "fail-file",
      ("fail-export-csv", "fail-export-jsonl", "fail-export-md")),
     ("?tab=leaderboard", "board-file", ("CSV", "Parquet", "Markdown", "LaTeX")),
-    ("?tab=leaderboard&board=v2&table=subsets", "board-file", ("CSV", "LaTeX")),
 ]  # fmt: skip
 """A link, the element that offers the file, and the buttons that write one."""
 BUNDLED = [link for link in LINKS if "tab=leaderboard" in link]

@@ -1,5 +1,6 @@
 """The Pairs tab: pairs to read, alone or with what a model, or all models, made of them."""
 
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,12 +26,12 @@ from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.data.export import Format
 from explorer.data.sources import DEMO_ID
-from explorer.reader.filter_html import facets_html
+from explorer.reader.filter_html import facets_html, model_names
 from explorer.reader.links import decode_pairs
 from explorer.reader.listing import reader_bar
 from explorer.reader.scene import Scene, Scenes, next_scene, shown_again
 from explorer.reader.session import Session
-from explorer.reader.state import PAIRS_LINK, PairsState
+from explorer.reader.state import PAIRS_LINK, PairsState, move
 from explorer.reader.tokens_view import has_tokens, tokens_shown
 from explorer.runs.facts import facts_html
 from explorer.tabs.pairs.export_view import FailFormat, exporting, fail_exporting, snippet_html
@@ -75,6 +76,8 @@ class PairsTab:
         if state.source and not self.scenes.library.find(state.source):
             dropped = (*dropped, text("filter.no_source", source=state.source[:120]))
             state = replace(state, source="")
+        if wanted := self._to_read(state, session):
+            return self._show(state.of(None), session, notes, dropped) | wanted
         return self._show(state, session, notes, dropped)
 
     def missing(self, query_string: object) -> str:
@@ -117,6 +120,8 @@ class PairsTab:
         if name == "note":
             return self._noted(self.scenes.now(session), notes, sent)
         try:
+            if name == "model" and (wanted := self._to_read(move(seen, name, sent), session)):
+                return wanted
             now = next_scene(seen, partial(self.scenes.pairs_of, session), name, sent)
         except KnownError as error:
             if name not in TYPED:
@@ -131,6 +136,11 @@ class PairsTab:
         for step in self.scenes.fields.reading(session.results_id):
             yield step_html(step, text("board.reading")), gr.update(visible=True)
         yield refused_html(self.scenes.fields.refused(session.results_id)), gr.update(visible=False)
+
+    @guarded
+    def follow_read(self, wanted: tuple[str, float], session: Session, notes: object) -> Filling:
+        """What waited for published results, now that they were read."""
+        return self._show(PAIRS_LINK.decode(wanted[0]).state, session, notes)
 
     @guarded
     def count(self, wanted: object, session: Session) -> Iterator[tuple[Any, ...]]:
@@ -169,6 +179,14 @@ class PairsTab:
             return nothing_new()
         state = session.seen(PairsState).on(source)
         return self.shown(self.scenes.of(session, state), session, notes)
+
+    def _to_read(self, state: PairsState, session: Session) -> Filling:
+        """Has published results read where the model of a state has some, after which it is shown;
+        nothing where it has none, or they are read.
+        """
+        if state.model not in self.scenes.fields.unread_models(session.results_id):
+            return {}
+        return {self.parts.wanted: (PAIRS_LINK.encode(state), time.monotonic())}
 
     def _of_table(self, state: PairsState) -> PairsState:
         """A state whose pairs can be shown without outcomes, too: those of some results cannot."""
@@ -232,11 +250,13 @@ class PairsTab:
     def _outcomes_shown(self, now: Scene, session: Session, before: PairsState | None) -> Filling:
         """What stands around the list because outcomes are looked at, or not any more."""
         state, parts, field, model = now.state, self.parts, now.field, now.state.model
-        unread = self.scenes.fields.unread(session.results_id) if field is not None else 0
+        fields = self.scenes.fields
+        unread = fields.unread(session.results_id) if field is not None else 0
+        unread_models = fields.unread_models(session.results_id)
         run = field.runs.get(model) if field is not None else None
         filled: Filling = {
             parts.read: gr.update(value=text("fails.read", n=f"{unread:,}"), visible=unread > 0),
-            parts.head: head_html(now, self.scenes.fields.all(*session.where)),
+            parts.head: head_html(now, model_names(fields.all(*session.where), unread_models)),
             parts.tokens.button: gr.update(visible=field is not None and has_tokens(field, model)),
             parts.export.box: gr.Column(visible=field is not None),
             parts.facts: facts_html(run) if run else "",
@@ -278,7 +298,10 @@ def wire_pairs(tab: PairsTab, session: gr.State) -> None:
     wire_part(parts.part, tab.act, state, parts.outputs, parts.address)
     reading = parts.read.click(tab.read, session, [parts.status, parts.stop], **EVENT)
     reading.then(tab.show, state, parts.outputs, **EVENT)
-    parts.stop.click(None, cancels=reading)
+    first = parts.wanted.change(tab.read, session, [parts.status, parts.stop], **EVENT)
+    followed = first.then(tab.follow_read, [parts.wanted, *state], parts.outputs, **EVENT)
+    followed.then(None, parts.address, None, js=wrote(parts.part))
+    parts.stop.click(None, cancels=[reading, first])
     counting = lengths.count.click(
         tab.count,
         [lengths.tokenizer, session],

@@ -7,7 +7,7 @@ import numpy as np
 from explorer.core.html import minus, part, percent, render, signed
 from explorer.core.text import text
 from explorer.data.search import EVERYTHING
-from explorer.reader.filter_html import filter_chips, model_names
+from explorer.reader.filter_html import filter_chips
 from explorer.reader.links import compare_query
 from explorer.reader.listing import Column, ListCell, excerpt, harm_css, list_html
 from explorer.reader.reader import pair_html
@@ -31,8 +31,11 @@ MOST_FAILING = 400
 """Models that are listed below a pair."""
 
 
-def head_html(now: Scene, fields: Sequence[Field]) -> str:
-    """Whose outcomes stand beside the pairs, and which kind of pairs, each with its number."""
+def head_html(now: Scene, names: Sequence[str]) -> str:
+    """Whose outcomes stand beside the pairs, and which kind of pairs, each with its number.
+
+    names: the models that are offered.
+    """
     state, field = now.state, now.field
     rewards = bool(state.model) and field is not None and field.has_rewards(state.model)
     kinds = {
@@ -44,7 +47,7 @@ def head_html(now: Scene, fields: Sequence[Field]) -> str:
         "tabs/pairs/head.html",
         model=state.model,
         outcomes=state.outcomes,
-        names=model_names(fields),
+        names=names,
         compare=compare_query(state.model),
         kinds=kinds,
         kind=state.shown_kind,

@@ -30,6 +30,7 @@ class PairsParts:
     table_id: of the pairs on screen, for whom others concern.
     address: its query string.
     counted: the tokenizer whose tokens were counted last.
+    wanted: the address of what is shown once published results are read, and when it was asked for.
     timer: runs while the run does whose outcomes are shown.
     """
 
@@ -57,6 +58,7 @@ class PairsParts:
     table_id: gr.State
     address: gr.Textbox
     counted: gr.State
+    wanted: gr.State
     timer: gr.Timer
 
     @property
@@ -67,7 +69,7 @@ class PairsParts:
             self.read, self.head, self.facets, self.bar, self.panels, self.columns, self.pairs,
             self.reader_bar, self.note, self.pair, self.tokens, self.lengths, self.kinds,
             self.rewards, export.snippet, export.box, export.fail_status, export.fail_file,
-            self.facts, self.notes, self.table_id, self.address, self.timer,
+            self.facts, self.notes, self.table_id, self.address, self.wanted, self.timer,
         )  # fmt: skip
 
 
@@ -118,5 +120,6 @@ def build_pairs(counter: TokenCounter, reviews: Remembered, notes: gr.BrowserSta
     return PairsParts(
         part, read, stop, status, head, facets, bar, panels, columns, pairs, reader, note, pair,
         tokens, lengths, kinds, rewards, review, export, facts, notes, gr.State(""),
-        gr.Textbox(visible=False), gr.State(""), gr.Timer(_REFRESH_SECONDS, active=False),
+        gr.Textbox(visible=False), gr.State(""), gr.State(("", 0.0)),
+        gr.Timer(_REFRESH_SECONDS, active=False),
     )  # fmt: skip

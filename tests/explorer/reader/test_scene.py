@@ -176,6 +176,20 @@ def test_a_view_that_is_not_possible_here_is_cut_down_and_told() -> None:
     assert (now.state.slices, dropped) == (("longer:rejected",), ("slice=no:such",))
 
 
+def test_where_a_model_is_gone_its_pairs_are_shown_alone_or_others_where_they_are_gone_too() -> (
+    None
+):
+    def left(state: PairsState) -> SeenPairs:
+        if state.model or state.source == "gone":
+            raise KnownError("It is gone.")
+        return SeenPairs(pairs_of(PairsState()).table)
+
+    view = replace(PairsState("gone").of("gone"), sort="margin")
+    now, dropped = shown_again(view, left)
+    assert (now.field, now.state.sort, dropped) == (None, "", ("It is gone.",))
+    assert now.state.source == now.table.id
+
+
 def test_hard_pairs_are_those_that_most_models_fail() -> None:
     now = shown(PairsState(outcomes=True, field_kind="every"))
     share = difficulty(field().matrix.outcomes).share[now.listed.rows]

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -9,17 +10,19 @@ import numpy as np
 import pytest
 
 from explorer.core.parts import nothing_new
+from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.reader.links import failures_query
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
 from explorer.results.own import own_name
-from explorer.stores import Stores
+from explorer.stores import Stores, open_stores
 from explorer.tabs.pairs.acts_view import PairsTab
 from explorer.tabs.pairs.slices import slices_html
 from scoring.record import Run
 from scoring.spec import ScoredPair
 from tests.explorer.beginning import begun
+from tests.explorer.board_data import coin_flips, write_results
 from tests.explorer.browsing import act, pairs_parts, scenes_on, stays
 from tests.explorer.filling import Filled, filled
 from tests.explorer.html_reading import is_told_as_our_own
@@ -158,9 +161,30 @@ def test_pairs_stand_alone_again(tab: PairsTab, run: Run, session: Session) -> N
 
 def test_a_link_to_a_model_that_is_not_here_says_so(tab: PairsTab, session: Session) -> None:
     shown = opened(tab, "?tab=failures&model=<b>gone", session)
-    assert session.seen(PairsState).model == ""
+    assert not session.seen(PairsState).outcomes and "188 of 188" in shown.bar
     assert "no results of each pair of a model" in tag_free(shown.bar)
     assert "<b>gone" not in shown.bar
+
+
+def test_a_model_of_the_board_is_offered_at_once_and_read_when_it_is_asked_for(
+    tmp_path: Path, demo: PairTable
+) -> None:
+    subsets = [demo.subset_of(row) for row in range(len(demo))]
+    flips = {name: coin_flips(0.7, len(demo), seed) for seed, name in enumerate(("org/a", "org/b"))}
+    results = write_results(tmp_path / "results", flips, subsets)
+    stores = open_stores(Settings(tmp_path, pairs="demo", results=str(results), offline=True))
+    tab, session = PairsTab(scenes_on(stores), stores.settings, pairs_parts()), Session()
+    assert all(f'value="{name}"' in opened(tab, "", session).head for name in flips)
+    asked = acted(tab, session, "model", value="org/b")
+    linked = opened(tab, "?tab=failures&model=org/b&show=all&q=the", Session())
+    assert "Left out" not in linked.bar
+    list(tab.read(session))
+    for wanted, kind in ((asked.wanted, "losses"), (linked.wanted, "all")):
+        assert "Near misses" not in filled(tab.parts, tab.follow_read(wanted, session, {})).head
+        seen = session.seen(PairsState)
+        assert (seen.model, seen.kind) == ("org/b", kind)
+    assert session.seen(PairsState).filters.query.words == "the"
+    assert stays(acted(tab, session, "model", value="org/a").wanted)
 
 
 def test_what_kind_of_pairs_it_fails_is_listed(tab: PairsTab, run: Run) -> None:
