@@ -27,7 +27,7 @@ from inspect import isgenerator
 from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from explorer.core.text import text
 from explorer.core.work import EVERY_SECONDS
@@ -58,6 +58,9 @@ _BEGINNING = threading.Lock()
 _GO, _STOP = b"go", b"stop"
 
 GIGABYTE = 10**9
+MOST_BYTES = 5_500_000_000
+"""Of this process and all workers: what they take together is under 6 GB then, also between two
+looks. One task alone is ended by its own limit."""
 TEXT_SECONDS, CHARACTERS_A_SECOND = 60.0, 100_000
 TEXT_BYTES, BYTES_A_CHARACTER = 2 * GIGABYTE, 40
 """What `text_limit` gives in any case, and for each character besides."""
@@ -88,13 +91,13 @@ class Limit:
 
 
 def text_limit(
-    doing: str, characters: int, *, in_addresses: bool, way_out: WayOut = "model"
+    doing: str, characters: int, *, kept: int = 0, in_addresses: bool, way_out: WayOut = "model"
 ) -> Limit:
-    """Of what renders or tokenizes texts of so many characters together."""
+    """Of what renders or tokenizes texts of so many characters. kept: the tokens of how many."""
     return Limit(
         doing,
         TEXT_SECONDS + characters / CHARACTERS_A_SECOND,
-        TEXT_BYTES + BYTES_A_CHARACTER * characters,
+        TEXT_BYTES + BYTES_A_CHARACTER * kept,
         in_addresses,
         way_out,
     )
@@ -235,22 +238,31 @@ def alone(
 
 
 class _Watch:
-    """Looks, while a task goes on, whether it keeps its limit, and ends the worker if not."""
+    """Looks, while a task goes on, whether it keeps its limit, and ends the worker if not.
+
+    Where all together take too much, the one whose memory grew most in its task is ended.
+    """
+
+    _all: ClassVar[set["_Watch"]] = set()
+    _choosing: ClassVar = threading.Lock()
 
     def __init__(self, process: Any, limit: Limit) -> None:
         self.why = ""
         self._process = process
         self._limit = limit
+        self._grown = 0
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
 
     def __enter__(self) -> "_Watch":
+        self._all.add(self)
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join()  # lest it ends the task after this one
+        self._all.discard(self)
 
     def _look(self) -> None:
         limit, pid = self._limit, self._process.pid
@@ -258,21 +270,41 @@ class _Watch:
         while not self._over.wait(_LOOK_SECONDS):
             took = time.monotonic() - began
             took = max(took - waited_seconds(pid) + waited, took / CROWDED)
+            self._grown = group_bytes(pid) - before
             if limit.seconds is not None and took > limit.seconds:
                 seconds, way_out = f"{limit.seconds:,.0f}", text(f"way_out.{limit.way_out}")
                 self.why = text("worker.seconds", doing=limit.doing, n=seconds, way_out=way_out)
-            elif limit.n_bytes is None or group_bytes(pid) - before <= limit.n_bytes:
-                continue
-            else:
+            elif limit.n_bytes is not None and self._grown > limit.n_bytes:
                 self.why = _too_much(limit)
-            _kill(self._process)
-            return
+            elif limit.n_bytes is not None:
+                self._make_room()
+            if self.why:
+                _kill(self._process)
+                self._grown = 0
+                return
+
+    def _make_room(self) -> None:
+        """End this one where all together take too much, none is being ended, and it grew most."""
+        with self._choosing:
+            limited = [each for each in list(self._all) if each._limit.n_bytes]
+            grown = [each._grown for each in limited]
+            if (
+                sum(grown) > max(each._limit.n_bytes or 0 for each in limited)
+                and self._grown == max(grown)
+                and not any(each.why and group_bytes(each._process.pid) for each in limited)
+                and group_bytes(os.getpid()) > MOST_BYTES
+            ):
+                n = _gigabytes(MOST_BYTES)
+                self.why = text("worker.together", doing=self._limit.doing, n=n)
 
 
 def _too_much(limit: Limit) -> str:
-    gigabytes = f"{(limit.n_bytes or 0) / 1e9:,.1f}".removesuffix(".0")
-    way_out = text(f"way_out.{limit.way_out}")
+    way_out, gigabytes = text(f"way_out.{limit.way_out}"), _gigabytes(limit.n_bytes or 0)
     return text("worker.memory", doing=limit.doing, gigabytes=gigabytes, way_out=way_out)
+
+
+def _gigabytes(n_bytes: int) -> str:
+    return f"{n_bytes / GIGABYTE:,.1f}".removesuffix(".0")
 
 
 def _kill(process: Any) -> None:

@@ -14,7 +14,15 @@ from explorer.core.fetching import LOOK_BYTES, LOOK_SECONDS, fetching
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.core.work import repeated, result_of
-from explorer.core.workers import GIGABYTE, TEXT_BYTES, Limit, Worker, alone, text_limit
+from explorer.core.workers import (
+    BYTES_A_CHARACTER,
+    GIGABYTE,
+    TEXT_BYTES,
+    Limit,
+    Worker,
+    alone,
+    text_limit,
+)
 from explorer.runs.gpu_calls import PlacedModel
 from explorer.runs.orders import ModelOrder
 from explorer.runs.visitors import Visitor
@@ -52,6 +60,8 @@ LOAD_SECONDS, LOAD_BYTES_A_SECOND = 60.0, 50_000_000
 """What a loading has for all, and for weights besides."""
 SCORE_BYTES = 3 * GIGABYTE
 """What a forward pass may need beside the model, where strangers use the server."""
+MOST_KEPT = (SCORE_BYTES - TEXT_BYTES) // BYTES_A_CHARACTER
+"""Characters for whose tokens there is memory there."""
 
 
 class WarmModel:
@@ -73,7 +83,7 @@ class WarmModel:
             KnownError: the template fails, or limits are met.
         """
         given = (pairs, settings, source, selection)
-        limit = text_limit(text("worker.ready"), _characters(pairs), in_addresses=self._on_cpu)
+        limit = self._limit(text("worker.ready"), pairs)
         ready: Ready = yield from self._worker.run(make_ready, *given, limit=limit)
         return ready
 
@@ -95,9 +105,14 @@ class WarmModel:
         Raises:
             KnownError: the model has none, or limits are met.
         """
-        limit = text_limit(text("worker.tokens"), _characters([pair]), in_addresses=self._on_cpu)
+        limit = self._limit(text("worker.tokens"), [pair])
         rewards: TokenRewards = yield from self._worker.run(reward_tokens, pair, limit=limit)
         return rewards
+
+    def _limit(self, doing: str, pairs: Sequence[Pair]) -> Limit:
+        n = _characters(pairs)
+        kept = min(n, MOST_KEPT) if self._strict else n
+        return text_limit(doing, n, kept=kept, in_addresses=self._on_cpu)
 
 
 def _characters(pairs: Sequence[Pair]) -> int:

@@ -79,6 +79,13 @@ def grows(_: Tell) -> int:
         kept[-1][::4096] = b"x" * 256
 
 
+def grows_slowly(_: Tell) -> None:
+    kept = []
+    while True:
+        kept.append(b"x" * 2**20)
+        time.sleep(0.01)
+
+
 def asks_for_much(_: Tell) -> int:
     return len(f"{1:2000000000d}")
 

@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -167,6 +169,37 @@ def test_what_takes_too_much_memory_is_ended_with_its_limit_told(
     with pytest.raises(KnownError, match=r"Working needed more than the 0\.3 GB that it may have"):
         done_by(worker, task, limit=limit)
     assert done_by(worker, odd_tasks.doubled, 1) == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can look")
+def test_all_together_keep_to_what_there_is_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        closing_worker(Worker()) as a,
+        closing_worker(Worker()) as b,
+        closing_worker(Worker()) as c,
+    ):
+        for each in (a, b, c):
+            done_by(each, odd_tasks.process)
+        most = group_bytes(os.getpid()) + 400_000_000
+        monkeypatch.setattr(workers, "MOST_BYTES", most)
+        told: list[str] = []
+
+        def grow(worker: Worker) -> None:
+            with pytest.raises(KnownError) as ended:
+                done_by(worker, odd_tasks.grows_slowly, limit=LITTLE)
+            told.append(str(ended.value))
+
+        threads = [threading.Thread(target=grow, args=(each,)) for each in (a, b, c)]
+        for thread in threads:
+            thread.start()
+        peak = 0
+        while any(thread.is_alive() for thread in threads):
+            peak = max(peak, group_bytes(os.getpid()))
+            time.sleep(0.01)
+    together = f"all that goes on here needed more than {most / 1e9:.1f} GB"
+    assert together in told[0]
+    assert all("more than the 0.3 GB that it may have here" in each for each in told[1:])
+    assert peak < most + 200_000_000  # and not by 500 MB more
 
 
 @pytest.mark.parametrize(
