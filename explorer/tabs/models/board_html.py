@@ -127,7 +127,8 @@ def counts_html(board: Board, n: int, dropped: Sequence[str], unread: int) -> st
         notes.append(text("board.unread", n=f"{unread:,}"))
     elif not len(board.table):
         notes.append(text("board.no_results", rule=board.rule.title))
-    count = text("board.count", n=f"{n:,}", total=f"{len(board.table):,}")
+    key = "board.count_own" if board.table["own"].any() else "board.count"
+    count = text(key, n=f"{n:,}", total=f"{len(board.table):,}")
     return _part("counts", count, notes)
 
 

@@ -335,6 +335,15 @@ def test_what_a_link_said_wrongly_is_told_as_text() -> None:
     assert "1,234 files" in notes[-1] and len(notes) == len(HOSTILE) + 1
 
 
+def test_own_runs_are_said_to_be_counted_where_there_are_some() -> None:
+    matrix = matrix_of({name: coin_flips(0.6) for name in ("a", "mine")}, EVERY * 4)
+    words = []
+    for own in ((), ("mine",)):
+        board = build_board(NOTHING, "v1", outcomes=matrix, own=own)
+        words += reading(counts_html(board, 2, (), 0)).of_class["count"]
+    assert words == ["2 of 2 models", "2 of 2 models, your own runs and files counted too"]
+
+
 def test_the_rule_is_told_with_remarks_as_text_and_what_intervals_mean() -> None:
     board = replace(build_board(results_of({"a": 0.5}), "paper"), noticed=HOSTILE)
     seen = reading(rule_html(board, VIEW))
