@@ -28,14 +28,9 @@ from explorer.data.facets import Counts
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, first_line, parse_hub_id
-from scoring.limits import MEGABYTE, Step
+from scoring.limits import Step
 from scoring.models.finding import DEMO_NAME, ModelPolicy
-from scoring.models.tokenizers import (
-    MOST_MEGABYTES,
-    SUGGESTED,
-    FoundTokenizer,
-    allowed_tokenizers,
-)
+from scoring.models.tokenizers import SUGGESTED, FoundTokenizer, allowed_tokenizers
 from scoring.pairs.opening import TEXT_COLUMNS
 from scoring.paths import atomic_write
 from scoring.tasks import count_tokens, look_at_tokenizer
@@ -64,8 +59,7 @@ def locate_tokenizer(
         KnownError: as of `tokenizers.find_tokenizer`, or its files cannot be had.
     """
     if parse_hub_id(typed) is not None:
-        hub.reachable()
-        hub.room.clear(MOST_MEGABYTES * MEGABYTE)
+        hub.reachable()  # asked once, here, and not by each worker
     limit = Limit(
         text("worker.look_tokenizer"), LOOK_SECONDS, LOOK_BYTES, True, way_out="tokenizer"
     )
