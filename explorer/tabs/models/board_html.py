@@ -127,8 +127,8 @@ def counts_html(board: Board, n: int, dropped: Sequence[str], unread: int) -> st
         notes.append(text("board.unread", n=f"{unread:,}"))
     elif not len(board.table):
         notes.append(text("board.no_results", rule=board.rule.title))
-    key = "board.count_own" if board.table["own"].any() else "board.count"
-    count = text(key, n=f"{n:,}", total=f"{len(board.table):,}")
+    has_own, total = board.table["own"].any(), f"{len(board.table):,}"
+    count = text("board.count_own" if has_own else "board.count", n=f"{n:,}", total=total)
     return _part("counts", count, notes)
 
 
