@@ -118,7 +118,7 @@ class Page:
         """
         parts, settings = self.parts, self.stores.settings
         kept = identify(request, profile, token, secret, session, settings=settings)
-        session.results_id = self.stores.results.sources.best
+        session.results_id, session.is_open = self.stores.results.sources.best, True
         tab = tab_of(query_string)
         filling = [
             partial(self._tab, each, query_string, session, notes)
@@ -219,7 +219,8 @@ def _lay_out(stores: Stores) -> PageParts:
         with tab["about"]:
             about = gr.HTML()
     return PageParts(
-        gr.State(Session()), bar, secret, chooser, tabs, pairs, score, trial, models, about, tab,
+        gr.State(Session(is_open=False)), bar, secret, chooser, tabs,
+        pairs, score, trial, models, about, tab,
         gr.Timer(_POLL_SECONDS, active=False), go,
         gr.Textbox(visible=False), typed,
     )  # fmt: skip

@@ -1,7 +1,7 @@
 """Stop, pressed in every phase of long work: it ends, and the next work goes on."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,7 +33,7 @@ TENSORS = json.dumps(
 ).encode()
 
 
-def with_files(folder: Path, more: Mapping[str, bytes]) -> str:
+def with_files(folder: Path, more: dict[str, bytes]) -> str:
     """A folder of the demo model with other files."""
     folder.mkdir()
     for name, body in (FILES | more).items():

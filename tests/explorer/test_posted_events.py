@@ -15,6 +15,7 @@ import pytest
 
 from explorer.page import Page
 from explorer.tabs.about.view import Chooser
+from explorer.tabs.models.acts_view import ModelsTab
 from explorer.tabs.pairs.acts_view import PairsTab
 from explorer.tabs.score.acts_view import ScoreTab
 from tests.conftest import ROOT
@@ -205,6 +206,7 @@ def test_a_state_is_never_sent_out(visitor: Visitor) -> None:
 def test_sessions_do_not_see_each_other(visitor: Visitor) -> None:
     acted(visitor, "pick", facet="section", names=["Chat"])
     other = Visitor(visitor.page)
+    other.data(Page.open)
     assert "188 of 188" in acted(other, "step", value=0)["bar"]
     assert "40 of 188" in acted(visitor, "step", value=0)["bar"]
 
@@ -212,6 +214,15 @@ def test_sessions_do_not_see_each_other(visitor: Visitor) -> None:
 def test_what_did_not_change_is_not_sent(visitor: Visitor) -> None:
     shown = acted(visitor, "step", value=1)
     assert stays(shown["facets"]) and stays(shown["lengths.plot"]) and not stays(shown["pair"])
+
+
+def test_a_page_that_the_server_does_not_know_is_to_be_loaded_anew(server: Visitor) -> None:
+    """As one that was left open over a restart: its address alone says what it shows."""
+    left_open = Visitor(server.page)
+    for tab in (PairsTab, ModelsTab, ScoreTab):
+        refused = left_open.refused(tab.act, event_data=posted("reset"))
+        assert "Load the page anew" in refused
+    assert "Load the page anew" in left_open.refused(ScoreTab.start, LITTLE)
 
 
 # Opening
@@ -350,7 +361,9 @@ def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
     same.data(Page.open, {"BrowserState": "the secret of one"})
     assert run.name in listed(same)
     same.data(ScoreTab.act, {}, posted("share", id=run.name, value=True))
-    assert run.name in listed(Visitor(visitor.page))
+    anybody = Visitor(visitor.page)
+    anybody.data(Page.open)
+    assert run.name in listed(anybody)
     same.data(ScoreTab.act, {}, posted("remove", id=run.name))
     assert not (home / "runs" / run.name).exists()
 

@@ -110,6 +110,7 @@ class ModelsTab:
         state = session.seen(ModelsState)
         if name == "turned":
             return self.turn_back(session)
+        session.check_open()
         if name == "again":
             return self._show(state, session)
         if name == "behind" and not state.compares:

@@ -112,6 +112,7 @@ class PairsTab:
         name, sent = act_of(event)
         if name == "turned":
             return self.turn_back(session, notes)
+        session.check_open()
         seen = session.seen(PairsState)
         if seen.outcomes and (name, sent.get("value", "")) == ("model", None):
             seen = self._of_table(seen)

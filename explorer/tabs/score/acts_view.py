@@ -102,6 +102,7 @@ class ScoreTab:
             return self.turn_back(session)
         if name == "again":
             return self._further(session)
+        session.check_open()
         who, state = session.visitor, session.seen(ScoreState)
         if name in ("report", "resume"):
             run_id = str(sent.get("id"))
@@ -116,6 +117,7 @@ class ScoreTab:
     def start(self, posted: Posted) -> Filling:
         """Let a run begin, for this page to follow."""
         parts, session = self.parts, posted[self.session]
+        session.check_open()
 
         def steps() -> Stream:
             asked = parts.order.order(posted), self.chosen(posted), parts.sure.rule(posted)
