@@ -313,7 +313,10 @@ def _wire_sources(callbacks: Page) -> None:
         callbacks.models,
         _bars(callbacks),
     )
-    state, chooser = [parts.session, parts.pairs.notes], Chooser(callbacks.stores.pairs)
+    state, chooser = (
+        [parts.session, parts.pairs.notes],
+        Chooser(callbacks.stores.pairs, parts.chooser),
+    )
     told = [parts.chooser.status, parts.chooser.opened]
     fetched = parts.chooser.missing.change(chooser.open, parts.chooser.missing, told, **EVENT)
     followed = fetched.success(

@@ -235,14 +235,20 @@ def saying(selector: str, words: str) -> str:
     }}"""
 
 
-def stoppable(steps: Iterator[tuple[str, Any]]) -> Iterator[tuple[Any, ...]]:
-    """What each step fills, and its Stop button, which can be pressed meanwhile."""
-    for filled in steps:
-        yield *filled, gr.update(interactive=True)
+def told(
+    steps: Iterator[tuple[str, Any]],
+    status: gr.HTML,
+    result: gr.blocks.Block,
+    stop: gr.Button | None = None,
+) -> Iterator[Filling]:
+    """How far each step is, and at last the result. stop: can be pressed meanwhile."""
+    meanwhile: Filling = {stop: gr.update(interactive=True)} if stop else {}
+    for words, found in steps:
+        yield {status: words, result: found, **meanwhile}
 
 
 def wire_stop(stop: gr.Button, status: gr.HTML, events: Sequence[gr.events.Dependency]) -> None:
-    """Let a button end events of `stoppable`. status: is emptied where one of them fails."""
+    """Let a button end events of `told`. status: is emptied where one of them fails."""
     idle = {"fn": lambda: gr.update(interactive=False), "inputs": None, "outputs": stop, **EVENT}
     for each in events:
         each.failure(nothing_to_tell, None, status, **EVENT)

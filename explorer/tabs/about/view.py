@@ -8,7 +8,7 @@ from pathlib import Path
 import gradio as gr
 
 from explorer.core.html import note, render
-from explorer.core.parts import EVENT, guarded, telling, uploaded_file
+from explorer.core.parts import EVENT, Filling, guarded, telling, told, uploaded_file
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.core.work import stepping
@@ -108,6 +108,7 @@ class Chooser:
     """The chooser's callbacks."""
 
     library: Library
+    parts: ChooserParts
 
     @guarded
     def about(self, wanted: object) -> str:
@@ -115,23 +116,27 @@ class Chooser:
         return "".join(note(each.about) for each in offers() if each.wanted == wanted)
 
     @guarded
-    def open(self, wanted: object) -> Iterator[tuple[str, str]]:
+    def open(self, wanted: object) -> Iterator[Filling]:
         """Open what was typed or chosen: how far it is, and at last the table's id."""
         if wanted:
             asked = self.library.sources.best if wanted == START else wanted
-            yield from _opening(lambda tell: self.library.open(asked, tell))
+            yield from self._opening(lambda tell: self.library.open(asked, tell))
         else:
-            yield "", ""
+            yield {self.parts.status: "", self.parts.opened: ""}
 
-    def unchosen(self) -> tuple[str, None, str]:
+    def unchosen(self) -> Filling:
         """Nothing of the offered sets is what is shown."""
-        return "", None, ""
+        return {self.parts.status: "", self.parts.offer: None, self.parts.about: ""}
 
     @guarded
-    def upload(self, path: object) -> Iterator[tuple[str, str]]:
+    def upload(self, path: object) -> Iterator[Filling]:
         """Open an uploaded file; it is read and then deleted."""
         file = uploaded_file(path)
-        yield from _opening(lambda tell: _read_once(self.library, file, tell))
+        yield from self._opening(lambda tell: _read_once(self.library, file, tell))
+
+    def _opening(self, load: Callable[[Tell], PairTable]) -> Iterator[Filling]:
+        steps = telling(stepping(lambda tell: load(tell).id))
+        yield from told(steps, self.parts.status, self.parts.opened)
 
 
 def _read_once(library: Library, file: Path, tell: Tell) -> PairTable:
@@ -142,19 +147,15 @@ def _read_once(library: Library, file: Path, tell: Tell) -> PairTable:
             file.unlink()
 
 
-def _opening(load: Callable[[Tell], PairTable]) -> Iterator[tuple[str, str]]:
-    yield from telling(stepping(lambda tell: load(tell).id))
-
-
 def wire_chooser(view: ChooserParts, chooser: Chooser) -> list[gr.events.Dependency]:
     """Connect the components; gives the events after which `opened` has a table's id."""
-    told = [view.status, view.opened]
+    filled = [view.status, view.opened]
     view.offer.input(chooser.about, view.offer, view.about, **EVENT)
     opening = [
-        view.offer.input(chooser.open, view.offer, told, **EVENT),
-        view.open.click(chooser.open, view.wanted, told, **EVENT),
-        view.wanted.submit(chooser.open, view.wanted, told, **EVENT),
-        view.upload.upload(chooser.upload, view.upload, told, **EVENT),
+        view.offer.input(chooser.open, view.offer, filled, **EVENT),
+        view.open.click(chooser.open, view.wanted, filled, **EVENT),
+        view.wanted.submit(chooser.open, view.wanted, filled, **EVENT),
+        view.upload.upload(chooser.upload, view.upload, filled, **EVENT),
     ]
     for event in opening:
         event.failure(chooser.unchosen, None, [view.status, view.offer, view.about], **EVENT)

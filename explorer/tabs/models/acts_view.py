@@ -124,19 +124,21 @@ class ModelsTab:
         return self.shown(now, session, before=state)
 
     @guarded
-    def measure(self, session: Session, request: gr.Request) -> Iterator[tuple[str, Any]]:
+    def measure(self, session: Session, request: gr.Request) -> Iterator[Filling]:
         """Read each pair's results and measure how sure the board is, telling how far it is."""
         page, ranking = request.session_hash, ranking_of(session.seen(ModelsState))
-        results_id = session.results_id
+        results_id, status, stop = session.results_id, self.parts.status, self.parts.stop
         self.measuring.add(page)
         try:
             for step in self.boards.measuring(results_id, ranking, session.visitor):
                 if page not in self.measuring:
                     break
-                yield step_html(step, text(f"board.{step.doing}")), gr.update(visible=True)
+                words = step_html(step, text(f"board.{step.doing}"))
+                yield {status: words, stop: gr.update(visible=True)}
         finally:
             self.measuring.discard(page)
-        yield refused_html(self.boards.refused(results_id, ranking)), gr.update(visible=False)
+        refused = refused_html(self.boards.refused(results_id, ranking))
+        yield {status: refused, stop: gr.update(visible=False)}
 
     def stop(self, request: gr.Request) -> None:
         """End this session's measuring after its present step; what was read is kept."""

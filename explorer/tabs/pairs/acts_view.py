@@ -16,8 +16,8 @@ from explorer.core.parts import (
     again,
     guarded,
     nothing_new,
-    stoppable,
     telling,
+    told,
     wire_part,
     wire_stop,
     wrote,
@@ -132,11 +132,16 @@ class PairsTab:
         return self.shown(now, session, notes, before=seen)
 
     @guarded
-    def read(self, session: Session) -> Iterator[tuple[str, Any]]:
+    def read(self, session: Session) -> Iterator[Filling]:
         """Read published results of each pair, telling how far it is."""
-        for step in self.scenes.fields.reading(session.results_id):
-            yield step_html(step, text("board.reading")), gr.update(visible=True)
-        yield refused_html(self.scenes.fields.refused(session.results_id)), gr.update(visible=False)
+        status, stop, fields = self.parts.status, self.parts.stop, self.scenes.fields
+        for step in fields.reading(session.results_id):
+            yield {
+                status: step_html(step, text("board.reading")),
+                stop: gr.update(visible=True),
+            }
+        refused = refused_html(fields.refused(session.results_id))
+        yield {status: refused, stop: gr.update(visible=False)}
 
     @guarded
     def follow_read(self, wanted: tuple[str, float], session: Session, notes: object) -> Filling:
@@ -144,10 +149,11 @@ class PairsTab:
         return self._show(PAIRS_LINK.decode(wanted[0]).state, session, notes)
 
     @guarded
-    def count(self, wanted: object, session: Session) -> Iterator[tuple[Any, ...]]:
+    def count(self, wanted: object, session: Session) -> Iterator[Filling]:
         """Count tokens: how far it is, and at last the tokenizer."""
         table = self.scenes.pairs_of(session, session.seen(PairsState)).table
-        yield from stoppable(telling(self.scenes.counter.count(table, wanted)))
+        counting, parts = telling(self.scenes.counter.count(table, wanted)), self.parts.lengths
+        yield from told(counting, parts.status, self.parts.counted, parts.stop)
 
     @guarded
     def count_in(self, tokenizer: str, session: Session, notes: object) -> Filling:
@@ -157,21 +163,22 @@ class PairsTab:
         return self.shown(self.scenes.of(session, replace(seen, chart=chart)), session, notes)
 
     @guarded
-    def show_tokens(self, session: Session) -> Iterator[tuple[str, Any]]:
+    def show_tokens(self, session: Session) -> Iterator[Filling]:
         """The token rewards of the open pair."""
-        yield from tokens_shown(self.scenes.fields, session)
+        parts = self.parts.tokens
+        yield from told(tokens_shown(self.scenes.fields, session), parts.words, parts.plot)
 
     @guarded
-    def export(self, form: Format, session: Session) -> Iterator[tuple[Any, ...]]:
+    def export(self, form: Format, session: Session) -> Iterator[Filling]:
         """Write the pairs that are listed to a file."""
-        yield from stoppable(exporting(self.scenes.now(session), form))
+        writing, parts = exporting(self.scenes.now(session), form), self.parts.export
+        yield from told(writing, parts.status, parts.file, parts.stop)
 
     @guarded
-    def export_fails(
-        self, form: FailFormat, session: Session, notes: object
-    ) -> Iterator[tuple[str, Any]]:
+    def export_fails(self, form: FailFormat, session: Session, notes: object) -> Iterator[Filling]:
         """Write what models made of the pairs that are listed to a file."""
-        yield from fail_exporting(self.scenes.now(session), form, PairNotes.read(notes))
+        writing = fail_exporting(self.scenes.now(session), form, PairNotes.read(notes))
+        yield from told(writing, self.parts.export.fail_status, self.parts.export.fail_file)
 
     @guarded
     def turn_to(self, source: str, session: Session, notes: object) -> Filling:

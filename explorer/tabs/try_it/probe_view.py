@@ -157,13 +157,15 @@ class ProbePanel:
         self.latest.ask(session.visitor.session)
 
     @guarded
-    def export(self, form: ProbeForm, session: Session) -> Iterator[tuple[str, Any]]:
+    def export(self, form: ProbeForm, session: Session) -> Iterator[Filling]:
         """A file of what was probed."""
         probe = session.get(Probe)
         with download_folder() as folder:
             path = folder / f"bias-probe-{form}.csv"
             write_probe(probe, form, path)
-            yield note(text("probe.written")), gr.update(value=str(path), visible=True)
+            written = note(text("probe.written"))
+            file = gr.update(value=str(path), visible=True)
+            yield {self.parts.export_status: written, self.parts.file: file}
 
     def _probing(
         self, session: Session, model: object, *choice: object

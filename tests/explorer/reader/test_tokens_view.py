@@ -53,7 +53,8 @@ def test_both_responses_are_there_whole_with_the_rewards_of_the_run(
     tokens: PairsTab, run: Run, demo: PairTable
 ) -> None:
     pair = run.rows()[0]
-    *_, (html, plot) = tokens.show_tokens(page_of(tokens, run, pair.key))
+    *_, shown = tokens.show_tokens(page_of(tokens, run, pair.key))
+    html, plot = shown.values()
     cells = demo.find(pair.key)
     assert cells is not None
     assert [each.strip() for each in texts_of(html)] == [
@@ -70,7 +71,8 @@ def test_hostile_text_stays_text(tokens: PairsTab, stores: Stores) -> None:
     stores.pairs._opened[table.id] = table
     *_, last = begun(stores.runs, "me", "demo", table, np.arange(1))
     assert last.run is not None
-    *_, (html, _) = tokens.show_tokens(page_of(tokens, last.run, "mine:0"))
+    *_, shown = tokens.show_tokens(page_of(tokens, last.run, "mine:0"))
+    html, _ = shown.values()
     assert "<script>" not in html
     assert texts_of(html)[0].strip() == HOSTILE
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
+from explorer.core.parts import Filling
 from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.data.datacard import data_card
 from explorer.data.library import offers
@@ -17,16 +18,21 @@ from explorer.stores import Stores
 from explorer.tabs.about.view import START, SUBSET_COLUMNS, Chooser, about_html, build_chooser
 from scoring.benchmark import COUNTS, SECTIONS
 from tests.explorer.browsing import library_of
+from tests.explorer.filling import laid_out
 from tests.explorer.html_reading import HtmlReading
+
+PARTS = laid_out(build_chooser, Settings(home=Path()))
 
 
 @pytest.fixture
 def chooser(stores: Stores) -> Chooser:
-    return Chooser(stores.pairs)
+    return Chooser(stores.pairs, PARTS)
 
 
-def last(told: Iterator[tuple[str, str]]) -> tuple[str, str]:
-    return list(told)[-1]
+def last(told: Iterator[Filling]) -> tuple[str, str]:
+    """What is said at the end, and the id of the table."""
+    filled = list(told)[-1]
+    return filled[PARTS.status], filled[PARTS.opened]
 
 
 def uploaded(uploads: Path, name: str, content: bytes) -> Path:
@@ -50,7 +56,7 @@ def test_the_table_of_what_was_chosen_is_named(chooser: Chooser, stores: Stores)
 
 
 def test_nothing_chosen_opens_nothing(chooser: Chooser) -> None:
-    assert list(chooser.open("")) == list(chooser.open(None)) == [("", "")]
+    assert last(chooser.open("")) == last(chooser.open(None)) == ("", "")
 
 
 @pytest.mark.parametrize("wanted", ["no/such", 5, ["demo"], "x" * 10**6, "\ud800", "a\0b"])
@@ -86,7 +92,7 @@ def test_a_file_is_deleted_though_reading_it_failed_in_an_unforeseen_way(
     library = library_of(demo)
     library.upload = broken  # type: ignore[method-assign, assignment]
     with pytest.raises(gr.Error, match="error of ours"):
-        list(Chooser(library).upload(str(path)))
+        list(Chooser(library, PARTS).upload(str(path)))
     assert not path.exists()
 
 

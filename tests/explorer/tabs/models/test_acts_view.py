@@ -147,9 +147,9 @@ def test_a_stop_ends_the_measuring_of_its_session_and_keeps_what_was_read(
     steps = tab.measure(Session(), mine)
     next(steps), next(steps)
     tab.stop(another)
-    assert "2 / 4" in next(steps)[0]
+    assert "2 / 4" in next(steps)[tab.parts.status]
     tab.stop(mine)
-    assert [*steps] == [("", gr.update(visible=False))]
+    assert [*steps] == [{tab.parts.status: "", tab.parts.stop: gr.update(visible=False)}]
     assert tab.boards.unread(None, Ranking()) == 1
     assert tab.measuring == set()
 
@@ -166,7 +166,7 @@ def test_what_could_not_be_had_is_told_when_all_was_asked_for(
     for file in (folder / "eval-set-scores" / "org").iterdir():
         file.unlink()
         file.symlink_to(tmp_path / "nothing")
-    words, stop = [*steps][-1]
+    words, stop = [*steps][-1].values()
     assert "could not be had: 4" in words and "0000.json: it cannot be opened" in words
     assert stop == gr.update(visible=False)
     shown = filled(tab.parts, tab.show(Session()))

@@ -72,7 +72,8 @@ def noted(tab: PairsTab, session: Session, notes: object, **sent: object) -> Fil
 
 def written(tab: PairsTab, form: Any, session: Session, notes: object = None) -> tuple[str, str]:
     """The name of an exported file, and what is in it."""
-    for _, update in tab.export_fails(form, session, notes):
+    for told in tab.export_fails(form, session, notes):
+        update = told[tab.parts.export.fail_file]
         if update["visible"]:
             path = Path(update["value"])
             return path.name, path.read_text("utf-8-sig")

@@ -130,7 +130,7 @@ def test_what_ends_in_an_error_keeps_what_is_known(panel: ProbePanel, me: Sessio
     known = probe_of(me)
     assert not known.is_whole and last.files.visible is True
     assert "Longer with filler" in last.table and last.plot["visible"] is True
-    *_, (words, file) = panel.export("summary", me)
+    words, file = list(panel.export("summary", me))[-1].values()
     assert "written" in words and file["visible"] is True
     nothing = end(1)
     assert stays(nothing.table) and stays(nothing.files) and probe_of(me) is known
@@ -198,7 +198,8 @@ def test_it_waits_for_its_turn_and_says_so(panel: ProbePanel, me: Session) -> No
 def test_files_are_of_what_is_shown(panel: ProbePanel, me: Session) -> None:
     list(run(panel, me, "subset", 1, 0, ["upper"]))
     for form in ("summary", "pairs"):
-        for words, file in panel.export(form, me):
+        for told in panel.export(form, me):
+            words, file = told.values()
             lines = Path(file["value"]).read_text("utf-8-sig").splitlines()
             assert len(lines) > 2 and "written" in words and file["visible"] is True
     with pytest.raises(gr.Error, match="Nothing was probed yet"):
