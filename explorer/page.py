@@ -193,7 +193,7 @@ def build_page(stores: Stores) -> gr.Blocks:
         publish_results(boards, PairEndpoints(stores.fields))
         publish_scoring(ScoreEndpoints(stores.runs, stores.pairs, stores.settings))
         _wire(callbacks_of(stores, _lay_out(stores)), page)
-    return queued(page)
+    return queued(page, stores.settings)
 
 
 def _lay_out(stores: Stores) -> PageParts:

@@ -1,25 +1,52 @@
-"""What of Gradio is served otherwise than it would: configuration, queue, uploads, other sites."""
+"""What of Gradio is served otherwise than it would: configuration, queue, sessions, requests."""
 
+import errno
 import inspect
+import os
+import time
 from contextlib import suppress
 from pathlib import Path
 from traceback import walk_tb
+from types import SimpleNamespace
 from typing import Any
 
 import gradio as gr
-from gradio.route_utils import get_hostname
+from gradio import queueing, route_utils, state_holder
+from gradio.route_utils import GradioMultiPartParser, MultiPartException, get_hostname
+from gradio.utils import get_upload_folder
+from gradio_client.utils import (  # type: ignore[import-untyped]
+    is_file_obj_with_meta,
+    is_http_url_like,
+    traverse,
+)
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from explorer.core.addresses import client_address
 from explorer.core.parts import disk_is_full, errors_shown
 from explorer.core.settings import Settings
 from explorer.core.text import text
 
 LOOK_SECONDS = 0.01
 """After which an idle queue looks for events again. Gradio's own 0.001 take 6 % of a core."""
+MOST_POSTED_BYTES = 4_000_000
+"""Of a request that is no upload. Reviews that a browser keeps have 3 MB and are sent whole."""
+_LARGEST_UPLOADS = 20
+"""Files of the largest size whose room all uploads and exports have that lie on the disk."""
+_LOOK_BYTES = 8_000_000
+"""Of an upload, between two looks at how much room there is."""
+MOST_EVENTS = 64
+"""Of all visitors, that wait in the queue."""
+MOST_OF_ADDRESS = MOST_EVENTS // 2
+"""Events of one address whose answers are still to come or to be read."""
+UNREAD_SECONDS = 60.0
+"""After which an answer that nobody reads is let go."""
+MOST_SESSIONS = 300
+"""Open pages that are remembered, some 0.3 MB each; the one that did nothing for longest goes."""
 _UNREAD = {"key", "skip_api", "preserved_by_key", "max_batch_size", "stream_every"}
 _OF_ENDPOINTS = {"api_info", "api_info_as_input", "api_info_as_output", "example_inputs"}
 
@@ -50,10 +77,20 @@ class LeanBlocks(gr.Blocks):  # type: ignore[misc]
             _leave_out(event, is_not - {"queue"})
         return config
 
+    def validate_inputs(self, block_fn: Any, inputs: list[Any]) -> None:
+        """Gradio's, after which it fetches whatever the address of a posted file leads to."""
+        traverse(inputs, _no_address, is_file_obj_with_meta)
+        super().validate_inputs(block_fn, inputs)
+
     async def postprocess_data(self, *given: Any) -> Any:
         """Gradio's, which copies exports: of what fails there it would tell nothing."""
         with errors_shown():
             return await super().postprocess_data(*given)
+
+
+def _no_address(file: dict[str, Any]) -> None:
+    if is_http_url_like(str(file.get("path"))):
+        raise gr.Error(text("error.address"), print_exception=False)
 
 
 def _leave_out(told: dict[str, Any], names: set[str]) -> None:
@@ -100,23 +137,153 @@ class OwnSite:
         await app(scope, receive, send)
 
 
+class Bounded:
+    """Refuses what is too large before anything reads it, however it is sent."""
+
+    def __init__(self, app: ASGIApp, uploads_bytes: int | None) -> None:
+        """uploads_bytes: of all uploads that lie on the disk; None means no limit."""
+        self._app = app
+        self._uploads_bytes = uploads_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or refuse."""
+        is_upload, taken, looked = str(scope.get("path")).endswith("/gradio_api/upload"), 0, 0
+
+        async def bounded() -> Message:
+            nonlocal taken, looked
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if is_upload and taken >= looked:
+                self._check_room()
+                looked = taken + _LOOK_BYTES
+            if not is_upload and taken > MOST_POSTED_BYTES:
+                raise HTTPException(413, text("error.body", megabytes=MOST_POSTED_BYTES // 10**6))
+            return message
+
+        said = Headers(scope=scope).get("content-length", "") if scope["type"] == "http" else ""
+        if not is_upload and said.isdecimal() and int(said) > MOST_POSTED_BYTES:
+            words = text("error.body", megabytes=MOST_POSTED_BYTES // 10**6)
+            await PlainTextResponse(words, status_code=413)(scope, receive, send)
+        else:
+            await self._app(scope, bounded, send)
+
+    def _check_room(self) -> None:
+        if self._uploads_bytes is not None and _folder_bytes() > self._uploads_bytes:
+            raise OSError(errno.ENOSPC, "uploads have no room")
+
+
+def _folder_bytes() -> int:
+    total = 0
+    for folder, _, names in os.walk(get_upload_folder()):
+        for name in names:
+            with suppress(OSError):  # it was deleted meanwhile
+                total += (Path(folder) / name).stat().st_size
+    return total
+
+
+class _FilesAlone(GradioMultiPartParser):  # type: ignore[misc]
+    """Gradio's, which keeps the fields of a form in memory. No upload has any."""
+
+    def on_part_data(self, *given: Any) -> None:
+        if self._current_part.file is None:
+            raise MultiPartException("A form may hold files alone.")
+        super().on_part_data(*given)
+
+
+class _Session(state_holder.SessionState):  # type: ignore[misc]
+    """Gradio's, without the configuration of all that is shown, which it keeps for deep links."""
+
+    def __init__(self, blocks: gr.Blocks) -> None:
+        super().__init__(SimpleNamespace(default_config=blocks.default_config, blocks=()))
+
+    def _update_config(self, key: int) -> None:
+        pass
+
+    def _update_value_in_config(self, key: int, value: Any) -> None:
+        pass
+
+
+class FairQueue(queueing.Queue):  # type: ignore[misc]
+    """Gradio's, in which one address has a share, and an answer that nobody reads is let go."""
+
+    def __init__(self, proxied: bool, **given: Any) -> None:
+        """proxied: as of `client_address`."""
+        super().__init__(**given)
+        self._proxied = proxied
+        self._asked: dict[queueing.Event, float | None] = {}  # -> when it was seen to be answered
+
+    async def push(self, body: Any, request: Any, username: str | None) -> Any:
+        """Put an event into the queue, or say why not."""
+        self._let_go()
+        address = self._address(request)
+        n_asked = sum(self._address(event.request) == address for event in self._asked)
+        if address and n_asked >= MOST_OF_ADDRESS:
+            return False, text("error.crowd"), "queue_full"
+        pushed = await super().push(body, request, username)
+        if pushed[0] and (event := self.event_ids_to_events.get(pushed[1])):
+            self._asked[event] = None
+        return pushed
+
+    def compute_analytics_summary(self, _: Any) -> Any:
+        """Nothing: nobody reads it, and Gradio makes a table of 10,000 events after each event."""
+        return self.cached_event_analytics_summary
+
+    def _address(self, request: Any) -> str:
+        peer = request.client.host if request.client else None
+        forwarded = request.headers.get("x-forwarded-for")
+        return client_address(peer, forwarded, proxied=self._proxied)
+
+    def _let_go(self) -> None:
+        now, answers = time.monotonic(), self.pending_messages_per_session
+        for event, answered in list(self._asked.items()):
+            session, unread = event.session_hash, self.pending_event_ids_session
+            is_there = event._id in unread.get(session, ()) and session in answers
+            if event._id in self.event_ids_to_events:
+                continue
+            if not (is_there and event.alive):
+                del self._asked[event]
+            elif answered is None:
+                self._asked[event] = now
+            elif now - answered > UNREAD_SECONDS:
+                del self._asked[event]
+                unread[session].discard(event._id)
+                if not unread[session]:
+                    del unread[session], answers[session]
+
+
 def launched(settings: Settings) -> dict[str, Any]:
     """How the page is launched."""
+    most = settings.max_upload_bytes
     return {
         "footer_links": [],
         "run_history": False,
         "share": False,
         "ssr_mode": False,
         "max_file_size": settings.max_upload_bytes,
+        "state_session_capacity": MOST_SESSIONS,
         "app_kwargs": {
             "exception_handlers": {OSError: _not_taken, ClientDisconnect: _not_taken},
-            "middleware": [Middleware(OwnSite, settings.hosts)],
+            "middleware": [
+                Middleware(OwnSite, settings.hosts),
+                Middleware(Bounded, _LARGEST_UPLOADS * most if most else None),
+            ],
         },
     }
 
 
-def queued(page: gr.Blocks) -> gr.Blocks:
+def queued(page: gr.Blocks, settings: Settings) -> gr.Blocks:
     """The page with its queue."""
-    page.queue(default_concurrency_limit=8, max_size=64)
+    state_holder.SessionState = _Session
+    route_utils.GradioMultiPartParser = _FilesAlone
+    page.queue(default_concurrency_limit=8, api_open=False)
+    page._queue = FairQueue(
+        settings.proxied,
+        live_updates=True,
+        concurrency_count=page.max_threads,
+        update_intervals=1,
+        max_size=MOST_EVENTS,
+        blocks=page,
+        default_concurrency_limit=8,
+    )
     page._queue.sleep_when_free = LOOK_SECONDS
     return page

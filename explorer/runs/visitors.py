@@ -2,7 +2,6 @@
 
 import hashlib
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Literal, TypeGuard
 
 LONGEST_SECRET = 200
@@ -49,60 +48,3 @@ def owner_of(user: str | None, secret: object) -> str:
 def is_secret(secret: object) -> TypeGuard[str]:
     """Whether a browser may keep it: short plain text, as the server makes it."""
     return isinstance(secret, str) and 0 < len(secret) <= LONGEST_SECRET and secret.isascii()
-
-
-MOST_HOPS = 20
-"""Proxies that are looked through."""
-_HOUSEHOLD = 64
-"""Bits of an IPv6 address that one household has in common."""
-
-
-def client_address(peer: object, forwarded: object, *, proxied: bool) -> str:
-    """The address that a request is counted by; "" where none tells people apart.
-
-    Without a proxy it is the peer's own, whatever the header says. With one, a peer on a network of
-    our own is a proxy. Of the addresses that proxies wrote down, the last
-    public one is the client's: whatever stands before it, the client may have made up.
-
-    Args:
-        peer: address of who holds the connection.
-        forwarded: the header X-Forwarded-For, with commas between addresses.
-        proxied: whether a proxy stands before the server.
-
-    >>> client_address("10.0.0.3", "8.8.8.8", proxied=False)
-    '10.0.0.3'
-    >>> client_address("8.8.8.8", "1.1.1.1", proxied=True)
-    '8.8.8.8'
-    >>> client_address("10.0.0.3", "9.9.9.9, 8.8.8.8, 10.0.0.9", proxied=True)
-    '8.8.8.8'
-    >>> client_address("10.0.0.3", "2a00:1450:4001:82a::200e", proxied=True)
-    '2a00:1450:4001:82a::/64'
-    >>> client_address("127.0.0.1", None, proxied=True)
-    ''
-    """
-    if not proxied:
-        own = _address(peer)
-        return "" if own is None else _counted(own)
-    hops = forwarded.split(",")[-MOST_HOPS:] if isinstance(forwarded, str) else []
-    for hop in (peer, *reversed(hops)):
-        address = _address(hop)
-        if address is None:
-            return ""
-        if address.is_global:
-            return _counted(address)
-    return ""
-
-
-def _address(hop: object) -> IPv4Address | IPv6Address | None:
-    try:
-        address = ip_address(hop.strip()) if isinstance(hop, str) else None
-    except ValueError:
-        return None
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return mapped or address
-
-
-def _counted(address: IPv4Address | IPv6Address) -> str:
-    if isinstance(address, IPv6Address):
-        return str(ip_network((address, _HOUSEHOLD), strict=False))
-    return str(address)

@@ -227,4 +227,4 @@ def test_an_idle_queue_looks_for_events_less_often() -> None:
     page = gr.Blocks()
     page.queue()
     assert page._queue.sleep_when_free < LOOK_SECONDS
-    assert queued(page)._queue.sleep_when_free == LOOK_SECONDS
+    assert queued(page, Settings(home=Path()))._queue.sleep_when_free == LOOK_SECONDS

@@ -5,11 +5,12 @@ from secrets import token_urlsafe
 
 import gradio as gr
 
+from explorer.core.addresses import client_address
 from explorer.core.html import note
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.reader.session import Session
-from explorer.runs.visitors import Visitor, client_address, is_secret, owner_of
+from explorer.runs.visitors import Visitor, is_secret, owner_of
 from scoring.errors import KnownError
 
 _STORAGE = "rewardbench-explorer-visitor"

@@ -1,0 +1,161 @@
+"""What strangers post to take a server's memory, disk, queue or time from others."""
+
+import json
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from gradio import processing_utils
+
+from explorer.core import served
+from explorer.page import Page
+from explorer.tabs.about.view import Chooser
+from explorer.tabs.pairs.acts_view import PairsTab
+from tests.conftest import PATIENCE, until
+from tests.explorer.browsing import page_opened, posted
+from tests.explorer.conftest import Serve
+from tests.explorer.posting import Visitor, sent_file
+from tests.local_server import LocalServer
+
+HERE, ELSEWHERE = "127.0.0.1", "127.0.0.2"
+"""Two addresses that strangers have."""
+LARGE = json.dumps({"data": [[]] * 1_500_000, "fn_index": 0, "session_hash": "a"}).encode()
+
+
+@pytest.fixture(scope="module")
+def server(serve: Serve) -> Visitor:
+    return serve(public=True, max_dataset_megabytes=0.2)
+
+
+@pytest.fixture
+def visitor(server: Visitor) -> Visitor:
+    new = Visitor(server.page)
+    page_opened(new)
+    return new
+
+
+def sent(
+    to: Visitor, path: str, body: bytes | Iterator[bytes], kind: str = "application/json", **by: str
+) -> tuple[int, str]:
+    """What who posts that is answered. by: address, else `HERE`."""
+    address = urlsplit(str(to.page.local_url))
+    source = (by.get("address", HERE), 0)
+    browser = HTTPConnection(str(address.netloc), timeout=PATIENCE, source_address=source)
+    browser.request("POST", f"/gradio_api/{path}", body, {"Content-Type": kind})
+    answer = browser.getresponse()
+    told = answer.status, answer.read().decode()
+    browser.close()
+    return told
+
+
+def still_served(visitor: Visitor) -> bool:
+    return "of 188" in str(visitor.data(PairsTab.act, event_data=posted("step", value=1)))
+
+
+# Bodies
+
+
+@pytest.mark.parametrize("path", ["queue/join", "call/models", "call/upload", "run/x", "cancel"])
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_that_is_too_large_is_refused_unread(
+    path: str, chunked: bool, visitor: Visitor
+) -> None:
+    parts = (LARGE[start : start + 2**16] for start in range(0, len(LARGE), 2**16))
+    status, told = sent(visitor, path, parts if chunked else LARGE)
+    assert status == 413 and "at most 4 MB" in told
+    assert still_served(visitor)
+
+
+def test_the_fields_of_a_form_are_not_kept(visitor: Visitor, uploads: Path) -> None:
+    before = {*uploads.rglob("*")}
+    field = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n' + LARGE + b"\r\n--x--\r\n"
+    status, told = sent(visitor, "upload", field, "multipart/form-data; boundary=x")
+    assert status == 400 and "files alone" in told
+    assert {*uploads.rglob("*")} == before and still_served(visitor)
+
+
+# Files
+
+
+@pytest.mark.parametrize("callback", [Chooser.upload, PairsTab.count])
+def test_no_file_is_fetched_from_an_address(
+    callback: object, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+
+    monkeypatch.setattr(processing_utils, "PUBLIC_HOSTNAME_WHITELIST", ["127.0.0.1"])
+    name = "upload" if callback is Chooser.upload else "tokenizer"
+    with LocalServer(Handler) as other:
+        for file in (sent_file(f"{other.url}/a.jsonl"), [{"deep": sent_file(f"{other.url}/b")}]):
+            assert "fetches none" in visitor.refused(callback, {name: file})  # type: ignore[arg-type]
+    assert asked == [] and still_served(visitor)
+
+
+def test_uploads_have_so_much_room_and_no_more(visitor: Visitor, uploads: Path) -> None:
+    filler = uploads / "filler"
+    filler.write_bytes(bytes(4_100_000))
+    form = (
+        b'--x\r\nContent-Disposition: form-data; name="files"; filename="a"\r\n\r\nhi\r\n--x--\r\n'
+    )
+    status, told = sent(visitor, "upload", form, "multipart/form-data; boundary=x")
+    assert status == 507 and "disk of this server is full" in told
+    filler.unlink()
+    assert visitor.upload("mine.jsonl", b"{}")["path"]
+
+
+# Events
+
+
+@pytest.mark.parametrize("path", ["run/models", "api/models"])
+def test_nothing_goes_round_the_queue(path: str, visitor: Visitor) -> None:
+    status, told = sent(visitor, path, b'{"data": []}')
+    assert status == 404 and "queue" in told
+
+
+def test_one_address_leaves_room_for_others_and_is_served_again_later(
+    server: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index, data = server.event(Page.open, {"Textbox": ""})
+
+    def asks(session: str, address: str = HERE) -> int:
+        body = {"data": data, "fn_index": index, "session_hash": session}
+        return sent(server, "queue/join", json.dumps(body).encode(), address=address)[0]
+
+    answers = server.page._queue.pending_messages_per_session
+    statuses = [asks(f"unread-{n}") for n in range(2 * served.MOST_OF_ADDRESS)]
+    assert statuses.count(200) <= served.MOST_OF_ADDRESS and set(statuses) == {200, 503}
+    assert asks("other", ELSEWHERE) == 200
+    monkeypatch.setattr(served, "UNREAD_SECONDS", 0.0)
+    until(lambda: asks("again", ELSEWHERE) == 200 and "unread-0" not in answers)
+    until(lambda: asks("again") == 200)
+    assert sum(name.startswith("unread") for name in answers) == 0
+    page_opened(Visitor(server.page))
+
+
+# Sessions
+
+
+def test_what_is_remembered_of_visitors_is_bounded(
+    serve: Serve, uploads: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(served, "MOST_SESSIONS", 3)
+    server = serve(public=True)
+    visitors = [Visitor(server.page) for _ in range(5)]
+    for each in visitors:
+        page_opened(each)
+    remembered = server.page.state_holder.session_data
+    assert [*remembered] == [each.session for each in visitors[2:]]
+    links = set()
+    for each in visitors[3:]:
+        with each.open(f"deep_link?session_hash={each.session}") as answer:
+            links.add(answer.read())
+    assert len(links) == 1  # nothing of what is shown is written to the disk
