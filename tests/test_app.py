@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -9,8 +10,9 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from gradio_client import Client  # type: ignore[import-untyped]
@@ -100,6 +102,24 @@ def test_a_setting_that_is_none_is_said_in_one_line(tmp_path: Path) -> None:
     assert ended.returncode == 1
     (line,) = ended.stderr.strip().splitlines()
     assert "EXPLORER_MAX_PAIRS" in line and "'many'" in line
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="open files are bound by resource limits")
+def test_visitors_who_do_nothing_keep_nobody_out(tmp_path: Path) -> None:
+    bounds = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, bounds[1]))
+    with ExitStack() as stack:
+        try:
+            address, server = stack.enter_context(_started(tmp_path))
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, bounds)
+        _answer(address)
+        host = urlsplit(address)
+        for _ in range(200):
+            stack.enter_context(socket.create_connection((host.hostname, host.port)))
+        until(lambda: len([*Path(f"/proc/{server.pid}/fd").iterdir()]) > 200)
+        assert b"RewardBench Explorer" in _answer(address)
 
 
 PAIR = ("demo", "Two and two?", "It is 4.", "It is 5.")

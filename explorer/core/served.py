@@ -47,6 +47,8 @@ UNREAD_SECONDS = 60.0
 """After which an answer that nobody reads is let go."""
 MOST_SESSIONS = 300
 """Open pages that are remembered, some 0.3 MB each; the one that did nothing for longest goes."""
+CONNECTIONS = 10_000
+"""That may be open at once, where the system allows it."""
 _UNREAD = {"key", "skip_api", "preserved_by_key", "max_batch_size", "stream_every"}
 _OF_ENDPOINTS = {"api_info", "api_info_as_input", "api_info_as_output", "example_inputs"}
 
@@ -269,6 +271,21 @@ def launched(settings: Settings) -> dict[str, Any]:
             ],
         },
     }
+
+
+def allow_connections() -> None:
+    """Let this process have as many open as the system allows, up to some thousands.
+
+    A shell's usual 1,024 are soon held by visitors who do nothing.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = CONNECTIONS if hard == resource.RLIM_INFINITY else min(hard, CONNECTIONS)
+    if resource.RLIM_INFINITY != soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def queued(page: gr.Blocks, settings: Settings) -> gr.Blocks:
