@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scoring.errors import KnownError
+from scoring.errors import KnownError, shown
 from scoring.spec import Family, LabelWeights
 
 WEIGHT_FILES = ("*.safetensors", "*.bin")
@@ -51,6 +51,31 @@ def check_tokenizer(names: Iterable[str], model: str) -> None:
             f"{model} could not be loaded: it has no tokenizer. Put the tokenizer's files beside "
             "its weights, or choose a model that has them."
         )
+
+
+def check_indexes(folder: Path, model: str) -> None:
+    """Whether indexes of weights name files beside them alone: transformers loads any path.
+
+    Raises:
+        KnownError: one names something else, or cannot be read.
+    """
+    for index in sorted(folder.glob("*.index.json")):
+        try:
+            names = set(dict(json.loads(index.read_text(encoding="utf-8"))["weight_map"]).values())
+            wrong = [name for name in names if not _is_beside(index, name)]
+        except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
+            raise KnownError(
+                f"{model} could not be loaded: its {index.name} cannot be read."
+            ) from error
+        if wrong:
+            raise KnownError(
+                f"{model} could not be loaded: its {index.name} names "
+                f"{shown(min(map(str, wrong)))}, which is not among its files."
+            )
+
+
+def _is_beside(index: Path, name: object) -> bool:
+    return isinstance(name, str) and Path(name).name == name and (index.parent / name).is_file()
 
 
 def folder_digest(folder: Path) -> str:

@@ -16,13 +16,15 @@ from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.limits import Step, Tell
 from scoring.models.devices import chosen_dtype
-from scoring.models.files import WEIGHT_FILES, check_tokenizer
+from scoring.models.files import WEIGHT_FILES, check_indexes, check_tokenizer
 from scoring.spec import DEVICE_NAMES, ModelSpec, RunSettings
 
 logger = logging.getLogger(__name__)
 
 _LEAST_TOKENS = 8
 """Tokens below which a tokenizer's limit is an error."""
+_MOST_A_BYTE = 8
+"""Weights that a byte of a quantised model's files may stand for: of one bit each."""
 _FLOPS = {"cuda": 4e14, "mps": 2e12, "cpu": 5e10}
 """Operations a second that a device is taken to do; packs are sized by it, nothing else."""
 _FEWEST, _MOST = 512, {"cuda": 32_768, "mps": 8192, "cpu": 8192}
@@ -83,6 +85,7 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: str | type[Any]) ->
                 "Spreading a model over GPUs needs the accelerate package: pip install accelerate."
             ) from error
     try:
+        check_indexes(Path(spec.folder), spec.name)
         _check_shape(spec, builder)
         tokenizer = transformers.AutoTokenizer.from_pretrained(spec.folder, **common)
         model, info = builder.from_pretrained(
@@ -134,14 +137,14 @@ def _check_shape(spec: ModelSpec, builder: Any) -> None:
         spec.folder, local_files_only=True, trust_remote_code=spec.own_code
     )
     if "quantization_config" in config.to_dict():
-        return  # several weights a byte
+        n_bytes *= _MOST_A_BYTE
     with torch.device("meta"):
         model = builder.from_config(config, trust_remote_code=spec.own_code)
     n_parameters = sum(parameter.numel() for parameter in model.parameters())
     if n_parameters > n_bytes:
         raise KnownError(
             f"{spec.name} could not be loaded: its config asks for {n_parameters:,} weights, and "
-            f"its files have {n_bytes:,} bytes."
+            f"its files have room for {n_bytes:,}."
         )
 
 

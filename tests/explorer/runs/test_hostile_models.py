@@ -47,6 +47,17 @@ def with_header(n_bytes: int, header: bytes) -> Mapping[str, bytes]:
     return {**FILES, "model.safetensors": n_bytes.to_bytes(8, "little") + header}
 
 
+def with_index(name: str) -> Mapping[str, bytes]:
+    """A model whose weights are said to lie elsewhere than in its own file of weights."""
+    index = {"metadata": {}, "weight_map": {"score.weight": name}}
+    others = {name: body for name, body in FILES.items() if name != "model.safetensors"}
+    return {
+        **others,
+        "model.safetensors.index.json": json.dumps(index).encode(),
+        "model-1.safetensors": FILES["model.safetensors"],
+    }
+
+
 def tokenizer_with(**values: object) -> Mapping[str, bytes]:
     return with_json("tokenizer.json", **values)
 
@@ -83,6 +94,9 @@ HOSTILE: dict[str, Mapping[str, bytes]] = {
     "strings": with_json("config.json", hidden_size="x" * 9999),
     "unknown": with_json("config.json", model_type="no-such-type"),
     "quantised": with_json("config.json", quantization_config={"quant_method": "no-such-method"}),
+    "quantised-wide": with_json(
+        "config.json", vocab_size=9_000_000, quantization_config={"quant_method": "bitsandbytes"}
+    ),
     "own-code": with_json("config.json", auto_map={"AutoConfig": "mine.Config"}),
     "labels": with_json("config.json", id2label={str(n): "x" for n in range(9999)}),
     "deep": {**FILES, "config.json": b'{"a":' * 90_000},
@@ -94,6 +108,9 @@ HOSTILE: dict[str, Mapping[str, bytes]] = {
         **{name: body for name, body in FILES.items() if "safetensors" not in name},
         "pytorch_model.bin": b"\x80\x04cos\nsystem\n(S'true'\ntR.",
     },
+    "index-of-devices": with_index("/dev/zero"),
+    "index-of-others": with_index(str(DEMO_MODEL / "model.safetensors")),
+    "index-upwards": with_index("../../../models--org--good/snapshots/x/model.safetensors"),
     "truncated": {**FILES, "model.safetensors": FILES["model.safetensors"][:99_999]},
     "empty": {**FILES, "model.safetensors": b""},
     "long-header": with_header(90_000_000, b"{" + b" " * 89_999_999),

@@ -102,13 +102,32 @@ def test_a_config_that_asks_for_more_weights_than_there_are_is_refused_before_th
     )
     message = failure(folder)
     assert "its config asks for 192,0" in message
-    assert f"its files have {(folder / 'model.safetensors').stat().st_size:,} bytes" in message
+    assert f"room for {(folder / 'model.safetensors').stat().st_size:,}." in message
 
 
-def test_weights_of_several_a_byte_are_not_counted(folder: Path) -> None:
-    """What then fails is what reads them, not their number."""
-    edit_config(folder, vocab_size=10**6, quantization_config={"quant_method": "no such method"})
-    assert "its config asks for" not in failure(folder)
+@pytest.mark.parametrize(("rows", "is_refused"), [(100_000, False), (10**6, True)])
+def test_of_weights_of_several_a_byte_there_may_be_so_many_times_as_many(
+    rows: int, is_refused: bool, folder: Path
+) -> None:
+    edit_config(folder, vocab_size=rows, quantization_config={"quant_method": "no such method"})
+    assert ("its config asks for" in failure(folder)) is is_refused
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["/dev/zero", "../other/model.safetensors", "missing.safetensors", "..", "", "zero", None, 5],
+)
+def test_an_index_that_names_what_is_not_beside_it_is_refused(name: object, folder: Path) -> None:
+    (folder.parent / "other").mkdir()
+    for other in (folder.parent / "other", folder.parent):
+        (other / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes())
+    (folder / "zero").symlink_to("/dev/zero")
+    weights = {"score.weight": "part.safetensors", "model.norm.weight": name}
+    index = {"metadata": {}, "weight_map": weights}
+    (folder / "model.safetensors").rename(folder / "part.safetensors")
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
+    assert "model.safetensors.index.json names" in (said := failure(folder))
+    assert "not among its files" in said and len(said) < 400
 
 
 def test_one_label_said_by_a_number_alone_is_loaded(folder: Path) -> None:
