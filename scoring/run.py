@@ -10,7 +10,7 @@ import torch
 from scoring.engine.formatting import Prepared
 from scoring.engine.forward import is_out_of_memory
 from scoring.engine.packing import plan_packs, split
-from scoring.engine.scorer import Scorer
+from scoring.engine.scorer import Scorer, check_tokens
 from scoring.errors import KnownError
 from scoring.spec import Pair, Plan, ScoredPack, ScoredPair, text_hash
 
@@ -31,11 +31,12 @@ def make_job(pairs: Sequence[Pair], scorer: Scorer, seed: int) -> Job:
     pairs: at least one; keys distinct. seed: of their order.
 
     Raises:
-        KnownError: there are no pairs, or the model's template fails.
+        KnownError: there are no pairs, the model's template fails, or it does not know a token.
     """
     if not pairs:
         raise KnownError("No pairs are selected. Widen the filter, or ask for more per subset.")
     prepared = tuple(scorer.prepare(pairs))
+    check_tokens(prepared, scorer.traits.vocabulary, scorer.spec.name)
     costs = [pair.cost for pair in prepared]
     scorer.expect(sum(costs))
     packs = plan_packs(costs, scorer.traits.budget, seed)

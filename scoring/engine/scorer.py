@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from scoring.engine.formatting import Prepared
+from scoring.errors import KnownError
 from scoring.spec import ModelSpec, Pair, RunFacts, RunSettings
 
 TEXTS_A_PACK = 16
@@ -14,7 +15,10 @@ TEXTS_A_PACK = 16
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What a scorer's numbers rest on beside its model and the run's settings; see `RunFacts`."""
+    """What a scorer's numbers rest on beside its model and the run's settings; see `RunFacts`.
+
+    vocabulary: tokens that its model knows; None where it reads texts.
+    """
 
     reading: str
     path: str
@@ -24,6 +28,24 @@ class Traits:
     max_length: int = 0
     template: str = "none"
     libraries: tuple[str, ...] = ()
+    vocabulary: int | None = None
+
+
+def check_tokens(prepared: Sequence[Prepared], vocabulary: int | None, model: str) -> None:
+    """Whether a model knows all tokens; a GPU that is given others is of no use any more.
+
+    vocabulary: as of `Traits`.
+
+    Raises:
+        KnownError: it does not.
+    """
+    sides = (side for pair in prepared for side in (pair.chosen, pair.rejected) if side)
+    largest = max(map(max, sides), default=0)
+    if vocabulary is not None and largest >= vocabulary:
+        raise KnownError(
+            f"{model} cannot be run: its tokenizer gives token {largest:,}, and its weights know "
+            f"{vocabulary:,} tokens. They do not go together: choose another model."
+        )
 
 
 class Scorer(Protocol):

@@ -7,7 +7,7 @@ import torch
 
 from scoring.engine.formatting import Formatter, Prepared
 from scoring.engine.forward import Packed, Rewards, choose, running
-from scoring.engine.scorer import Traits
+from scoring.engine.scorer import Traits, check_tokens
 from scoring.models.loading import Loaded
 from scoring.spec import Pair, RunSettings
 
@@ -50,7 +50,9 @@ class LocalModel:
         self.budget = loaded.budget(settings)
         self._family = family
         self._compile = settings.compile
+        self._vocabulary: int = loaded.model.get_input_embeddings().weight.shape[0]
         check = family.prepare(CHECK_PAIRS)
+        check_tokens(check, self._vocabulary, loaded.spec.name)
         with running(loaded.spec.name):
             self.forward = choose(loaded.model, family.read, check, self.budget, whole=whole)
 
@@ -87,4 +89,5 @@ class LocalModel:
             max_length=formatter.max_length,
             template=template or formatter.template,
             libraries=("torch", "transformers"),
+            vocabulary=self._vocabulary,
         )

@@ -13,7 +13,8 @@ from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.models.finding import locate
 from scoring.models.loading import Loaded, load
-from scoring.spec import ModelSpec, RunSettings
+from scoring.run import make_job
+from scoring.spec import ModelSpec, Pair, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.scoring.families.test_classifier import CPU, gpt2, llama, roberta, save, tokenizer
 from tests.scoring.models.test_finding import OFFLINE, OPEN, edit_config, folder
@@ -128,6 +129,21 @@ def test_an_index_that_names_what_is_not_beside_it_is_refused(name: object, fold
     (folder / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
     assert "model.safetensors.index.json names" in (said := failure(folder))
     assert "not among its files" in said and len(said) < 400
+
+
+@pytest.mark.parametrize("rows", [300, 7_000])
+def test_tokens_that_the_weights_do_not_know_are_refused_before_a_pack(
+    rows: int, folder: Path
+) -> None:
+    def cut(weights: dict[str, torch.Tensor]) -> None:
+        name = "model.embed_tokens.weight"
+        weights[name] = weights[name][:rows].clone()
+
+    edit_weights(folder, cut)
+    edit_config(folder, vocab_size=rows)
+    pairs = [Pair("a:1", "a", "Name a number.", "a xylophone, a zebra", "quixotic")]
+    with pytest.raises(KnownError, match=f"its weights know {rows:,} tokens"):
+        make_job(pairs, open_scorer(locate(str(folder), OPEN, OFFLINE), CPU), seed=0)
 
 
 def test_one_label_said_by_a_number_alone_is_loaded(folder: Path) -> None:
