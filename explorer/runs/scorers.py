@@ -20,6 +20,8 @@ from scoring.limits import Step
 
 _POLL_SECONDS = 0.4
 """Between two looks at how far the queue, or a loading, is."""
+LEAST_SECONDS = 3.0
+"""That a turn in the queue counts for, however short: what it leaves on the disk stays there."""
 BRIEF_SECONDS = 1.0
 """How long what is short waits for its turn."""
 
@@ -44,7 +46,8 @@ class Scorers:
             try:
                 yield turn
             finally:
-                self.quotas.spend(visitor, turn.lasted)
+                if turn.lasted:
+                    self.quotas.spend(visitor, max(LEAST_SECONDS, turn.lasted))
 
     def ready(
         self,

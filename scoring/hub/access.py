@@ -3,6 +3,7 @@
 import math
 import re
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ from scoring.paths import is_file
 
 DEFAULT_DATASET = "allenai/reward-bench"
 PROBE_SECONDS = 3.0
+AGAIN_SECONDS = 60.0
+"""After which a Hub that did not answer is asked again."""
 LOOK_SECONDS = 15.0
 """In which the Hub must say what a repository holds."""
 
@@ -118,10 +121,11 @@ class Seen:
 
 
 class Hub:
-    """The Hub as this process may use it: asked once whether it answers, then remembered.
+    """The Hub as this process may use it: asked whether it answers, which is then remembered.
 
     The Hub's client retries for 23 to 47 s without a network, so a single probe with a short
-    time limit decides; while it says no, everything uses local files only, until `retry`.
+    time limit decides; while it says no, everything uses local files only, until `retry` or a
+    minute later.
     """
 
     def __init__(
@@ -140,6 +144,7 @@ class Hub:
         self._lock = threading.Lock()
         self._reason: str | None = "the network is switched off" if offline else None
         self._tried = offline
+        self._asked_at = time.monotonic()
 
     def seen(self) -> "Seen":
         """What another process must know to use the Hub as this one does."""
@@ -177,11 +182,14 @@ class Hub:
         return self._reason
 
     def reachable(self) -> bool:
-        """Whether the Hub answers; the first call probes it (at most about 3 s)."""
+        """Whether the Hub answers; the first call probes it, and the first of each minute in which
+        it does not (at most about 3 s).
+        """
         with self._lock:
-            if not self._tried:
+            again = self._reason is not None and not self._offline
+            if not self._tried or (again and time.monotonic() - self._asked_at > AGAIN_SECONDS):
                 self._reason = _probe()
-                self._tried = True
+                self._tried, self._asked_at = True, time.monotonic()
             return self._reason is None
 
     def retry(self) -> None:

@@ -124,6 +124,7 @@ class Checker:
         self._notes: list[str] = []
         self._left_out: list[int] = []
         self._held: list[pa.Table] = []
+        self._held_rows = self._held_bytes = 0
         self._chunks: list[pa.Table] = []
 
     def add(self, batch: Batch) -> None:
@@ -135,15 +136,20 @@ class Checker:
             _check_columns(batch, self.name)
         columns = _plain_columns(batch)
         if columns is not None:
-            self._held.append(self._from_columns(columns, len(batch)))
+            self._hold(self._from_columns(columns, len(batch)))
             self._n_rows += len(batch)
         else:
             for rows in rows_of(batch):
-                self._held.append(self._from_rows(rows))
+                self._hold(self._from_rows(rows))
                 self._n_rows += len(rows)
-        n_rows = sum(len(held) for held in self._held)
-        if n_rows >= CHUNK_ROWS or sum(held.nbytes for held in self._held) > _CHUNK_BYTES:
+        if self._held_rows >= CHUNK_ROWS or self._held_bytes > _CHUNK_BYTES:
             self._close_chunk()
+
+    def _hold(self, table: pa.Table) -> None:
+        """What is held is counted as it comes: a file may have one row in each of its batches."""
+        self._held.append(table)
+        self._held_rows += len(table)
+        self._held_bytes += table.nbytes
 
     def finish(self) -> CheckedRows:
         """
@@ -180,7 +186,7 @@ class Checker:
 
     def _close_chunk(self) -> None:
         chunk = pa.concat_tables(self._held).combine_chunks() if self._held else None
-        self._held = []
+        self._held, self._held_rows, self._held_bytes = [], 0, 0
         if chunk is not None and len(chunk):
             prompts, chosen, rejected = (chunk[name].chunks[0] for name in TEXT_COLUMNS)
             self._same += int(pc.sum(pc.equal(chosen, rejected)).as_py() or 0)

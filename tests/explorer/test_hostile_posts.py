@@ -4,9 +4,12 @@ import json
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler
+from io import BytesIO
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from gradio import processing_utils
 
@@ -14,6 +17,7 @@ from explorer.core import served
 from explorer.page import Page
 from explorer.tabs.about.view import Chooser
 from explorer.tabs.pairs.acts_view import PairsTab
+from explorer.tabs.score.acts_view import ScoreTab
 from tests.conftest import PATIENCE, until
 from tests.explorer.browsing import page_opened, posted
 from tests.explorer.conftest import Serve
@@ -112,6 +116,20 @@ def test_uploads_have_so_much_room_and_no_more(visitor: Visitor, uploads: Path) 
     assert visitor.upload("mine.jsonl", b"{}")["path"]
 
 
+@pytest.mark.slow
+def test_a_file_of_a_row_in_each_of_its_parts_is_read(serve: Serve) -> None:
+    """Before, each part took longer than the one before it, and a slot for reading meanwhile."""
+    visitor, file = serve(public=True, max_dataset_megabytes=100.0), BytesIO()
+    page_opened(visitor)
+    rows = pa.table({"prompt": ["p"], "chosen": ["y"], "rejected": ["n"]})
+    with pq.ParquetWriter(file, rows.schema) as parts:
+        for _ in range(20_000):
+            parts.write_table(rows)
+    upload = visitor.upload("parts.parquet", file.getvalue())
+    visitor.data(Chooser.upload, {"upload": upload})
+    assert "20,000 of 20,000" in str(visitor.data(PairsTab.turn_to))
+
+
 # Events
 
 
@@ -139,6 +157,16 @@ def test_one_address_leaves_room_for_others_and_is_served_again_later(
     until(lambda: asks("again") == 200)
     assert sum(name.startswith("unread") for name in answers) == 0
     page_opened(Visitor(server.page))
+
+
+def test_runs_of_no_work_are_counted_too(serve: Serve, home: Path) -> None:
+    visitor = serve(public=True, seconds_per_hour=2.0)
+    page_opened(visitor)
+    order = {"per-subset": 1, "model": "longer"}
+    before = set((home / "runs").glob("*"))
+    assert visitor.post(ScoreTab.start, order)["success"]
+    until(lambda: "used up" in str(visitor.post(ScoreTab.start, order)["output"]))
+    assert len(set((home / "runs").glob("*")) - before) == 1
 
 
 # Sessions

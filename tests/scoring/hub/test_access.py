@@ -17,13 +17,14 @@ import pytest
 from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
+from scoring.hub import access
 from scoring.hub.access import Hub, HubId, first_line, parse_hub_id
 from scoring.hub.cache import watched
 from scoring.limits import Step
 from scoring.pairs.opening import fetch_pairs
 from scoring.spec import ModelSpec, RunSettings
 from tests.conftest import DEMO_MODEL, PATIENCE, ROOT
-from tests.hub_server import HubServer, Repo
+from tests.hub_server import HubServer, Repo, served_hub
 
 
 @pytest.mark.parametrize(
@@ -486,3 +487,17 @@ def test_a_hub_that_fails_is_not_asked_again_until_retry(tmp_path: Path) -> None
     assert said.reason == "the Hub answered with an error (500)"
     assert all("is not on this machine, and the Hub answered" in a["error"] for a in said.answers)
     assert len([1 for request in server.requests if "/datasets/" in request.path]) == 1
+
+
+def test_a_hub_that_failed_is_asked_again_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probed = "datasets/allenai/reward-bench"
+    repos = {probed: Repo(refusal=(500, ""))}
+    with served_hub(repos, tmp_path / "cache", monkeypatch):
+        hub = Hub()
+        assert not hub.reachable()
+        repos[probed] = Repo({"README.md": b""})
+        assert not hub.reachable()
+        monkeypatch.setattr(access, "AGAIN_SECONDS", 0.0)
+        assert hub.reachable() and hub.reason is None
