@@ -16,8 +16,10 @@ help: ## List the targets
 run: $(VENV)/.runs ## Install what is needed and start the app on http://127.0.0.1:7860
 	@$(PY) app.py
 
-test: lint browser ## Check the code, and run all tests but the slow ones: minutes
-	@$(VENV)/bin/pytest -rs -m "not slow"
+test: browser ## Check the code, and run all tests but the slow ones: minutes
+	@$(MAKE) --no-print-directory lint & lint=$$!; \
+	$(VENV)/bin/pytest -rs -m "not slow"; tests=$$?; \
+	wait $$lint && exit $$tests
 
 test-all: lint browser ## Check the code, and run every test
 	@$(VENV)/bin/pytest -rs
