@@ -4,7 +4,7 @@ Sources: `SUBSET_MAPPING` and `EXAMPLE_COUNTS` in upstream's rewardbench/constan
 `calculate_scores_per_section` in rewardbench/utils.py.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from statistics import fmean
 
 _PAIRS: dict[str, dict[str, int]] = {
@@ -95,6 +95,23 @@ def section_scores(accuracies: Mapping[str, float]) -> dict[str, float | None]:
     return {
         section: weighted_mean((accuracies.get(subset), WEIGHTS[subset]) for subset in subsets)
         for section, subsets in SECTIONS.items()
+    }
+
+
+def score_shares(subsets: Container[str]) -> dict[str, float]:
+    """What each of these subsets has of the mean of the sections that they are of.
+
+    subsets: present; unknown ones are ignored.
+
+    >>> score_shares(["mt-bench-easy", "alpacaeval-easy", "donotanswer"])
+    {'alpacaeval-easy': 0.390625, 'mt-bench-easy': 0.109375, 'donotanswer': 0.5}
+    """
+    of_sections = ([name for name in names if name in subsets] for names in SECTIONS.values())
+    present = [names for names in of_sections if names]
+    return {
+        name: WEIGHTS[name] / sum(WEIGHTS[each] for each in names) / len(present)
+        for names in present
+        for name in names
     }
 
 

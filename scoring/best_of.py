@@ -57,10 +57,9 @@ def write_best_of(
     records: dict[str, list[dict[str, Any]]] = {}
     lines = []
     for row, each in zip(rows, found, strict=True):
-        id_ = row.key.removeprefix(f"{row.subset}:")
         lines.append(asdict(each))
         records.setdefault(row.subset, []).extend(
-            {"prompt": row.prompt, "id": [id_, at], "scores": reward}
+            {"prompt": row.prompt, "id": [of_key[row.key].id, at], "scores": reward}
             for at, reward in enumerate(each.rewards)
         )
     contents = {folder / "best-of-n.jsonl": "".join(json.dumps(line) + "\n" for line in lines)}

@@ -1,13 +1,12 @@
 """`python -m scoring --reproduce`: what upstream published of a model, and a run beside it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any, Literal
 
 import numpy as np
 
-from scoring.benchmark import SECTIONS, SUBSETS, WEIGHTS, overall_score, section_scores
+from scoring.benchmark import SECTIONS, SUBSETS, overall_score, score_shares, section_scores
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, parse_hub_id
 from scoring.interval import Z_95
@@ -159,7 +158,7 @@ def _part(section: str, sides: _Sides) -> Check | None:
             {name: float(side[these].mean(dtype=float)) for name, these in of_subset.items()}
         )
         scores.append(of_sections[section] if section else overall_score(of_sections))
-    shares = _shares(of_subset)
+    shares = score_shares(of_subset)
     variance = sum(
         shares[name] ** 2 * float(np.var(here[these] - there[these])) / int(these.sum())
         for name, these in of_subset.items()
@@ -169,17 +168,6 @@ def _part(section: str, sides: _Sides) -> Check | None:
     middle, spread = (scores[0] or 0.0) - (scores[1] or 0.0), Z_95 * sqrt(variance)
     changed = ChangedPairs(n, differing, (middle - spread, middle + spread))
     return Check(section, n, scores[0], scores[1], changed)
-
-
-def _shares(subsets: Mapping[str, object]) -> dict[str, float]:
-    """What each subset has of the score, or of the one section that they are of."""
-    present = [[name for name in of_it if name in subsets] for of_it in SECTIONS.values()]
-    present = [names for names in present if names]
-    return {
-        name: WEIGHTS[name] / sum(WEIGHTS[each] for each in names) / len(present)
-        for names in present
-        for name in names
-    }
 
 
 def as_lines(check: PublishedCheck) -> list[str]:

@@ -125,6 +125,11 @@ class ScoredPair:
         }
 
     @property
+    def id(self) -> str:
+        """What its dataset calls it: the key without the subset."""
+        return self.key.removeprefix(f"{self.subset}:")
+
+    @property
     def all_rewards(self) -> tuple[float | None, ...]:
         """Of every response, the right ones first."""
         return self.rewards or (self.chosen_reward, self.rejected_reward)

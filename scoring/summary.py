@@ -3,15 +3,15 @@
 Stored outcomes are win, loss, tie and missing. What a tie is worth is said when they are counted.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from scoring.benchmark import (
     COUNTS,
     SECTIONS,
     V2_COUNTS,
-    WEIGHTS,
     overall_score,
+    score_shares,
     section_of,
     section_scores,
     subsets_in_order,
@@ -123,32 +123,25 @@ class Summary:
         """
         if self.v2 and is_ties(section):
             return None
-        return _interval(self.sections[section], self._parts(section))
+        names = [section] if self.v2 else SECTIONS[section]
+        return self._interval_of(self.sections[section], names)
 
     @property
     def interval(self) -> Interval | None:
         """The same of the score; None where there is none."""
         known = [name for name, score in self.sections.items() if score is not None]
-        sections = [parts for parts in map(self._parts, known) if parts]
-        shares = [(share / len(sections), tally) for parts in sections for share, tally in parts]
-        return _interval(self.score, shares)
+        return self._interval_of(self.score, known if self.v2 else self.subsets)
 
-    def _parts(self, section: str) -> list[tuple[float, Tally]]:
-        """The subsets of a section that have pairs that count, with their shares of its score."""
-        if self.v2:
-            return [(1.0, self.section_tallies[section])]
-        known = ((WEIGHTS[name], self.subsets.get(name)) for name in SECTIONS[section])
-        found = [(weight, tally) for weight, tally in known if tally is not None and tally.n]
-        whole = sum(weight for weight, _ in found)
-        return [(weight / whole, tally) for weight, tally in found]
-
-
-def _interval(mean: float | None, parts: Sequence[tuple[float, Tally]]) -> Interval | None:
-    """Of the mean of accuracies with these shares."""
-    if mean is None:
-        return None
-    mean = min(max(mean, 0.0), 1.0)
-    return weighted_wilson(mean, [(share, tally.n) for share, tally in parts])
+    def _interval_of(self, mean: float | None, names: Iterable[str]) -> Interval | None:
+        """Of a mean over these subsets, of which those count that have pairs that do."""
+        if mean is None:
+            return None
+        tallies = self.section_tallies if self.v2 else self.subsets
+        counted = [name for name in names if name in tallies and (self.v2 or tallies[name].n)]
+        equal = dict.fromkeys(counted, 1 / max(1, len(counted)))
+        shares = equal if self.v2 else score_shares(counted)
+        parts = [(share, tallies[name].n) for name, share in shares.items()]
+        return weighted_wilson(min(max(mean, 0.0), 1.0), parts)
 
 
 def summarise(scored: Iterable[ScoredPair], family: str) -> Summary:
@@ -169,8 +162,7 @@ def summarise(scored: Iterable[ScoredPair], family: str) -> Summary:
         several += bool(pair.rewards)
         several_tied += bool(pair.rewards) and pair.outcome == "tie"
         if is_ties(pair.subset):
-            id_ = pair.key.removeprefix(f"{pair.subset}:")
-            of_ties.append(TiesRow(id_, pair.n_chosen, pair.all_rewards))
+            of_ties.append(TiesRow(pair.id, pair.n_chosen, pair.all_rewards))
     subsets = {subset: subsets[subset] for subset in subsets_in_order(subsets)}
     if is_v2(tuple(subsets)):
         section_tallies = {name: subsets[each] for name, each in v2_names(subsets).items()}

@@ -55,7 +55,7 @@ def keep_answers(scorer: Scorer, folder: Path | None, part: str = "") -> None:
     Raises:
         KnownError: the folder cannot be used.
     """
-    if scorer.spec.url and scorer.spec.family in ("judge", "rater"):
+    if scorer.spec.url:
         from scoring.families.chat import ChatJudge
 
         if isinstance(scorer, ChatJudge):

@@ -135,7 +135,7 @@ def _accuracies(
     if is_v2(tuple(numbers)):
         for name in filter(is_ties, numbers):
             rows = [row_of[pair.key] for pair in pairs if pair.subset == name]
-            found = [TiesRow(_id(row), row.n_chosen, row.all_rewards) for row in rows]
+            found = [TiesRow(row.id, row.n_chosen, row.all_rewards) for row in rows]
             numbers[name] = ties_score(found, "loss").score
     return {
         f"{subset} (subset)" if subset in _TAKEN else subset: number
@@ -147,7 +147,7 @@ def _columns(
     pairs: Sequence[Pair], row_of: Mapping[str, ScoredPair], tie: float
 ) -> dict[str, list[Any]]:
     rows = [row_of[pair.key] for pair in pairs]
-    ids = list(map(_id, rows))
+    ids = [row.id for row in rows]
     columns: dict[str, list[Any]] = {
         "id": [int(each) if _NUMBER.fullmatch(each) else each for each in ids],
         "results": [row.credit(tie) for row in rows],
@@ -170,10 +170,6 @@ def _columns(
         "text_chosen": [as_objects(pair.answered(pair.chosen)) for pair in pairs],
         "text_rejected": [as_objects(pair.answered(pair.rejected)) for pair in pairs],
     }
-
-
-def _id(row: ScoredPair) -> str:
-    return row.key.removeprefix(f"{row.subset}:")
 
 
 def check_upload(repo: str, *, dry_run: bool) -> None:

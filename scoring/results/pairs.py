@@ -334,7 +334,7 @@ def results_of_rows(rows: Sequence[ScoredPair], facts: RunFacts) -> PairResults:
         order=PairOrder(
             subsets,
             np.array([place[row.subset] for row in rows], np.int32),
-            [row.key.removeprefix(f"{row.subset}:") for row in rows],
+            [row.id for row in rows],
             [row.text_hash for row in rows],
         ),
         results=np.array([row.credit(tie) for row in rows], np.float32),
