@@ -226,10 +226,12 @@
       (element?.matches("tr") ? element.querySelector("button") : element)?.focus({ preventScroll: true });
     }
   };
-  // Gradio's components have no such attribute; checks from outside find them by it.
+  // Gradio's components have no such attributes: checks from outside find some by the first, and what
+  // opens over the page does so by the second.
   const TESTED = { start: "score-start", stop: "score-stop" };
   new MutationObserver((changes) => {
     for (const [id, name] of Object.entries(TESTED)) document.getElementById(id)?.setAttribute("data-testid", name);
+    for (const each of document.querySelectorAll(".popover:not([popover])")) each.popover = "auto";
     new Set(changes.map((change) => change.target.closest(".relayed") ?? change.target)).forEach(restore);
   }).observe(document.body, { childList: true, subtree: true });
 

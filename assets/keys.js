@@ -12,8 +12,6 @@
   if (stored(THEME) && !new URL(location).searchParams.has("__theme")) paint(stored(THEME));
   if (stored(HARM) === "shown") document.documentElement.dataset.harm = "shown";
 
-  for (const each of document.querySelectorAll(".popover")) each.popover = "auto";
-
   const help = () => {
     const dialog = document.getElementById("help");
     if (dialog) dialog.open ? dialog.close() : dialog.showModal();

@@ -196,6 +196,15 @@ def after_acts(part: Part) -> str:
     return f"(...inputs) => window.explorer.idle({json.dumps(part.elem_id)}, inputs)"
 
 
+def fetching(elem_id: str) -> str:
+    """Script that fetches the file a hidden download button was just given, and closes its menu."""
+    return f"""() => new Promise((done) => setTimeout(() => {{
+  document.querySelector(":popover-open")?.hidePopover();
+  document.getElementById({json.dumps(elem_id)})?.click();
+  done([]);
+}}, 200))"""
+
+
 def again(part: Part) -> str:
     """Script that sends the act "again": show what goes on, in its turn, lest it undo an act."""
     return sending(part, "again")

@@ -108,6 +108,11 @@ def test_a_stopped_run_is_kept_shown_again_and_goes_on(long_app: str, page: Page
     page.get_by_placeholder("give it a name").fill("half a run")
     page.get_by_placeholder("give it a name").press("Enter")
     expect(page.locator("#runs-list .run-name").first).to_have_text("half a run")
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download() as taken:
+        page.get_by_role("button", name="Pairs as CSV").click()
+    assert taken.value.suggested_filename.endswith(".csv")
+    expect(page.get_by_role("button", name="Pairs as CSV")).to_be_hidden()
     picture(page, "runs")
     page.get_by_role("button", name=re.compile("Resume")).click()
     expect(page.locator(".status.running")).to_be_visible()

@@ -18,6 +18,7 @@ from explorer.core.parts import (
     act_of,
     again,
     components,
+    fetching,
     guarded,
     nothing_new,
     saying,
@@ -143,11 +144,12 @@ class ScoreTab:
             live.stop.set()
 
     @guarded
-    def export(self, form: str, session: Session) -> Iterator[Any]:
-        """A file of the open run."""
+    def export(self, form: str, ended: tuple[str, str], session: Session) -> Iterator[Any]:
+        """A file of the open run, or of the one that ended last where none is."""
         with download_folder() as folder:
-            run = self.runs.store.open(session.seen(ScoreState).run_id, session.visitor)
-            yield gr.update(value=str(export_run(run, form, folder)), visible=True)
+            run_id = session.seen(ScoreState).run_id or ended[0]
+            run = self.runs.store.open(run_id, session.visitor)
+            yield gr.update(value=str(export_run(run, form, folder)))
 
     @guarded
     def check(self, ended: tuple[str, str], session: Session) -> Any:
@@ -342,10 +344,9 @@ class ScoreTab:
             compare=name and compare_query(name),
             deleting=state.deleting,
         )
-        runs = self.parts.runs
         return {
-            runs.listed: listed,
-            runs.box: gr.Row(visible=now.open is not None),
+            self.parts.runs.listed: listed,
+            self.parts.report.box: gr.Column(visible=now.open is not None),
             self.parts.report.timer: gr.update(active=False),
             self.parts.address: SCORE_LINK.encode(state),
         }
@@ -385,6 +386,8 @@ def wire_score(tab: ScoreTab, opened: gr.Tab) -> None:
     report.timer.tick(None, None, None, js=again(parts.part))
     # What is published of the model of a run that ended stands beside it.
     report.ended.change(tab.check, [report.ended, session], report.check, **EVENT)
-    for written_by in (parts.runs, report):
-        for form, pressed in written_by.exports.items():
-            pressed.click(partial(tab.export, form), session, written_by.file, **EVENT)
+    for form, pressed in report.exports.items():
+        made = pressed.click(
+            partial(tab.export, form), [report.ended, session], report.file, **EVENT
+        )
+        made.success(None, None, None, js=fetching("run-file"))

@@ -133,7 +133,7 @@ class ReportParts:
     """What a run shows.
 
     check: what is published of its model, beside it.
-    latest: the runs that began last. box: holds the buttons that write its files.
+    latest: the runs that began last. box: holds the menu of its files, and file the one asked for.
     ended: the run that ended last on this page, "" where none began, and the id by which it was
         followed.
     """
@@ -148,24 +148,18 @@ class ReportParts:
     facts: gr.HTML
     check: gr.HTML
     latest: gr.HTML
-    box: gr.Row
+    box: gr.Column
     exports: dict[RunFormat, gr.Button]
-    file: gr.File
+    file: gr.DownloadButton
     ended: gr.State
     timer: gr.Timer
 
 
 @dataclass(frozen=True)
 class RunsParts:
-    """The list of runs, and what can be done with the one that is open.
-
-    box: holds the buttons that write its files.
-    """
+    """The list of runs, and what can be done with the one that is open."""
 
     listed: gr.HTML
-    box: gr.Row
-    exports: dict[RunFormat, gr.Button]
-    file: gr.File
     publish: PublishParts
 
 
@@ -187,8 +181,7 @@ class ScoreParts:
     @property
     def outputs(self) -> list[gr.blocks.Block]:
         """The components that `ScoreTab.act` fills."""
-        runs = self.runs.listed, self.runs.box
-        return components(self.panels, self.columns, self.report, *runs, self.address)
+        return components(self.panels, self.columns, self.report, self.runs.listed, self.address)
 
 
 def ways(n_listed: int, n: int) -> list[tuple[str, str]]:
@@ -213,7 +206,9 @@ def panels_html(state: ScoreState, link_base: str) -> str:
 def build_score(settings: Settings) -> ScoreParts:
     """Lay the tab out where it is called."""
     with build_part(TAB) as part:
-        panels = gr.HTML(panels_html(ScoreState(), settings.link_base), elem_classes="pane-bar")
+        with gr.Row(elem_classes="pane-bar"):
+            panels = gr.HTML(panels_html(ScoreState(), settings.link_base))
+            box, exports, file = _build_exports()
         columns: dict[ScorePanel, gr.Row | gr.Column] = {
             "new": gr.Row(equal_height=False, elem_classes="panes"),
             "runs": gr.Column(visible=False),
@@ -237,7 +232,6 @@ def build_score(settings: Settings) -> ScoreParts:
             with gr.Column(scale=4, min_width=0, elem_classes="report-pane"):
                 status = gr.HTML(note(text("score.idle")), elem_id="status")
                 cards = gr.HTML()
-                box, exports, file = _build_exports("report")
                 with gr.Row(equal_height=False):
                     sections = gr.HTML(min_width=360)
                     with gr.Column(min_width=360):
@@ -249,7 +243,7 @@ def build_score(settings: Settings) -> ScoreParts:
                 gr.HTML(_run_search())
                 latest = gr.HTML(elem_id="latest-runs")
         with columns["runs"]:
-            runs = _build_runs(settings)
+            runs = RunsParts(gr.HTML(elem_id="runs-list"), build_publish(settings))
     report = ReportParts(
         status, start, stop, cards, sections, margins, rows, facts, check, latest,
         box, exports, file,
@@ -264,21 +258,17 @@ def _run_search() -> str:
     return part("run_search", of="tabs/score/run.html")
 
 
-def _build_runs(settings: Settings) -> RunsParts:
-    listed = gr.HTML(elem_id="runs-list")
-    return RunsParts(listed, *_build_exports("run"), build_publish(settings))
-
-
-def _build_exports(of: str) -> tuple[gr.Row, dict[RunFormat, gr.Button], gr.File]:
-    """Hidden until there is a run. of: what the ids of the components begin with."""
-    with gr.Row(visible=False, elem_classes="export-buttons") as box:
-        exports = {
-            form: gr.Button(
-                text(f"runs.export_{form}"), size="sm", min_width=90, elem_id=f"{of}-export-{form}"
-            )
-            for form in RUN_FORMATS
-        }
-    return box, exports, gr.File(visible=False, label=text("export.file"), elem_id=f"{of}-file")
+def _build_exports() -> tuple[gr.Column, dict[RunFormat, gr.Button], gr.DownloadButton]:
+    """Hidden until there is a run."""
+    with gr.Column(visible=False, min_width=0, elem_classes="export-menu") as box:
+        gr.HTML(part("menu_button", text("runs.export"), "run-exports"))
+        with gr.Column(elem_id="run-exports", elem_classes="popover menu"):
+            exports = {
+                each: gr.Button(text(f"runs.export_{each}"), elem_id=f"run-export-{each}")
+                for each in RUN_FORMATS
+            }
+    # Outside: a hidden component in a column that is shown would be shown with it.
+    return box, exports, gr.DownloadButton(visible="hidden", elem_id="run-file")
 
 
 def _build_order(settings: Settings, model: gr.Dropdown, card: gr.HTML) -> OrderParts:

@@ -16,6 +16,7 @@ from explorer.core.parts import (
     act_of,
     after_acts,
     explained,
+    fetching,
     guarded,
     nothing_new,
     sending,
@@ -57,11 +58,6 @@ from scoring.errors import KnownError, shown
 
 MOST_CHOICES = 500
 """Subsets that are offered, the largest; any other can be typed."""
-FETCH = """() => new Promise((done) => setTimeout(() => {
-  document.querySelector("#review-file")?.click();
-  done([]);
-}, 200))"""
-"""Fetch the file that was just made, once the page has its address."""
 STORED = "(...inputs) => [...inputs.slice(0, -1), window.explorer.reviews(inputs.at(-1))]"
 """The last input is what the browser keeps by now, in whichever of its tabs it was made."""
 
@@ -323,4 +319,4 @@ def wire_review(tab: ReviewTab, session: gr.State, table_id: gr.State) -> None:
     ):
         exported = {"inputs": [*asked, session], "outputs": parts.file, **EVENT}
         written_ = button.click(export, js=after_acts(parts.part), **exported)
-        written_.success(None, None, None, js=FETCH)
+        written_.success(None, None, None, js=fetching("review-file"))

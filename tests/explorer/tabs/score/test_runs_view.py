@@ -334,7 +334,7 @@ def scored(stores: Stores, demo: PairTable) -> Run:
 
 def exported(tab: ScoreTab, form: str, run: Run, session: Session) -> str:
     session.show(ScoreState("runs", run.id))
-    stream = tab.export(form, session)
+    stream = tab.export(form, ("", ""), session)
     path = Path(next(stream)["value"])
     content = path.read_text(encoding="utf-8")
     assert run.id not in path.name
@@ -358,7 +358,7 @@ def test_no_other_format_and_no_strangers_file(tab: ScoreTab, scored: Run) -> No
     session = Session()
     session.show(ScoreState("runs", scored.id))
     with pytest.raises(gr.Error, match="no format"):
-        next(tab.export("exe", session))
+        next(tab.export("exe", ("", ""), session))
     session.show(ScoreState("runs", "other"))
     with pytest.raises(gr.Error, match="no such run"):
-        next(tab.export("csv", session))
+        next(tab.export("csv", ("", ""), session))

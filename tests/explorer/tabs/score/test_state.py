@@ -70,7 +70,7 @@ def test_a_link_opens_a_run_with_its_report_or_in_the_list(tab: ScoreTab, runs: 
     assert report.address == f"run={runs[0].id}"
     listed = opened(tab, f"?tab=score&panel=runs&run={runs[0].id}")
     assert "Show report" in listed["runs.listed"] and listed["columns.runs"]["visible"]
-    assert listed["runs.box"].visible is True
+    assert listed["report.box"].visible is True
 
 
 @pytest.mark.parametrize("panel", ["new", "runs"])
