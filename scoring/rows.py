@@ -69,7 +69,7 @@ def scored_row(
     each = [found[response] for response in row.responses]
     known = tuple(_known(reward) for reward in each)
     right, wrong = decisive(known, row.n_chosen, row.subset)
-    tokens = {text: len(ids) for part in parts for text, ids in _sides(part)}
+    tokens = {text: start + len(ids) for part in parts for text, ids, start in _sides(part)}
     cut = any(part.chosen_truncated or part.rejected_truncated for part in parts)
     return ScoredPair(
         key=row.key,
@@ -105,9 +105,10 @@ def _known(reward: float) -> float | None:
     return reward if math.isfinite(reward) else None
 
 
-def _sides(part: Prepared) -> Iterator[tuple[str, tuple[int, ...]]]:
-    yield part.pair.chosen, part.chosen
-    yield part.pair.rejected, part.rejected
+def _sides(part: Prepared) -> Iterator[tuple[str, tuple[int, ...], int]]:
+    """Each response, its tokens, and the position of the first of them."""
+    yield part.pair.chosen, part.chosen, part.chosen_start
+    yield part.pair.rejected, part.rejected, part.rejected_start
 
 
 def _of_each(
@@ -121,11 +122,11 @@ def _of_each(
     ]
     if family in COMPARING:
         compared: dict[str, list[float]] = {}
-        for response, _, reward in sides:
+        for response, _, _, reward in sides:
             compared.setdefault(response, []).append(reward)
         return {response: fmean(found) for response, found in compared.items()}
     of_tokens: dict[tuple[int, ...], float] = {}
     rated: dict[str, float] = {}
-    for response, ids, reward in sides:
+    for response, ids, _, reward in sides:
         rated.setdefault(response, of_tokens.setdefault(ids, reward) if ids else reward)
     return rated

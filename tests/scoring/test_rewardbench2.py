@@ -254,3 +254,17 @@ def test_a_judge_compares_every_two_and_not_too_many(tmp_path: Path) -> None:
     with pytest.raises(KnownError, match="41 responses"):  # before anything is scored
         make_job([*[few] * 9, many], judge, 0, sample=1)
     assert judge.ready == 0
+
+
+def test_a_row_counts_tokens_as_a_pair_does() -> None:
+    """Also the one before the first that is computed, which upstream's way masks."""
+    pair = Pair("s:1", "s", "p", "a", "b")
+    row = replace(pair, more_rejected=("c",))
+    starts = {"chosen_start": 1, "rejected_start": 1}
+    alone = Prepared(pair, (1, 2), (1, 3, 4), 1, **starts)
+    last = Prepared(replace(pair, chosen="c", rejected="c"), (1,), (1,), 1, **starts)
+    told = [
+        scored_row(pair, [alone], [(1.0, 0.0)], "classifier"),
+        scored_row(row, [alone, last], [(1.0, 0.0), (0.5, 0.5)], "classifier"),
+    ]
+    assert [(each.chosen_tokens, each.rejected_tokens) for each in told] == [(3, 4)] * 2
