@@ -215,13 +215,31 @@ def _fail(error: Exception) -> NoReturn:
 
 def _made_ready(rows: Sequence[Pair], scorer: Scorer) -> list[list[Prepared]]:
     apart = [parts_of(row, scorer.spec.family) for row in rows]
-    ready = scorer.prepare(list(chain.from_iterable(apart)))
+    ready = _prepared(list(chain.from_iterable(apart)), scorer)
     check_tokens(ready, scorer.traits.vocabulary, scorer.spec.name)
     ends = accumulate(map(len, apart), initial=0)
     return [
         as_one_row(row.key, ready[a:b]) if b - a > 1 else ready[a:b]
         for row, (a, b) in zip(rows, pairwise(ends), strict=True)
     ]
+
+
+def _prepared(pairs: Sequence[Pair], scorer: Scorer) -> list[Prepared]:
+    """Pairs made ready.
+
+    Raises:
+        KnownError: naming the pair on which the model's template fails.
+    """
+    try:
+        return scorer.prepare(pairs)
+    except KnownError:
+        for pair in pairs:
+            try:
+                scorer.prepare([pair])
+            except KnownError as error:
+                said = str(error)
+                raise KnownError(f"On the pair {pair.key}, {said[0].lower()}{said[1:]}") from error
+        raise
 
 
 def _cost(parts: Sequence[Prepared]) -> int:

@@ -314,6 +314,27 @@ def test_packs_hold_what_the_plan_says(some_pairs: list[Pair], demo_scorer: Scor
     assert scorer.asked == [[row.key for row in pack.rows] for pack in packs]
 
 
+def test_a_template_that_fails_later_names_its_pair() -> None:
+    class Refusing(Saying):
+        """As a template that takes no system prompt."""
+
+        def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
+            if any(each.prompt == "no" for each in pairs):
+                raise KnownError("The model's chat template fails: no system role.")
+            return super().prepare(pairs)
+
+    scorer = Refusing(budget=100)
+    scorer.traits = replace(scorer.traits, vocabulary=9)
+    pairs = small_pairs(40)
+    last = make_job(pairs, scorer, 0, sample=9).plan.packs[-1][-1]
+    pairs[last] = replace(pairs[last], prompt="no")
+    job = make_job(pairs, scorer, 0, sample=9)
+    with pytest.raises(KnownError) as refused:
+        list(score(job, scorer))
+    said = f"On the pair mine:{last}, the model's chat template fails: no system role."
+    assert str(refused.value) == said
+
+
 def test_the_same_job_is_planned_again(some_pairs: list[Pair], demo_scorer: Scorer) -> None:
     jobs = [make_job(some_pairs, Around(demo_scorer), seed) for seed in (5, 5, 6)]
     assert jobs[0].plan == jobs[1].plan != jobs[2].plan
