@@ -69,20 +69,22 @@ def execute(arguments: Arguments, processes: Processes) -> Done | None:
     token: str | Literal[False] = get_token() or False
     hub = Hub(offline=arguments.offline)
     published = None
-    if arguments.reproduce and processes.first:  # before hours of scoring for nothing
-        published = find_published(arguments.reproduce, arguments.published, hub, token)
-    pairs, source, selection = _selected(arguments, hub, token)
-    spec = _located(arguments, hub, token, processes)
-    if not sys.stderr.isatty():  # nobody looks at a bar of weights
-        from transformers.utils import logging
-
-        logging.disable_progress_bar()
-    settings = replace(arguments.settings, device=processes.device(arguments.settings.device))
-    scorer = open_scorer(spec, settings)
-    job = make_job(pairs, scorer, settings.seed)
-    told = facts(scorer, settings, source, len(pairs), selection)
     with ExitStack() as held:
-        run, job, done = _begun(arguments, processes, told, job, held)
+        # Before hours of fetching or scoring for nothing.
+        processes.first_says(lambda: held.enter_context(locked(arguments.out)))
+        if arguments.reproduce and processes.first:
+            published = find_published(arguments.reproduce, arguments.published, hub, token)
+        pairs, source, selection = _selected(arguments, hub, token)
+        spec = _located(arguments, hub, token, processes)
+        if not sys.stderr.isatty():  # nobody looks at a bar of weights
+            from transformers.utils import logging
+
+            logging.disable_progress_bar()
+        settings = replace(arguments.settings, device=processes.device(arguments.settings.device))
+        scorer = open_scorer(spec, settings)
+        job = make_job(pairs, scorer, settings.seed)
+        told = facts(scorer, settings, source, len(pairs), selection)
+        run, job, done = _begun(arguments, processes, told, job)
         finished = _scored(run, job, scorer, done, processes)
         if finished is None:
             return None
@@ -174,16 +176,12 @@ def _located(
 
 
 def _begun(
-    arguments: Arguments, processes: Processes, told: RunFacts, job: Job, held: ExitStack
+    arguments: Arguments, processes: Processes, told: RunFacts, job: Job
 ) -> tuple[Run, Job, set[int]]:
-    """The run that all processes go on with, its packs, and those of them that are scored.
-
-    held: what the first process holds on to for all, the lock of the run's folder, is left to it.
-    """
+    """The run that all processes go on with, its packs, and those of them that are scored."""
 
     def begin() -> set[int]:
         keys = [pair.key for pair in job.pairs]
-        held.enter_context(locked(arguments.out))
         try:
             if not arguments.resume or not has_run(arguments.out):
                 Run.create(arguments.out, told, job.plan, keys)

@@ -301,15 +301,18 @@ def _opened(folder: Path, version: tuple[int, int, int]) -> Run:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """A run's folder is used, by nobody else; it is made where it is not there.
+    """A run's folder is used, by nobody else; it is made where it is not there, and goes again
+    where nothing came into it.
 
     On a disk without locks it is used all the same.
 
     Raises:
         KnownError: it is used already.
     """
-    lock = FileLock(folder / LOCK_FILE, LOCK_SECONDS, thread_local=False, poll_interval=0.01)
+    file, is_made = folder / LOCK_FILE, False
+    lock = FileLock(file, LOCK_SECONDS, thread_local=False, poll_interval=0.01)
     try:
+        is_made = not folder.exists()
         lock.acquire()
     except Timeout as error:
         message = "This run is under way already. Follow it, or stop it first."
@@ -319,6 +322,10 @@ def locked(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        with suppress(OSError):
+            if is_made and [*folder.iterdir()] == [file]:
+                file.unlink()
+                folder.rmdir()
         lock.release()
 
 

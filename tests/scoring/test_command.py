@@ -469,6 +469,14 @@ def test_a_folder_that_another_process_writes_to_is_left_alone(
         assert "This run is under way already." in refusal(capsys, *given, "--resume")
 
 
+def test_a_second_process_is_refused_before_its_model_is_looked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ("--model", "./nowhere", "--pairs", "./nowhere", "--out", tmp_path)
+    with locked(tmp_path):
+        assert "This run is under way already." in refusal(capsys, *given)
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
