@@ -41,6 +41,8 @@ LOCK_SECONDS = 1.0
 """How long who wants to use a run waits for those who look."""
 _FILES = re.compile(r"(run|plan|card)\.json|(rewards|answers).*\.jsonl|owner")
 """What the folder of a run holds, some of it written by the app."""
+_LATER = "; later "
+"""Between the path that a run's packs took and the one that they took from some pack on."""
 _UNREADABLE = (OSError, ArithmeticError, LookupError, TypeError, ValueError)
 """What files of any content bring about."""
 _PACK_TYPES: dict[str, Any] = {
@@ -140,9 +142,11 @@ class Run:
     def record(self, packs: Iterable[Given], part: str = "") -> Generator[Given, None, None]:
         """Pass packs on, and None among them, each written to disk before.
 
+        Where one took another path than those before, the run's facts say so from then on.
+
         part: names the file of one of several processes.
         """
-        began = time.monotonic()
+        began, took = time.monotonic(), self.facts.path.split(_LATER)[-1]
         with (self.folder / f"rewards{part}.jsonl").open("a", encoding="utf-8") as file:
             for pack in packs:
                 if pack is None:
@@ -154,6 +158,11 @@ class Run:
                 lines = [{**row.values(), **told} for row in pack.rows]
                 file.write("".join(json.dumps(line) + "\n" for line in lines))
                 file.flush()
+                if pack.path not in ("", took):
+                    took = pack.path
+                    now = self._now()
+                    path = _LATER.join(filter(None, (now.facts.path, took)))
+                    replace(now, facts=replace(now.facts, path=path))._write_facts()
                 yield pack
                 began = time.monotonic()
 
@@ -189,6 +198,7 @@ class Run:
         packs = self._packs()
         run = replace(
             self,
+            facts=self._now().facts,
             status=status,
             seconds=self.seconds_so_far(),
             n_scored=len(self.rows()),
@@ -197,6 +207,12 @@ class Run:
         )
         run._write_facts()
         return run
+
+    def _now(self) -> "Run":
+        """As its file has it, which several processes may have changed; this one where it fails."""
+        with suppress(KnownError):
+            return Run.open(self.folder)
+        return self
 
     def seconds_so_far(self) -> float:
         """Spent on the packs that are on disk, by all processes together."""

@@ -206,6 +206,7 @@ class _Scoring:
             tuple(scored),
             sum(pair.cost for pair in pairs),
             n_parts if self._memory < math.inf else 1,
+            self._scorer.traits.path,
         )
 
 

@@ -177,12 +177,14 @@ class ScoredPack:
     place: of the pack in the plan.
     tokens: computed for it (pairs, where texts are scored).
     parts: in how many pieces it was computed, more than 1 where memory ran out.
+    path: that it took, as of `RunFacts`; "" where that is not told.
     """
 
     place: int
     rows: tuple[ScoredPair, ...]
     tokens: int
     parts: int = 1
+    path: str = ""
 
 
 def plain_subset(name: str) -> str:
@@ -324,7 +326,8 @@ class RunFacts:
     pairs: their source; selection: in words, which of them; seed: of their order.
     reading: what of the model is the reward, in words.
     tokenizer: which was taken in the place of the model's own, with its revision; "" for none.
-    path: how sequences went through the model, and why, in words.
+    path: how sequences went through the model, and why, in words; "one; later another" where that
+        changed amid the run.
     budget: tokens a pack holds at most (pairs, where the scorer reads texts).
     """
 

@@ -122,6 +122,19 @@ def test_how_a_run_ended_is_written_down(status: Status, run: Run) -> None:
     assert replace(ended, status="running", seconds=0.0, n_scored=0, tokens=0, split_packs=0) == run
 
 
+def test_a_path_that_is_left_amid_a_run_is_written_down_at_once(run: Run) -> None:
+    told = replace(FACTS, path="compiled")
+    run = Run.create(new_folder(run.folder.parent), told, PLAN, KEYS)
+    stream = run.record(replace(pack, path=path) for pack, path in zip(PACKS, "ab", strict=True))
+    for after in ("compiled; later a", "compiled; later a; later b"):
+        next(stream)
+        assert Run.open(run.folder).facts.path == after
+    assert run.ended("stopped").facts.path == after
+    again, _ = Run.open(run.folder).resumed()
+    list(again.record([replace(PACKS[1], path="b")]))
+    assert again.ended("finished").facts.path == after
+
+
 def test_a_run_that_scored_nothing_ends_as_well(run: Run) -> None:
     ended = run.ended("stopped")
     assert (ended.seconds, ended.n_scored, ended.tokens, ended.split_packs) == (0, 0, 0, 0)
