@@ -82,7 +82,7 @@ def execute(arguments: Arguments, processes: Processes) -> Done | None:
             logging.disable_progress_bar()
         settings = replace(arguments.settings, device=processes.device(arguments.settings.device))
         scorer = open_scorer(spec, settings)
-        job = make_job(pairs, scorer, settings.seed)
+        job = make_job(pairs, scorer, settings.seed, n_processes=processes.n)
         told = facts(scorer, settings, source, len(pairs), selection)
         run, job, done = _begun(arguments, processes, told, job)
         finished = _scored(run, job, scorer, done, processes)

@@ -55,11 +55,19 @@ class Job:
         return [found[place] for place in pack]
 
 
-def make_job(pairs: Sequence[Pair], scorer: Scorer, seed: int, *, sample: int = SAMPLE) -> Job:
+def make_job(
+    pairs: Sequence[Pair],
+    scorer: Scorer,
+    seed: int,
+    *,
+    sample: int = SAMPLE,
+    n_processes: int = 1,
+) -> Job:
     """Plan in which packs pairs are scored: the same for the same input.
 
     pairs: at least one; keys distinct. seed: of their order.
     sample: of models that read tokens, so many pairs, the first of that order, are made ready.
+    n_processes: share the packs; the scorer of each is made ready for its own part of the work.
 
     Raises:
         KnownError: there are no pairs, the model's template fails, it does not know a token, or a
@@ -78,7 +86,7 @@ def make_job(pairs: Sequence[Pair], scorer: Scorer, seed: int, *, sample: int = 
         _cost(ready[place]) if place in ready else max(1, round(rate * _size(pair)))
         for place, pair in enumerate(pairs)
     )
-    scorer.expect(sum(costs))
+    scorer.expect(sum(costs) // n_processes)
     budget = scorer.traits.budget
     if len(ready) < len(pairs):
         budget = math.ceil(_FILL * budget)

@@ -61,7 +61,10 @@ class LayerCode:
         return cls(Path(folder) / f"layers-{digest}.json")
 
     def repays(self, tokens: int) -> bool:
-        """Whether to compile for so many tokens; where not, they count for the next that ask."""
+        """Whether to compile for so many tokens; where not, they count for the next that ask.
+
+        tokens: of this process alone: it is its time that compiling takes and spares.
+        """
         is_kept, before = self._known()
         if is_kept:
             return tokens * SECONDS_A_TOKEN >= SECONDS_KEPT

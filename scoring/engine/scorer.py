@@ -64,7 +64,7 @@ class Scorer(Protocol):
         ...
 
     def expect(self, tokens: int) -> None:
-        """Make ready for so much work."""
+        """Make ready for so much work of this process."""
         ...
 
     def begin(self, pack: Sequence[Prepared]) -> Callable[[], list[tuple[float, float]]]:

@@ -1,6 +1,7 @@
 """Runs of several processes, which are really several: as torchrun starts them."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from scoring.__main__ import main
 from scoring.errors import KnownError
 from scoring.processes import Processes
 from scoring.record import Run
@@ -146,6 +148,27 @@ def test_a_process_that_is_killed_ends_all_and_the_run_goes_on(alone: Path, tmp_
     keys = keys_of(folder)
     assert len(keys) == len(set(keys)) == 69
     assert Run.open(folder).status == "finished"
+
+
+def expected_tokens(*given: str) -> int:
+    """What a scorer of each process is made ready for: its part of the job's tokens."""
+
+    def expect(_: object, tokens: int) -> None:
+        print(f"expects {tokens}")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scoring.families.classifier.Classifier.expect", expect)
+        return main([*GIVEN, *given])
+
+
+def test_tokens_are_counted_once_however_many_processes_share_them(tmp_path: Path) -> None:
+    given = ("--limit", "2", "--out", str(tmp_path))
+    both = [
+        Fork(expected_tokens, *given, environ=environment(**told)) for told in told_by_a_launcher()
+    ]
+    said = [process.communicate() for process in both]
+    expected = [int(number) for out, _ in said for number in re.findall(r"expects (\d+)", out)]
+    assert expected == [Run.open(tmp_path).tokens // 2] * 2, said
 
 
 def refuse() -> None:

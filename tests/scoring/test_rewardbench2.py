@@ -260,9 +260,8 @@ def test_a_row_counts_tokens_as_a_pair_does() -> None:
     """Also the one before the first that is computed, which upstream's way masks."""
     pair = Pair("s:1", "s", "p", "a", "b")
     row = replace(pair, more_rejected=("c",))
-    starts = {"chosen_start": 1, "rejected_start": 1}
-    alone = Prepared(pair, (1, 2), (1, 3, 4), 1, **starts)
-    last = Prepared(replace(pair, chosen="c", rejected="c"), (1,), (1,), 1, **starts)
+    alone = Prepared(pair, (1, 2), (1, 3, 4), chosen_start=1, rejected_start=1)
+    last = replace(alone, pair=replace(pair, chosen="c", rejected="c"), chosen=(1,), rejected=(1,))
     told = [
         scored_row(pair, [alone], [(1.0, 0.0)], "classifier"),
         scored_row(row, [alone, last], [(1.0, 0.0), (0.5, 0.5)], "classifier"),
