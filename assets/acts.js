@@ -105,7 +105,7 @@
       last.sent = { value: last.sent.value + sent.value };
     } else {
       const says = (act) => `${act.act} ${act.sent.facet} ${Object.keys(act.sent)}`;
-      const anew = ["pick", "search", "chart", "again", "turned", "go"].includes(name);
+      const anew = ["pick", "search", "margin", "chart", "again", "turned", "go"].includes(name);
       const same = waiting.findIndex((act) => anew && says(act) === says({ act: name, sent }));
       if (same >= 0) waiting.splice(same, 1);
       waiting.push({ act: name, sent });
@@ -143,7 +143,8 @@
     const sent = { ...whose(element), ...JSON.parse(element.dataset.sent || "{}") };
     if (field) {
       sent[field] = element.type === "checkbox" ? element.checked
-        : element.type === "number" ? Math.round(Number(element.value)) : element.value;
+        : element.type === "number" && element.step !== "any" ? Math.round(Number(element.value)) : element.value;
+      if (act === "margin") for (const end of element.closest(".margins").querySelectorAll("input")) sent[end.dataset.field] = end.value;
     }
     if (act === "pick") Object.assign(sent, picked(element));
     const part = document.getElementById(element.dataset.part) || element.closest(".relayed");
@@ -244,6 +245,33 @@
       else if (target.hasAttribute("value")) target.value = target.getAttribute("value");
     }
   }).observe(document.body, { subtree: true, attributes: true, attributeFilter: ["checked", "value"] });
+
+  // Over a histogram of margins a range is dragged.
+  document.addEventListener("pointerdown", (event) => {
+    const bars = event.target.closest(".margins .bars"), brushed = bars?.querySelector(".brushed");
+    if (!bars || event.button) return;
+    event.preventDefault();
+    bars.setPointerCapture(event.pointerId);
+    const { left, width } = bars.getBoundingClientRect(), before = brushed.style.cssText;
+    const share = (at) => Math.min(1, Math.max(0, (at.clientX - left) / width));
+    const ends = (to) => [share(event), share(to)].sort((one, other) => one - other);
+    bars.onpointermove = (to) => {
+      const [low, high] = ends(to);
+      brushed.style.cssText = `left: ${100 * low}%; right: ${100 - 100 * high}%`;
+    };
+    bars.onpointerup = bars.onpointercancel = (to) => {
+      bars.onpointermove = bars.onpointerup = bars.onpointercancel = null;
+      const limit = Number(bars.closest(".margins").dataset.limit);
+      // At the edge, what lies beyond it is meant, too.
+      const [low, high] = ends(to).map((each) => each % 1 ? Number(((2 * each - 1) * limit).toPrecision(3)) : null);
+      if (to.type === "pointerup" && Math.abs(to.clientX - event.clientX) > 3) send(bars.closest(".relayed"), "margin", { low, high });
+      else brushed.style.cssText = before;
+    };
+  });
+  document.addEventListener("dblclick", (event) => {
+    const bars = event.target.closest(".margins .bars");
+    if (bars) send(bars.closest(".relayed"), "margin", {});
+  });
 
   // A figure's models, bars and ranges, from when it is first pressed.
   const PLOTS = {

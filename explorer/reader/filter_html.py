@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from explorer.core.html import render
+from explorer.core.html import minus, render
 from explorer.core.text import text
 from explorer.data.conditions import condition_of
 from explorer.data.facets import FACETS, NONE, Facet
@@ -58,6 +58,8 @@ def filter_chips(now: Scene) -> list[Removable]:
     chips = [*_of_filters(state.filters, now.table)]
     for each in state.slices:
         chips.append(Removable(condition_of(now.table, each).name, "unslice", {"value": each}))
+    if state.margins:
+        chips.append(Removable(_margins_words(*state.margins), "margin", {}))
     if state.model and state.against:
         rival = text("fails.majority") if state.against == MAJORITY else state.against
         words = text(f"fails.cell_{state.cell}", model=rival)
@@ -118,6 +120,14 @@ def _range_words(one: LengthRange) -> str:
     if one.high is None:
         return text("filter.at_least", low=f"{one.low:,}", **said)
     return text("filter.between", low=f"{one.low:,}", high=f"{one.high:,}", **said)
+
+
+def _margins_words(low: float | None, high: float | None) -> str:
+    if low is None:
+        return text("filter.margin_at_most", high=minus(f"{high:g}"))
+    if high is None:
+        return text("filter.margin_at_least", low=minus(f"{low:g}"))
+    return text("filter.margin_between", low=minus(f"{low:g}"), high=minus(f"{high:g}"))
 
 
 def facets_html(table: PairTable, filters: Filters, filtered: Filtered) -> str:

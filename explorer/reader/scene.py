@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from explorer.core.links import as_dropped
 from explorer.core.text import text
 from explorer.data.conditions import condition_of
 from explorer.data.facets import Mask
@@ -23,6 +24,7 @@ from explorer.reader.state import (
     FieldKind,
     PairsState,
     fitting,
+    margins_written,
     move,
 )
 from explorer.results.field import MAJORITY, OUTCOMES, Doubles, Field
@@ -192,6 +194,8 @@ def next_scene(state: PairsState, pairs_of: PairsOf, act: str, sent: Mapping[str
     pairs = pairs_of(moved)
     if (moved.outcomes, moved.model) != (state.outcomes, state.model):
         moved = _of_model(moved, pairs)
+    if act == "margin" and moved.margins and not _has_margins(moved, pairs):
+        raise KnownError(text("fails.rewards_missing"))
     if replace(moved, panel=state.panel, chart=state.chart) == state:
         return scene(moved, pairs)
     now = scene(replace(moved, reading=replace(state.reading, key="", page=1)), pairs)
@@ -222,6 +226,9 @@ def shown_again(state: PairsState, pairs_of: PairsOf) -> tuple[Scene, tuple[str,
             state = state.on("")
             pairs = pairs_of(state)
         state = _of_model(state, pairs)
+    if state.margins and not _has_margins(state, pairs):
+        dropped = (*dropped, as_dropped("margin", margins_written(state.margins)))
+        state = replace(state, margins=None)
     fitted, left = fitting(state, pairs.table, pairs.is_counted)
     return scene(fitted, pairs), (*dropped, *left)
 
@@ -304,13 +311,24 @@ def ordered(state: PairsState, pairs: SeenPairs, rows: Rows) -> Rows:
 
 
 def _among(state: PairsState, pairs: SeenPairs) -> Mask | None:
-    """Pairs that fulfil the conditions and stand in the cell, of whatever kind; None for all."""
+    """Pairs that fulfil the conditions, stand in the cell and have one of the margins, of whatever
+    kind; None for all.
+    """
     masks = [condition_of(pairs.table, each).mask for each in state.slices]
     field = pairs.field
     if field is not None and state.model and state.against:
         outcomes, rival = field.outcomes(state.model), field.rival(state.model, state.against)
         masks.append(cells_of(outcomes, rival) == CELLS.index(state.cell))
+    if field is not None and state.model and state.margins:
+        margins, (low, high) = field.margins(state.model), state.margins
+        masks.append(margins >= (-np.inf if low is None else low))
+        masks.append(margins <= (np.inf if high is None else high))
     return np.logical_and.reduce(masks) if masks else None
+
+
+def _has_margins(state: PairsState, pairs: SeenPairs) -> bool:
+    """Whether any margin of the model that is looked at is known."""
+    return pairs.field is not None and bool(state.model) and pairs.field.has_rewards(state.model)
 
 
 def _of_model(state: PairsState, pairs: SeenPairs) -> PairsState:
@@ -318,8 +336,7 @@ def _of_model(state: PairsState, pairs: SeenPairs) -> PairsState:
     field = pairs.field
     if field is None and state.sort.removeprefix("-") in BY_OUTCOME:
         state = replace(state, sort="")
-    has_rewards = field is not None and bool(state.model) and field.has_rewards(state.model)
-    if state.model and state.kind in ("near", "confident") and not has_rewards:
+    if state.model and state.kind in ("near", "confident") and not _has_margins(state, pairs):
         state = replace(state, kind="losses")
     if state.source and state.source != pairs.table.id:
         whose = replace(state.on(pairs.table.id), kind=state.kind, field_kind=state.field_kind)

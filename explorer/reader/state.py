@@ -5,6 +5,7 @@ The list is of pairs alone, or of pairs with what a model, or all models togethe
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any, Literal, get_args
 
 from explorer.core.links import (
@@ -47,6 +48,8 @@ BY_OUTCOME = ("margin", "difficulty", "surprise", "telling")
 """What one can with outcomes of models."""
 SORTS = ("", *(f"{sign}{each}" for each in (*BY_LENGTH, *BY_OUTCOME) for sign in ("", "-")))
 """The order of the list, "-" for the greatest first; "" for what fits."""
+Margins = tuple[float | None, float | None]
+"""The least and the greatest margin to keep, both among them; None leaves that end open."""
 _MOST_PINNED = 4
 """Conditions that can be joined."""
 MOST_PAGES = 10**7
@@ -76,6 +79,7 @@ class PairsState:
         meaning.
     model: whose; "" for those of all models together.
     kind: which pairs of one model; field_kind: of all.
+    margins: of that model, which pairs must have; None for any, or none.
     against, cell: pairs that this and another model win or lose so, where `against` names one, or
         `explorer.results.field.MAJORITY`.
     """
@@ -91,6 +95,7 @@ class PairsState:
     model: str = ""
     kind: OutcomeKind = "losses"
     field_kind: FieldKind = "hard"
+    margins: Margins | None = None
     against: str = ""
     cell: Cell = "only_b"
 
@@ -110,7 +115,7 @@ class PairsState:
 
     def of(self, model: str | None) -> "PairsState":
         """The same with the outcomes of another model, of all, or of none."""
-        alone = replace(self.alone(), outcomes=model is not None, model=model or "")
+        alone = replace(self.alone(), outcomes=model is not None, model=model or "", margins=None)
         return replace(alone, kind="losses") if self.against else alone
 
     def alone(self) -> "PairsState":
@@ -148,7 +153,8 @@ def fitting(
 def move(state: PairsState, act: str, sent: Mapping[str, Any]) -> PairsState:
     """The state after an act that is no step of reading.
 
-    act: "sort", "panel", "model", "kind", "against", "cell" with a `value`; "slice" and "unslice"
+    act: "sort", "panel", "model", "kind", "against", "cell" with a `value`; "margin" with a `low`
+        and a `high`, of which what is not sent is open; "slice" and "unslice"
         with the id of a condition, "slices" with a list of them; "chart", "reset", or an act on the
         filters: "pick", "unpick", "search", "range", "unrange".
     sent: what came with it, by anybody.
@@ -169,7 +175,11 @@ def move(state: PairsState, act: str, sent: Mapping[str, Any]) -> PairsState:
         return replace(state, field_kind=one_of("A kind", FIELD_KINDS, value))
     if act == "against":
         rival = checked_model(value)
-        return replace(state, against=rival, kind="all") if rival else state.of(state.model)
+        if not rival:
+            return replace(state.of(state.model), margins=state.margins)
+        return replace(state, against=rival, kind="all")
+    if act == "margin":
+        return replace(state, margins=_checked_margins(sent.get("low"), sent.get("high")))
     if act in ("slice", "unslice"):
         others = tuple(each for each in state.slices if each != value)
         wanted = (*others, value) if act == "slice" else others
@@ -177,8 +187,32 @@ def move(state: PairsState, act: str, sent: Mapping[str, Any]) -> PairsState:
     if act == "slices":
         return replace(state, slices=_checked_slices(value), panel="pairs")
     if act == "reset":
-        return replace(state.alone(), filters=NO_FILTERS, slices=())
+        return replace(state.alone(), filters=NO_FILTERS, slices=(), margins=None)
     return replace(state, filters=_filters_after(state, act, sent))
+
+
+def _checked_margins(low: object, high: object) -> Margins | None:
+    """Margins between two ends that anybody may have sent; None where both are open.
+
+    Raises:
+        KnownError: an end is no number, or they are the wrong way round.
+    """
+    ends = _margin(low), _margin(high)
+    if None not in ends and ends[0] > ends[1]:  # type: ignore[operator]
+        raise KnownError(f"Margins cannot go from {shown(low)} to {shown(high)}.")
+    return None if ends == (None, None) else ends
+
+
+def _margin(value: object) -> float | None:
+    if value is None or value == "":
+        return None
+    try:
+        number = float(value) if isinstance(value, str | int | float) else float("nan")
+    except (ValueError, OverflowError):
+        number = float("nan")
+    if not isfinite(number) or isinstance(value, bool):
+        raise KnownError(f"A margin is a number, not {shown(value)}.")
+    return number
 
 
 def _checked_slices(values: object) -> tuple[str, ...]:
@@ -271,6 +305,19 @@ def _range_written(one: LengthRange) -> str:
     return ".".join([one.measure, one.unit, *ends, *([one.tokenizer] if one.tokenizer else [])])
 
 
+def _margins_read(value: str) -> Margins:
+    low, high = value.split(":")
+    found = _checked_margins(low, high)
+    if found is None:
+        raise ValueError(value)
+    return found
+
+
+def margins_written(margins: Margins) -> str:
+    """`-0.5:1.25`, an open end empty."""
+    return ":".join("" if end is None else repr(end).removesuffix(".0") for end in margins)
+
+
 def _with_model(state: PairsState, name: str) -> PairsState:
     return replace(state, outcomes=True, model=checked_model(name))
 
@@ -288,6 +335,12 @@ PAIRS_LINK = Codec(
         Parameter("model", "", _with_model, lambda state: [state.model] * state.outcomes),
         choice("show", "kind", OUTCOME_KINDS),
         choice("pairs", "field_kind", FIELD_KINDS),
+        Parameter(
+            "margin",
+            "margins",
+            lambda _, value: _margins_read(value),
+            lambda margins: [margins_written(margins)] if margins else [],
+        ),
         several("slice", "slices", _checked_slices),
         checked("against", "against", checked_model),
         choice("cell", "cell", CELLS, "A cell"),

@@ -60,17 +60,23 @@ class MarginHistogram:
 
 
 def margin_histogram(
-    chosen: _Rewards, rejected: _Rewards, bins: int = MARGIN_BINS
+    chosen: _Rewards,
+    rejected: _Rewards,
+    bins: int = MARGIN_BINS,
+    counted: NDArray[np.integer] | None = None,
 ) -> MarginHistogram:
     """Bin the margins, the same way on both sides of zero, out to 99 % of the pairs.
 
-    bins: on each side; at least 1.
+    bins: on each side; at least 1. counted: the pairs that are counted in the bins of all, such as
+    those that pass a filter; None for all.
     """
     found = margins(chosen, rejected)
     known = found[~np.isnan(found)]
     if not len(known):
         return MarginHistogram((), (), 0, 0, 0, 0.0, 0.0)
     limit = _limit(abs(known))
+    if counted is not None:
+        known = found[counted][~np.isnan(found[counted])]
     half = np.linspace(0, limit, bins + 1)
     edges = np.append(-half[:0:-1], half)
     place = np.clip(np.searchsorted(edges, known, side="left") - 1, 0, 2 * bins - 1)
@@ -80,8 +86,8 @@ def margin_histogram(
         wins=int((known > 0).sum()),
         losses=int((known < 0).sum()),
         ties=int((known == 0).sum()),
-        low=float(known.min()),
-        high=float(known.max()),
+        low=float(known.min()) if len(known) else 0.0,
+        high=float(known.max()) if len(known) else 0.0,
     )
 
 

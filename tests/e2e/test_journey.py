@@ -74,7 +74,18 @@ def _failures(page: Page, data: str) -> None:
     expect(page.locator(".position:visible")).to_contain_text("2 of")
     page.locator("body").press("j")
     expect(page.locator(".position:visible")).to_contain_text("3 of")
+    bars = page.locator(".margins .bars")
+    box = bars.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 9)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 9, steps=3)
+    page.mouse.up()
+    expect(page.locator("#pairs .chip.removable")).to_contain_text("margin −")
+    expect(page.get_by_label("Margin to")).to_have_value("0")
     picture(page, f"{data}-failures")
+    bars.dblclick()
+    expect(page.locator("#pairs .chip.removable")).to_have_count(0)
 
 
 def _models(page: Page, data: str) -> None:

@@ -52,7 +52,7 @@ from explorer.tabs.pairs.view import PairsParts
 from scoring.errors import KnownError
 from scoring.hub.access import parse_hub_id
 
-TYPED = ("search", "model")
+TYPED = ("search", "model", "margin")
 """Acts by which a person types: nobody does without slips, so what is shown stays."""
 
 

@@ -1,6 +1,7 @@
 """What the Pairs tab shows of a scene but its wide panels: whose outcomes, filters, list, pair."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,17 +12,20 @@ from explorer.reader.filter_html import filter_chips
 from explorer.reader.links import compare_query
 from explorer.reader.listing import Column, ListCell, Won, excerpt, harm_css, list_html
 from explorer.reader.reader import pair_html
-from explorer.reader.scene import Scene, list_order, measured
+from explorer.reader.scene import Scene, list_order, measured, scene
 from explorer.reader.state import (
     BY_LENGTH,
     FIELD_KINDS,
     OF_OUTCOMES,
     OUTCOME_KINDS,
     PAIRS_PANELS,
+    Margins,
     PairsState,
+    margins_written,
 )
 from explorer.results.field import MAJORITY, Doubles, Field
 from explorer.runs.model_list import size_of
+from explorer.stats.margins import MarginHistogram, margin_histogram
 from explorer.tabs.pairs.notes import LONGEST_NOTE, PairNotes
 
 REWARDS = ("chosen_reward", "rejected_reward")
@@ -43,6 +47,7 @@ def head_html(now: Scene, names: Sequence[str]) -> str:
         for kind in (OUTCOME_KINDS if state.model else FIELD_KINDS)
         if field is not None and (rewards or kind not in ("near", "confident"))
     }
+    histogram = _margins(now, field) if field is not None and rewards else None
     return render(
         "tabs/pairs/head.html",
         model=state.model,
@@ -52,8 +57,33 @@ def head_html(now: Scene, names: Sequence[str]) -> str:
         kinds=kinds,
         kind=state.shown_kind,
         counts=now.counts,
+        histogram=histogram,
+        margins=margins_written(state.margins).split(":") if state.margins else (),
+        brushed=_brushed(state.margins, histogram.edges[-1]) if histogram else "",
         said=_said(now, field, rewards=rewards) if field is not None else (),
     )
+
+
+def _margins(now: Scene, field: Field) -> MarginHistogram | None:
+    """How many of the pairs that are listed, or would be with any margin, have each; None where
+    none has a finite one.
+    """
+    state, place = now.state, field.place(now.state.model)
+    free = scene(replace(state, margins=None), now.pairs) if state.margins else now
+    sides = field.matrix.chosen[place], field.matrix.rejected[place]
+    found = margin_histogram(*sides, counted=free.filtered.rows)
+    return found if found.edges else None
+
+
+def _brushed(kept: Margins | None, limit: float) -> str:
+    """Where a range of margins lies over bars from `-limit` to `limit`, as CSS."""
+    if kept is None:
+        return "display: none"
+    low, high = (
+        edge if end is None else max(-limit, min(limit, end))
+        for edge, end in zip((-limit, limit), kept, strict=True)
+    )
+    return f"left: {50 + 50 * low / limit:.2f}%; right: {50 - 50 * high / limit:.2f}%"
 
 
 def _said(now: Scene, field: Field, *, rewards: bool) -> Iterator[tuple[str, str]]:

@@ -20,6 +20,7 @@ from explorer.reader.state import (
     PAIRS_PANELS,
     SORTS,
     Chart,
+    Margins,
     PairsState,
 )
 from explorer.stats.duels import CELLS
@@ -59,6 +60,13 @@ def ranges(draw: st.DrawFn) -> LengthRange:
 
 
 @st.composite
+def margins(draw: st.DrawFn) -> Margins | None:
+    number = st.floats(allow_nan=False, allow_infinity=False)
+    low, high = sorted((draw(number), draw(number)))
+    return draw(st.sampled_from([None, (low, high), (low, None), (None, high)]))
+
+
+@st.composite
 def filters_of_any_kind(draw: st.DrawFn) -> Filters:
     filters = NO_FILTERS
     for facet in draw(st.sets(st.sampled_from(FACETS), max_size=4)):
@@ -91,6 +99,7 @@ VIEWS = st.builds(
     model=TEXTS,
     kind=st.sampled_from(OUTCOME_KINDS),
     field_kind=st.sampled_from(FIELD_KINDS),
+    margins=margins(),
     against=TEXTS,
     cell=st.sampled_from(CELLS),
 ).flatmap(lambda state: st.sampled_from([state, replace(state, outcomes=False, model="")]))
@@ -165,6 +174,14 @@ def test_a_part_that_means_nothing_is_named_and_leaves_the_rest(subtests: pytest
         "=x",
         "list-page",
         "list-page=0",
+        "margin=",
+        "margin=:",
+        "margin=1",
+        "margin=2:1",
+        "margin=nan:",
+        "margin=:inf",
+        "margin=few:1",
+        "margin=0:1:2",
         "list-page=-1",
         "list-page=x",
         "list-page=1e3",

@@ -107,6 +107,30 @@ def test_a_cell_of_a_comparison_is_a_list() -> None:
     assert listed(majority) == [1, 4]
 
 
+def test_margins_in_a_range_are_kept_and_all_counts_follow() -> None:
+    """Margins of "a" are 1.5, 0.5, -0.5, -3.5, 4.5, 0.5, none, 0."""
+    every = PairsState(outcomes=True, model="a", kind="all")
+    now = next_scene(every, pairs_of, "margin", {"low": "-0.5", "high": "0.5"})
+    assert sorted(now.listed.rows.tolist()) == [1, 2, 5, 7]
+    assert (now.counts["wins"], now.counts["losses"], now.counts["missing"]) == (2, 1, 0)
+    assert now.filtered.counts["subset"].sum() == 4
+    view = next_scene(now.state, pairs_of, "pick", {"facet": "subset", "names": ["hep-go"]}).state
+    assert sorted(listed(view)) == [1, 2]
+    assert sorted(listed(move(view, "margin", {"low": 1}))) == [0]
+    assert sorted(listed(move(view, "margin", {"low": "", "high": None}))) == [0, 1, 2, 3]
+    for act, sent in (("reset", {}), ("model", {"value": "half"})):
+        assert next_scene(view, pairs_of, act, sent).state.margins is None
+
+
+def test_margins_of_what_has_none_are_refused_and_left_out_of_a_link() -> None:
+    for model in ("", "b"):
+        with pytest.raises(KnownError):
+            next_scene(PairsState(outcomes=True, model=model), pairs_of, "margin", {"low": 1})
+        state = PairsState(outcomes=True, model=model, margins=(None, 1.5))
+        now, dropped = shown_again(state, pairs_of)
+        assert (now.state.margins, dropped) == (None, ("margin=:1.5",))
+
+
 @pytest.mark.parametrize(
     ("order", "rows"),
     [
@@ -158,6 +182,13 @@ def test_kinds_that_need_rewards_are_left_with_a_model_that_has_none() -> None:
         ("slices", {"value": ["longer:rejected"] * 5 + ["a", "b", "c", "d"]}),
         ("cell", {}),
         ("against", {"value": "unknown"}),
+        ("margin", {"low": 1, "high": 0}),
+        ("margin", {"low": "nan"}),
+        ("margin", {"high": float("inf")}),
+        ("margin", {"low": "few"}),
+        ("margin", {"low": True}),
+        ("margin", {"low": [1]}),
+        ("margin", {"high": 10**400}),
         ("open", {"value": "gone:1"}),
         ("fly", {}),
     ],

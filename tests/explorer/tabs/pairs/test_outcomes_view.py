@@ -149,6 +149,24 @@ def test_outcomes_are_brought_up_to_date_when_the_tab_is_opened(
     assert "every third" in filled(tab.parts, tab.turn_back(session, {})).facts
 
 
+def test_a_range_of_margins_is_a_filter_that_can_be_widened_again(
+    tab: PairsTab, run: Run, session: Session
+) -> None:
+    def bars(shown: Filled) -> list[str]:
+        return re.findall(r'class="(?:won|lost)" x="([0-9.]+)"', shown.head)
+
+    of_run(tab, run, session)
+    every = acted(tab, session, "kind", value="all")
+    near = acted(tab, session, "margin", low="-0.5", high="0.5")
+    keys = {pair.key for pair in run.rows() if abs(pair.margin or 0.0) <= 0.5}
+    assert f"{len(keys)} of 188" in near.bar and "margin −0.5 to 0.5" in near.bar
+    assert set(listed(near)) <= keys and "margin=-0.5:0.5" in near.address
+    assert bars(near) == bars(every), "those that a wider range would keep are drawn still"
+    wrong = acted(tab, session, "margin", low="2", high="0.5")
+    assert "wrong" in wrong.bar and stays(wrong.pairs)
+    assert "margin" not in acted(tab, session, "margin").address
+
+
 def test_pairs_stand_alone_again(tab: PairsTab, run: Run, session: Session) -> None:
     of_run(tab, run, session)
     acted(tab, session, "panel", value="rewards")
