@@ -120,6 +120,7 @@ class Boards:
             ties=ranking.ties,
             missing=ranking.missing,
             own=(*results.own_models, *field.runs),
+            runs=field.runs,
             composites=composites(found.of_benchmark(benchmark), ranking.missing),
         )
 

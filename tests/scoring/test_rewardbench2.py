@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from scoring.__main__ import main
 from scoring.engine.formatting import Prepared
 from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
@@ -20,7 +21,7 @@ from scoring.run import make_job, score
 from scoring.spec import ModelSpec, Pair, ScoredPair, decisive
 from scoring.summary import summarise
 from tests.rewardbench2 import expected_scores, made_up_rows, write_rows
-from tests.scoring.test_command import ON_CPU, finished
+from tests.scoring.test_command import ON_CPU
 from tests.scoring.test_run import Reading
 
 ROWS = made_up_rows()
@@ -38,6 +39,11 @@ def pairs_of(path: Path, rows: Sequence[dict[str, Any]]) -> list[Pair]:
     return as_pairs(table, range(table.num_rows))
 
 
+def done(*given: str | Path) -> int:
+    """The exit code of the command line with these arguments."""
+    return main([*map(str, given)])
+
+
 def scored(pairs: Sequence[Pair], scorer: Scorer) -> dict[str, ScoredPair]:
     job = make_job(pairs, scorer, 0)
     return {row.key: row for pack in score(job, scorer) for row in pack.rows}
@@ -50,12 +56,11 @@ def test_the_made_up_file_has_over_200_rows_of_all_subsets() -> None:
 
 @pytest.mark.parametrize("model", ["longer", "shorter", "demo"])
 def test_a_file_is_scored_as_an_independent_computation_has_it(
-    model: str, file: Path, tmp_path: Path
+    model: str, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And what is written in upstream's layout is read back the same."""
     folder = tmp_path / "run"
-    done = finished("--model", model, "--pairs", file, "--out", folder, "--json", *ON_CPU)
-    assert done.returncode == 0
+    assert done("--model", model, "--pairs", file, "--out", folder, "--json", *ON_CPU) == 0
     run = Run.open(folder)
     rows = {row.key: row for row in run.rows()}
     keys = [f"{row['subset']}:{row['id']}" for row in ROWS]
@@ -65,7 +70,7 @@ def test_a_file_is_scored_as_an_independent_computation_has_it(
         assert rewards == [[sign * len(text) for text in each] for each in RESPONSES]
     expected = expected_scores(ROWS, rewards)
 
-    told = json.loads(done.stdout)
+    told = json.loads(capsys.readouterr().out)
     assert told["score"] == pytest.approx(expected.pop(""), abs=1e-12)
     assert told["sections"] == pytest.approx(expected, abs=1e-12)
     name = run.facts.model if "/" in run.facts.model else f"local/{run.facts.model}"
@@ -79,9 +84,11 @@ def test_a_file_is_scored_as_an_independent_computation_has_it(
     assert found.order.ids == [row["id"] for row in ROWS]
 
 
-def test_the_table_tells_every_subset_and_what_the_score_is(file: Path, tmp_path: Path) -> None:
-    done = finished("--model", "longer", "--pairs", file, "--out", tmp_path / "run")
-    lines = done.stdout.split("\n")
+def test_the_table_tells_every_subset_and_what_the_score_is(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert done("--model", "longer", "--pairs", file, "--out", tmp_path / "run") == 0
+    lines = capsys.readouterr().out.split("\n")
     shown = {line[:34].strip(): line[34:].split() for line in lines}
     assert set(EACH) < shown.keys()
     assert shown["Focus"][0] == "55" and "to" in shown["Focus"]
@@ -118,16 +125,15 @@ def test_a_row_is_one_forward_pass_of_the_prompt_and_its_responses(
     assert len(scored([pair], demo_scorer)[pair.key].rewards) == 20
 
 
-@pytest.mark.slow
 def test_a_run_that_was_torn_goes_on_and_ends_the_same(file: Path, tmp_path: Path) -> None:
     given = ("--model", "demo", "--pairs", file, "--limit", "40", "--budget", "200", *ON_CPU)
     whole, torn = tmp_path / "whole", tmp_path / "torn"
     for folder in (whole, torn):
-        assert finished(*given, "--out", folder).returncode == 0
+        assert done(*given, "--out", folder) == 0
     path = torn / "rewards.jsonl"
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:17]) + lines[17][:30])
-    assert finished(*given, "--out", torn, "--resume").returncode == 0
+    assert done(*given, "--out", torn, "--resume") == 0
     both = [{row.key: row for row in Run.open(each).rows()} for each in (whole, torn)]
     assert both[0] == both[1] and len(both[0]) == 40
 
@@ -174,17 +180,12 @@ def test_a_ties_row_without_its_reference_is_told_and_loses_nothing(tmp_path: Pa
     assert (lacking.ties.n_both, lacking.ties.missing) == (0, 1)
 
 
-def refused(tmp_path: Path, *rows: dict[str, Any]) -> str:
-    path = write_rows(tmp_path / "odd.jsonl", rows)
-    done = finished("--model", "longer", "--pairs", path, "--out", tmp_path / "run")
-    assert done.returncode == 1
-    return done.stderr
-
-
 ROW = {"prompt": "p", "chosen": ["a"], "rejected": ["b", "c"], "subset": "Math"}
 
 
-def test_rows_that_are_none_are_left_out_with_a_sentence_and_others_scored(tmp_path: Path) -> None:
+def test_rows_that_are_none_are_left_out_with_a_sentence_and_others_scored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Without right or wrong responses, and of other shapes in the same file."""
     rows: list[dict[str, Any]] = [
         ROW,
@@ -201,22 +202,21 @@ def test_rows_that_are_none_are_left_out_with_a_sentence_and_others_scored(tmp_p
         {**ROW, "chosen": ["x" * 300], "rejected": [f"r{at}" for at in range(199)]},
     ]
     path = write_rows(tmp_path / "odd.jsonl", rows)
-    done = finished("--model", "longer", "--pairs", path, "--out", tmp_path / "run")
-    assert done.returncode == 0
+    assert done("--model", "longer", "--pairs", path, "--out", tmp_path / "run") == 0
+    told = capsys.readouterr().err
     for said in (
         "odd.jsonl, row 2: chosen is an empty list; the row is left out.",
         "odd.jsonl, row 3: rejected is an empty list; the row is left out.",
         "odd.jsonl, row 4: rejected is null; the row is left out.",
         "odd.jsonl: a response stands twice in 1 of 5 rows, and ties with itself.",
     ):
-        assert said in done.stderr
+        assert said in told
     found = {row.key: row for row in Run.open(tmp_path / "run").rows()}
     credits = {key: row.credit(0.0) for key, row in found.items()}
     assert credits == {"Math:1": 1 / 3, "Math:5": 1, "Math:6": 1, "Math:7": 0.5, "Math:8": 1}
     assert len(found["Math:8"].rewards) == 200
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("row", "said"),
     [
@@ -226,9 +226,11 @@ def test_rows_that_are_none_are_left_out_with_a_sentence_and_others_scored(tmp_p
     ],
 )
 def test_what_is_no_list_of_texts_is_refused_in_a_sentence(
-    row: dict[str, Any], said: str, tmp_path: Path
+    row: dict[str, Any], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert said in refused(tmp_path, row)
+    path = write_rows(tmp_path / "odd.jsonl", [row])
+    assert done("--model", "longer", "--pairs", path, "--out", tmp_path / "run") == 1
+    assert said in capsys.readouterr().err
 
 
 def test_equal_responses_tie_to_the_last_bit(tmp_path: Path, demo_scorer: Scorer) -> None:

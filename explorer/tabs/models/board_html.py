@@ -98,7 +98,6 @@ def board_html(
         heading=column_words,
         axis=_axis(listed) if "score" in scores else (),
         measured=any(line.group for line in lines),
-        can_compare=benchmark_of(board.rule) == "v1",
         unknown=text("board.unknown"),
         total=len(board.table),
         left_out=len(rows) - MOST_BOARD_ROWS,
@@ -224,9 +223,6 @@ def counts_html(board: Board, n: int, dropped: Sequence[str], unread: int, ticke
     notes = [text("filter.dropped", what=what) for what in dropped]
     if not unread and not len(board.table):
         notes.append(text("board.no_results", rule=board.rule.title))
-    if board.rule.name == "v2" and board.source.kind == "snapshot":
-        models, (name, revision) = len(board.table), (board.source.name, board.source.revision[:12])
-        notes.append(text("source.board_second", n=f"{models:,}", name=name, revision=revision))
     has_own, total = board.table["own"].any(), f"{len(board.table):,}"
     count = text("board.count_own" if has_own else "board.count", n=f"{n:,}", total=total)
     return _part("counts", count, notes, ticked)
@@ -246,6 +242,12 @@ def rule_html(board: Board, state: ModelsState, left_out: Sequence[LeftOut] = ()
     }
     said = [text(f"board.{name}") for name, is_so in meanings.items() if is_so]
     remarks = [each for each in board.remarks if each not in said]
+    if board.rule.name == "v2" and board.source.kind == "snapshot":
+        n_published = (~board.table["own"]).sum()
+        name, revision = board.source.name, board.source.revision[:12]
+        said.insert(
+            0, text("source.board_second", n=f"{n_published:,}", name=name, revision=revision)
+        )
     lists = {
         text("board.remarks", n=f"{len(remarks):,}"): remarks,
         text("board.pair_remarks", n=f"{len(left_out):,}"): list(map(str, left_out)),
@@ -372,11 +374,9 @@ def _length_words(lengths: LengthBias) -> str:
 
 def _compare_pinned(board: Board, state: ModelsState) -> str:
     """A link to compare pinned models; "" where fewer than two have results of each pair."""
-    by_pairs = board.table.index[board.table["by_pairs"]]
-    models = by_pairs[by_pairs.isin(state.pins)].to_list()
-    if len(models) < 2 or benchmark_of(board.rule) != "v1":
-        return ""
-    return compare_query(*models[:MOST_MODELS])
+    opens = board.table.index[board.table["opens"]]
+    models = opens[opens.isin(state.pins)].to_list()
+    return compare_query(*models[:MOST_MODELS]) if len(models) > 1 else ""
 
 
 def _key(option: str) -> str:
@@ -385,10 +385,10 @@ def _key(option: str) -> str:
 
 def _onwards(board: Board, row: BoardRow) -> tuple[str, str]:
     """A link to the pairs that a model loses, and the model that stands next to it; "" for none."""
-    if not row["by_pairs"] or benchmark_of(board.rule) != "v1":
+    if not row["opens"]:
         return "", ""
     model, table, beside = row["model"], board.table, ""
-    ranked = table.index[table["by_pairs"] & table["rank"].notna()].to_list()
+    ranked = table.index[table["opens"] & table["rank"].notna()].to_list()
     if model in ranked and len(ranked) > 1:
         place = ranked.index(model)
         beside = ranked[place - 1 if place else 1]

@@ -194,7 +194,7 @@ def _on_board(now: Ranked) -> tuple[Ranked, tuple[str, ...]]:
     if state.open and state.open not in rows:
         dropped += (as_dropped("model", state.open),)
         state = replace(state, open="")
-    if state.ticked and not (state.ticked in rows and rows[state.ticked]["by_pairs"]):
+    if state.ticked and not (state.ticked in rows and rows[state.ticked]["opens"]):
         dropped += (as_dropped("chosen", state.ticked),)
         state = replace(state, ticked="")
     return replace(now, state=state), dropped

@@ -18,6 +18,8 @@ from explorer.runs.sections import run_intervals, sections_now
 from explorer.runs.selections import Selection, selected_by_keys
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
+from explorer.tabs.models.board_html import board_html
+from explorer.tabs.models.state import ModelsState
 from explorer.tabs.score.run_view import sections_html
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
@@ -77,6 +79,17 @@ def test_it_stands_on_the_board_of_rewardbench_2_with_every_subset(
     assert len(board.table) > 100
     first = stores.boards.board(None, Ranking(), WHO)
     assert not first.table["own"].any()
+
+
+def test_its_runs_are_ticked_on_the_board_to_be_compared_and_its_published_models_are_not(
+    stores: Stores, run: Run
+) -> None:
+    board = stores.boards.board(None, V2, WHO)
+    assert list(board.table.index[board.table["opens"]]) == list(
+        board.table.index[board.table["own"]]
+    )
+    html = board_html(board, ModelsState(benchmark="v2"), board.table)
+    assert html.count('type="checkbox"') == 1
 
 
 def test_the_report_has_every_subset_once_and_its_rule(

@@ -195,7 +195,7 @@ def test_of_a_benchmark_without_results_bundled_ones_are_shown_and_it_is_said(
     visitor: Visitor,
 ) -> None:
     shown = acted(visitor, "benchmark", value="v2")
-    assert "Bundled figures of 140 models: RewardBench 2 leaderboard" in shown["told"]
+    assert "Bundled figures of 140 models: RewardBench 2 leaderboard" in shown["about"]
     assert not shown["measure"]["visible"] and "LMUnit" in shown["table"]
     assert shown["below"]["visible"] and "RewardBench 2" in shown["about"]
     again = acted(visitor, "benchmark", value="v1")
