@@ -37,11 +37,13 @@ class TokenSequence:
     """A conversation as a model sees it.
 
     start: position of the first token: 1 where a token before it is masked, else 0.
+    tail: how many of the last tokens are read.
     """
 
     ids: tuple[int, ...]
     truncated: bool = False
     start: int = 0
+    tail: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,8 @@ def joined_pairs(pairs: Sequence[Pair], sequences: Sequence[TokenSequence]) -> l
             shared_prefix(chosen.ids, rejected.ids) if chosen.start == rejected.start else 0,
             chosen.truncated,
             rejected.truncated,
+            chosen_tail=chosen.tail,
+            rejected_tail=rejected.tail,
             chosen_start=chosen.start,
             rejected_start=rejected.start,
         )
@@ -143,7 +147,13 @@ class Formatter:
 
     The tokenizer's own template writes special tokens itself. Around all others, the tokenizer's
     own stand where it has any, as encoders do, which read their reward at them.
+
+    ending: the token that every sequence has to end with; None for any.
+    gate: tokens that stand before the response; where they last begin, a sequence's tail does.
     """
+
+    ending: int | None = None
+    gate: tuple[int, ...] = ()
 
     def __init__(
         self,
@@ -186,7 +196,23 @@ class Formatter:
 
     def sequences(self, given: Sequence[Conversation]) -> list[TokenSequence]:
         """Token ids of conversations, cut to `max_length`."""
-        return [self.cut(ids) for ids in self.encode(given)]
+        return [self.read(ids) for ids in self.encode(given)]
+
+    def read(self, ids: Sequence[int]) -> TokenSequence:
+        """What is scored of a conversation's tokens: cut, and read where the model wants it.
+
+        The tail is one token where the gate is cut off.
+        """
+        if self.ending is None:
+            sequence = self.cut(ids)
+        else:
+            text = ids[:-1] if ids[-1] == self.ending else ids
+            sequence = self.cut(text, self.max_length - 1)
+            sequence = replace(sequence, ids=(*sequence.ids, self.ending))
+        starts = range(len(sequence.ids) - len(self.gate), -1, -1) if self.gate else ()
+        gates = (at for at in starts if sequence.ids[at : at + len(self.gate)] == self.gate)
+        at = next(gates, len(sequence.ids) - 1)
+        return replace(sequence, tail=len(sequence.ids) - at)
 
     def encode(self, given: Sequence[Conversation], *, ask: bool = False) -> list[list[int]]:
         """Token ids of whole conversations.
@@ -202,14 +228,18 @@ class Formatter:
         encoded: list[list[int]] = self._rendered(given, tokenize=True, ask=ask)
         return _checked(encoded)
 
-    def cut(self, ids: Sequence[int]) -> TokenSequence:
-        """At most `max_length` of the tokens; special ones at the ends stay where there is room."""
-        if len(ids) <= self.max_length:
+    def cut(self, ids: Sequence[int], most: int | None = None) -> TokenSequence:
+        """At most so many of the tokens; special ones at the ends stay where there is room.
+
+        most: None means `max_length`.
+        """
+        most = most or self.max_length
+        if len(ids) <= most:
             return TokenSequence(tuple(ids))
         before, after = self._kept(ids)
-        room = self.max_length - before - after
+        room = most - before - after
         if room < 1:
-            before, after, room = 0, 0, self.max_length
+            before, after, room = 0, 0, most
         end = len(ids) - after
         kept = ids[end - room : end] if self.cuts_left else ids[before : before + room]
         return TokenSequence((*ids[:before], *kept, *ids[end:]), truncated=True)
@@ -333,10 +363,10 @@ class UpstreamFormatter(Formatter):
         return [self._sequence(ids) for ids in self._tokens(self.render(given))]
 
     def _sequence(self, text: list[int]) -> TokenSequence:
-        sequence = self.cut([*self._before, *text, *self._after])
+        sequence = self.read([*self._before, *text, *self._after])
         bos = self.tokenizer.bos_token_id
         doubled = bos is not None and sequence.ids[:2] == (bos, bos)
-        return TokenSequence(sequence.ids[doubled:], sequence.truncated, int(doubled))
+        return replace(sequence, ids=sequence.ids[doubled:], start=int(doubled))
 
     def _kept(self, _: Sequence[int]) -> tuple[int, int]:
         return len(self._before), len(self._after)

@@ -6,13 +6,14 @@ from typing import Any
 
 import torch
 
+from scoring.engine.attention import sent
 from scoring.engine.formatting import Prepared
 from scoring.engine.forward import running
 from scoring.engine.proof import Rewards
 from scoring.engine.scorer import Traits
 from scoring.errors import KnownError
 from scoring.families import label_weights
-from scoring.families.local import LocalModel
+from scoring.families.local import CHECK_PAIRS, LocalModel
 from scoring.models.heads import HeadedModel, builder_of
 from scoring.models.loading import Loaded, load
 from scoring.spec import ModelSpec, Pair, RunSettings
@@ -37,17 +38,19 @@ class Classifier:
         self._weights = torch.tensor(weights, device=loaded.model.device)
         head = getattr(loaded.model, "score", None)
         is_apart = isinstance(head, torch.nn.Linear) and not spec.own_code
-        self._head: Any = head if is_apart else None
+        self._head: Any = head if is_apart and self._own is None else None
         if self._own is not None:
-            self._head, self._reading = self._own.layers().float(), self._own.reading
+            self._reading = self._own.reading
         self._skipped: int | None = None
-        if settings.upstream_compatible and self._head is not None:
+        is_whole = self._own is None and self._head is None
+        if settings.upstream_compatible and not is_whole:
             padless = loaded.tokenizer.pad_token_id is None
             eos = loaded.tokenizer.eos_token_id
             pad = loaded.model.config.get_text_config().pad_token_id
             self._skipped = eos if padless else pad
         self.formatter = loaded.formatter(settings)
-        self._local = LocalModel(loaded, self, settings, whole=self._head is None)
+        self._check_gate()
+        self._local = LocalModel(loaded, self, settings, whole=is_whole)
 
     @property
     def traits(self) -> Traits:
@@ -73,9 +76,17 @@ class Classifier:
         """The score at the last token of each side."""
         return self._local(pack)
 
-    def read(self, rows: torch.Tensor, _: Sequence[Prepared]) -> torch.Tensor:
+    def read(self, rows: torch.Tensor, pairs: Sequence[Prepared]) -> torch.Tensor:
         """Rewards from the last hidden states, or from logits where the head is not apart."""
-        return self._each(rows).view(-1, 2)
+        if not self.formatter.gate:
+            return self._each(rows, rows).view(-1, 2)
+        tails = torch.tensor([[pair.chosen_tail, pair.rejected_tail] for pair in pairs]).flatten()
+        ends = tails.cumsum(0)
+        rewards = self._each(
+            rows[sent(ends - 1, rows.device)], rows[sent(ends - tails, rows.device)]
+        )
+        # A prompt whose end was cut off has no gate, and its responses have no reward.
+        return rewards.masked_fill(sent(tails == 1, rows.device), torch.nan).view(-1, 2)
 
     @torch.inference_mode()
     def at_tails(self, pair: Prepared) -> tuple[list[float], list[float]]:
@@ -83,23 +94,40 @@ class Classifier:
 
         Raises:
             KnownError: the head cannot be run apart, as those of encoders cannot, or the model
-                cannot be run.
+                cannot be run, or reads more than the last token.
             torch.OutOfMemoryError: the pair does not fit in memory.
         """
-        if self._head is None:
+        if self.formatter.gate or self.formatter.ending is not None:
+            raise KnownError(
+                f"{self.spec.name} has no reward after each token: it is {self._reading}. Choose a "
+                "classifier that reads any last token alone."
+            )
+        if self._head is None and self._own is None:
             raise KnownError(
                 f"{self.spec.name} gives one reward for a whole text, and none after each token: "
                 "its head is not a layer of its own over a causal model. Choose a classifier that "
                 "is built on a decoder."
             )
         with running(self.spec.name):
-            rewards = self._each(self._local.forward([pair])).tolist()
+            rows = self._local.forward([pair])
+            rewards = self._each(rows, rows).tolist()
         return rewards[: pair.chosen_tail], rewards[pair.chosen_tail :]
 
-    def _each(self, rows: torch.Tensor) -> torch.Tensor:
-        """[reads]: the reward that each row speaks for."""
+    def _check_gate(self) -> None:
+        gate, tokenizer = self.formatter.gate, self.formatter.tokenizer
+        is_unknown = tokenizer.unk_token_id is not None and tokenizer.unk_token_id in gate
+        if is_unknown or (gate and self.prepare(CHECK_PAIRS)[0].chosen_tail == 1):
+            text = self._own.turn if self._own else ""
+            raise KnownError(
+                f"{self.spec.name} weighs its rewards by what it has read up to {text!r}, which "
+                f"its chat template ({self.formatter.template}) does not write. Give a template "
+                "or a tokenizer that does."
+            )
+
+    def _each(self, rows: torch.Tensor, gates: torch.Tensor) -> torch.Tensor:
+        """[reads]: the reward that each row speaks for. gates: as of `HeadedModel.rewards_of`."""
         if self._own is not None:
-            rows = self._own.rewards_of(rows.float())
+            rows = self._own.rewards_of(rows.float(), gates.float())
         elif self._head is not None:
             bias = None if self._head.bias is None else self._head.bias.float()
             rows = torch.nn.functional.linear(rows.float(), self._head.weight.float(), bias)
@@ -110,10 +138,13 @@ class Classifier:
         """The sequences up to where run_rm.py reads the score: before a trailing pad token."""
         chosen, rejected = self._trimmed(pair.chosen), self._trimmed(pair.rejected)
         shared = min(pair.shared, len(chosen) - 1, len(rejected) - 1)
+        lost = len(pair.chosen) - len(chosen), len(pair.rejected) - len(rejected)
         return replace(
             pair,
             chosen=chosen,
             rejected=rejected,
+            chosen_tail=max(1, pair.chosen_tail - lost[0]),
+            rejected_tail=max(1, pair.rejected_tail - lost[1]),
             shared=len(chosen) if chosen == rejected else shared,
         )
 

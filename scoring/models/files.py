@@ -14,6 +14,8 @@ from scoring.spec import Family, LabelWeights
 
 WEIGHT_FILES = ("*.safetensors", "*.bin")
 _SMALL_FILES = ["*.json", "*.model", "*.txt", "*.jinja"]
+_HEAD_FILES = ["regression_layer.pt", "gating_layer.pt"]
+"""Weights of a head that lie beside the others; see `models.heads`."""
 _TOKENIZERS = ("tokenizer.json", "*.model", "vocab.*", "*.tiktoken")
 _DIGEST_BYTES = 2**26
 
@@ -26,7 +28,7 @@ def wanted_files(names: Iterable[str], *, own_code: bool = False) -> list[str]:
     """
     top = [name for name in names if "/" not in name]
     weights = next((kind for kind in WEIGHT_FILES if fnmatch.filter(top, kind)), WEIGHT_FILES[0])
-    wanted = (*_SMALL_FILES, weights, *(["*.py"] if own_code else []))
+    wanted = (*_SMALL_FILES, *_HEAD_FILES, weights, *(["*.py"] if own_code else []))
     return [name for name in top if any(fnmatch.fnmatch(name, kind) for kind in wanted)]
 
 
@@ -99,14 +101,26 @@ _NEEDS: dict[str, str] = {
     "pairrm": "PairRM",
 }
 """Family -> what the name of its models' architecture holds."""
-HEADS = {
+_HEADS = {
+    "EurusRewardModel": "regression",
+    "GPTNeoXRewardModel": "oasst",
+    "GRewardModel": "grm",
+    "Gemma2ForQuantileSequenceClassification": "quantile",
+    "INFORMForSequenceClassification": "two layers",
+    "InternLM2ForRewardModel": "internlm",
+    "LDLRewardModel27B": "ldl",
+    "LlamaForQuantileSequenceClassification": "quantile",
+    "LlamaForRewardModelWithGating": "gated",
+    "LlamaForRewardModelWithGating3": "gated",
+    "LlamaForRewardModelWithGating31": "gated",
     "LlamaForScore": "beaver",
     "LlamaModelForScore": "beaver",
     "LlamaRewardModel": "regression",
-    "EurusRewardModel": "regression",
-    "INFORMForSequenceClassification": "inform",
+    "Qwen2ForRewardModel": "two layers",
 }
 """Architectures of classifiers with a head of their own -> that head, as of `models.heads`."""
+_HEADS_BY_NAME = {"ziya-llama-7b-reward": "ziya", "starling-rm-": "starling", "ldl-reward": "ldl"}
+"""A part of a model's name, in small letters -> its head, where its architecture says another."""
 _KINDS = {"classifier": "a sequence classifier", "pairrm": "a PairRM"}
 
 
@@ -171,14 +185,15 @@ def read_config(
         labels = len(dict(values.get("id2label") or {})) or values.get("num_labels", 2)
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise KnownError(f"{name} is not a transformers model: no readable config.json.") from error
-    has_head = any(each in HEADS for each in architectures)
+    has_head = bool(head_of(name, values))
     own_code = "auto_map" in values and not has_head
     if own_code and not trusted:
         raise KnownError(f"{name} needs code of its own, which is not run here.")
-    why = "" if family else _why(architectures)
-    family = family or _recognised(name, values)
+    why = "" if family else _why(architectures, has_head=has_head)
+    family = family or ("classifier" if has_head else _recognised(name, values))
     kind = _NEEDS[family]
-    if architectures and not own_code and not _suits(family, values):
+    suits = has_head if family == "classifier" and has_head else _suits(family, values)
+    if architectures and not own_code and not suits:
         raise KnownError(
             f"{name} is a {', '.join(architectures)}; the family {family} needs a …{kind}…."
         )
@@ -190,7 +205,29 @@ def read_config(
     return Config(values, family, own_code, why)
 
 
-def _architectures(values: dict[str, Any]) -> list[str]:
+def head_of(name: str, values: Mapping[str, Any]) -> str:
+    """Which head of `models.heads` a model has; "" where it has none of them.
+
+    name: of the model. values: what its config holds.
+
+    >>> head_of("org/x", {"architectures": ["EurusRewardModel"]}), head_of("org/x", {})
+    ('regression', '')
+    """
+    named = (head for part, head in _HEADS_BY_NAME.items() if part in name.lower())
+    known = (_HEADS[each] for each in _architectures(values) if each in _HEADS)
+    return next(named, "") or next(known, "")
+
+
+def by(sizes: Iterable[int]) -> str:
+    """The shape of a tensor, in words.
+
+    >>> by((1, 4096)), by(())
+    ('1 × 4096', 'one number')
+    """
+    return " × ".join(map(str, sizes)) or "one number"
+
+
+def _architectures(values: Mapping[str, Any]) -> list[str]:
     return [str(kind) for kind in values.get("architectures") or ()]
 
 
@@ -200,7 +237,7 @@ def _suits(family: Family, values: dict[str, Any]) -> bool:
     Models that see pictures, too, are called ForConditionalGeneration as encoder-decoders are; they
     keep their language model in "text_config".
     """
-    names = [_NEEDS[family], *(HEADS if family == "classifier" else ())]
+    names = [_NEEDS[family]]
     if names == ["CausalLM"]:
         names.append("LMHeadModel")
         if isinstance(values.get("text_config"), dict) and not values.get("is_encoder_decoder"):
@@ -208,11 +245,11 @@ def _suits(family: Family, values: dict[str, Any]) -> bool:
     return any(name in each for name in names for each in _architectures(values))
 
 
-def _why(architectures: list[str]) -> str:
+def _why(architectures: list[str], *, has_head: bool) -> str:
     if not architectures:
         return "Its config names no architecture; a sequence classifier is supposed."
     kinds = [kind for family, kind in _KINDS.items() if _NEEDS[family] in architectures[0]]
-    kinds += ["a classifier with a head that is known here"] if architectures[0] in HEADS else []
+    kinds += ["a classifier with a head that is known here"] if has_head else []
     return f"Its architecture, {architectures[0][:80]}, is {kinds[0] if kinds else 'its own'}."
 
 

@@ -1,16 +1,31 @@
 """Reward models whose head is no plain linear layer, or is called otherwise, without their code.
 
-Each head is one that takes the last hidden state of a conversation, so that packs serve it as they
-serve any classifier. Layouts, by architecture as config.json names it; those of upstream lie in
-rewardbench/models of allenai/reward-bench, which copies the authors' code:
+Each head takes the last hidden state of a conversation, and a gated one that at the end of its
+prompt, too, so that packs serve it as they serve any classifier. Layouts, by what `models.files`
+finds in config.json or in the name; those of upstream lie in rewardbench/models of
+allenai/reward-bench, which copies the authors' code:
 
-- LlamaForScore, LlamaModelForScore (Beaver): `score_head`, normalised by the config's mean and
-  variance where it says so; a cost counts as minus itself. PKU-Alignment/safe-rlhf; beaver.py.
-- LlamaRewardModel (UltraRM), EurusRewardModel: `regression_head`. openbmb.py; the model card's own.
-- INFORMForSequenceClassification (INF-ORM): `score`, two layers with a ReLU between. inform.py.
+- beaver: `score_head`, normalised by the config's mean and variance where it says so; a cost counts
+  as minus itself. PKU-Alignment/safe-rlhf; beaver.py.
+- regression (UltraRM, Eurus): `regression_head`. openbmb.py; the model card's own.
+- two layers (INF-ORM, WorldPM): `score`, with a ReLU between. inform.py; vLLM's qwen2_rm.py.
+- ziya: `value_head`. Its modeling_llama_rm.py.
+- starling: `v_head` beside a base called `transformer`. starling.py, of the model card.
+- oasst: `out_proj` with a bias. LAION-AI/Open-Assistant, reward_model.py; openassistant.py.
+- grm: `v_head.summary`, one layer or several with ReLUs between. YangRui2015/
+  Generalizable-Reward-Model, grm_utils.py; grm.py.
+- internlm: `v_head` at a token of its own, over Llama with other names and one matrix for queries,
+  keys and values. InternLM/xtuner, modeling_internlm2_reward.
+- ldl: two files beside the weights, `regression_layer.pt` and `gating_layer.pt`; the mean of ten
+  classes, of a mix of distributions. ldlreward.py.
+- gated (ArmoRM, QRM): many rewards, the means of quantiles in QRM, weighted by a gate that sees the
+  prompt. ArmoRM's modeling_custom.py; qrm.py.
+- quantile (QRM-Gemma-2 and v2): as gated, with other places in `gating.layers`. Not by its authors'
+  files, which were not at hand, but by what others wrote from them.
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +33,7 @@ import torch
 from torch import nn
 
 from scoring.errors import KnownError
-from scoring.models.files import HEADS
+from scoring.models.files import by, head_of
 from scoring.spec import ModelSpec
 
 
@@ -26,25 +41,83 @@ class HeadedModel:
     """What models with a head of their own have, beside what transformers' models have.
 
     reading: what the reward is, in words.
+    base: name of the model that the head stands on, as in the weights' files.
+    parts: names of the head's own layers there; they keep float32 where they are stored in it.
+    base_type: of the base, where the config names one that transformers does not have.
+    ending: the token that every sequence has to end with; None for any.
+    turn: the text before a response, at whose beginning a gate is read; "" where there is none.
     """
 
     reading = "its head at the last token"
+    base = "model"
+    parts: tuple[str, ...] = ()
+    base_type = ""
+    ending: int | None = None
+    turn = ""
 
     def add_head(self: Any, config: Any) -> None:
         """Add the layers, named as in the weights' files."""
         raise NotImplementedError
 
-    def layers(self: Any) -> nn.Module:
-        """Those that make a score of a hidden state."""
+    def rewards_of(self: Any, rows: torch.Tensor, gates: torch.Tensor) -> torch.Tensor:
+        """[rows, 1]: the reward of each last hidden state.
+
+        rows: [rows, width]. gates: as many, where a gate is read; else the same.
+        """
         raise NotImplementedError
 
-    def rewards_of(self: Any, rows: torch.Tensor) -> torch.Tensor:
-        """[rows, 1]: the reward of each last hidden state. rows: [rows, width]."""
-        scores: torch.Tensor = self.layers()(rows)
+    @classmethod
+    def config_of(cls, folder: str) -> Any:
+        """Of the base, as transformers knows it."""
+        from transformers import AutoConfig
+
+        if cls.base_type:
+            values = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
+            return AutoConfig.for_model(**{**values, "model_type": cls.base_type})
+        return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+
+    @classmethod
+    def weights_of(cls, folder: str, config: Any) -> dict[str, torch.Tensor] | None:
+        """Those of a folder by the names that the base has; None where they have these there."""
+        return None
+
+    def add_files(self: Any, folder: str) -> None:
+        """Add what of the head lies in files of its own."""
+
+
+class _Linear(HeadedModel):
+    has_bias = False
+
+    def add_head(self: Any, config: Any) -> None:
+        setattr(self, self.parts[0], nn.Linear(config.hidden_size, 1, bias=self.has_bias))
+
+    def rewards_of(self: Any, rows: torch.Tensor, gates: torch.Tensor) -> torch.Tensor:
+        scores: torch.Tensor = getattr(self, self.parts[0])(rows)
         return scores
 
 
-class _Beaver(HeadedModel):
+class _Regression(_Linear):
+    parts = ("regression_head",)
+
+
+class _Ziya(_Linear):
+    parts = ("value_head",)
+
+
+class _Starling(_Linear):
+    parts = ("v_head",)
+    base = "transformer"
+
+
+class _Oasst(_Linear):
+    parts = ("out_proj",)
+    has_bias = True
+    base, base_type = "gpt_neox", "gpt_neox"
+
+
+class _Beaver(_Linear):
+    parts = ("score_head", "normalizer")
+
     def add_head(self: Any, config: Any) -> None:
         bias = bool(getattr(config, "bias", False))
         self.score_head = nn.Linear(config.hidden_size, 1, bias=bias)
@@ -59,11 +132,7 @@ class _Beaver(HeadedModel):
         self.is_normal = bool(getattr(config, "do_normalize", False))
         self.reading = "minus its cost" if self.is_cost else "its score at the last token"
 
-    def layers(self: Any) -> nn.Module:
-        head: nn.Module = self.score_head
-        return head
-
-    def rewards_of(self: Any, rows: torch.Tensor) -> torch.Tensor:
+    def rewards_of(self: Any, rows: torch.Tensor, gates: torch.Tensor) -> torch.Tensor:
         scores: torch.Tensor = self.score_head(rows)
         if self.is_normal:
             mean, var = self.normalizer.mean.float(), self.normalizer.var.float()
@@ -71,43 +140,247 @@ class _Beaver(HeadedModel):
         return -scores if self.is_cost else scores
 
 
-class _Regression(HeadedModel):
-    def add_head(self: Any, config: Any) -> None:
-        self.regression_head = nn.Linear(config.hidden_size, 1, bias=False)
+class _TwoLayers(_Linear):
+    parts = ("score",)
 
-    def layers(self: Any) -> nn.Module:
-        head: nn.Module = self.regression_head
-        return head
-
-
-class _Inform(HeadedModel):
     def add_head(self: Any, config: Any) -> None:
         width = config.hidden_size
         self.score = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1))
 
-    def layers(self: Any) -> nn.Module:
-        head: nn.Module = self.score
-        return head
+
+class _Grm(HeadedModel):
+    parts = ("v_head",)
+
+    def add_head(self: Any, config: Any) -> None:
+        width = config.hidden_size
+        self.v_head = nn.Module()
+        if getattr(config, "vhead_layer_type", "mlp") == "linear":
+            self.v_head.summary = nn.Linear(width, 1)
+            return
+        inner = getattr(config, "vhead_num_neurons", 1024)
+        layers: list[nn.Module] = []
+        for _ in range(getattr(config, "vhead_num_layers", 1)):
+            layers += [nn.Linear(width, inner), nn.ReLU()]
+            width = inner
+        self.v_head.summary = nn.Sequential(*layers, nn.Linear(width, 1))
+
+    def rewards_of(self: Any, rows: torch.Tensor, gates: torch.Tensor) -> torch.Tensor:
+        scores: torch.Tensor = self.v_head.summary(rows)
+        return scores
 
 
-_KINDS = {"beaver": _Beaver, "regression": _Regression, "inform": _Inform}
+class _InternLM(_Linear):
+    parts = ("v_head",)
+    reading = "its head at the reward token"
+
+    def add_head(self: Any, config: Any) -> None:
+        super().add_head(config)
+        self.ending = int(getattr(config, "reward_token_id", 92_527))
+
+    @classmethod
+    def config_of(cls, folder: str) -> Any:
+        from transformers import LlamaConfig
+
+        values = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
+        theta, scaling = values.pop("rope_theta", 10_000), values.pop("rope_scaling", None) or {}
+        # A dynamic one changes nothing up to the length that the model was built for.
+        kind = "linear" if scaling.get("type") == "linear" else "default"
+        rope = {"rope_type": kind, "rope_theta": theta, "factor": scaling.get("factor", 1.0)}
+        unknown = ("model_type", "auto_map", "attn_implementation", "torch_dtype", "bias")
+        given = {name: value for name, value in values.items() if name not in unknown}
+        bias = bool(values.get("bias", True))
+        return LlamaConfig(**{**given, "rope_parameters": rope, "attention_bias": bias})
+
+    @classmethod
+    def weights_of(cls, folder: str, config: Any) -> dict[str, torch.Tensor]:
+        found: dict[str, torch.Tensor] = {}
+        groups = config.num_attention_heads // config.num_key_value_heads
+        for stored, weights in _stored(Path(folder)).items():
+            name = stored
+            for ours, theirs in _OF_INTERNLM:
+                name = name.replace(theirs, ours)
+            if ".wqkv." not in name:
+                found[name] = weights
+                continue
+            # Of each head of keys: its queries, then its keys, then its values.
+            heads = weights.view(config.num_key_value_heads, groups + 2, -1, *weights.shape[1:])
+            parts = {"q": heads[:, :groups], "k": heads[:, groups], "v": heads[:, groups + 1]}
+            for part, rows in parts.items():
+                renamed = name.replace(".wqkv.", f".{part}_proj.")
+                found[renamed] = rows.reshape(-1, *weights.shape[1:]).clone()
+        return found
+
+
+_OF_INTERNLM = (
+    ("embed_tokens", "tok_embeddings"),
+    ("self_attn.", "attention."),
+    ("input_layernorm", "attention_norm"),
+    ("post_attention_layernorm", "ffn_norm"),
+    ("mlp.gate_proj", "feed_forward.w1"),
+    ("mlp.down_proj", "feed_forward.w2"),
+    ("mlp.up_proj", "feed_forward.w3"),
+    (".o_proj.", ".wo."),
+)
+"""What Llama calls a part, and InternLM2."""
+
+
+class _Ldl(HeadedModel):
+    reading = "the mean of its distribution of scores, 0 to 1 where its weights sum to 1"
+
+    def add_head(self: Any, config: Any) -> None:
+        self.is_softmax = bool(getattr(config, "softmax", False))
+        self.temperature = float(getattr(config, "temperature", 1.0))
+
+    def add_files(self: Any, folder: str) -> None:
+        for name in ("regression_layer", "gating_layer"):
+            weights = torch.load(Path(folder) / f"{name}.pt", "cpu", weights_only=True)
+            layers = _dense(name, weights, self.config.hidden_size)
+            setattr(self, name, layers.to(self.device).float())
+
+    def rewards_of(self: Any, rows: torch.Tensor, gates: torch.Tensor) -> torch.Tensor:
+        gate = self.gating_layer(rows)
+        if self.is_softmax:
+            gate = (gate / self.temperature).softmax(1)
+        classes = self.regression_layer(rows).view(len(rows), gate.shape[1], -1).softmax(2)
+        mixed = (gate[:, None] @ classes)[:, 0]
+        means: torch.Tensor = mixed @ torch.linspace(0, 1, mixed.shape[1], device=mixed.device)
+        return means[:, None]
+
+
+def _dense(name: str, weights: Mapping[str, torch.Tensor], width: int) -> nn.Sequential:
+    """Layers with a leaky ReLU between, as these weights are numbered and shaped.
+
+    Raises:
+        KnownError: they do not fit together. name: of them.
+    """
+    layers: list[nn.Module] = []
+    places = {int(key.split(".")[1]) for key in weights}
+    for place in sorted(places):
+        matrix = weights[f"network.{place}.weight"]
+        if matrix.shape[1] != width:
+            raise KnownError(
+                f"The model's head does not fit: {name}.network.{place}.weight is of "
+                f"{by(matrix.shape)}, and {width} numbers come in."
+            )
+        width = matrix.shape[0]
+        layer = nn.Linear(matrix.shape[1], width)
+        layer.load_state_dict({"weight": matrix, "bias": weights[f"network.{place}.bias"]})
+        layers += [layer, nn.LeakyReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+class _Gated(HeadedModel):
+    parts: tuple[str, ...] = ("regression_layer", "gating", "reward_transform_matrix")
+    reading = "its rewards at the last token, weighted by a gate at the end of the prompt"
+    temperature = 10.0
+    has_matrix = True
+    n_rewards = 19
+
+    def add_head(self: Any, config: Any) -> None:
+        if config.model_type not in _TURNS:
+            raise KnownError(f"Where the gate of a {config.model_type} is read is not known here.")
+        self.turn = _TURNS[config.model_type]
+        width = config.hidden_size
+        self.n_quantiles = getattr(config, "num_quantiles", None)
+        n = getattr(config, "num_objectives", self.n_rewards)
+        self.regression_layer = nn.Linear(width, n * (self.n_quantiles or 1), bias=False)
+        if self.has_matrix:
+            # No parameter, for the first of these is taken for the dtype of a model.
+            self.register_buffer("reward_transform_matrix", torch.eye(n))
+        self.temperature = getattr(config, "gating_temperature", self.temperature)
+        inner = getattr(config, "gating_hidden_dim", 1024)
+        layers: list[nn.Module] = []
+        for left in reversed(range(getattr(config, "gating_n_hidden", 3))):
+            layers += self.hidden(width, inner, is_last=not left)
+            width = inner
+        self.gating = nn.Module()
+        self.gating.layers = nn.ModuleList([*layers, nn.Linear(width, n)])
+        self.gating.logit_scale = nn.Parameter(torch.ones(1))
+
+    def hidden(self: Any, width: int, inner: int, *, is_last: bool) -> list[nn.Module]:
+        """The gate's layers of one depth, in the order by which weights are numbered."""
+        if self.n_quantiles is None:
+            return [_Rectified(width, inner)]
+        return [nn.Linear(width, inner, bias=False), nn.ReLU(), nn.BatchNorm1d(inner)]
+
+    def rewards_of(self: Any, rows: torch.Tensor, gates: torch.Tensor) -> torch.Tensor:
+        weights = gates
+        for layer in self.gating.layers:
+            weights = layer(weights)
+        weights = (weights / self.temperature).softmax(1) * self.gating.logit_scale
+        rewards = self.regression_layer(rows).view(len(rows), weights.shape[1], -1).mean(2)
+        if self.has_matrix:
+            rewards = rewards @ self.reward_transform_matrix
+        scores: torch.Tensor = (weights * rewards).sum(1, keepdim=True)
+        return scores
+
+
+_TURNS = {
+    "llama": "<|eot_id|><|start_header_id|>assistant<|end_header_id|>",
+    "gemma2": "<end_of_turn>\n<start_of_turn>model",
+}
+"""Architecture -> what its template writes between a prompt and a response, but for the newlines
+at its end, which may become one token with those of the response."""
+
+
+class _Rectified(nn.Linear):
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        return super().forward(rows).relu()
+
+
+class _Quantile(_Gated):
+    parts = ("regression_layer", "gating")
+    reading = (
+        f"{_Gated.reading} (the names of its head's weights were not compared with its authors')"
+    )
+    temperature = 1.0
+    has_matrix = False
+    n_rewards = 5
+
+    def hidden(self: Any, width: int, inner: int, *, is_last: bool) -> list[nn.Module]:
+        layers: list[nn.Module] = [
+            *(nn.Linear(width, inner, bias=False), nn.ReLU(), nn.BatchNorm1d(inner))
+        ]
+        return layers if is_last else [*layers, nn.Identity()]  # where a dropout was
+
+
+_KINDS: dict[str, type[HeadedModel]] = {
+    "beaver": _Beaver,
+    "gated": _Gated,
+    "grm": _Grm,
+    "internlm": _InternLM,
+    "ldl": _Ldl,
+    "oasst": _Oasst,
+    "quantile": _Quantile,
+    "regression": _Regression,
+    "starling": _Starling,
+    "two layers": _TwoLayers,
+    "ziya": _Ziya,
+}
 
 
 class HeadBuilder:
-    """Builds models of an architecture, by the two ways that transformers' classes have."""
+    """Builds models with a head, by the two ways that transformers' classes have."""
 
-    def __init__(self, architecture: str) -> None:
-        self._kind = _KINDS[HEADS[architecture]]
+    def __init__(self, kind: str) -> None:
+        """kind: as of `files.head_of`."""
+        self._kind = _KINDS[kind]
+
+    def config_of(self, folder: str) -> Any:
+        """Of the base; code that comes with the model is not run."""
+        return self._kind.config_of(folder)
 
     def from_pretrained(self, folder: str, **given: Any) -> Any:
-        """As of transformers' classes; code that comes with the model is not run."""
-        from transformers import AutoConfig
-
-        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        """As of transformers' classes, with the loading info."""
+        config = self.config_of(folder)
         given.pop("trust_remote_code", None)
-        return _model_class(self._kind, type(config)).from_pretrained(
-            folder, config=config, **given
+        weights = self._kind.weights_of(folder, config)
+        model_class = _model_class(self._kind, type(config))
+        model, info = model_class.from_pretrained(
+            folder if weights is None else None, config=config, state_dict=weights, **given
         )
+        model.add_files(folder)
+        return model, info
 
     def from_config(self, config: Any, **_: Any) -> Any:
         """As of transformers' classes."""
@@ -117,9 +390,20 @@ class HeadBuilder:
 def builder_of(spec: ModelSpec) -> str | HeadBuilder:
     """What builds a classifier: a class of transformers by its name, or one with a known head."""
     config = json.loads((Path(spec.folder) / "config.json").read_text(encoding="utf-8"))
-    named = [str(each) for each in config.get("architectures") or ()]
-    known = next((each for each in named if each in HEADS), None)
-    return HeadBuilder(known) if known else "AutoModelForSequenceClassification"
+    kind = head_of(spec.name, config)
+    return HeadBuilder(kind) if kind else "AutoModelForSequenceClassification"
+
+
+def _stored(folder: Path) -> dict[str, torch.Tensor]:
+    """All weights of a folder by their names, in memory."""
+    from safetensors.torch import load_file
+
+    found: dict[str, torch.Tensor] = {}
+    for path in sorted(folder.glob("*.safetensors")):
+        found |= load_file(path)
+    for path in () if found else sorted(folder.glob("*.bin")):
+        found |= torch.load(path, "cpu", weights_only=True)
+    return found
 
 
 def _model_class(kind: type[HeadedModel], config_class: Any) -> Any:
@@ -137,8 +421,11 @@ def _model_class(kind: type[HeadedModel], config_class: Any) -> Any:
 
     def begin(self: Any, config: Any) -> None:
         shared.__init__(self, config)
-        self.model = base_class(config)
+        setattr(self, kind.base, base_class(config))
         self.add_head(config)
         self.post_init()
 
-    return type(kind.__name__, (kind, shared), {"__init__": begin, "base_model_prefix": "model"})
+    own = {"__init__": begin, "base_model_prefix": kind.base}
+    return type(
+        kind.__name__, (kind, shared), {**own, "_keep_in_fp32_modules_strict": {*kind.parts}}
+    )

@@ -16,7 +16,8 @@ from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.limits import Step, Tell
 from scoring.models.devices import chosen_dtype, unused_gpu
-from scoring.models.files import WEIGHT_FILES, check_indexes, check_tokenizer
+from scoring.models.files import WEIGHT_FILES, by, check_indexes, check_tokenizer
+from scoring.models.heads import HeadBuilder, HeadedModel
 from scoring.spec import DEVICE_NAMES, ModelSpec, RunSettings
 
 logger = logging.getLogger(__name__)
@@ -49,7 +50,12 @@ class Loaded:
         """How this model's conversations become tokens."""
         limits = [_positions(self.model), self.tokenizer.model_max_length]
         kind = UpstreamFormatter if settings.upstream_compatible else Formatter
-        return kind(self.tokenizer, min(limit for limit in limits if limit), settings)
+        made = kind(self.tokenizer, min(limit for limit in limits if limit), settings)
+        if isinstance(self.model, HeadedModel):
+            made.ending = self.model.ending
+            gate = self.tokenizer(self.model.turn, add_special_tokens=False).input_ids
+            made.gate = tuple(gate) if self.model.turn else ()
+        return made
 
     def budget(self, settings: RunSettings) -> int:
         """Tokens of a pack: as set, else one or two seconds of work that fit in memory, in powers
@@ -133,7 +139,12 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
             trust_remote_code=spec.own_code and apart is None,
         )
         model, info = builder.from_pretrained(
-            spec.folder, **common, **placed, dtype=dtype, output_loading_info=True
+            spec.folder,
+            **common,
+            **placed,
+            dtype=dtype,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # they are told below
         )
         if not placed:
             model = model.to(device)
@@ -147,6 +158,12 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
     except Exception as error:  # a stranger's folder makes these libraries raise anything
         logger.info("loading %s failed", spec.name, exc_info=True)
         raise KnownError(f"{spec.name} could not be loaded: {first_line(error)}") from error
+    if info["mismatched_keys"]:
+        tensor, there, asked = min(info["mismatched_keys"])
+        raise KnownError(
+            f"{spec.name} could not be loaded: its {tensor} is of {by(there)}, and its config says "
+            f"{by(asked)}."
+        )
     if info["missing_keys"]:
         raise KnownError(
             f"{spec.name} is not a whole reward model: its weights lack "
@@ -183,8 +200,12 @@ def _check_shape(spec: ModelSpec, builder: Any) -> None:
     """Refuse a config that asks for more weights than there are, before they take memory."""
     folder = Path(spec.folder)
     n_bytes = sum(path.stat().st_size for kind in WEIGHT_FILES for path in folder.glob(kind))
-    config = transformers.AutoConfig.from_pretrained(
-        spec.folder, local_files_only=True, trust_remote_code=spec.own_code
+    config = (
+        builder.config_of(spec.folder)
+        if isinstance(builder, HeadBuilder)
+        else transformers.AutoConfig.from_pretrained(
+            spec.folder, local_files_only=True, trust_remote_code=spec.own_code
+        )
     )
     if "quantization_config" in config.to_dict():
         n_bytes *= _MOST_A_BYTE

@@ -22,6 +22,7 @@ from scoring.spec import FAMILIES
 from tests.conftest import ROOT
 
 LEFT_OUT = {"allenai/open_instruct_dev"}
+HEADS_WRITTEN_HERE = ("ArmoRM", "Eurus-RM", "QRM", "WorldPM", "Ziya")
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ NAMED_OTHERWISE = {"Skywork/Skywork-Reward-V2-Llama-3.1-8B-40M", "Qwen/Qwen1.5-M
 def test_what_can_run_comes_first() -> None:
     reasons = [bool(entry.why_not) for entry in model_list()]
     assert reasons == sorted(reasons)
-    assert 20 < sum(reasons) < len(reasons) / 2
+    assert 0 < sum(reasons) < 20
 
 
 def test_every_reason_is_given_to_a_model() -> None:
@@ -107,7 +108,7 @@ def test_all_configurations_of_the_board_are_there(board: dict[str, dict[str, st
         assert facts.dtype == row["torch_dtype"]
         assert facts.length == (int(row["max_length"]) if row["max_length"] else None)
         if row["trust_remote_code"] == "True" and entry.family != "dpo":
-            assert entry.why_not or name == "openbmb/Eurus-RM-7b"  # whose head is known here
+            assert entry.why_not or name.split("/")[1].startswith(HEADS_WRITTEN_HERE)
 
 
 def test_a_page_says_of_each_model_whether_it_runs() -> None:
@@ -115,7 +116,7 @@ def test_a_page_says_of_each_model_whether_it_runs() -> None:
     _, run, code, cannot = page.split("\n## ")
     for entry in model_list():
         where = cannot if entry.why_not else run
-        where = code if "Python code of its own" in entry.why_not else where
+        where = code if "Python code of its" in entry.why_not else where
         counts = [
             part.count(f" {entry.id},") + part.count(f" {entry.id} |") for part in (where, page)
         ]

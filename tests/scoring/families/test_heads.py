@@ -1,44 +1,56 @@
 """Heads that are no plain linear layer, with random weights, against their formulas written out.
 
-The layouts are those of upstream's rewardbench/models; no checkpoint was at hand to compare with.
+The layouts are those that `scoring.models.heads` names the sources of. Of ArmoRM and of InternLM2's
+smallest the names in the real files are public, too; no checkpoint was at hand.
 """
 
-from collections.abc import Callable
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import save_file
-from transformers import AutoModel
+from safetensors.torch import load_file, save_file
+from transformers import AutoModel, GPTNeoXConfig, Qwen2Config, Qwen2Tokenizer
 
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.models.finding import locate
+from scoring.spec import Pair
 from tests.scoring.families.test_classifier import (
     CPU,
     PACKED,
     PAIRS,
     SMALL,
+    TEMPLATE,
+    gemma,
+    gemma2,
     llama,
     mistral,
     token_ids,
     tokenizer,
 )
+from tests.scoring.families.test_encoders import letters
 from tests.scoring.models.test_finding import OFFLINE, OPEN, edit_config
 from tests.scoring.rounding import assert_near
 
 WIDTH = SMALL["hidden_size"]
 Weights = dict[str, torch.Tensor]
-Reads = Callable[[torch.Tensor], torch.Tensor]
+Reads = Callable[[torch.Tensor, int], torch.Tensor]
+"""The reward by a conversation's last hidden states, [tokens, width], and where its gate is."""
+TURN = ["<|eot_id|>", "<|start_header_id|>", "assistant", "<|end_header_id|>"]
 
 
-def save(folder: Path, architecture: str, config: Any, head: Weights, **more: object) -> Any:
+def save(folder: Path, architecture: str, config: Any, head: Weights, **more: Any) -> Any:
     """A base with random weights, as the authors' files name them; the base itself."""
     torch.manual_seed(0)
     base = AutoModel.from_config(config).eval()
     folder.mkdir(exist_ok=True)
-    weights = {f"model.{name}": value for name, value in base.state_dict().items()}
+    prefix = more.pop("prefix", "model.")
+    weights = {f"{prefix}{name}": value for name, value in base.state_dict().items()}
     save_file({**weights, **head}, folder / "model.safetensors", {"format": "pt"})
     base.config.save_pretrained(folder)
     edit_config(folder, architectures=[architecture], **more)
@@ -46,11 +58,21 @@ def save(folder: Path, architecture: str, config: Any, head: Weights, **more: ob
     return base
 
 
-def linear(name: str, out: int = 1, also: Weights | None = None) -> Weights:
-    return {
-        name: torch.randn(out, WIDTH, generator=torch.Generator().manual_seed(1)),
-        **(also or {}),
-    }
+def random(*shape: int, seed: int = 1) -> torch.Tensor:
+    drawn = torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+    return drawn / math.sqrt(math.sqrt(shape[-1]))
+
+
+def linear(name: str, also: Weights | None = None) -> Weights:
+    return {name: random(1, WIDTH), **(also or {})}
+
+
+def by_row(head: torch.Tensor, bias: float = 0.0) -> Reads:
+    def read(states: torch.Tensor, _: int) -> torch.Tensor:
+        value: torch.Tensor = (states[-1] * head[0]).sum() + bias
+        return value
+
+    return read
 
 
 def beaver(folder: Path, **more: object) -> tuple[Any, Weights]:
@@ -67,73 +89,447 @@ def beaver(folder: Path, **more: object) -> tuple[Any, Weights]:
 
 def reward(folder: Path) -> tuple[Any, Reads]:
     base, head = beaver(folder, score_type="reward")
-    return base, lambda row: row @ head["score_head.weight"][0]
+    return base, by_row(head["score_head.weight"])
 
 
 def normalised(folder: Path) -> tuple[Any, Reads]:
     base, head = beaver(folder, score_type="reward", do_normalize=True)
-    return base, lambda row: (row @ head["score_head.weight"][0] - 0.5) / (2 + 1e-8)
+    plain = by_row(head["score_head.weight"])
+    return base, lambda states, at: (plain(states, at) - 0.5) / (2 + 1e-8)
 
 
 def cost(folder: Path) -> tuple[Any, Reads]:
     base, head = beaver(folder, score_type="cost", do_normalize=True)
-    return base, lambda row: -(row @ head["score_head.weight"][0]) / (2 + 1e-8)
+    plain = by_row(head["score_head.weight"])
+    return base, lambda states, at: -plain(states, at) / (2 + 1e-8)
 
 
 def ultra(folder: Path) -> tuple[Any, Reads]:
     head = linear("regression_head.weight")
     base = save(folder, "LlamaRewardModel", llama(), head)
-    return base, lambda row: row @ head["regression_head.weight"][0]
+    return base, by_row(head["regression_head.weight"])
 
 
 def eurus(folder: Path) -> tuple[Any, Reads]:
     head = linear("regression_head.weight")
     code = {"AutoModel": "modeling_eurus_rm.EurusRewardModel"}
     base = save(folder, "EurusRewardModel", mistral(), head, auto_map=code)
-    return base, lambda row: row @ head["regression_head.weight"][0]
+    return base, by_row(head["regression_head.weight"])
 
 
-def inform(folder: Path) -> tuple[Any, Reads]:
-    first = linear("score.0.weight", WIDTH, {"score.0.bias": torch.linspace(-1, 1, WIDTH)})
-    last = linear("score.2.weight", also={"score.2.bias": torch.tensor([0.25])})
-    base = save(folder, "INFORMForSequenceClassification", llama(), {**first, **last}, num_labels=1)
+def ziya(folder: Path) -> tuple[Any, Reads]:
+    head = linear("value_head.weight")
+    code = {"AutoModelForSequenceClassification": "modeling_llama_rm.LlamaRewardModel"}
+    base = save(folder, "LlamaRewardModel", llama(), head, auto_map=code)
+    return base, by_row(head["value_head.weight"])
 
-    def read(row: torch.Tensor) -> torch.Tensor:
-        inner = (first["score.0.weight"] @ row + first["score.0.bias"]).clamp(min=0)
-        return last["score.2.weight"][0] @ inner + last["score.2.bias"][0]
+
+def starling(folder: Path) -> tuple[Any, Reads]:
+    head = linear("v_head.weight")
+    base = save(
+        folder, "LlamaForSequenceClassification", llama(num_labels=2), head, prefix="transformer."
+    )
+    return base, by_row(head["v_head.weight"])
+
+
+def oasst(folder: Path) -> tuple[Any, Reads]:
+    head = linear("out_proj.weight", {"out_proj.bias": torch.tensor([0.25])})
+    base = save(
+        *(folder, "GPTNeoXRewardModel", GPTNeoXConfig(**SMALL), head),
+        prefix="gpt_neox.",
+        model_type="gpt_neox_reward_model",
+        pooling="last",
+    )
+    return base, by_row(head["out_proj.weight"], 0.25)
+
+
+def two_layers(folder: Path, architecture: str, config: Any) -> tuple[Any, Reads]:
+    head = {
+        "score.0.weight": random(WIDTH, WIDTH),
+        "score.0.bias": torch.linspace(-1, 1, WIDTH),
+        "score.2.weight": random(1, WIDTH, seed=2),
+        "score.2.bias": torch.tensor([0.25]),
+    }
+    base = save(folder, architecture, config, head, num_labels=1)
+
+    def read(states: torch.Tensor, _: int) -> torch.Tensor:
+        inner = (head["score.0.weight"] @ states[-1] + head["score.0.bias"]).clamp(min=0)
+        return head["score.2.weight"][0] @ inner + head["score.2.bias"][0]
 
     return base, read
 
 
-@pytest.mark.parametrize("kind", [reward, normalised, cost, ultra, eurus, inform])
+def inform(folder: Path) -> tuple[Any, Reads]:
+    return two_layers(folder, "INFORMForSequenceClassification", llama())
+
+
+def worldpm(folder: Path) -> tuple[Any, Reads]:
+    config = Qwen2Config(**{**SMALL, "vocab_size": 300}, num_key_value_heads=2)
+    made = two_layers(folder, "Qwen2ForRewardModel", config)
+    pieces = Qwen2Tokenizer(vocab=letters("<pad>", "<unk>", "<s>", "</s>"), merges=[])
+    pieces.chat_template = TEMPLATE
+    pieces.save_pretrained(folder)
+    return made
+
+
+def grm(config: Any, **kind: object) -> Callable[[Path], tuple[Any, Reads]]:
+    def made(folder: Path) -> tuple[Any, Reads]:
+        if kind.get("vhead_layer_type") == "linear":
+            head = linear("v_head.summary.weight", {"v_head.summary.bias": torch.tensor([0.5])})
+            read = by_row(head["v_head.summary.weight"], 0.5)
+        else:
+            head = {
+                "v_head.summary.0.weight": random(24, WIDTH),
+                "v_head.summary.0.bias": torch.linspace(-1, 1, 24),
+                "v_head.summary.2.weight": random(1, 24, seed=2),
+                "v_head.summary.2.bias": torch.tensor([0.25]),
+            }
+
+            def read(states: torch.Tensor, _: int) -> torch.Tensor:
+                first, bias, second, last = head.values()
+                return second[0] @ (first @ states[-1] + bias).clamp(min=0) + last[0]
+
+        return save(folder, "GRewardModel", config(), head, **kind), read
+
+    return made
+
+
+def internlm(folder: Path) -> tuple[Any, Reads]:
+    """The base's weights are renamed, and its queries, keys and values laid into one matrix."""
+    reward_token = 50
+    head = linear("v_head.weight")
+    base = save(folder, "InternLM2ForRewardModel", llama(), head)
+    stored = load_file(folder / "model.safetensors")
+    made: Weights = {"v_head.weight": stored.pop("v_head.weight")}
+    names = {
+        "embed_tokens": "tok_embeddings", "self_attn.o_proj": "attention.wo",
+        "input_layernorm": "attention_norm", "post_attention_layernorm": "ffn_norm",
+        "mlp.gate_proj": "feed_forward.w1", "mlp.up_proj": "feed_forward.w3",
+        "mlp.down_proj": "feed_forward.w2",
+    }  # fmt: skip
+    for name, weights in stored.items():
+        if "q_proj" in name:
+            queries, keys, values = (
+                stored[name.replace("q_proj", f"{part}_proj")].view(2, -1, 8, WIDTH)
+                for part in "qkv"
+            )
+            matrix = torch.cat((queries, keys, values), 1).reshape(-1, WIDTH)
+            made[name.replace("self_attn.q_proj", "attention.wqkv")] = matrix
+        elif "k_proj" not in name and "v_proj" not in name:
+            renamed = name
+            for ours, theirs in names.items():
+                renamed = renamed.replace(ours, theirs)
+            made[renamed] = weights
+    save_file(made, folder / "model.safetensors", {"format": "pt"})
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    theta = config.pop("rope_parameters")["rope_theta"]
+    config |= {
+        "model_type": "internlm2", "bias": False, "rope_theta": theta,
+        "rope_scaling": {"type": "dynamic", "factor": 2.0}, "reward_token_id": reward_token,
+        "auto_map": {"AutoModel": "modeling_internlm2.InternLM2ForRewardModel"},
+    }  # fmt: skip
+    (folder / "config.json").write_text(json.dumps(config), "utf-8")
+    return base, by_row(head["v_head.weight"])
+
+
+def ldl(folder: Path) -> tuple[Any, Reads]:
+    torch.manual_seed(2)
+    sizes = {"regression_layer": (WIDTH, 16, 24, 30), "gating_layer": (WIDTH, 16, 16, 3)}
+    places = {"regression_layer": (0, 2, 4), "gating_layer": (0, 3, 6)}
+    base = save(folder, "Gemma2Model", gemma2(), {}, prefix="", num_labels=1)
+    head: dict[str, Weights] = {}
+    for name, widths in sizes.items():
+        head[name] = {}
+        for at, into, out in zip(places[name], widths, widths[1:], strict=False):
+            head[name] |= {
+                f"network.{at}.weight": random(out, into, seed=at),
+                f"network.{at}.bias": torch.linspace(-1, 1, out),
+            }
+        torch.save(head[name], folder / f"{name}.pt")
+
+    def dense(row: torch.Tensor, weights: Weights) -> torch.Tensor:
+        matrices = list(weights.values())
+        for matrix, bias in zip(matrices[:-2:2], matrices[1:-2:2], strict=True):
+            row = matrix @ row + bias
+            row = torch.where(row > 0, row, 0.01 * row)
+        return matrices[-2] @ row + matrices[-1]
+
+    def read(states: torch.Tensor, _: int) -> torch.Tensor:
+        scores = dense(states[-1], head["regression_layer"]).exp()
+        total = torch.tensor(0.0)
+        for weight, part in zip(
+            dense(states[-1], head["gating_layer"]), scores.view(-1, 10), strict=True
+        ):
+            total = total + weight * (part / part.sum() * torch.arange(10) / 9).sum()
+        return total
+
+    return base, read
+
+
+def gate_of(
+    normed: bool, n: int, places: Sequence[int], seed: int
+) -> tuple[Weights, Callable[[torch.Tensor], torch.Tensor]]:
+    """A gate of two hidden layers as `gating.layers` numbers it, and what it gives before scaling.
+
+    places: of the linear layers; normalisation stands two behind each but the last.
+    """
+    widths = (WIDTH, 12, 12, n)
+    head: Weights = {}
+    for depth, at in enumerate(places):
+        last = depth == len(places) - 1
+        head[f"gating.layers.{at}.weight"] = random(
+            widths[depth + 1], widths[depth], seed=seed + at
+        )
+        if last or not normed:
+            head[f"gating.layers.{at}.bias"] = torch.linspace(-1, 1, widths[depth + 1])
+        if normed and not last:
+            norm = f"gating.layers.{at + 2}"
+            head |= {
+                f"{norm}.weight": torch.linspace(0.5, 1.5, 12),
+                f"{norm}.bias": torch.linspace(-0.5, 0.5, 12),
+                f"{norm}.running_mean": torch.linspace(0.0, 0.3, 12),
+                f"{norm}.running_var": torch.linspace(0.5, 2.0, 12),
+                f"{norm}.num_batches_tracked": torch.tensor(7),
+            }
+
+    def gate(row: torch.Tensor) -> torch.Tensor:
+        for depth, at in enumerate(places):
+            row = head[f"gating.layers.{at}.weight"] @ row
+            row = row + head.get(f"gating.layers.{at}.bias", torch.tensor(0.0))
+            if depth == len(places) - 1:
+                return row
+            row = row.clamp(min=0)
+            if normed:
+                norm = f"gating.layers.{at + 2}"
+                middle, spread = head[f"{norm}.running_mean"], head[f"{norm}.running_var"]
+                row = (row - middle) / (spread + 1e-5).sqrt()
+                row = row * head[f"{norm}.weight"] + head[f"{norm}.bias"]
+        return row
+
+    return head, gate
+
+
+def gated(
+    architecture: str,
+    config: Any,
+    places: Sequence[int],
+    temperature: float,
+    quantiles: int | None = None,
+    matrix: torch.Tensor | None = None,
+) -> Callable[[Path], tuple[Any, Reads]]:
+    def made(folder: Path) -> tuple[Any, Reads]:
+        n = 3
+        head, gate = gate_of(quantiles is not None, n, places, seed=3)
+        regression = random(n * (quantiles or 1), WIDTH)
+        head |= {"regression_layer.weight": regression, "gating.logit_scale": torch.tensor([1.5])}
+        if matrix is not None:
+            head["reward_transform_matrix"] = matrix
+        more: dict[str, Any] = {"num_quantiles": quantiles} if quantiles else {}
+        base = save(
+            *(folder, architecture, config(), head),
+            **more,
+            num_objectives=n,
+            gating_hidden_dim=12,
+            gating_n_hidden=2,
+        )
+        chat_tokenizer(base.config.model_type).save_pretrained(folder)
+
+        def read(states: torch.Tensor, at: int) -> torch.Tensor:
+            weights = (gate(states[at]) / temperature).exp()
+            rewards = (regression @ states[-1]).view(n, -1).mean(1)
+            if matrix is not None:
+                rewards = rewards @ matrix
+            return (weights / weights.sum() * 1.5 * rewards).sum()
+
+        return base, read
+
+    return made
+
+
+def chat_tokenizer(kind: str) -> Any:
+    """One whose template writes what stands before a response in such models' own."""
+    made = tokenizer()
+    turn = TURN if kind == "llama" else ["<end_of_turn>", "<start_of_turn>", "model"]
+    made.add_tokens(turn, special_tokens=True)
+    made.chat_template = (
+        "{% for message in messages %}{{ message['content'] + ' ' }}"
+        f"{{% if message['role'] == 'user' %}}{' '.join(turn)} {{% endif %}}{{% endfor %}}</s>"
+    )
+    return made
+
+
+WIDER = {"vocab_size": SMALL["vocab_size"] + len(TURN)}
+MIXED = torch.tensor([[1.0, 0.0, 0.0], [-0.3, 1.0, 0.2], [0.0, -0.5, 1.0]])
+
+
+def wider_gemma2() -> Any:
+    config = gemma2()
+    config.vocab_size = WIDER["vocab_size"]
+    return config
+
+
+KINDS = {
+    "beaver": reward,
+    "beaver, normalised": normalised,
+    "beaver, a cost": cost,
+    "ultra": ultra,
+    "eurus": eurus,
+    "ziya-llama-7b-reward": ziya,
+    "starling-rm-34b": starling,
+    "oasst": oasst,
+    "inform": inform,
+    "worldpm": worldpm,
+    "grm, llama": grm(llama, vhead_layer_type="mlp", vhead_num_neurons=24, vhead_num_layers=1),
+    "grm, gemma": grm(gemma, vhead_layer_type="linear"),
+    "grm, gemma 2": grm(gemma2, vhead_num_neurons=24),
+    "internlm": internlm,
+    "ldl-reward": ldl,
+    "armorm": gated(
+        *("LlamaForRewardModelWithGating", lambda: llama(**WIDER), (0, 1, 2), 10.0),
+        matrix=MIXED,
+    ),
+    "qrm": gated(
+        *("LlamaForRewardModelWithGating31", lambda: llama(**WIDER), (0, 3, 6), 10.0, 5),
+        matrix=MIXED,
+    ),
+    "qrm, gemma 2": gated(
+        *("Gemma2ForQuantileSequenceClassification", wider_gemma2, (0, 4, 7), 1.0, 5)
+    ),
+    "qrm v2": gated(
+        *("LlamaForQuantileSequenceClassification", lambda: llama(**WIDER), (0, 4, 7), 1.0, 5)
+    ),
+}
+
+
+def opened(folder: Path, **settings: Any) -> Any:
+    return open_scorer(locate(str(folder), OPEN, OFFLINE), replace(CPU, **settings))
+
+
+def sides(scorer: Any, pairs: Sequence[Pair] = PAIRS) -> list[tuple[tuple[int, ...], int]]:
+    """Each side's tokens, and how many of the last are read."""
+    return [
+        side
+        for pair in scorer.prepare(pairs)
+        for side in ((pair.chosen, pair.chosen_tail), (pair.rejected, pair.rejected_tail))
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_reward_is_what_the_heads_formula_makes_of_the_last_hidden_state(
-    kind: Callable[[Path], tuple[Any, Reads]], tmp_path: Path
+    kind: str, tmp_path: Path
 ) -> None:
-    base, read = kind(tmp_path)
-    scorer = open_scorer(locate(str(tmp_path), OPEN, OFFLINE), CPU)
+    folder = tmp_path / kind
+    base, read = KINDS[kind](folder)
+    scorer = opened(folder)
     assert scorer.traits.path == PACKED
+    expected = []
     with torch.inference_mode():
-        expected = [
-            read(base(input_ids=torch.tensor([ids])).last_hidden_state[0, -1])
-            for pair in PAIRS
-            for ids in token_ids(pair)
-        ]
+        for ids, tail in sides(scorer):
+            states = base(input_ids=torch.tensor([ids])).last_hidden_state[0]
+            expected.append(read(states, len(ids) - tail))
     got = torch.tensor(scorer.rewards(scorer.prepare(PAIRS))).flatten()
     assert_near(got, torch.stack(expected))
-    assert ("minus its cost" in scorer.traits.reading) == (kind is cost)
+    assert len({*got.tolist()}) > len(PAIRS)
+    assert ("minus its cost" in scorer.traits.reading) == (kind == "beaver, a cost")
+    said = "not compared with its authors'" in scorer.traits.reading
+    assert said == (kind in ("qrm, gemma 2", "qrm v2"))
 
 
-def test_a_head_whose_weights_do_not_fit_is_refused(tmp_path: Path) -> None:
-    head = {"regression_head.weight": torch.zeros(1, WIDTH + 1)}
-    save(tmp_path, "LlamaRewardModel", llama(), head)
-    with pytest.raises(KnownError, match="could not be loaded: "):
-        open_scorer(locate(str(tmp_path), OPEN, OFFLINE), CPU)
+@pytest.mark.parametrize("kind", ["armorm", "qrm"])
+def test_a_gate_is_read_where_the_response_is_about_to_begin(kind: str, tmp_path: Path) -> None:
+    KINDS[kind](tmp_path)
+    scorer = opened(tmp_path)
+    names = scorer.formatter.tokenizer
+    for ids, tail in sides(scorer):
+        assert names.convert_ids_to_tokens(list(ids[len(ids) - tail :][:4])) == TURN
+    # Cut off on the left, the gate is gone, and the pair has no reward; a shorter one has.
+    short = Pair("s:1", "s", "w4", "w5", "w6")
+    long = Pair("s:2", "s", "w4", "w5", " ".join(["w6"] * 30))
+    scorer = opened(tmp_path, max_length=12)
+    (known, other) = scorer.rewards(scorer.prepare([short, long]))
+    assert all(map(torch.isfinite, torch.tensor(known))), known
+    assert torch.tensor(other).isnan().tolist() == [False, True]
+    tokenizer().save_pretrained(tmp_path)
+    with pytest.raises(KnownError, match=r"read up to '<\|eot_id\|>.*does not write"):
+        opened(tmp_path)
+
+
+def test_a_head_stays_in_float32_where_the_model_does_not(tmp_path: Path) -> None:
+    KINDS["qrm"](tmp_path)
+    stored = load_file(tmp_path / "model.safetensors")
+    model = open_scorer(
+        locate(str(tmp_path), OPEN, OFFLINE), replace(CPU, dtype="bfloat16")
+    )._local.loaded.model  # type: ignore[attr-defined]
+    assert model.dtype == torch.bfloat16
+    for name, value in model.state_dict().items():
+        if not name.startswith("model."):
+            assert torch.equal(value, stored[name]), name
+
+
+@pytest.mark.parametrize("kind", ["armorm", "internlm"])
+def test_a_head_that_wants_more_than_a_last_token_has_no_reward_after_each(
+    kind: str, tmp_path: Path
+) -> None:
+    KINDS[kind](tmp_path)
+    scorer = opened(tmp_path)
+    with pytest.raises(KnownError, match="has no reward after each token"):
+        scorer.at_tails(scorer.prepare(PAIRS[:1])[0])
+
+
+def test_a_sequence_that_is_cut_keeps_the_reward_token(tmp_path: Path) -> None:
+    internlm(tmp_path)
+    scorer = opened(tmp_path)
+    plain = [ids for pair in PAIRS for ids in token_ids(pair)]
+    assert [list(ids) for ids, _ in sides(scorer)] == [[*ids, 50] for ids in plain]
+    scorer = opened(tmp_path, max_length=8)
+    ends = {(len(ids), ids[-1]) for ids, _ in sides(scorer) if len(ids) > 7}
+    assert ends == {(8, 50)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "tensor", "shape", "said"),
+    [
+        (
+            "ultra",
+            "regression_head.weight",
+            (1, WIDTH + 1),
+            "1 × 33, and its config says 1 × 32",
+        ),
+        ("armorm", "regression_layer.weight", (2, WIDTH), "2 × 32, and its config says 3 × 32"),
+        ("ziya-llama-7b-reward", "value_head.weight", (4, WIDTH), "4 × 32, and its config says"),
+    ],
+)
+def test_a_head_whose_weights_do_not_fit_is_refused(
+    kind: str, tensor: str, shape: tuple[int, ...], said: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / kind
+    KINDS[kind](folder)
+    stored = load_file(folder / "model.safetensors")
+    save_file(
+        {**stored, tensor: torch.zeros(shape)}, folder / "model.safetensors", {"format": "pt"}
+    )
+    with pytest.raises(KnownError, match=f"could not be loaded: its {tensor} is of {said}"):
+        opened(folder)
+
+
+def test_a_head_in_a_file_of_its_own_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "ldl-reward"
+    ldl(folder)
+    torch.save(
+        {"network.0.weight": torch.zeros(3, 33), "network.0.bias": torch.zeros(3)},
+        folder / "gating_layer.pt",
+    )
+    with pytest.raises(KnownError, match=r"gating_layer\.network\.0\.weight is of 3 × 33, and 32"):
+        opened(folder)
+    (folder / "gating_layer.pt").unlink()
+    with pytest.raises(KnownError, match=r"could not be loaded: .*gating_layer\.pt"):
+        opened(folder)
 
 
 def test_a_head_that_is_not_among_the_weights_is_refused(tmp_path: Path) -> None:
     save(tmp_path, "LlamaRewardModel", llama(), linear("v_head.weight"))
     with pytest.raises(KnownError, match=r"its weights lack regression_head\.weight"):
-        open_scorer(locate(str(tmp_path), OPEN, OFFLINE), CPU)
+        opened(tmp_path)
 
 
 def test_a_head_that_no_such_base_is_known_for_is_refused(tmp_path: Path) -> None:

@@ -128,9 +128,9 @@ def test_what_was_not_counted_is_told_as_a_guess() -> None:
 
 
 def test_a_model_that_cannot_run_says_why() -> None:
-    name = "Ray2333/GRM-llama3.2-3B-sftreg"
+    name = "Skywork/Skywork-VL-Reward-7B"
     seen = Preview(name, "", "classifier", "", architecture="X", parameters=9)
-    assert 'class="note wrong">Its reward comes from a head of its authors' in card(seen)
+    assert 'class="note wrong">It is a model of pictures and text' in card(seen)
 
 
 def test_runs_that_tell_the_speed_are_counted() -> None:
