@@ -64,7 +64,7 @@ def execute(arguments: Arguments, processes: Processes) -> Done | None:
             raise KnownError(
                 "Only runs of all pairs are sent: leave --subset, --per-subset and --limit out."
             )
-    if arguments.settings.chat_template:
+    if arguments.settings.chat_template:  # an unknown name, before anything is fetched for it
         named_template(arguments.settings.chat_template)
     token: str | Literal[False] = get_token() or False
     hub = Hub(offline=arguments.offline)

@@ -127,17 +127,18 @@ def write_pack(pairs: Sequence[Prepared], device: torch.device, *, variable_leng
             keys.append(len(gather))
     columns = (gather, ids, positions, tails, queries, keys)
     row = sent(torch.frombuffer(sum(columns, array("q")), dtype=torch.int64), device)
-    there = torch.split(row, [len(column) for column in columns])
+    sent_columns = torch.split(row, [len(column) for column in columns])
+    places, all_ids, all_positions, reads, ends_of_queries, ends_of_keys = sent_columns
     arguments: dict[str, Any] = {"segments": _Segments(tuple(segments))}
     if variable_length:
         arguments = {
-            "packed_queries": there[4].int(),
-            "packed_keys": there[5].int(),
-            "packed_gather": there[0],
+            "packed_queries": ends_of_queries.int(),
+            "packed_keys": ends_of_keys.int(),
+            "packed_gather": places,
             "longest_queries": _rounded(segment.end - segment.begin for segment in segments),
             "longest_keys": _rounded(after - before for before, after in pairwise(keys)),
         }
-    return Pack(there[1], there[2], there[3], arguments)
+    return Pack(all_ids, all_positions, reads, arguments)
 
 
 def sent(values: torch.Tensor, device: torch.device) -> torch.Tensor:

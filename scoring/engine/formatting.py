@@ -163,6 +163,7 @@ class Formatter:
         *,
         fallback: tuple[str, str] = ("fallback", FALLBACK_TEMPLATE),
         longest: int = DEFAULT_MAX_TOKENS,
+        own_first: bool = False,
     ) -> None:
         """
         Args:
@@ -171,17 +172,20 @@ class Formatter:
             settings: of the run.
             fallback: name and text of the template of a tokenizer that has none.
             longest: tokens a sequence may have where the settings do not say.
+            own_first: take the tokenizer's own template where it has one, whichever is named.
 
         Raises:
             KnownError: the settings name no template that is known, or the tokenizer fails.
         """
-        own = None if settings.chat_template else getattr(tokenizer, "chat_template", None)
-        self.tokenizer = tokenizer
-        self._is_named = bool(settings.chat_template)
-        self._before, self._after = _put_around(tokenizer)
         name, template = fallback
-        if self._is_named:
+        if settings.chat_template:
             name, template = settings.chat_template, named_template(settings.chat_template)
+        own = getattr(tokenizer, "chat_template", None)
+        if settings.chat_template and not own_first:
+            own = None
+        self.tokenizer = tokenizer
+        self._is_named = bool(settings.chat_template) and not own
+        self._before, self._after = _put_around(tokenizer)
         self._template = None if own else template
         self._said = {} if own else self._special_texts()
         self.cuts_left = settings.truncation_side == "left"
@@ -341,16 +345,13 @@ class UpstreamFormatter(Formatter):
     def __init__(self, tokenizer: Tokenizer, model_limit: int, settings: RunSettings) -> None:
         if settings.truncation_side != "left":
             raise KnownError("run_rm.py cuts on the left: leave --truncation-side out.")
-        if settings.chat_template:
-            named_template(settings.chat_template)
-            if getattr(tokenizer, "chat_template", None):
-                settings = replace(settings, chat_template="")
         super().__init__(
             tokenizer,
             model_limit,
             settings,
             fallback=(UPSTREAM_TEMPLATE, named_template(UPSTREAM_TEMPLATE)),
             longest=UPSTREAM_LONGEST,
+            own_first=True,
         )
         self.template += ", as run_rm.py"
         if tokenizer.pad_token is None:

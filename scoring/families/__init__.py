@@ -6,7 +6,6 @@ from pathlib import Path
 
 from scoring.engine.formatting import Prepared
 from scoring.engine.scorer import Scorer, TextScorer, Traits
-from scoring.engine.templates import named_template
 from scoring.errors import KnownError
 from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings, text_hash
 
@@ -25,13 +24,12 @@ def open_scorer(spec: ModelSpec, settings: RunSettings) -> Scorer:
     if settings.beta != RunSettings().beta and spec.family != "dpo":
         raise KnownError(f"Beta is of family dpo; {spec.family} has no use for it.")
     _check_asking(spec, settings)
-    if settings.chat_template:
-        named_template(settings.chat_template)
-        if spec.url or spec.family in (*BASELINES, "served", "pairrm"):
-            raise KnownError(
-                f"{spec.name}, a {spec.family}, is given texts and no chat template: leave "
-                f"--chat-template {settings.chat_template} out."
-            )
+    reads_texts = spec.url or spec.family in (*BASELINES, "served", "pairrm")
+    if settings.chat_template and reads_texts:
+        raise KnownError(
+            f"{spec.name}, a {spec.family}, is given texts and no chat template: leave "
+            f"--chat-template {settings.chat_template} out."
+        )
     return _maker(spec)(spec, settings)
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Sequence
 
 from scoring.families.upstream import rating_question, verdict_question
 from scoring.spec import Message, Pair
@@ -72,13 +73,15 @@ def said_rating(text: str) -> float | None:
 def digest(family: str, prompt: str = "") -> str:
     """12 hex digits of the words that a family of judges uses. prompt: one of upstream's."""
     blank = Pair("", "", "{prompt}", "{A}", "{B}")
-    asked = (
-        (verdict_prompt(blank, "{A}", "{B}") if family == "judge" else rating_prompt(blank, "{A}"))
-        if not prompt
-        else verdict_question(prompt, blank, swapped=False)
-        if family == "judge"
-        else rating_question(blank, "{A}")
-    )
+    asked: Sequence[Message]
+    if family == "judge" and prompt:
+        asked = verdict_question(prompt, blank, swapped=False)
+    elif family == "judge":
+        asked = verdict_prompt(blank, "{A}", "{B}")
+    elif prompt:
+        asked = rating_question(blank, "{A}")
+    else:
+        asked = rating_prompt(blank, "{A}")
     words = "".join(message.content for message in asked)
     named = f"{prompt} " if prompt and family == "judge" else ""
     return f"{named}{family} prompt:{hashlib.sha256(words.encode()).hexdigest()[:12]}"

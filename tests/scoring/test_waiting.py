@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from scoring.threads import SPINS, wait_briefly
+from scoring import SPINS, wait_briefly
 from tests.conftest import PATIENCE, ROOT
 from tests.forks import environment
 
