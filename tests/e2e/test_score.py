@@ -94,6 +94,12 @@ def test_a_stopped_run_is_kept_shown_again_and_goes_on(long_app: str, page: Page
     expect(page.locator(".status.running")).to_be_visible()
     expect(page.locator(".live-worst a").first).to_be_visible()
     picture(page, "score-running")
+    page.set_viewport_size({"width": 390, "height": 844})
+    for part in ("#model", "#latest-runs"):
+        page.locator(part).scroll_into_view_if_needed()
+        for seen in ("run-status", "score-start", "score-stop"):
+            expect(page.get_by_test_id(seen).first).to_be_in_viewport(ratio=1)
+    page.set_viewport_size({"width": 1500, "height": 950})
     page.locator("#stop").click()
     expect(page.locator(".status.stopped")).to_contain_text("They are kept")
     expect(page.locator("#start")).to_be_enabled()
