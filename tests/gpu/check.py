@@ -32,13 +32,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.bench.scoring import DEMO, MAX_LENGTH, SHAPES, Bench, peak_rate  # noqa: E402, I001
+from tests.bench.scoring import DEMO, MAX_LENGTH, SHAPES, Bench, Measured, peak_rate  # noqa: E402, I001
 
 import torch  # noqa: E402
 import transformers  # noqa: E402
 from huggingface_hub import constants  # noqa: E402
 
 from scoring.engine import attention  # noqa: E402
+from scoring.engine.compiled import keep_in  # noqa: E402
 from scoring.engine.formatting import Prepared, shared_prefix  # noqa: E402
 from scoring.families.classifier import Classifier  # noqa: E402
 from scoring.models.loading import Loaded  # noqa: E402
@@ -53,8 +54,43 @@ CALL_BOUND = 0.02
 """Of an attention call in bfloat16 against float64, its outputs being about 1."""
 NOISES = 3
 """How many times as far off float32 as one sequence at a time in bfloat16 a reward may be."""
-TARGETS = {"llama-8b": (34.7, 27.0, 3.0), "qwen3-0.6b": (7.1, 3.4, 9.0)}
-"""Seconds of a first and of a warm run on one H200; elsewhere times as fast as upstream's way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What all 2,985 pairs may take. Nothing is asked of cards that are not named here.
+
+    first: seconds of the first run on one H200, before compiling has repaid.
+    warm, goal: seconds of a later one there, its layers compiled: the bound, and what is hoped for.
+    times: as fast as upstream's way in batches of 8 on one H100, warm.
+    room: seconds that the report has to have left for all of it.
+    """
+
+    first: float
+    warm: float
+    goal: float
+    times: float
+    room: float
+
+    def of_first(self, card: str, seconds: float) -> tuple[bool, str]:
+        """Whether a first run is as quick as it has to be on a card, and its bound in words."""
+        if "H200" not in card:
+            return True, "no bound on this card"
+        return seconds <= self.first, f"at most {self.first} s"
+
+    def of_warm(self, card: str, seconds: float, times: float) -> tuple[bool, str]:
+        """The same of a warm run. times: as fast as upstream's way it was."""
+        if "H200" in card:
+            return seconds <= self.warm, f"at most {self.warm} s, goal {self.goal} s"
+        if "H100" in card:
+            return times >= self.times, f"at least {self.times} times"
+        return True, "no bound on this card"
+
+
+TARGETS = {
+    "llama-8b": Target(34.7, 27.0, 25.0, 3.0, 210),
+    "qwen3-0.6b": Target(7.1, 3.4, 3.0, 9.0, 70),
+}
 SMALL: dict[str, Any] = {
     "hidden_size": 256,
     "intermediate_size": 512,
@@ -150,6 +186,7 @@ class Check:
     def __init__(self, report: Report, *, dry: bool, n_pairs: int | None) -> None:
         self.report, self.dry = report, dry
         self.device = torch.device("cpu" if dry else "cuda")
+        self.card = "a CPU" if dry else torch.cuda.get_device_name()
         self.tokenizer = transformers.AutoTokenizer.from_pretrained(DEMO / "model")
         table = read_pairs(DEMO / "pairs.jsonl").table
         self.demo = as_pairs(table, range(table.num_rows))
@@ -159,6 +196,8 @@ class Check:
         self.few = by_length[: len(by_length) // 2 : 2] if dry else self.demo[::2]
         texts = [f"{pair.prompt} {pair.chosen}" for pair in self.demo]
         self.pairs = pairs_as_long(self.tokenizer, texts)
+        # Of a few pairs it never repays to compile, and on a CPU of none.
+        self.later = "auto" if n_pairs is None else "on"
         if n_pairs is not None:
             self.pairs = self.pairs[:: max(1, len(self.pairs) // n_pairs)][:n_pairs]
         self.shapes = dict(SHAPES)
@@ -333,48 +372,93 @@ class Check:
     # Speed.
 
     def speed(self, shape: str) -> None:
-        """First run and warm, beside other ways and the floor; then what happens without memory."""
+        """A user's first run and later ones, beside other ways and the floor, and without memory.
+
+        What they get by default: layers are compiled in the run by which that repays, and what was
+        compiled is kept for later processes.
+        """
         with self.report.point(f"{shape}"):
             model = self.model(self.shapes[shape], HALF)
             scorer = self.scorer(model, shape, compile="auto")
             bench = Bench(scorer._local.loaded, self.pairs, RunSettings(max_length=MAX_LENGTH))
-            if not self.dry:
-                bench.sorted_padded(64)  # wakes the card
+            bench.pairs = self.pairs[:: 1 if self.dry else 20]
+            bench.sorted_padded(64)  # wakes the card
+            bench.pairs = self.pairs
             first = bench.measure("first", lambda: bench.ours(scorer))
-            warm = bench.measure("warm", lambda: bench.ours(scorer))
-            weights = sum(each.numel() for each in model.parameters())
-            weights -= model.get_input_embeddings().weight.numel()
-            floor = 2 * weights * warm.tokens / self.rate
-            most_first, most_warm, times = TARGETS[shape]
-            stride = 1 if self.dry else 10
-            upstream = self._beside(bench, shape, warm.seconds, stride)
-            is_h200 = not self.dry and "H200" in torch.cuda.get_device_name()
-            ratio = upstream / warm.seconds
-            good = warm.seconds <= most_warm if is_h200 else ratio >= times
-            bound = f"at most {most_warm} s" if is_h200 else f"at least {times} times"
-            self.report.tell(
-                f"{shape}, warm",
-                self.dry or good,
-                f"{warm.seconds:.2f} s for {len(self.pairs):,} pairs, tokenizing included; "
-                f"{ratio:.1f} times upstream's batch 8 "
-                f"({'no bound on a CPU' if self.dry else bound}); {warm.tokens:,} tokens, "
-                f"{warm.tokens / warm.seconds:,.0f} a second, floor {floor:.2f} s, "
-                f"{floor / warm.seconds:.0%} of the peak; {scorer.traits.path}; packs of "
-                f"{scorer.traits.budget:,}; peak over the weights {warm.gigabytes or 0:.1f} GB",
-                seconds=warm.seconds,
-                tokens=warm.tokens,
-                floor=floor,
-                times_upstream=ratio,
-                gigabytes=warm.gigabytes,
-            )
+            good, bound = TARGETS[shape].of_first(self.card, first.seconds)
             self.report.tell(
                 f"{shape}, first run",
-                self.dry or not is_h200 or first.seconds <= most_first,
-                f"{first.seconds:.2f} s ({f'at most {most_first} s' if is_h200 else 'no bound'})",
+                good,
+                f"{first.seconds:.2f} s ({bound}); {scorer.traits.path}",
                 seconds=first.seconds,
             )
+            if self.later == "on":
+                scorer = self.scorer(model, shape, compile="on")
+            compiling, n_runs = first, 1
+            while "compiled" not in scorer.traits.path and n_runs < 4:
+                compiling = bench.measure("compiling", lambda: bench.ours(scorer))
+                n_runs += 1
+            warm = bench.measure("warm", lambda: bench.ours(scorer))
+            is_compiled = scorer.traits.path.endswith("layers compiled")
+            self.report.tell(
+                f"{shape}, the run that compiles",
+                is_compiled or not _has_compiler(),
+                f"run {n_runs}, {compiling.seconds:.2f} s, {warm.seconds:.2f} s the next "
+                f"(no bound); {scorer.traits.path}",
+                seconds=compiling.seconds,
+                n_runs=n_runs,
+            )
+            self._warm(shape, bench, model, scorer, warm)
             self._waiting(shape, scorer)
             self._without_memory(shape, model, scorer)
+            if is_compiled:
+                self._from_kept_code(shape, bench, model, warm.seconds)
+
+    def _warm(
+        self, shape: str, bench: Bench, model: Any, scorer: Classifier, warm: Measured
+    ) -> None:
+        """A warm run against its target, beside other ways and the floor."""
+        weights = sum(each.numel() for each in model.parameters())
+        weights -= model.get_input_embeddings().weight.numel()
+        floor = 2 * weights * warm.tokens / self.rate
+        upstream = self._beside(bench, shape, warm.seconds, 1 if self.dry else 10)
+        times = upstream / warm.seconds
+        good, bound = TARGETS[shape].of_warm(self.card, warm.seconds, times)
+        self.report.tell(
+            f"{shape}, warm",
+            good,
+            f"{warm.seconds:.2f} s for {len(self.pairs):,} pairs, tokenizing included; "
+            f"{times:.1f} times upstream's batch 8 ({bound}); {warm.tokens:,} tokens, "
+            f"{warm.tokens / warm.seconds:,.0f} a second, floor {floor:.2f} s, "
+            f"{floor / warm.seconds:.0%} of the peak; {scorer.traits.path}; packs of "
+            f"{scorer.traits.budget:,}; peak over the weights {warm.gigabytes or 0:.1f} GB",
+            seconds=warm.seconds,
+            tokens=warm.tokens,
+            floor=floor,
+            times_upstream=times,
+            gigabytes=warm.gigabytes,
+        )
+
+    def _from_kept_code(self, shape: str, bench: Bench, model: Any, warm: float) -> None:
+        """A run as in a later process: nothing is compiled in memory, and the code is on disk."""
+        name = f"{shape}, compiled code that was kept"
+        if not self.report.has_time(60):
+            self.report.left_out(name, "the report may take no longer: --seconds")
+            return
+        torch._dynamo.reset()
+        counts = torch._dynamo.utils.counters["inductor"]
+        before = counts["fxgraph_cache_hit"]
+        scorer = self.scorer(model, shape, compile=self.later)
+        again = bench.measure("kept", lambda: bench.ours(scorer))
+        found = counts["fxgraph_cache_hit"] - before
+        self.report.tell(
+            name,
+            scorer.traits.path.endswith("layers compiled") and found > 0,
+            f"the first run of a later process {again.seconds:.2f} s, {again.seconds - warm:.2f} s "
+            f"more than warm (no bound); {found} graphs found on disk; {scorer.traits.path}",
+            seconds=again.seconds,
+            found=found,
+        )
 
     def _beside(self, bench: Bench, shape: str, ours: float, stride: int) -> float:
         """Seconds that upstream's batch 8 takes for all, told from every so many pairs."""
@@ -637,7 +721,7 @@ class Check:
         for kind in ARCHITECTURES:
             self.architecture(kind, compiled=False)
         packed = [kind for kind, (path, _) in ARCHITECTURES.items() if path == "packed"]
-        if not (shutil.which("gcc") or shutil.which("g++") or shutil.which("cc")):
+        if not _has_compiler():
             self.report.left_out("compiled layers", "there is no C compiler here")
         else:
             self.demo_model(compiled=True)
@@ -650,7 +734,7 @@ class Check:
             self.command_line(folder)
             self.app(folder)
         for shape in shapes:
-            if self.report.has_time(90):
+            if self.report.has_time(TARGETS[shape].room):
                 self.speed(shape)
             else:
                 self.report.left_out(shape, "the report may take no longer: --seconds")
@@ -712,6 +796,11 @@ def _stored(run: Path) -> dict[str, tuple[float, float]]:
     return {row["key"]: (row["chosen_reward"], row["rejected_reward"]) for row in rows}
 
 
+def _has_compiler() -> bool:
+    """Whether layers can be compiled here: Triton and torch call one."""
+    return any(map(shutil.which, ("gcc", "g++", "cc")))
+
+
 def _version(package: str) -> str:
     import importlib.metadata
 
@@ -721,14 +810,25 @@ def _version(package: str) -> str:
         return "none"
 
 
-def main() -> int:
+def _shapes(text: str) -> list[str]:
+    shapes = text.split(",")
+    unknown = [shape for shape in shapes if shape not in SHAPES]
+    if unknown:
+        known = " and ".join(SHAPES)
+        raise argparse.ArgumentTypeError(f"there is no shape {unknown[0]!r}; {known} are known")
+    return shapes
+
+
+def main(given: Sequence[str] | None = None) -> int:
     """Print the report; 1 where a line fails."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dry", action="store_true", help="on a CPU, small")
-    parser.add_argument("--shapes", default=",".join(SHAPES), help="with commas between them")
+    parser.add_argument(
+        "--shapes", type=_shapes, default=",".join(SHAPES), help="with commas between them"
+    )
     parser.add_argument("--pairs", type=int, help="so many of the 2,985")
     parser.add_argument("--seconds", type=float, default=460, help="after which less is measured")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(given)
     os.environ["HF_HUB_OFFLINE"] = "1"  # for the commands that are started here
     constants.HF_HUB_OFFLINE = True
     transformers.utils.logging.set_verbosity_error()
@@ -741,7 +841,10 @@ def main() -> int:
         return 2
     report = Report(float("inf") if arguments.dry else arguments.seconds)
     n_pairs = arguments.pairs or (60 if arguments.dry else None)
-    Check(report, dry=arguments.dry, n_pairs=n_pairs).run(arguments.shapes.split(","))
+    with tempfile.TemporaryDirectory() as compiled:
+        os.environ.pop("TORCHINDUCTOR_CACHE_DIR", None)  # a first run finds nothing compiled
+        keep_in(Path(compiled))
+        Check(report, dry=arguments.dry, n_pairs=n_pairs).run(arguments.shapes)
     spent = time.perf_counter() - report.began
     verdict = (
         f"{len(report.failed)} of {len(report.lines)} lines FAIL" if report.failed else "all ok"

@@ -1,0 +1,53 @@
+from pathlib import Path
+
+import pytest
+
+from tests.gpu import check, emulated
+
+
+def test_an_unknown_shape_is_refused_at_the_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        check.main(["--dry", "--shapes", "qwen3-0.6b,llama-9b"])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert "there is no shape 'llama-9b'; qwen3-0.6b and llama-8b are known" in said
+
+
+@pytest.mark.parametrize(
+    ("card", "seconds", "times", "good", "bound"),
+    [
+        ("NVIDIA H200", 3.4, 1.0, True, "at most 3.4 s, goal 3.0 s"),
+        ("NVIDIA H200", 3.5, 50.0, False, "at most 3.4 s, goal 3.0 s"),
+        ("NVIDIA H100 80GB HBM3", 9.9, 9.0, True, "at least 9.0 times"),
+        ("NVIDIA H100 80GB HBM3", 3.0, 8.9, False, "at least 9.0 times"),
+        ("NVIDIA L4", 99.0, 1.0, True, "no bound on this card"),
+    ],
+)
+def test_a_target_binds_on_the_card_that_it_names_alone(
+    card: str, seconds: float, times: float, good: bool, bound: str
+) -> None:
+    target = check.TARGETS["qwen3-0.6b"]
+    assert target.of_warm(card, seconds, times) == (good, bound)
+    assert target.of_first(card, 7.2)[0] is ("H200" not in card)
+
+
+@pytest.mark.slow
+def test_what_is_timed_is_compiled_as_a_users_later_runs_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not check._has_compiler():
+        pytest.skip("there is no C compiler here")
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("TORCHINDUCTOR_COMPILE_THREADS", "1")
+    monkeypatch.setattr("scoring.engine.attention.has_variable_length", None)  # put back at the end
+    emulated.install()
+    report = check.Report(float("inf"))
+    check.Check(report, dry=True, n_pairs=12).speed("qwen3-0.6b")
+    assert report.failed == []
+    said = {name.partition(", ")[2]: line["words"] for name, line in report.lines.items()}
+    assert "layers compiled" not in said["first run"]
+    assert all(
+        "layers compiled" in said[name]
+        for name in ("the run that compiles", "warm", "compiled code that was kept")
+    )
+    assert any(tmp_path.rglob("*.py"))
