@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 
@@ -12,7 +13,15 @@ from scoring.engine.scorer import Traits
 from scoring.engine.vocabulary import Vocabulary, check_vocabulary
 from scoring.errors import KnownError
 from scoring.families.local import CHECK_PAIRS, LocalModel
-from scoring.families.prompts import LABELS, RATINGS, digest, rating_prompt, verdict_prompt
+from scoring.families.prompts import (
+    LABELS,
+    RATINGS,
+    digest,
+    pair_question,
+    rating_prompt,
+    verdict_prompt,
+)
+from scoring.models.files import trained_question
 from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
 
@@ -27,6 +36,8 @@ class Judge:
     probability of its label among the two labels, 0 to 1; a model that always names the first
     response ties every pair. A rater's reward is the expected rating, 1 to 10, by the
     probabilities of the ten numbers as the next words.
+
+    Judges that were trained on one question, SteamSHP and pair-preference-model, are asked that.
     """
 
     def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
@@ -40,18 +51,30 @@ class Judge:
                 "A judge is asked at the end of its text, which --truncation-side right would cut "
                 "off. Leave it at left."
             )
-        loaded = load(spec, settings, "AutoModelForCausalLM")
-        self._formatter = loaded.formatter(settings)
+        self._question = trained_question(spec.name) if spec.family == "judge" else ""
+        if self._question and settings.chat_template:
+            raise KnownError(
+                f"{spec.name} is asked a question of its own, {self._question}: leave "
+                f"--chat-template {settings.chat_template} out."
+            )
+        self._is_whole = self._question == "SteamSHP"
+        loaded = load(
+            spec, settings, _first_token_model() if self._is_whole else "AutoModelForCausalLM"
+        )
+        plain = replace(settings, chat_template="raw")
+        self._formatter = loaded.formatter(plain if self._is_whole else settings)
         most = self._formatter.max_length
         if most < _LEAST_TOKENS:
             raise KnownError(
                 f"A judge's question does not fit in {most} tokens; {_LEAST_TOKENS} are the least."
             )
-        self._template = f"{self._formatter.template}, {digest(spec.family)}"
+        self._template = f"{self._formatter.template}, {digest(spec.family, '', self._question)}"
         self._vocabulary = Vocabulary(loaded.model)
         names = LABELS if spec.family == "judge" else [str(rating) for rating in RATINGS]
         tokenizer = loaded.tokenizer
         self._labels = [_saying(tokenizer, name) for name in names]
+        if self._question == "pair-preference":  # whose authors read these tokens alone
+            self._labels = [tokens[:1] for tokens in self._labels]
         # Many vocabularies have no token for 10: its probability is that of 1 and then of 0.
         self._ten: tuple[int, ...] = ()
         if spec.family == "rater":
@@ -61,9 +84,10 @@ class Judge:
             self._labels.pop()
         if not all(self._labels) or len(self._ten) == 1:
             raise KnownError(f"{spec.name} has no token of its own for each of {', '.join(names)}.")
-        ids = self.prepare(CHECK_PAIRS[:1])[0].chosen
-        check_vocabulary(loaded.model, self._vocabulary, ids, spec.name)
-        self._local = LocalModel(loaded, self, settings)
+        if not self._is_whole:
+            ids = self.prepare(CHECK_PAIRS[:1])[0].chosen
+            check_vocabulary(loaded.model, self._vocabulary, ids, spec.name)
+        self._local = LocalModel(loaded, self, settings, whole=self._is_whole)
 
     @property
     def traits(self) -> Traits:
@@ -83,12 +107,18 @@ class Judge:
         """What the judge is asked: both orders, or both responses."""
         asked: list[Conversation] = []
         for pair in pairs:
-            if self.spec.family == "judge":
-                asked.append(verdict_prompt(pair, pair.chosen, pair.rejected))
-                asked.append(verdict_prompt(pair, pair.rejected, pair.chosen))
+            sides = pair.chosen, pair.rejected
+            if self._question:
+                orders = (sides, sides[::-1])
+                asked += [pair_question(self._question, pair, *order) for order in orders]
+            elif self.spec.family == "judge":
+                asked += [verdict_prompt(pair, *order) for order in (sides, sides[::-1])]
             else:
-                asked += [rating_prompt(pair, text) for text in (pair.chosen, pair.rejected)]
-        encoded = self._formatter.encode(asked, ask=True)
+                asked += [rating_prompt(pair, text) for text in sides]
+        encoded = self._formatter.encode(asked, ask=not self._question)
+        if self._question:  # which its authors ask without a BOS
+            bos = self._formatter.tokenizer.bos_token_id
+            encoded = [[token for token in ids if token != bos] for ids in encoded]
         sequences = [self._formatter.cut([*ids, *self._ten[:1]]) for ids in encoded]
         prepared = joined_pairs(pairs, sequences)
         if not self._ten:
@@ -111,7 +141,7 @@ class Judge:
         return self._local(pack)
 
     def read(self, rows: torch.Tensor, _: Sequence[Prepared]) -> torch.Tensor:
-        """Rewards from the hidden states at the end of each question."""
+        """Rewards from the hidden states at the end of each question, or from logits there."""
         if self.spec.family == "judge":
             said = self._probabilities(rows).view(-1, 2, 2)
             return (said[:, 0] + said[:, 1].flip(1)) / 2
@@ -120,7 +150,9 @@ class Judge:
     def _probabilities(self, rows: torch.Tensor) -> torch.Tensor:
         """[rows, labels], each row summing to 1."""
         flat = [token for tokens in self._labels for token in tokens]
-        of_token = self._vocabulary.of_labels(rows, flat).double()
+        of_token = (
+            rows[:, flat] if self._is_whole else self._vocabulary.of_labels(rows, flat)
+        ).double()
         parts = torch.split(of_token, [len(tokens) for tokens in self._labels], dim=1)
         return torch.stack([part.logsumexp(1) for part in parts], dim=1).softmax(1)
 
@@ -135,6 +167,24 @@ class Judge:
         said = torch.cat((said, ten[:, None]), dim=1)
         said[:, 0] -= ten
         return said @ scale
+
+
+def _first_token_model() -> Any:
+    """The class of an encoder-decoder that gives the logits of the first token it would write."""
+    from transformers import T5ForConditionalGeneration
+    from transformers.modeling_outputs import SequenceClassifierOutput
+
+    class FirstToken(T5ForConditionalGeneration):  # type: ignore[misc]
+        @classmethod
+        def from_config(cls, config: Any, **_: Any) -> Any:
+            return cls(config)
+
+        def forward(self, input_ids: Any, attention_mask: Any = None) -> Any:
+            start = input_ids.new_full((len(input_ids), 1), self.config.decoder_start_token_id)
+            given = super().forward(input_ids, attention_mask, decoder_input_ids=start)
+            return SequenceClassifierOutput(logits=given.logits[:, 0])
+
+    return FirstToken
 
 
 def _saying(tokenizer: Tokenizer, name: str) -> list[int]:

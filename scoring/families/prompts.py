@@ -49,6 +49,28 @@ def rating_prompt(pair: Pair, response: str) -> list[Message]:
     ]
 
 
+def pair_question(kind: str, pair: Pair, first: str, second: str) -> list[Message]:
+    """What a judge that was trained on one question is asked: the form of its authors.
+
+    Sources: the models' pages of SteamSHP and RLHFlow/pair-preference-model-LLaMA3-8B; shp.py and
+    slicpairpm.py of allenai/reward-bench.
+
+    kind: as of `models.files.trained_question`. first is called A, second B.
+    """
+    said = [message.content for message in pair.messages]
+    if kind == "SteamSHP":
+        answers = f"RESPONSE A: {first}\n\n RESPONSE B: {second}"
+        question = "Which response is better? RESPONSE"
+        return [Message("user", f"POST: {' '.join(said)}\n\n {answers}\n\n {question}")]
+    turns = (
+        f"\n<turn> {'assistant' if place % 2 else 'user'}\n {text}"
+        for place, text in enumerate(said)
+    )
+    context = "\n" + "".join(turns) + "\n"
+    asked = f"[CONTEXT] {context} [RESPONSE A] {first} [RESPONSE B] {second} \n"
+    return [Message("user", asked)]
+
+
 def said_verdict(text: str) -> str | None:
     """The label that an answer names; None where it names none or both.
 
@@ -70,11 +92,16 @@ def said_rating(text: str) -> float | None:
     return rating if RATINGS[0] <= rating <= RATINGS[-1] else None
 
 
-def digest(family: str, prompt: str = "") -> str:
-    """12 hex digits of the words that a family of judges uses. prompt: one of upstream's."""
+def digest(family: str, prompt: str = "", question: str = "") -> str:
+    """12 hex digits of the words that a family of judges uses.
+
+    prompt: one of upstream's. question: one that a judge was trained on.
+    """
     blank = Pair("", "", "{prompt}", "{A}", "{B}")
     asked: Sequence[Message]
-    if family == "judge" and prompt:
+    if question:
+        asked = pair_question(question, blank, "{A}", "{B}")
+    elif family == "judge" and prompt:
         asked = verdict_question(prompt, blank, swapped=False)
     elif family == "judge":
         asked = verdict_prompt(blank, "{A}", "{B}")
@@ -83,5 +110,5 @@ def digest(family: str, prompt: str = "") -> str:
     else:
         asked = rating_prompt(blank, "{A}")
     words = "".join(message.content for message in asked)
-    named = f"{prompt} " if prompt and family == "judge" else ""
+    named = f"{prompt or question} " if (prompt or question) and family == "judge" else ""
     return f"{named}{family} prompt:{hashlib.sha256(words.encode()).hexdigest()[:12]}"

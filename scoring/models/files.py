@@ -189,10 +189,14 @@ def read_config(
     own_code = "auto_map" in values and not has_head
     if own_code and not trusted:
         raise KnownError(f"{name} needs code of its own, which is not run here.")
+    asked = trained_question(name)
     why = "" if family else _why(architectures, has_head=has_head)
+    if asked and not family:
+        family, why = "judge", f"By its name it is a judge that is asked one question, {asked}."
     family = family or ("classifier" if has_head else _recognised(name, values))
     kind = _NEEDS[family]
-    suits = has_head if family == "classifier" and has_head else _suits(family, values)
+    suits = _suits(family, values) or (family == "classifier" and has_head)
+    suits = suits or (family == "judge" and asked == "SteamSHP")
     if architectures and not own_code and not suits:
         raise KnownError(
             f"{name} is a {', '.join(architectures)}; the family {family} needs a …{kind}…."
@@ -203,6 +207,20 @@ def read_config(
             "the reward is not known unless it is declared (--label or --label-weights)."
         )
     return Config(values, family, own_code, why)
+
+
+PAIR_QUESTIONS = {"steamshp": "SteamSHP", "pair-preference-model": "pair-preference"}
+"""A part of the name, in small letters, of judges that were trained to answer one question -> that
+question, as of `families.prompts`."""
+
+
+def trained_question(name: str) -> str:
+    """What a judge of that name was trained to be asked; "" for any other model.
+
+    >>> trained_question("stanfordnlp/SteamSHP-flan-t5-xl"), trained_question("org/x")
+    ('SteamSHP', '')
+    """
+    return next((asked for part, asked in PAIR_QUESTIONS.items() if part in name.lower()), "")
 
 
 def head_of(name: str, values: Mapping[str, Any]) -> str:

@@ -7,17 +7,25 @@ from typing import Any
 
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 
 from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.families.prompts import rating_prompt, verdict_prompt
+from scoring.models.finding import locate
 from scoring.run import make_job, score
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.conftest import DEMO_MODEL
 from tests.scoring.families.test_dpo import CPU, PAIRS, save_tiny
+from tests.scoring.models.test_finding import OFFLINE, OPEN
 from tests.scoring.rounding import rounding
 
 CHAT = (
@@ -306,3 +314,108 @@ def test_cut_on_the_right_a_judge_is_not_asked(tmp_path: Path) -> None:
     folder = save_tiny(tmp_path, "qwen3", 0)
     with pytest.raises(KnownError, match="A judge is asked at the end of its text"):
         opened(folder, "judge", max_length=200, truncation_side="right")
+
+
+# Judges that were trained on one question.
+
+Share = Callable[[Pair, str, str], float]
+"""Of a pair and its responses in an order, the probability of A among A and B."""
+
+
+def texts_of(pair: Pair) -> list[str]:
+    return [message.content for message in pair.messages]
+
+
+def steam(folder: Path) -> tuple[str, Share]:
+    """A random T5 of that name, and what it would write first."""
+    post = "POST: {}\n\n RESPONSE A: {}\n\n RESPONSE B: {}\n\n Which response is better? RESPONSE"
+    split = pre_tokenizers.Whitespace()
+    texts = [text for pair in PAIRS for text in (*texts_of(pair), pair.chosen, pair.rejected)]
+    words = [word for text in [*texts, post] for word, _ in split.pre_tokenize_str(text)]
+    tokenizer = words_tokenizer(["<pad>", "</s>", *words, "\u2581A", "\u2581B"])
+    tokenizer.chat_template = None
+    tokenizer.add_special_tokens({"pad_token": "<pad>", "eos_token": "</s>"})
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", tokenizer.eos_token_id)]
+    )
+    torch.manual_seed(0)
+    config = T5Config(
+        vocab_size=len(tokenizer),
+        **{"d_model": 32, "d_ff": 48, "d_kv": 8, "num_heads": 4, "num_layers": 2},
+        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        decoder_start_token_id=tokenizer.pad_token_id,
+        initializer_factor=2.0,
+    )
+    model = T5ForConditionalGeneration(config).eval()
+    home = folder / "SteamSHP-flan-t5-tiny"
+    model.save_pretrained(home)
+    tokenizer.save_pretrained(home)
+
+    def share(pair: Pair, first: str, second: str) -> float:
+        text = post.format(" ".join(texts_of(pair)), first, second)
+        given = model.generate(
+            torch.tensor([tokenizer(text).input_ids]),
+            max_new_tokens=1,
+            output_logits=True,
+            return_dict_in_generate=True,
+        )
+        weights, names = given.logits[0][0].double().exp(), tokenizer.get_vocab()
+        a, b = (weights[names[label]] + weights[names["\u2581" + label]] for label in "AB")
+        return float(a / (a + b))
+
+    return str(home), share
+
+
+LAID_OUT = (
+    "\n{% for message in messages %}{% if loop.index0 % 2 == 0 %}\n\n<turn> user\n "
+    "{{ message['content'] }}{% else %}\n\n<turn> assistant\n {{ message['content'] }}{% endif %}"
+    "{% endfor %}\n\n\n"
+)
+"""How the authors of the pair preference model write a conversation, by its page."""
+
+
+def preference(folder: Path) -> tuple[str, Share]:
+    """A random Llama of that name, and what it would say next."""
+    home = save_tiny(folder / "pair-preference-model-tiny", "llama", 0)
+    tokenizer = AutoTokenizer.from_pretrained(home)
+    tokenizer.chat_template = "{{ bos_token }}" + CHAT
+    bos = tokenizer.convert_ids_to_tokens(5)
+    tokenizer.bos_token = bos
+    tokenizer.save_pretrained(home)
+    naive = Naive(home)
+
+    def share(pair: Pair, first: str, second: str) -> float:
+        said = [message._asdict() for message in pair.messages]
+        context = naive.tokenizer.apply_chat_template(said, chat_template=LAID_OUT, tokenize=False)
+        text = f"[CONTEXT] {context} [RESPONSE A] {first} [RESPONSE B] {second} \n"
+        asked = naive.tokenizer.apply_chat_template(
+            [{"role": "user", "content": text}], tokenize=False
+        )
+        ids = naive.tokenizer(asked.removeprefix(bos), add_special_tokens=False).input_ids
+        following = naive.next_token(ids)
+        return following["A"] / (following["A"] + following["B"])
+
+    return home, share
+
+
+@pytest.mark.parametrize("kind", [steam, preference])
+def test_a_judge_that_was_trained_on_one_question_is_asked_that(
+    kind: Callable[[Path], tuple[str, Share]], tmp_path: Path
+) -> None:
+    home, share = kind(tmp_path)
+    spec = locate(home, OPEN, OFFLINE)
+    assert spec.family == "judge"
+    judge = open_scorer(spec, RunSettings(**CPU))
+    expected = []
+    for pair in PAIRS:
+        sides = pair.chosen, pair.rejected
+        expected.append((share(pair, *sides) + 1 - share(pair, *sides[::-1])) / 2)
+    rows = scored(judge, PAIRS)
+    assert [rows[pair.key].chosen_reward for pair in PAIRS] == verdicts(expected)
+    rejected = [rows[pair.key].rejected_reward for pair in PAIRS]
+    assert rejected == verdicts([1 - each for each in expected])
+    assert max(expected) - min(expected) > 0.01
+    assert judge.traits.template.split(", ")[1].startswith(("SteamSHP ", "pair-preference "))
+    with pytest.raises(KnownError, match=r"a question of its own, .*: leave --chat-template tulu"):
+        open_scorer(spec, RunSettings(**CPU, chat_template="tulu"))
