@@ -225,7 +225,7 @@ class ModelsTab:
         }
 
     def _short_board(self, now: Compared, session: Session) -> str:
-        if not now.state.a or now.state.panel not in ("compare", "scatter"):
+        if now.state.panel not in ("compare", "scatter"):
             return ""
         by_score = replace(now.state, sort="", ascending=False)
         return short_board_html(self._ranked(session, by_score), now.state.named)

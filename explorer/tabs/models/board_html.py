@@ -256,11 +256,11 @@ def rule_html(board: Board, state: ModelsState, left_out: Sequence[LeftOut] = ()
 
 
 def short_board_html(now: Ranked, named: Sequence[str]) -> str:
-    """The models with results of each pair, by rank, beside a comparison; "" where none has any.
+    """The models that can be compared, by rank, beside a comparison; "" where there are none.
 
     now: the board of the state. named: the models that are compared, a first.
     """
-    models = now.rows.index[now.rows["by_pairs"]][:MOST_BOARD_ROWS]
+    models = now.rows.index[now.rows["opens"]][:MOST_BOARD_ROWS]
     if not len(models):
         return ""
     rows = [now.board.rows[model] for model in models]

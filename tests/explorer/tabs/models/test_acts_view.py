@@ -124,6 +124,14 @@ def test_two_models_that_are_ticked_are_compared(visitor: Visitor) -> None:
     assert models(acted(visitor, "panel", value="board"))
 
 
+def test_where_nothing_is_compared_yet_the_models_are_offered_by_rank(visitor: Visitor) -> None:
+    measured(visitor)
+    bare = acted(visitor, "panel", value="compare")
+    assert bare["drawer"].count('data-act="a"') == 4
+    chosen = acted(visitor, "a", value="org/gemma-2b")
+    assert chosen["drawer"].count('data-act="b"') == 4
+
+
 def test_a_link_to_a_model_without_results_says_so_until_others_are_compared(
     visitor: Visitor,
 ) -> None:
