@@ -245,20 +245,20 @@ def _parser() -> argparse.ArgumentParser:
         "--judge-prompt",
         choices=get_args(JudgePrompt),
         default=defaults.judge_prompt,
-        help="what a judge or rater behind --url is asked: ours, read by probabilities, or one of "
-        "upstream's, for a written verdict or rating (upstream: the one for the model's name)",
+        help="what a judge or rater is asked: ours, read by probabilities, or one of upstream's, "
+        "for a written verdict or rating (upstream: the one for the model's name)",
     )
     how(
         "--max-tokens",
         type=_positive,
         metavar="N",
-        help="tokens of an answer; models that think first need thousands",
+        help="tokens of a written answer; models that think first need thousands",
     )
     how(
         "--temperature",
         type=_at_least_zero,
         default=defaults.temperature,
-        help="of a server's answers",
+        help="of written answers; 0 takes the likeliest word each time",
     )
     how(
         "--upstream-compatible",

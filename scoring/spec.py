@@ -12,7 +12,7 @@ JudgePrompt = Literal[
     "probabilities", "upstream", "mt-bench", "gemini", "prometheus", "con-j", "offsetbias", "rise",
     "atla",
 ]  # fmt: skip
-"""What a judge behind a server is asked; see `RunSettings`."""
+"""What a judge is asked; see `RunSettings`."""
 Outcome = Literal["win", "loss", "tie", "missing"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 _Baseline = Literal["random", "longer", "shorter"]
@@ -297,8 +297,8 @@ class RunSettings:
         the tokenizer's own.
     judge_prompt: "probabilities" reads those of the answer to a prompt of ours; the others have a
         verdict or a rating written, by upstream's prompts; "upstream" is that for the model's name.
-    max_tokens: an answer of a server may have; None means what the prompt needs.
-    temperature: at which a server answers.
+    max_tokens: an answer that is written may have; None means what the prompt needs.
+    temperature: at which a judge answers; 0 takes the likeliest word each time.
     upstream_compatible: tokens as upstream's run_rm.py makes them.
     parallel: requests that a server gets at once.
     """

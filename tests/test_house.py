@@ -55,6 +55,7 @@ WITH_TORCH = {
     "scoring.command",
     "scoring.engine.forward",
     "scoring.engine.proof",
+    "scoring.families.writer",
     "scoring.models.heads",
     "scoring.models.loading",
     "scoring.run",

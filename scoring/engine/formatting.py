@@ -192,6 +192,7 @@ class Formatter:
         hashed = str(own or template) + "".join(self._said.values())
         digest = hashlib.sha256(hashed.encode()).hexdigest()[:12]
         self.template = f"{'own' if own else name}:{digest}"
+        self.limit = model_limit
         self.max_length = min(settings.max_length or longest, model_limit)
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:

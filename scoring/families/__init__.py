@@ -7,6 +7,7 @@ from pathlib import Path
 from scoring.engine.formatting import Prepared
 from scoring.engine.scorer import Scorer, TextScorer, Traits
 from scoring.errors import KnownError
+from scoring.models.files import trained_question
 from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings, text_hash
 
 
@@ -30,37 +31,44 @@ def open_scorer(spec: ModelSpec, settings: RunSettings) -> Scorer:
             f"{spec.name}, a {spec.family}, is given texts and no chat template: leave "
             f"--chat-template {settings.chat_template} out."
         )
-    return _maker(spec)(spec, settings)
+    return _maker(spec, settings)(spec, settings)
 
 
 def _check_asking(spec: ModelSpec, settings: RunSettings) -> None:
-    """Refuse settings of judges behind servers where they have no meaning."""
+    """Refuse settings of judges that write answers where they have no meaning."""
     default = RunSettings()
     names = ("judge_prompt", "max_tokens", "temperature")
     given = [name for name in names if getattr(settings, name) != getattr(default, name)]
-    if given and not (spec.url and spec.family in ("judge", "rater")):
+    if not given or (spec.url and spec.family in ("judge", "rater")):
+        return
+    if spec.family not in ("judge", "rater") or trained_question(spec.name):
         raise KnownError(
-            f"--{given[0].replace('_', '-')} is of judges and raters behind a server (--url), "
-            f"which write answers; {spec.name}, a {spec.family}, is read without any."
+            f"--{given[0].replace('_', '-')} is of judges and raters that write answers; "
+            f"{spec.name}, a {spec.family}, is read without any."
+        )
+    if settings.judge_prompt == "probabilities":
+        raise KnownError(
+            f"--{given[0].replace('_', '-')} is of answers that are written; {spec.name} is read "
+            "without any, by the probabilities of labels: give a --judge-prompt, such as upstream."
         )
 
 
 def keep_answers(scorer: Scorer, folder: Path | None, part: str = "") -> None:
-    """Have a server's answers kept in the folder of a run, so that none is paid for twice.
+    """Have a judge's answers kept in the folder of a run, so that none is paid for twice.
 
     folder: None keeps none. part: names the file of one of several processes.
 
     Raises:
         KnownError: the folder cannot be used.
     """
-    if scorer.spec.url:
-        from scoring.families.chat import ChatJudge
+    if scorer.spec.family in ("judge", "rater"):
+        from scoring.families.chat import AskedJudge
 
-        if isinstance(scorer, ChatJudge):
+        if isinstance(scorer, AskedJudge):
             scorer.keep(folder, part)
 
 
-def _maker(spec: ModelSpec) -> Callable[[ModelSpec, RunSettings], Scorer]:
+def _maker(spec: ModelSpec, settings: RunSettings) -> Callable[[ModelSpec, RunSettings], Scorer]:
     if spec.family in BASELINES:
         return Baseline
     if spec.family == "served":
@@ -72,6 +80,10 @@ def _maker(spec: ModelSpec) -> Callable[[ModelSpec, RunSettings], Scorer]:
             from scoring.families.chat import ChatJudge
 
             return ChatJudge
+        if settings.judge_prompt != "probabilities":
+            from scoring.families.writer import WritingJudge
+
+            return WritingJudge
         from scoring.families.judge import Judge
 
         return Judge

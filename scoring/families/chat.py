@@ -1,4 +1,4 @@
-"""Judges behind a server that answers POST /chat/completions as OpenAI's does."""
+"""Judges by what they answer, and those behind a server that speaks as OpenAI's does."""
 
 import hashlib
 import json
@@ -48,7 +48,7 @@ _UPSTREAM_READINGS = {
     "rater": "the rating it ends with, 1 to 10 (where one cannot be read, both are 0: a tie)",
 }
 
-_Question = tuple[Message, ...]
+Question = tuple[Message, ...]
 _Meaning = tuple[float, ...] | None
 """Probabilities of A and B, or a rating alone; None where a reply means neither."""
 
@@ -64,8 +64,8 @@ class Reply(NamedTuple):
     cut: bool = False
 
 
-class ChatJudge(TextScorer):
-    """Families judge (which of two is better) and rater (how good is each), asked over HTTP.
+class AskedJudge(TextScorer):
+    """Families judge (which of two is better) and rater (how good is each), by their answers.
 
     A judge is asked in both orders. The reward of a response is the mean, over the orders, of the
     probability of its label among the two labels: a judge that always names the first response
@@ -76,15 +76,9 @@ class ChatJudge(TextScorer):
     response has the reward 1, the other 0, and both have one half where no verdict can be read.
     """
 
-    def __init__(
-        self, spec: ModelSpec, settings: RunSettings, patience: Patience = PATIENCE
-    ) -> None:
-        """
-        Raises:
-            KnownError: the server's address or the settings cannot be used.
-        """
+    def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
+        """Who it is that answers, and its traits, are told by those that derive from it."""
         self.spec = spec
-        self._server = Server(spec.url, settings.parallel, patience)
         self._is_judge = spec.family == "judge"
         self._seed = settings.seed
         self._prompt = ""
@@ -93,28 +87,14 @@ class ChatJudge(TextScorer):
             self._prompt = upstream.prompt_for(settings.judge_prompt, spec.name)
             tokens = upstream.VERDICT_TOKENS if self._is_judge else upstream.RATING_TOKENS
         self._tokens = settings.max_tokens or tokens
-        self._common = {
-            "model": spec.name,
-            "temperature": settings.temperature,
-            "seed": settings.seed,
-            "max_tokens": self._tokens,
-            **(_LOGPROBS if self._is_judge and not self._prompt else {}),
-        }
-        self._refused: tuple[str, ...] = ()
-        self._answered = False
         self._has_read = False
         self._answers = Answers()
-        reading = (_UPSTREAM_READINGS if self._prompt else _READINGS)[spec.family]
+        self._reading = (_UPSTREAM_READINGS if self._prompt else _READINGS)[spec.family]
         if settings.max_tokens or settings.temperature:
-            reading += f"; {self._tokens:,} tokens at most, temperature {settings.temperature:g}"
-        self.traits = Traits(
-            reading=reading,
-            path=self._server.path,
-            # Two requests a pair: as many pairs keep the server busy to the end of a pack.
-            budget=max(TEXTS_A_PACK, settings.parallel),
-            template=digest(spec.family, self._prompt),
-            libraries=("httpx",),
-        )
+            self._reading += (
+                f"; {self._tokens:,} tokens at most, temperature {settings.temperature:g}"
+            )
+        self._asked_by = digest(spec.family, self._prompt)
 
     def keep(self, folder: Path | None, part: str = "") -> None:
         """Write answers down in a folder as they come, and take those that are there already.
@@ -130,12 +110,11 @@ class ChatJudge(TextScorer):
         """Probabilities, 0 to 1, or ratings, 1 to 10; NaN for both sides of a missing pair.
 
         Raises:
-            KnownError: the server cannot be reached, or refuses everything, or no answer was long
-                enough to be read.
+            KnownError: nobody answers, or no answer was long enough to be read.
         """
         asked = [self._questions(prepared.pair) for prepared in pack]
         questions = list(dict.fromkeys(question for both in asked for question in both))
-        replies = self._server.each(self._ask, questions)
+        replies = self._replies(questions)
         of = dict(zip(questions, replies, strict=True))
         said = {
             question: None if reply is None else self._said(reply) for question, reply in of.items()
@@ -146,7 +125,11 @@ class ChatJudge(TextScorer):
             for prepared, both in zip(pack, asked, strict=True)
         ]
 
-    def _questions(self, pair: Pair) -> tuple[_Question, ...]:
+    def _replies(self, questions: Sequence[Question]) -> Sequence[Reply | None]:
+        """What is answered to each; None where nothing is."""
+        raise NotImplementedError
+
+    def _questions(self, pair: Pair) -> tuple[Question, ...]:
         sides = pair.chosen, pair.rejected
         if self._prompt and self._is_judge:
             question = upstream.verdict_question(self._prompt, pair, swapped=self._is_swapped(pair))
@@ -161,47 +144,6 @@ class ChatJudge(TextScorer):
         """Whether the rejected response is shown first."""
         name = text_hash(pair.prompt, pair.chosen, pair.rejected)
         return random.Random(f"{self._seed}:{name}").random() > 0.5  # noqa: S311 - a coin
-
-    def _ask(self, question: _Question) -> Reply:
-        known = self._answers.of(question)
-        if known is not None:
-            return known
-        reply = self._post(question, self._refused)
-        self._answers.add(question, reply)
-        return reply
-
-    def _post(self, question: _Question, refused: tuple[str, ...]) -> Reply:
-        """Ask, again without what the server refuses, which stays away once it then answers."""
-        body = {**self._common, "messages": as_objects(question)}
-        if "max_tokens" in refused:  # the name that newer servers give it
-            body["max_completion_tokens"] = body["max_tokens"]
-        if "logprobs" in refused:
-            body.pop("top_logprobs", None)
-        for name in refused:
-            body.pop(name, None)
-        try:
-            reply = self._server.post("/chat/completions", body, _reply)
-        except RequestFailed as failure:
-            if refused != self._refused and self._answered:  # another thread found out meanwhile
-                return self._post(question, self._refused)
-            more = self._meant(failure, body)
-            if more is None:
-                raise
-            return self._post(question, (*refused, more))
-        if refused != self._refused:
-            logger.warning("The server takes no %s: it is asked without.", ", ".join(refused))
-            self._refused = refused
-        self._answered = True
-        return reply
-
-    def _meant(self, failure: RequestFailed, body: dict[str, Any]) -> str | None:
-        """What of a request a refusal speaks of; of one without words, perhaps probabilities."""
-        if failure.status not in (400, 422) or self._answered:  # then it is the text's fault
-            return None
-        named = [name for name in _OPTIONAL if name in body and name in str(failure)]
-        if named:
-            return named[0]
-        return "logprobs" if "logprobs" in body else None
 
     def _said(self, reply: Reply) -> _Meaning:
         text = _THOUGHTS.sub("", reply.text).strip()
@@ -247,6 +189,81 @@ class ChatJudge(TextScorer):
         return (meant[0][0] + meant[1][1]) / 2, (meant[0][1] + meant[1][0]) / 2
 
 
+class ChatJudge(AskedJudge):
+    """A judge or rater that is asked over HTTP."""
+
+    def __init__(
+        self, spec: ModelSpec, settings: RunSettings, patience: Patience = PATIENCE
+    ) -> None:
+        """
+        Raises:
+            KnownError: the server's address or the settings cannot be used.
+        """
+        super().__init__(spec, settings)
+        self._server = Server(spec.url, settings.parallel, patience)
+        self._common = {
+            "model": spec.name,
+            "temperature": settings.temperature,
+            "seed": settings.seed,
+            "max_tokens": self._tokens,
+            **(_LOGPROBS if self._is_judge and not self._prompt else {}),
+        }
+        self._refused: tuple[str, ...] = ()
+        self._answered = False
+        self.traits = Traits(
+            reading=self._reading,
+            path=self._server.path,
+            # Two requests a pair: as many pairs keep the server busy to the end of a pack.
+            budget=max(TEXTS_A_PACK, settings.parallel),
+            template=self._asked_by,
+            libraries=("httpx",),
+        )
+
+    def _replies(self, questions: Sequence[Question]) -> Sequence[Reply | None]:
+        return self._server.each(self._ask, questions)
+
+    def _ask(self, question: Question) -> Reply:
+        known = self._answers.of(question)
+        if known is not None:
+            return known
+        reply = self._post(question, self._refused)
+        self._answers.add(question, reply)
+        return reply
+
+    def _post(self, question: Question, refused: tuple[str, ...]) -> Reply:
+        """Ask, again without what the server refuses, which stays away once it then answers."""
+        body = {**self._common, "messages": as_objects(question)}
+        if "max_tokens" in refused:  # the name that newer servers give it
+            body["max_completion_tokens"] = body["max_tokens"]
+        if "logprobs" in refused:
+            body.pop("top_logprobs", None)
+        for name in refused:
+            body.pop(name, None)
+        try:
+            reply = self._server.post("/chat/completions", body, _reply)
+        except RequestFailed as failure:
+            if refused != self._refused and self._answered:  # another thread found out meanwhile
+                return self._post(question, self._refused)
+            more = self._meant(failure, body)
+            if more is None:
+                raise
+            return self._post(question, (*refused, more))
+        if refused != self._refused:
+            logger.warning("The server takes no %s: it is asked without.", ", ".join(refused))
+            self._refused = refused
+        self._answered = True
+        return reply
+
+    def _meant(self, failure: RequestFailed, body: dict[str, Any]) -> str | None:
+        """What of a request a refusal speaks of; of one without words, perhaps probabilities."""
+        if failure.status not in (400, 422) or self._answered:  # then it is the text's fault
+            return None
+        named = [name for name in _OPTIONAL if name in body and name in str(failure)]
+        if named:
+            return named[0]
+        return "logprobs" if "logprobs" in body else None
+
+
 class Answers:
     """What was answered, by question; kept in a folder where one is given.
 
@@ -274,11 +291,11 @@ class Answers:
         except OSError as error:
             raise KnownError(f"The answers in {folder} cannot be kept: {error}.") from error
 
-    def of(self, question: _Question) -> Reply | None:
+    def of(self, question: Question) -> Reply | None:
         """The answer that is kept; None where there is none."""
         return self._known.get(_key(question))
 
-    def add(self, question: _Question, reply: Reply) -> None:
+    def add(self, question: Question, reply: Reply) -> None:
         """Keep an answer."""
         if self._path is None:
             return
@@ -289,7 +306,7 @@ class Answers:
                 file.write(line)
 
 
-def _key(question: _Question) -> str:
+def _key(question: Question) -> str:
     return hashlib.sha256(json.dumps(question).encode()).hexdigest()[:32]
 
 

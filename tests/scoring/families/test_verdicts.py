@@ -200,7 +200,7 @@ def test_the_settings_are_sent_and_told() -> None:
     "given", [{"max_tokens": 9}, {"temperature": 1.0}, {"judge_prompt": "atla"}]
 )
 def test_where_nothing_is_written_the_settings_have_no_meaning(given: dict[str, Any]) -> None:
-    with pytest.raises(KnownError, match="is of judges and raters behind a server"):
+    with pytest.raises(KnownError, match="of judges and raters that write answers"):
         open_scorer(ModelSpec("baseline/longer", "", "", "longer"), RunSettings(**given))
 
 

@@ -1,0 +1,105 @@
+"""Generative models of this machine that write verdicts or ratings, by upstream's prompts."""
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from scoring.engine.forward import running
+from scoring.engine.packing import padded_batches
+from scoring.engine.scorer import TEXTS_A_PACK, Traits
+from scoring.errors import KnownError
+from scoring.families.chat import AskedJudge, Question, Reply
+from scoring.models.loading import load
+from scoring.spec import ModelSpec, RunSettings
+
+_LEAST_TOKENS = 64
+"""Tokens below which a question cannot be asked."""
+
+
+class WritingJudge(AskedJudge):
+    """A judge or rater that is loaded and writes its answers here.
+
+    Answers are greedy at temperature 0; what else a model's own settings of generation say (top_p,
+    penalties) is left out, as upstream does. Questions that leave no room for an answer lose their
+    beginning.
+    """
+
+    def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
+        """
+        Raises:
+            KnownError: the model cannot be loaded, or there is no room for questions and answers.
+        """
+        super().__init__(spec, settings)
+        if settings.truncation_side == "right":
+            raise KnownError(
+                "A judge is asked at the end of its text, which --truncation-side right would cut "
+                "off. Leave it at left."
+            )
+        loaded = load(spec, settings, "AutoModelForCausalLM")
+        self._model: Any = loaded.model
+        self._formatter = loaded.formatter(settings)
+        self._room = min(self._formatter.max_length, self._formatter.limit - self._tokens)
+        if self._room < _LEAST_TOKENS:
+            raise KnownError(
+                f"{spec.name} reads {self._formatter.limit:,} tokens, which leaves {self._room:,} "
+                f"for a question beside an answer of {self._tokens:,}: {_LEAST_TOKENS} are the "
+                "least. Allow shorter answers (--max-tokens)."
+            )
+        self._budget = loaded.budget(settings)
+        tokenizer = self._tokenizer = loaded.tokenizer
+        own = self._model.generation_config
+        ends = own.eos_token_id if own.eos_token_id is not None else tokenizer.eos_token_id
+        self._ends = {*(ends if isinstance(ends, list) else [ends])} - {None}
+        pad = tokenizer.pad_token_id
+        self._pad = min(self._ends, default=0) if pad is None else pad
+        self._model.generation_config = type(own)(
+            max_new_tokens=self._tokens,
+            do_sample=settings.temperature > 0,
+            eos_token_id=sorted(self._ends) or None,
+            pad_token_id=self._pad,
+            **({"temperature": settings.temperature, "top_k": 0} if settings.temperature else {}),
+        )
+        self.traits = Traits(
+            reading=self._reading,
+            path="answers written here, in padded batches",
+            budget=TEXTS_A_PACK,
+            device=str(self._model.device),
+            dtype=str(self._model.dtype).removeprefix("torch."),
+            max_length=self._room,
+            template=f"{self._formatter.template}, {self._asked_by}",
+            libraries=("torch", "transformers"),
+        )
+
+    def _replies(self, questions: Sequence[Question]) -> list[Reply | None]:
+        known = {question: self._answers.of(question) for question in questions}
+        new = [question for question, reply in known.items() if reply is None]
+        asked = [
+            self._formatter.cut(ids, self._room).ids
+            for ids in self._formatter.encode(new, ask=True)
+        ]
+        for batch in padded_batches([len(ids) + self._tokens for ids in asked], self._budget):
+            with running(self.spec.name):
+                replies = self._written([asked[place] for place in batch])
+            for place, reply in zip(batch, replies, strict=True):
+                known[new[place]] = reply
+                self._answers.add(new[place], reply)
+        return [known[question] for question in questions]
+
+    @torch.inference_mode()
+    def _written(self, asked: Sequence[tuple[int, ...]]) -> list[Reply]:
+        width = max(map(len, asked))
+        # Random draws are those of the seed and the questions, wherever a run was stopped.
+        torch.manual_seed(random.Random(f"{self._seed}:{asked}").getrandbits(63))  # noqa: S311
+        ids = torch.tensor([[self._pad] * (width - len(each)) + [*each] for each in asked])
+        mask = torch.tensor([[0] * (width - len(each)) + [1] * len(each) for each in asked])
+        device = self._model.device
+        made = self._model.generate(ids.to(device), attention_mask=mask.to(device))
+        return [self._reply(each[width:]) for each in made.tolist()]
+
+    def _reply(self, tokens: list[int]) -> Reply:
+        """What of an answer's tokens stands before its end."""
+        end = next((place for place, id_ in enumerate(tokens) if id_ in self._ends), None)
+        text = self._tokenizer.decode(tokens[:end], skip_special_tokens=True)
+        return Reply(text, cut=end is None)

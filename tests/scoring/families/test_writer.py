@@ -1,0 +1,164 @@
+"""Judges of this machine that write verdicts or ratings, against plain greedy decoding."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedTokenizerFast
+
+from scoring.__main__ import main
+from scoring.errors import KnownError
+from scoring.families import keep_answers, open_scorer
+from scoring.families.upstream import (
+    rating_question,
+    said_rating,
+    said_verdict,
+    verdict_question,
+)
+from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings
+from tests.scoring.families.test_verdicts import PAIRS
+
+SAYS = ["[[A]]", "[[B]]", *map(str, range(1, 11)), "hm"]
+"""What the model can say, beside its end."""
+TOKENS = 6
+CPU = RunSettings(
+    device="cpu", dtype="float32", judge_prompt="mt-bench", max_tokens=TOKENS, budget=900
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A random model that knows the words of all questions and answers in few."""
+    home = tmp_path_factory.mktemp("writer")
+    split = pre_tokenizers.WhitespaceSplit()
+    texts = [message.content for each in PAIRS for message in asked(each)]
+    words = [word for text in texts for word, _ in split.pre_tokenize_str(text)]
+    names = dict.fromkeys(["<unk>", "</s>", *SAYS, *words])
+    core = Tokenizer(models.WordLevel({word: n for n, word in enumerate(names)}, "<unk>"))
+    core.pre_tokenizer = split
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=core, unk_token="<unk>", eos_token="</s>")
+    tokenizer.chat_template = "{% for m in messages %}{{ m['content'] + ' ' }}{% endfor %}"
+    tokenizer.save_pretrained(home)
+    torch.manual_seed(3)
+    size: dict[str, Any] = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
+    size |= {"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 2048}
+    config = LlamaConfig(vocab_size=len(names), **size, eos_token_id=1, initializer_range=0.4)
+    model = AutoModelForCausalLM.from_config(config)
+    with torch.no_grad():
+        model.lm_head.weight[[0, *range(2 + len(SAYS), len(names))]] = 0  # it never says these
+    model.generation_config.update(do_sample=True, top_p=0.1, repetition_penalty=3.0)
+    model.save_pretrained(home)
+    return str(home)
+
+
+def asked(pair: Pair) -> list[Message]:
+    """Everything that a judge or a rater can be asked of a pair."""
+    ratings = [rating_question(pair, each)[0] for each in (pair.chosen, pair.rejected)]
+    both = [verdict_question("mt-bench", pair, swapped=swapped) for swapped in (False, True)]
+    return [*ratings, *both[0], *both[1]]
+
+
+def opened(folder: str, family: Family = "judge", **more: Any) -> Any:
+    return open_scorer(ModelSpec("org/judge", folder, "p", family), replace(CPU, **more))
+
+
+class Plain:
+    """Transformers without a cache, one question at a time, the likeliest token each time."""
+
+    def __init__(self, folder: str) -> None:
+        self.tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
+        self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+
+    def answer(self, question: Sequence[Message]) -> str:
+        text = "".join(f"{message.content} " for message in question)
+        ids: list[int] = self.tokenizer(text).input_ids
+        begin = len(ids)
+        while len(ids) < begin + TOKENS:
+            with torch.inference_mode():
+                token = int(self.model(torch.tensor([ids])).logits[0, -1].argmax())
+            if token == self.tokenizer.eos_token_id:
+                break
+            ids.append(token)
+        answer: str = self.tokenizer.decode(ids[begin:])
+        return answer
+
+
+def test_a_verdict_is_what_the_model_writes_greedily(folder: str) -> None:
+    judge, plain = opened(folder), Plain(folder)
+    expected = []
+    for pair in PAIRS:
+        swapped = judge._is_swapped(pair)
+        named = said_verdict(
+            "mt-bench", plain.answer(verdict_question("mt-bench", pair, swapped=swapped))
+        )
+        first = {"A": 1.0, "B": 0.0, None: 0.5}[named]
+        chosen = 1 - first if swapped else first
+        expected.append((chosen, 1 - chosen))
+    assert len({*expected}) > 1
+    assert judge.rewards(judge.prepare(PAIRS)) == expected
+    assert judge.traits.reading.startswith("the verdict it writes")
+    assert f"{TOKENS} tokens at most" in judge.traits.reading
+    assert "mt-bench judge prompt:" in judge.traits.template
+
+
+def test_a_rating_is_what_the_model_ends_with(folder: str) -> None:
+    rater, plain = opened(folder, "rater"), Plain(folder)
+    expected = []
+    for pair in PAIRS:
+        both = [
+            said_rating(plain.answer(rating_question(pair, each)))
+            for each in (pair.chosen, pair.rejected)
+        ]
+        expected.append((0.0, 0.0) if None in both else (both[0], both[1]))
+    assert len({*expected}) > 1
+    assert rater.rewards(rater.prepare(PAIRS)) == expected
+
+
+def test_a_run_that_goes_on_writes_nothing_twice(folder: str, tmp_path: Path) -> None:
+    steps: list[Any] = []
+
+    def counted(**more: Any) -> Any:
+        judge = opened(folder, **more)
+        keep_answers(judge, tmp_path)
+        judge._model.register_forward_hook(lambda *_: steps.append(1))
+        return judge
+
+    warm = {"temperature": 2.0, "seed": 5}
+    first = counted(**warm)
+    half = first.rewards(first.prepare(PAIRS[:4]))
+    n_steps = len(steps)
+    assert n_steps > 0
+    again = counted(**warm)
+    assert again.rewards(again.prepare(PAIRS[:4])) == half
+    assert len(steps) == n_steps
+    again.rewards(again.prepare(PAIRS))
+    assert len(steps) > n_steps
+    assert "temperature 2" in again.traits.reading
+
+
+def test_the_command_line_scores_with_written_verdicts(folder: str, tmp_path: Path) -> None:
+    given = ["--model", folder, "--family", "judge", "--pairs", "demo", "--per-subset", "1"]
+    out = [*given, "--device", "cpu", "--out", str(tmp_path / "run")]
+    assert main([*out, "--judge-prompt", "mt-bench", "--max-tokens", "4"]) == 0
+    assert (tmp_path / "run" / "answers.jsonl").stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"judge_prompt": "probabilities"}, "is of answers that are written; org/judge is read"),
+        ({"max_tokens": 2040}, r"reads 2,048 tokens, which leaves 8 for a question .*--max-tokens"),
+        ({"truncation_side": "right"}, "--truncation-side right would cut off"),
+    ],
+)
+def test_what_leaves_nothing_to_write_is_refused(
+    folder: str, more: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(KnownError, match=said):
+        opened(folder, **more)
+    with pytest.raises(KnownError, match="of judges and raters that write answers"):
+        opened(folder, "dpo")
