@@ -8,6 +8,7 @@ most of the padding; packs have none and compute what a pair's sides share once.
     python tests/bench/scoring.py --pairs filtered.parquet --per-subset 10       # CPU, demo model
     python tests/bench/scoring.py --pairs filtered.parquet --shape qwen3-0.6b    # a GPU
     python tests/bench/scoring.py --pairs filtered.parquet --shape llama-8b --ways upstream,ours
+    python tests/bench/scoring.py --against ../older      # this scorer beside another checkout's
 
 Random weights of a real shape serve: speed does not depend on the weights. The last line is JSON.
 """
@@ -16,6 +17,7 @@ import argparse
 import gc
 import importlib.util
 import json
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -25,7 +27,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+# Of another checkout, where this runs for `--against`.
+sys.path.insert(0, sys.argv[sys.argv.index("--of") + 1] if "--of" in sys.argv else str(ROOT))
 
 import scoring  # noqa: F401, E402, I001 - before torch
 import torch  # noqa: E402
@@ -66,10 +69,16 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 @dataclass(slots=True)
 class Measured:
-    """One way, once. gigabytes: peak memory over the weights, None on a CPU."""
+    """One way, once.
+
+    processor: seconds of all threads together. gigabytes: peak memory over the weights, None on a
+    CPU. ratio: how many times the processor time of the first way is of this one's, or on a card
+    the time.
+    """
 
     way: str
     seconds: float
+    processor: float
     tokenizing: float | None
     tokens: int
     gigabytes: float | None
@@ -195,11 +204,11 @@ class Bench:
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
             before = torch.cuda.memory_allocated()
-        began = time.perf_counter()
+        began, spent = time.perf_counter(), time.process_time()
         self.rewards[name] = way()
-        seconds = time.perf_counter() - began
+        seconds, processor = time.perf_counter() - began, time.process_time() - spent
         peak = (torch.cuda.max_memory_allocated() - before) / 1e9 if cuda else None
-        return Measured(name, seconds, self.tokenizing or None, self.tokens, peak)
+        return Measured(name, seconds, processor, self.tokenizing or None, self.tokens, peak)
 
 
 def run(bench: Bench, ways: Sequence[str], settings: RunSettings) -> list[Measured]:
@@ -253,14 +262,39 @@ def peak_rate(device: torch.device) -> float:
 
 
 def _print(each: Measured, first: Measured) -> None:
-    each.ratio = first.seconds / each.seconds
+    on_card = each.gigabytes is not None
+    each.ratio = first.seconds / each.seconds if on_card else first.processor / each.processor
     memory = "" if each.gigabytes is None else f"{each.gigabytes:8.2f} GB"
     tokenizing = "" if each.tokenizing is None else f"  (tokenizing {each.tokenizing:.2f} s)"
     print(
-        f"{each.way:34} {each.seconds:8.2f} s {each.tokens:10,} tokens {each.ratio:6.2f} x"
-        f"{memory}{tokenizing}",
+        f"{each.way:34} {each.seconds:8.2f} s {each.processor:8.2f} processor-s "
+        f"{each.tokens:10,} tokens {each.ratio:6.2f} x{memory}{tokenizing}",
         flush=True,
     )
+
+
+def compare(other: Path, given: Sequence[str]) -> dict[str, float]:
+    """This checkout's scorer beside another's, in processes of their own, in turns.
+
+    given: arguments for both.
+    """
+    best: dict[Path, float] = {}
+    rewards: dict[Path, torch.Tensor] = {}
+    for folder in (ROOT, other) * 3:
+        command = [sys.executable, __file__, *given, "--ways", "ours", "--of", str(folder)]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        told = json.loads(said.splitlines()[-1])
+        (warm,) = (way for way in told["ways"] if way["way"] == "ours, warm")
+        best[folder] = min(warm["processor"], best.get(folder, warm["processor"]))
+        rewards[folder] = torch.tensor(told["rewards"], dtype=torch.float64)
+        print(f"{folder}: {warm['processor']:.2f} processor-s, {warm['seconds']:.2f} s", flush=True)
+    apart = (rewards[ROOT] - rewards[other]).abs().max().item()
+    ratio = best[ROOT] / best[other]
+    print(
+        f"rewards differ by at most {apart:.1e}; {ratio:.3f} times the processor time of {other} "
+        f"({best[ROOT]:.2f} and {best[other]:.2f} s, the best of three)"
+    )
+    return {"apart": apart, "ratio": ratio}
 
 
 def _loaded(arguments: argparse.Namespace, settings: RunSettings) -> Loaded:
@@ -288,7 +322,14 @@ def main() -> None:
     parser.add_argument("--ways", default="upstream,pipeline,sorted,cross-encoder,ours")
     parser.add_argument("--compile", choices=("auto", "off"), default="auto")
     parser.add_argument("--budget", type=int)
+    parser.add_argument("--against", type=Path, help="a checkout of another commit")
+    parser.add_argument("--of", help="the checkout whose scorer is measured, by --against")
     arguments = parser.parse_args()
+    if arguments.against:
+        at = sys.argv.index("--against")
+        given = [*sys.argv[1:at], *sys.argv[at + 2 :]]
+        print(json.dumps(compare(arguments.against.resolve(), given)))
+        return
     transformers.utils.logging.disable_progress_bar()
     table = read_pairs(arguments.pairs).table
     seen: Counter[str] = Counter()
@@ -311,6 +352,8 @@ def main() -> None:
     )
     measured = run(bench, arguments.ways.split(","), settings)
     result: dict[str, Any] = {"ways": [asdict(each) for each in measured]}
+    if arguments.of:
+        result["rewards"] = bench.rewards["ours, warm"].tolist()
     reference = next(iter(bench.rewards.values()))
     for name, rewards in bench.rewards.items():
         if rewards.shape == reference.shape:
