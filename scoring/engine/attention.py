@@ -137,6 +137,7 @@ def write_pack(pairs: Sequence[Prepared], device: torch.device, *, variable_leng
             "packed_gather": places,
             "longest_queries": _rounded(segment.end - segment.begin for segment in segments),
             "longest_keys": _rounded(after - before for before, after in pairwise(keys)),
+            "packed_options": _options(),  # here, where no compiler reads along
         }
     return Pack(all_ids, all_positions, reads, arguments)
 
@@ -254,7 +255,7 @@ def _all_at_once(
         arguments["longest_keys"],
         scale=scaling,
         window_size=(-1, 0) if sliding_window is None else (sliding_window - 1, 0),
-        **_options(),
+        **arguments["packed_options"],
     )
     return out[None, ..., :width]
 

@@ -32,6 +32,7 @@ def test_a_target_binds_on_the_card_that_it_names_alone(
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("error:Dynamo detected")  # users would see it
 def test_what_is_timed_is_compiled_as_a_users_later_runs_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
