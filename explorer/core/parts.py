@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import gradio as gr
 from gradio.utils import get_upload_folder
 
-from explorer.core.html import nothing_to_tell, step_html
+from explorer.core.html import nothing_to_tell, part, step_html
 from explorer.core.text import text
 from explorer.core.work import shown_as
 from scoring.errors import KnownError
@@ -194,6 +194,17 @@ def sending(part: Part, act: str, *names: str) -> str:
 def after_acts(part: Part) -> str:
     """Script of an event that waits until all acts are answered, and passes its inputs on."""
     return f"(...inputs) => window.explorer.idle({json.dumps(part.elem_id)}, inputs)"
+
+
+@contextmanager
+def build_menu(words: str, elem_id: str) -> Iterator[gr.Column]:
+    """A button that opens a menu, hidden until what is given is shown; what is built inside is in
+    the menu, whose id `elem_id` is.
+    """
+    with gr.Column(visible=False, min_width=0, elem_classes="menu-box") as box:
+        gr.HTML(part("menu_button", words, elem_id))
+        with gr.Column(elem_id=elem_id, elem_classes="popover menu"):
+            yield box
 
 
 def fetching(elem_id: str) -> str:

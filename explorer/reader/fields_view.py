@@ -38,7 +38,7 @@ def build_typed(settings: Settings, prefix: str, *, are_examples: bool = False) 
         )
 
     with gr.Column(elem_classes="typed"):
-        conversation = field("prompt", 3, 12)
+        conversation = field("prompt", 2, 12)
         with gr.Row(equal_height=False):
             return TypedFields(conversation, field("chosen", 6, 18), field("rejected", 6, 18))
 

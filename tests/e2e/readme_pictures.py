@@ -111,7 +111,7 @@ def _try_a_pair(page: Page) -> None:
     open_tab(page, "Try")
     page.get_by_role("button", name="Score this pair").click()
     expect(page.locator("#try-numbers .card.chosen")).to_be_visible(timeout=60_000)
-    expect(page.get_by_role("button", name="Apply").first).to_be_visible(timeout=60_000)
+    expect(page.locator("#try-edits button").first).to_be_visible(timeout=60_000)
 
 
 if __name__ == "__main__":

@@ -185,11 +185,11 @@ def test_a_typed_pair_is_stopped_while_it_is_rendered_and_between_edits(
     expect(edits).to_contain_text("…")
     save_picture(page, "stop-trial-edits")
     stop.click()
-    expect(edits.locator("table")).not_to_contain_text("…")
+    expect(edits.locator(".edits")).not_to_contain_text("…")
     expect(page.locator("#try-numbers .value")).to_have_count(3)
     page.locator("#try-rest").click()  # which is there where edits are left
     expect(page.locator("#try-rest")).to_be_hidden()
-    expect(edits.locator("table")).not_to_contain_text("…")
+    expect(edits.locator(".edits")).not_to_contain_text("…")
 
 
 def test_token_rewards_of_a_typed_pair_are_stopped_while_it_is_rendered(

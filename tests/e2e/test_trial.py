@@ -20,7 +20,7 @@ def press_score(page: Page) -> list[str]:
     """Score what is typed, edits included."""
     page.locator("#try-score").click()
     expect(page.locator("#try-numbers .value")).to_have_count(3)
-    expect(page.locator("#try-edits table")).not_to_contain_text("…")
+    expect(page.locator("#try-edits .edits")).not_to_contain_text("…")
     return rewards(page)
 
 
@@ -30,14 +30,17 @@ def test_rewards_follow_what_is_typed_edited_and_taken(demo_app: str, page: Page
     chosen.press("Control+End")
     chosen.press_sequentially(" Before.")
     expect(page.locator("#try-status")).to_contain_text("Nothing scored yet")
+    page.set_viewport_size({"width": 1366, "height": 768})
     before = press_score(page)
+    for shown in (page.get_by_test_id("try-reward"), chosen, page.locator("#try-rejected")):
+        expect(shown).to_be_in_viewport(ratio=1)
 
     chosen.press_sequentially(" And freeze what is left of it.", delay=20)
     expect(page.locator("#try-numbers .card.chosen .value")).not_to_have_text(before[0])
     expect(page.locator("#try-numbers .card.chosen")).to_contain_text("since Score")
-    expect(page.locator("#try-numbers .card.rejected .value")).to_have_text(before[1])
+    expect(page.locator("#try-numbers .card.rejected .value")).to_have_text(before[2])
 
-    page.get_by_role("button", name="Drop the last sentence: apply to Chosen").click()
+    page.get_by_label("Chosen response").get_by_role("button", name="Drop the last").click()
     expect(chosen).to_have_value(re.compile(r"other day\. Before\.$"))
     expect(page.locator("#try-numbers .card.chosen .value")).to_have_text(before[0])
     page.locator("#try-undo").click()
@@ -46,7 +49,7 @@ def test_rewards_follow_what_is_typed_edited_and_taken(demo_app: str, page: Page
 
     # What is pasted is no key press.
     page.locator("#try-rejected textarea").fill(HOSTILE)
-    expect(page.locator("#try-numbers .card.rejected .value")).not_to_have_text(before[1])
+    expect(page.locator("#try-numbers .card.rejected .value")).not_to_have_text(before[2])
     assert not page.locator("#try img").count()
     page.locator("#try-tokens").click()
     expect(page.locator("#try .pair.tokens section")).to_have_count(2)
@@ -89,8 +92,10 @@ def test_a_probe_is_run_and_one_is_stopped(demo_app: str, page: Page) -> None:
     rows = page.locator("#probe-table tbody tr")
     expect(rows).to_have_count(14)
     expect(rows.filter(has_text="Upper-case").first).to_contain_text(re.compile(r"[+−]\d"))
-    page.locator("#probe-csv-pairs").click()
-    expect(page.locator("#probe-file a").first).to_be_visible()
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download() as taken:
+        page.locator("#probe-csv-pairs").click()
+    assert taken.value.suggested_filename == "bias-probe-pairs.csv"
 
     page.locator("#probe-per-subset input").fill("100")
     page.locator("#probe-start").click()

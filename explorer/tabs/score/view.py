@@ -6,7 +6,7 @@ from typing import get_args
 import gradio as gr
 
 from explorer.core.html import note, part
-from explorer.core.parts import Part, Posted, build_part, components
+from explorer.core.parts import Part, Posted, build_menu, build_part, components
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.reader.fields_view import TypedFields, build_model, build_typed
@@ -260,13 +260,11 @@ def _run_search() -> str:
 
 def _build_exports() -> tuple[gr.Column, dict[RunFormat, gr.Button], gr.DownloadButton]:
     """Hidden until there is a run."""
-    with gr.Column(visible=False, min_width=0, elem_classes="export-menu") as box:
-        gr.HTML(part("menu_button", text("runs.export"), "run-exports"))
-        with gr.Column(elem_id="run-exports", elem_classes="popover menu"):
-            exports = {
-                each: gr.Button(text(f"runs.export_{each}"), elem_id=f"run-export-{each}")
-                for each in RUN_FORMATS
-            }
+    with build_menu(text("runs.export"), "run-exports") as box:
+        exports = {
+            each: gr.Button(text(f"runs.export_{each}"), elem_id=f"run-export-{each}")
+            for each in RUN_FORMATS
+        }
     # Outside: a hidden component in a column that is shown would be shown with it.
     return box, exports, gr.DownloadButton(visible="hidden", elem_id="run-file")
 

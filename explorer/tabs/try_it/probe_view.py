@@ -12,7 +12,15 @@ import gradio as gr
 from explorer.core.figures import Figure
 from explorer.core.files import download_folder
 from explorer.core.html import note, part, step_html
-from explorer.core.parts import EVENT, Filling, components, guarded, saying
+from explorer.core.parts import (
+    EVENT,
+    Filling,
+    build_menu,
+    components,
+    fetching,
+    guarded,
+    saying,
+)
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.core.theme import painted
@@ -51,7 +59,7 @@ _ROW_HEIGHT = 46
 
 @dataclass(frozen=True)
 class ProbeParts:
-    """The components. files: holds the exports, once there is something to export."""
+    """The components. files: holds the menu of files, once there is something to export."""
 
     which: gr.Radio
     per_subset: gr.Number
@@ -64,8 +72,7 @@ class ProbeParts:
     plot: gr.Plot
     files: gr.Column
     exports: dict[ProbeForm, gr.Button]
-    export_status: gr.HTML
-    file: gr.File
+    file: gr.DownloadButton
 
     @property
     def inputs(self) -> list[gr.components.Component]:
@@ -80,18 +87,23 @@ class ProbeParts:
 
 def build_probe() -> ProbeParts:
     """Lay it out where it is called."""
-    gr.HTML(part("title", of="tabs/try_it/probe.html"))
+    with gr.Row(elem_classes="pane-bar"):
+        gr.HTML(part("title", of=TEMPLATE))
+        with build_menu(text("runs.export"), "probe-exports") as files:
+            exports = {
+                form: gr.Button(text(f"probe.csv_{form}"), elem_id=f"probe-csv-{form}")
+                for form in PROBE_FORMS
+            }
+        file = gr.DownloadButton(visible="hidden", elem_id="probe-file")
     gr.HTML(note(text("probe.about")))
     with gr.Group():
+        which = gr.Radio(
+            [(text("score.by_subset"), "subset"), (text("probe.by_filter"), "filter")],
+            value="subset",
+            label=text("score.which"),
+            elem_id="probe-which",
+        )
         with gr.Row():
-            which = gr.Radio(
-                [(text("score.by_subset"), "subset"), (text("probe.by_filter"), "filter")],
-                value="subset",
-                label=text("score.which"),
-                elem_id="probe-which",
-                scale=2,
-                min_width=260,
-            )
             per_subset = gr.Number(
                 1, label=text("score.per_subset"), precision=0, min_width=110,
                 elem_id="probe-per-subset",
@@ -116,19 +128,8 @@ def build_probe() -> ProbeParts:
         status = gr.HTML(elem_id="probe-status", min_width=280)
     table = gr.HTML(elem_id="probe-table")
     plot = gr.Plot(show_label=False, visible=False)
-    with gr.Column(visible=False) as files:
-        with gr.Row(elem_classes="export-buttons"):
-            exports = {
-                form: gr.Button(
-                    text(f"probe.csv_{form}"), size="md", min_width=160, elem_id=f"probe-csv-{form}"
-                )
-                for form in PROBE_FORMS
-            }
-        export_status = gr.HTML()
-        file = gr.File(visible=False, label=text("export.file"), elem_id="probe-file")
     return ProbeParts(
-        which, per_subset, seed, changes, start, stop, status, table, plot, files, exports,
-        export_status, file,
+        which, per_subset, seed, changes, start, stop, status, table, plot, files, exports, file
     )  # fmt: skip
 
 
@@ -163,9 +164,7 @@ class ProbePanel:
         with download_folder() as folder:
             path = folder / f"bias-probe-{form}.csv"
             write_probe(probe, form, path)
-            written = note(text("probe.written"))
-            file = gr.update(value=str(path), visible=True)
-            yield {self.parts.export_status: written, self.parts.file: file}
+            yield {self.parts.file: gr.update(value=str(path))}
 
     def _probing(
         self, session: Session, model: object, *choice: object
@@ -253,9 +252,8 @@ def wire_probe(panel: ProbePanel, model: gr.Dropdown, session: gr.State) -> None
     said = saying("#probe-status .note, #probe-status .status > div", text("score.stopping"))
     parts.stop.click(panel.stop, session, None, js=said, queue=False, **EVENT)
     for form, press in parts.exports.items():
-        press.click(
-            partial(panel.export, form), session, [parts.export_status, parts.file], **EVENT
-        )
+        made = press.click(partial(panel.export, form), session, [parts.file], **EVENT)
+        made.success(None, None, None, js=fetching("probe-file"))
 
 
 def probe_status_html(probe: Probe, stage: _ProbeStage) -> str:

@@ -68,28 +68,29 @@ class TrialParts:
 
 def build_trial(settings: Settings) -> TrialParts:
     """Lay the tab out where it is called."""
-    with build_part(_PART) as part, gr.Row(equal_height=False):
+    with build_part(_PART) as part, gr.Row(equal_height=False, elem_classes="panes"):
         typed = gr.HTML("", visible="hidden", js_on_load=_LISTEN)
-        with gr.Column(scale=1, min_width=270, elem_classes="side"):
-            model = build_model(settings, "try-model")
-            with gr.Row():
+        with gr.Column(min_width=0, elem_classes="try-pane"):
+            with gr.Row(elem_classes="pane-bar"):
+                model = build_model(settings, "try-model")
                 score = gr.Button(
-                    text("trial.score"), variant="primary", min_width=150, elem_id="try-score"
+                    text("trial.score"), variant="primary", size="sm", elem_id="try-score"
                 )
                 stop = gr.Button(
-                    text("score.stop"), scale=0, min_width=80, interactive=False, elem_id="try-stop"
+                    text("score.stop"), size="sm", interactive=False, elem_id="try-stop"
                 )
-            opened = gr.Button(text("trial.opened"), size="md", elem_id="try-opened")
-            undo = gr.Button(text("trial.undo"), size="md", elem_id="try-undo", interactive=False)
-            gr.HTML(note(text("trial.about")))
-        with gr.Column(scale=4, min_width=320):
-            texts = build_typed(settings, "try", are_examples=True)
-            status = gr.HTML(note(text("trial.idle")), elem_id="try-status")
-            numbers, edits = gr.HTML(elem_id="try-numbers"), gr.HTML(elem_id="try-edits")
-            rest = gr.Button(
-                text("trial.rest"), size="md", min_width=160, elem_id="try-rest", visible=False
-            )
-            tokens = build_tokens("try-tokens")
+                opened = gr.Button(text("trial.opened"), size="sm", elem_id="try-opened")
+                undo = gr.Button(
+                    text("trial.undo"), size="sm", interactive=False, elem_id="try-undo"
+                )
+            with gr.Column(elem_classes="try-texts"):
+                numbers = gr.HTML(elem_id="try-numbers")
+                status = gr.HTML(note(text("trial.idle")), elem_id="try-status")
+                texts = build_typed(settings, "try", are_examples=True)
+                edits = gr.HTML(elem_id="try-edits")
+                rest = gr.Button(text("trial.rest"), size="md", elem_id="try-rest", visible=False)
+                tokens = build_tokens("try-tokens")
+        with gr.Column(min_width=0, elem_classes="probe-pane"):
             probe = build_probe()
     return TrialParts(
         part, typed, model, score, stop, opened, undo, status, *texts,

@@ -94,7 +94,7 @@ def test_both_rewards_and_the_margin_are_shown_and_then_each_edit(
     assert "Loading the model" in told(working) and all(map(told, loading)) and loading
     pair = typed_pair(*TEXTS, longest=1000)
     [row] = stores.runs.rewards(me.visitor, ModelOrder("demo"), [pair]).scored
-    rewards = (row.chosen_reward, row.rejected_reward, row.margin)
+    rewards = (row.chosen_reward, row.margin, row.rejected_reward)
     assert values(first) == [signed(reward) for reward in rewards]
     assert "…" in first.edits and "…" not in last.edits
     assert trial_of(me).is_whole and last.rest["visible"] is False
@@ -105,7 +105,7 @@ def test_typing_moves_the_rewards_and_says_by_how_much(
     tab: TrialTab, me: Session, pressed: Filled
 ) -> None:
     *_, moved = steps_of(tab, tab.typed(me, "demo", TEXTS[0], "Take nothing.", TEXTS[2]))
-    assert values(moved)[0] != values(pressed)[0] and values(moved)[1] == values(pressed)[1]
+    assert values(moved)[0] != values(pressed)[0] and values(moved)[2] == values(pressed)[2]
     change = trial_of(me).moved("chosen")
     assert change and f"{signed(change)} since Score" in moved.numbers
     *_, back = steps_of(tab, tab.typed(me, "demo", *TEXTS))
@@ -244,9 +244,11 @@ def test_hostile_texts_do_nothing(tab: TrialTab, me: Session) -> None:
     assert HOSTILE in HtmlReading(status_html(trial), TAGS).words
 
 
-def test_an_edit_that_does_not_apply_is_no_effect_of_zero(pressed: Filled) -> None:
-    cells = HtmlReading(pressed.edits, TAGS).of_class["none"]
-    assert cells == ["does not apply"] * 2  # a last sentence, and Markdown, of the rejected "No."
+def test_an_edit_that_does_not_apply_is_not_offered(pressed: Filled) -> None:
+    offered = HtmlReading(pressed.edits, TAGS).of_class
+    [chosen], [rejected] = offered["of-chosen"], offered["of-rejected"]
+    for words in ("Drop the last sentence", "Strip Markdown"):
+        assert words in chosen and words not in rejected  # which is "No."
 
 
 # The texts
