@@ -32,7 +32,7 @@
   // they are sent again as they were, and the server counts them once.
   const isPress = (act) => act.act === "press";
   // What these open is not on screen yet, so nobody can mark it.
-  const opens = (act) => ["offer", "begin", "resume", "differ"].includes(act.act);
+  const opens = (act) => ["offer", "follow", "begin", "resume", "differ"].includes(act.act);
   const press = (part, name) => {
     const acts = pending(part);
     if (acts.some(opens)) return;
@@ -99,13 +99,15 @@
   const send = (part, name, sent) => {
     if (!part?.explorerSend) return;
     if (name === "press") { press(part, sent.press); return; }
+    // Only a review of what is listed follows the list.
+    if (name === "follow" && new URLSearchParams(addresses.get(REVIEW)).get("subset") !== "*") return;
     const waiting = part.explorerQueue ||= [];
     const last = waiting.at(-1);
     if (["step", "turn"].includes(name) && last?.act === name) {
       last.sent = { value: last.sent.value + sent.value };
     } else {
       const says = (act) => `${act.act} ${act.sent.facet} ${Object.keys(act.sent)}`;
-      const anew = ["pick", "search", "margin", "chart", "again", "turned", "go"].includes(name);
+      const anew = ["pick", "search", "margin", "chart", "again", "turned", "go", "follow"].includes(name);
       const same = waiting.findIndex((act) => anew && says(act) === says({ act: name, sent }));
       if (same >= 0) waiting.splice(same, 1);
       waiting.push({ act: name, sent });

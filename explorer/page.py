@@ -269,10 +269,10 @@ def _wire(callbacks: Page, page: gr.Blocks) -> None:
     parts, stores = callbacks.parts, callbacks.stores
     session, settings = parts.session, stores.settings
     trial = TrialTab(callbacks.pairs.scenes, stores.runs, settings, Latest(), parts.trial)
-    review = ReviewTab(stores.pairs, parts.pairs.review)
+    review = ReviewTab(callbacks.pairs.scenes, parts.pairs.review)
     publish = Publish(stores.runs, stores.pairs, stores.hub, settings, parts.score.runs.publish)
     wire_pairs(callbacks.pairs, session)
-    wire_review(review, session, parts.pairs.table_id)
+    wire_review(review, session, parts.pairs.table_id, parts.pairs.listed)
     wire_models(callbacks.models, session)
     wire_score(callbacks.score, parts.tab["score"])
     wire_find(Find(stores.hub, parts.score.find), parts.score.order.model, session)

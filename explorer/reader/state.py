@@ -118,6 +118,13 @@ class PairsState:
         alone = replace(self.alone(), outcomes=model is not None, model=model or "", margins=None)
         return replace(alone, kind="losses") if self.against else alone
 
+    @property
+    def listed_link(self) -> str:
+        """What of it says which pairs are listed, in which order, as a link."""
+        usual = PairsState()
+        named = replace(self, reading=usual.reading, panel=usual.panel, chart=usual.chart)
+        return PAIRS_LINK.encode(named)
+
     def alone(self) -> "PairsState":
         """The same beside no other model."""
         return replace(self, against="", cell="only_b")

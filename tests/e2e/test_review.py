@@ -27,7 +27,7 @@ pytestmark = pytest.mark.e2e
 def test_quick_presses_all_count_and_a_note_stays_with_its_pair(demo_app: str, page: Page) -> None:
     open_app(page, demo_app)
     progress = begin_review(page)
-    expect(progress).to_contain_text("0 of 8 marked")
+    expect(progress).to_contain_text("0 of 188 marked")
     first = pair(page).get_attribute("data-key")
     page.locator("#review-note textarea").fill("of the first")
     page.locator("#review-note textarea").blur()
@@ -36,7 +36,7 @@ def test_quick_presses_all_count_and_a_note_stays_with_its_pair(demo_app: str, p
     for _ in range(3):
         page.wait_for_timeout(100)
         page.keyboard.press("1")
-    expect(progress).to_have_text("5 of 8 marked: 3 to keep, 1 to drop, 1 unsure")
+    expect(progress).to_have_text("5 of 188 marked: 3 to keep, 1 to drop, 1 unsure")
     expect(page.locator("#review-note textarea")).to_have_value("")
 
     decisions = decisions_of(page)

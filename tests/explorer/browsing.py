@@ -60,12 +60,18 @@ def scenes_on(stores: Stores) -> Scenes:
     return Scenes(stores.pairs, stores.counter, stores.fields)
 
 
+def scenes_of(library: Library) -> Scenes:
+    """What sessions see of the pairs of a library, without results."""
+    settings = Settings(home=Path("/nonexistent"), offline=True, pairs="demo")
+    stores = replace(open_stores(settings), pairs=library)
+    fields = Fields(stores.results, stores.pairs, OutcomeCache(settings.home), stores.runs)
+    return scenes_on(replace(stores, fields=fields))
+
+
 def pairs_tab_on(*tables: PairTable) -> PairsTab:
     """The callbacks of the tab where these tables are at hand, and no results."""
     settings = Settings(home=Path("/nonexistent"), offline=True, pairs="demo")
-    stores = replace(open_stores(settings), pairs=library_of(*tables))
-    fields = Fields(stores.results, stores.pairs, OutcomeCache(settings.home), stores.runs)
-    return PairsTab(scenes_on(replace(stores, fields=fields)), settings, pairs_parts())
+    return PairsTab(scenes_of(library_of(*tables)), settings, pairs_parts())
 
 
 def page_on(state: PairsState) -> Session:

@@ -233,6 +233,7 @@ class PairsTab:
         session.show(state)
         filled: Filling = {
             parts.table_id: state.source,
+            parts.listed: state.listed_link,
             parts.address: PAIRS_LINK.encode(state),
             parts.bar: bar_html(now, dropped, self.settings.link_base),
         }

@@ -28,7 +28,7 @@ class PairsParts:
 
     read, stop, status: of published results of each pair that were not read yet.
     notes: what the browser keeps of them.
-    table_id: of the pairs on screen, for whom others concern.
+    table_id: of the pairs on screen, for whom others concern. listed: `PairsState.listed_link`.
     address: its query string.
     counted: the tokenizer whose tokens were counted last.
     wanted: the address of what is shown once published results are read, and when it was asked for.
@@ -58,6 +58,7 @@ class PairsParts:
     facts: gr.HTML
     notes: gr.BrowserState
     table_id: gr.State
+    listed: gr.State
     address: gr.Textbox
     counted: gr.State
     wanted: gr.State
@@ -71,8 +72,8 @@ class PairsParts:
             self.read, self.head, self.facets, self.bar, self.panels, self.columns, self.reading,
             self.pairs, self.reader_bar, self.note, self.pair, self.tokens, self.lengths,
             self.kinds, self.rewards, export.snippet, export.box, export.fail_status,
-            export.fail_file, self.facts, self.notes, self.table_id, self.address, self.wanted,
-            self.timer,
+            export.fail_file, self.facts, self.notes, self.table_id, self.listed, self.address,
+            self.wanted, self.timer,
         )  # fmt: skip
 
 
@@ -126,6 +127,6 @@ def build_pairs(counter: TokenCounter, reviews: Remembered, notes: gr.BrowserSta
     return PairsParts(
         part, read, stop, status, head, facets, bar, panels, columns, reading, pairs, reader, note,
         pair, tokens, lengths, kinds, rewards, review, export, facts, notes, gr.State(""),
-        gr.Textbox(visible=False), gr.State(""), gr.State(("", 0.0)),
+        gr.State(""), gr.Textbox(visible=False), gr.State(""), gr.State(("", 0.0)),
         gr.Timer(_REFRESH_SECONDS, active=False),
     )  # fmt: skip

@@ -1,15 +1,16 @@
 """The review panel: mark pairs keep, drop or unsure, one key each, and compare with a colleague."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from heapq import nlargest
 from typing import Any, NamedTuple
 
 import gradio as gr
 
 from explorer.core.files import download_folder
-from explorer.core.links import written
+from explorer.core.links import parts_of, written
 from explorer.core.parts import (
     EVENT,
     Filling,
@@ -24,10 +25,13 @@ from explorer.core.parts import (
 )
 from explorer.core.text import text
 from explorer.data.library import Library
-from explorer.data.table import PairTable
+from explorer.data.table import PairTable, Rows
+from explorer.reader.filter_html import listed_words
 from explorer.reader.reader import pair_html
 from explorer.reader.reading import Display
+from explorer.reader.scene import Scenes
 from explorer.reader.session import Session
+from explorer.reader.state import PAIRS_LINK, PairsState
 from explorer.tabs.pairs.review.agreement import agreement
 from explorer.tabs.pairs.review.files import (
     read_upload,
@@ -45,7 +49,14 @@ from explorer.tabs.pairs.review.presses import (
     pressed,
     review_at,
 )
-from explorer.tabs.pairs.review.state import Decision, KeptReviews, Review
+from explorer.tabs.pairs.review.state import (
+    FILTERED,
+    NO_ROWS,
+    Decision,
+    KeptReviews,
+    Review,
+    review_words,
+)
 from explorer.tabs.pairs.review.view import (
     ReviewParts,
     agreement_html,
@@ -62,7 +73,8 @@ STORED = "(...inputs) => [...inputs.slice(0, -1), window.explorer.reviews(inputs
 """The last input is what the browser keeps by now, in whichever of its tabs it was made."""
 
 
-REVIEW_ACTS = ("offer", "choose", "begin", "press", "differ", "resume", "compare", "join")
+_IN_PLACE = ("press", "differ", "compare", "join")
+REVIEW_ACTS = ("offer", "follow", "choose", "begin", "resume", *_IN_PLACE)
 """Those that people can do: methods of `ReviewTab`."""
 
 Sent = Mapping[str, Any]
@@ -80,6 +92,7 @@ class Stay(NamedTuple):
     """What an act is about: the pairs on screen, and what is remembered.
 
     review: the one under way. theirs: a colleague's decisions.
+    listed: the link by which the pairs of a review of `FILTERED` are listed. rows: these.
     """
 
     table: PairTable
@@ -87,14 +100,25 @@ class Stay(NamedTuple):
     theirs: tuple[Decision, ...]
     kept: KeptReviews
     session: Session
+    listed: str = ""
+    rows: Callable[[], Rows] = lambda: NO_ROWS
+
+    def rows_of(self, subset: object) -> Rows:
+        """As `rows_under` takes them; none for a subset."""
+        return self.rows() if subset == FILTERED else NO_ROWS
 
 
 @dataclass(frozen=True)
 class ReviewTab:
     """The panel's callbacks."""
 
-    library: Library
+    scenes: Scenes
     parts: ReviewParts
+
+    @property
+    def library(self) -> Library:
+        """The pairs that are here."""
+        return self.scenes.library
 
     @guarded
     def act(self, event: gr.EventData, session: Session, kept: object) -> Filling:
@@ -103,7 +127,13 @@ class ReviewTab:
         if name not in REVIEW_ACTS:
             raise KnownError(f"There is no act {shown(name)}.")
         table, theirs = self.library.get(session.table_id), session.seen(Colleague).decisions
-        stay = Stay(table, session.get(Review), theirs, KeptReviews.read(kept), session)
+        source, listed = table.id, session.seen(PairsState).listed_link
+        if name in _IN_PLACE:
+            place = dict(parts_of(str(sent.get("place")))[0])
+            source, listed = place.get("source", ""), place.get("listed", "")
+        rows = cache(partial(self._listed, session, source, listed))
+        kept = KeptReviews.read(kept)
+        stay = Stay(table, session.get(Review), theirs, kept, session, listed, rows)
         filled: Filling = getattr(self, name)(sent, stay)
         return filled
 
@@ -113,10 +143,10 @@ class ReviewTab:
         if review is not None and review.source == table.id:
             return nothing_new()
         last = next((each for each in stay.kept.reviews if each.source == table.id), None)
-        subset = last.subset if last else next(iter(table.subset_counts), None)
+        subset = last.subset if last else FILTERED
         told = _so_far(last)
         if review is not None:
-            told = text("review.elsewhere", subset=review.subset[:80])
+            told = text("review.elsewhere", subset=review_words(review.subset))
         stay.session.forget(Review)
         parts = self.parts
         return {
@@ -127,6 +157,22 @@ class ReviewTab:
             parts.address: written([("source", table.id)]),
         }
 
+    def follow(self, sent: Sent, stay: Stay) -> Filling:
+        """After other pairs came into the list: a review of what is listed goes on with these."""
+        review, table, rows = stay.review, stay.table, stay.rows()
+        if review is None or review.where != (table.id, FILTERED):
+            return nothing_new()
+        if not len(rows):
+            told = told_html([text("list.none")])
+            return {self.parts.told: told, self.parts.marking: gr.update(visible=False)}
+        review, key = replace(review, start=0), Place.read(sent.get("place")).key
+        keys = keys_under(table, review, rows)
+        if key not in keys:
+            return self._opened(table, onward(review, keys, None), stay)
+        filled = self._opened(table, Opened(review, key), stay)
+        del filled[self.parts.note]
+        return filled
+
     def choose(self, sent: Sent, stay: Stay) -> Filling:
         """After a subset was chosen: what this browser keeps of its review."""
         former = stay.kept.of((stay.table.id, str(sent.get("subset"))))
@@ -136,19 +182,25 @@ class ReviewTab:
     def begin(self, sent: Sent, stay: Stay) -> Filling:
         """Begin a review, or go on with the one that this browser keeps."""
         start = sent.get("start")  # as people count
-        fresh = Review.begin(
-            stay.table, sent.get("subset"), start - 1 if type(start) is int else start
-        )
+        subset, rows = sent.get("subset"), stay.rows_of(sent.get("subset"))
+        begins = start - 1 if type(start) is int else start
+        fresh = Review.begin(stay.table, subset, begins, rows)
         former = stay.kept.of(fresh.where)
         review = replace(former, start=fresh.start) if former else fresh
-        return self._opened(stay.table, onward(review, keys_under(stay.table, review), None), stay)
+        for other in stay.kept.reviews if subset == FILTERED else ():
+            if other.source == review.source:  # what was marked in its subset is marked
+                review = review.merged(other)
+        keys = keys_under(stay.table, review, rows)
+        return self._opened(stay.table, onward(review, keys, None), stay)
 
     def press(self, sent: Sent, stay: Stay) -> Filling:
         """Count presses. Where they are refused, that is answered, or they would come again."""
         asked = sent.get("presses")
         try:
             table, review, place = self._here(sent, stay)
-            return self._opened(table, pressed(table, review, place, asked, time.time()), stay)
+            rows = stay.rows_of(place.subset)
+            now = pressed(table, review, place, asked, time.time(), listed=rows)
+            return self._opened(table, now, stay)
         except Exception as error:
             lost = not_counted(len(asked) if isinstance(asked, list) else 0)
             return {self.parts.told: told_html([explained(error), lost])}
@@ -167,10 +219,12 @@ class ReviewTab:
         found, left_out = resumed(table, read_upload(_path(sent)))
         former = stay.kept.of(found.where)
         review = former.merged(found) if former else found
-        told = [text("review.resumed", n=f"{len(found.standing):,}", subset=found.subset[:80])]
+        of = review_words(found.subset)
+        told = [text("review.resumed", n=f"{len(found.standing):,}", subset=of)]
         if left_out:
             told.append(text("review.left_out", n=f"{left_out:,}"))
-        return self._opened(table, onward(review, keys_under(table, review), None, told), stay)
+        keys = keys_under(table, review, stay.rows_of(review.subset))
+        return self._opened(table, onward(review, keys, None, told), stay)
 
     def compare(self, sent: Sent, stay: Stay) -> Filling:
         """See where the decisions in a colleague's file differ."""
@@ -193,7 +247,7 @@ class ReviewTab:
             raise KnownError(text("review.nothing_to_export"))
         with download_folder() as folder:
             path = folder / review_name(review, "decisions.jsonl")
-            write_decisions(review, path)
+            write_decisions(review, path, self.library.here(review.source))
             yield str(path)
 
     @guarded
@@ -202,8 +256,11 @@ class ReviewTab:
         review = _under_way(session)
         with download_folder() as folder:
             path = folder / review_name(review, "kept.parquet")
-            table = self.library.here(review.source)
-            write_kept(review, table, path, tuple(marks or ()))
+            table, rows, why = self.library.here(review.source), NO_ROWS, list[str]()
+            if review.subset == FILTERED:
+                now = self.scenes.now(session)
+                rows, why = now.listed.rows, listed_words(now)
+            write_kept(review, table, path, tuple(marks or ()), listed=rows, why=why)
             yield str(path)
 
     def _opened(self, table: PairTable, opened: Opened, stay: Stay) -> Filling:
@@ -224,7 +281,9 @@ class ReviewTab:
             visible=bool(choices),
             label=text("review.differing_n", n=f"{len(choices):,}"),
         )
-        progress = progress_html(review, keys_under(table, review), key)
+        keys = keys_under(table, review, stay.rows_of(review.subset))
+        progress = progress_html(review, keys, key)
+        place = replace(opened.place, listed=stay.listed if review.subset == FILTERED else "")
         parts = self.parts
         return {
             parts.subset: gr.update(value=review.subset),
@@ -236,7 +295,7 @@ class ReviewTab:
             parts.pair: pair_html(table.find(key), key, Display(), source=table.source),
             parts.compared: agreement_html(found, len(stay.theirs)),
             parts.differing: differing,
-            parts.address: opened.place.written(),
+            parts.address: place.written(),
             parts.kept: kept.texts(),
         }
 
@@ -249,7 +308,18 @@ class ReviewTab:
         place = Place.read(sent.get("place"))
         table = self.library.here(place.source)
         known = [*([stay.review] if stay.review else []), *stay.kept.reviews]
-        return table, review_at(place, table, known), place
+        return table, review_at(place, table, known, stay.rows_of(place.subset)), place
+
+    def _listed(self, session: Session, source: str, link: str) -> Rows:
+        """The rows of a table that a link lists, which may have come from anywhere.
+
+        Raises:
+            KnownError: it lists pairs of others, whose texts may not be here.
+        """
+        now = self.scenes.of(session, PAIRS_LINK.decode(link).state)
+        if now.table.id != source or not now.pairs.has_texts:
+            raise KnownError(text("fails.no_texts"))
+        return now.listed.rows
 
 
 def _path(sent: Sent) -> object:
@@ -282,7 +352,10 @@ def _counted(table: PairTable) -> list[tuple[str, str]]:
     names = list(counts)
     if len(names) > MOST_CHOICES:
         names = nlargest(MOST_CHOICES, names, lambda name: counts[name])
-    return [(text("filter.choice", name=name[:80], n=f"{counts[name]:,}"), name) for name in names]
+    subsets = [
+        (text("filter.choice", name=name[:80], n=f"{counts[name]:,}"), name) for name in names
+    ]
+    return [(text("review.by_filter"), FILTERED), *subsets]
 
 
 def _shown_start(review: Review | None) -> int:
@@ -296,16 +369,21 @@ def _so_far(review: Review | None) -> str:
         return text("review.intro")
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(review.decisions[-1].at))
     marked = f"{len(review.standing):,}"
-    return text("review.so_far", subset=review.subset[:80], marked=marked, when=when)
+    subset = review_words(review.subset)
+    return text("review.so_far", subset=subset, marked=marked, when=when)
 
 
-def wire_review(tab: ReviewTab, session: gr.State, table_id: gr.State) -> None:
-    """Connect the components. `table_id` offers its subsets whenever it changes."""
+def wire_review(tab: ReviewTab, session: gr.State, table_id: gr.State, listed: gr.State) -> None:
+    """Connect the components.
+
+    table_id: offers its subsets whenever it changes. listed: changes with the pairs of the list.
+    """
     parts = tab.parts
     remembered = [session, parts.kept]
     wire_part(parts.part, tab.act, remembered, parts.outputs, parts.address, parts.kept, js=STORED)
     for listened, act, values in (
         (table_id.change, "offer", {}),
+        (listed.change, "follow", {}),
         (parts.subset.input, "choose", {"subset": parts.subset}),
         (parts.begin.click, "begin", {"subset": parts.subset, "start": parts.start}),
         (parts.resume_file.upload, "resume", {"file": parts.resume_file}),

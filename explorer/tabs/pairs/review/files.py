@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,11 +16,14 @@ from explorer.core.text import text
 from explorer.data.export import export
 from explorer.data.table import PairTable, Rows
 from explorer.tabs.pairs.review.state import (
+    FILTERED,
     MOST_DECISIONS,
+    NO_ROWS,
     Decision,
     Review,
     checked_name,
-    subset_rows,
+    review_words,
+    rows_under,
 )
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
@@ -46,17 +48,20 @@ def review_name(review: Review, ending: str) -> str:
     return f"{name}-{ending}"
 
 
-def write_decisions(review: Review, path: Path) -> None:
+def write_decisions(review: Review, path: Path, table: PairTable) -> None:
     """Write the decisions that hold as JSONL, in the order in which pairs were first marked.
+
+    table: the review's.
 
     Raises:
         KnownError: the file cannot be written.
     """
     with jsonl_file(path) as write:
         for decision in review.standing.values():
+            row = table.row_of(decision.key)
             line = {
                 "source": review.source,
-                "subset": review.subset,
+                "subset": review.subset if row is None else table.subset_of(row),
                 "key": decision.key,
                 "text_hash": decision.text_hash,
                 "verdict": decision.verdict,
@@ -152,48 +157,61 @@ def _seconds(value: object) -> float:
     return time.timestamp()
 
 
-def rows_kept(review: Review, table: PairTable, kept: Collection[Mark] = ONLY_KEEP) -> Rows:
+def rows_kept(
+    review: Review,
+    table: PairTable,
+    kept: Collection[Mark] = ONLY_KEEP,
+    listed: Rows = NO_ROWS,
+) -> Rows:
     """The rows of the review's subset that it keeps, in order.
 
     table: the review's. kept: the marks of those; pairs before the review's start are unmarked
-        like any other.
+        like any other. listed: as of `rows_under`.
 
     Raises:
         KnownError: there is no such mark, or the table has no such subset.
     """
     if not kept or not set(kept) <= set(MARKS):
         raise KnownError(f"What is kept must be one or more of {', '.join(MARKS)}.")
-    rows = subset_rows(table, review.subset)
+    rows = rows_under(table, review.subset, listed=listed)
     marks = [review.verdict_of(table.keys[row]) or "unmarked" for row in rows]
     return np.compress([mark in kept for mark in marks], rows)
 
 
 def write_kept(
-    review: Review, table: PairTable, path: Path, kept: Collection[Mark] = ONLY_KEEP
+    review: Review,
+    table: PairTable,
+    path: Path,
+    kept: Collection[Mark] = ONLY_KEEP,
+    *,
+    listed: Rows = NO_ROWS,
+    why: Sequence[str] = (),
 ) -> None:
     """Write the rows of `rows_kept` as Parquet, as `explorer.data.export` does.
+
+    why: by which filters they are listed, in words.
 
     Raises:
         KnownError: no pair is kept, or the file cannot be written.
     """
-    rows = rows_kept(review, table, kept)
+    of, rows = review_words(review.subset), rows_kept(review, table, kept, listed)
     if not len(rows):
         raise KnownError(
-            f"No pair of {review.subset[:80]} is kept: none is marked {' or '.join(kept)}. "
+            f"No pair of {of} is kept: none is marked {' or '.join(kept)}. "
             "Mark some, or choose what else to keep."
         )
-    selection = [f"{review.subset}: {' or '.join(sorted(kept))} in review"]
+    selection = [*why, f"{of}: {' or '.join(sorted(kept))} in review"]
     for _ in export(table, rows, "parquet", path, selection):
         pass
 
 
 def resumed(table: PairTable, decisions: Sequence[Decision]) -> tuple[Review, int]:
-    """The review that decisions belong to: of the subset that most of them are on.
+    """The review that decisions belong to: of the subset that all are on, else of `FILTERED`.
 
     Decisions made on this table are found by key, others by the texts of their pair.
 
     Returns:
-        It, and how many are not part of it, as their pair is not here or in another subset.
+        It, and how many are not part of it, as their pair is not here.
 
     Raises:
         KnownError: no decision is on a pair of the table.
@@ -203,17 +221,17 @@ def resumed(table: PairTable, decisions: Sequence[Decision]) -> tuple[Review, in
         row_of.get(each.key) if each.source == table.id else table.row_of_hash.get(each.text_hash)
         for each in decisions
     ]
-    subsets = Counter(str(table.subset_of_row[row]) for row in found if row is not None)
+    subsets = {str(table.subset_of_row[row]) for row in found if row is not None}
     if not subsets:
         raise KnownError(
             f"None of the {len(decisions):,} decisions in this file is on one of these pairs. "
             "Show the pairs that they were made on, or choose another file."
         )
-    subset = subsets.most_common(1)[0][0]
+    subset = subsets.pop() if len(subsets) == 1 else FILTERED
     own = [
         replace(decision, key=table.keys[row], source=table.id)
         for row, decision in zip(found, decisions, strict=True)
-        if row is not None and table.subset_of_row[row] == subset
+        if row is not None
     ]
     review = Review(table.id, subset).merged(Review(table.id, subset, decisions=tuple(own)))
     return review, len(decisions) - len(own)

@@ -12,8 +12,15 @@ from typing import Literal, NamedTuple, Self, get_args
 from explorer.core.links import parts_of, written
 from explorer.core.text import text
 from explorer.core.validation import one_of
-from explorer.data.table import PairTable
-from explorer.tabs.pairs.review.state import VERDICTS, Review, Verdict, checked_note, subset_rows
+from explorer.data.table import PairTable, Rows
+from explorer.tabs.pairs.review.state import (
+    NO_ROWS,
+    VERDICTS,
+    Review,
+    Verdict,
+    checked_note,
+    rows_under,
+)
 from scoring.errors import KnownError, shown
 from scoring.pairs.opening import TEXT_COLUMNS
 from scoring.spec import text_hash
@@ -34,6 +41,7 @@ class Place:
     key: of the open pair.
     version: of the review's decisions.
     is_over: whether a mark or a skip found no further pair to open.
+    listed: of a review of `FILTERED`, the link by which its pairs were listed.
     """
 
     source: str
@@ -42,6 +50,7 @@ class Place:
     key: str
     version: str
     is_over: bool = False
+    listed: str = ""
 
     @classmethod
     def read(cls, query_string: object) -> Self:
@@ -50,12 +59,14 @@ class Place:
         Raises:
             KnownError: it is no place in a review.
         """
-        parts = dict(parts_of(query_string if isinstance(query_string, str) else "")[0])
+        parts = {"listed": ""}
+        parts |= parts_of(query_string if isinstance(query_string, str) else "")[0]
         start = parts.get("start", "")
         if not parts.keys() >= {*cls.__slots__} or not start.isdecimal() or len(start) > 9:
             raise KnownError(text("review.none"))
         source, subset, key, version = (parts[name] for name in _NAMES)
-        return cls(source, subset, int(start), key, version, parts["is_over"] == "True")
+        is_over = parts["is_over"] == "True"
+        return cls(source, subset, int(start), key, version, is_over, parts["listed"])
 
     def written(self) -> str:
         """As a query string.
@@ -66,7 +77,8 @@ class Place:
         >>> Place.read(place.written()) == place
         True
         """
-        return written((name, str(getattr(self, name))) for name in self.__slots__)
+        named = ((name, str(getattr(self, name))) for name in self.__slots__)
+        return written((name, value) for name, value in named if value or name != "listed")
 
 
 class Opened(NamedTuple):
@@ -87,13 +99,17 @@ class Opened(NamedTuple):
         return Place(*review.where, review.start, self.key, review.version, self.is_over)
 
 
-def review_at(place: Place, table: PairTable, known: Sequence[Review]) -> Review:
+def review_at(
+    place: Place, table: PairTable, known: Sequence[Review], listed: Rows = NO_ROWS
+) -> Review:
     """The first of the known reviews that is of a place's subset, else a new one.
+
+    listed: as of `explorer.tabs.pairs.review.state.rows_under`, here and below.
 
     Raises:
         KnownError: the table has no such subset, or none of its pairs at the start.
     """
-    fresh = Review.begin(table, place.subset, place.start)
+    fresh = Review.begin(table, place.subset, place.start, listed)
     same = (each for each in known if each.where == fresh.where)
     return replace(next(same, fresh), start=fresh.start)
 
@@ -103,13 +119,14 @@ def not_counted(presses: int) -> str:
     return text("review.not_counted", n=f"{presses:,}")
 
 
-def keys_under(table: PairTable, review: Review) -> list[str]:
+def keys_under(table: PairTable, review: Review, listed: Rows = NO_ROWS) -> list[str]:
     """The keys of the pairs under review, in order.
 
     Raises:
         KnownError: the table has no such subset, or no pair from the review's start on.
     """
-    return [table.keys[row] for row in subset_rows(table, review.subset, review.start)]
+    rows = rows_under(table, review.subset, review.start, listed)
+    return [table.keys[row] for row in rows]
 
 
 def onward(
@@ -125,7 +142,15 @@ def onward(
     return Opened(review, after or keys[0], (*told, text("review.all_marked")), is_over=True)
 
 
-def pressed(table: PairTable, review: Review, place: Place, presses: object, at: float) -> Opened:
+def pressed(
+    table: PairTable,
+    review: Review,
+    place: Place,
+    presses: object,
+    at: float,
+    *,
+    listed: Rows = NO_ROWS,
+) -> Opened:
     """A review after presses that were made at a place in it, each on the pair that follows.
 
     Where its decisions are others than they were there, the presses were counted before. A quick
@@ -141,7 +166,7 @@ def pressed(table: PairTable, review: Review, place: Place, presses: object, at:
     Raises:
         KnownError: they are no presses.
     """
-    asked, keys = _read(presses), keys_under(table, review)
+    asked, keys = _read(presses), keys_under(table, review, listed)
     if review.version != place.version:
         last = review.decisions[-1].key if review.decisions else None
         return onward(review, keys, last, [text("review.counted_before")])

@@ -14,6 +14,7 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
+from explorer.core.text import text
 from explorer.core.validation import one_of, repaired
 from explorer.data.table import PairTable, Rows
 from scoring.errors import KnownError, shown
@@ -30,8 +31,12 @@ LAST_SECOND = 253_402_300_799
 LONGEST_JSON = 5_000_000
 """Characters that a stored review may have."""
 MOST_REVIEWS = 5
+FILTERED = "*"
+"""In place of a subset: the pairs that are listed, in the list's order, whichever they are then."""
 _MOST_STORED_BYTES = 3_000_000
 """Of all reviews together; a browser's storage takes about 5 MB, and what is in it grows by 4/3."""
+
+NO_ROWS = np.zeros(0, np.int64)
 
 _HASH = re.compile("[0-9a-f]{16}")
 _VERSION = 1
@@ -87,6 +92,7 @@ class Review:
     """How far one person is with one subset; immutable.
 
     source: `PairTable.id` of the pairs.
+    subset: of them, or `FILTERED`.
     start: where in the subset the person began, counting from 0.
     decisions: all that were made, the oldest first; a later one replaces an earlier one of its key.
     notes: (key, note) of each unmarked pair that has one, until its mark takes it.
@@ -99,15 +105,18 @@ class Review:
     notes: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def begin(cls, table: PairTable, subset: object, start: object = 0) -> Self:
-        """A review without decisions.
+    def begin(
+        cls, table: PairTable, subset: object, start: object = 0, listed: Rows = NO_ROWS
+    ) -> Self:
+        """A review without decisions. listed: as of `rows_under`.
 
         Raises:
             KnownError: no such subset, or it has no pair at `start`.
         """
-        rows = subset_rows(table, subset, start)
+        n = len(rows_under(table, subset, listed=listed))
         name = checked_name("subset", subset)
-        return cls(checked_name("source", table.id), name, table.subset_counts[name] - len(rows))
+        left = len(rows_under(table, subset, start, listed))
+        return cls(checked_name("source", table.id), name, n - left)
 
     @property
     def where(self) -> tuple[str, str]:
@@ -193,23 +202,33 @@ class Review:
         return next((key for key in ahead if key not in self.standing), None)
 
 
-def subset_rows(table: PairTable, subset: object, start: object = 0) -> Rows:
+def rows_under(table: PairTable, subset: object, start: object = 0, listed: Rows = NO_ROWS) -> Rows:
     """The rows of one subset, from a place in it on (from 0), as upstream's filter.py takes them.
+
+    listed: the rows that are taken of `FILTERED`.
 
     Raises:
         KnownError: no such subset, or it has no pair at `start`.
     """
-    if not isinstance(subset, str) or subset not in table.subset_counts:
-        listed = ", ".join(name[:40] for name in list(table.subset_counts)[:30])
-        raise KnownError(f"There is no subset {shown(subset)} here; choose one of {listed}.")
-    rows = np.flatnonzero(table.subset_of_row == subset)
+    if subset == FILTERED:
+        if not len(listed):
+            raise KnownError(text("list.none"))
+    elif not isinstance(subset, str) or subset not in table.subset_counts:
+        names = ", ".join(name[:40] for name in list(table.subset_counts)[:30])
+        raise KnownError(f"There is no subset {shown(subset)} here; choose one of {names}.")
+    rows = listed if subset == FILTERED else np.flatnonzero(table.subset_of_row == subset)
     if isinstance(start, bool) or not isinstance(start, int) or not 0 <= start < len(rows):
         asked = shown(start + 1 if type(start) is int else start)  # as people count
         raise KnownError(
-            f"{subset[:80]} has {len(rows):,} pairs, so a review starts at pair 1 to "
+            f"{review_words(subset)}: {len(rows):,} pairs, so a review starts at pair 1 to "
             f"{len(rows):,}, not {asked}."
         )
     return rows[start:]
+
+
+def review_words(subset: str) -> str:
+    """What is reviewed, in words."""
+    return text("review.filtered") if subset == FILTERED else subset[:80]
 
 
 def checked_name(what: str, value: object) -> str:
@@ -372,7 +391,7 @@ class KeptReviews:
                 free -= size
             else:
                 left_out.append(
-                    f"The review of {each.subset[:80]} is no longer kept in this browser, "
+                    f"The review of {review_words(each.subset)} is no longer kept in this browser, "
                     "which has room for few."
                 )
         return type(self)(tuple(kept), tuple(left_out))

@@ -32,7 +32,7 @@ from tests.explorer.html_reading import HtmlReading, is_told_as_our_own
 from tests.explorer.tables import row, small_table
 
 HOSTILE = "<img src=x onerror=alert(1)>"
-ALWAYS = {"seen", "table_id", "address", "bar"}
+ALWAYS = {"seen", "table_id", "listed", "address", "bar"}
 LIST = {"pairs", "reader_bar", "note", "pair"}
 LENGTHS = {f"lengths.{name}" for name in ("controls", "tokenizing", "status", "plot", "stats")}
 OF_OUTCOMES = {

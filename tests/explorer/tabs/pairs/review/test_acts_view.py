@@ -16,10 +16,18 @@ from explorer.data.library import Library
 from explorer.data.sources import pair_sources
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
+from explorer.reader.state import PairsState, move
 from explorer.tabs.pairs.review.acts_view import MOST_CHOICES, ReviewTab, Stay, wire_review
 from explorer.tabs.pairs.review.agreement import agreement
 from explorer.tabs.pairs.review.files import read_upload
-from explorer.tabs.pairs.review.state import Decision, KeptReviews, Review, Verdict, to_json
+from explorer.tabs.pairs.review.state import (
+    FILTERED,
+    Decision,
+    KeptReviews,
+    Review,
+    Verdict,
+    to_json,
+)
 from explorer.tabs.pairs.review.view import (
     ReviewParts,
     agreement_html,
@@ -32,8 +40,9 @@ from explorer.tabs.pairs.review.view import (
 )
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from tests.explorer.browsing import stays
-from tests.explorer.filling import filled
+from tests.explorer.browsing import act as posted_act
+from tests.explorer.browsing import scenes_of, stays
+from tests.explorer.filling import Filled, filled
 from tests.explorer.html_reading import HtmlReading, is_told_as_our_own
 from tests.explorer.posting import Visitor, function_name
 from tests.explorer.tables import row, small_table
@@ -143,7 +152,8 @@ def panel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Panel]:
         patch.setenv("GRADIO_TEMP_DIR", str(uploads))
         with gr.Blocks(analytics_enabled=False) as page:
             view = build_review(remembered_review())
-            wire_review(ReviewTab(library, view), gr.State(Session()), gr.State(None))
+            tab = ReviewTab(scenes_of(library), view)
+            wire_review(tab, gr.State(Session()), gr.State(None), gr.State(None))
         page.queue(default_concurrency_limit=8).launch(
             _frontend=False, prevent_thread_lock=True, quiet=True
         )
@@ -488,7 +498,7 @@ def test_what_is_no_upload_is_refused(panel: Panel, upload: object) -> None:
 
 
 def test_other_pairs_end_the_review_and_what_was_pressed_before_still_counts(panel: Panel) -> None:
-    tab, stay = ReviewTab(panel.library, panel.parts), stay_on(panel.table)
+    tab, stay = ReviewTab(scenes_of(panel.library), panel.parts), stay_on(panel.table)
     begun = filled(tab.parts, tab.begin({"subset": panel.subset, "start": 1}, stay))
     here, review = small_table(row(id="x")), stay.session.get(Review)
     elsewhere = stay_on(small_table(row(id="x")), review)
@@ -496,7 +506,7 @@ def test_other_pairs_end_the_review_and_what_was_pressed_before_still_counts(pan
     offered = filled(tab.parts, tab.offer({}, elsewhere))
     assert "was on another dataset" in offered.told
     assert elsewhere.session.get(Review) is None and offered.marking["visible"] is False
-    assert [value for _, value in offered.subset["choices"]] == list(here.subset_counts)
+    assert [value for _, value in offered.subset["choices"]] == [FILTERED, *here.subset_counts]
     sent = {"place": begun.address, "presses": [["keep", "hm"]]}
     pressed = filled(tab.parts, tab.press(sent, elsewhere))
     assert [each.key for each in KeptReviews.read(pressed.kept).reviews[0].decisions] == [
@@ -508,17 +518,59 @@ def test_the_largest_of_a_thousand_subsets_are_offered_and_any_can_be_begun(pane
     rows = [row(subset=f"s{number:04}") for number in range(1_000)]
     rows += [row(subset=f"s{number:04}", id=f"more-{number}") for number in range(400, 1_000)]
     tab, stay = (
-        ReviewTab(panel.library, panel.parts),
+        ReviewTab(scenes_of(panel.library), panel.parts),
         stay_on(small_table(*rows, chunk_rows=2_000)),
     )
     choices = [name for _, name in filled(tab.parts, tab.offer({}, stay)).subset["choices"]]
-    assert len(choices) == MOST_CHOICES and set(choices) <= {f"s{n:04}" for n in range(400, 1_000)}
+    assert len(choices) == MOST_CHOICES + 1
+    assert set(choices) <= {FILTERED, *(f"s{n:04}" for n in range(400, 1_000))}
     begun = filled(tab.parts, tab.begin({"subset": "s0007", "start": 1}, stay))
     assert "key=s0007:7" in begun.address
 
 
+def test_a_review_is_of_what_is_filtered_and_follows_it(panel: Panel) -> None:
+    tab, session = ReviewTab(scenes_of(panel.library), panel.parts), Session()
+    state, shown = PairsState(panel.table.id, sort="-chosen"), Filled()
+
+    def does(name: str, **sent: object) -> Filled:
+        filling = tab.act(posted_act(name, **sent), session, shown.get("kept", ()))
+        given = filled(tab.parts, filling).items()
+        shown.update((part, value) for part, value in given if not stays(value))
+        return shown
+
+    def lists(act: str, **sent: object) -> list[str]:
+        nonlocal state
+        state = move(state, act, sent)
+        session.show(state)
+        now = tab.scenes.of(session, state)
+        return [panel.table.keys[row] for row in now.listed.rows]
+
+    code = lists("pick", facet="code", names=["yes"])
+    begun = does("begin", subset=FILTERED, start=1)
+    assert f"0 of {len(code)} marked" in begun.progress and f"key={code[0]}&" in begun.address
+    presses = [["keep", None], ["drop", None]]
+    assert (
+        f"2 of {len(code)} marked" in does("press", place=begun.address, presses=presses).progress
+    )
+
+    short = lists("search", words="def ", where="chosen")
+    assert 2 < len(short) < len(code)
+    n = len({*code[:2]} & {*short})
+    followed = does("follow", place=shown.address)
+    assert f"{n} of {len(short)} marked" in followed.progress
+    open_key = code[2] if code[2] in short else next(key for key in short if key not in code[:2])
+    assert f"key={open_key}&" in followed.address
+    before = shown.address
+    lists("search", words="nowhere to be found")
+    assert does("follow", place=before).marking["visible"] is False
+    late = does("press", place=before, presses=[["unsure", None]])
+    assert f"{n + 1} of {len(short)} marked" in late.progress, "counted where it was pressed"
+    [kept] = KeptReviews.read(shown.kept).reviews
+    assert [each.key for each in kept.decisions] == [*code[:2], open_key]
+
+
 def test_the_same_pairs_leave_the_review_as_it_is(panel: Panel) -> None:
     review = Review(panel.table.id, panel.subset)
-    tab = ReviewTab(panel.library, panel.parts)
+    tab = ReviewTab(scenes_of(panel.library), panel.parts)
     offered = filled(tab.parts, tab.offer({}, stay_on(panel.table, review)))
     assert all(stays(value) for value in offered.values())

@@ -21,6 +21,7 @@ from explorer.tabs.pairs.review.state import LONGEST_REVIEW_NOTE, MOST_DECISIONS
 from scoring.errors import KnownError
 from scoring.pairs.opening import TEXT_COLUMNS, as_pairs, read_pairs
 from scoring.spec import text_hash
+from tests.explorer import tables
 from tests.explorer.tabs.pairs.review.test_stored import reviews
 
 HASH = "0123456789abcdef"
@@ -67,7 +68,7 @@ def test_decisions_come_back_as_they_were_written(
     tmp_path_factory: pytest.TempPathFactory, review: Review
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "decisions.jsonl"
-    write_decisions(review, path)
+    write_decisions(review, path, tables.small_table(tables.row()))
     assert read_decisions(path) == list(review.standing.values())
 
 
@@ -75,7 +76,7 @@ def test_a_line_says_what_a_colleague_needs(tmp_path: Path) -> None:
     review = Review("demo", "s", 3).mark("s:1", HASH, "drop", at=0)
     review = review.mark("s:2", HASH, "unsure", "né\n", at=5)
     review = review.mark("s:1", HASH, "keep", "better", at=1_769_860_800)
-    write_decisions(review, tmp_path / "d.jsonl")
+    write_decisions(review, tmp_path / "d.jsonl", tables.small_table(tables.row()))
     lines = (tmp_path / "d.jsonl").read_text(encoding="utf-8").removesuffix("\n").split("\n")
     assert [json.loads(line) for line in lines] == [
         {**LINE, "note": "better"},
@@ -284,7 +285,7 @@ def test_a_file_without_pairs_is_not_written(
 def test_a_place_that_cannot_be_written_is_named(demo: PairTable, tmp_path: Path) -> None:
     review = reviewed(demo, SUBSET, ["keep"])
     with pytest.raises(KnownError, match=r"cannot be written: .*Choose another place"):
-        write_decisions(review, tmp_path / "no folder" / "d.jsonl")
+        write_decisions(review, tmp_path / "no folder" / "d.jsonl", demo)
     with pytest.raises(KnownError, match=r"cannot be written: .*Choose another place"):
         write_kept(review, demo, tmp_path / "no folder" / "kept.parquet")
 

@@ -189,7 +189,7 @@ def test_what_is_no_place_is_refused(query_string: object) -> None:
     ("changed", "told"),
     [
         ({"subset": "x"}, "no subset"),
-        ({"start": 5}, "has 5 pairs"),
+        ({"start": 5}, "mine: 5 pairs"),
     ],
 )
 def test_a_place_that_the_table_has_not_is_refused(changed: dict[str, Any], told: str) -> None:

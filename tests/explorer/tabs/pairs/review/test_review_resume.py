@@ -4,7 +4,7 @@ import pytest
 
 from explorer.data.table import PairTable
 from explorer.tabs.pairs.review.files import resumed
-from explorer.tabs.pairs.review.state import Decision, Review
+from explorer.tabs.pairs.review.state import FILTERED, Decision, Review
 from scoring.errors import KnownError
 from scoring.pairs.opening import TEXT_COLUMNS
 from scoring.spec import text_hash
@@ -26,12 +26,12 @@ def test_decisions_of_one_subset_become_its_review_by_their_times(demo: PairTabl
     assert resumed(demo, [first, second]) == (Review(demo.id, subset, 0, (second, first)), 0)
 
 
-def test_the_subset_of_most_is_taken_and_the_others_are_counted(demo: PairTable) -> None:
+def test_decisions_of_several_subsets_become_a_review_of_what_is_filtered(demo: PairTable) -> None:
     one, two = list(demo.subset_counts)[:2]
     decisions = [decision(demo, row) for row in (rows_of(demo, one)[0], *rows_of(demo, two)[:2])]
     unknown = replace(decisions[0], key="nowhere:1")
     review, left_out = resumed(demo, [*decisions, unknown])
-    assert review.subset == two and left_out == 2
+    assert (review.subset, len(review.standing), left_out) == (FILTERED, 3, 1)
 
 
 def test_decisions_on_another_table_are_found_by_their_texts(demo: PairTable) -> None:

@@ -14,7 +14,7 @@ from explorer.tabs.pairs.review.state import (
     Decision,
     Review,
     Verdict,
-    subset_rows,
+    rows_under,
 )
 from scoring.errors import KnownError
 
@@ -166,7 +166,7 @@ def test_rows_of_a_subset_are_its_pairs_from_the_start_on(
     subset = data.draw(st.sampled_from(list(demo.subset_counts)))
     every = [row for row in range(len(demo)) if demo.cells(row)["subset"] == subset]
     start = data.draw(st.integers(0, len(every) - 1))
-    assert subset_rows(demo, subset, start).tolist() == every[start:]
+    assert rows_under(demo, subset, start).tolist() == every[start:]
     begun = Review.begin(demo, subset, start)
     assert begun == Review(demo.id, subset, start)
 
@@ -174,9 +174,9 @@ def test_rows_of_a_subset_are_its_pairs_from_the_start_on(
 @pytest.mark.parametrize("start", [8, -1, 10**30, 1.0, float("nan"), True, None, "0", [0]])
 def test_a_start_is_a_place_in_the_subset(demo: PairTable, start: object) -> None:
     assert demo.subset_counts["hep-go"] == 8
-    assert len(subset_rows(demo, "hep-go", 7)) == 1
-    with pytest.raises(KnownError, match=r"hep-go has 8 pairs, so .* starts at pair 1 to 8, not"):
-        subset_rows(demo, "hep-go", start)
+    assert len(rows_under(demo, "hep-go", 7)) == 1
+    with pytest.raises(KnownError, match=r"hep-go: 8 pairs, so .* starts at pair 1 to 8, not"):
+        rows_under(demo, "hep-go", start)
     with pytest.raises(KnownError, match="starts at pair 1 to 8"):
         Review.begin(demo, "hep-go", start)
 
@@ -184,5 +184,5 @@ def test_a_start_is_a_place_in_the_subset(demo: PairTable, start: object) -> Non
 @pytest.mark.parametrize("subset", ["hep-GO", "", None, 5, ["hep-go"], "x" * 10**6])
 def test_a_subset_is_one_that_the_table_has(demo: PairTable, subset: object) -> None:
     with pytest.raises(KnownError, match="choose one of alpacaeval-easy, ") as raised:
-        subset_rows(demo, subset)
+        rows_under(demo, subset)
     assert len(str(raised.value)) < 1000
