@@ -474,12 +474,30 @@
       field.remove();
     }
   };
+  // A table as spreadsheets take it: below a head that spans two rows there is an empty cell.
+  const cells = (table) => [...table.rows].map((row) => {
+    const spanned = [...row.previousElementSibling?.cells ?? []].filter((head) => head.rowSpan > 1).map(() => "");
+    const words = [...row.cells].flatMap((cell) => [cell.textContent, ...Array(cell.colSpan - 1).fill("")]);
+    return [...spanned, ...words].join("\t");
+  }).join("\n");
+  // A figure as a file: by Plotly's own button, which is out of sight, on a white ground.
+  document.addEventListener("click", (event) => {
+    const format = event.target.closest("[data-picture]")?.dataset.picture;
+    const figure = format && event.target.closest(".relayed").querySelector(".lengths-plot .js-plotly-plot");
+    if (!figure) return;
+    const ground = figure.layout.paper_bgcolor;
+    figure.layout.paper_bgcolor = "white";
+    figure._context.toImageButtonOptions = { format, filename: "lengths", scale: format === "png" ? 2 : 1 };
+    figure._fullLayout._modeBar.buttons.flat().find((button) => button.name === "toImage").click(figure);
+    figure.layout.paper_bgcolor = ground;
+  });
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");
     if (!button) return;
     const base = button.dataset.copy;
+    const from = base !== "link" && document.querySelector(base);
     const words = base === "link" ? (button.dataset.base || location.origin + location.pathname) + location.search
-      : document.querySelector(base)?.textContent || "";
+      : (from?.rows ? cells(from) : from?.textContent) || "";
     await copy(words);
     const said = button.textContent;
     if (button.dataset.said && said !== button.dataset.said) {

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from explorer.data.table import Measure, PairTable, Rows, Unit
 
-Measured = Literal["responses", "chosen", "rejected", "prompt", "difference"]
-"""What a chart shows; "responses" is chosen and rejected in one."""
+Measured = Literal["responses", "with_prompt", "chosen", "rejected", "prompt", "difference"]
+"""What a chart shows; "responses" is chosen and rejected in one, "with_prompt" each of them and its
+prompt together, as the paper counts."""
 
 Range = tuple[int | None, int | None]
 """The least and the greatest length, both included; None where there is no end."""
@@ -32,7 +33,9 @@ _ByMeasure = dict[Measure, _Lengths]
 
 
 def measures_of(shown: Measured) -> tuple[Measure, ...]:
-    """What has to be measured for a chart."""
+    """The lengths that a chart shows, as filters have them: none where it shows sums."""
+    if shown == "with_prompt":
+        return ()
     return ("chosen", "rejected") if shown == "responses" else (shown,)
 
 
@@ -88,11 +91,16 @@ class SubsetHistograms:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How the lengths of one measure are spread; percentiles are linear, as numpy's are."""
+    """How the lengths of one measure are spread; percentiles are linear, as numpy's are.
+
+    sd: standard deviation, by their number and not one less, as in the paper's figure.
+    """
 
     mean: float
+    sd: float
     median: float
     p95: float
+    minimum: int
     maximum: int
 
 
@@ -142,7 +150,7 @@ def histograms_by_subset(
 def length_stats(
     table: PairTable, rows: Rows, shown: Measured, unit: Unit, tokenizer: str = ""
 ) -> list[LengthStats]:
-    """Mean, median, 95th percentile and maximum: a line a subset, and one for all rows at the end.
+    """How lengths are spread: a line a subset, and one for all rows at the end.
 
     Only the `MOST_LINES` largest subsets have a line of their own. No rows give no lines.
 
@@ -174,9 +182,13 @@ def round_width(least: float) -> int:
 def _values(
     table: PairTable, rows: Rows, shown: Measured, unit: Unit, tokenizer: str
 ) -> _ByMeasure:
-    return {
-        measure: table.lengths(measure, unit, tokenizer)[rows] for measure in measures_of(shown)
-    }
+    def of(measure: Measure) -> _Lengths:
+        return table.lengths(measure, unit, tokenizer)[rows]
+
+    if shown == "with_prompt":
+        prompt = of("prompt")
+        return {"chosen": prompt + of("chosen"), "rejected": prompt + of("rejected")}
+    return {measure: of(measure) for measure in measures_of(shown)}
 
 
 def _edges(values: _ByMeasure, most: int) -> _Lengths:
@@ -241,5 +253,6 @@ def _spread(lengths: _Lengths, start: int) -> Spread:
         low, high = float(ordered[below - start]), float(ordered[above - start])
         return low * (1 + below - place) + high * (place - below)
 
-    mean = int(ordered.sum(dtype=np.int64)) / len(ordered)
-    return Spread(mean, quantile(0.5), quantile(0.95), int(ordered[-1]))
+    mean, sd = int(ordered.sum(dtype=np.int64)) / len(ordered), float(ordered.std())
+    ends = int(ordered[0]), int(ordered[-1])
+    return Spread(mean, sd, quantile(0.5), quantile(0.95), *ends)

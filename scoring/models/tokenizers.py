@@ -153,7 +153,8 @@ def encoder(found: FoundTokenizer) -> Encode:
     """What counts the tokens of texts, on all processors.
 
     Raises:
-        KnownError: only Python could run it, which takes too long here.
+        KnownError: only Python could run it, which takes too long here, or it lacks tokenizer.json
+            and cannot be made of what is there.
     """
     from tokenizers import Tokenizer
 
@@ -163,9 +164,15 @@ def encoder(found: FoundTokenizer) -> Encode:
     else:
         from transformers import AutoTokenizer
 
-        loaded = AutoTokenizer.from_pretrained(
-            found.folder, local_files_only=True, trust_remote_code=False
-        )
+        try:
+            loaded = AutoTokenizer.from_pretrained(
+                found.folder, local_files_only=True, trust_remote_code=False
+            )
+        except (ImportError, ValueError) as error:
+            raise KnownError(
+                f"{found.name} has no {_WHOLE}, and what it has cannot be read without further "
+                f"packages. Give a copy of it with a {_WHOLE}, as transformers writes it."
+            ) from error
         backend = getattr(loaded, "backend_tokenizer", None)
         if not isinstance(backend, Tokenizer):
             raise KnownError(f"{found.name} has no fast tokenizer, and others are not used here.")

@@ -122,7 +122,7 @@ def test_lengths_are_measured_and_become_filters(real_app: str, page: Page) -> N
     page.mouse.move(plot["x"] + 0.6 * plot["width"], plot["y"] + 110, steps=4)
     page.mouse.up()
     expect(chips(page)).to_have_count(2)
-    expect(chips(page).nth(1)).to_contain_text("rejected 3")
+    expect(chips(page).nth(1)).to_contain_text("rejected characters 3")
     assert in_view(page) != clicked
     page.get_by_role("button", name="Reset", exact=True).click()
     expect(chips(page)).to_have_count(0)
@@ -138,6 +138,16 @@ def test_lengths_are_measured_and_become_filters(real_app: str, page: Page) -> N
     expect(page.locator(".lengths-plot .annotation")).to_have_count(23)
     expect(page.locator(".lengths-plot .scatterlayer .trace")).to_have_count(23)
     picture(page, "lengths")
+
+    page.locator("#paper-lengths").click()
+    expect(page.locator("table.stats caption")).to_contain_text("prompt and response in tokens")
+    expect(page.locator(".lengths-plot .scatterlayer .point")).to_have_count(46)
+    for form, begins in (("png", b"\x89PNG"), ("svg", b"<svg")):
+        with page.expect_download() as download:
+            page.locator(f"[data-picture={form}]").click()
+        assert download.value.suggested_filename == f"lengths.{form}"
+        assert Path(download.value.path()).read_bytes().startswith(begins)
+    picture(page, "lengths-paper")
 
 
 def _press(page: Page, bar: Locator) -> None:

@@ -32,7 +32,7 @@ from explorer.reader.links import decode_pairs
 from explorer.reader.listing import reader_bar
 from explorer.reader.scene import Scene, Scenes, next_scene, shown_again
 from explorer.reader.session import Session
-from explorer.reader.state import PAIRS_LINK, PairsState, move
+from explorer.reader.state import PAIRS_LINK, Chart, PairsState, move
 from explorer.reader.tokens_view import has_tokens, tokens_shown
 from explorer.runs.facts import facts_html
 from explorer.tabs.pairs.export_view import FailFormat, exporting, fail_exporting, snippet_html
@@ -157,13 +157,21 @@ class PairsTab:
         """Count tokens: how far it is, and at last the tokenizer."""
         table = self.scenes.pairs_of(session, session.seen(PairsState)).table
         counting, parts = telling(self.scenes.counter.count(table, wanted)), self.parts.lengths
-        yield from told(counting, parts.status, self.parts.counted, parts.stop, parts.count)
+        starts = parts.count, parts.paper
+        yield from told(counting, parts.status, self.parts.counted, parts.stop, *starts)
 
     @guarded
     def count_in(self, tokenizer: str, session: Session, notes: object) -> Filling:
         """Draw lengths in the tokens of a tokenizer."""
         seen = session.seen(PairsState)
         chart = replace(seen.chart, unit="tokens", tokenizer=tokenizer)
+        return self.shown(self.scenes.of(session, replace(seen, chart=chart)), session, notes)
+
+    @guarded
+    def as_in_paper(self, tokenizer: str, session: Session, notes: object) -> Filling:
+        """Draw the paper's figure of all pairs in the tokens of a tokenizer."""
+        seen = move(session.seen(PairsState).of(None), "reset", {})
+        chart = Chart("with_prompt", "tokens", tokenizer=tokenizer)
         return self.shown(self.scenes.of(session, replace(seen, chart=chart)), session, notes)
 
     @guarded
@@ -319,15 +327,18 @@ def wire_pairs(tab: PairsTab, session: gr.State) -> None:
     followed = first.then(tab.follow_read, [parts.wanted, *state], parts.outputs, **EVENT)
     followed.then(None, parts.address, None, js=wrote(parts.part))
     parts.stop.click(None, cancels=[reading, first])
-    counting = lengths.count.click(
-        tab.count,
-        [lengths.tokenizer, session],
-        [lengths.status, parts.counted, lengths.stop, lengths.count],
-        **EVENT,
-    )
-    drawn = counting.success(tab.count_in, [parts.counted, *state], parts.outputs, **EVENT)
-    drawn.then(None, parts.address, None, js=wrote(parts.part))
-    wire_stop(lengths.stop, lengths.status, [counting], lengths.count)
+    starts, counts = (lengths.count, lengths.paper), []
+    for start, draw in zip(starts, (tab.count_in, tab.as_in_paper), strict=True):
+        counting = start.click(
+            tab.count,
+            [lengths.tokenizer, session],
+            [lengths.status, parts.counted, lengths.stop, *starts],
+            **EVENT,
+        )
+        drawn = counting.success(draw, [parts.counted, *state], parts.outputs, **EVENT)
+        drawn.then(None, parts.address, None, js=wrote(parts.part))
+        counts.append(counting)
+    wire_stop(lengths.stop, lengths.status, counts, *starts)
     exported = [export.status, export.file, export.stop, *export.buttons.values()]
     writing = [
         button.click(partial(tab.export, form), session, exported, **EVENT)

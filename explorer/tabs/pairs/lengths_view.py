@@ -1,5 +1,7 @@
 """The lengths panel of the Pairs tab: a chart whose bars are filters, and its table.
 
+Prompts and responses together are drawn as the paper draws them: means and standard deviations.
+
 Figures are colourless: traces are named, and the theme paints them by name. A point carries as
 `customdata` what a click on it asks for: [measure, least length, greatest length], both included,
 null where there is no end, and the subset if the figure has one a subset.
@@ -34,9 +36,12 @@ from explorer.data.table import UNITS, Measure, PairTable, Unit
 from explorer.data.tokens import MOST_CHARS, TokenCounter, cut_texts
 from explorer.reader.scene import Scene, rows_with
 from explorer.reader.state import Chart, PairsState
+from scoring.benchmark import section_of
+from scoring.models.tokenizers import SUGGESTED
 
 _MOST_COLUMNS = 4
 _ROW_HEIGHT = 130
+_LINE_HEIGHT = 26
 _LONGEST_TITLE = 28
 _LONGEST_NAME = 100
 """Of a subset that points repeat; a longer one would make the figure heavy."""
@@ -47,10 +52,11 @@ class LengthParts:
     """The panel's components."""
 
     controls: gr.HTML
+    paper: gr.Button
+    stop: gr.Button
     tokenizing: gr.Column
     tokenizer: gr.Textbox
     count: gr.Button
-    stop: gr.Button
     status: gr.HTML
     plot: gr.Plot
     stats: gr.HTML
@@ -59,6 +65,11 @@ class LengthParts:
 def build_lengths(counter: TokenCounter) -> LengthParts:
     """Lay the panel out where it is called."""
     controls = gr.HTML()
+    with gr.Row():
+        paper = gr.Button(
+            text("lengths.paper"), size="md", scale=0, min_width=200, elem_id="paper-lengths"
+        )
+        stop = gr.Button(text("score.stop"), size="md", scale=0, min_width=80, interactive=False)
     with gr.Column(visible=False, elem_classes="tokenizing") as tokenizing, gr.Row():
         tokenizer = gr.Textbox(
             counter.suggested(),
@@ -69,12 +80,12 @@ def build_lengths(counter: TokenCounter) -> LengthParts:
             scale=4,
         )
         count = gr.Button(text("lengths.count"), variant="primary", scale=1, elem_id="count-tokens")
-        stop = gr.Button(text("score.stop"), scale=0, min_width=80, interactive=False)
     status = gr.HTML(elem_id="tokens-status")
     plot = gr.Plot(show_label=False, container=True, elem_classes="lengths-plot")
     return LengthParts(
-        controls, tokenizing, tokenizer, count, stop, status, plot, gr.HTML(elem_classes="stats-of")
-    )
+        controls, paper, stop, tokenizing, tokenizer, count, status, plot,
+        gr.HTML(elem_classes="stats-of"),
+    )  # fmt: skip
 
 
 def lengths_shown(parts: LengthParts, now: Scene, counter: TokenCounter) -> Filling:
@@ -104,16 +115,18 @@ def lengths_shown(parts: LengthParts, now: Scene, counter: TokenCounter) -> Fill
         filters = filters.without_range(each)
     rows = rows_with(now, filters)
     drawn = (table, rows, chart.shown, chart.unit, chart.tokenizer)
-    if chart.by_subset:
+    stats = length_stats(table, now.filtered.rows, *drawn[2:])
+    if chart.shown == "with_prompt":
+        figure = painted(spread_figure(stats, chart.unit))
+    elif chart.by_subset:
         figure = painted(small_multiples(histograms_by_subset(*drawn), chart.shown, chart.unit))
     else:
         shaded = {each.measure: (each.low, each.high) for each in own}
         figure = painted(length_figure(histogram(*drawn), chart.shown, chart.unit, shaded), 330)
-    stats = length_stats(table, now.filtered.rows, *drawn[2:])
     return filled | {
         parts.status: note(_said(table, chart)),
         parts.plot: gr.update(value=figure, visible=len(rows) > 0),
-        parts.stats: stats_html(stats, chart.unit),
+        parts.stats: stats_html(stats, chart.shown, chart.unit),
     }
 
 
@@ -125,11 +138,16 @@ def own_ranges(state: PairsState) -> list[LengthRange]:
 
 def _said(table: PairTable, chart: Chart) -> str:
     """How tokens were counted, and what a click does."""
-    said = [text("lengths.hint_subsets") if chart.by_subset else text("lengths.hint")]
+    said = []
     if chart.unit == "tokens":
-        said.insert(0, text("lengths.counted", tokenizer=chart.tokenizer))
+        said.append(text("lengths.counted", tokenizer=chart.tokenizer))
         if n := cut_texts(table):
-            said.insert(1, text("lengths.cut", n=f"{n:,}", most=f"{MOST_CHARS:,}"))
+            said.append(text("lengths.cut", n=f"{n:,}", most=f"{MOST_CHARS:,}"))
+    if chart.shown == "with_prompt":
+        as_paper = chart.unit == "tokens" and chart.tokenizer.startswith(f"{SUGGESTED}@")
+        said.append(text("lengths.as_in_paper" if as_paper else "lengths.unlike_paper"))
+    else:
+        said.append(text("lengths.hint_subsets" if chart.by_subset else "lengths.hint"))
     return " ".join(said)
 
 
@@ -197,6 +215,48 @@ def small_multiples(histograms: SubsetHistograms, shown: Measured, unit: Unit) -
     if n:
         layout["xaxis"].pop("matches")
         layout["grid"] = {"rows": rows, "columns": columns, "pattern": "independent", "ygap": 0.45}
+    return go.Figure({"data": traces, "layout": layout})
+
+
+def spread_figure(stats: Sequence[LengthStats], unit: Unit) -> Figure:
+    """Mean and standard deviation of both sides, a line a subset, by section where it has one.
+
+    stats: as `length_stats` gives them; the last, of all pairs, is not drawn. Its height is set.
+    """
+    import plotly.graph_objects as go
+
+    names = [(each.subset or "")[:_LONGEST_NAME] for each in stats[:-1]]
+    sections = [section_of(name) or "" for name in names]
+    lines: list[Any] = [[*map(escape, each)] for each in (sections, names)]
+    traces = []
+    for measure in stats[-1].spreads if stats else ():
+        spreads = [each.spreads[measure] for each in stats[:-1]]
+        sds = [each.sd for each in spreads]
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "orientation": "h",
+                "name": text(f"figure.side_{measure}"),
+                "meta": measure,
+                "x": [each.mean for each in spreads],
+                "y": lines if any(sections) else lines[1],
+                "error_x": {"array": sds, "thickness": 2, "width": 3},
+                "marker": {"size": 9},
+                "hovertext": [f"{sd:,.1f}" for sd in sds],
+                "hovertemplate": text("figure.spread_hover", unit=text(f"figure.unit_{unit}")),
+            }
+        )
+    what = {"what": text("figure.of_with_prompt"), "unit": text(f"figure.unit_{unit}")}
+    layout: dict[str, Any] = {
+        "title": {"text": text("figure.spread", **what)},
+        "dragmode": False,
+        "scattermode": "group",
+        "height": 110 + _LINE_HEIGHT * len(names),
+        "margin": {"l": 190},
+        "xaxis": {"title": {"text": what["unit"]}, "rangemode": "nonnegative", "showgrid": True},
+        "yaxis": {"autorange": "reversed", "dtick": 1, "showgrid": False},
+    }
     return go.Figure({"data": traces, "layout": layout})
 
 
@@ -284,8 +344,8 @@ def _small_title(subset: str, number: str) -> dict[str, Any]:
     }
 
 
-def stats_html(stats: Sequence[LengthStats], unit: Unit) -> str:
-    """Mean, median, 95th percentile and maximum, a line a subset and all pairs in the last.
+def stats_html(stats: Sequence[LengthStats], shown: Measured, unit: Unit) -> str:
+    """How lengths are spread, a line a subset and all pairs in the last.
 
     stats: as `length_stats` gives them; of chosen and rejected the columns stand in two groups.
     No lines give nothing.
@@ -294,7 +354,7 @@ def stats_html(stats: Sequence[LengthStats], unit: Unit) -> str:
         return ""
     *lines, total = stats
     measures = tuple(total.spreads)
-    what = text("figure.of_responses" if len(measures) > 1 else f"figure.of_{measures[0]}")
+    what = text(f"figure.of_{shown}")
     return render(
         "tabs/pairs/stats.html",
         caption=text("figure.by_subset", what=what, unit=text(f"figure.unit_{unit}")),

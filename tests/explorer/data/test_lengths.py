@@ -69,7 +69,7 @@ some_pairs = st.lists(
     min_size=1,
     max_size=25,
 )
-any_shown = st.sampled_from(MEASURED)
+any_shown = st.sampled_from([each for each in MEASURED if measures_of(each)])
 
 
 @settings(max_examples=150)
@@ -233,7 +233,16 @@ def test_stats_are_those_of_numpy(pairs: list[Texts], shown: Measured) -> None:
             assert spread.mean == pytest.approx(lengths.mean())
             assert spread.median == pytest.approx(np.median(lengths))
             assert spread.p95 == pytest.approx(np.percentile(lengths, 95))
-            assert spread.maximum == lengths.max()
+            assert spread.sd == pytest.approx(lengths.std())
+            assert (spread.minimum, spread.maximum) == (lengths.min(), lengths.max())
+
+
+def test_a_prompt_counts_with_each_of_its_responses() -> None:
+    table = table_of([Texts(10, 1, 200), Texts(30, 5, 100)])
+    line, _ = length_stats(table, every_row(table), "with_prompt", "chars")
+    chosen, rejected = line.spreads["chosen"], line.spreads["rejected"]
+    assert (chosen.mean, chosen.sd, chosen.minimum, chosen.maximum) == (23, 12, 11, 35)
+    assert (rejected.mean, rejected.sd, rejected.minimum, rejected.maximum) == (170, 40, 130, 210)
 
 
 def test_widths_are_1_2_5_10_20_50_and_so_on() -> None:

@@ -153,6 +153,13 @@ def test_a_broken_tokenizer_is_told_in_one_sentence(server: HubServer) -> None:
         counted("org/broken", ["a"])
 
 
+def test_a_vocabulary_that_only_further_packages_read_is_said_to_be_so(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.model").write_bytes(b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02")
+    told = r"has no tokenizer\.json, and what it has .* Give a copy of it with a tokenizer\.json"
+    with pytest.raises(KnownError, match=told):
+        counted(str(tmp_path), ["a"])
+
+
 def test_a_tokenizer_that_cuts_pads_and_adds_counts_all_the_same(tmp_path: Path) -> None:
     from tokenizers import Tokenizer, processors
 

@@ -10,8 +10,8 @@ from explorer.data.lengths import LengthStats, Spread
 from explorer.data.table import UNITS, Measure, Unit
 from explorer.tabs.pairs.lengths_view import stats_html
 
-CHOSEN = Spread(2064.125, 1999.5, 3501.0, 4926)
-REJECTED = Spread(427.6, 400.0, 1200.25, 1569)
+CHOSEN = Spread(2064.125, 310.2, 1999.5, 3501.0, 40, 4926)
+REJECTED = Spread(427.6, 90.1, 400.0, 1200.25, 15, 1569)
 
 
 class _Cells(HTMLParser):
@@ -61,24 +61,24 @@ def words_of(html: str) -> list[list[str]]:
 
 
 def test_chosen_and_rejected_stand_in_two_groups() -> None:
-    rows = _Cells(stats_html([both("hep-go", 1234), both(None, 1234)], "chars")).rows
+    rows = _Cells(stats_html([both("hep-go", 1234), both(None, 1234)], "responses", "chars")).rows
     groups = [cell for cell in rows[0] if cell[1].get("scope") == "colgroup"]
     assert [(words, attrs["colspan"]) for _, attrs, words in groups] == [
-        ("Chosen", "4"),
-        ("Rejected", "4"),
+        ("Chosen", "6"),
+        ("Rejected", "6"),
     ]
     assert [words for _, _, words in rows[1]] == [
-        "Mean", "Median", "95th percentile", "Maximum",
+        "Mean", "SD", "Median", "95th percentile", "Minimum", "Maximum",
     ] * 2  # fmt: skip
-    numbers = ["1,234", "2,064.1", "1,999.5", "3,501.0", "4,926"]
-    more = ["427.6", "400.0", "1,200.2", "1,569"]
+    numbers = ["1,234", "2,064.1", "310.2", "1,999.5", "3,501.0", "40", "4,926"]
+    more = ["427.6", "90.1", "400.0", "1,200.2", "15", "1,569"]
     assert [words for _, _, words in rows[2]] == ["hep-go", *numbers, *more]
     assert [words for _, _, words in rows[3]] == ["All pairs", *numbers, *more]
 
 
 def test_every_line_begins_with_a_head_and_every_head_says_of_what() -> None:
     lines = [both("a", 2), both("b", 3), both(None, 5)]
-    rows = _Cells(stats_html(lines, "chars")).rows
+    rows = _Cells(stats_html(lines, "responses", "chars")).rows
     for row in rows[2:]:
         assert (row[0][0], row[0][1]["scope"]) == ("th", "row")
         assert {name for name, _, _ in row[1:]} == {"td"}
@@ -87,37 +87,40 @@ def test_every_line_begins_with_a_head_and_every_head_says_of_what() -> None:
 
 def test_one_measure_needs_no_groups() -> None:
     lines = [line("a", 2, prompt=CHOSEN), line(None, 2, prompt=CHOSEN)]
-    rows = words_of(stats_html(lines, "words"))
-    assert rows[0] == ["Subset", "Pairs", "Mean", "Median", "95th percentile", "Maximum"]
+    rows = words_of(stats_html(lines, "responses", "words"))
+    assert rows[0] == [
+        "Subset", "Pairs", "Mean", "SD", "Median", "95th percentile", "Minimum", "Maximum",
+    ]  # fmt: skip
     assert len(rows) == 3
 
 
 def test_differences_below_zero_have_a_minus_sign() -> None:
-    spread = Spread(-12.34, -1500.0, 0.0, -3)
-    rows = words_of(stats_html([line(None, 1, difference=spread)], "chars"))
-    assert rows[-1] == ["All pairs", "1", "−12.3", "−1,500.0", "0.0", "−3"]
+    spread = Spread(-12.34, 1.0, -1500.0, 0.0, -2000, -3)
+    rows = words_of(stats_html([line(None, 1, difference=spread)], "responses", "chars"))
+    assert rows[-1] == ["All pairs", "1", "−12.3", "1.0", "−1,500.0", "0.0", "−2,000", "−3"]
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_the_caption_says_what_is_measured_and_in_what(unit: Unit) -> None:
-    html = stats_html([both(None, 2)], unit)
+    html = stats_html([both(None, 2)], "responses", unit)
     name = {"chars": "characters"}.get(unit, unit)
     assert f"<caption>Length of responses in {name}, by subset</caption>" in html
 
 
 def test_pairs_of_subsets_without_a_line_are_numbered() -> None:
-    assert "3 pairs are in smaller subsets" in stats_html([both("a", 2), both(None, 5)], "chars")
-    assert "smaller" not in stats_html([both("a", 5), both(None, 5)], "chars")
+    few, all_of_them = ([both("a", n), both(None, 5)] for n in (2, 5))
+    assert "3 pairs are in smaller subsets" in stats_html(few, "responses", "chars")
+    assert "smaller" not in stats_html(all_of_them, "responses", "chars")
 
 
 def test_no_lines_give_nothing() -> None:
-    assert stats_html([], "chars") == ""
+    assert stats_html([], "responses", "chars") == ""
 
 
 @given(st.text(alphabet="<>&\"'/ ab=", min_size=1, max_size=40))
 def test_a_name_stays_text_whatever_it_is(name: str) -> None:
-    reading = _Cells(stats_html([both(name, 1), both(None, 1)], "chars"))
+    reading = _Cells(stats_html([both(name, 1), both(None, 1)], "responses", "chars"))
     assert set(reading.tags) == {
-        "div", "table", "caption", "thead", "tbody", "tfoot", "tr", "th", "td",
+        "div", "button", "table", "caption", "thead", "tbody", "tfoot", "tr", "th", "td",
     }  # fmt: skip
     assert reading.rows[2][0][2] == name

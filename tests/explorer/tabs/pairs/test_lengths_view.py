@@ -2,7 +2,10 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from explorer.data.filters import Filters, LengthRange
@@ -11,8 +14,9 @@ from explorer.data.tokens import TokenCounter
 from explorer.reader.scene import Scene, SeenPairs, scene
 from explorer.reader.state import Chart, PairsState
 from explorer.stores import Stores
+from explorer.tabs.pairs.acts_view import PairsTab
 from explorer.tabs.pairs.lengths_view import lengths_shown, own_ranges
-from tests.explorer.browsing import pairs_parts
+from tests.explorer.browsing import page_on, pairs_parts
 from tests.explorer.filling import Filled, filled
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.stepping import gone_through
@@ -109,6 +113,54 @@ def test_tokens_that_were_counted_are_drawn_and_their_tokenizer_named(
     shown = shown_of(now, stores.counter)
     assert drawn(shown) == len(demo)
     assert f"Counted by {name}." in shown.status
+
+
+def llama_like(folder: Path, texts: list[Any], how: str) -> Any:
+    """A small tokenizer built as Llama 2's or Llama 3's, in a folder as a person has one."""
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.BPE(byte_fallback=how == "llama-2", unk_token="<unk>"))
+    if how == "llama-2":
+        spaces = normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")
+        tokenizer.normalizer = normalizers.Sequence([*spaces])
+    else:
+        words = pre_tokenizers.Split(Regex(r"\p{N}{1,3}| ?\p{L}+|\s+|[^\s\p{L}\p{N}]+"), "isolated")
+        letters = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([words, letters])
+    special = ["<unk>", "<s>", *(f"<0x{byte:02X}>" for byte in range(256))]
+    trainer = trainers.BpeTrainer(vocab_size=600, special_tokens=special, show_progress=False)
+    tokenizer.train_from_iterator(texts, trainer)
+    folder.mkdir()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return tokenizer
+
+
+@pytest.mark.parametrize("how", ["llama-2", "llama-3"])
+def test_one_press_draws_the_papers_lengths_by_a_tokenizer_in_a_folder(
+    how: str, demo: PairTable, pairs_tab: PairsTab, tmp_path: Path
+) -> None:
+    texts = {side: demo.arrow.column(side).to_pylist() for side in ("prompt", "chosen", "rejected")}
+    tokenizer = llama_like(tmp_path / how, texts["chosen"], how)
+    few = Filters().picking("subset", ["hep-go"])
+    page = page_on(PairsState(filters=few, panel="lengths", outcomes=True))
+    *_, last = pairs_tab.count(str(tmp_path / how), page)
+    shown = filled(pairs_tab.parts, pairs_tab.as_in_paper(last[pairs_tab.parts.counted], page, {}))
+    figure = json.loads(shown["lengths.plot"]["value"].to_json())["data"]
+    sections, subsets = figure[0]["y"]
+    assert subsets == list(demo.subset_counts) and sections[0] == "Chat"
+    for side, trace in zip(("chosen", "rejected"), figure, strict=True):
+        tokens: dict[str, list[int]] = {name: [] for name in subsets}
+        for subset, prompt, text in zip(
+            demo.subset_of_row, texts["prompt"], texts[side], strict=True
+        ):
+            tokens[subset].append(sum(len(tokenizer.encode(each)) for each in (prompt, text)))
+        assert trace["x"] == pytest.approx([np.mean(each) for each in tokens.values()])
+        assert trace["error_x"]["array"] == pytest.approx(
+            [np.std(each) for each in tokens.values()]
+        )
+    assert "The paper counted tokens of oobabooga/llama-tokenizer." in shown["lengths.status"]
+    assert "Length of prompt and response in tokens, by subset" in shown["lengths.stats"]
+    assert all(f'data-picture="{form}"' in shown["lengths.stats"] for form in ("png", "svg"))
 
 
 def test_the_controls_say_what_is_shown_and_send_the_rest(demo: PairTable, stores: Stores) -> None:
