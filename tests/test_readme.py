@@ -1,4 +1,4 @@
-"""The README's head configures a Space; it must be valid and agree with the requirements."""
+"""README and docs: the head is as a Space wants it, links lead somewhere, nothing is missing."""
 
 import re
 from pathlib import Path
@@ -10,6 +10,7 @@ from explorer.core.text import text
 from explorer.reader.links import TABS
 
 ROOT = Path(__file__).parents[1]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 COLOURS = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}
 
 
@@ -39,11 +40,37 @@ def test_who_signs_in_lets_the_app_read_and_propose_and_no_more(head: dict[str, 
 def test_every_setting_is_in_the_table() -> None:
     settings = (ROOT / "explorer" / "core" / "settings.py").read_text()
     wanted = set(re.findall(r'"((?:EXPLORER|GRADIO_SERVER)_\w+)"', settings))
-    readme = (ROOT / "README.md").read_text()
+    table = (ROOT / "docs" / "settings.md").read_text()
     assert len(wanted) >= 7
-    assert [name for name in sorted(wanted) if f"`{name}`" not in readme] == []
+    assert [name for name in sorted(wanted) if f"| `{name}` |" not in table] == []
 
 
 def test_every_tab_is_told_in_the_order_of_the_page() -> None:
-    readme = (ROOT / "README.md").read_text().partition("## The tabs")[2].partition("\n## ")[0]
-    assert re.findall(r"^- \*\*(.+?)\*\*:", readme, re.M) == [text(f"tab.{tab}") for tab in TABS]
+    told = re.findall(r"^## (.+)$", (ROOT / "docs" / "browsing.md").read_text(), re.M)
+    assert told[: len(TABS)] == [text(f"tab.{tab}") for tab in TABS]
+
+
+def test_the_readme_is_short_and_leads_everywhere_in_one_step() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert len(readme.splitlines()) < 150 and readme.count("<picture>") == 3
+    linked = set(re.findall(r"\]\((docs/[\w-]+\.md)", readme))
+    assert linked == {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
+
+
+def anchors(page: Path) -> set[str]:
+    """Of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w -]", "", words.lower()).replace(" ", "-") for words in headings}
+
+
+@pytest.mark.parametrize("page", DOCUMENTS, ids=lambda page: page.name)
+def test_links_and_pictures_lead_somewhere(page: Path) -> None:
+    said = page.read_text()
+    named = [*re.findall(r"\]\(([^)\s]+)\)", said), *re.findall(r'(?:src|srcset)="([^"]+)"', said)]
+    for link in named:
+        if link.startswith("https://"):
+            continue
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link

@@ -108,7 +108,7 @@ _IDS = "it must hold ids of the Hub such as org/name or org/name@revision, with 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How this copy of the app was set up. The README's table says what each variable means.
+    """How this copy of the app was set up. `docs/settings.md` says what each variable means.
 
     pairs, results: what the owner wants shown; None means the default.
     max_pairs: pairs one run may score; None means no limit.

@@ -42,7 +42,7 @@ def environment(home: Path, **settings: str) -> dict[str, str]:
 
 @contextmanager
 def served(home: Path, **settings: str) -> Iterator["Server"]:
-    """The app on a free port. settings: variables of the README, without EXPLORER_."""
+    """The app on a free port. settings: variables of docs/settings.md, without EXPLORER_."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -1,4 +1,4 @@
-"""What the README says that `scoring/` needs is all that it needs."""
+"""What docs say that `scoring/` needs is all that it needs."""
 
 import json
 import re
@@ -21,9 +21,9 @@ from tests.scoring.families.test_served import labels
 PATIENCE = 600.0
 
 
-def packages_of_the_readme() -> list[str]:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    [sentence] = re.findall(r"`scoring/` runs alone: it needs ([^.]*)\.", readme)
+def packages_of_the_docs() -> list[str]:
+    page = (ROOT / "docs" / "scoring.md").read_text(encoding="utf-8")
+    [sentence] = re.findall(r"`scoring/` runs alone: it needs ([^.]*)\.", page)
     return re.findall(r"`([\w-]+)`", sentence)
 
 
@@ -35,14 +35,14 @@ def answers(path: str, body: dict[str, Any]) -> Answer:
     return said("7") if wants_rating else said("A", {"A": 0.75, "B": 0.25})
 
 
-def test_what_the_readme_names_is_declared() -> None:
+def test_what_the_docs_name_is_declared() -> None:
     lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").split()
     declared = {re.split(r"[=<>\[]", line)[0] for line in lines}
-    assert set(packages_of_the_readme()) - declared == set()
+    assert set(packages_of_the_docs()) - declared == set()
 
 
 @pytest.mark.slow
-def test_every_family_scores_with_nothing_but_what_the_readme_names(tmp_path: Path) -> None:
+def test_every_family_scores_with_nothing_but_what_the_docs_name(tmp_path: Path) -> None:
     causal = save_tiny(tmp_path / "causal", "qwen3", 0)
     pairrm = test_pairrm.write(tmp_path / "pairrm", test_pairrm.random_weights())
     with ChatServer(answers) as server:
@@ -68,7 +68,7 @@ def test_every_family_scores_with_nothing_but_what_the_readme_names(tmp_path: Pa
             [*given, *common, "--out", str(tmp_path / str(place))]
             for place, given in enumerate(runs)
         ]
-        packages = ",".join(packages_of_the_readme())
+        packages = ",".join(packages_of_the_docs())
         done = subprocess.run(
             [sys.executable, "tests/scoring/alone.py", packages, json.dumps(commands)],
             cwd=ROOT,
