@@ -1,0 +1,221 @@
+"""Every command and every snippet of Python in README and docs is run, as far as it can be here.
+
+`RUN` says of each how; one that is not in it fails. `STAND_INS` has what stands in for what a
+reader has of their own: a model, pairs, results, a card, several machines.
+"""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import chdir
+from pathlib import Path
+from shutil import copy
+from typing import Any
+
+import pytest
+from datasets import load_dataset
+
+from explorer.data.rebuilding.command import main as rebuild
+from scoring.__main__ import main as score
+from tests.conftest import ROOT
+from tests.e2e.conftest import serving
+from tests.e2e.files import write_jsonl
+from tests.rewardbench2 import made_up_rows
+from tests.test_readme import DOCUMENTS
+
+AGAIN = "OpenAssistant/reward-model-deberta-v3-large-v2"
+SCORE = "python -m scoring --model org/reward-model --pairs"
+TORCHRUN = "-m scoring --model org/reward-model --pairs pairs.jsonl --out"
+REBUILD = "python -m explorer.rebuild"
+SPACE = "make space REPO=org/name HARDWARE=cpu-basic"
+STAND_INS = {
+    "org/reward-model": "demo",
+    "org/70b": "demo",
+    "allenai/reward-bench:filtered": "demo",
+    "allenai/reward-bench:raw": "demo",
+    "allenai/reward-bench-2": "rb2.jsonl",
+    "/shared/my-run": "shared-run",
+    "node0:29500": "localhost:0",
+    "cuda:1": "cpu",
+    "spread": "cpu",
+}
+IN_PROCESS = ["--limit", "6", "--device", "cpu", "--offline"]
+
+SERVED, SCORED, LAUNCHED = "served", "scored", "launched"
+REBUILT, DRY, NOT_RUN = "rebuilt", "dry", "not run"
+RUN = {
+    "make run": SERVED,
+    "EXPLORER_PAIRS=my-pairs.jsonl make run": SERVED,
+    "EXPLORER_RESULTS=path/to/results make run": SERVED,
+    "EXPLORER_PAIRS=allenai/reward-bench:raw GRADIO_SERVER_PORT=7861 make run": SERVED,
+    f"{SCORE} allenai/reward-bench:filtered --out my-run": SCORED,
+    f"{SCORE} allenai/reward-bench:filtered --out my-run --resume": SCORED,
+    f"{SCORE} pairs.jsonl --device cuda:1 --out my-run": SCORED,
+    "python -m scoring --model org/70b --pairs pairs.jsonl --device spread --out my-run": SCORED,
+    f"{SCORE} allenai/reward-bench-2 --out rb2": SCORED,
+    f"{SCORE} generations.jsonl --best-of --out ranked": SCORED,
+    "python -m scoring --model demo --pairs demo --out my-run --json": SCORED,
+    f"python -m scoring --reproduce {AGAIN} --out again": SCORED,
+    f"torchrun --nproc-per-node 8 {TORCHRUN} my-run": LAUNCHED,
+    "torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d --rdzv-endpoint node0:29500 "
+    f"{TORCHRUN} /shared/my-run": LAUNCHED,
+    f"{REBUILD} --out my-reward-bench": REBUILT,
+    f"{REBUILD} --sources DIR --verify filtered.parquet --json counts.json": REBUILT,
+    f"{SPACE} --dry-run": DRY,
+    f"{SPACE}": DRY,  # it needs an account: with --dry-run, which `make` takes for its own
+    "make test": NOT_RUN,  # it runs this
+    "make space-check": DRY,  # minutes, and a registry: `make -n`
+    "make image-check": DRY,
+    "docker build -t rewardbench-explorer .": NOT_RUN,  # it needs an engine: `make image-check`
+    "docker run -p 7860:7860 -v rewardbench:/home/explorer/.cache rewardbench-explorer": NOT_RUN,
+    'pip install "mcp<2"': NOT_RUN,  # it needs a registry; `tests/explorer/api` runs what it gives
+}
+SNIPPETS = {"import time": SERVED, "import json": SCORED}
+
+
+def blocks(language: str) -> Iterator[str]:
+    for path in DOCUMENTS:
+        yield from re.findall(rf"^```{language}\n(.*?)^```$", path.read_text(), re.M | re.S)
+
+
+def of_kind(kind: str) -> list[str]:
+    return [command for command, its in RUN.items() if its == kind]
+
+
+def snippet(first: str) -> str:
+    [found] = [code for code in blocks("python") if code.startswith(first)]
+    return found
+
+
+def arguments(command: str) -> list[str]:
+    """The words after the program, what stands in for a reader's own among them."""
+    return [STAND_INS.get(word, word) for word in shlex.split(command)]
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with the files that the commands name, in which they are run."""
+    folder = tmp_path_factory.mktemp("desk")
+    for name in ("pairs.jsonl", "my-pairs.jsonl"):
+        copy(ROOT / "assets" / "demo" / "pairs.jsonl", folder / name)
+    write_jsonl(folder / "rb2.jsonl", made_up_rows())
+    said = [{"prompt": "Two and two?", "responses": ["4", "It is four.", "5"]}]
+    write_jsonl(folder / "generations.jsonl", said)
+    with chdir(folder):
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def results(desk: Path) -> Path:
+    """Results of the demo model in the name of one whose settings upstream published."""
+    out = desk / "published"
+    asked = ["--model", "demo", "--pairs", "demo", "--name", AGAIN, "--upstream-compatible"]
+    assert score([*asked, *IN_PROCESS, "--dtype", "float32", "--out", str(out)]) == 0
+    return out
+
+
+def test_no_command_is_told_that_is_not_run() -> None:
+    told = [line for block in blocks("sh") for line in block.splitlines() if line]
+    assert set(told) == set(RUN)
+    assert {code.splitlines()[0] for code in blocks("python")} == set(SNIPPETS)
+    fences = [line for path in DOCUMENTS for line in path.read_text().splitlines() if "```" in line]
+    assert set(fences) == {"```sh", "```python", "```"}
+
+
+def test_what_is_made_is_a_target() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z-]+):.*##", makefile, re.M))
+    told = {name for each in DOCUMENTS for name in re.findall(r"`make ([a-z-]+)", each.read_text())}
+    run = {name for command in RUN for name in re.findall(r"make ([a-z-]+)", command)}
+    assert len(told | run) > 7 and told | run <= targets
+    assert "\nrun: $(VENV)/.runs" in makefile and "\t@$(PY) app.py\n" in makefile
+
+
+@pytest.mark.parametrize("command", of_kind(SCORED))
+def test_what_scores_scores(command: str, desk: Path, results: Path, tmp_path: Path) -> None:
+    asked = arguments(command)[3:]
+    if "--reproduce" in asked:
+        asked += ["--model", "demo", "--pairs", "demo", "--published", str(results)]
+    out = str(tmp_path / "out")
+    asked[asked.index("--out") + 1] = out
+    if "--resume" in asked:
+        assert score([*(each for each in asked if each != "--resume"), *IN_PROCESS]) == 0
+    assert score([*asked, *IN_PROCESS]) == 0
+    if "--json" in asked:
+        with chdir(tmp_path):
+            Path("out").rename("my-run")
+            told: dict[str, Any] = {}
+            exec(snippet("import json"), told)
+        assert told["subsets"] and all(0 <= each <= 1 for each in told["subsets"].values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", of_kind(LAUNCHED))
+def test_what_is_launched_scores(command: str, desk: Path, tmp_path: Path) -> None:
+    given = command.replace("--nproc-per-node 8", "--nproc-per-node 2")
+    asked = arguments(given.replace("--nnodes 2", "--nnodes 1"))[1:]
+    asked[asked.index("--out") + 1] = str(tmp_path / "out")
+    program = [sys.executable, "-m", "torch.distributed.run", *asked, *IN_PROCESS]
+    search = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    ran = subprocess.run(
+        program, check=False, capture_output=True, text=True, env=os.environ | search
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert list((tmp_path / "out" / "eval-set").rglob("*.json"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", of_kind(REBUILT))
+def test_what_rebuilds_rebuilds(command: str, shared_data: Path, tmp_path: Path) -> None:
+    filtered = str(shared_data / "reward-bench" / "filtered.parquet")
+    sources = str(shared_data / "sources")
+    asked = [
+        {"DIR": sources, "filtered.parquet": filtered}.get(each, each)
+        for each in shlex.split(command)[3:]
+    ]
+    if "--sources" not in asked:
+        asked += ["--sources", sources]
+    with chdir(tmp_path):
+        assert rebuild(asked) == 1  # the files of four sources alone are at hand
+        if "--json" in asked:
+            counts = json.loads(Path("counts.json").read_text())["subsets"]
+            assert counts["xstest-should-refuse"]["one_side"] == 62
+            assert sum(each["equal"] for each in counts.values()) == 1_872
+        else:
+            assert load_dataset("my-reward-bench", split="filtered").num_rows == 1_872
+
+
+@pytest.mark.parametrize("command", of_kind(DRY))
+def test_what_ships_says_what_it_would_do(command: str) -> None:
+    name, *given = shlex.split(command)[1:]
+    how = ["--dry-run"] if "--dry-run" not in given else []
+    program = ["make", name, *given, *how, f"PY={sys.executable}"]
+    ran = subprocess.run(program, check=False, capture_output=True, text=True, cwd=ROOT)
+    assert ran.returncode == 0, ran.stderr
+    assert ("  app.py\n" if name == "space" else "tests.shipping.clean_start") in ran.stdout
+
+
+@pytest.mark.slow
+def test_what_is_served_answers_programs(desk: Path, results: Path, tmp_path: Path) -> None:
+    pairs = str(desk / "my-pairs.jsonl")
+    theirs = {
+        "path/to/results": str(results),
+        "my-pairs.jsonl": pairs,
+        "allenai/reward-bench:raw": pairs,
+    }
+    settings: dict[str, Any] = {}
+    for word in " ".join(of_kind(SERVED)).split():
+        name, _, value = word.partition("=")
+        if value and name != "GRADIO_SERVER_PORT":
+            settings[name] = theirs.get(value, value)
+    assert set(settings) == {"EXPLORER_PAIRS", "EXPLORER_RESULTS"}
+    with serving(tmp_path, **settings) as address:
+        told: dict[str, Any] = {}
+        code = snippet("import time").replace("http://127.0.0.1:7860", address)
+        exec(code, told)
+    assert told["keys"] and told["run"]["status"] == "finished"
+    assert isinstance(told["failed"], list)
