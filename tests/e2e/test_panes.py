@@ -55,6 +55,13 @@ def test_half_wide_filters_open_over_the_list(demo_app: str, page: Page) -> None
     page.locator("#pairs .reader-pane .prompt").click()
     expect(facet).to_be_hidden()
 
+    page.locator(".welcome-close").click()
+    page.set_viewport_size({"width": 683, "height": 384})  # 1366 x 768 at 200 %
+    rows, pager = page.get_by_test_id("pair-row"), page.locator("#pairs .pager")
+    third, below = rows.nth(2).bounding_box(), pager.bounding_box()
+    assert third is not None and below is not None
+    assert third["y"] + third["height"] <= below["y"] + 1, "three rows of the list are seen"
+
 
 def test_a_phone_shows_one_pane_and_a_shared_pair_first(demo_app: str, browser: Browser) -> None:
     with watched_page(browser, width=390) as page:
