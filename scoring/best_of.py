@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from scoring.errors import counted
 from scoring.paths import atomic_write
 from scoring.record import Run
 from scoring.results.files import printable
@@ -84,13 +85,15 @@ def as_best_of(run: Run, files: Sequence[Path]) -> str:
     """In words, what came out."""
     found = best_of_json(run, files)
     lines = [
-        f"{found['rows']:,} prompts, {found['responses']:,} responses, "
+        f"{counted(found['rows'], 'prompt', 'prompts')}, "
+        f"{counted(found['responses'], 'response', 'responses')}, "
         f"{found['missing']:,} of them without a reward",
     ]
     if found["mean_best"] is not None:
         lines.append(
             f"mean reward of the best {found['mean_best']:.4f}, of all {found['mean']:.4f}; in "
-            f"{found['shared']:,} prompts several share the highest, and the first is taken"
+            f"{counted(found['shared'], 'prompt', 'prompts')} several share the highest, and the "
+            "first is taken"
         )
     return "\n".join([*lines, "", *(f"wrote {path}" for path in files)])
 

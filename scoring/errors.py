@@ -17,6 +17,15 @@ LONGEST_SHOWN = 1_000
 """Characters of a text of which the beginning is repeated; of a longer one the length is told."""
 
 
+def counted(n: int, one: str, many: str) -> str:
+    """A number with what it counts.
+
+    >>> counted(1, "pair is left", "pairs are left"), counted(2985, "pair", "pairs")
+    ('1 pair is left', '2,985 pairs')
+    """
+    return f"{n:,} {one if n == 1 else many}"
+
+
 def shown(value: object) -> str:
     """A hostile value in a message: short, and never nested.
 

@@ -137,7 +137,9 @@ class Run:
                 raise ValueError("its packs are not the pairs")
             return Plan(packs), keys
         except (*_UNREADABLE, RecursionError) as error:
-            raise KnownError(f"The plan of run {self.id!r} cannot be read.") from error
+            raise KnownError(
+                f"The plan of run {self.id!r} cannot be read. Begin a new run."
+            ) from error
 
     def record(self, packs: Iterable[Given], part: str = "") -> Generator[Given, None, None]:
         """Pass packs on, and None among them, each written to disk before.
@@ -245,7 +247,9 @@ class Run:
         try:
             lines = path.read_text(encoding="utf-8", errors="surrogateescape").split("\n")[:-1]
         except OSError as error:
-            raise KnownError(f"The rewards of run {self.id!r} cannot be read.") from error
+            raise KnownError(
+                f"The rewards of run {self.id!r} cannot be read. Begin a new run."
+            ) from error
         whole = list(filter(None, map(_line_of, lines)))
         if len(whole) < len(lines):
             logger.warning("%s: %d broken lines of %s", self.id, len(lines) - len(whole), path.name)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.benchmark import section_of
+from scoring.errors import counted
 from scoring.interval import Interval
 from scoring.record import Run
 from scoring.summary import Summary, summarise
@@ -113,17 +114,25 @@ def _remarks(run: Run, summary: Summary) -> list[str]:
     pairs_tied = counts["tie"] - summary.several_tied
     if pairs_tied:
         worth = "half a win each, the rule for judges" if summary.total.tie else "as not won"
-        remarks.append(f"{pairs_tied:,} ties count {worth}, here and in the result files")
-    if counts["missing"]:
-        lacking = "rows lack a reward" if summary.several else "pairs have no reward"
         remarks.append(
-            f"{counts['missing']:,} {lacking}: they do not count above; in the result "
-            "files they are not won"
+            f"{counted(pairs_tied, 'tie counts', 'ties count')} {worth}, here and in the result "
+            "files"
         )
+    if counts["missing"]:
+        rows = ("row lacks a reward", "rows lack a reward")
+        pairs = ("pair has no reward", "pairs have no reward")
+        lacking = counted(counts["missing"], *(rows if summary.several else pairs))
+        remarks.append(f"{lacking}: not counted above, and not won in the result files")
     if summary.truncated:
-        remarks.append(f"{summary.truncated:,} pairs were cut to {facts.max_length:,} tokens")
+        remarks.append(
+            f"{counted(summary.truncated, 'pair was', 'pairs were')} cut to "
+            f"{facts.max_length:,} tokens"
+        )
     if run.split_packs:
-        remarks.append(f"{run.split_packs:,} packs were computed in parts for lack of memory")
+        remarks.append(
+            f"{counted(run.split_packs, 'pack was', 'packs were')} computed in parts for lack of "
+            "memory"
+        )
     return remarks
 
 
@@ -131,18 +140,19 @@ def _of_ties(ties: TiesScore) -> Iterator[str]:
     yield (
         "Ties is 0.30 accuracy with many right answers + 0.30 with one + 0.20 share of prompts "
         "whose gap beats the spread of right answers + 0.20 the same by the smaller gap of both "
-        f"forms + 0.01 margin; {ties.n_both:,} prompts have both forms"
+        f"forms + 0.01 margin; {counted(ties.n_both, 'prompt has', 'prompts have')} both forms"
     )
     alone = ties.n_tied + ties.n_ref - 2 * ties.n_both
     if alone > 0:
         yield (
-            f"{alone:,} rows of Ties have no counterpart (ref:N of tied:N, or the other way), or "
-            "one right answer where several are to be: they count in the two accuracies alone"
+            counted(alone, "row of Ties has", "rows of Ties have") + " no counterpart (ref:N of "
+            "tied:N, or the other way), or one right answer where several are to be: counted in "
+            "the two accuracies alone"
         )
     if ties.missing:
         yield (
-            f"{ties.missing:,} rows of Ties lack a reward, or have no id of the form ref:N or "
-            "tied:N that is unique: they do not count in its score"
+            f"{counted(ties.missing, 'row of Ties has', 'rows of Ties have')} no reward, or no id "
+            "of the form ref:N or tied:N that is unique: not counted in its score"
         )
     if ties.score is None:
         yield "Ties has no score: no prompt has both its rows, ref:N and tied:N"

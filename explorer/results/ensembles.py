@@ -20,7 +20,7 @@ from explorer.stats.paired import PairedTest, paired_test
 from explorer.stats.rules import V1
 from explorer.stats.strata import Floats, Whole, one_stratum, score_models
 from explorer.stats.uncertainty import strata_by
-from scoring.errors import KnownError
+from scoring.errors import KnownError, counted
 
 Way = Literal["mean", "worst", "mean_minus_std"]
 """How members' rewards of a response become one: upstream's Mean, Worst (the least of them) and
@@ -156,7 +156,7 @@ def ensembles_of(field: Field, members: Sequence[str], way: Way) -> Ensembles:
         KnownError: fewer than two members, too many, one without rewards, or no pair of all.
     """
     if len(members) < LEAST_MEMBERS:
-        raise KnownError(f"An ensemble has {LEAST_MEMBERS} members or more.")
+        raise KnownError(f"An ensemble has {LEAST_MEMBERS} members or more. Add one.")
     places = [field.place(model) for model in members]
     matrix = field.matrix
     own = matrix.outcomes[places].astype(np.float64)
@@ -221,7 +221,9 @@ def normalised(chosen: NDArray[np.floating], rejected: NDArray[np.floating]) -> 
     without = int((known.sum(axis=(1, 2)) == 0).sum())
     if without:
         raise KnownError(
-            f"An ensemble is made of rewards, and {without} of {len(both)} models have none here. "
+            "An ensemble is made of rewards, and "
+            f"{counted(without, f'of {len(both)} models has', f'of {len(both)} models have')} none "
+            "here. "
             "Choose models with a chosen and a rejected reward of each pair."
         )
     both = np.where(known, both, np.nan)

@@ -138,7 +138,9 @@ class Field:
         """
         found = self.place_of.get(model) if isinstance(model, str) else None
         if found is None:
-            raise KnownError(f"There are no per-pair results of a model {shown(model)} here.")
+            raise KnownError(
+                f"There are no per-pair results of a model {shown(model)} here. Choose another."
+            )
         return found
 
     @locked_cached_property

@@ -220,7 +220,7 @@ def read_results_folder(folder: Path) -> Results:
         KnownError: it is no folder, or has no readable result.
     """
     if not is_folder(folder):
-        raise KnownError(f"There is no folder {folder}.")
+        raise KnownError(f"There is no folder {folder}. Give one that holds results.")
     found, left_out = _collected(read_aggregates(folder, kind) for kind in SET_KINDS)
     pairs = FolderSource(folder)
     if not found and not pairs.entries[0]:

@@ -22,7 +22,7 @@ from explorer.runs.scorers import Scorers
 from explorer.runs.selections import Selection, selected_by_keys
 from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
-from scoring.errors import KnownError, Stopped, shown
+from scoring.errors import KnownError, Stopped, counted, shown
 from scoring.hub.access import Hub, first_line
 from scoring.pairs.opening import as_pairs
 from scoring.probing.side_rewards import TokenRewards
@@ -212,8 +212,8 @@ class Runs:
         most = self._settings.max_pairs
         if most is not None and n_pairs > most:
             raise KnownError(
-                f"A run may have {most:,} pairs here, and {n_pairs:,} are selected. "
-                "Narrow the filter, or choose fewer per subset."
+                f"A run may have {counted(most, 'pair', 'pairs')} here, and {n_pairs:,} are "
+                "selected. Narrow the filter, or choose fewer per subset."
             )
 
     def _check_owner(self, visitor: Visitor) -> None:

@@ -177,7 +177,10 @@ class RunStore:
             try:
                 shutil.rmtree(folder)
             except OSError as error:
-                raise KnownError(f"The run could not be removed: {first_line(error)}.") from error
+                raise KnownError(
+                    f"The run could not be removed: {first_line(error)}. Try again, or delete its "
+                    "folder."
+                ) from error
 
     def is_own(self, card: RunCard, visitor: object) -> bool:
         """Whether a visitor may change a run: its owner; on one's own machine, everybody."""

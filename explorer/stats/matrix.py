@@ -14,7 +14,7 @@ from explorer.core.settings import ASSETS
 from explorer.data.facets import Mask
 from explorer.data.table import PairTable
 from scoring.benchmark import COUNTS
-from scoring.errors import KnownError
+from scoring.errors import KnownError, counted
 from scoring.results.accuracies import Benchmark, is_v2
 from scoring.results.files import LeftOut, twice
 from scoring.results.order import Alignment, How, PairOrder, Singles, align
@@ -276,12 +276,21 @@ def _notes(file: str, result: PairResults, how: Alignment) -> list[LeftOut]:
     """What of a file that is used is missing or not."""
     said = list(result.notes)
     if how.unmatched:
-        said.append(f"{how.unmatched:,} of its outcomes are of none of these pairs")
+        said.append(
+            counted(how.unmatched, "of its outcomes is", "of its outcomes are")
+            + " of none of these pairs"
+        )
     if how.missing:
-        said.append(f"{how.missing:,} of {len(how.rows):,} pairs have no outcome")
+        said.append(
+            f"{how.missing:,} of "
+            + counted(len(how.rows), "pair has", "pairs have")
+            + " no outcome"
+        )
     empty = int(np.isnan(result.results).sum())
     if empty:
-        said.append(f"{empty:,} of its outcomes are missing, not lost")
+        said.append(
+            counted(empty, "of its outcomes is", "of its outcomes are") + " missing, not lost"
+        )
     return [LeftOut(file, text, whole=False) for text in said]
 
 

@@ -297,7 +297,10 @@ class Formatter:
             except MemoryError:
                 raise
             except Exception as error:  # a template is a stranger's program
-                raise KnownError(f"The model's chat template fails: {first_line(error)}") from error
+                raise KnownError(
+                    f"The model's chat template fails: {first_line(error).rstrip('.')}. "
+                    "Choose a named one."
+                ) from error
         return rendered
 
 
@@ -311,7 +314,9 @@ def _put_around(tokenizer: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]
         text: list[int] = tokenizer("a", add_special_tokens=False).input_ids
         whole: list[int] = tokenizer("a").input_ids
     except Exception as error:  # a tokenizer is a stranger's
-        raise KnownError(f"The model's tokenizer fails: {first_line(error)}") from error
+        raise KnownError(
+            f"The model's tokenizer fails: {first_line(error).rstrip('.')}. Choose another."
+        ) from error
     for start in range(len(whole) - len(text) + 1):
         if whole[start : start + len(text)] == text:
             return tuple(whole[:start]), tuple(whole[start + len(text) :])
@@ -324,7 +329,7 @@ def _ends_with(ids: Sequence[int], end: tuple[int, ...]) -> bool:
 
 def _checked(encoded: list[list[int]]) -> list[list[int]]:
     if not all(encoded):
-        raise KnownError("The model's chat template fails: it gives no tokens.")
+        raise KnownError("The model's chat template fails: it gives no tokens. Choose a named one.")
     return encoded
 
 

@@ -271,7 +271,9 @@ def _found(
     if "config.json" not in listing.sizes:
         if "model_index.json" in listing.sizes:
             raise _diffusion(hub_id.repo)
-        raise KnownError(f"{hub_id.repo} is not a transformers model: it has no config.json.")
+        raise KnownError(
+            f"{hub_id.repo} is not a transformers model: it has no config.json. Choose another."
+        )
     if listing.sizes["config.json"] > MOST_CONFIG_BYTES:
         raise KnownError(
             f"The config.json of {hub_id.repo} is {listing.sizes['config.json'] / MEGABYTE:.1f} MB "

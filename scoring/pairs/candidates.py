@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scoring.errors import KnownError
+from scoring.errors import KnownError, counted
 from scoring.limits import Limits, Step, Tell
 from scoring.pairs.checking import CheckedRows, Checker
 from scoring.pairs.rows import Row, read_batches, rows_of, type_name
@@ -64,7 +64,10 @@ def candidate_rows(
     notes = [note for note in checked.notes if not any(words in note for words in _OF_PAIRS)]
     twice = sum(len(set(row["responses"])) < len(row["responses"]) for row in rows)
     if twice:
-        notes.append(f"{shown}: a response stands twice in {twice:,} rows; it has one reward.")
+        notes.append(
+            f"{shown}: a response stands twice in {counted(twice, 'row', 'rows')}; it has one "
+            "reward."
+        )
     return CheckedRows(checked.table, (*left_out[:50], *notes), checked.left_out)
 
 

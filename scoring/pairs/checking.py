@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute
 from numpy.typing import NDArray
 
-from scoring.errors import KnownError
+from scoring.errors import KnownError, counted
 from scoring.pairs.rows import Batch, Row, rows_of, type_name
 from scoring.pairs.shapes import (
     MODEL_COLUMNS,
@@ -172,10 +172,10 @@ class Checker:
         yield from self._notes
         if len(self._left_out) > len(self._notes):
             more = len(self._left_out) - len(self._notes)
-            yield f"{self.name}: and {more:,} more rows are left out."
+            yield f"{self.name}: and {counted(more, 'more row is', 'more rows are')} left out."
         if self._repaired:
-            broken = f"{self._repaired} broken characters (lone surrogates)"
-            yield f"{self.name}: {broken} shown as {_MARK}."
+            broken = counted(self._repaired, "broken character", "broken characters")
+            yield f"{self.name}: {broken} (lone surrogates) shown as {_MARK}."
         if self._same:
             yield f"{self.name}: chosen equals rejected in {self._same:,} of {n_pairs:,} pairs."
         if self._twice:

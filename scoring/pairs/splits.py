@@ -53,7 +53,8 @@ def check_shards(names: Sequence[str], split: str) -> None:
         numbered = _SHARD.search(name)
         if numbered and len(names) < int(numbered["of"]):
             raise KnownError(
-                f"Only {len(names)} of the {int(numbered['of'])} files of {split} are here."
+                f"Of the {int(numbered['of'])} files of {split} only {len(names)} can be found. "
+                "Put the others beside, or open the dataset anew."
             )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scoring.errors import KnownError
+from scoring.errors import KnownError, counted
 from scoring.hub.access import first_line, parse_hub_id
 from scoring.paths import atomic_write
 from scoring.results.accuracies import PRIOR_SETS, is_v2, set_kind_of
@@ -77,9 +77,11 @@ def write_results(
     """
     row_of = {row.key: row for row in rows}
     unscored = [pair.key for pair in pairs if pair.key not in row_of]
+    of_all = f"of {len(pairs):,} pairs"
     if unscored:
         raise KnownError(
-            f"{len(unscored)} of {len(pairs)} pairs are not scored yet ({unscored[0]} is one). "
+            f"{counted(len(unscored), f'{of_all} is', f'{of_all} are')} not scored yet "
+            f"({unscored[0]} is one). "
             "Finish the run (--resume), then export it."
         )
     subsets = [pair.subset for pair in pairs]

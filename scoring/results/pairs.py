@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.errors import KnownError
+from scoring.errors import KnownError, counted
 from scoring.limits import MEGABYTE
 from scoring.pairs.rows import type_name
 from scoring.pairs.shapes import pair_texts
@@ -108,7 +108,9 @@ def read_pair_results(path: Path, name: str | None = None) -> PairResults:
     for column in _COLUMNS:
         rows = values.get(column)
         if isinstance(rows, list) and len(rows) != n_rows:
-            raise KnownError(f"{column} has {len(rows):,} rows, but there are {n_rows:,} results")
+            raise KnownError(
+                f"{column} has {counted(len(rows), 'row', 'rows')}, and results has {n_rows:,}"
+            )
     hashes = _hashes(values)
     for column in _TEXTS:
         values.pop(column, None)
@@ -240,7 +242,10 @@ def _finite(numbers: NDArray[np.float64], name: str, notes: list[str]) -> NDArra
     """NaN in place of what no single-precision number can hold."""
     beyond = np.abs(numbers) > np.finfo(np.float32).max
     if beyond.any():
-        notes.append(f"{int(beyond.sum()):,} of {name} are infinite and taken as missing")
+        notes.append(
+            counted(int(beyond.sum()), f"of {name} is", f"of {name} are")
+            + " infinite and taken as missing"
+        )
         numbers[beyond] = np.nan
     return numbers
 
@@ -262,15 +267,21 @@ def _compared(
     lacking = np.isnan(chosen) | np.isnan(rejected)
     unearned = int((lacking & ~np.isnan(results)).sum())
     if unearned:
-        notes.append(f"{unearned:,} of its pairs lack a reward: missing, whatever is stored")
+        notes.append(
+            counted(unearned, "of its pairs lacks", "of its pairs lack")
+            + " a reward: missing, whatever is stored"
+        )
     results[lacking] = np.nan
     equal = chosen == rejected
     contradicting = np.where(equal, results == 1, results != (chosen > rejected))
     contradicting &= ~np.isnan(results)
     if contradicting.any():
         notes.append(
-            f"{int(contradicting.sum()):,} of its results contradict their own rewards: the "
-            "results are believed"
+            counted(
+                int(contradicting.sum()),
+                "of its results contradicts its own rewards: the result is believed",
+                "of its results contradict their own rewards: the results are believed",
+            )
         )
     return np.asarray(equal & (results != 1))
 

@@ -49,7 +49,7 @@ def test_responses_of_any_source_have_rewards_ranks_and_a_best(
 ) -> None:
     (found,) = ranked(tmp_path, *SOURCES[source])
     assert (found["rewards"], found["best"], found["ranks"]) == ([3, 5, 6], 2, [3, 2, 1])
-    assert "1 prompts, 3 responses" in capsys.readouterr().out
+    assert "1 prompt, 3 responses" in capsys.readouterr().out
 
 
 def test_upstreams_file_has_an_object_a_response(tmp_path: Path) -> None:

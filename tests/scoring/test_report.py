@@ -147,7 +147,7 @@ def test_nothing_is_remarked_where_there_is_nothing_to_say(tmp_path: Path) -> No
 
 def test_packs_computed_in_parts_are_said(tmp_path: Path) -> None:
     lines = table(run_of(tmp_path, rows("own", WIN, LOSS), parts=2))
-    assert "1 packs were computed in parts for lack of memory" in lines
+    assert "1 pack was computed in parts for lack of memory" in lines
 
 
 def test_the_whole_benchmark_has_the_score_by_name(tmp_path: Path) -> None:

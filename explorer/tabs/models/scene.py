@@ -216,7 +216,9 @@ def next_scene(
         return replace(now, state=replace(now.state, reading=reading))
     moved = move(state, act, sent)
     if act == "open" and moved.open not in ("", *models.ranked(moved).board.rows):
-        raise KnownError(f"There is no model {shown(moved.open)} on this board.")
+        raise KnownError(
+            f"There is no model {shown(moved.open)} on this board. Choose another board or model."
+        )
     if not moved.compares or not state.compares:
         return shown_again(moved, models)[0]
     if moved.a != state.a:

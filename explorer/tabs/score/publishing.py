@@ -13,7 +13,7 @@ from typing import Any
 
 from explorer.data.table import PairTable
 from scoring.benchmark import COUNTS
-from scoring.errors import KnownError, shown
+from scoring.errors import KnownError, counted, shown
 from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run
@@ -161,7 +161,9 @@ def _written(run: Run, table: PairTable, name: str) -> Iterator[tuple[Path, list
         try:
             yield folder, write_results(folder, name, facts, pairs, run.rows())
         except OSError as error:
-            raise KnownError(f"The files cannot be written: {first_line(error)}.") from error
+            raise KnownError(
+                f"The files cannot be written: {first_line(error)}. Make room, then try again."
+            ) from error
 
 
 def _check_whole(run: Run, table: PairTable) -> None:
@@ -181,9 +183,9 @@ def _check_whole(run: Run, table: PairTable) -> None:
         )
     if not summarise(run.rows(), run.facts.family).whole:
         raise KnownError(
-            f"This run is of {run.facts.n_pairs:,} pairs that are not RewardBench's own "
-            f"{sum(COUNTS.values()):,}: only runs of those are published, since a score of others "
-            "would be taken for the benchmark's."
+            f"This run is of {counted(run.facts.n_pairs, 'pair that is', 'pairs that are')} not "
+            f"RewardBench's own {sum(COUNTS.values()):,}: only runs of those are published, "
+            "since a score of others would be taken for the benchmark's."
         )
 
 

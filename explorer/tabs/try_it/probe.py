@@ -25,7 +25,7 @@ from explorer.tabs.try_it.state import (
     effects_of,
     variants,
 )
-from scoring.errors import KnownError
+from scoring.errors import KnownError, counted
 from scoring.spec import Pair, RunFacts, ScoredPair, outcome_of
 
 Rewarding = Callable[[Sequence[Pair]], Iterator[Progress | Rewarded]]
@@ -172,9 +172,9 @@ def _check(probe: Probe, changes: Sequence[Change], most: int | None, *, pairwis
         total += len(variants(probe.pairs, changes, pairwise=pairwise))
     if total > most:
         raise KnownError(
-            f"A probe may score {most:,} pairs here. {len(probe.pairs):,} pairs, as they are and "
-            f"with each change that applies, come to {total:,} or more. Choose fewer pairs, or "
-            "fewer changes."
+            f"A probe may score {counted(most, 'pair', 'pairs')} here. What is chosen, as it is "
+            f"and with each change that applies, comes to {total:,} or more. Choose fewer "
+            "pairs, or fewer changes."
         )
 
 

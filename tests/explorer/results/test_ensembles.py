@@ -156,7 +156,7 @@ def test_one_model_makes_no_ensemble() -> None:
 def test_a_model_without_rewards_is_told() -> None:
     chosen, rejected = drawn(10)
     chosen[3] = np.nan
-    with pytest.raises(KnownError, match="1 of 5 models have none"):
+    with pytest.raises(KnownError, match="1 of 5 models has none"):
         normalised(chosen, rejected)
 
 
@@ -278,7 +278,7 @@ def test_pairs_of_no_benchmark_are_scored_by_accuracy() -> None:
 
 @pytest.mark.parametrize(
     ("members", "told"),
-    [((), "2 members"), (("org/a",), "2 members"), (("org/a", "half"), "have none"),
+    [((), "2 members"), (("org/a",), "2 members"), (("org/a", "half"), "has none"),
      (("org/a", "gone"), "no per-pair results")],
 )  # fmt: skip
 def test_what_is_no_ensemble_is_refused(members: tuple[str, ...], told: str) -> None:

@@ -142,8 +142,8 @@ def test_scores_that_differ_only_beyond_single_precision_are_not_equal(read: Rea
 def test_an_infinite_score_is_missing_and_said(read: Read) -> None:
     found = read(json.dumps(GOOD).replace("[1.5]", "1e400").replace("0.75", "1e39").encode())
     assert found.notes == (
-        "1 of scores_chosen are infinite and taken as missing",
-        "1 of scores_rejected are infinite and taken as missing",
+        "1 of scores_chosen is infinite and taken as missing",
+        "1 of scores_rejected is infinite and taken as missing",
         "2 of its pairs lack a reward: missing, whatever is stored",
     )
     assert found.scores_chosen is not None
@@ -255,7 +255,7 @@ def test_the_second_benchmark_has_lists_of_scores(read: Read) -> None:
         ({"results": None}, "it has no list of per-pair results"),
         ({"results": "1, 0"}, "it has no list of per-pair results"),
         ({"results": []}, "it has no outcomes"),
-        ({"results": [1, 0]}, "has 3 rows, but there are 2 results"),
+        ({"results": [1, 0]}, "has 3 rows, and results has 2"),
         ({"results": [1, 0, 2]}, "results, row 3: 2, not between 0 and 1"),
         ({"results": [1, 0, -0.1]}, "results, row 3: -0.1, not between 0 and 1"),
         ({"results": [1, 0, "1"]}, "results, row 3: text, must be a number"),
@@ -263,13 +263,13 @@ def test_the_second_benchmark_has_lists_of_scores(read: Read) -> None:
         ({"results": [1, 0, 10**400]}, "results: a number too large"),
         ({"results": [1, 0, [1, 0]]}, "results, row 3: a list of 2, must be 1"),
         ({"results": [1, 0, []]}, "results, row 3: a list of 0, must be 1"),
-        ({"scores_chosen": [1, 2]}, "scores_chosen has 2 rows, but there are 3 results"),
+        ({"scores_chosen": [1, 2]}, "scores_chosen has 2 rows, and results has 3"),
         ({"scores_chosen": [1, 2, [1, 2]]}, "scores_chosen, row 3: a list of 2, must be 1"),
         ({"scores_chosen": 5}, "scores_chosen is a number, must be a list"),
         ({"scores": [[1, [1, 2]], [], []]}, "scores, row 2: a list of 2, must be 1"),
         ({"num_correct": [1, 1.5, 1]}, "num_correct, row 2: 1.5, must be a count"),
         ({"num_correct": [1, -1, 1]}, "num_correct, row 2: -1, must be a count"),
-        ({"text_chosen": ["c"]}, "text_chosen has 1 rows, but there are 3 results"),
+        ({"text_chosen": ["c"]}, "text_chosen has 1 row, and results has 3"),
         ({"subset": None}, "it does not say of which subset each pair is"),
         ({"subset": ["a", 5, "b"]}, "subset, row 2: "),
         ({"subset": ["a", "x" * 2000, "b"]}, "subset, row 2: text, must be a short text"),
@@ -403,7 +403,7 @@ def test_2984_outcomes_are_aligned_by_id_or_refused(shared_data: Path, tmp_path:
 
     path.write_text(json.dumps(values))
     whole = read_pair_results(path).order
-    with pytest.raises(KnownError, match="has 2,985 rows, but there are 2,984 results"):
+    with pytest.raises(KnownError, match="has 2,985 rows, and results has 2,984"):
         cut("results")
     part = cut("results", "subset", "id")
     alignment = align(part, whole)

@@ -17,7 +17,7 @@ import numpy as np
 from explorer.core.text import text
 from explorer.core.validation import one_of, repaired
 from explorer.data.table import PairTable, Rows
-from scoring.errors import KnownError, shown
+from scoring.errors import KnownError, counted, shown
 from scoring.hub.access import first_line
 
 Verdict = Literal["keep", "drop", "unsure"]
@@ -220,8 +220,8 @@ def rows_under(table: PairTable, subset: object, start: object = 0, listed: Rows
     if isinstance(start, bool) or not isinstance(start, int) or not 0 <= start < len(rows):
         asked = shown(start + 1 if type(start) is int else start)  # as people count
         raise KnownError(
-            f"{review_words(subset)}: {len(rows):,} pairs, so a review starts at pair 1 to "
-            f"{len(rows):,}, not {asked}."
+            f"{review_words(subset)}: {counted(len(rows), 'pair', 'pairs')}, so a review starts at "
+            f"pair 1 to {len(rows):,}, not {asked}."
         )
     return rows[start:]
 

@@ -198,7 +198,7 @@ def test_ensembles_are_made_of_models_with_rewards(tab: ModelsTab) -> None:
     assert "188 pairs with rewards from every member" in shown.table and "3 tried" in shown.table
     assert shown.address.count("member=") == 2
     plain = acted(tab, seen, "pick", facet="members", names=[A, PLAIN])
-    assert "have none here" in plain.table
+    assert "has none here" in plain.table
 
 
 def test_without_rewards_of_two_models_there_are_no_ensembles(tab: ModelsTab) -> None:
