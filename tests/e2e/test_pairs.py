@@ -147,6 +147,13 @@ def test_lengths_are_measured_and_become_filters(real_app: str, page: Page) -> N
             page.locator(f"[data-picture={form}]").click()
         assert download.value.suggested_filename == f"lengths.{form}"
         assert Path(download.value.path()).read_bytes().startswith(begins)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy the table").click()
+    expect(page.locator("[data-copy='table.stats']")).to_have_text("Copied")
+    copied = str(page.evaluate("navigator.clipboard.readText()")).splitlines()
+    lines = [line.split("\t") for line in copied]
+    assert {len(line) for line in lines} == {14} and len(lines) == 2 + 23 + 1
+    assert lines[0][2] == "Chosen" and lines[1][2] == "Mean" and lines[-1][1] == "2,985"
     picture(page, "lengths-paper")
 
 
