@@ -8,7 +8,7 @@ from typing import Any
 
 from explorer.core.settings import ASSETS, Settings
 from explorer.core.text import text
-from explorer.data.search import checked_search, matching_names, meant_name
+from explorer.data.search import meant_name
 from scoring.models.catalogue import CATALOGUE, BoardFacts, board_facts, listed
 from scoring.models.files import BYTES
 from scoring.models.finding import DEMO_NAME
@@ -85,20 +85,6 @@ def meant_model(typed: str, settings: Settings) -> str:
     if is_local or any(sign in name for sign in "/\\@~"):
         return typed
     return meant_name(name, offered_names(settings))
-
-
-def matching_models(words: object) -> tuple[ModelEntry, ...]:
-    """Those whose id and family match what is looked for, as `name_search.matching_names` does.
-
-    Raises:
-        KnownError: an expression that cannot be used.
-
-    >>> [entry.id for entry in matching_models("skywork qwen3 8b")]
-    ['Skywork/Skywork-Reward-V2-Qwen3-8B']
-    """
-    names = [f"{entry.id} {entry.family}" for entry in model_list()]
-    found = matching_names(names, checked_search(words))
-    return tuple(entry for entry, yes in zip(model_list(), found, strict=True) if yes)
 
 
 def licence_note(name: str) -> str:
