@@ -115,37 +115,24 @@ def correlations(outcomes: NDArray[np.floating]) -> Floats:
 def leaf_order(correlation: Floats) -> Whole:
     """An order of models in which those that are alike stand together, for a heat map.
 
-    Average linkage on the distance 1 - r: the two nearest clusters merge until one is left, where
-    the distance of clusters is the mean over their models. NaN is taken for r = 0. Of two that
+    By average linkage on the distance 1 - r, where NaN is taken for r = 0. Of two clusters that
     merge, the one that formed earlier comes first (a model before a cluster, by row).
-    Source: Sokal and Michener, Univ. of Kansas Science Bulletin 38 (1958).
 
     correlation: (models, models), symmetric; as `correlations` gives it.
 
     Returns:
-        (models,) rows in order. The time grows as the cube of their number: 188 take a few ms.
+        (models,) rows in order.
 
     >>> leaf_order(np.array([[1.0, 0.1, 0.9], [0.1, 1.0, 0.2], [0.9, 0.2, 1.0]]))
     array([1, 0, 2])
     """
-    n = len(correlation)
-    distance = 1.0 - np.nan_to_num(np.asarray(correlation, dtype=np.float64), nan=0.0)
-    np.fill_diagonal(distance, np.inf)
-    members = [[model] for model in range(n)]
-    formed = np.arange(n)
-    for step in range(n - 1):
-        i, j = divmod(int(distance.argmin()), n)
-        if formed[i] > formed[j]:
-            i, j = j, i
-        sizes = len(members[i]), len(members[j])
-        merged = (sizes[0] * distance[i] + sizes[1] * distance[j]) / sum(sizes)
-        distance[i], distance[:, i] = merged, merged
-        distance[i, i] = np.inf
-        distance[j], distance[:, j] = np.inf, np.inf
-        members[i] += members[j]
-        members[j] = []
-        formed[i] = n + step
-    return np.array(max(members, key=len, default=[]), dtype=np.intp)
+    if len(correlation) < 2:
+        return np.arange(len(correlation))
+    from scipy.cluster.hierarchy import leaves_list, linkage  # type: ignore[import-untyped]
+
+    distance = 1.0 - np.nan_to_num(correlation, nan=0.0)
+    apart = distance[np.triu_indices(len(distance), 1)]
+    return np.asarray(leaves_list(linkage(apart, "average")), dtype=np.intp)
 
 
 def _pearson(products: Floats, squares_x: Floats, squares_y: Floats) -> Floats:

@@ -2,8 +2,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.cluster.hierarchy import leaves_list, linkage  # type: ignore[import-untyped]
-from scipy.spatial.distance import squareform  # type: ignore[import-untyped]
 
 from explorer.stats.difficulty import correlations, difficulty, item_rest, leaf_order
 
@@ -48,13 +46,6 @@ def test_who_never_varies_correlates_with_no_one() -> None:
     found = correlations(np.array([always, sometimes, sometimes, unknown]))
     assert found[1, 2] == found[1, 1] == 1.0
     assert np.isnan(found[[0, 3]]).all()
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_leaf_order_is_that_of_scipy(seed: int) -> None:
-    r = correlations(np.random.default_rng(seed).random((30, 50)))
-    distances = squareform(1 - r, checks=False)
-    assert leaf_order(r).tolist() == leaves_list(linkage(distances, "average")).tolist()
 
 
 def test_copies_stand_together() -> None:
