@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.caches import LruCache, keep_newest
-from explorer.core.work import Shared
+from explorer.core.work import Shared, shown_as
 from explorer.data.facets import Coded
 from explorer.stats.aggregate import Missing, Ties, settled
-from explorer.stats.intervals import REPLICATES, Ranks, rank_intervals, score_intervals
+from explorer.stats.intervals import REPLICATES, rank_intervals, score_intervals
 from explorer.stats.matrix import OutcomeMatrix, clusters_of
 from explorer.stats.rules import Rule
 from explorer.stats.strata import Floats, Strata, Whole, benchmark_strata, score_models
@@ -134,9 +134,11 @@ def measure(
     found.ranked[:] = [ranked is None or model in ranked for model in outcomes.models]
     rows = np.flatnonzero(found.ranked)
     if not COMPOSITES & set(rule.subsets):
-        drawn = yield from _told(rank_intervals(values[rows], groups, replicates, _SEED), total)
+        drawn = yield from shown_as(
+            rank_intervals(values[rows], groups, replicates, _SEED),
+            lambda share: Step("measuring", int(_DRAWING * share), total),
+        )
         found.best[rows], found.worst[rows] = drawn.best, drawn.worst
-        yield Step("measuring", _DRAWING, total)
         found.group[rows] = group_numbers(tie_groups(values[rows], groups), len(rows))
     for place in range(len(names)):
         yield Step("measuring", _DRAWING + 1 + place, total)
@@ -174,20 +176,6 @@ def _scored(values: Floats, groups: Strata) -> tuple[Floats, Floats, Floats]:
     none = Interval(np.nan, np.nan)
     ends = np.array([each or none for each in score_intervals(values, groups)]).reshape(-1, 2)
     return score_models(values, groups), ends[:, 0], ends[:, 1]
-
-
-def _told(drawing: Generator[float, None, Ranks], total: int) -> Generator[Step, None, Ranks]:
-    """The same, of the steps of drawing those that are whole ones told."""
-    last = 0
-    while True:
-        try:
-            done = int(_DRAWING * next(drawing))
-        except StopIteration as ended:
-            found: Ranks = ended.value
-            return found
-        if last < done < _DRAWING:
-            last = done
-            yield Step("measuring", done, total)
 
 
 def _blank(models: tuple[str, ...], sections: tuple[str, ...]) -> Uncertainty:
