@@ -161,13 +161,13 @@ def length_stats(
     if not len(rows):
         return []
     subsets, _ = _by_subset(table, rows, values, MOST_LINES)
-    sizes = [len(next(iter(each.values()))) for _, each in subsets]
-    starts = np.cumsum([0, *sizes]).tolist()
     return [
-        LengthStats(name, n, {measure: _spread(each[measure], start) for measure in values})
-        for (name, each), n, start in zip(
-            [*subsets, (None, values)], [*sizes, len(rows)], [*starts[:-1], 0], strict=True
+        LengthStats(
+            name,
+            len(next(iter(each.values()))),
+            {measure: _spread(lengths) for measure, lengths in each.items()},
         )
+        for name, each in [*subsets, (None, values)]
     ]
 
 
@@ -241,18 +241,7 @@ def _by_subset(
     return found, int(np.count_nonzero(sizes)) - len(kept)
 
 
-def _spread(lengths: _Lengths, start: int) -> Spread:
-    """start: rows before these; places are counted with them, on which their rounding depends."""
-    ordered = np.sort(lengths)
-    last = len(ordered) - 1
-
-    def quantile(share: float) -> float:
-        place = start + share * last
-        below = int(place)
-        above = min(below + 1, start + last)
-        low, high = float(ordered[below - start]), float(ordered[above - start])
-        return low * (1 + below - place) + high * (place - below)
-
-    mean, sd = int(ordered.sum(dtype=np.int64)) / len(ordered), float(ordered.std())
-    ends = int(ordered[0]), int(ordered[-1])
-    return Spread(mean, sd, quantile(0.5), quantile(0.95), *ends)
+def _spread(lengths: _Lengths) -> Spread:
+    median, p95 = np.quantile(lengths, (0.5, 0.95)).tolist()
+    ends = int(lengths.min()), int(lengths.max())
+    return Spread(float(lengths.mean()), float(lengths.std()), median, p95, *ends)
