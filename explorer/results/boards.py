@@ -137,12 +137,6 @@ class Boards:
         board = self.board(results_id, ranking, own)
         return field is None or self._sure.known(**_asked(field, ranking, board)) is not None
 
-    def outcomes(
-        self, results_id: object, ranking: Ranking, own: object = ()
-    ) -> OutcomeMatrix | None:
-        """What each model did on each pair, as far as it was read; None where nothing was."""
-        return self.seen(results_id, ranking, own).outcomes
-
     def unread(self, results_id: object, ranking: Ranking) -> int:
         """How many files of each pair were not read yet."""
         return self._fields.cache.unread(self._source(results_id, ranking))
@@ -150,12 +144,6 @@ class Boards:
     def refused(self, results_id: object, ranking: Ranking) -> list[LeftOut]:
         """Those that could not be had when they were last asked for."""
         return self._fields.cache.refused(self._source(results_id, ranking))
-
-    def left_out(
-        self, results_id: object, ranking: Ranking, own: object = ()
-    ) -> tuple[LeftOut, ...]:
-        """Files of each pair that are not used, and what of the others is not."""
-        return self.seen(results_id, ranking, own).left_out
 
     def measuring(
         self, results_id: object, ranking: Ranking, own: object = ()

@@ -194,7 +194,7 @@ def test_a_source_with_accuracies_of_one_benchmark_alone_is_not_read_for_the_oth
     assert boards.unread(None, RANKING) == 3
     bundled = rows_in(boards.board(None, second))
     assert len(bundled) == 140 and not any(row.by_pairs for row in bundled)
-    assert boards.left_out(None, second) == ()
+    assert boards.seen(None, second).left_out == ()
 
 
 def test_a_source_without_accuracies_is_read_for_any_benchmark(folder: Path) -> None:
@@ -220,12 +220,12 @@ def test_a_file_that_goes_or_changes_counts_no_more(folder: Path, change: str) -
 def test_what_of_the_pairs_is_not_used_is_told(folder: Path) -> None:
     boards = boards_of(folder)
     (folder / PAIRS / "notes.txt").write_text("stray")
-    assert [str(each) for each in boards.left_out(None, RANKING)] == [
+    assert [str(each) for each in boards.seen(None, RANKING).left_out] == [
         "eval-set-scores/org/notes.txt: no JSON file"
     ]
     (folder / PAIRS / "0001.json").write_text("{")
     measured(boards)
-    files = [each.file for each in boards.left_out(None, RANKING)]
+    files = [each.file for each in boards.seen(None, RANKING).left_out]
     assert files == ["eval-set-scores/org/0001.json", "eval-set-scores/org/notes.txt"]
     assert boards.refused(None, RANKING) == []
 
@@ -242,7 +242,7 @@ def test_files_that_cannot_be_had_are_told_though_the_progress_is_whole(
         (folder / PAIRS / name).symlink_to(folder / "nothing")
     assert Step("reading", 3, 3) in list(reading)
     names = [f"eval-set-scores/org/{name}" for name in lost]
-    for told in (boards.refused(None, RANKING), boards.left_out(None, RANKING)):
+    for told in (boards.refused(None, RANKING), boards.seen(None, RANKING).left_out):
         assert [each.file for each in told] == names
         assert "it cannot be opened" in told[0].reason
 
