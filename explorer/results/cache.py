@@ -267,7 +267,7 @@ class _SourceCache:
     """What is known of one source's files. Callable from any thread; no file is read under a lock.
 
     folder: where it is kept.
-    parts: the files of that folder that `rows` were read from.
+    parts: the files of that folder that `rows` were read from, or written to.
     version: changes when a row is read, and is no other source's.
     refused: file -> why it could not be had when it was last asked for.
     """
@@ -278,7 +278,7 @@ class _SourceCache:
     parts: list[Path] = field(default_factory=list)
     version: int = field(default_factory=lambda: next(_VERSIONS))
     refused: dict[str, str] = field(default_factory=dict)
-    _unsaved: list[str] = field(default_factory=list)
+    _saved: int = -1
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _saving: threading.Lock = field(default_factory=threading.Lock)
 
@@ -295,6 +295,7 @@ class _SourceCache:
         """
         self.parts = _parts(self.folder)
         self.rows = {row.file: row for row in self._rows_in(self.parts)}
+        self._saved = self.version
         wanted = {} if self.rows else {each.name: each for each in source.entries[0]}
         for folder in kin if wanted else ():
             for row in self._rows_in(_parts(folder)):
@@ -334,35 +335,22 @@ class _SourceCache:
         )
 
     def save(self) -> None:
-        """Write what is not kept yet, whole or not at all; a full disk costs only time."""
+        """Write all in place of what is kept, whole or not at all; a full disk costs only time."""
         with self._saving:
             with self._lock:
-                unsaved = list(self._unsaved)
-                rows = [self.rows[file] for file in dict.fromkeys(unsaved)]
-            part = self._write(rows) if rows else None
+                version, rows = self.version, list(self.rows.values())
+            part = self._write(rows) if version != self._saved else None
             if part is not None:
-                with self._lock:
-                    self.parts.append(part)
-                    del self._unsaved[: len(unsaved)]
+                for each in self.parts:
+                    each.unlink(missing_ok=True)
+                self.parts, self._saved = [part], version
 
     def tidy(self, source: Source) -> None:
-        """Make one file of several, without what is no longer there."""
+        """Drop what the source has no longer; of a fixed one, nothing."""
         if not source.fixed:
             names = {entry.name for entry in source.entries[0]}
             with self._lock:
                 self.rows = {name: row for name, row in self.rows.items() if name in names}
-                self._unsaved = [name for name in self._unsaved if name in names]
-        self.save()
-        with self._saving:
-            with self._lock:
-                old, rows = list(self.parts), list(self.rows.values())
-                several = len(old) > 1 and not self._unsaved
-            part = self._write(rows) if several else None
-            if part is not None:
-                with self._lock:
-                    self.parts = [part]
-                for each in old:
-                    each.unlink(missing_ok=True)
 
     def _put(self, row: _Read) -> None:
         if row.results is not None:
@@ -370,7 +358,6 @@ class _SourceCache:
             row = replace(row, results=replace(row.results, order=order))
         self.rows[row.file] = row
         self.version = next(_VERSIONS)
-        self._unsaved.append(row.file)
 
     def _rows_in(self, parts: Iterable[Path]) -> Iterable[_Read]:
         for part in parts:
