@@ -13,14 +13,13 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, TextIO
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic_core import to_jsonable_python
 
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
@@ -244,17 +243,11 @@ def as_json(values: Mapping[str, Any]) -> dict[str, Any]:
     NumPy's numbers become Python's (Gradio makes texts of them), tuples become lists, and None is
     what is infinite or no number.
 
+    >>> import numpy as np
     >>> as_json({"a": (np.int64(1), float("nan")), "b": {"c": np.array([0.5])}})
     {'a': [1, None], 'b': {'c': [0.5]}}
     """
-    return {name: _json(value) for name, value in values.items()}
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return as_json(value)
-    if isinstance(value, list | tuple):
-        return [_json(each) for each in value]
-    return None if isinstance(value, float) and not isfinite(value) else value
+    found: dict[str, Any] = to_jsonable_python(
+        values, inf_nan_mode="null", fallback=lambda each: each.tolist()
+    )
+    return found
