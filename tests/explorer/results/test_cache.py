@@ -460,7 +460,7 @@ def test_models_are_rows_and_pairs_columns(tmp_path: Path, cache: OutcomeCache) 
     assert np.isnan(matrix.chosen[2]).all()
     assert matrix.how == ("position", "subset and id", "position")
     assert [str(item) for item in matrix.left_out] == [
-        "eval-set-scores/b.json: 1 of its outcomes are missing, not lost"
+        "eval-set-scores/b.json: 1 of its outcomes is missing, not lost"
     ]
 
 
