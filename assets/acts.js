@@ -351,10 +351,12 @@
     if (part?.id === tab && linked.includes(tab)) send(part, "turned", {});
   };
   const turn = (opened) => {
-    const isTurned = tab !== opened;
+    const isTurned = tab !== opened && !going().length; // else a link turns to it, and fills it
     tab = opened;
-    if (linked.length && isTurned && !going().length) write(true);
-    look(document.getElementById(opened));
+    if (linked.length && isTurned) {
+      write(true);
+      look(document.getElementById(opened));
+    }
     return [];
   };
   const fill = (id, query) => {
