@@ -28,7 +28,7 @@ from explorer.core.files import as_json
 from explorer.core.parts import guarded
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.core.validation import one_of
+from explorer.core.validation import one_of, whole_number
 from explorer.data.filters import LONGEST_NAME
 from explorer.data.table import PairTable
 from explorer.reader.scene import SeenPairs, kind_masks, ordered
@@ -297,15 +297,7 @@ def _field_of(fields: Sequence[Field], model: str) -> Field:
 
 
 def _limit(value: object) -> int:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int)
-        or not 1 <= value <= MOST_ANSWERED_ROWS
-    ):
-        raise KnownError(
-            f"A limit is a whole number from 1 to {MOST_ANSWERED_ROWS:,}, not {shown(value)}."
-        )
-    return value
+    return whole_number("The limit", value, 1, MOST_ANSWERED_ROWS)
 
 
 def _short(what: str, value: object) -> str:

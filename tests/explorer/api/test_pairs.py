@@ -121,17 +121,6 @@ def test_the_hardest_are_those_that_most_fail() -> None:
     assert len(hardest_json([field], 1)["rows"]) == 1
 
 
-@pytest.mark.parametrize(
-    "limit", [0, -1, MOST_ANSWERED_ROWS + 1, True, 5.0, "5", None, [5], 10**30]
-)
-def test_a_limit_is_a_whole_number(limit: object) -> None:
-    words = "A limit is a whole number from 1 to 3,000, not"
-    with pytest.raises(KnownError, match=words):
-        failures_json([small_field()], MODEL, None, limit)
-    with pytest.raises(KnownError, match=words):
-        hardest_json([small_field()], limit)
-
-
 ASKED = {
     "failures": partial(failures_json, [small_field()]),
     "failures of a subset": partial(failures_json, [small_field()], MODEL),

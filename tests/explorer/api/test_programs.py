@@ -331,8 +331,8 @@ def test_the_owners_limits_hold_for_runs(serve: Serve) -> None:
         ("failures", {"model": "org/a", "section": "Gone"}, "A section is one of Chat"),
         ("failures", {"model": "org/a", "secret": 7}, "A secret is ASCII text"),
         ("compare", {"model_a": "org/a", "model_b": "org/b", "section": [1]}, "A section is one"),
-        ("leaderboard", {"limit": 0}, "from 1 to 3,000, not 0"),
-        ("leaderboard", {"limit": "all"}, "from 1 to 3,000, not 'all'"),
+        ("leaderboard", {"limit": 0}, "The limit is 0; it must be"),
+        ("leaderboard", {"limit": "all"}, "The limit is 'all'; it must be"),
         ("runs", {"secret": "é"}, "A secret is ASCII text"),
     ],
 )  # fmt: skip
