@@ -91,8 +91,6 @@ def card_in(folder: Path) -> RunCard:
     try:
         now = path.stat()
         return _kept(path, (now.st_mtime_ns, now.st_ino, now.st_size))
-    except FileNotFoundError:
-        return RunCard()
     except OSError:
         return _read(path)
 

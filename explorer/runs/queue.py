@@ -2,8 +2,6 @@
 
 import threading
 import time
-from dataclasses import dataclass
-from types import TracebackType
 from typing import Self
 
 from explorer.core.text import text
@@ -15,18 +13,6 @@ MOST_OF_ONE = 2
 """Places in the queue of one owner."""
 MOST_OF_ADDRESS = 8
 """Of all who come from one address, where addresses tell people apart: owners can be made up."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ahead:
-    """Who is served before one's turn.
-
-    people: how many; 0 when it is one's turn.
-    seconds: how long they will take together; None where one of them cannot say.
-    """
-
-    people: int
-    seconds: float | None
 
 
 class Queue:
@@ -90,12 +76,15 @@ class Turn:
         """Seconds since it was found that the turn had come; 0 before."""
         return 0.0 if self._came is None else time.monotonic() - self._came
 
-    def ahead(self) -> Ahead:
-        """Who is served before."""
+    def ahead(self) -> tuple[int, float | None]:
+        """How many are served before, and how long they will take together.
+
+        0 people when it is one's turn; None seconds where one of them cannot say.
+        """
         with self._queue._changed:
             before = self._queue._turns[: self._queue._turns.index(self)]
         known = [each.seconds for each in before if each.seconds is not None]
-        return Ahead(len(before), sum(known) if len(known) == len(before) else None)
+        return len(before), sum(known) if len(known) == len(before) else None
 
     def wait(self, seconds: float) -> bool:
         """Wait until the turn has come, or for so long; whether it has come."""
@@ -117,10 +106,5 @@ class Turn:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.leave()

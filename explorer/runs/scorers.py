@@ -64,8 +64,8 @@ class Scorers:
             KnownError: no such model, it cannot be loaded, or the visitor has no seconds left.
         """
         while not turn.wait(_POLL_SECONDS):
-            ahead = turn.ahead()
-            yield replace(progress, stage="waiting", ahead=ahead.people, wait_seconds=ahead.seconds)
+            people, seconds = turn.ahead()
+            yield replace(progress, stage="waiting", ahead=people, wait_seconds=seconds)
         self.quotas.check(visitor)
         progress = replace(progress, stage="loading")
         yield progress
