@@ -268,18 +268,12 @@ def _read(path: Path, models: tuple[str, ...], sections: tuple[str, ...]) -> Unc
     """What was written; None where there is nothing, or it is broken."""
     if not path.is_file():
         return None
-    found = _blank(models, sections)
     try:
         with np.load(path, allow_pickle=False) as file:
-            for name in _ARRAYS:
-                kept, array = file[name], getattr(found, name)
-                if (kept.shape, kept.dtype) != (array.shape, array.dtype):
-                    raise ValueError(f"{name} has shape {kept.shape} and type {kept.dtype}")
-                array[...] = kept
+            return Uncertainty(models, sections, **{name: file[name] for name in _ARRAYS})
     except Exception as error:  # a broken file makes zipfile and numpy raise anything
         logger.warning("the intervals in %s are not used: %s", path, first_line(error))
         return None
-    return found
 
 
 _ARRAYS = [field.name for field in fields(Uncertainty)[2:]]

@@ -179,30 +179,18 @@ def test_a_count_is_read_from_disk_by_the_next_start(
 
 
 def broken_files(good: bytes, rows: int, folder: Path) -> dict[str, bytes]:
-    def written(**arrays: np.ndarray) -> bytes:
-        path = folder / "made.npz"
-        np.savez(path, **arrays)  # type: ignore[arg-type]
-        return path.read_bytes()
-
-    right = np.ones(rows, dtype=np.int32)
+    other, right = folder / "made.npz", np.ones(rows, dtype=np.int32)
+    np.savez(other, prompt=right, chosen=right)
     return {
         "empty": b"",
         "cut": good[: len(good) // 2],
         "spoilt": good[:80] + b"\0" * 60 + good[140:],
         "no zip": b"PK\3\4 and nothing",
-        "another array": written(prompt=right, chosen=right),
-        "too short": written(prompt=right, chosen=right, rejected=right[1:]),
-        "too long": written(prompt=right, chosen=right, rejected=np.ones(rows + 1, np.int32)),
-        "floats": written(prompt=right, chosen=right, rejected=right.astype(float)),
-        "negative": written(prompt=right, chosen=right, rejected=-right),
-        "objects": written(prompt=right, chosen=right, rejected=right.astype(object)),
+        "another array": other.read_bytes(),
     }
 
 
-BROKEN = ["empty", "cut", "spoilt", "no zip", "another array", "too short", "too long"]
-
-
-@pytest.mark.parametrize("how", [*BROKEN, "floats", "negative", "objects"])
+@pytest.mark.parametrize("how", ["empty", "cut", "spoilt", "no zip", "another array"])
 def test_a_broken_file_is_ignored_and_replaced(
     how: str, counter: TokenCounter, fresh: PairTable, tmp_path: Path
 ) -> None:

@@ -180,16 +180,6 @@ def test_a_broken_file_is_ignored_and_written_anew(tmp_path: Path, content: byte
     assert [each.suffix for each in (tmp_path / "uncertainty").iterdir()] == [".npz"]
 
 
-def test_a_file_of_another_shape_is_ignored(tmp_path: Path) -> None:
-    matrix = random_matrix()
-    finished(Uncertainties(tmp_path).measured(matrix, V1))
-    [path] = (tmp_path / "uncertainty").iterdir()
-    with np.load(path) as file:
-        arrays = {name: file[name] for name in file.files}
-    np.savez(path, **{**arrays, "score": arrays["score"][:1]})
-    assert Uncertainties(tmp_path).known(matrix, V1) is None
-
-
 def test_where_nothing_can_be_kept_it_is_measured_all_the_same(tmp_path: Path) -> None:
     (tmp_path / "uncertainty").write_text("in the way")
     cache = Uncertainties(tmp_path)
