@@ -46,14 +46,6 @@ def numbers(row: dict[str, Any]) -> list[Any]:
     return [row["score"], *row["sections"].values(), *(row["interval"] or [])]
 
 
-def test_what_is_there_is_documented(client: Client) -> None:
-    endpoints = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
-    described = endpoints["/leaderboard"]
-    parameters = [each["parameter_name"] for each in described["parameters"]]
-    assert parameters == ["benchmark", "prior_sets", "ties", "limit"]
-    assert "best first" in described["description"]
-
-
 def test_a_server_that_nobody_looked_at_before_gives_what_is_documented(client: Client) -> None:
     """Its home is empty: no result of a pair was read, and nothing was measured."""
     found = asked(client)

@@ -1,14 +1,10 @@
 import json
 from dataclasses import replace
 from functools import partial
-from math import comb
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from explorer.api.answers import MOST_ANSWERED_ROWS
 from explorer.api.results import (
     PairEndpoints,
     compare_json,
@@ -16,11 +12,8 @@ from explorer.api.results import (
     hardest_json,
     pair_json,
 )
-from explorer.data.table import PairTable
-from explorer.results.field import Field
 from scoring.benchmark import SECTIONS
 from scoring.errors import KnownError
-from tests.explorer.board_data import real_results
 from tests.explorer.small_fields import CHOSEN, HOSTILE, MODEL, small_field
 from tests.explorer.tables import row, small_table
 
@@ -136,40 +129,3 @@ def test_a_name_that_is_none_is_refused(subtests: pytest.Subtests) -> None:
                 with pytest.raises(KnownError) as refused:
                     ask(name)
                 assert len(str(refused.value)) < 300
-
-
-def test_nothing_is_no_model() -> None:
-    with pytest.raises(KnownError, match="A model is named by a text"):
-        compare_json([small_field()], None, "b")
-    assert len(failures_json([small_field()], MODEL, None)["rows"]) == 3
-
-
-def test_all_is_counted_as_by_hand_on_real_models(shared_data: Path, real: PairTable) -> None:
-    _, _, matrix = real_results(shared_data)
-    field = Field(real, matrix, {}, ("real",))
-    subsets = [real.subset_of(at) for at in range(len(real))]
-    cells = {(True, True): "both", (True, False): "only_a", (False, True): "only_b"}
-    for place, model in enumerate(matrix.models[:20]):
-        rival = (place + 7) % 20
-        one, other = (matrix.outcomes[at].tolist() for at in (place, rival))
-        found = compare_json([field], model, matrix.models[rival])
-        for section, names in [*SECTIONS.items(), ("", set(subsets))]:
-            counted = dict.fromkeys(("both", "only_a", "only_b", "neither"), 0)
-            for a, b, subset in zip(one, other, subsets, strict=True):
-                if subset in names:
-                    counted[cells.get((a == 1, b == 1), "neither")] += 1
-            part = found["sections"][section] if section else found
-            assert {name: part[name] for name in counted} == counted
-            if section == "Chat Hard":  # which has one pair of pairs of one prompt
-                p = two_sided(part["only_a"], part["only_b"])
-                assert part["p_value"] == pytest.approx(p, rel=0.9, abs=1e-6)
-        lost = {real.key_of(int(at)) for at in np.flatnonzero(matrix.outcomes[place] != 1)}
-        rows = failures_json([field], model, None, MOST_ANSWERED_ROWS)["rows"]
-        assert {each["key"] for each in rows} == lost and len(rows) == len(lost)
-
-
-def two_sided(one: int, other: int) -> float:
-    """How likely a fair coin is to fall so unevenly, to either side."""
-    n = one + other
-    tail = sum(comb(n, k) for k in range(min(one, other) + 1))
-    return min(1.0, float(2 * tail / 2**n))

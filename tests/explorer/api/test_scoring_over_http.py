@@ -8,7 +8,6 @@ from typing import Any
 
 import gradio as gr
 import pytest
-from gradio.utils import get_function_description
 from gradio_client import Client  # type: ignore[import-untyped]
 from gradio_client.exceptions import AppError  # type: ignore[import-untyped]
 
@@ -19,14 +18,6 @@ from explorer.runs.cards import RunCard, write_card
 from explorer.stores import open_stores
 from tests.explorer.tabs.score.test_publishing import scored
 
-PARAMETERS = {
-    "/score_pair": ["model", "prompt", "chosen", "rejected", "family", "reference"],
-    "/score_selection": [
-        "model", "per_subset", "seed", "keys", "pairs", "family", "reference",
-    ],
-    "/models": [],
-    "/runs": ["limit", "secret"],
-}  # fmt: skip
 TEXTS = {"prompt": "Say hi.", "chosen": "Hello there!", "rejected": "No."}
 HOSTILE = "<script>alert(1)</script>"
 
@@ -64,25 +55,6 @@ def refused(client: Client, name: str, **arguments: Any) -> str:
         client.predict(api_name=name, **arguments)
     assert "<script>" not in str(caught.value)
     return str(caught.value)
-
-
-def test_each_is_documented_with_its_parameters(client: Client) -> None:
-    endpoints = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
-    assert list(endpoints) == list(PARAMETERS)
-    for name, parameters in PARAMETERS.items():
-        assert [each["parameter_name"] for each in endpoints[name]["parameters"]] == parameters
-        assert len(endpoints[name]["description"]) > 40
-
-
-@pytest.mark.parametrize(
-    ("name", "n"), [("score_pair", 6), ("score_selection", 7), ("models", 0), ("stored_runs", 2)]
-)
-def test_agents_are_told_whole_sentences(name: str, n: int) -> None:
-    """Gradio reads one line of what is said of an argument."""
-    about, arguments, _ = get_function_description(getattr(ScoreEndpoints, name))
-    assert len(about) > 40
-    told = [words for words in arguments.values() if words]
-    assert len(told) == n and all(words.endswith(".") for words in told)
 
 
 def test_a_pair_is_scored(client: Client) -> None:
