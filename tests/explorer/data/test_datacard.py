@@ -139,10 +139,6 @@ def test_counts_are_those_of_the_benchmark() -> None:
     assert sum(card.collected for card in CARD.subsets if "xstest" in card.subset) == 450
 
 
-def test_the_card_is_read_once() -> None:
-    assert data_card() is data_card()
-
-
 def test_safety_is_what_may_harm_and_code_has_a_language() -> None:
     assert {card.subset for card in CARD.subsets if card.may_harm} == set(SECTIONS["Safety"])
     languages = {card.subset: card.language for card in CARD.subsets if card.language}
@@ -296,26 +292,6 @@ def test_counts_in_words_are_those_of_the_data(real: PairTable) -> None:
             if (int(n), int(of)) != (longer[max(longer, key=before.rfind)], card.pairs):
                 wrong.append((card.subset, before, n, of, longer))
     assert wrong == [] and seen >= 8
-
-
-def test_length_categories_agree_with_the_data(real: PairTable, subtests: pytest.Subtests) -> None:
-    for card in CARD.subsets:
-        with subtests.test(card.subset):
-            assert_length_category(card, real)
-
-
-def assert_length_category(card: SubsetCard, real: PairTable) -> None:
-    rows = real.subset_of_row == card.subset
-    ahead = (real.chars["chosen"] - real.chars["rejected"])[rows]
-    longer = {"chosen": int((ahead > 0).sum()), "rejected": int((ahead < 0).sum())}
-    if card.length == "neutral":
-        uneven = max(longer.values()) > 0.65 * len(ahead)
-        assert uneven == (card.subset == "math-prm")
-        return
-    assert (ahead.mean() > 0) == (card.length == "chosen")
-    # The one subset whose mean and majority differ; its note says so.
-    agrees = longer[card.length] == max(longer.values())
-    assert agrees == (card.subset != "mt-bench-hard")
 
 
 def test_what_is_said_of_lengths_is_so(real: PairTable) -> None:

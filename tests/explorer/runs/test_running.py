@@ -778,14 +778,6 @@ def test_a_run_that_a_killed_server_left_is_shown_as_stopped(tmp_path: Path, hub
     assert runs.store.open(left.id, None).n_scored == 2
 
 
-def test_the_run_under_way_is_shown_as_running(runs: Runs, demo: PairTable, rows: Rows) -> None:
-    stream = begun(runs, "me", "demo", demo, rows[:20])
-    run_id = run_of(first_pack(stream)).id
-    assert runs.store.open(run_id, []).status == "running"
-    list(stream)
-    assert runs.store.open(run_id, []).status == "finished"
-
-
 def test_a_run_that_ends_while_one_looks_is_shown_as_it_ended(
     tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
