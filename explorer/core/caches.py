@@ -1,13 +1,30 @@
 """Caches: of the values used last, of the files written last, and properties threads share."""
 
+import logging
 import shutil
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, MutableMapping
+from collections.abc import (
+    Callable,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from contextlib import suppress
 from pathlib import Path
 from threading import RLock
 from typing import Any, Generic, Self, TypeVar, overload
 from weakref import WeakValueDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.hub.access import first_line
+from scoring.paths import atomic_write
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -125,6 +142,32 @@ def keep_newest(paths: Iterable[Path], most: int) -> None:
         else:
             with suppress(OSError):
                 path.unlink()
+
+
+def read_arrays(path: Path, names: Sequence[str]) -> dict[str, NDArray[Any]] | None:
+    """Arrays as `write_arrays` kept them, by their names; None where there are none, or broken."""
+    if not path.is_file():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in names}
+    except Exception as error:  # a broken file makes zipfile and numpy raise anything
+        logger.warning("%s is not used: %s", path, first_line(error))
+        return None
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], most: int) -> None:
+    """Keep arrays, whole or not at all; a disk that refuses costs only time.
+
+    path: a .npz file. most: of which the newest so many stay in its folder.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(path) as part, part.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **arrays)
+        keep_newest(path.parent.glob("*.npz"), most)
+    except OSError as error:
+        logger.warning("%s is not kept: %s", path, first_line(error))
 
 
 class locked_cached_property(Generic[T]):  # noqa: N801 - a decorator, called as `property` is

@@ -5,7 +5,6 @@ responses the first. Of a text of more than `MOST_CHARS` characters only so many
 """
 
 import hashlib
-import logging
 import threading
 from bisect import bisect_right
 from collections.abc import Generator
@@ -19,12 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from explorer.core.caches import LruCache, keep_newest
+from explorer.core.caches import LruCache, read_arrays, write_arrays
 from explorer.core.fetching import LOOK_BYTES, LOOK_SECONDS, fetching
 from explorer.core.text import text
 from explorer.core.work import Shared, repeated
 from explorer.core.workers import Limit, alone, text_limit
-from explorer.data.facets import Counts
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, first_line, parse_hub_id
@@ -32,10 +30,7 @@ from scoring.limits import Step
 from scoring.models.finding import DEMO_NAME, ModelPolicy
 from scoring.models.tokenizers import SUGGESTED, FoundTokenizer, allowed_tokenizers
 from scoring.pairs.opening import TEXT_COLUMNS
-from scoring.paths import atomic_write
 from scoring.tasks import count_tokens, look_at_tokenizer
-
-logger = logging.getLogger(__name__)
 
 MOST_CHARS = 200_000
 """Characters of one text that are looked at."""
@@ -117,7 +112,7 @@ class TokenCounter:
             return False
         if name in table.tokens:
             return True
-        counts = self._stored(table, name)
+        counts = read_arrays(self._path(table, name), TEXT_COLUMNS)
         if counts is not None:
             table.tokens[name] = counts
         return counts is not None
@@ -170,33 +165,12 @@ class TokenCounter:
                         job.add(counts)
                     yield Step("reading", job.done, len(table))
         table.tokens[found.name] = job.counts
-        self._store(table, found.name, job.counts)
+        write_arrays(self._path(table, found.name), job.counts, _KEPT_ON_DISK)
         self._jobs.discard(key)
 
-    def _stored(self, table: PairTable, name: str) -> dict[str, Counts] | None:
-        """What was counted before; None where nothing was, or the file is broken."""
-        path = self._folder / f"{_key(table, name)}.npz"
-        if not path.is_file():
-            return None
-        try:
-            with np.load(path, allow_pickle=False) as stored:
-                return {column: stored[column] for column in TEXT_COLUMNS}
-        except Exception as error:  # a broken file makes numpy raise anything
-            logger.warning("the counts in %s are not used: %s", path, first_line(error))
-            return None
-
-    def _store(self, table: PairTable, name: str, counts: dict[str, Counts]) -> None:
-        """Write the counts whole or not at all; a disk that refuses costs only time."""
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            with (
-                atomic_write(self._folder / f"{_key(table, name)}.npz") as part,
-                part.open("wb") as file,
-            ):
-                np.savez_compressed(file, allow_pickle=False, **counts)
-            keep_newest(self._folder.glob("*.npz"), _KEPT_ON_DISK)
-        except OSError as error:
-            logger.warning("the counts of %s are not kept on disk: %s", name, first_line(error))
+    def _path(self, table: PairTable, name: str) -> Path:
+        """Where a count is kept."""
+        return self._folder / f"{_key(table, name)}.npz"
 
 
 def cut_texts(table: PairTable) -> int:

@@ -5,7 +5,6 @@ how. Pairs of one prompt are taken together (`explorer.stats.matrix.clusters_of`
 """
 
 import hashlib
-import logging
 from collections.abc import Collection, Generator
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.core.caches import LruCache, keep_newest
+from explorer.core.caches import LruCache, read_arrays, write_arrays
 from explorer.core.work import Shared, shown_as
 from explorer.data.facets import Coded
 from explorer.stats.aggregate import Missing, Ties, settled
@@ -24,14 +23,10 @@ from explorer.stats.rules import Rule
 from explorer.stats.strata import Floats, Strata, Whole, benchmark_strata, score_models
 from explorer.stats.tie_groups import group_numbers, tie_groups
 from scoring.errors import KnownError
-from scoring.hub.access import first_line
 from scoring.interval import Interval
 from scoring.limits import Step
-from scoring.paths import atomic_write
 from scoring.results.order import PairOrder
 from scoring.spec import plain_subset
-
-logger = logging.getLogger(__name__)
 
 COMPOSITES = frozenset({"Ties"})
 """Subsets whose accuracy is no mean over pairs; of them, outcomes say nothing."""
@@ -207,8 +202,9 @@ class Uncertainties:
         key = key_of(outcomes, rule, **options)
         found = self._known.get(key)
         if found is None:
-            found = _read(self._folder / f"{key}.npz", outcomes.models, tuple(rule.sections))
-            if found is not None:
+            arrays = read_arrays(self._folder / f"{key}.npz", _ARRAYS)
+            if arrays is not None:
+                found = Uncertainty(outcomes.models, tuple(rule.sections), **arrays)
                 self._known[key] = found
         return found
 
@@ -223,7 +219,8 @@ class Uncertainties:
             if found is None:
                 found = yield from measure(outcomes, rule, **options)
                 self._known[key] = found
-                _write(self._folder / f"{key}.npz", found)
+                arrays = {name: getattr(found, name) for name in _ARRAYS}
+                write_arrays(self._folder / f"{key}.npz", arrays, _KEPT_ON_DISK)
             return found
 
         return (yield from self._measuring.follow(key, measuring))
@@ -250,30 +247,6 @@ def key_of(
     for array in arrays:
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
-
-
-def _write(path: Path, found: Uncertainty) -> None:
-    """Whole or not at all; a full disk costs only time."""
-    arrays: dict[str, Any] = {name: getattr(found, name) for name in _ARRAYS}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(path) as part, part.open("wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
-        keep_newest(path.parent.glob("*.npz"), _KEPT_ON_DISK)
-    except OSError as error:
-        logger.warning("intervals are not kept in %s: %s", path.parent, first_line(error))
-
-
-def _read(path: Path, models: tuple[str, ...], sections: tuple[str, ...]) -> Uncertainty | None:
-    """What was written; None where there is nothing, or it is broken."""
-    if not path.is_file():
-        return None
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return Uncertainty(models, sections, **{name: file[name] for name in _ARRAYS})
-    except Exception as error:  # a broken file makes zipfile and numpy raise anything
-        logger.warning("the intervals in %s are not used: %s", path, first_line(error))
-        return None
 
 
 _ARRAYS = [field.name for field in fields(Uncertainty)[2:]]
