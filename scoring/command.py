@@ -1,5 +1,6 @@
 """One run of the command line, from its arguments to result files."""
 
+import os
 import sys
 import time
 from collections.abc import Iterable
@@ -21,7 +22,7 @@ from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.models.finding import ModelPolicy, locate
 from scoring.pairs.candidates import candidate_rows
 from scoring.pairs.opening import Pairs, RowsReader, as_pairs, fetch_pairs, read_pairs
-from scoring.paths import is_file, typed_path
+from scoring.paths import is_file, is_folder, typed_path
 from scoring.processes import Processes
 from scoring.record import Run, Status, has_run, locked, resume
 from scoring.reproducing import compare, find_published
@@ -71,7 +72,7 @@ def execute(arguments: Arguments, processes: Processes) -> Done | None:
     published = None
     with ExitStack() as held:
         # Before hours of fetching or scoring for nothing.
-        processes.first_says(lambda: held.enter_context(locked(arguments.out)))
+        processes.first_says(lambda: _hold(arguments.out, held))
         if arguments.reproduce and processes.first:
             published = find_published(arguments.reproduce, arguments.published, hub, token)
         pairs, source, selection = _selected(arguments, hub, token)
@@ -105,6 +106,20 @@ def execute(arguments: Arguments, processes: Processes) -> Done | None:
         sent = upload(finished.folder, files, arguments.upload, dry_run=arguments.dry_run)
     check = None if published is None else compare(finished, published)
     return Done(finished, tuple(files), tuple(sent), check)
+
+
+def _hold(folder: Path, held: ExitStack) -> None:
+    """Lock the folder of a run.
+
+    Raises:
+        KnownError: it is used already, or cannot be made or written to.
+    """
+    held.enter_context(locked(folder))
+    if not is_folder(folder) or not os.access(folder, os.W_OK):
+        raise KnownError(
+            f"{folder} cannot hold a run: it cannot be made or written to. Give another "
+            "folder (--out)."
+        )
 
 
 def _selected(

@@ -163,8 +163,10 @@ class Run:
                 if pack.path not in ("", took):
                     took = pack.path
                     now = self._now()
-                    path = _LATER.join(filter(None, (now.facts.path, took)))
-                    replace(now, facts=replace(now.facts, path=path))._write_facts()
+                    paths: list[str] = now.facts.path.split(_LATER) if now.facts.path else []
+                    if paths[-1:] != [took]:  # another process may have said so
+                        path = _LATER.join([*paths, took])
+                        replace(now, facts=replace(now.facts, path=path))._write_facts()
                 yield pack
                 began = time.monotonic()
 

@@ -238,7 +238,7 @@ class Formatter:
 
         most: None means `max_length`.
         """
-        most = most or self.max_length
+        most = self.max_length if most is None else most
         if len(ids) <= most:
             return TokenSequence(tuple(ids))
         before, after = self._kept(ids)

@@ -283,7 +283,9 @@ class Answers:
         try:
             for path in folder.glob("answers*.jsonl"):
                 for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
-                    with suppress(ValueError, TypeError, LookupError, RecursionError):
+                    with suppress(
+                        ValueError, TypeError, LookupError, ArithmeticError, RecursionError
+                    ):
                         self._known.update([_kept(json.loads(line))])
             if self._path is not None and self._path.exists():
                 with self._path.open("ab") as file:

@@ -40,7 +40,8 @@ class Classifier:
         is_apart = isinstance(head, torch.nn.Linear) and not spec.own_code
         self._head: Any = head if is_apart and self._own is None else None
         if self._own is not None:
-            self._reading = self._own.reading
+            weighted = "" if spec.reading is None else f", {self._reading}"
+            self._reading = self._own.reading + weighted
         self._skipped: int | None = None
         is_whole = self._own is None and self._head is None
         if settings.upstream_compatible and not is_whole:
@@ -116,12 +117,18 @@ class Classifier:
     def _check_gate(self) -> None:
         gate, tokenizer = self.formatter.gate, self.formatter.tokenizer
         is_unknown = tokenizer.unk_token_id is not None and tokenizer.unk_token_id in gate
-        if is_unknown or (gate and self.prepare(CHECK_PAIRS)[0].chosen_tail == 1):
+        short = self.prepare(CHECK_PAIRS)[0]
+        if is_unknown or (gate and short.chosen_tail == 1):
             text = self._own.turn if self._own else ""
             raise KnownError(
                 f"{self.spec.name} weighs its rewards by what it has read up to {text!r}, which "
-                f"its chat template ({self.formatter.template}) does not write. Give a template "
-                "or a tokenizer that does."
+                + (
+                    f"{self.formatter.max_length} tokens leave no room for. Allow more "
+                    "(--max-length)."
+                    if short.chosen_truncated and not is_unknown
+                    else f"its chat template ({self.formatter.template}) does not write. Give a "
+                    "template or a tokenizer that does."
+                )
             )
 
     def _each(self, rows: torch.Tensor, gates: torch.Tensor) -> torch.Tensor:

@@ -6,13 +6,14 @@ from typing import Any
 
 import torch
 
+from scoring.engine.formatting import Prepared, TokenSequence, joined_pairs
 from scoring.engine.forward import running
 from scoring.engine.packing import padded_batches
-from scoring.engine.scorer import TEXTS_A_PACK, Traits
+from scoring.engine.scorer import Traits
 from scoring.errors import KnownError
 from scoring.families.chat import AskedJudge, Question, Reply
 from scoring.models.loading import load
-from scoring.spec import ModelSpec, RunSettings
+from scoring.spec import ModelSpec, Pair, RunSettings
 
 _LEAST_TOKENS = 64
 """Tokens below which a question cannot be asked."""
@@ -64,28 +65,42 @@ class WritingJudge(AskedJudge):
         self.traits = Traits(
             reading=self._reading,
             path="answers written here, in padded batches",
-            budget=TEXTS_A_PACK,
+            budget=self._budget,
             device=str(self._model.device),
             dtype=str(self._model.dtype).removeprefix("torch."),
             max_length=self._room,
             template=f"{self._formatter.template}, {self._asked_by}",
             libraries=("torch", "transformers"),
+            vocabulary=self._model.get_input_embeddings().weight.shape[0],
         )
 
+    def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
+        """What is asked of each pair: one question on both sides, or one a side."""
+        asked = [self._questions(pair) for pair in pairs]
+        ready = iter(self._asked([question for each in asked for question in each]))
+        sides: list[TokenSequence] = []
+        for questions in asked:
+            each = [next(ready) for _ in questions] or [TokenSequence(())]
+            sides += [each[0], each[-1]]
+        return joined_pairs(pairs, sides)
+
+    def _asked(self, questions: Sequence[Question]) -> list[TokenSequence]:
+        encoded = self._formatter.encode(questions, ask=True)
+        return [self._formatter.cut(ids, self._room) for ids in encoded]
+
     def _replies(self, questions: Sequence[Question]) -> list[Reply | None]:
-        known = {question: self._answers.of(question) for question in questions}
-        new = [question for question, reply in known.items() if reply is None]
-        asked = [
-            self._formatter.cut(ids, self._room).ids
-            for ids in self._formatter.encode(new, ask=True)
-        ]
+        replies = [self._answers.of(question) for question in questions]
+        asked = [sequence.ids for sequence in self._asked(questions)]
+        # Whatever is known, the batches are the same, so that answers are to the last bit.
         for batch in padded_batches([len(ids) + self._tokens for ids in asked], self._budget):
+            if all(replies[place] for place in batch):
+                continue
             with running(self.spec.name):
-                replies = self._written([asked[place] for place in batch])
-            for place, reply in zip(batch, replies, strict=True):
-                known[new[place]] = reply
-                self._answers.add(new[place], reply)
-        return [known[question] for question in questions]
+                written = self._written([asked[place] for place in batch])
+            for place, reply in zip(batch, written, strict=True):
+                replies[place] = reply
+                self._answers.add(questions[place], reply)
+        return replies
 
     @torch.inference_mode()
     def _written(self, asked: Sequence[tuple[int, ...]]) -> list[Reply]:

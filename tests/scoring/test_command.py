@@ -407,7 +407,7 @@ def causal_model(folder: Path) -> Path:
         (("--upstream-compatible",), "--upstream-compatible has no meaning for"),
         (("--model", "demo", "--device", "abacus"), "There is no device 'abacus'; auto, cpu"),
         (("--out", "{tmp}/file/run"), "{tmp}/file/run cannot hold a run: "),
-        (("--out", "{tmp}/file"), "{tmp}/file cannot hold a run: "),
+        (("--out", "{tmp}/file", "--model", "./nowhere"), "{tmp}/file cannot hold a run: "),
         (("--model", "org/model", "--offline"), "the network is switched off"),
         (("--pairs", "org/pairs:test", "--offline"), "the network is switched off"),
     ],

@@ -135,6 +135,13 @@ def test_a_path_that_is_left_amid_a_run_is_written_down_at_once(run: Run) -> Non
     assert again.ended("finished").facts.path == after
 
 
+def test_a_path_that_several_processes_leave_is_written_down_once(run: Run) -> None:
+    run = Run.create(new_folder(run.folder.parent), replace(FACTS, path="a"), PLAN, KEYS)
+    streams = [run.record([replace(PACKS[rank], path="b")], f"-{rank}") for rank in (0, 1)]
+    assert len([next(stream) for stream in streams]) == 2
+    assert run.ended("finished").facts.path == "a; later b"
+
+
 def test_a_run_that_scored_nothing_ends_as_well(run: Run) -> None:
     ended = run.ended("stopped")
     assert (ended.seconds, ended.n_scored, ended.tokens, ended.split_packs) == (0, 0, 0, 0)

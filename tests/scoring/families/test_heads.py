@@ -449,6 +449,8 @@ def test_a_gate_is_read_where_the_response_is_about_to_begin(kind: str, tmp_path
     (known, other) = scorer.rewards(scorer.prepare([short, long]))
     assert all(map(torch.isfinite, torch.tensor(known))), known
     assert torch.tensor(other).isnan().tolist() == [False, True]
+    with pytest.raises(KnownError, match=r"which 4 tokens leave no room for\. .*--max-length"):
+        opened(tmp_path, max_length=4)
     tokenizer().save_pretrained(tmp_path)
     with pytest.raises(KnownError, match=r"read up to '<\|eot_id\|>.*does not write"):
         opened(tmp_path)
@@ -484,6 +486,17 @@ def test_a_sequence_that_is_cut_keeps_the_reward_token(tmp_path: Path) -> None:
     scorer = opened(tmp_path, max_length=8)
     ends = {(len(ids), ids[-1]) for ids, _ in sides(scorer) if len(ids) > 7}
     assert ends == {(8, 50)}
+    assert {ids for ids, _ in sides(opened(tmp_path, max_length=1))} == {(50,)}
+
+
+def test_what_a_heads_reward_is_multiplied_by_is_told(tmp_path: Path) -> None:
+    ultra(tmp_path)
+    plain = opened(tmp_path)
+    spec = locate(str(tmp_path), OPEN, OFFLINE, reading=(-2.0,))
+    turned: Any = open_scorer(spec, CPU)
+    assert turned.traits.reading == f"{plain.traits.reading}, labels weighted -2"
+    once, twice = (torch.tensor(each.rewards(each.prepare(PAIRS))) for each in (plain, turned))
+    assert_near(twice, -2 * once)
 
 
 @pytest.mark.parametrize(

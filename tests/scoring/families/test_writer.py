@@ -1,5 +1,6 @@
 """Judges of this machine that write verdicts or ratings, against plain greedy decoding."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,9 @@ from scoring.families.upstream import (
     said_verdict,
     verdict_question,
 )
+from scoring.run import make_job, score
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings
+from tests.conftest import DEMO_MODEL
 from tests.scoring.families.test_verdicts import PAIRS
 
 SAYS = ["[[A]]", "[[B]]", *map(str, range(1, 11)), "hm"]
@@ -138,6 +141,42 @@ def test_a_run_that_goes_on_writes_nothing_twice(folder: str, tmp_path: Path) ->
     again.rewards(again.prepare(PAIRS))
     assert len(steps) > n_steps
     assert "temperature 2" in again.traits.reading
+
+
+def test_answers_that_a_kill_lost_in_half_a_batch_are_the_same_again(
+    folder: str, tmp_path: Path
+) -> None:
+    def rewards() -> Any:
+        judge = opened(folder, temperature=2.0, budget=4000, max_tokens=40)
+        keep_answers(judge, tmp_path)
+        return judge.rewards(judge.prepare(PAIRS))
+
+    path, whole = tmp_path / "answers.jsonl", rewards()
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    assert len(lines) > 2
+    huge = json.dumps({"question": "q", "text": "", "first": [["A", 10**400]], "cut": False})
+    path.write_text("".join([*lines[:2], huge, "\r\n", lines[2][:40]]), "utf-8", newline="")
+    assert rewards() == whole
+    known = [json.loads(line) for line in path.read_text("utf-8").splitlines() if "first" in line]
+    assert {each["question"]: each for each in map(json.loads, lines)}.items() <= {
+        each["question"]: each for each in known
+    }.items()
+
+
+def test_a_question_that_is_cut_is_told_and_an_unknown_token_is_refused(
+    folder: str, tmp_path: Path
+) -> None:
+    judge = opened(folder, max_length=70)
+    job = make_job(PAIRS, judge, 0)
+    rows = [row for pack in score(job, judge) for row in pack.rows]
+    assert {(row.chosen_tokens, row.chosen_truncated) for row in rows} == {(70, True)}
+    assert not any(row.chosen_truncated for row in opened(folder, "rater").prepare(PAIRS))
+    other = replace(
+        ModelSpec("org/judge", folder, "p", "judge"),
+        tokenizer=ModelSpec("demo", str(DEMO_MODEL), "p"),
+    )
+    with pytest.raises(KnownError, match=r"its tokenizer gives token [\d,]+, and its weights know"):
+        make_job(PAIRS, open_scorer(other, CPU), 0)
 
 
 def test_the_command_line_scores_with_written_verdicts(folder: str, tmp_path: Path) -> None:
