@@ -715,7 +715,7 @@ def test_real_pairs_take_the_packed_path(demo_scorer: Scorer, shared_data: Path)
     unique = sum(job.costs)
     assert sum(pack.tokens for pack in packs) == unique
     assert unique <= sum(entered) <= 113_000
-    ready = [pair for (pair,) in job.ready.values()]
+    ready = [pair for _, (pair,) in sorted(job.ready.items())]
     lengths = [len(pair.chosen) for pair in ready]
     lengths += [len(pair.rejected) for pair in ready]
     assert padded_tokens(lengths, 8) == 264_124
