@@ -74,15 +74,14 @@ def run_intervals(scored: Sequence[ScoredPair], facts: RunFacts) -> RunIntervals
     groups = strata_by(V1, found.order)
     names, codes = found.order.names, found.order.codes
     unweighted = partial(_unweighted, found.results, groups.clusters)
+    total = unweighted(np.full(len(scored), True))
+    subsets = {name: unweighted(codes == code) for code, name in enumerate(names)}
     if is_v2(names):
-        subsets = {name: unweighted(codes == code) for code, name in enumerate(names)}
         alone = summarise(scored, facts.family)
         of_section = {
             name: None if is_ties(name) else subsets[each] for name, each in v2_names(names).items()
         }
-        return RunIntervals(
-            unweighted(np.full(len(scored), True)), alone.interval, of_section, subsets
-        )
+        return RunIntervals(total, alone.interval, of_section, subsets)
     score, *of_sections = (
         score_intervals(found.results[None], each)[0]
         for each in (groups, *map(groups.only, range(len(V1.sections))))
@@ -90,8 +89,7 @@ def run_intervals(scored: Sequence[ScoredPair], facts: RunFacts) -> RunIntervals
     sections = dict(zip(V1.sections, of_sections, strict=True))
     others = [code for code, name in enumerate(names) if section_of(name) is None]
     sections[""] = unweighted(np.isin(codes, others))
-    subsets = {name: unweighted(codes == code) for code, name in enumerate(names)}
-    return RunIntervals(unweighted(np.full(len(scored), True)), score, sections, subsets)
+    return RunIntervals(total, score, sections, subsets)
 
 
 def summary_of(run: Run) -> Summary | None:

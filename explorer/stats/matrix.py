@@ -237,28 +237,25 @@ def laid_over(matrix: OutcomeMatrix, rows: Collection[OutcomeRows]) -> OutcomeMa
     """A matrix with more models, whose names no other model has."""
     if not rows:
         return matrix
-    models = sorted([*matrix.models, *(name for each in rows for name in each.matrix.models)])
-    place = {name: at for at, name in enumerate(models)}
+    parts = (matrix, *(each.matrix for each in rows))
+    names = [name for part in parts for name in part.models]
+    order = sorted(range(len(names)), key=names.__getitem__)
+    place = {names[at]: row for row, at in enumerate(order)}
     grown: dict[str, Any] = {}
     for field in _BY_PAIR:
         of_others = getattr(matrix, field)
         nothing = np.nan if of_others.dtype == np.float32 else False
-        values = np.full((len(models), len(matrix.pairs)), nothing, of_others.dtype)
+        values = np.full((len(names), len(matrix.pairs)), nothing, of_others.dtype)
         values[[place[name] for name in matrix.models]] = of_others
         for each in rows:
             for name, row in zip(each.matrix.models, getattr(each.matrix, field), strict=True):
                 values[place[name], each.at] = row
         grown[field] = values
-    parts = (matrix, *(each.matrix for each in rows))
-    for field in _BY_MODEL:
-        of_model = {
-            name: value
-            for part in parts
-            for name, value in zip(part.models, getattr(part, field), strict=True)
-        }
-        grown[field] = tuple(of_model[name] for name in models)
+    for field in ("models", *_BY_MODEL):
+        of_all = [value for part in parts for value in getattr(part, field)]
+        grown[field] = tuple(of_all[at] for at in order)
     said = sorted((each for part in parts for each in part.left_out), key=lambda item: item.file)
-    return replace(matrix, models=tuple(models), left_out=tuple(said), **grown)
+    return replace(matrix, left_out=tuple(said), **grown)
 
 
 def of_models(matrix: OutcomeMatrix, models: Collection[str]) -> OutcomeMatrix:
