@@ -47,6 +47,7 @@ def _draw(page: Page, name: str) -> None:
 
 def _score_the_demo(page: Page, address: str) -> None:
     open_app(page, address)
+    page.locator(".welcome-close").click()
     open_tab(page, "Score")
     page.get_by_label(re.compile(r"All [\d,]+ pairs")).check()
     page.locator("#start").click()
