@@ -326,7 +326,7 @@ def _build_order(settings: Settings, model: gr.Dropdown, card: gr.HTML) -> Order
             elem_id="url",
             max_lines=1,
         )
-        with gr.Row(visible=bool(settings.servers)):
+        with gr.Row():
             judge_prompt = gr.Dropdown(
                 list(get_args(JudgePrompt)),
                 value="probabilities",
