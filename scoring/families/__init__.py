@@ -25,6 +25,12 @@ def open_scorer(spec: ModelSpec, settings: RunSettings) -> Scorer:
     if settings.beta != RunSettings().beta and spec.family != "dpo":
         raise KnownError(f"Beta is of family dpo; {spec.family} has no use for it.")
     _check_asking(spec, settings)
+    is_judge = spec.family in ("judge", "rater") and not spec.url
+    if is_judge and settings.truncation_side == "right":
+        raise KnownError(
+            "A judge is asked at the end of its text, which --truncation-side right would cut off. "
+            "Leave it at left."
+        )
     reads_texts = spec.url or spec.family in (*BASELINES, "served", "pairrm")
     if settings.chat_template and reads_texts:
         raise KnownError(

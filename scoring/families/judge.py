@@ -15,6 +15,7 @@ from scoring.errors import KnownError
 from scoring.families.local import CHECK_PAIRS, LocalModel
 from scoring.families.prompts import (
     LABELS,
+    LEAST_TOKENS,
     RATINGS,
     digest,
     pair_question,
@@ -24,9 +25,6 @@ from scoring.families.prompts import (
 from scoring.models.files import trained_question
 from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
-
-_LEAST_TOKENS = 64
-"""Tokens below which a question cannot be asked."""
 
 
 class Judge:
@@ -46,11 +44,6 @@ class Judge:
             KnownError: the model cannot be loaded, or has no single token for a label.
         """
         self.spec = spec
-        if settings.truncation_side == "right":
-            raise KnownError(
-                "A judge is asked at the end of its text, which --truncation-side right would cut "
-                "off. Leave it at left."
-            )
         self._question = trained_question(spec.name) if spec.family == "judge" else ""
         if self._question and settings.chat_template:
             raise KnownError(
@@ -64,9 +57,9 @@ class Judge:
         plain = replace(settings, chat_template="raw")
         self._formatter = loaded.formatter(plain if self._is_whole else settings)
         most = self._formatter.max_length
-        if most < _LEAST_TOKENS:
+        if most < LEAST_TOKENS:
             raise KnownError(
-                f"A judge's question does not fit in {most} tokens; {_LEAST_TOKENS} are the least."
+                f"A judge's question does not fit in {most} tokens; {LEAST_TOKENS} are the least."
             )
         self._template = f"{self._formatter.template}, {digest(spec.family, '', self._question)}"
         self._vocabulary = Vocabulary(loaded.model)

@@ -9,6 +9,8 @@ from scoring.spec import Message, Pair
 
 LABELS = ("A", "B")
 RATINGS = range(1, 11)
+LEAST_TOKENS = 64
+"""Of a model of this machine, below which a question cannot be asked."""
 
 _VERDICT = (
     "You are an impartial judge of two responses to the same conversation with a user. Judge which "

@@ -12,11 +12,9 @@ from scoring.engine.packing import padded_batches
 from scoring.engine.scorer import Traits
 from scoring.errors import KnownError
 from scoring.families.chat import AskedJudge, Question, Reply
+from scoring.families.prompts import LEAST_TOKENS
 from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
-
-_LEAST_TOKENS = 64
-"""Tokens below which a question cannot be asked."""
 
 
 class WritingJudge(AskedJudge):
@@ -33,19 +31,14 @@ class WritingJudge(AskedJudge):
             KnownError: the model cannot be loaded, or there is no room for questions and answers.
         """
         super().__init__(spec, settings)
-        if settings.truncation_side == "right":
-            raise KnownError(
-                "A judge is asked at the end of its text, which --truncation-side right would cut "
-                "off. Leave it at left."
-            )
         loaded = load(spec, settings, "AutoModelForCausalLM")
         self._model: Any = loaded.model
         self._formatter = loaded.formatter(settings)
         self._room = min(self._formatter.max_length, self._formatter.limit - self._tokens)
-        if self._room < _LEAST_TOKENS:
+        if self._room < LEAST_TOKENS:
             raise KnownError(
                 f"{spec.name} reads {self._formatter.limit:,} tokens, which leaves {self._room:,} "
-                f"for a question beside an answer of {self._tokens:,}: {_LEAST_TOKENS} are the "
+                f"for a question beside an answer of {self._tokens:,}: {LEAST_TOKENS} are the "
                 "least. Allow shorter answers (--max-tokens)."
             )
         self._budget = loaded.budget(settings)
