@@ -228,7 +228,7 @@ def _made_ready(rows: Sequence[Pair], scorer: Scorer) -> list[list[Prepared]]:
     check_tokens(ready, scorer.traits.vocabulary, scorer.spec.name)
     ends = accumulate(map(len, apart), initial=0)
     return [
-        as_one_row(row.key, ready[a:b]) if b - a > 1 else ready[a:b]
+        as_one_row(row.key, ready[a:b]) if len(row.responses) > 2 else ready[a:b]
         for row, (a, b) in zip(rows, pairwise(ends), strict=True)
     ]
 

@@ -121,7 +121,7 @@ class AskedJudge(TextScorer):
         }
         self._check_length([reply for reply in replies if reply is not None], [*said.values()])
         return [
-            self._rewards(prepared.pair, [(of[each], said[each]) for each in both])
+            self._rewards(prepared, [(of[each], said[each]) for each in both])
             for prepared, both in zip(pack, asked, strict=True)
         ]
 
@@ -173,7 +173,7 @@ class AskedJudge(TextScorer):
             )
 
     def _rewards(
-        self, pair: Pair, answers: Sequence[tuple[Reply | None, _Meaning]]
+        self, prepared: Prepared, answers: Sequence[tuple[Reply | None, _Meaning]]
     ) -> tuple[float, float]:
         """From what replies mean: sums of the same terms, whichever response is the chosen."""
         if any(reply is None for reply, _ in answers):
@@ -181,9 +181,12 @@ class AskedJudge(TextScorer):
         meant = [meaning for _, meaning in answers if meaning is not None]
         if self._prompt and self._is_judge:
             first, second = meant[0] if meant else (0.5, 0.5)
-            return (second, first) if self._is_swapped(pair) else (first, second)
+            return (second, first) if self._is_swapped(prepared.pair) else (first, second)
         if len(meant) < len(answers):
-            return (0.0, 0.0) if self._prompt else (math.nan, math.nan)
+            if not self._prompt:
+                return math.nan, math.nan
+            one, other = (meaning[0] if meaning else 0.0 for _, meaning in answers)
+            return (one, other) if prepared.row else (0.0, 0.0)
         if not self._is_judge:
             return meant[0][0], meant[1][0]
         return (meant[0][0] + meant[1][1]) / 2, (meant[0][1] + meant[1][0]) / 2

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from scoring.families.chat import Answers, ChatJudge, Reply
 from scoring.families.server import KEY_VARIABLE
 from scoring.families.upstream import verdict_question
 from scoring.record import Run
+from scoring.run import make_job, score
 from scoring.spec import Family, JudgePrompt, Message, ModelSpec, Pair, RunSettings
 from tests.chat_server import QUICK, Answer, ChatServer, InTurn, error, said
 
@@ -138,6 +140,19 @@ def test_ratings_are_read_at_the_end_and_one_that_is_none_is_a_tie() -> None:
         found = rewards(judge(model, "rater"), *PAIRS[:2])
         assert {each.body["max_tokens"] for each in model.asked} == {1024}
     assert found == [(0, 0), (8, 3)]
+
+
+def test_of_more_responses_a_rating_that_is_none_is_the_lowest() -> None:
+    def answer(path: str, body: dict[str, Any]) -> Answer:
+        return said("Hm." if "Soon" in asked(body) else "9" if "Red" in asked(body) else "2")
+
+    row = replace(PAIRS[0], more_rejected=("Soon 1.", "Blue."))
+    twice = replace(PAIRS[1], more_rejected=(PAIRS[1].rejected,))
+    with ChatServer(answer) as model:
+        rater = judge(model, "rater")
+        job = make_job([row, twice], rater, 0)
+        found = {each.key: each.rewards for pack in score(job, rater) for each in pack.rows}
+    assert found == {row.key: (9, 0, 0, 2), twice.key: (9, 0, 0)}
 
 
 @pytest.mark.parametrize("prompt", ["probabilities", "upstream"])
