@@ -208,12 +208,18 @@ def build_menu(words: str, elem_id: str) -> Iterator[gr.Column]:
 
 
 def fetching(elem_id: str) -> str:
-    """Script that fetches the file a hidden download button was just given, and closes its menu."""
-    return f"""() => new Promise((done) => setTimeout(() => {{
-  document.querySelector(":popover-open")?.hidePopover();
-  document.getElementById({json.dumps(elem_id)})?.click();
-  done([]);
-}}, 200))"""
+    """Script that fetches the file a hidden button, or a box, was just given, and closes menus."""
+    return f"""() => new Promise((done) => {{
+  const look = (left) => setTimeout(() => {{
+    document.querySelector(":popover-open")?.hidePopover();
+    const box = document.getElementById({json.dumps(elem_id)});
+    const link = box?.matches("a, button") ? box : box?.querySelector("a");
+    if (!link && left) return look(left - 1);
+    link?.click();
+    done([]);
+  }}, 200);
+  look(20);
+}})"""
 
 
 def again(part: Part) -> str:

@@ -15,6 +15,7 @@ from explorer.core.parts import (
     Filling,
     act_of,
     again,
+    fetching,
     guarded,
     wire_part,
 )
@@ -225,7 +226,7 @@ class ModelsTab:
         }
 
     def _short_board(self, now: Compared, session: Session) -> str:
-        if now.state.panel not in ("compare", "scatter"):
+        if now.state.panel == "ensembles" or (now.state.panel == "agreement" and now.state.a):
             return ""
         by_score = replace(now.state, sort="", ascending=False)
         return short_board_html(self._ranked(session, by_score), now.state.named)
@@ -279,5 +280,6 @@ def wire_models(tab: ModelsTab, session: gr.State) -> None:
     wire_part(parts.part, tab.act, session, parts.outputs, parts.address)
     parts.measure.click(tab.measure, session, parts.outputs, **EVENT)
     for form, button in parts.exports.items():
-        button.click(partial(tab.export, form), session, parts.file, **EVENT)
+        written = button.click(partial(tab.export, form), session, parts.file, **EVENT)
+        written.success(None, None, None, js=fetching("board-file"))
     parts.timer.tick(None, None, None, js=again(parts.part))

@@ -96,7 +96,7 @@ def board_html(
         facts=[each for each in columns if each in FACTS[:3]],
         pins=state.pins,
         heading=column_words,
-        axis=_axis(listed) if "score" in scores else (),
+        axis=_axis([line.row for line in lines]) if "score" in scores else (),
         measured=any(line.group for line in lines),
         unknown=text("board.unknown"),
         total=len(board.table),

@@ -257,9 +257,9 @@ _WORDS = {"compare": _table, "agreement": _likeness, "ensembles": _ensembles}
 
 
 def compared_shown(words: gr.HTML, plot: gr.Plot, now: Compared) -> Filling:
-    """The panel that a state asks for; nothing where nothing is compared."""
+    """The panel that a state asks for; nothing where it asks for a model first."""
     hidden = gr.update(visible=False)
-    if not now.state.a:
+    if not now.state.a and now.state.panel != "ensembles":
         return {words: "", plot: hidden}
     if now.state.panel != "scatter":
         return {words: _WORDS[now.state.panel](now), plot: hidden}

@@ -15,6 +15,7 @@ from explorer.core.parts import (
     act_of,
     again,
     components,
+    fetching,
     guarded,
     nothing_new,
     telling,
@@ -344,11 +345,14 @@ def wire_pairs(tab: PairsTab, session: gr.State) -> None:
         button.click(partial(tab.export, form), session, exported, **EVENT)
         for form, button in export.buttons.items()
     ]
+    for each in writing:
+        each.success(None, None, None, js=fetching("exported"))
     wire_stop(export.stop, export.status, writing, *export.buttons.values())
     for form, button in export.fail_buttons.items():
         written = button.click(
             partial(tab.export_fails, form), state, [export.fail_status, export.fail_file], **EVENT
         )
+        written.success(None, None, None, js=fetching("fail-file"))
         written.failure(nothing_to_tell, None, export.fail_status, **EVENT)
     reading_tokens = tokens.button.click(tab.show_tokens, session, components(tokens), **EVENT)
     wire_stop(tokens.stop, tokens.words, [reading_tokens], tokens.button)

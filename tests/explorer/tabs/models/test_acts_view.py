@@ -126,8 +126,10 @@ def test_two_models_that_are_ticked_are_compared(visitor: Visitor) -> None:
 
 def test_where_nothing_is_compared_yet_the_models_are_offered_by_rank(visitor: Visitor) -> None:
     measured(visitor)
-    bare = acted(visitor, "panel", value="compare")
-    assert bare["drawer"].count('data-act="a"') == 4
+    assert "An ensemble combines" in acted(visitor, "panel", value="ensembles")["table"]
+    for panel in ("agreement", "compare"):
+        bare = acted(visitor, "panel", value=panel)
+        assert bare["drawer"].count('data-act="a"') == 4
     chosen = acted(visitor, "a", value="org/gemma-2b")
     assert chosen["drawer"].count('data-act="b"') == 4
 

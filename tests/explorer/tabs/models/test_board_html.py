@@ -543,6 +543,7 @@ def test_own_models_on_a_part_of_the_pairs_stand_apart_with_their_number(tmp_pat
     above, below = html.split('<tbody class="apart">')
     n = sum(each.n for each in board.counted["mine"].counts.values())
     assert "mine" not in above and f"{n:,} pairs" in below
+    assert "whisker" in above and "whisker" not in below  # a few pairs stretch no axis
     run = run_of(tmp_path, {"own:1": (1.0, 0.0), "own:2": (0.0, 1.0)})
     beside = board_html(board, VIEW, shown_rows(board, VIEW), {"my <b>run": run})
     words = beside.split('<tbody class="apart">')[1]
