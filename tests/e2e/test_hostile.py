@@ -179,7 +179,7 @@ def _panels(page: Page) -> None:
     page.get_by_label("one chart per subset").check()
     expect(page.locator(".lengths-plot .annotation")).to_have_count(N_PAIRS)
     progress = begin_review(page)
-    expect(progress).to_contain_text("0 of 1 marked")
+    expect(progress).to_contain_text(f"0 of {N_PAIRS} marked")
     assert pair(page).locator(".prompt .body").inner_text() in ATTACKS.values()
     page.locator("body").press("1")
     expect(progress).to_contain_text("1 to keep")

@@ -104,7 +104,8 @@ def test_a_conversation_stays_text(role: str, words: str) -> None:
     html = prompt_html(conversation((role, words)), Display())
     reading = HtmlReading(html, {"div"})
     assert reading.of_class["words"] == [words]
-    assert reading.of_class["speaker"] == [role]
+    named = {"system": "System", "user": "User", "assistant": "Assistant"}
+    assert reading.of_class["speaker"] == [named.get(role, role)]
 
 
 def test_a_single_message_of_a_user_has_no_speaker() -> None:

@@ -541,7 +541,7 @@ def test_lone_surrogates_in_messages_are_replaced(tmp_path: Path) -> None:
 def test_lone_surrogates_in_messages_are_counted_once(tmp_path: Path) -> None:
     talk = [{"role": "user", "content": "a\ud800"}, {"role": "assistant", "content": "b"}]
     pairs = read_jsonl(tmp_path, {**TEXTS, "prompt": talk})
-    assert pairs.notes == ("mine.jsonl: 1 broken characters (lone surrogates) shown as \ufffd.",)
+    assert pairs.notes == ("mine.jsonl: 1 broken character (lone surrogates) shown as \ufffd.",)
 
 
 any_turn = st.fixed_dictionaries(
