@@ -46,6 +46,11 @@ DEMO_MODEL = ROOT / "assets" / "demo" / "model"
 DEMO_PAIRS = ROOT / "assets" / "demo" / "pairs.jsonl"
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: browsers, servers and limits of time are waited for."""
+    return 1 + (os.cpu_count() or 1)
+
+
 def pytest_collection_finish() -> None:
     """What was imported by now stays: a collection of garbage need not look through it again."""
     gc.collect()
