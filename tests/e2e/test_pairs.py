@@ -285,7 +285,7 @@ def test_the_keyboard_is_enough_and_the_warning_is_remembered(demo_app: str, pag
     open_app(page, demo_app)
     box = facet(page, "section", "Safety")
     page.get_by_role("tab", name="Try").focus()
-    for _ in range(12):
+    for _ in range(100):
         page.keyboard.press("Tab")
         if box.evaluate("box => box === document.activeElement"):
             break
