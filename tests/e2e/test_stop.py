@@ -158,7 +158,7 @@ def test_counting_tokens_is_stopped_and_at_once_another_tokenizer_is_taken(
         if tokenizer == "org/drips":
             expect(told).to_contain_text("Fetching:")
             save_picture(page, "stop-tokens")
-            page.locator(".tokenizing").get_by_role("button", name="Stop").click()
+            page.get_by_role("button", name="Stop", disabled=False).locator("visible=true").click()
     expect(told).to_contain_text("Counted")
     save_picture(page, "stop-tokens-next")
 
