@@ -163,9 +163,7 @@ def scene(state: PairsState, pairs: SeenPairs) -> Scene:
         filtered = select(table, state.filters, among)
         passing = filtered.rows
     else:
-        passing = matching_rows(table, state.filters)
-        if among is not None:
-            passing = passing[among[passing]]
+        passing = _passing(state, pairs, among)
         masks = kind_masks(field, state.model)
         counts = {each: int(mask[passing].sum()) for each, mask in masks.items()}
         of_kind = masks[kind]
@@ -175,6 +173,20 @@ def scene(state: PairsState, pairs: SeenPairs) -> Scene:
     reading = state.reading.settled(listed)
     settled = replace(state, source=table.id, panel=panel, reading=reading)
     return Scene(settled, pairs, filtered, listed, passing, counts)
+
+
+def _passing(state: PairsState, pairs: SeenPairs, among: Mask | None) -> Rows:
+    passing = matching_rows(pairs.table, state.filters)
+    return passing if among is None else passing[among[passing]]
+
+
+def with_any_margin(now: Scene, field: Field) -> Rows:
+    """The rows that are listed, or would be with any margin, in table order."""
+    state, kind = replace(now.state, margins=None), now.state.shown_kind
+    if now.state.margins is None or kind is None:
+        return now.filtered.rows
+    passing = _passing(state, now.pairs, _among(state, now.pairs))
+    return passing[kind_masks(field, state.model)[kind][passing]]
 
 
 def next_scene(state: PairsState, pairs_of: PairsOf, act: str, sent: Mapping[str, Any]) -> Scene:

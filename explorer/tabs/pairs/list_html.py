@@ -1,7 +1,6 @@
 """What the Pairs tab shows of a scene but its wide panels: whose outcomes, filters, list, pair."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from explorer.reader.filter_html import filter_chips
 from explorer.reader.links import compare_query
 from explorer.reader.listing import Column, ListCell, Won, excerpt, harm_css, list_html
 from explorer.reader.reader import pair_html
-from explorer.reader.scene import Scene, list_order, measured, scene
+from explorer.reader.scene import Scene, list_order, measured, with_any_margin
 from explorer.reader.state import (
     BY_LENGTH,
     FIELD_KINDS,
@@ -68,10 +67,9 @@ def _margins(now: Scene, field: Field) -> MarginHistogram | None:
     """How many of the pairs that are listed, or would be with any margin, have each; None where
     none has a finite one.
     """
-    state, place = now.state, field.place(now.state.model)
-    free = scene(replace(state, margins=None), now.pairs) if state.margins else now
+    place = field.place(now.state.model)
     sides = field.matrix.chosen[place], field.matrix.rejected[place]
-    found = margin_histogram(*sides, counted=free.filtered.rows)
+    found = margin_histogram(*sides, counted=with_any_margin(now, field))
     return found if found.edges else None
 
 
