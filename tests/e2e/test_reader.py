@@ -142,6 +142,12 @@ def test_a_difference_far_apart_on_both_sides_is_seen_on_both(app: str, page: Pa
     facts = pair(page).locator(".chosen header .facts")
     expect(facts).to_have_attribute("title", "name" * 125)
     assert facts.evaluate("facts => facts.offsetHeight") < 60
+    tops = (
+        pair(page)
+        .locator(":is(.chosen, .rejected) > .body")
+        .evaluate_all("bodies => bodies.map((body) => body.getBoundingClientRect().top)")
+    )
+    assert len(tops) == 2 and tops[0] == tops[1]
     page.locator("body").press("j")
     expect(pair(page)).to_have_attribute("data-key", "unlike:1")
     expect(pair(page)).to_contain_text("less than 30 % of their words")
@@ -175,7 +181,7 @@ def test_formulas_are_rendered_and_can_do_nothing(app: str, page: Page) -> None:
     shown = open_pair(page, app, "math")
     expect(shown.locator(".katex")).to_have_count(0)
     assert not any("katex" in url for url in asked)
-    page.get_by_label("Markdown").check()
+    page.get_by_label("Markdown, LaTeX").check()
     body = shown.locator(".chosen .body")
     expect(body.locator(".katex-display")).to_have_count(2)
     expect(body.locator(".math[data-rendered]")).to_have_count(11)
@@ -193,13 +199,13 @@ def test_formulas_are_rendered_and_can_do_nothing(app: str, page: Page) -> None:
     fonts = page.evaluate("[...document.fonts].filter((font) => /KaTeX/.test(font.family)).length")
     assert fonts
     assert violations(page, "reader-math") == []
-    page.get_by_label("Markdown").uncheck()
+    page.get_by_label("Markdown, LaTeX").uncheck()
     expect(body).to_contain_text(r"So $\frac{a_1}{b}$ and")
 
 
 def test_what_is_too_much_is_told_and_the_next_pair_opens(app: str, page: Page) -> None:
     shown = open_pair(page, app, "math-prm")
-    page.get_by_label("Markdown").check()
+    page.get_by_label("Markdown, LaTeX").check()
     expect(shown).to_contain_text("too long to render")
     shown = open_pair(page, app, "hep-go")
     expect(shown).to_contain_text("more than 5,000 lines")
