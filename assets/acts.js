@@ -5,16 +5,28 @@
   const REVIEWS = "rewardbench-explorer-reviews";
   const kept = new Map();
 
+  // Of two acts, one of which follows a link, the earlier is answered before the later is sent: an
+  // answer that came after the other's would undo it.
+  let order = 0;
+  const queue = (part, act, sent) => { part.explorerQueue.push({ act, sent, order: order++ }); };
+  const relays = () => [...document.querySelectorAll(".relayed")];
+  const isHeld = (part) => relays().some((other) => other !== part
+    && (part.id === "go" || other.id === "go")
+    && (other.explorerSent || other.explorerQueue?.[0]?.order < part.explorerQueue[0].order));
+  const advance = (part) => {
+    if (part.explorerSent || !part.explorerQueue?.length || isHeld(part)) return;
+    const act = part.explorerSent = part.explorerQueue.shift();
+    // A review's act is waited for, however long it takes.
+    if (part.id === REVIEW) act.sent.place ??= addresses.get(REVIEW);
+    else part.explorerWaits = setTimeout(() => next(part), WAIT);
+    part.explorerAct = act.act;
+    part.explorerSend(act);
+  };
   const next = (part) => {
     clearTimeout(part.explorerWaits);
-    const act = part.explorerSent = part.explorerQueue.shift();
-    if (act) {
-      // A review's act is waited for, however long it takes.
-      if (part.id === REVIEW) act.sent.place ??= addresses.get(REVIEW);
-      else part.explorerWaits = setTimeout(() => next(part), WAIT);
-      part.explorerAct = act.act;
-      part.explorerSend(act);
-    }
+    part.explorerSent = undefined;
+    advance(part);
+    relays().forEach(advance);
     if (part.id === REVIEW) keepPresses(part);
     showBusy();
   };
@@ -39,11 +51,11 @@
     const last = part.explorerQueue.at(-1);
     if (acts.some(isPress)) {
       if (last?.sent.presses?.length < TOGETHER) last.sent.presses.push([name, null]);
-      else part.explorerQueue.push({ act: "press", sent: { presses: [[name, null]] } });
+      else queue(part, "press", { presses: [[name, null]] });
     } else {
       const note = document.querySelector(NOTE)?.value ?? null;
       hasTyped = false;
-      part.explorerQueue.push({ act: "press", sent: { presses: [[name, note]] } });
+      queue(part, "press", { presses: [[name, note]] });
     }
     if (part.explorerSent) keepPresses(part);
     else next(part);
@@ -110,7 +122,7 @@
       const anew = ["pick", "search", "margin", "chart", "again", "turned", "go", "follow"].includes(name);
       const same = waiting.findIndex((act) => anew && says(act) === says({ act: name, sent }));
       if (same >= 0) waiting.splice(same, 1);
-      waiting.push({ act: name, sent });
+      queue(part, name, sent);
     }
     if (!part.explorerSent) next(part);
   };
