@@ -55,7 +55,8 @@ class Board:
         url: its page on the Hub; marks: upstream's, as in assets/models.toml.
         own: whether it is a run or file of the person who looks.
         by_pairs: whether its accuracies were counted from results of each pair.
-        opens: whether these can be looked at pair by pair, and compared; of RewardBench 2, runs'.
+        opens: whether these can be looked at pair by pair, and compared; of RewardBench 2, the
+            person's own.
         score, and each section and subset by its name; a name of both is a section's.
         The ends of 95 % intervals of these, as "score_low" and "score_high"; a subset's is
         Wilson's, of its accuracy alone.
@@ -181,7 +182,7 @@ def build_board(
     ties: Ties = "official",
     missing: Missing = "left out",
     own: Collection[str] = (),
-    runs: Collection[str] = (),
+    opened: Collection[str] = (),
     composites: Mapping[str, Mapping[str, Counted]] | None = None,
 ) -> Board:
     """Score and rank every model of the results.
@@ -193,7 +194,7 @@ def build_board(
 
     results: the accuracies; prior sets join by the model's name. outcomes: of each pair, of the
     rule's benchmark; of models without accuracies, too. own: names of the person's own models.
-    runs: those of them that are runs.
+    opened: those of them whose rows of RewardBench 2 can be opened; of RewardBench, all can.
     composites: model -> subset -> score, where outcomes tell it; see `explorer.stats.ties`.
     """
     rule = RULES[rule_name]
@@ -219,7 +220,7 @@ def build_board(
         kind = file.model_type if file else says.model_type if says else None
         row: BoardRow = {"model": model, "model_type": kind, "size": size_of(model), "url": None}
         row |= {"rank": 0 if whole else None, "by_pairs": bool(counts), "own": model in own}
-        row |= {"opens": bool(counts) and (benchmark == "v1" or model in runs)}
+        row |= {"opens": bool(counts) and (benchmark == "v1" or model in opened)}
         row |= {"score": found.score, "marks": ()}
         if model not in own:
             row |= {"url": model_url(model), "marks": marks_of(model)}

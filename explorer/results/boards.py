@@ -20,7 +20,7 @@ from explorer.results.own import outcomes_of
 from explorer.results.published import Results
 from explorer.results.sources import Source
 from explorer.runs.store import SeenRuns
-from explorer.stats.matrix import OutcomeMatrix
+from explorer.stats.matrix import OutcomeMatrix, Outcomes
 from explorer.stats.rules import RULES, RuleName
 from explorer.stats.ties import composites
 from explorer.stats.uncertainty import Uncertainties
@@ -109,8 +109,9 @@ class Boards:
             return build_board(results, ranking.rule, own=results.own_models)
         benchmark = _benchmark(ranking)
         found = self._fields.cache.known(results.pairs_of(benchmark))
+        files = Outcomes()
         if results.uploaded is not None:
-            found += results.uploaded.outcomes
+            found, files = found + results.uploaded.outcomes, results.uploaded.openable
         if benchmark == "v2":
             found = sum((outcomes_of(run, name) for name, run in field.runs.items()), found)
         return build_board(
@@ -120,7 +121,7 @@ class Boards:
             ties=ranking.ties,
             missing=ranking.missing,
             own=(*results.own_models, *field.runs),
-            runs=field.runs,
+            opened=(*field.runs, *files.of_benchmark("v2").models),
             composites=composites(found.of_benchmark(benchmark), ranking.missing),
         )
 

@@ -1,5 +1,6 @@
 """What every model did on the pairs of one table: what all views of failures are made of."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal, get_args
@@ -24,6 +25,8 @@ from explorer.stats.duels import majority_of
 from explorer.stats.matrix import OutcomeMatrix, clusters_of, of_models
 from scoring.errors import KnownError, shown
 from scoring.record import Run
+from scoring.results.order import align
+from scoring.results.pairs import PairResults
 from scoring.spec import Outcome, ScoredPair, margin_of, text_hash
 
 Doubles = NDArray[np.float64]
@@ -39,8 +42,9 @@ _CODE = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 class PairOutcome:
     """What one model made of one pair.
 
-    Rewards are None where they are not known; tokens, too, which only runs of one's own tell, as
-    they do the rewards of all responses, where there are more than two: see `ScoredPair`.
+    Rewards are None where they are not known; tokens, too, which only runs of one's own tell. Those
+    of all responses, where there are more than two, are told by one's own runs and files: see
+    `ScoredPair`.
     """
 
     model: str
@@ -75,6 +79,7 @@ class Field:
     own: the person's own models, runs and uploaded files.
     model_of: such a run or file -> the model that it is of, as it is published; of one model there
         may be several.
+    files: of the person's own files, those with the rewards of all responses, by their models.
     key: changes when what is in it does.
     """
 
@@ -85,6 +90,7 @@ class Field:
     has_texts: bool = True
     own: frozenset[str] = frozenset()
     model_of: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, PairResults] = field(default_factory=dict)
 
     @locked_cached_property
     def is_rival(self) -> Mask:
@@ -250,7 +256,31 @@ class Field:
         place = self.place(model)
         rewards = (self.matrix.chosen[place, row], self.matrix.rejected[place, row])
         chosen, rejected = (None if np.isnan(each) else float(each) for each in rewards)
-        return PairOutcome(model, self.outcome(model, row), chosen, rejected)
+        of_all, n_chosen = self._rewards_in_file(model, row)
+        return PairOutcome(
+            model, self.outcome(model, row), chosen, rejected, rewards=of_all, n_chosen=n_chosen
+        )
+
+    def _rewards_in_file(self, model: str, row: int) -> tuple[tuple[float | None, ...], int]:
+        """The rewards of all responses in a file of one's own, and how many are right; (), 1 where
+        it has none.
+        """
+        file = self.files.get(model)
+        if file is None or file.scores is None or file.num_correct is None:
+            return (), 1
+        if model not in self._places_in_file:
+            hashes = (lambda: self.table.hashes) if self.has_texts else None
+            self._places_in_file[model] = align(file.order, self.matrix.pairs, hashes).rows
+        place = int(self._places_in_file[model][row])
+        if place < 0:
+            return (), 1
+        rewards = file.scores.row(place).tolist()
+        known = tuple(None if math.isnan(each) else each for each in rewards)
+        return known, int(file.num_correct[place])
+
+    @locked_cached_property
+    def _places_in_file(self) -> dict[str, NDArray[np.int64]]:
+        return {}
 
     def verdicts(self, row: int) -> list[PairOutcome]:
         """What every model whose outcome is known made of one pair, by name."""

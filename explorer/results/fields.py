@@ -49,6 +49,7 @@ from scoring.record import Run
 from scoring.results.accuracies import Benchmark
 from scoring.results.files import LeftOut
 from scoring.results.order import PairOrder
+from scoring.results.pairs import PairResults
 
 _KEPT = 8
 """Sets of fields that stay in memory."""
@@ -85,12 +86,13 @@ class Fields:
         take them.
         """
         runs = self.runs.store.seen(own)
-        return self._join(self.results.get(results_id), "v1", runs, self._tables(table_id, runs))
+        tables = self._tables(table_id, runs)
+        return self._join(self.results.get(results_id), None, runs, tables)
 
     def published(self) -> tuple[Field, ...]:
         """The fields of what this server shows from the start: nobody's runs, files or pairs."""
         tables = {each.id: each for each in (self.tables.get(None), *self.tables.sources.all())}
-        return self._join(self.results.get(None), "v1", SeenRuns(), list(tables.values()))
+        return self._join(self.results.get(None), None, SeenRuns(), list(tables.values()))
 
     def usual(
         self, results: Results, benchmark: Benchmark, runs: SeenRuns
@@ -110,13 +112,15 @@ class Fields:
     def _join(
         self,
         results: Results,
-        benchmark: Benchmark,
+        benchmark: Benchmark | None,
         runs: SeenRuns,
         tables: Sequence[PairTable],
         most: int | None = None,
     ) -> tuple[Field, ...]:
-        """The first fields of a join. most: how many of them; None for all."""
-        found = self.cache.known(results.pairs_of(benchmark))
+        """The first fields of a join. benchmark: None is published results of the first, and the
+        person's own of both. most: how many fields; None for all.
+        """
+        found = self.cache.known(results.pairs_of(benchmark or "v1"))
         owns = self._owns_of(results, benchmark, runs)
         shared = [table for table in tables if not _is_typed(table)]
         ids, shared_ids = (tuple(table.id for table in some) for some in (tables, shared))
@@ -124,7 +128,7 @@ class Fields:
         key = (of_all, ids, owns.key)
 
         def published() -> tuple[Field, ...]:
-            return tuple(islice(_on_tables(found.of_benchmark(benchmark), shared), most))
+            return tuple(islice(_on_tables(found.of_benchmark(benchmark or "v1"), shared), most))
 
         def join() -> tuple[Field, ...]:
             bases = self._bases.get_or_create_once(of_all, published)
@@ -134,8 +138,8 @@ class Fields:
 
         return self._joined.get_or_create_once(key, join)
 
-    def _owns_of(self, results: Results, benchmark: Benchmark, runs: SeenRuns) -> "_Owns":
-        found = self.cache.known(results.pairs_of(benchmark))
+    def _owns_of(self, results: Results, benchmark: Benchmark | None, runs: SeenRuns) -> "_Owns":
+        found = self.cache.known(results.pairs_of(benchmark or "v1"))
         return self._owns.get_or_create_once(
             (results.id, benchmark, runs, found.version),
             lambda: _Owns.of(results, benchmark, runs, found.models),
@@ -155,10 +159,12 @@ class Fields:
 
         def field(base: Field, matrix: OutcomeMatrix, used: Collection[str]) -> Field:
             """used: the own models that are in it, and files of which it says why they are not."""
-            here = {*used}.intersection(matrix.models)
-            runs = {name: run for name in used if name in here and (run := own[name].run)}
+            here = [name for name in used if name in {*matrix.models}]
+            runs = {name: run for name in here if (run := own[name].run)}
+            files = _files_of_responses(own, [name for name in here if name not in runs], matrix)
             at = (key, base.table.id, *((name, *own[name].version) for name in used))
-            return Field(base.table, matrix, runs, at, base.has_texts, frozenset(own), model_of)
+            names = frozenset(own)
+            return Field(base.table, matrix, runs, at, base.has_texts, names, model_of, files)
 
         left = dict(own)
         for base in bases:
@@ -294,7 +300,7 @@ class _Owns:
 
     @classmethod
     def of(
-        cls, results: Results, benchmark: Benchmark, runs: SeenRuns, taken: Collection[str]
+        cls, results: Results, benchmark: Benchmark | None, runs: SeenRuns, taken: Collection[str]
     ) -> "_Owns":
         """taken: names of the published."""
         models = _own_models(results, benchmark, runs, taken)
@@ -303,11 +309,12 @@ class _Owns:
 
 
 def _own_models(
-    results: Results, benchmark: Benchmark, runs: SeenRuns, taken: Collection[str]
+    results: Results, benchmark: Benchmark | None, runs: SeenRuns, taken: Collection[str]
 ) -> dict[str, _Own]:
     own: dict[str, _Own] = {}
     if results.uploaded is not None:
-        files = results.uploaded.outcomes.of_benchmark(benchmark)
+        uploaded = results.uploaded
+        files = uploaded.outcomes.of_benchmark(benchmark) if benchmark else uploaded.openable
         for name in dict.fromkeys(files.models):
             if name not in taken:
                 version, outcomes = (results.uploaded.token,), partial(files.of_models, {name})
@@ -324,6 +331,20 @@ def _version(run: Run) -> tuple[object, ...]:
     """Changes when pairs are added to a run."""
     scored = run.n_bytes() if run.status == "running" else run.n_scored
     return run.id, run.status, run.seconds, scored
+
+
+def _files_of_responses(
+    own: Mapping[str, _Own], names: Sequence[str], matrix: OutcomeMatrix
+) -> dict[str, PairResults]:
+    """Model -> its file in a matrix, where that has the rewards of all responses."""
+    file_of = dict(zip(matrix.models, matrix.files, strict=True))
+    return {
+        name: result
+        for name in names
+        for found in [own[name].outcomes()]
+        for file, result in zip(found.files, found.results, strict=True)
+        if file == file_of[name] and result.scores is not None
+    }
 
 
 def _n_bytes(rows: OutcomeRows) -> float:

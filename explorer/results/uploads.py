@@ -49,6 +49,14 @@ class Uploaded:
         of_pairs = (result.model for result in self.outcomes.results)
         return tuple(dict.fromkeys([*(each.model for each in self.aggregates), *of_pairs]))
 
+    @cached_property
+    def openable(self) -> Outcomes:
+        """The results of each pair, of a model with results on both benchmarks the first's alone:
+        its name is that of one list of pairs.
+        """
+        first, second = (self.outcomes.of_benchmark(each) for each in ("v1", "v2"))
+        return first + second.of_models({*second.models}.difference(first.models))
+
     def __post_init__(self) -> None:
         n_files = len(self.aggregates) + len(self.outcomes.files)
         n_outcomes = sum(len(result.order) for result in self.outcomes.results)

@@ -22,6 +22,7 @@ from scoring.engine.packing import padded_batches
 from scoring.engine.proof import Rewards
 from scoring.engine.scorer import AtOnce, Traits
 from scoring.errors import KnownError
+from scoring.models.files import own_name
 from scoring.models.loading import Loaded, load
 from scoring.spec import ModelSpec, Pair, RunSettings
 
@@ -143,7 +144,7 @@ class PairRM(AtOnce):
             KnownError: the model cannot be loaded, its tokenizer lacks the markers, or the
                 settings leave no room for a text.
         """
-        layout = BETTER_PAIRRM if "better-pairrm" in spec.name.lower() else PAIRRM
+        layout = BETTER_PAIRRM if "better-pairrm" in own_name(spec.name) else PAIRRM
         if settings.max_length is not None and settings.max_length < _SHORTEST:
             raise KnownError(
                 f"{spec.name} reads a prompt and two responses at once, which "

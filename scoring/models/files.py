@@ -217,10 +217,24 @@ question, as of `families.prompts`."""
 def trained_question(name: str) -> str:
     """What a judge of that name was trained to be asked; "" for any other model.
 
-    >>> trained_question("stanfordnlp/SteamSHP-flan-t5-xl"), trained_question("org/x")
+    >>> trained_question("stanfordnlp/SteamSHP-flan-t5-xl"), trained_question("steamshp/x")
     ('SteamSHP', '')
     """
-    return next((asked for part, asked in PAIR_QUESTIONS.items() if part in name.lower()), "")
+    own = own_name(name)
+    return next((asked for part, asked in PAIR_QUESTIONS.items() if part in own), "")
+
+
+def own_name(name: str) -> str:
+    """What a repository or folder is called, in small letters: not whose it is, or where it lies.
+
+    >>> own_name("/data/Ziya/my-model/"), own_name("org/LDL-Reward@main")
+    ('my-model', 'ldl-reward')
+    >>> own_name("/hub/models--org--SteamSHP/snapshots/0a1b")  # as the Hub's client keeps it
+    'models--org--steamshp'
+    """
+    path = Path(name)
+    kept = path.parts[-3] if path.parts[-2:-1] == ("snapshots",) and len(path.parts) > 2 else ""
+    return (kept or path.name.partition("@")[0]).lower()
 
 
 def head_of(name: str, values: Mapping[str, Any]) -> str:
@@ -228,10 +242,11 @@ def head_of(name: str, values: Mapping[str, Any]) -> str:
 
     name: of the model. values: what its config holds.
 
-    >>> head_of("org/x", {"architectures": ["EurusRewardModel"]}), head_of("org/x", {})
+    >>> head_of("org/x", {"architectures": ["EurusRewardModel"]}), head_of("ldl-reward/x", {})
     ('regression', '')
     """
-    named = (head for part, head in _HEADS_BY_NAME.items() if part in name.lower())
+    own = own_name(name)
+    named = (head for part, head in _HEADS_BY_NAME.items() if part in own)
     known = (_HEADS[each] for each in _architectures(values) if each in _HEADS)
     return next(named, "") or next(known, "")
 

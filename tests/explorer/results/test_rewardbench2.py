@@ -146,6 +146,56 @@ def test_its_files_are_read_back_as_they_were(run: Run, table: PairTable, tmp_pa
         assert both == (row.chosen_reward, row.rejected_reward)
 
 
+@pytest.fixture
+def uploaded(stores: Stores, table: PairTable, run: Run, tmp_path: Path) -> str:
+    """The run's files, sent as results of a model: the id of the results beside them."""
+    pairs = as_pairs(table.arrow, range(len(table)))
+    files = write_results(tmp_path, "org/mine", run.facts, pairs, run.rows())
+    return stores.results.upload(None, {f"{at}.json": path for at, path in enumerate(files)}).id
+
+
+def test_a_failure_of_a_file_that_was_sent_is_told_as_that_of_a_run(
+    stores: Stores, table: PairTable, run: Run, uploaded: str
+) -> None:
+    sent = "org/mine (uploaded)"
+    board = stores.boards.board(uploaded, V2, WHO)
+    assert board.table.loc[sent, "opens"]
+    field = stores.fields.of(sent, uploaded, None, WHO)
+    (mine,) = field.runs
+    assert field.table is table and field.has_texts
+    assert field.lost(sent).tolist() == field.lost(mine).tolist()
+    for at in (0, *field.lost(sent)[::20].tolist(), len(ROWS) - 1):
+        own, theirs = field.verdict(mine, at), field.verdict(sent, at)
+        assert (theirs.rewards, theirs.n_chosen) == (own.rewards, own.n_chosen)
+        assert (theirs.margin, theirs.outcome) == (own.margin, own.outcome)
+        html = pair_html(table.cells(at), table.keys[at], Display(), [theirs])
+        assert "the highest reward" in html or ROWS[at]["subset"] == "Ties"
+
+
+def test_without_the_rows_a_file_that_was_sent_is_listed_and_says_what_to_open(
+    uploaded: str, stores: Stores, tmp_path: Path
+) -> None:
+    other = write_rows(tmp_path / "rb2.jsonl", ROWS[:50])
+    elsewhere = open_stores(Settings(tmp_path / "home", pairs=str(other), offline=True))
+    files = {"a.json": next(tmp_path.glob("eval-set-scores/*/*.json"))}
+    results_id = elsewhere.results.upload(None, files).id
+    field = elsewhere.fields.of("org/mine (uploaded)", results_id, None, WHO)
+    assert not field.has_texts and len(field.table) == len(ROWS)
+    at = int(field.lost("org/mine (uploaded)")[0])
+    assert len(field.verdict("org/mine (uploaded)", at).rewards) == 4
+
+
+def test_a_model_that_was_sent_on_both_benchmarks_opens_the_firsts_pairs(
+    stores: Stores, uploaded: str, tmp_path: Path
+) -> None:
+    first = {"model": "org/mine", "results": [1, 0], "subset": ["hep-go", "hep-go"]}
+    (tmp_path / "first.json").write_text(json.dumps(first))
+    both = stores.results.upload(uploaded, {"first.json": tmp_path / "first.json"}).id
+    sent = "org/mine (uploaded)"
+    assert not stores.boards.board(both, V2, WHO).table.loc[sent, "opens"]
+    assert len(stores.fields.of(sent, both, None, WHO).table) == 2
+
+
 def test_a_run_of_a_part_is_of_its_rows(stores: Stores, table: PairTable) -> None:
     keys = [table.keys[at] for at in (3, 70, 240)]
     *_, last = stores.runs.start(WHO, ModelOrder("shorter"), selected_by_keys(table, keys))
