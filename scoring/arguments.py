@@ -3,6 +3,7 @@
 import argparse
 import math
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
 
@@ -92,16 +93,18 @@ def _as_published(parser: argparse.ArgumentParser, said: dict[str, Any]) -> None
     name = said["reproduce"]
     board = board_settings(name)
     if board.batch is None:
+        known = list(board_facts())
+        near = ", ".join(get_close_matches(name, known) or known[:3])
         parser.error(
             f"--reproduce: upstream published no settings for {name!r}; it did for "
-            f"{len(board_facts()):,} models, such as {', '.join(list(board_facts())[:3])}"
+            f"{len(known):,} models, such as {near}"
         )
     said["model"] = said["model"] or name.removesuffix(REFERENCE_FREE)
     said["pairs"] = said["pairs"] or f"{DEFAULT_DATASET}:filtered"
     said["name"] = said["name"] or name
     said["max_length"] = said["max_length"] or board.max_length or RUN_RM_LENGTH
-    known = board_facts()[name.removesuffix(REFERENCE_FREE)]
-    if known.family == "classifier":
+    board_model = board_facts()[name.removesuffix(REFERENCE_FREE)]
+    if board_model.family == "classifier":
         said["upstream_compatible"] = True
         said["chat_template"] = said["chat_template"] or board.template or ""
     if said["dtype"] == "auto":

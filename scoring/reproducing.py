@@ -8,7 +8,7 @@ import numpy as np
 
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, score_shares, section_scores
 from scoring.errors import KnownError
-from scoring.hub.access import Hub, parse_hub_id
+from scoring.hub.access import Hub, NotThere, parse_hub_id
 from scoring.interval import Z_95
 from scoring.paths import is_folder, typed_path
 from scoring.record import Run
@@ -71,7 +71,10 @@ def find_published(
         hub_id = parse_hub_id(where)
         if hub_id is None:
             raise KnownError(f"{where!r} is neither a folder nor a Hub dataset org/name.")
-        listing = hub.look(hub_id, "dataset", token=token)
+        try:
+            listing = hub.look(hub_id, "dataset", token=token)
+        except NotThere as error:
+            raise KnownError(f"{error} Give a folder with a copy of it (--published).") from error
         there = [name for name in names if name in listing.sizes]
         root = hub.fetch(listing, there, token=token) if there else root
     paths = [root / name for name in names]
@@ -106,12 +109,12 @@ def compare(run: Run, published: Published) -> PublishedCheck:
     rows = [row_of[key] for key in run.plan()[1] if key in row_of]
     ours = results_of_rows(rows, run.facts)
     try:
-        alignment = align(published.pairs.order, ours.order)
+        here, there = ours.results, _in_order_of(ours, published.pairs)
     except KnownError as error:
         raise KnownError(
-            f"What {published.source} has of {published.model} are {error}."
+            f"What {published.source} has of {published.model} is not of this run's pairs: "
+            f"{error}. Give the pairs that it was published for (--pairs)."
         ) from error
-    here, there = ours.results, alignment.take(published.pairs.results)
     sides = _Sides(np.array([row.subset for row in rows]), here, there)
     parts = [part for section in ("", *SECTIONS) if (part := _part(section, sides)) is not None]
     changed = np.flatnonzero(sides.known & (here != there))
@@ -127,6 +130,16 @@ def compare(run: Run, published: Published) -> PublishedCheck:
         tied=tuple(rows[place].key for place in tied),
         n=int(sides.known.sum()),
     )
+
+
+def _in_order_of(ours: PairResults, theirs: PairResults) -> Singles:
+    """Published outcomes in the order of a run, which may be of a part of their pairs."""
+    if len(ours.order) >= len(theirs.order):
+        return align(theirs.order, ours.order).take(theirs.results)
+    rows = align(ours.order, theirs.order).rows
+    found = np.full(len(ours.order), np.nan, np.float32)
+    found[rows[rows >= 0]] = theirs.results[rows >= 0]
+    return found
 
 
 @dataclass(frozen=True, slots=True)

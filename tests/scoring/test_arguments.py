@@ -144,7 +144,10 @@ def test_to_reproduce_takes_what_upstream_published_and_what_is_said_beside_it()
 
 
 def test_what_upstream_published_no_settings_of_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "no settings for 'org/own'" in refusal(["--reproduce", "org/own", "--out", "x"], capsys)
+    mistyped = ["--reproduce", "sfairxc/FsfairX-Llama3-RM-v0.1", "--out", "x"]
+    said = refusal(mistyped, capsys)
+    assert "no settings for 'sfairxc/FsfairX-Llama3-RM-v0.1'" in said
+    assert "such as sfairXC/FsfairX-LLaMA3-RM-v0.1" in said
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -1,6 +1,7 @@
 """A published number reproduced: what is published is found, and the run is held against it."""
 
 import json
+import re
 from pathlib import Path
 from shutil import copytree
 
@@ -40,6 +41,14 @@ def test_the_same_numbers_are_said_to_be_equal(
     assert "template: own" not in told and "batch: 1 here, 4 there" in told
 
 
+def test_a_part_of_the_published_pairs_is_held_against_theirs(
+    published: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert reproduced(published, tmp_path / "again", "--limit", "6") == 0
+    told = capsys.readouterr().out
+    assert "Equal: no pair changed." in told and re.search(r"^score +6 ", told, re.M)
+
+
 def test_other_numbers_are_told_apart(published: Path, tmp_path: Path) -> None:
     folder = tmp_path / "published"
     copytree(published, folder)
@@ -67,4 +76,7 @@ def test_what_is_not_published_is_said_before_anything_is_scored(
     assert reproduced(tmp_path, tmp_path / "again") == 1
     said = capsys.readouterr().err
     assert f"has nothing of {NAME}" in said
+    asked = ["--reproduce", NAME, "--out", str(tmp_path / "again"), *DEMO, *ON_CPU]
+    assert main(asked) == 1
+    assert "Give a folder with a copy of it (--published)." in capsys.readouterr().err
     assert not (tmp_path / "again").exists()
