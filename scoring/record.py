@@ -98,11 +98,17 @@ class Run:
             after: when the run before it started, later than which it does: clocks are set back.
 
         Raises:
-            KnownError: the folder holds a run already.
+            KnownError: the folder holds a run already, or what is left of one.
         """
         if has_run(folder):
             raise KnownError(
                 f"{folder} holds a run already. Go on with it, or give another folder."
+            )
+        left = sorted(path.name for path in folder.glob("*.jsonl") if _FILES.fullmatch(path.name))
+        if left:  # of settings and pairs that nobody knows
+            raise KnownError(
+                f"{folder} holds {left[0]} of a run whose {_FACTS_FILE} is gone. Give another "
+                "folder, or remove that file."
             )
         run = cls(folder, facts, "running", max(time.time(), math.nextafter(after, math.inf)))
         folder.mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,25 @@ from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
 
 
+class Draws:
+    """Makes the likeliest token one that is drawn at a temperature, of each row by a seed of its
+    own: whatever stands beside it, and wherever a run was stopped.
+
+    The largest of logits with Gumbel noise is a draw of their softmax.
+    """
+
+    def __init__(self, seeds: Sequence[int], temperature: float, device: torch.device) -> None:
+        self._temperature = temperature
+        self._generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
+
+    def __call__(self, _: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+        """[rows, tokens], as a processor of logits in transformers."""
+        noise = torch.empty_like(logits, dtype=torch.float32)
+        for row, generator in zip(noise, self._generators, strict=True):
+            row.exponential_(generator=generator)
+        return logits.float() / self._temperature - noise.log()
+
+
 class WritingJudge(AskedJudge):
     """A judge or rater that is loaded and writes its answers here.
 
@@ -50,11 +69,11 @@ class WritingJudge(AskedJudge):
         self._pad = min(self._ends, default=0) if pad is None else pad
         self._model.generation_config = type(own)(
             max_new_tokens=self._tokens,
-            do_sample=settings.temperature > 0,
+            do_sample=False,
             eos_token_id=sorted(self._ends) or None,
             pad_token_id=self._pad,
-            **({"temperature": settings.temperature, "top_k": 0} if settings.temperature else {}),
         )
+        self._temperature = settings.temperature
         self.traits = Traits(
             reading=self._reading,
             path="answers written here, in padded batches",
@@ -98,12 +117,17 @@ class WritingJudge(AskedJudge):
     @torch.inference_mode()
     def _written(self, asked: Sequence[tuple[int, ...]]) -> list[Reply]:
         width = max(map(len, asked))
-        # Random draws are those of the seed and the questions, wherever a run was stopped.
-        torch.manual_seed(random.Random(f"{self._seed}:{asked}").getrandbits(63))  # noqa: S311
         ids = torch.tensor([[self._pad] * (width - len(each)) + [*each] for each in asked])
         mask = torch.tensor([[0] * (width - len(each)) + [1] * len(each) for each in asked])
         device = self._model.device
-        made = self._model.generate(ids.to(device), attention_mask=mask.to(device))
+        draws: list[Any] = []
+        if self._temperature:
+            names = [f"{self._seed}:{each}" for each in asked]
+            seeds = [random.Random(name).getrandbits(63) for name in names]  # noqa: S311
+            draws = [Draws(seeds, self._temperature, device)]
+        made = self._model.generate(
+            ids.to(device), attention_mask=mask.to(device), logits_processor=draws
+        )
         return [self._reply(each[width:]) for each in made.tolist()]
 
     def _reply(self, tokens: list[int]) -> Reply:

@@ -179,6 +179,16 @@ def test_a_folder_that_holds_a_run_is_refused_and_left_alone(run: Run) -> None:
     assert files_of(run.folder) == before
 
 
+@pytest.mark.parametrize("name", ["answers.jsonl", "answers-1-of-2.jsonl", "rewards.jsonl"])
+def test_what_a_run_left_without_its_settings_is_neither_used_nor_removed(
+    name: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text("{}\n", encoding="utf-8")
+    with pytest.raises(KnownError, match=rf"holds {name} of a run whose run\.json is gone"):
+        Run.create(tmp_path, FACTS, PLAN, KEYS)
+    assert files_of(tmp_path).keys() == {name}
+
+
 def test_a_run_may_begin_in_a_folder_that_is_there(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
     assert Run.open(Run.create(tmp_path, FACTS, PLAN, KEYS).folder).plan() == (PLAN, KEYS)

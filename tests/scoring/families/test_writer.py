@@ -20,6 +20,7 @@ from scoring.families.upstream import (
     said_verdict,
     verdict_question,
 )
+from scoring.families.writer import Draws
 from scoring.run import make_job, score
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings
 from tests.conftest import DEMO_MODEL
@@ -161,6 +162,28 @@ def test_answers_that_a_kill_lost_in_half_a_batch_are_the_same_again(
     assert {each["question"]: each for each in map(json.loads, lines)}.items() <= {
         each["question"]: each for each in known
     }.items()
+
+
+def test_answers_at_a_temperature_are_the_same_whatever_stands_beside_them(
+    folder: str, tmp_path: Path
+) -> None:
+    answers = []
+    for name, budget in (("few", 300), ("many", 100_000)):
+        (tmp_path / name).mkdir()
+        judge = opened(folder, temperature=2.0, seed=7, budget=budget)
+        keep_answers(judge, tmp_path / name)
+        judge.rewards(judge.prepare(PAIRS))
+        lines = (tmp_path / name / "answers.jsonl").read_text("utf-8").splitlines()
+        answers.append({each["question"]: each["text"] for each in map(json.loads, lines)})
+    assert answers[0] == answers[1]
+    assert len(set(answers[0].values())) > 1
+
+
+def test_a_draw_is_one_of_the_softmax_at_its_temperature() -> None:
+    logits = torch.tensor([1.0, 0.0, -1.0]).repeat(20_000, 1)
+    drawn = Draws(range(len(logits)), 2.0, torch.device("cpu"))(logits, logits).argmax(1)
+    shares = drawn.bincount(minlength=3) / len(logits)
+    torch.testing.assert_close(shares, (logits[0] / 2).softmax(0), atol=0.015, rtol=0)
 
 
 def test_a_question_that_is_cut_is_told_and_an_unknown_token_is_refused(
