@@ -275,7 +275,9 @@ def _written(now: Scene, row: int, name: str, values: dict[str, Doubles]) -> Lis
     if name in ("difficulty", "surprise"):
         return percent(value, 0)
     if name in BY_LENGTH:
-        return f"{value:,.0f}" if now.field is None else minus(f"{value:+,.0f}")
+        if now.field is None:
+            return f"{value:,.0f}"
+        return text("list.longer", n=minus(f"{value:+,.0f}"))
     return signed(value)
 
 

@@ -244,6 +244,12 @@ def test_pressing_a_heading_again_and_again_goes_down_up_and_back() -> None:
     ]
 
 
+def test_orders_are_offered_in_words() -> None:
+    shown = page_of(keys(2), Reading(), "-difference").words
+    for words in ("Dataset order", "chosen longer first", "rejected longer first"):
+        assert words in shown
+
+
 def test_another_columns_order_leaves_a_heading_unsorted() -> None:
     page = page_of(keys(2), Reading(), "-chosen")
     assert page.attributes["th", "aria-sort"] == ["none"]
