@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.e2e.conftest import (
     copied_link,
     open_app,
+    press_mark,
     save_picture,
     serving,
     violations,
@@ -153,6 +154,11 @@ def test_hostile_names_and_searches_do_nothing_and_rows_become_a_file(
     expect(drawer.locator("h2")).to_have_text(HOSTILE[0])
     expect(drawer).to_contain_text("donotanswer")
     assert not page.locator("#models-table, #drawer").locator("script, img").count()
+    drawer.get_by_role("button", name="Close").click()
+    expect(drawer).to_have_count(0)
+    page.get_by_role("group", name="Chart").get_by_text("Trade-off").click()
+    press_mark(page, page.locator(".models-plot .scatterlayer .point").first)
+    expect(drawer).to_be_visible()
     drawer.get_by_role("button", name="Close").click()
     expect(drawer).to_have_count(0)
 

@@ -19,6 +19,7 @@ from tests.e2e.conftest import (
     open_panel,
     pair,
     picture,
+    press_mark,
     reload,
     watched_page,
 )
@@ -108,7 +109,7 @@ def test_lengths_are_measured_and_become_filters(real_app: str, page: Page) -> N
     expect(page.locator("table.stats tbody tr")).to_have_count(23)
     expect(page.locator("table.stats tfoot")).to_contain_text("2,985")
 
-    _press(page, bars.nth(4))
+    press_mark(page, bars.nth(4))
     expect(chips(page)).to_have_text(re.compile(r"chosen characters 400 to 499"))
     clicked = in_view(page)
     assert 0 < clicked < 2985
@@ -155,16 +156,6 @@ def test_lengths_are_measured_and_become_filters(real_app: str, page: Page) -> N
     assert {len(line) for line in lines} == {14} and len(lines) == 2 + 23 + 1
     assert lines[0][2] == "Chosen" and lines[1][2] == "Mean" and lines[-1][1] == "2,985"
     picture(page, "lengths-paper")
-
-
-def _press(page: Page, bar: Locator) -> None:
-    """Click a bar as a hand does: plotly looks where the pointer came from."""
-    box = bar.bounding_box()
-    assert box is not None
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(x - 2, y)
-    page.mouse.move(x, y)
-    page.mouse.click(x, y)
 
 
 def test_what_is_filtered_downloads_in_three_formats(
@@ -283,6 +274,7 @@ def test_other_pairs_are_opened_and_failures_change_nothing(
 
 def test_the_keyboard_is_enough_and_the_warning_is_remembered(demo_app: str, page: Page) -> None:
     open_app(page, demo_app)
+    first = pair(page).get_attribute("data-key") or ""
     box = facet(page, "section", "Safety")
     page.get_by_role("tab", name="Try").focus()
     for _ in range(100):
@@ -314,7 +306,21 @@ def test_the_keyboard_is_enough_and_the_warning_is_remembered(demo_app: str, pag
     page.keyboard.press("?")
     expect(hides).to_be_visible()
     expect(warning).to_be_hidden()
+    page.keyboard.press("Escape")
+    page.locator("#theme-button").press("Enter")
+    dark = page.locator("body.dark")
+    expect(dark).to_have_count(1)
     reload(page)
+    expect(dark).to_have_count(1)
     expect(chips(page)).to_have_text(re.compile("Section: Safety"))
     expect(pair(page).locator(".chosen .body")).to_have_css("visibility", "visible")
     expect(hidden).not_to_have_css("color", "rgba(0, 0, 0, 0)")
+    page.locator("body").press("?")
+    hides.press("Enter")
+    page.keyboard.press("Escape")
+    expect(pair(page).locator(".chosen .body")).to_have_css("visibility", "hidden")
+
+    page.get_by_label("go to key").fill(first)
+    page.keyboard.press("Enter")
+    expect(pair(page)).to_have_attribute("data-key", first)
+    expect(position(page)).to_contain_text("outside the filter")

@@ -68,6 +68,10 @@ def test_stop_does_not_wait_in_the_queue(page: gr.Blocks) -> None:
     assert past == {id_ for id_, event in page.fns.items() if not event.queue}
     names = {function_name(page.fns[id_].fn) for id_ in past}
     assert names >= {"ScoreTab.stop", "ProbePanel.stop", "TrialTab.stop"}
+    ended = {
+        function_name(page.fns[id_].fn) for event in page.fns.values() for id_ in event.cancels
+    }
+    assert ended >= {"PairsTab.read", "PairsTab.count", "PairsTab.export", "PairsTab.show_tokens"}
 
 
 def test_an_answer_touches_no_component_for_progress_that_is_hidden(page: gr.Blocks) -> None:

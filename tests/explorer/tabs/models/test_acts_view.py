@@ -124,6 +124,13 @@ def test_two_models_that_are_ticked_are_compared(visitor: Visitor) -> None:
     assert models(acted(visitor, "panel", value="board"))
 
 
+def test_models_that_are_pinned_are_compared(visitor: Visitor) -> None:
+    measured(visitor)
+    assert "Compare pinned" not in acted(visitor, "pin", value="org/gemma-2b")["head"]
+    head = acted(visitor, "pin", value="org/llama-8b")["head"]
+    assert "a=org/llama-8b&amp;b=org/gemma-2b" in head and "Compare pinned" in head
+
+
 def test_where_nothing_is_compared_yet_the_models_are_offered_by_rank(visitor: Visitor) -> None:
     measured(visitor)
     assert "An ensemble combines" in acted(visitor, "panel", value="ensembles")["table"]

@@ -72,6 +72,9 @@ def test_newer_results_are_turned_to(visitor: Visitor, results: Path) -> None:
     assert "Newer results have arrived" in told
     assert "second" in board(again)
     assert "(uploaded)" in board(again)
+    for on in (True, False):
+        [timer] = again.data(BoardSource.often, {"refresh-often": on})
+        assert timer["active"] is on
 
 
 def test_a_visitor_whose_files_made_room_is_told(
