@@ -73,7 +73,7 @@ def compare_bar_html(now: Compared, dropped: Iterable[str]) -> str:
     """On how many pairs they are compared, and what to know. dropped: left out of a link."""
     state = now.state
     said: list[tuple[str, str]] = [(text("filter.dropped", what=what), "") for what in dropped]
-    if not state.a:
+    if not state.a or state.panel == "ensembles":
         return render("tabs/models/compare_bar.html", shared=None, said=said)
     shared = int(now.shared.sum())
     known = (~np.isnan(now.outcomes)).sum(axis=1).tolist()
@@ -87,7 +87,7 @@ def compare_bar_html(now: Compared, dropped: Iterable[str]) -> str:
     said += [] if now.field.has_texts else [(text("fails.no_texts"), "wrong")]
     said.append((text("ties.official"), ""))
     there = [each for each in WHOSE_PAIRS if in_section(now.field, each).any()]
-    if len(there) < 2 or state.panel == "ensembles":
+    if len(there) < 2:
         there = []  # there is no choice
     return render(
         "tabs/models/compare_bar.html",

@@ -133,7 +133,8 @@ def test_models_that_are_pinned_are_compared(visitor: Visitor) -> None:
 
 def test_where_nothing_is_compared_yet_the_models_are_offered_by_rank(visitor: Visitor) -> None:
     measured(visitor)
-    assert "An ensemble combines" in acted(visitor, "panel", value="ensembles")["table"]
+    ensembles = acted(visitor, "panel", value="ensembles")
+    assert "An ensemble combines" in ensembles["table"] and "a-name" not in ensembles["head"]
     for panel in ("agreement", "compare"):
         bare = acted(visitor, "panel", value=panel)
         assert bare["drawer"].count('data-act="a"') == 4
