@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from contextlib import suppress
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from traceback import walk_tb
@@ -126,10 +127,23 @@ class LeanBlocks(gr.Blocks):  # type: ignore[misc]
             inputs += [default for _, _, default, _ in left]
         super().validate_inputs(block_fn, inputs)
 
-    async def postprocess_data(self, *given: Any) -> Any:
-        """Gradio's, which copies exports: of what fails there it would tell nothing."""
+    async def postprocess_data(self, block_fn: Any, predictions: Any, state: Any) -> Any:
+        """Gradio's, which copies exports: of what fails there it would tell nothing.
+
+        Of components it is given those alone that change: it makes each other anew, and tells the
+        page that a hidden value changed where it stayed.
+        """
         with errors_shown():
-            return await super().postprocess_data(*given)
+            shown = predictions if isinstance(predictions, dict) else {}
+            if shown == gr.skip():
+                return [gr.skip() for _ in block_fn.outputs]
+            if not any(isinstance(each, gr.blocks.Block) for each in shown):
+                return await super().postprocess_data(block_fn, predictions, state)
+            few = copy(block_fn)
+            few.outputs = [each for each in block_fn.outputs if each in shown]
+            values = await super().postprocess_data(few, shown, state)
+            made = dict(zip(few.outputs, values, strict=True))
+            return [made.get(each, gr.skip()) for each in block_fn.outputs]
 
 
 def _openapi(request: Request) -> Response:

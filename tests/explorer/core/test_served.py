@@ -1,13 +1,15 @@
-"""Streams of answers that are left as soon as they have told their end."""
+"""Answers: what of a page they touch, and streams of them that are left at their end."""
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
+import gradio as gr
 import pytest
 from starlette.responses import StreamingResponse
 from starlette.types import Message
 
-from explorer.core.served import WholeStreams
+from explorer.core.served import LeanBlocks, WholeStreams
 
 
 @pytest.mark.parametrize(
@@ -39,3 +41,23 @@ def test_a_stream_that_told_its_end_is_not_broken_off(line: str, comes_to_its_en
 
     asyncio.run(visit())
     assert ended is comes_to_its_end
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (("words", "box"), ["new", gr.skip(), {"visible": False, **gr.skip()}]),
+        (("kept",), [gr.skip(), None, gr.skip()]),
+        ((), [gr.skip()] * 3),
+    ],
+)
+def test_an_answer_tells_the_page_of_nothing_that_stays(
+    changed: tuple[str, ...], told: list[Any]
+) -> None:
+    with LeanBlocks() as page:
+        parts = {"words": gr.HTML(), "kept": gr.State("old"), "box": gr.Column()}
+        new = {"words": "new", "kept": "new", "box": gr.update(visible=False)}
+        shown = {parts[name]: new[name] for name in changed} or gr.skip()
+        gr.Button().click(lambda: shown, None, [*parts.values()])
+    answer = asyncio.run(page.process_api(0, [], None))
+    assert answer["data"] == told
