@@ -102,7 +102,10 @@ def test_who_turns_to_the_list_before_the_tab_is_filled_is_not_turned_back(
 
 
 def test_without_runs_it_says_what_to_do(tab: ScoreTab, me: Session) -> None:
-    assert "No runs yet" in shown_to(tab, me).listed
+    shown = shown_to(tab, me).listed
+    assert "No runs yet" in shown and "lost when it restarts" not in shown
+    space = replace(tab, settings=replace(tab.settings, space="me/space", home=Path("/")))
+    assert "lost when it restarts" in shown_to(space, me).listed
 
 
 def test_an_open_run_says_what_it_rests_on_and_where_its_failures_are(

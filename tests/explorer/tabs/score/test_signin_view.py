@@ -163,7 +163,7 @@ def built_in_a_new_process(tmp_path: Path, environs: list[dict[str, str]]) -> li
     done = subprocess.run(
         [sys.executable, "-c", BUILD, json.dumps(environs)],
         cwd=ROOT,
-        env={**kept, **offline, **nowhere},
+        env={**kept, **offline, **nowhere, **environs[0]},  # gradio reads some when it is imported
         capture_output=True,
         text=True,
         check=False,
