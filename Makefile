@@ -57,7 +57,7 @@ screenshots: browser ## Write the README's pictures anew, from the demo pairs
 
 DRY_RUN := $(findstring n,$(firstword -$(MAKEFLAGS)))
 space: ## Upload to a Space: make space REPO=org/name [HARDWARE=cpu-basic] [--dry-run]
-	+@[ -x $(PY) ] || $(MAKE) --no-print-directory MAKEFLAGS= $(VENV)/.runs; \
+	+@[ -x $(PY) ] || MAKEFLAGS= $(MAKE) --no-print-directory $(VENV)/.runs && \
 	$(PY) -m tests.shipping.space "$(REPO)" $(if $(HARDWARE),--hardware $(HARDWARE)) $(if $(DRY_RUN),--dry-run)
 
 space-check: $(VENV)/.runs ## Start in a new environment what `make space` would upload: minutes

@@ -1,6 +1,7 @@
 """What `make space` would upload: exactly what a Space needs, with a head that the Hub takes."""
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,21 @@ def test_a_head_that_the_hub_would_refuse_is_said(line: str, says: str, tmp_path
 def test_a_space_has_an_owner(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["name", "--dry-run"]) == 1
     assert "must be of the form org/name" in capsys.readouterr().err
+
+
+def test_a_dry_run_installs_what_it_needs_in_a_new_checkout(tmp_path: Path) -> None:
+    for name in ("Makefile", "requirements.txt"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    python = tmp_path / "python"  # makes "environments" of itself, and repeats what else it is told
+    python.write_text(
+        '#!/bin/sh\necho "$@"\n[ "$2" != venv ] || { mkdir -p "$3/bin" && cp "$0" "$3/bin"; }\n'
+    )
+    python.chmod(0o755)
+    asked = ["make", "space", "REPO=org/name", "--dry-run", f"PYTHON={python}"]
+    ran = subprocess.run(asked, check=False, capture_output=True, text=True, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "-r requirements.txt\n" in ran.stdout
+    assert ran.stdout.endswith("-m tests.shipping.space org/name --dry-run\n")
 
 
 def test_every_file_that_the_image_copies_is_there_and_none_is_left_out() -> None:

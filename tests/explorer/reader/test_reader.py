@@ -310,5 +310,6 @@ def test_pairs_of_the_real_split_are_shown_whole(shared_data: Path) -> None:
             file = f"/data/{cells['subset'][4:]}/data/humanevalpack.jsonl"
             row = (cells["id"] - 3692) % 164 + 1
             assert reading.words.count(f"{file}, row {row}") == 2
+            assert "HumanEvalPack, MIT" in reading.words
             assert any(link.endswith(f"{file}#L{row}") for link in reading.attributes["a", "href"])
             assert ", row " not in read(pair_html({**cells, "prompt": "x"}, "k", MARKED)).words
