@@ -163,7 +163,7 @@ class Checker:
         if not len(table):
             raise KnownError(
                 f"{self.name} has no row whose {', '.join(TEXT_COLUMNS)} are all given, with a key "
-                f"and names of models of at most {_LONGEST_KEY:,} characters."
+                f"and names of models of at most {_LONGEST_KEY:,} characters. {self._notes[0]}"
             )
         self._check_keys(table["key"])
         return CheckedRows(table, tuple(self._remarks(len(table))), tuple(self._left_out))
@@ -326,9 +326,14 @@ def _check_columns(batch: Batch, name: str) -> None:
         missing.insert(0, "prompt")
     if missing:
         listed = ", ".join(sorted(str(column)[:40] for column in present)[:12]) or "no columns"
+        is_unjudged = missing == ["chosen", "rejected"] or "messages" in present
+        ranked = (
+            " Responses none of which is said to be right are ranked by python -m scoring "
+            "--best-of."
+        )
         raise KnownError(
             f"{name} has no column {' or '.join(missing)}; {', '.join(TEXT_COLUMNS)} are "
-            f"required, found {_without_surrogates(listed)}."
+            f"required, found {_without_surrogates(listed)}.{ranked if is_unjudged else ''}"
         )
 
 

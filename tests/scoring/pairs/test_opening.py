@@ -189,6 +189,16 @@ def test_a_missing_column_is_named(column: str, ending: str, tmp_path: Path) -> 
 def test_a_file_without_any_known_column_is_refused(tmp_path: Path) -> None:
     message = error_of(write_rows(tmp_path / "mine.parquet", [{"text": "t"}]))
     assert "mine.parquet has no column prompt or chosen or rejected" in message
+    assert "--best-of" not in message
+
+
+@pytest.mark.parametrize("ending", ["parquet", "jsonl"])
+@pytest.mark.parametrize("row", [{"prompt": "p", "responses": ["a", "b"]}, {"messages": ["m"]}])
+def test_responses_none_of_which_is_right_are_told_what_ranks_them(
+    row: dict[str, Any], ending: str, tmp_path: Path
+) -> None:
+    message = error_of(write_rows(tmp_path / f"mine.{ending}", [row]))
+    assert "are ranked by python -m scoring --best-of." in message
 
 
 @pytest.mark.parametrize("ending", ["parquet", "jsonl", "json"])
@@ -368,7 +378,9 @@ def test_a_file_whose_rows_are_all_null_is_refused(tmp_path: Path) -> None:
     path = write_rows(
         tmp_path / "mine.jsonl", [{**TEXTS, "chosen": None}, {**TEXTS, "chosen": None}]
     )
-    assert "mine.jsonl has no row whose prompt, chosen, rejected are all given" in error_of(path)
+    message = error_of(path)
+    assert "mine.jsonl has no row whose prompt, chosen, rejected are all given" in message
+    assert "mine.jsonl, row 1: chosen is null" in message
 
 
 def test_lone_surrogates_are_replaced_and_counted(tmp_path: Path) -> None:
