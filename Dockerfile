@@ -10,8 +10,11 @@ RUN useradd --create-home --uid 1000 explorer && mkdir /home/explorer/.cache \
     && chown explorer /home/explorer/.cache
 WORKDIR /app
 COPY requirements.txt .
-# torch is the largest by far and changes least: a layer of its own
 ARG TORCH_INDEX=
+# On a card what scores is compiled, which takes a C compiler
+RUN test -n "$TORCH_INDEX" || { apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev \
+    && rm -rf /var/lib/apt/lists/*; }
+# torch is the largest by far and changes least: a layer of its own
 RUN pip install --no-cache-dir ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} "$(grep ^torch requirements.txt)"
 RUN pip install --no-cache-dir -r requirements.txt
 COPY assets assets

@@ -7,6 +7,13 @@ from tests.e2e.conftest import open_app, pair, reload, watched_page
 
 pytestmark = pytest.mark.e2e
 
+THREE_ROWS = """() => {
+  const third = document.querySelectorAll("[data-testid=pair-row]")[2].getBoundingClientRect();
+  const below = document.querySelector("#pairs .pager").getBoundingClientRect();
+  return third.height && third.bottom <= below.top + 1;
+}"""
+"""Whether three rows of the list are seen."""
+
 
 def test_the_list_scrolls_by_itself_and_tells_who_wins(real_app: str, page: Page) -> None:
     page.set_viewport_size({"width": 1366, "height": 768})
@@ -57,10 +64,7 @@ def test_half_wide_filters_open_over_the_list(demo_app: str, page: Page) -> None
 
     page.locator(".welcome-close").click()
     page.set_viewport_size({"width": 683, "height": 384})  # 1366 x 768 at 200 %
-    rows, pager = page.get_by_test_id("pair-row"), page.locator("#pairs .pager")
-    third, below = rows.nth(2).bounding_box(), pager.bounding_box()
-    assert third is not None and below is not None
-    assert third["y"] + third["height"] <= below["y"] + 1, "three rows of the list are seen"
+    page.wait_for_function(THREE_ROWS)
 
 
 def test_a_phone_shows_one_pane_and_a_shared_pair_first(demo_app: str, browser: Browser) -> None:

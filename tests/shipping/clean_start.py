@@ -217,6 +217,8 @@ def try_image(root: Path) -> None:
                     copied(source, folder / target)
             case "RUN" if rest.startswith("useradd"):
                 not_done.append(f"RUN {rest}: another user's home in its place")
+            case "RUN" if "apt-get" in rest:
+                not_done.append(f"RUN {rest}: the packages of this machine")
             case "RUN":
                 subprocess.run(
                     rest, shell=True, check=True, cwd=folder,
