@@ -26,6 +26,10 @@ def press_score(page: Page) -> list[str]:
 
 def test_rewards_follow_what_is_typed_edited_and_taken(demo_app: str, page: Page) -> None:
     open_app(page, f"{demo_app}/?tab=try")
+    hint = page.locator("#try-model").get_by_text("Part of a listed name")
+    expect(hint).to_be_hidden()
+    page.locator("#try-model input").focus()
+    expect(hint).to_be_visible()
     chosen = page.locator("#try-chosen textarea")
     chosen.press("Control+End")
     chosen.press_sequentially(" Before.")
