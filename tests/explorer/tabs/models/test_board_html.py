@@ -87,7 +87,7 @@ def cells(board: Board, state: ModelsState = VIEW) -> list[list[str]]:
 
 
 def intervals(board: Board, state: ModelsState = VIEW) -> list[str]:
-    return re.findall("<small>(.*?)</small>", html_of(board, state))
+    return re.findall(r"<small(?: title=[^>]*)?>(.*?)</small>", html_of(board, state))
 
 
 # Hostile names.
