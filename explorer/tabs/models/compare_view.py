@@ -85,7 +85,6 @@ def compare_bar_html(now: Compared, dropped: Iterable[str]) -> str:
         each = ", ".join(f"{letter} {n:,}" for letter, n in zip(LETTERS, known, strict=False))
         said.insert(0, (text("compare.different", known=each), ""))
     said += [] if now.field.has_texts else [(text("fails.no_texts"), "wrong")]
-    said.append((text("ties.official"), ""))
     there = [each for each in WHOSE_PAIRS if in_section(now.field, each).any()]
     if len(there) < 2:
         there = []  # there is no choice
