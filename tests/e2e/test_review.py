@@ -29,6 +29,9 @@ def test_quick_presses_all_count_and_a_note_stays_with_its_pair(demo_app: str, p
     progress = begin_review(page)
     expect(progress).to_contain_text("0 of 188 marked")
     first = pair(page).get_attribute("data-key")
+    page.set_viewport_size({"width": 1366, "height": 600})
+    for element in (page.locator(".review-keep"), page.locator("#review-note"), pair(page)):
+        expect(element).to_be_in_viewport()
     page.locator("#review-note textarea").fill("of the first")
     page.locator("#review-note textarea").blur()
     page.keyboard.press("2")
