@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 import time
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -15,8 +16,9 @@ from scoring.families import open_scorer
 from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.spec import ModelSpec, Pair, RunSettings
 
-# Servers and commands that the tests start keep what was compiled, else each compiles all anew.
+# What was compiled is kept, here and by what the tests start, else each process compiles all anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # Models this small lose more to threads that wait for each other than they gain, and tests run
 # beside each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -6,7 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import gradio as gr
 import pytest
+from gradio.routes import App
 from huggingface_hub import constants
 
 from explorer.core.served import launched
@@ -25,6 +27,21 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 PutInCache = Callable[[str, Mapping[str, bytes]], Path]
 Serve = Callable[..., Visitor]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_app_before_it_is_launched() -> Iterator[None]:
+    """Gradio makes what serves components whenever they are laid out, 50 ms each, and once more
+    where they are launched.
+    """
+    make = App.create_app
+
+    def launched_app(page: gr.Blocks, *given: Any, **named: Any) -> App | None:
+        return make(page, *given, **named) if "app_kwargs" in named else None
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(App, "create_app", launched_app)
+        yield
 
 
 @pytest.fixture(scope="module", autouse=True)
