@@ -205,13 +205,14 @@ class Run:
 
     def ended(self, status: Status) -> Self:
         """Write down how the run ended."""
-        packs = self._packs()
+        lines = self._all_lines()
+        packs = _packs_of(lines)
         run = replace(
             self,
             facts=self._now().facts,
             status=status,
-            seconds=self.seconds_so_far(),
-            n_scored=len(self.rows()),
+            seconds=_seconds_of(packs),
+            n_scored=len(lines),
             tokens=sum(tokens for _, tokens, _ in packs.values()),
             split_packs=sum(parts > 1 for _, _, parts in packs.values()),
         )
@@ -226,7 +227,7 @@ class Run:
 
     def seconds_so_far(self) -> float:
         """Spent on the packs that are on disk, by all processes together."""
-        return round(sum(seconds for seconds, _, _ in self._packs().values()), 4)
+        return _seconds_of(_packs_of(self._all_lines()))
 
     def rows(self) -> list[ScoredPair]:
         """Every pair scored so far; lines that are torn or broken are left out.
@@ -234,22 +235,17 @@ class Run:
         Raises:
             KnownError: a file cannot be read.
         """
-        return [_row_of(line) for path in self._parts() for line in self._lines(path)]
+        return [_row_of(line) for line in self._all_lines()]
 
     def n_bytes(self) -> int:
         """Written of its pairs; it changes when pairs are added."""
         return sum(path.stat().st_size for path in self._parts())
 
-    def _packs(self) -> dict[int, tuple[float, int, int]]:
-        """Place of each pack on disk -> its seconds, tokens and parts."""
-        return {
-            line["pack"]: (line["pack_seconds"], line["pack_tokens"], line["pack_parts"])
-            for path in self._parts()
-            for line in self._lines(path)
-        }
-
     def _parts(self) -> list[Path]:
         return sorted(self.folder.glob("rewards*.jsonl"))
+
+    def _all_lines(self) -> list[dict[str, Any]]:
+        return [line for path in self._parts() for line in self._lines(path)]
 
     def _lines(self, path: Path) -> list[dict[str, Any]]:
         try:
@@ -270,6 +266,18 @@ class Run:
     def _write(self, name: str, values: dict[str, Any]) -> None:
         with atomic_write(self.folder / name) as part:
             part.write_text(json.dumps(values, indent=1 if name == _FACTS_FILE else None), "utf-8")
+
+
+def _packs_of(lines: list[dict[str, Any]]) -> dict[int, tuple[float, int, int]]:
+    """Place of each pack on disk -> its seconds, tokens and parts."""
+    return {
+        line["pack"]: (line["pack_seconds"], line["pack_tokens"], line["pack_parts"])
+        for line in lines
+    }
+
+
+def _seconds_of(packs: dict[int, tuple[float, int, int]]) -> float:
+    return round(sum(seconds for seconds, _, _ in packs.values()), 4)
 
 
 def _line_of(text: str) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
 JudgePrompt = Literal[
@@ -119,8 +119,8 @@ class ScoredPair:
     def values(self) -> dict[str, Any]:
         """Every value by its name; of a pair those alone that pairs have."""
         return {
-            name: value
-            for name, value in asdict(self).items()
+            name: getattr(self, name)
+            for name in self.__slots__
             if self.rewards or name not in ("rewards", "n_chosen")
         }
 
