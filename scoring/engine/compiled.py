@@ -12,7 +12,6 @@ import json
 import os
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,9 +52,10 @@ class LayerCode:
         if folder is None or not layers:
             return cls(None)
         import torch
+        import transformers
 
         name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-        versions = version("torch"), version("transformers")
+        versions = torch.__version__, transformers.__version__
         words = repr((type(layers[0]).__module__, str(layers[0]), str(dtype), name, versions))
         digest = hashlib.sha256(words.encode()).hexdigest()[:16]
         return cls(Path(folder) / f"layers-{digest}.json")
