@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Literal
@@ -42,8 +43,8 @@ class Repo:
 
     @property
     def commit(self) -> str:
-        content = b"".join(name.encode() + body for name, body in sorted(self.files.items()))
-        return hashlib.sha1(content).hexdigest()
+        content = [f"{name} {_oid(body)}" for name, body in sorted(self.files.items())]
+        return hashlib.sha1("\n".join(content).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,9 +273,14 @@ def _taken(url: str, key: str, *, create_pr: bool) -> Answer:
     return _json(said | ({"pullRequestUrl": f"{url}/{key}/discussions/7"} if create_pr else {}))
 
 
+@lru_cache
+def _oid(body: bytes) -> str:
+    return hashlib.sha1(body).hexdigest()
+
+
 def _entries(repo: Repo) -> list[dict[str, object]]:
     return [
-        {"path": name, "size": len(body), "oid": hashlib.sha1(body).hexdigest()}
+        {"path": name, "size": len(body), "oid": _oid(body)}
         for name, body in sorted(repo.files.items())
     ]
 
@@ -283,8 +289,7 @@ def _file(repo: Repo, name: str) -> Answer:
     body = repo.files.get(name)
     if body is None:
         return _error(404, "EntryNotFound")
-    etag = f'"{hashlib.sha1(body).hexdigest()}"'
-    return 200, {"ETag": etag, "X-Repo-Commit": repo.commit}, body
+    return 200, {"ETag": f'"{_oid(body)}"', "X-Repo-Commit": repo.commit}, body
 
 
 def _json(value: object) -> Answer:

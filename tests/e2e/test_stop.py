@@ -29,10 +29,6 @@ TEMPLATE = (
     + ("{% endif %}{{ m.content }}{% endfor %}")
 )
 """It is rendered in no time, but for what tells of whales."""
-TENSORS = json.dumps(
-    {f"t{n}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for n in range(300_000)}
-).encode()
-
 ROWS = b'{"prompt": "Two and two?", "chosen": "It is 4.", "rejected": "It is 5."}\n' * 300_000
 
 
@@ -48,7 +44,9 @@ def with_files(folder: Path, more: dict[str, bytes]) -> str:
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Models by the phase that takes them long."""
     home = tmp_path_factory.mktemp("models")
-    many = len(TENSORS).to_bytes(8, "little") + TENSORS
+    tensor = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
+    tensors = json.dumps({f"t{n}": tensor for n in range(300_000)}).encode()
+    many = len(tensors).to_bytes(8, "little") + tensors
     return {
         "downloading": "org/drips",
         "loading": with_files(home / "tensors", {"model.safetensors": many}),
