@@ -79,8 +79,9 @@ class Ended:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     """The demo pairs scored without a break."""
     folder = tmp_path_factory.mktemp("whole") / "new" / "run"
-    done = finished(*DEMO, "--out", folder)
-    return Ended(folder, done.returncode, done.stdout, but_progress(done.stderr))
+    process = command_line(*DEMO, "--out", folder)
+    out, err = process.communicate()
+    return Ended(folder, process.returncode, out, but_progress(err))
 
 
 @pytest.fixture(scope="module")

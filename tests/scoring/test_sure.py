@@ -101,7 +101,12 @@ def looked(world: World, number: Target, width: float, runs: int = RUNS) -> Look
 @pytest.mark.parametrize("rate", RATES.values(), ids=list(RATES))
 @pytest.mark.parametrize("number", ["accuracy", "score"])
 @pytest.mark.parametrize(
-    ("counts", "width"), [(WHOLE, 0.06), (SMALL, 0.1), (FOUR, 0.15)], ids=["whole", "200", "92"]
+    ("counts", "width"),
+    [
+        pytest.param(WHOLE, 0.06, id="whole", marks=pytest.mark.slow),
+        pytest.param(SMALL, 0.1, id="200"),
+        pytest.param(FOUR, 0.15, id="92"),
+    ],
 )
 def test_all_looks_together_hold_the_truth(
     counts: Mapping[str, int], width: float, number: Target, rate: Rate

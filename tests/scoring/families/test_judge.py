@@ -230,7 +230,7 @@ def test_a_rating_is_the_expected_number(folder: str) -> None:
     assert max(seen) - min(seen) > 0.1
 
 
-@pytest.mark.parametrize("says", NUMBERS)
+@pytest.mark.parametrize("says", ["1", "7", "10"])
 def test_a_rater_that_is_sure_of_a_number_gives_it(says: str, tmp_path: Path) -> None:
     """A 10 is a 1 and then, surely, a 0."""
     folder = save_tiny(tmp_path, "phi", 0)

@@ -375,17 +375,18 @@ def test_a_split_that_is_too_large_is_not_downloaded(server: HubServer, tmp_path
     assert paths_of(server, ".parquet") == []
 
 
-def test_the_rows_of_a_splits_files_are_limited_together(server: HubServer, tmp_path: Path) -> None:
-    (answer,) = call(
-        server.url, tmp_path / "cache", ("steps", "org/pairs:filtered", {"rows": 2})
+def test_how_far_a_fetch_is_is_told_and_its_files_rows_are_limited_together(
+    server: HubServer, tmp_path: Path
+) -> None:
+    steps, refused = call(
+        server.url,
+        tmp_path / "cache",
+        ("steps", "org/pairs:filtered", {}),
+        ("steps", "org/pairs:filtered", {"rows": 2}),
     ).answers
-    assert answer["error"] == (
+    assert refused["error"] == (
         "org/pairs:filtered has 3 rows; at most 2 are read here (EXPLORER_MAX_ROWS)."
     )
-
-
-def test_how_far_a_fetch_is_is_told(server: HubServer, tmp_path: Path) -> None:
-    steps = call(server.url, tmp_path / "cache", ("steps", "org/pairs:filtered", {})).answers[0]
     assert steps[:2] == [["asking", 0, None], ["fetching", 0, FILTERED_BYTES]]
     assert steps[-4:] == [
         ["fetching", FILTERED_BYTES, FILTERED_BYTES],
@@ -416,24 +417,26 @@ def test_a_huge_card_is_not_read(server: HubServer, tmp_path: Path) -> None:
     assert paths_of(server, "README.md") == []
 
 
-@pytest.mark.parametrize(
-    ("function", "hub_id", "said"),
-    [
+def test_what_the_hub_refuses_is_told_in_a_sentence(
+    server: HubServer, tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    cases = [
         ("pairs", "org/gated", "The dataset org/gated is gated"),
         ("pairs", "org/private", "There is no public dataset 'org/private' on the Hub"),
         ("pairs", "org/unknown", "There is no public dataset 'org/unknown' on the Hub"),
         ("pairs", "org/broken", "The Hub could not give org/broken: Server error '500"),
+        ("pairs", "org/half-broken:raw", "500"),
         ("model", "org/gated", "The model org/gated is gated"),
         ("model", "org/unknown", "There is no public model 'org/unknown' on the Hub"),
         ("model", "org/text", "org/text is not a transformers model: it has no config.json"),
         ("model", "org/two-labels", "org/two-labels has 2 labels"),
-    ],
-)
-def test_what_the_hub_refuses_is_told_in_a_sentence(
-    function: str, hub_id: str, said: str, server: HubServer, tmp_path: Path
-) -> None:
-    answer = call(server.url, tmp_path / "cache", (function, hub_id, {})).answers[0]
-    assert said in answer["error"]
+    ]
+    nothing: dict[str, object] = {}
+    asked = [(function, hub_id, nothing) for function, hub_id, _ in cases]
+    answers = call(server.url, tmp_path / "cache", *asked).answers
+    for (function, hub_id, said), answer in zip(cases, answers, strict=True):
+        with subtests.test(function=function, hub_id=hub_id):
+            assert said in answer["error"]
     assert {request.authorization for request in server.requests} == {None}
 
 
@@ -451,24 +454,18 @@ def test_a_model_is_fetched_without_a_token_and_loads(tmp_path: Path) -> None:
     assert later == found
 
 
-@pytest.mark.parametrize(
-    ("hub_id", "said"),
-    [
-        ("org/gated", "Ask for it on its page on the Hub with the account of your token"),
-        ("org/private", "There is no model 'org/private' on the Hub"),
-    ],
-)
-def test_with_a_token_the_way_out_is_another(
-    hub_id: str, said: str, server: HubServer, tmp_path: Path
-) -> None:
-    answer = call(server.url, tmp_path / "cache", ("model", hub_id, {"token": "hf_x"})).answers[0]
-    assert said in answer["error"]
-    assert "hf_x" not in answer["error"]
-
-
-def test_an_error_of_the_hub_is_not_told_as_silence(server: HubServer, tmp_path: Path) -> None:
-    answer = call(server.url, tmp_path / "cache", ("pairs", "org/half-broken:raw", {})).answers[0]
-    assert "500" in answer["error"]
+def test_with_a_token_the_way_out_is_another(server: HubServer, tmp_path: Path) -> None:
+    with_token = {"token": "hf_x"}
+    gated, private = call(
+        server.url,
+        tmp_path / "cache",
+        ("model", "org/gated", with_token),
+        ("model", "org/private", with_token),
+    ).answers
+    way = "Ask for it on its page on the Hub with the account of your token"
+    assert way in gated["error"] and "hf_x" not in gated["error"]
+    assert "There is no model 'org/private' on the Hub" in private["error"]
+    assert "hf_x" not in private["error"]
 
 
 def test_weights_above_the_limit_are_not_downloaded(server: HubServer, tmp_path: Path) -> None:

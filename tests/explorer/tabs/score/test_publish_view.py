@@ -107,10 +107,18 @@ def publish(settings: Settings) -> Publish:
     return Publish(runs, tables, hub, settings, build_publish(settings))
 
 
+@pytest.fixture(scope="module")
+def runs(
+    tmp_path_factory: pytest.TempPathFactory, bench: PairTable, pairs: Path
+) -> tuple[Settings, Run, Run]:
+    """A run of all pairs and one of a few, and the settings that they were made with."""
+    settings = Settings(home=tmp_path_factory.mktemp("home"), pairs=str(pairs))
+    return settings, scored(settings.runs, bench, len(bench)), scored(settings.runs, bench, 5)
+
+
 @pytest.fixture
-def panel(tmp_path: Path, bench: PairTable, pairs: Path, server: HubServer) -> Iterator[Panel]:
-    settings = Settings(home=tmp_path, pairs=str(pairs))
-    whole, part = (scored(settings.runs, bench, n) for n in (len(bench), 5))
+def panel(runs: tuple[Settings, Run, Run], server: HubServer) -> Iterator[Panel]:
+    settings, whole, part = runs
     with gr.Blocks() as page:
         session = gr.State(Session())
         wire_publish(publish(settings), session)
@@ -150,18 +158,21 @@ def test_what_was_not_seen_is_not_sent(panel: Panel, server: HubServer) -> None:
     assert server.commits == []
 
 
-@pytest.mark.parametrize("token", ["", None, 7, ["hf_x"], "hf_a\nb", "hf_wrong"])
-def test_a_token_that_is_none_sends_nothing(token: object, panel: Panel, server: HubServer) -> None:
-    panel.look(panel.whole)
-    message = panel.send(panel.whole, **{"publish-token": token})
-    assert not message["success"] and "token" in message["output"]["error"]
-    assert "hf_" not in message["output"]["error"].replace("such as hf_…", "")
-    assert server.commits == []
+def test_a_token_that_is_none_sends_nothing(
+    panel: Panel, server: HubServer, subtests: pytest.Subtests
+) -> None:
+    for token in ("", None, 7, ["hf_x"], "hf_a\nb", "hf_wrong"):
+        with subtests.test(token=token):
+            panel.look(panel.whole)
+            message = panel.send(panel.whole, **{"publish-token": token})
+            assert not message["success"] and "token" in message["output"]["error"]
+            assert "hf_" not in message["output"]["error"].replace("such as hf_…", "")
+            assert server.commits == []
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
+def test_whatever_is_posted_is_one_clear_message(panel: Panel, subtests: pytest.Subtests) -> None:
+    right = {"opened": panel.whole.id, "publish-repo": "ana/results", "publish-name": ""}
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"publish-repo": "results"}, "is no dataset of the Hub"),
         ({"publish-repo": None}, "nothing is no dataset"),
         ({"publish-repo": ["a/b"]}, "is no dataset"),
@@ -171,21 +182,13 @@ def test_a_token_that_is_none_sends_nothing(token: object, panel: Panel, server:
         ({"opened": "../../etc"}, "There is no such run"),
         ({"opened": 7}, "There is no such run"),
         ({"opened": "20260101-000000-0000000000000000"}, "There is no such run"),
-    ],
-)
-def test_whatever_is_posted_is_one_clear_message(
-    values: dict[str, Any], said: str, panel: Panel
-) -> None:
-    right = {"opened": panel.whole.id, "publish-repo": "ana/results", "publish-name": ""}
-    asked = right | values
-    panel.open(asked.pop("opened"))
-    assert said in panel.stranger.refused(Publish.look, asked)
-
-
-def test_a_part_is_not_published(panel: Panel) -> None:
-    panel.open(panel.part.id)
-    values = {"publish-repo": "ana/results", "publish-name": ""}
-    assert "only runs of all pairs" in panel.stranger.refused(Publish.look, values)
+        ({"opened": panel.part.id}, "only runs of all pairs"),
+    ]
+    for values, said in cases:
+        with subtests.test(values=values):
+            asked = right | values
+            panel.open(asked.pop("opened"))
+            assert said in panel.stranger.refused(Publish.look, asked)
 
 
 def test_a_hostile_model_is_shown_as_text(tmp_path: Path, bench: PairTable, pairs: Path) -> None:
