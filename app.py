@@ -15,23 +15,24 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 def main() -> None:
     """Serve the app until it is interrupted."""
     # Workers import this file and have no use for these.
-    from explorer.core.served import launched, prepare_for_many
     from explorer.core.settings import read_settings
-    from explorer.core.text import text
-    from explorer.core.theme import STYLES, script, theme
-    from explorer.page import build_page
-    from explorer.stores import open_stores
     from scoring.errors import KnownError
 
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     for name in ("httpx", "httpx2"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    prepare_for_many()
     over = threading.Event()
     signal.signal(signal.SIGINT, lambda *_: over.set())
     signal.signal(signal.SIGTERM, lambda *_: over.set())
     try:
-        settings = read_settings(os.environ)
+        settings = read_settings(os.environ)  # what is wrong there is said at once
+        from explorer.core.served import launched, prepare_for_many
+        from explorer.core.text import text
+        from explorer.core.theme import STYLES, script, theme
+        from explorer.page import build_page
+        from explorer.stores import open_stores
+
+        prepare_for_many()
         build_page(stores := open_stores(settings)).launch(
             server_name=settings.server_name,
             server_port=settings.server_port,
