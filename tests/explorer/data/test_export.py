@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.core.files import METADATA
@@ -98,7 +98,6 @@ def tables(further: Further) -> st.SearchStrategy[PairTable]:
     return listed.map(lambda rows: table_of(*rows))
 
 
-@settings(max_examples=150)
 @given(tables(NONE_FURTHER) | tables(FURTHER))
 def test_parquet_comes_back_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, table: PairTable
@@ -107,7 +106,6 @@ def test_parquet_comes_back_as_it_was(
     assert read_pairs(path).table.to_pylist() == table.arrow.to_pylist()
 
 
-@settings(max_examples=100)
 @given(tables(NONE_FURTHER))
 def test_jsonl_comes_back_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, table: PairTable
@@ -116,7 +114,6 @@ def test_jsonl_comes_back_as_it_was(
     assert read_pairs(path).table.to_pylist() == table.arrow.to_pylist()
 
 
-@settings(max_examples=100)
 @given(tables(FURTHER))
 def test_csv_is_read_by_all_and_run_by_none(
     tmp_path_factory: pytest.TempPathFactory, table: PairTable

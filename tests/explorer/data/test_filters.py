@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from explorer.core.settings import DEMO_PAIRS
@@ -138,7 +138,6 @@ def filters_of_small(draw: st.DrawFn) -> Filters:
     return Filters(filters.picked, filters.ranges, query)
 
 
-@settings(max_examples=300)
 @given(filters_of_small())
 @example(NO_FILTERS)
 @example(Filters().picking("shared", ["yes"]).picking("longer", ["rejected", "equal"]))

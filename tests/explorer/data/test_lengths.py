@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.data.lengths import (
@@ -72,7 +72,6 @@ some_pairs = st.lists(
 any_shown = st.sampled_from([each for each in MEASURED if measures_of(each)])
 
 
-@settings(max_examples=150)
 @given(some_pairs, any_shown)
 def test_a_bar_counts_what_its_range_lets_through(pairs: list[Texts], shown: Measured) -> None:
     table = table_of(pairs)
@@ -85,7 +84,6 @@ def test_a_bar_counts_what_its_range_lets_through(pairs: list[Texts], shown: Mea
         assert sum(counts) == len(pairs)
 
 
-@settings(max_examples=150)
 @given(some_pairs, any_shown)
 def test_the_ranges_part_the_line_without_gap_or_overlap(
     pairs: list[Texts], shown: Measured
@@ -99,7 +97,6 @@ def test_the_ranges_part_the_line_without_gap_or_overlap(
         assert low == high + 1
 
 
-@settings(max_examples=150)
 @given(some_pairs, any_shown)
 def test_edges_are_multiples_of_a_round_width_around_the_middle_98_percent(
     pairs: list[Texts], shown: Measured
@@ -117,7 +114,6 @@ def test_edges_are_multiples_of_a_round_width_around_the_middle_98_percent(
     assert (found.low, found.high) == (values.min(), values.max())
 
 
-@settings(max_examples=100)
 @given(some_pairs)
 def test_no_bin_of_differences_holds_both_signs(pairs: list[Texts]) -> None:
     table = table_of(pairs)
@@ -172,7 +168,6 @@ def test_tokens_that_were_not_counted_are_an_error(demo: PairTable) -> None:
         histogram(demo, every_row(demo), "prompt", "tokens", "no such tokenizer")
 
 
-@settings(max_examples=100)
 @given(some_pairs, any_shown)
 def test_each_subset_has_its_own_counts_on_common_edges(
     pairs: list[Texts], shown: Measured
@@ -216,7 +211,6 @@ def test_a_table_has_so_many_lines_and_its_last_counts_all() -> None:
     assert sum(line.n for line in lines[:-1]) == len(table) - 50
 
 
-@settings(max_examples=100)
 @given(some_pairs, any_shown)
 def test_stats_are_those_of_numpy(pairs: list[Texts], shown: Measured) -> None:
     table = table_of(pairs)

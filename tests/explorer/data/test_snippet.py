@@ -199,7 +199,6 @@ def statements(program: str) -> list[str]:
     return [ast.dump(each) for each in ast.parse(program.encode("utf-8")).body]
 
 
-@settings(max_examples=200)
 @given(st.lists(hostile, max_size=3))
 def test_filters_never_leave_their_comments(filters: list[str]) -> None:
     table = table_of(3)
@@ -216,7 +215,6 @@ def test_filters_can_be_read() -> None:
     assert "\n# - search: “naïve” 日本\n# - two\\nlines\n# - xxx" in program
 
 
-@settings(max_examples=200)
 @given(hostile, hostile, st.sampled_from([".jsonl", ".CSV", ".parquet", ".json"]))
 def test_names_never_leave_their_literals(name: str, split: str, suffix: str) -> None:
     for source in (

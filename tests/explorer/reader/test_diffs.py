@@ -41,7 +41,6 @@ def joined(spans: list[Span]) -> str:
     return "".join(span.text for span in spans)
 
 
-@settings(max_examples=300)
 @given(texts, texts)
 def test_joined_spans_give_the_texts_back(chosen: str, rejected: str) -> None:
     chosen_spans, rejected_spans = diff(chosen, rejected)
@@ -49,7 +48,6 @@ def test_joined_spans_give_the_texts_back(chosen: str, rejected: str) -> None:
     assert joined(rejected_spans) == rejected
 
 
-@settings(max_examples=300)
 @given(texts, texts)
 def test_what_is_the_same_is_the_same_on_both_sides(chosen: str, rejected: str) -> None:
     chosen_spans, rejected_spans = diff(chosen, rejected)
@@ -146,7 +144,6 @@ def char_spans(chosen: str, rejected: str) -> tuple[list[Span], list[Span]]:
     return spans
 
 
-@settings(max_examples=300)
 @given(letters, letters)
 def test_joined_spans_of_characters_give_the_texts_back(chosen: str, rejected: str) -> None:
     chosen_spans, rejected_spans = char_spans(chosen, rejected)
@@ -158,7 +155,6 @@ def test_joined_spans_of_characters_give_the_texts_back(chosen: str, rejected: s
         assert one.text != other.text or not one.difference
 
 
-@settings(max_examples=300)
 @given(letters, letters)
 def test_what_both_have_between_two_changes_is_long_enough_to_be_read(
     chosen: str, rejected: str

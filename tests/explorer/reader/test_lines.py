@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.data.table import PairTable
@@ -41,7 +41,6 @@ def check_is_whole(made: Aligned, chosen: str, rejected: str) -> None:
             assert lines_of(chosen)[one.line - 1] == lines_of(rejected)[other.line - 1]
 
 
-@settings(max_examples=200)
 @given(code, code, st.sampled_from([mode for mode in DIFFS if mode != "off"]))
 def test_every_line_has_its_row_and_equal_lines_stand_beside_each_other(
     chosen: str, rejected: str, mode: Diff

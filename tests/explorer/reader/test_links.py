@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from explorer.core.links import LONGEST_LINK, MOST_DROPPED
@@ -105,7 +105,6 @@ VIEWS = st.builds(
 ).flatmap(lambda state: st.sampled_from([state, replace(state, outcomes=False, model="")]))
 
 
-@settings(max_examples=500)
 @given(VIEWS)
 @example(PairsState())
 @example(PairsState(filters=Filters().picking("rejected_model", ["", "a,b", "100%", "a&b=c", "#"])))
@@ -315,7 +314,6 @@ MEANT = st.sampled_from(
 PARTS = st.builds("{}={}".format, NAMES | st.text(max_size=3), MEANT | st.text(max_size=8))
 
 
-@settings(max_examples=500)
 @given(st.text() | st.lists(PARTS, max_size=12).map("&".join))
 @example("q=\0&regex=1")
 @example("subset=%ud800;q=1")

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.data.table import PairTable
@@ -130,13 +130,11 @@ PARTS = [
 ]
 
 
-@settings(max_examples=300)
 @given(st.lists(st.sampled_from(PARTS), max_size=40).map("".join))
 def test_only_harmless_tags_come_out_whatever_goes_in(text: str) -> None:
     read(text)
 
 
-@settings(max_examples=200)
 @given(st.text(alphabet=st.characters(categories=["L", "N"]), max_size=80))
 def test_words_stay_words(text: str) -> None:
     assert read(text).words.strip() == text

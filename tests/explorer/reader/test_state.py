@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.data.facets import FACETS
@@ -285,7 +285,6 @@ ACTED = st.tuples(
 )
 
 
-@settings(max_examples=200)
 @given(st.lists(ACTED, max_size=8))
 def test_whatever_is_sent_the_view_stays_settled(acts: list[tuple[str, dict[str, Any]]]) -> None:
     view = shown(PairsState()).state

@@ -86,7 +86,7 @@ def check(a: Any, b: Any, order: PairOrder) -> None:
             assert part.difference == pytest.approx(part.a - part.b)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_duel_is_what_counting_says(seed: int) -> None:
     a, b = drawn(seed)
     check(a, b, order_of(EACH_TEN))
@@ -118,11 +118,9 @@ def test_twenty_real_models_against_each_other(shared_data: Path) -> None:
         assert not any(part.better == "b" and (part.difference or 0) > 0 for part in found.subsets)
 
 
-def test_three_of_them_in_full(shared_data: Path) -> None:
+def test_two_of_them_in_full(shared_data: Path) -> None:
     real = read_real_outcomes(shared_data)
-    order = order_of(real.subsets)
-    for one, other in combinations((5, 33, 60), 2):
-        check(real.matrix[one].astype(float), real.matrix[other].astype(float), order)
+    check(real.matrix[5].astype(float), real.matrix[60].astype(float), order_of(real.subsets))
 
 
 def test_turned_round_it_is_the_same_duel() -> None:

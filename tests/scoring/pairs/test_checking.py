@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.errors import KnownError
@@ -216,7 +216,6 @@ any_row = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=100)
 @given(rows=st.lists(any_row, min_size=1, max_size=6))
 def test_rows_of_texts_are_read_alike_among_others(rows: list[dict[str, str | None]]) -> None:
     """A row of messages takes all of its batch the slow way, which must change nothing."""

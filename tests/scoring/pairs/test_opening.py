@@ -432,7 +432,6 @@ full_row = st.fixed_dictionaries(
 any_row = st.dictionaries(st.sampled_from([*TEXTS, "id", "note"]), any_text)
 
 
-@settings(max_examples=150)
 @given(rows=st.lists(st.one_of(full_row, any_row), max_size=5))
 def test_rows_of_texts_load_back_or_are_refused(rows: list[dict[str, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

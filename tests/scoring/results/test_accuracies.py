@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.benchmark import COUNTS, SUBSETS, WEIGHTS
@@ -384,7 +384,6 @@ ODD: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(max_examples=150)
 @given(data=st.data(), content=st.sampled_from(real_aggregates()))
 def test_a_mutated_file_is_read_or_listed(
     data: st.DataObject, content: bytes, tmp_path_factory: pytest.TempPathFactory

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.errors import KnownError
@@ -456,7 +456,6 @@ ODD: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(max_examples=300)
 @given(data=st.data(), values=st.sampled_from(real_files()))
 def test_a_mutated_file_raises_nothing_but_a_known_error(
     data: st.DataObject, values: dict[str, Any], tmp_path_factory: pytest.TempPathFactory

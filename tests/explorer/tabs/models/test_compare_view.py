@@ -19,6 +19,7 @@ from explorer.stores import Stores, open_stores
 from explorer.tabs.models.acts_view import ModelsTab
 from explorer.tabs.models.state import MODELS_PANELS, MOST_MEMBERS, ModelsPanel, ModelsState
 from explorer.tabs.pairs.acts_view import PairsTab
+from tests.conftest import until
 from tests.explorer.boards import by_name, comparing, tab_on
 from tests.explorer.browsing import act, posted, stays
 from tests.explorer.conftest import Serve
@@ -181,7 +182,11 @@ def test_agreement_lists_all_others_and_leads_to_them(tab: ModelsTab) -> None:
 
 
 def test_the_search_of_the_board_narrows_what_is_listed_beside_a_model(tab: ModelsTab) -> None:
-    board = acted(tab, ModelsState(a=A, pins=(B,)), "search", value="plain|half")
+    def searched() -> Filled:
+        return acted(tab, ModelsState(a=A, pins=(B,)), "search", value="plain|half")
+
+    until(lambda: "Tie group" in searched().table)
+    board = searched()
     shown = acted(tab, board.seen, "panel", value="agreement")
     sent = HtmlReading(shown.table, TAGS).attributes["button", "data-sent"]
     assert sorted(json.loads(each)["value"] for each in sent) == [HALF, PLAIN]

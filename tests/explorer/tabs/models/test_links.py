@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from explorer.core.links import LONGEST_LINK, Decoded
@@ -89,7 +89,6 @@ def views(draw: st.DrawFn) -> ModelsState:
     )  # fmt: skip
 
 
-@settings(max_examples=500)
 @given(views())
 @example(ModelsState())
 @example(ModelsState(pins=("", "a,b", "100%", "a&b=c", "#", "+ ")[1:], search="a%2C,b"))
@@ -207,7 +206,6 @@ PARTS = st.builds(
 )
 
 
-@settings(max_examples=500)
 @given(st.text() | st.lists(PARTS, max_size=12).map("&".join))
 def test_whatever_a_link_says_its_view_has_a_link_of_its_own(query_string: str) -> None:
     decoded = MODELS_LINK.decode(query_string)

@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from explorer.core.figures import Figure
@@ -25,7 +25,6 @@ def margins_of(values: list[float]) -> Figure:
     return margins_figure(margin_histogram(margins, np.zeros_like(margins)))
 
 
-@settings(max_examples=100)
 @given(numbers)
 @example([0.0])
 @example([0.0, 0.0])
@@ -37,7 +36,6 @@ def test_each_margin_is_counted_once_by_its_outcome(values: list[float]) -> None
     assert sum(drawn["rejected"]["y"]) == sum(value <= 0 for value in values)
 
 
-@settings(max_examples=100)
 @given(numbers)
 @example([15625.0, 1e-13])
 @example([5e-324])

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from explorer.data.export import UPSTREAM_COLUMNS
 from explorer.data.table import PairTable
@@ -62,7 +62,6 @@ def lines_of(path: Path, *lines: str | bytes) -> Path:
     return path
 
 
-@settings(max_examples=100)
 @given(reviews())
 def test_decisions_come_back_as_they_were_written(
     tmp_path_factory: pytest.TempPathFactory, review: Review

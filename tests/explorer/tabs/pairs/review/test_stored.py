@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import explorer.tabs.pairs.review.state
@@ -48,7 +48,6 @@ def fields(**changed: object) -> dict[str, Any]:
     return {**whole, **changed}
 
 
-@settings(max_examples=200)
 @given(reviews())
 def test_a_review_comes_back_as_it_was(review: Review) -> None:
     text = to_json(review)
@@ -179,7 +178,6 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=300)
 @given(place=st.sampled_from([*fields(), 0, 1, 2, 3, 4]), value=values)
 @example(place="source", value="\ud800")
 @example(place="subset", value="\udfff")
