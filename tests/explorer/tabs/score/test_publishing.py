@@ -185,20 +185,20 @@ def test_only_the_visitors_token_is_sent_and_it_is_written_nowhere(
     assert [place for place in places if TOKEN in place] == []
 
 
-@pytest.mark.parametrize(
-    "token",
-    [
+def test_what_is_no_token_is_refused_and_not_repeated(
+    run: Run, bench: PairTable, server: HubServer, subtests: pytest.Subtests
+) -> None:
+    tokens: list[Any] = [
         "", " ", None, False, True, 7, "hf_a b", "hf_a\nX-Evil: 1", "hf_ü", "hf_\x00", "x" * 5000,
         ["hf_x"],
-    ],
-)  # fmt: skip
-def test_what_is_no_token_is_refused_and_not_repeated(
-    token: object, run: Run, bench: PairTable, server: HubServer
-) -> None:
-    with pytest.raises(KnownError, match="That is no token of the Hub") as caught:
-        sending(run, bench, "ana/results", token=token)
-    assert "hf_a" not in str(caught.value) and "xxx" not in str(caught.value)
-    assert server.requests == []
+    ]  # fmt: skip
+    seen = preview(run, bench, "ana/results")
+    for token in tokens:
+        with subtests.test(token=token):
+            with pytest.raises(KnownError, match="That is no token of the Hub") as caught:
+                publish(seen, run, bench, Hub(), token=token)
+            assert "hf_a" not in str(caught.value) and "xxx" not in str(caught.value)
+            assert server.requests == []
 
 
 def test_a_token_that_the_hub_does_not_know_is_told(
@@ -238,16 +238,15 @@ def test_where_the_network_is_off_nothing_is_sent(
     assert server.requests == []
 
 
-@pytest.mark.parametrize("seen", [None, "yes", {"repo": "ana/results"}, True])
 def test_nothing_is_sent_that_was_not_shown(
-    seen: object, run: Run, bench: PairTable, server: HubServer
+    run: Run, bench: PairTable, server: HubServer, subtests: pytest.Subtests
 ) -> None:
-    with pytest.raises(KnownError, match="press Preview"):
-        publish(seen, run, bench, Hub(), token=TOKEN)
     other = replace(preview(run, bench, "ana/results"), run_id="another")
-    with pytest.raises(KnownError, match="press Preview"):
-        publish(other, run, bench, Hub(), token=TOKEN)
-    assert server.requests == []
+    for seen in (None, "yes", {"repo": "ana/results"}, True, other):
+        with subtests.test(seen=seen):
+            with pytest.raises(KnownError, match="press Preview"):
+                publish(seen, run, bench, Hub(), token=TOKEN)
+            assert server.requests == []
 
 
 def test_a_run_that_changed_since_it_was_shown_is_shown_again_first(
