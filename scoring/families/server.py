@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, CancelledError, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -91,6 +91,7 @@ class Server:
         self._not_before = 0.0
         self._in_a_row = 0
         self._lock = threading.Lock()
+        self._asking = threading.local()
         headers = {"Content-Type": "application/json"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
@@ -121,8 +122,11 @@ class Server:
         def tried(item: X) -> Y | None:
             if over.is_set():
                 return None
+            self._asking.over = over
             try:
                 return self._tried(function, item)
+            except CancelledError:
+                return None
             except BaseException:
                 over.set()
                 raise
@@ -145,10 +149,13 @@ class Server:
         Raises:
             RequestFailed: there is no answer, it is a refusal, or it has another shape.
             KnownError: no connection can be made.
+            CancelledError: `each`, of which it is one, is over.
         """
         content = json.dumps(body).encode()
+        over = getattr(self._asking, "over", threading.Event())
         for tried in range(1, self._patience.tries + 1):
-            time.sleep(max(0.0, self._not_before - time.monotonic()))
+            if over.wait(max(0.0, self._not_before - time.monotonic())):
+                raise CancelledError
             try:
                 response = self._client.post(self.url + path, content=content)
             except httpx.RequestError as error:
@@ -167,7 +174,7 @@ class Server:
                     raise failure
                 self._leave_alone(_seconds(response.headers.get("Retry-After", "")))
             if tried < self._patience.tries:
-                time.sleep(self._pause(tried))
+                over.wait(self._pause(tried))
         raise failure
 
     def hopeless(self, failure: RequestFailed) -> KnownError:
@@ -293,7 +300,7 @@ def _seconds(header: str) -> float:
         pass
     try:
         until = parsedate_to_datetime(header)
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0.0
     aware = until if until.tzinfo else until.replace(tzinfo=UTC)
     return max(0.0, (aware - datetime.now(UTC)).total_seconds())

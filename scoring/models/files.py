@@ -230,11 +230,11 @@ def own_name(name: str) -> str:
     >>> own_name("/data/Ziya/my-model/"), own_name("org/LDL-Reward@main")
     ('my-model', 'ldl-reward')
     >>> own_name("/hub/models--org--SteamSHP/snapshots/0a1b")  # as the Hub's client keeps it
-    'models--org--steamshp'
+    'steamshp'
     """
     path = Path(name)
     kept = path.parts[-3] if path.parts[-2:-1] == ("snapshots",) and len(path.parts) > 2 else ""
-    return (kept or path.name.partition("@")[0]).lower()
+    return (kept.rpartition("--")[2] or path.name.partition("@")[0]).lower()
 
 
 def head_of(name: str, values: Mapping[str, Any]) -> str:

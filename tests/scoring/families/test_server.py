@@ -157,6 +157,29 @@ def test_an_end_does_not_wait_for_what_is_under_way() -> None:
         over.set()
 
 
+def test_an_end_waits_for_no_pause_that_a_server_asked_for() -> None:
+    asked, waiting = threading.Event(), []
+
+    def answer(path: str, body: dict[str, Any]) -> Answer:
+        asked.set()
+        return error(429, Retry_After="600")
+
+    with ChatServer(answer) as model:
+        server = Server(model.url, 2, QUICK)
+
+        def ask(item: int) -> int:
+            if item:
+                assert asked.wait(PATIENCE)
+                raise KnownError("enough")
+            waiting.append(threading.current_thread())
+            return server.post("/echo", {}, number)
+
+        with pytest.raises(KnownError, match="enough"):
+            server.each(ask, range(2))
+        waiting[0].join(PATIENCE)
+        assert not waiting[0].is_alive()
+
+
 def test_failures_between_answers_do_not_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "GIVE_UP", 3)
     answers = InTurn(*[error(400), error(400), Answer({"n": 0})] * 3)
@@ -178,7 +201,13 @@ def test_a_server_that_goes_away_ends_the_run_after_some_tries() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "longest", "least"), [("0.3", 5, 0.3), ("1000000", 0.3, 0.3), ("soon", 5, 0)]
+    ("asked", "longest", "least"),
+    [
+        ("0.3", 5, 0.3),
+        ("1000000", 0.3, 0.3),
+        ("soon", 5, 0),
+        ("Wed, 21 Oct 99999999999999999999 07:28:00 GMT", 5, 0),
+    ],
 )
 def test_a_server_says_when_to_come_back(asked: str, longest: float, least: float) -> None:
     answers = InTurn(error(429, Retry_After=asked), Answer({"n": 1}))
