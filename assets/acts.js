@@ -243,7 +243,7 @@
   };
   // Gradio's components have no such attributes: checks from outside find some by the first, and what
   // opens over the page does so by the second.
-  const TESTED = { start: "score-start", stop: "score-stop" };
+  const TESTED = { reader: "reader", start: "score-start", stop: "score-stop" };
   new MutationObserver((changes) => {
     for (const [id, name] of Object.entries(TESTED)) document.getElementById(id)?.setAttribute("data-testid", name);
     for (const each of document.querySelectorAll(".popover:not([popover])")) each.popover = "auto";

@@ -55,8 +55,13 @@ def test_after_retry_what_arrives_is_offered(serve: Serve, page: Page, tmp_path:
         expect(page.locator("#dataset-caption")).to_contain_text("Demo pairs")
         retry = page.get_by_role("button", name="Retry").first
         expect(retry).to_be_visible()
+        page.set_viewport_size({"width": 1366, "height": 768})
+        open_tab(page, "Models")
+        first = page.get_by_test_id("board-row").first.bounding_box()
+        assert first is not None and first["y"] < 240, "below what is said of pairs and results"
+        open_tab(page, "Pairs")
         repos["datasets/allenai/reward-bench"] = _benchmark(tmp_path)
         retry.click()
         page.get_by_role("button", name="Show these pairs").click()
         expect(page.locator("#dataset-caption")).to_contain_text("split filtered: 2 pairs")
-        expect(page.locator(".count")).to_contain_text("2 of 2")
+        expect(page.get_by_test_id("result-count")).to_contain_text("2 of 2")

@@ -40,6 +40,7 @@ def test_the_keyboard_is_soon_in_the_search_and_headings_name_the_parts(
     demo_app: str, page: Page
 ) -> None:
     open_app(page, demo_app)
+    expect(page.get_by_test_id("reader")).to_be_in_viewport()
     headings = page.get_by_role("heading", level=2)
     expect(headings).to_have_text(["188 of 188 pairs", "Prompt", "Chosen", "Rejected"])
     search, presses = page.get_by_test_id("search").first, 0

@@ -118,7 +118,7 @@ def build_pairs(counter: TokenCounter, reviews: Remembered, notes: gr.BrowserSta
             )
             stop = gr.Button(text("score.stop"), size="sm", visible=False)
             facets, facts = gr.HTML(), gr.HTML()
-        with gr.Column(min_width=0, elem_classes="reader-pane") as reading:
+        with gr.Column(min_width=0, elem_id="reader", elem_classes="reader-pane") as reading:
             reader = gr.HTML(elem_classes="pane-bar")
             with gr.Column(elem_classes="reader-scroll"):
                 pair = gr.HTML(elem_classes="reader")
