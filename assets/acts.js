@@ -107,7 +107,8 @@
     try { localStorage.setItem(REVIEWS, words); } catch { /* no room, or none allowed */ }
   };
 
-  // Of acts that wait, steps are added up, and a later one that says all anew replaces an earlier.
+  // Of acts that wait, steps are added up where nothing was pressed between them, and a later one
+  // that says all anew replaces an earlier.
   const send = (part, name, sent) => {
     if (!part?.explorerSend) return;
     if (name === "press") { press(part, sent.press); return; }
@@ -115,7 +116,7 @@
     if (name === "follow" && new URLSearchParams(addresses.get(REVIEW)).get("subset") !== "*") return;
     const waiting = part.explorerQueue ||= [];
     const last = waiting.at(-1);
-    if (["step", "turn"].includes(name) && last?.act === name) {
+    if (["step", "turn"].includes(name) && last?.act === name && last.order === order - 1) {
       last.sent = { value: last.sent.value + sent.value };
     } else {
       const says = (act) => `${act.act} ${act.sent.facet} ${Object.keys(act.sent)}`;

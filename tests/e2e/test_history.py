@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from explorer.core.settings import ASSETS
 from tests.e2e.conftest import open_app, open_tab
 
 pytestmark = pytest.mark.e2e
@@ -76,3 +77,28 @@ def test_a_hundred_steps_back_while_acts_are_under_way(demo_app: str, page: Page
     expect(page.locator(".reader .pair .key")).to_have_text(
         rows.nth(3).locator(".key").inner_text()
     )
+
+
+def test_a_step_after_a_link_is_not_made_before_it(page: Page) -> None:
+    page.set_content('<div id="pairs" class="relayed"></div><div id="go" class="relayed"></div>')
+    sent = page.evaluate(
+        """acts => {
+          const sent = [];
+          for (const part of document.querySelectorAll(".relayed")) {
+            part.explorerSend = ({ act, sent: what }) => sent.push([act, what.value ?? 0]);
+          }
+          eval(acts)();
+          const { act, refused, went } = window.explorer;
+          act("pairs", "step", { value: 1 });
+          act("pairs", "step", { value: 1 });
+          act("pairs", "step", { value: 1 });
+          act("go", "go", { query: "?" });
+          act("pairs", "step", { value: 1 });
+          refused("pairs");
+          refused("pairs");
+          went(["go"], []);
+          return sent;
+        }""",
+        (ASSETS / "acts.js").read_text("utf-8"),
+    )
+    assert sent == [["step", 1], ["step", 2], ["go", 0], ["step", 1]]
