@@ -313,7 +313,7 @@ def _rows_matching(chunk: "pa.Array[Any]", query: Query) -> Mask:
 
 def _matches(texts: Any, query: Query) -> Mask:
     # RE2 finds a text as it stands as well, and several times faster than `match_substring`.
-    way_out = "To look for the text as it stands, untick the pattern."
+    way_out = "To look for the text as it stands, untick “.*”."
     return _found(texts, _pattern(query), query.words, way_out, case=query.case)
 
 

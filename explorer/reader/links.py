@@ -6,7 +6,7 @@ No tab imports another; `tests/explorer/reader/test_tab_links.py` holds these to
 from dataclasses import replace
 from urllib.parse import parse_qsl
 
-from explorer.core.links import LONGEST_LINK, Decoded, written
+from explorer.core.links import LONGEST_LINK, Decoded, as_dropped, written
 from explorer.reader.state import PAIRS_LINK, PairsState
 from explorer.stats.duels import Cell
 
@@ -17,7 +17,13 @@ _FAILURES = "failures"
 """What links once called the tab of the pairs with what models made of them."""
 COMPARE = "compare"
 """What they once called the tab of models that are compared."""
-_ONCE = {"leaderboard": MODELS_TAB, COMPARE: MODELS_TAB, "runs": "score"}
+_ONCE = {
+    "browse": TABS[0],
+    _FAILURES: TABS[0],
+    "leaderboard": MODELS_TAB,
+    COMPARE: MODELS_TAB,
+    "runs": "score",
+}
 """Tab that there was -> the one that has its place."""
 
 
@@ -43,9 +49,12 @@ def decode_pairs(query_string: object) -> Decoded[PairsState]:
     True
     """
     decoded = PAIRS_LINK.decode(query_string)
+    tab = named_tab(query_string)
+    if tab not in ("", *TABS, *_ONCE):
+        return replace(decoded, dropped=(as_dropped("tab", tab), *decoded.dropped))
     if tab_of(query_string) != TABS[0]:
         return Decoded(PairsState(decoded.state.source))
-    if named_tab(query_string) == _FAILURES and not decoded.state.outcomes:
+    if tab == _FAILURES and not decoded.state.outcomes:
         return replace(decoded, state=replace(decoded.state, outcomes=True))
     return decoded
 

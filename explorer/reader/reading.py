@@ -101,6 +101,10 @@ class Reading:
 FIRST_READING = Reading()
 
 
+_MOST_NAMED = 10
+"""Keys that one message names."""
+
+
 def n_pages(n_rows: int) -> int:
     """Pages of a list; one where it is empty.
 
@@ -153,6 +157,13 @@ def read_on(reading: Reading, listed: ListedRows, act: str, value: object) -> Re
 def _at_key(reading: Reading, listed: ListedRows, value: object, *, stay: bool) -> Reading:
     key = value if isinstance(value, str) else ""
     key = key if listed.exists(key) else key.strip()
+    if not stay and not listed.exists(key) and 0 < len(key) <= LONGEST_NAME:
+        found = [each for each in listed.table.keys if each.rpartition(":")[2] == key]
+        if len(found) > 1:
+            some = ", ".join(each[:80] for each in found[:_MOST_NAMED])
+            more = ", …" if len(found) > _MOST_NAMED else ""
+            raise KnownError(f"Several pairs have the id {shown(key)}: {some}{more}.")
+        key = found[0] if found else key
     if not key or len(key) > LONGEST_NAME or not listed.exists(key):
         raise KnownError(
             f"There is no pair {shown(value)} here. A key is the subset and the id, as in "

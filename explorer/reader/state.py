@@ -137,8 +137,9 @@ def fitting(
 
     counted: whether the tokens of a tokenizer are at hand.
     """
-    dropped, slices = [], []
-    filters = state.filters
+    key, filters = state.reading.key, state.filters
+    dropped = [as_dropped("pair", key)] if key and table.row_of(key) is None else []
+    slices = []
     for each in state.slices:
         try:
             condition_of(table, each)

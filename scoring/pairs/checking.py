@@ -328,8 +328,8 @@ def _check_columns(batch: Batch, name: str) -> None:
         listed = ", ".join(sorted(str(column)[:40] for column in present)[:12]) or "no columns"
         is_unjudged = missing == ["chosen", "rejected"] or "messages" in present
         ranked = (
-            " Responses none of which is said to be right are ranked by python -m scoring "
-            "--best-of."
+            " This file has responses, but none is marked as chosen. Rank them with "
+            "python -m scoring --best-of."
         )
         raise KnownError(
             f"{name} has no column {' or '.join(missing)}; {', '.join(TEXT_COLUMNS)} are "

@@ -227,7 +227,7 @@ def _json_list(path: Path) -> Iterator[Any]:
             if more:
                 place = _next(text, place + 1)
     except (ValueError, RecursionError) as error:
-        raise KnownError(f"not a JSON list ({first_line(error)}).") from error
+        raise KnownError(f"not a JSON list: {_what_is_wrong(error)}.") from error
     if text[place : place + 1] != "]" or _next(text, place + 1) != len(text):
         raise KnownError(f"not a JSON list (it goes wrong at character {place + 1}).")
 
@@ -245,7 +245,15 @@ def _json_lines(path: Path) -> Iterator[Any]:
                 try:
                     yield json.loads(line)
                 except (ValueError, RecursionError) as error:
-                    raise KnownError(f"line {number} is not JSON ({first_line(error)}).") from error
+                    raise KnownError(
+                        f"line {number} is not JSON: {_what_is_wrong(error)}."
+                    ) from error
+
+
+def _what_is_wrong(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"it goes wrong at character {error.pos + 1}"
+    return first_line(error)
 
 
 def type_name(value: object) -> str:

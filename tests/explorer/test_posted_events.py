@@ -236,7 +236,7 @@ def test_a_link_is_opened_as_posted(visitor: Visitor) -> None:
 
 def test_a_source_that_is_not_here_is_asked_for_and_its_link_followed(visitor: Visitor) -> None:
     link = {"Textbox": "?source=demo&subset=hep-go"}
-    assert "not loaded yet" in page_opened(visitor, link["Textbox"])["bar"]
+    assert "not open here" in page_opened(visitor, link["Textbox"])["bar"]
     visitor.data(Chooser.open, {"State": "/etc/passwd"})
     shown = by_name(visitor.data(PairsTab.follow, link))
     assert "8 of 188" in shown["bar"] and "not here" not in shown["bar"]

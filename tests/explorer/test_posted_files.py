@@ -113,7 +113,7 @@ def test_somebody_elses_upload_is_not_shown_to_who_does_not_know_its_name(visito
     visitor.data(Chooser.upload, {"upload": visitor.upload("secret.jsonl", secret)})
     other = Visitor(visitor.page)
     shown = page_opened(other, "?source=secret.jsonl")
-    assert "not loaded yet" in shown["bar"] and "secret" not in shown["pair"]
+    assert "not open here" in shown["bar"] and "secret" not in shown["pair"]
 
 
 @pytest.mark.parametrize(

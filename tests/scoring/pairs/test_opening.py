@@ -198,7 +198,7 @@ def test_responses_none_of_which_is_right_are_told_what_ranks_them(
     row: dict[str, Any], ending: str, tmp_path: Path
 ) -> None:
     message = error_of(write_rows(tmp_path / f"mine.{ending}", [row]))
-    assert "are ranked by python -m scoring --best-of." in message
+    assert "Rank them with python -m scoring --best-of." in message
 
 
 @pytest.mark.parametrize("ending", ["parquet", "jsonl", "json"])

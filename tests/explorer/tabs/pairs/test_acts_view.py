@@ -62,7 +62,8 @@ def two(demo: PairTable, other: PairTable) -> PairsTab:
 def notes(shown: dict[str, Any]) -> list[str]:
     """What the bar says was left out."""
     seen = HtmlReading(shown["bar"], {"div", "span", "button"})
-    return [words.removeprefix("Ignored in the link: ") for words in seen.of_class["note"]]
+    (words,) = seen.of_class["note"] or ("",)
+    return words.removeprefix("Ignored in the link: ").split(" · ") if words else []
 
 
 def written(shown: dict[str, Any]) -> set[str]:
@@ -122,7 +123,9 @@ def test_what_a_link_says_wrongly_is_dropped_and_said_as_text(tab: PairsTab) -> 
 def test_a_pair_or_a_page_that_is_not_there_is_the_nearest_that_is(
     tab: PairsTab, demo: PairTable
 ) -> None:
-    seen = opened(tab, "?pair=no:such&list-page=99999")["seen"]
+    shown = opened(tab, "?tab=nothing&pair=no:such&list-page=99999")
+    assert notes(shown) == ["tab=nothing", "pair=no:such"]
+    seen = shown["seen"]
     assert seen.reading.page == 8
     assert seen.reading.key == demo.keys[175]
 
@@ -145,7 +148,9 @@ def test_a_source_that_is_not_here_is_said_and_the_best_is_shown(
 ) -> None:
     link = PAIRS_LINK.encode(PairsState(source=source))
     shown = opened(tab, link)
-    assert notes(shown) == [f"{source[:120]}: these pairs are not loaded yet."]
+    assert notes(shown) == [
+        f"source={source[:120]}, which is not open here, so other pairs are shown"
+    ]
     assert shown["seen"].source == demo.id
 
 

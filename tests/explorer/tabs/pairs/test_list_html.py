@@ -64,10 +64,7 @@ def test_where_nothing_passes_it_is_said_beside_the_chips() -> None:
 
 def test_notes_are_said_as_text() -> None:
     shown = bar(seen(Filters()), "<b>", "pair=&lt;")
-    assert shown.of_class["note"] == [
-        "Ignored in the link: <b>",
-        "Ignored in the link: pair=&lt;",
-    ]
+    assert shown.of_class["note"] == ["Ignored in the link: <b> · pair=&lt;"]
 
 
 def test_a_link_begins_where_it_is_told() -> None:
