@@ -247,5 +247,6 @@ def test_opening_pairs_is_stopped_and_takes_no_place_any_more(
     save_picture(page, "stop-upload")
     stop.click()
     expect(told).to_have_text("")
+    expect(stop).to_be_disabled()  # then files are taken again
     page.locator("#dataset input[type=file]").set_input_files(small)
     expect(page.get_by_test_id("dataset-switcher")).to_contain_text("small.jsonl")
