@@ -254,6 +254,7 @@ def begin_review(page: Page) -> Locator:
     open_panel(page, "Review")
     page.locator(".review-begin").click()
     expect(page.locator(".review-keep")).to_be_enabled()
+    expect(page.locator(".review-begin")).to_be_hidden()  # what is set up once folds away
     return page.locator(".review .status")
 
 

@@ -150,6 +150,7 @@ class ReviewTab:
         stay.session.forget(Review)
         parts = self.parts
         return {
+            parts.setup: gr.Accordion(open=True),
             parts.subset: gr.update(choices=_counted(table), value=subset),
             parts.start: _shown_start(last),
             parts.told: told_html([told, *stay.kept.left_out]),
@@ -286,6 +287,7 @@ class ReviewTab:
         place = replace(opened.place, listed=stay.listed if review.subset == FILTERED else "")
         parts = self.parts
         return {
+            parts.setup: gr.Accordion(open=False),
             parts.subset: gr.update(value=review.subset),
             parts.start: _shown_start(review),
             parts.told: told_html([*told, *lost]),

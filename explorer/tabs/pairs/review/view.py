@@ -40,6 +40,7 @@ class ReviewParts:
     """The panel's components.
 
     part: whose acts all that changes the panel is.
+    setup: what a review is of; it folds once one is begun.
     told: what happened that a person should know.
     marking: the column that is seen while a review is under way.
     file: is filled with an export and then pressed by a script; nobody sees it.
@@ -48,6 +49,7 @@ class ReviewParts:
     """
 
     part: Part
+    setup: gr.Accordion
     subset: gr.Dropdown
     start: gr.Number
     begin: gr.Button
@@ -71,8 +73,8 @@ class ReviewParts:
     def outputs(self) -> list[gr.blocks.Block]:
         """The components that an act fills."""
         return components(
-            self.subset, self.start, self.told, self.marking, self.progress, self.note, self.pair,
-            self.compared, self.differing, self.address, self.kept,
+            self.setup, self.subset, self.start, self.told, self.marking, self.progress, self.note,
+            self.pair, self.compared, self.differing, self.address, self.kept,
         )  # fmt: skip
 
 
@@ -92,7 +94,10 @@ def remembered_review() -> Remembered:
 
 def build_review(remembered: Remembered) -> ReviewParts:
     """Lay the panel out where it is called. remembered: from `remembered_review`."""
-    with gr.Row(elem_classes="review-bar", equal_height=False):
+    with (
+        gr.Accordion(text("review.setup"), elem_classes="review-setup") as setup,
+        gr.Row(elem_classes="review-bar", equal_height=False),
+    ):
         # Gradio's own check would repeat a value as HTML; custom values pass it, to ours.
         subset = gr.Dropdown(
             [],
@@ -145,8 +150,8 @@ def build_review(remembered: Remembered) -> ReviewParts:
             elem_id="review-differing",
         )
     return ReviewParts(
-        remembered.part, subset, start, begin, resume_file, told, marking, progress, words, pair,
-        marks, export_decisions, export_kept, file, compare_file, compared, differing,
+        remembered.part, setup, subset, start, begin, resume_file, told, marking, progress, words,
+        pair, marks, export_decisions, export_kept, file, compare_file, compared, differing,
         gr.Textbox(visible=False), remembered.kept,
     )  # fmt: skip
 
