@@ -42,6 +42,7 @@ from explorer.tabs.about.view import (
     ChooserParts,
     about_html,
     build_chooser,
+    offer_of,
     wire_chooser,
 )
 from explorer.tabs.models.acts_view import ModelsTab, wire_models
@@ -158,7 +159,7 @@ class Page:
 
     @guarded
     def bars(self, session: Session, *, is_opening: bool = False) -> Filling:
-        """What both source bars say now; the timer runs while the network is being asked.
+        """What both source bars and the menu of pairs say; the timer runs while the Hub is asked.
 
         is_opening: whether they say nothing yet; then they tell the best pairs where those on
             screen are not here.
@@ -169,7 +170,9 @@ class Page:
         seen = table, boards.get(session.results_id)
         bars = self.parts.bar, self.parts.models.bar
         asking = pairs.sources.fetching or boards.sources.fetching
+        chosen = {self.parts.chooser.offer: offer_of(table, pairs.sources.best)} if table else {}
         return {
+            **chosen,
             **sourcebar(bars[0], pairs.sources, seen[0], can_retry),
             **sourcebar(bars[1], boards.sources, seen[1], can_retry),
             self.parts.timer: gr.Timer(active=asking),
@@ -321,7 +324,7 @@ def _wire_links(callbacks: Page, page: gr.Blocks) -> None:
 def _bars(callbacks: Page) -> dict[str, Any]:
     """The event that shows both source bars anew."""
     parts = callbacks.parts
-    outputs = components(parts.bar, parts.models.bar, parts.timer)
+    outputs = components(parts.bar, parts.models.bar, parts.timer, parts.chooser.offer)
     return {"fn": callbacks.bars, "inputs": parts.session, "outputs": outputs, **EVENT}
 
 

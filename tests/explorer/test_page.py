@@ -198,6 +198,7 @@ def test_a_page_opened_on_pairs_that_are_not_here_still_leads_to_others(joined: 
     session.show(PairsState("gone"))
     shown = joined.bars(session, is_opening=True)
     assert "Demo pairs: 188 pairs" in shown[joined.parts.bar.caption]
+    assert shown[joined.parts.chooser.offer] == "demo", "the menu names the open pairs"
 
 
 def test_what_arrives_is_offered_and_then_shown(home: Path) -> None:

@@ -25,6 +25,7 @@ from explorer.data.datacard import data_card
 from explorer.data.library import Library, offers
 from explorer.data.rebuilding.provenance import coverage
 from explorer.data.rebuilding.recipes import untraced
+from explorer.data.sources import DEMO_ID
 from explorer.data.table import PairTable
 from scoring.benchmark import SECTIONS
 from scoring.errors import Stopped
@@ -122,6 +123,17 @@ def build_chooser(settings: Settings) -> ChooserParts:
     return ChooserParts(
         offer, about, wanted, open_button, upload, stop, status, gr.State(""), gr.State("")
     )
+
+
+def offer_of(table: PairTable, best: str) -> str | None:
+    """The value of the menu of offered sets where a table is open; None where it is none of them.
+
+    best: the id of the table that the page begins with.
+    """
+    source = table.source
+    name = DEMO_ID if source.kind == "demo" else f"{source.name}:{source.split}"
+    known = (each.wanted for each in offers() if each.wanted == name)
+    return next(known, START if table.id == best else None)
 
 
 @dataclass(frozen=True)
