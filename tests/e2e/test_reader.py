@@ -91,7 +91,7 @@ def expect_both_seen(page: Page) -> None:
 
 def test_code_stands_line_beside_line_with_numbers_and_colours(app: str, page: Page) -> None:
     shown = open_pair(page, app, "hep-python")
-    expect(place(page)).to_have_text("1/3")
+    expect(place(page)).to_have_text("1 of 3")
     tops = shown.evaluate(
         """pair => ["chosen", "rejected"].map((side) => Object.fromEntries(
             [...pair.querySelectorAll(`.${side} .row[data-line]`)]
@@ -106,10 +106,10 @@ def test_code_stands_line_beside_line_with_numbers_and_colours(app: str, page: P
         expect(shown.locator(f".code-{colour}").first).to_be_attached()
     for at in (2, 3, 1):
         press(page, "next")
-        expect(place(page)).to_have_text(f"{at}/3")
+        expect(place(page)).to_have_text(f"{at} of 3")
         expect_both_seen(page)
     press(page, "previous")
-    expect(place(page)).to_have_text("3/3")
+    expect(place(page)).to_have_text("3 of 3")
     strips = shown.locator(".overview > i")
     for strip in strips.all():
         ticks = strip.evaluate("strip => strip.style.backgroundImage")
@@ -117,7 +117,7 @@ def test_code_stands_line_beside_line_with_numbers_and_colours(app: str, page: P
     box = strips.first.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + 4, box["y"] + 2)
-    expect(place(page)).to_have_text("1/3")
+    expect(place(page)).to_have_text("1 of 3")
     copied = shown.locator(".chosen .body").evaluate(
         "body => { getSelection().selectAllChildren(body); return getSelection().toString(); }"
     )
@@ -132,7 +132,7 @@ def test_code_stands_line_beside_line_with_numbers_and_colours(app: str, page: P
 
 def test_a_difference_far_apart_on_both_sides_is_seen_on_both(app: str, page: Page) -> None:
     open_pair(page, app, "story")
-    expect(place(page)).to_have_text(re.compile("1/"))
+    expect(place(page)).to_have_text(re.compile("1 of "))
     press(page, "previous")
     last, of = re.findall(r"\d+", place(page).inner_text())
     assert last == of != "1"
@@ -212,7 +212,7 @@ def test_what_is_too_much_is_told_and_the_next_pair_opens(app: str, page: Page) 
     expect(shown).to_contain_text("too long to compare")
     page.locator("body").press("j")
     expect(pair(page)).to_have_attribute("data-key", "hep-python:1")
-    expect(place(page)).to_have_text("1/3")
+    expect(place(page)).to_have_text("1 of 3")
 
 
 def test_one_harmful_text_is_shown_by_itself(app: str, page: Page) -> None:
@@ -233,7 +233,7 @@ def test_one_harmful_text_is_shown_by_itself(app: str, page: Page) -> None:
 
 def test_a_text_from_right_to_left_begins_at_the_right(app: str, page: Page) -> None:
     shown = open_pair(page, app, "right-to-left")
-    expect(place(page)).to_have_text("1/1")
+    expect(place(page)).to_have_text("1 of 1")
     for side in ("chosen", "rejected"):
         right = shown.locator(f".{side} .body").evaluate(
             """body => {
