@@ -56,13 +56,12 @@ class Looked:
     preview: Preview
 
 
-def look_at_model(tell: Tell, seen: Seen, typed: str, policy: ModelPolicy, asked: Asked) -> Looked:
+def look_at_model(_: Tell, seen: Seen, typed: str, policy: ModelPolicy, asked: Asked) -> Looked:
     """Find a model, as of `finding.find`; of one on the Hub its config is fetched.
 
     Raises:
         KnownError: as of `finding.find`.
     """
-    tell(Step("asking"))
     found = find(typed, policy, Hub.there(seen), **asked)
     return Looked(found, previewed(found))
 

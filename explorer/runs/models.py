@@ -265,13 +265,15 @@ class ModelStore:
         policy = self._settings.model_policy
         if not order.url:
             order = replace(order, model=meant_model(order.model, self._settings))
+        first = Step("loading")
         if parse_hub_id(order.model.strip()) is not None:
+            first = Step("asking")
             self._hub.reachable()
             self._hub.room.clear(MOST_CONFIG_BYTES)
         given = (self._hub.seen(), order.model, policy, _asked(visitor, order))
         limit = Limit(text("worker.look_model"), LOOK_SECONDS, LOOK_BYTES, in_addresses=True)
         steps = alone(look_at_model, *given, limit=limit, online=True, slots=self._looks)
-        looked: Looked = yield from repeated(steps, Step("asking"))
+        looked: Looked = yield from repeated(steps, first)
         return looked
 
     def _located(

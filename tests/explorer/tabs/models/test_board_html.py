@@ -464,7 +464,7 @@ def test_the_drawer_says_where_a_model_stands_and_leads_on() -> None:
     row, words = board.rows["alike"], reading(html).words
     lost = int((matrix.outcomes[matrix.models.index("alike")] == 0).sum())
     assert f"{row['rank']} of 3" in words and f"Open its {lost} failures" in words
-    between = f"between {row['best_rank']} and {row['worst_rank']}"
+    between = f"95 % interval {row['best_rank']} to {row['worst_rank']}"
     assert between in words and f"of {len(EVERY) * 30} pairs" in words
     tied = [name for name in shares if board.rows[name]["tie_group"] == row["tie_group"]]
     assert [each["value"] for each in sent(reading(html), "open")][1:] == [
