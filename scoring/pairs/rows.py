@@ -229,7 +229,7 @@ def _json_list(path: Path) -> Iterator[Any]:
     except (ValueError, RecursionError) as error:
         raise KnownError(f"not a JSON list: {_what_is_wrong(error)}.") from error
     if text[place : place + 1] != "]" or _next(text, place + 1) != len(text):
-        raise KnownError(f"not a JSON list (it goes wrong at character {place + 1}).")
+        raise KnownError(f"not a JSON list: it goes wrong at character {place + 1}.")
 
 
 def _next(text: str, place: int) -> int:

@@ -44,7 +44,7 @@ def test_a_json_list_is_read_as_json_reads_it(text: str, tmp_path: Path) -> None
 def test_what_is_no_json_list_is_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     path.write_text(text, encoding="utf-8")
-    assert error_of(path).startswith("mine.json: not a JSON list (")
+    assert error_of(path).startswith("mine.json: not a JSON list: it goes wrong")
 
 
 def test_many_blank_lines_may_stand_before_a_json_list(tmp_path: Path) -> None:
