@@ -25,7 +25,6 @@
   const next = (part) => {
     clearTimeout(part.explorerWaits);
     part.explorerSent = undefined;
-    advance(part);
     relays().forEach(advance);
     if (part.id === REVIEW) keepPresses(part);
     showBusy();
