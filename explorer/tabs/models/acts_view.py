@@ -121,7 +121,7 @@ class ModelsTab:
         """A board with what ended, was read or measured since; else how far that is."""
         now = self._ranked(session, state)
         if session.get(BoardInputs) in (None, _board_inputs(now)):
-            return self._progress_shown(now, session)
+            return self._progress_shown(now)
         return self.shown(now, session)
 
     @guarded
@@ -171,8 +171,12 @@ class ModelsTab:
         return ModelsData(partial(self._ranked, session), self._field_of(session))
 
     def _ranked(self, session: Session, state: ModelsState) -> Ranked:
-        seen = self.boards.seen(session.results_id, ranking_of(state), session.visitor)
-        return Ranked(state, seen, shown_rows(seen.board, state), self.tables)
+        where, visitor = (session.results_id, ranking_of(state)), session.visitor
+        # Asked first: what ends after it is seen when the page asks again.
+        step = self.measuring.begin(*where, visitor)
+        refused = "" if step else self.measuring.refused(where[1], where[0], visitor)
+        seen = self.boards.seen(*where, visitor)
+        return Ranked(state, seen, shown_rows(seen.board, state), self.tables, step, refused)
 
     def _field_of(self, session: Session) -> Callable[[str], Field]:
         """Gives the field that a model is in; of none, the largest. Each as it is now."""
@@ -231,11 +235,9 @@ class ModelsTab:
         by_score = replace(now.state, sort="", ascending=False)
         return short_board_html(self._ranked(session, by_score), now.state.named)
 
-    def _progress_shown(self, now: Ranked, session: Session) -> Filling:
+    def _progress_shown(self, now: Ranked) -> Filling:
         """How far the measuring of the board is, or why it failed, and a button to try again."""
-        parts, where = self.parts, (session.results_id, ranking_of(now.state))
-        step = self.measuring.begin(*where, session.visitor)
-        why = "" if step else self.measuring.refused(where[1], where[0], session.visitor)
+        parts, step, why = self.parts, now.step, now.refused
         words = step_html(step, text(f"board.{step.doing}")) if step else ""
         return {
             parts.status: words or (note(text("board.not_measured", reason=why)) if why else ""),
@@ -258,7 +260,7 @@ class ModelsTab:
             parts.panels: panels_html(state, self.settings.link_base),
             parts.head: controls_html(board, state),
             parts.told: counts_html(board, len(rows), dropped, now.unread, state.ticked) + gone,
-            **self._progress_shown(now, session),
+            **self._progress_shown(now),
             parts.table: self._table(now),
             parts.drawer: drawer_html(now, self.settings.link_base),
             parts.below: gr.Column(visible=len(board.table) > 0),

@@ -20,6 +20,7 @@ from explorer.stats.rules import V1
 from explorer.stats.uncertainty import subsets_by
 from explorer.tabs.models.state import FACTS, ModelsState, move, type_of
 from scoring.errors import KnownError, shown
+from scoring.limits import Step
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,12 +74,16 @@ class Ranked:
 
     rows: as `shown_rows` gives them.
     tables: gives the pairs whose texts are at hand.
+    step: how far it was read and measured just before it was looked at; None where no more is done.
+    refused: why not all of it could be; "" where it could.
     """
 
     state: ModelsState
     seen: SeenBoard
     rows: "pd.DataFrame"
     tables: Callable[[], Sequence[PairTable]]
+    step: Step | None = None
+    refused: str = ""
 
     @property
     def board(self) -> Board:

@@ -5,6 +5,7 @@ import logging
 import shutil
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,14 @@ from explorer.core.settings import Settings
 from explorer.page import Page
 from explorer.reader.session import Session
 from explorer.results.board import Ranking
+from explorer.results.boards import BoardMeasuring
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.visitors import owner_of
 from explorer.stats.rules import PRIOR_SCORED
 from explorer.stores import open_stores
 from explorer.tabs.models.acts_view import ModelsTab
 from explorer.tabs.models.state import MOST_PINS
+from scoring.limits import Step
 from tests.explorer.board_data import coin_flips, write_results
 from tests.explorer.boards import (
     HOSTILE,
@@ -186,6 +189,23 @@ def test_with_prior_sets_sections_alone_are_measured(visitor: Visitor) -> None:
     assert "Tie group" not in shown["table"] and "binomial" in shown["about"]
     prior = acted(visitor, "table", value="prior")
     assert models(prior) == ["org/llama-8b"] and not prior["measure"]["visible"]
+
+
+class DoneMeanwhile(BoardMeasuring):
+    """Answers only when all is measured, as on a machine that is busy with others."""
+
+    def begin(self, *asked: Any) -> Step | None:
+        while super().begin(*asked) is not None:
+            time.sleep(0.01)
+        return None
+
+
+def test_what_ends_while_the_board_is_drawn_is_shown(results: Path, tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "home", pairs="demo", results=str(results), offline=True)
+    stores = open_stores(settings)
+    tab = replace(tab_on(stores), measuring=DoneMeanwhile(stores.boards))
+    shown = filled(tab.parts, tab.show(Session()))
+    assert "Tie group" in shown.table and not shown.timer.active
 
 
 def test_what_could_not_be_had_is_told_and_can_be_tried_again(
