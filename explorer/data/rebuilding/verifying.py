@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COUNTED = ("equal", "equal_but_space", "one_side", "missing")
+_TYPES = dict.fromkeys((*TEXTS, "chosen_model", "rejected_model", "subset"), str) | {"id": int}
 Counts = dict[str, int]
 """`pairs` of the real split, and how many of them each of `COUNTED` holds."""
 
@@ -23,23 +24,37 @@ def real_pairs(path: Path) -> "pd.DataFrame":
     """The filtered split of a Parquet file.
 
     Raises:
-        KnownError: it cannot be read or lacks a column.
+        KnownError: it cannot be read, lacks a column or has no rows, or a value is of another type.
     """
     import pandas as pd
 
-    columns = [*TEXTS, "chosen_model", "rejected_model", "subset", "id"]
     try:
-        return pd.read_parquet(path)[columns]
-    except KeyError as error:
-        raise KnownError(
-            f"{path} is not RewardBench's filtered split: {first_line(error)}. "
-            f"It has the columns {', '.join(columns)}."
-        ) from error
+        frame = pd.read_parquet(path)
+    except FileNotFoundError as error:
+        raise KnownError(f"There is no file {path}.") from error
     except Exception as error:  # Arrow's readers raise many kinds
         raise KnownError(
             f"{path} cannot be read as Parquet ({first_line(error)}). Give the file of "
             "RewardBench's filtered split."
         ) from error
+    why = _what_is_wrong(frame)
+    if why:
+        raise KnownError(
+            f"{path} is not RewardBench's filtered split: {why}. It has the columns "
+            f"{', '.join(_TYPES)}."
+        )
+    return frame[[*_TYPES]]
+
+
+def _what_is_wrong(frame: "pd.DataFrame") -> str | None:
+    if not len(frame):
+        return "there are no rows"
+    for name, kind in _TYPES.items():
+        if name not in frame.columns:
+            return f"there is no column {name}"
+        if not frame[name].map(lambda value, kind=kind: isinstance(value, kind)).all():
+            return f"its column {name} is not of {'text' if kind is str else 'whole numbers'} alone"
+    return None
 
 
 def verify(built: Sequence[Built], real: "pd.DataFrame") -> dict[str, Counts]:

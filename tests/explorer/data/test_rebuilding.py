@@ -144,7 +144,7 @@ def test_pairs_that_people_chose_are_found_by_their_hashes(tmp_path: Path) -> No
         (["--sources", "no-such-folder", "--out", "out"], "There is no folder no-such-folder"),
         (["--sources", ".", "--out", "out"], "Nothing could be made"),
         (["--out", "out"], "cannot be fetched"),
-        (["--sources", ".", "--verify", "no.parquet"], "no.parquet cannot be read as Parquet"),
+        (["--sources", ".", "--verify", "no.parquet"], "There is no file no.parquet"),
     ],
 )
 def test_what_cannot_be_done_is_said(
@@ -160,6 +160,33 @@ def test_what_cannot_be_done_is_said(
         monkeypatch.setenv(name, "http://127.0.0.1:9")  # nothing answers there
     assert main(given) == 2
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "says"),
+    [
+        ("id", ["a", "b"], "its column id is not of whole numbers alone"),
+        ("chosen", ["Yes.", None], "its column chosen is not of text alone"),
+        ("rejected", [["No."], ["No."]], "its column rejected is not of text alone"),
+        ("subset", None, "there is no column subset"),
+        ("subset", [], "there are no rows"),
+    ],
+)
+def test_another_file_is_not_taken_for_the_real_split(
+    column: str,
+    values: list[object] | None,
+    says: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    texts = dict.fromkeys(("prompt", "chosen", "rejected", "chosen_model", "rejected_model"), "x")
+    frame = pd.DataFrame({"id": [1, 2], **texts, "subset": "hep-go"})
+    frame = frame.drop(columns=column) if values is None else frame.head(len(values))
+    given = tmp_path / "pairs.parquet"
+    (frame if values is None else frame.assign(**{column: values})).to_parquet(given)
+    assert main(["--sources", str(tmp_path), "--verify", str(given)]) == 2
+    said = capsys.readouterr().err
+    assert f"{given} is not RewardBench's filtered split: {says}. " in said
 
 
 def test_the_index_holds_every_pair_and_no_text() -> None:
