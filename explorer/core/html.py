@@ -118,10 +118,13 @@ def in_percent(share: float | None, digits: int) -> str:
 def points(difference: float | None, digits: int = 1) -> str:
     """A difference of shares in points of a percent, with its sign; an en dash where it is unknown.
 
-    >>> points(-0.012), points(0.25), points(None)
-    ('−1.2', '+25.0', '–')
+    >>> points(-0.012), points(0.25), points(-0.0001), points(None)
+    ('−1.2', '+25.0', '0.0', '–')
     """
-    return "–" if difference is None else minus(f"{100 * difference:+.{digits}f}")
+    if difference is None:
+        return "–"
+    rounded = round(100 * difference, digits)
+    return minus(f"{rounded:{'+' if rounded else 'z'}.{digits}f}")
 
 
 def decimal(value: float) -> str:

@@ -30,7 +30,6 @@ from explorer.results.field import MAJORITY, Field
 from explorer.stats.duels import Duel
 from explorer.stats.paired import holm
 from explorer.tabs.models.compared import (
-    DIFFERENCES,
     MarginPoints,
     change_of,
     compared_query,
@@ -169,10 +168,14 @@ def _several(now: Compared) -> dict[str, Any]:
 def _subsets(now: Compared, found: Duel) -> dict[str, Any]:
     named = dict(zip(now.field.matrix.pairs.names, found.subsets, strict=True))
     changes = [change_of(part) for part in named.values() if part.n]
-    counts = {each: f"{changes.count(each):,}" for each in DIFFERENCES}
+    better, worse = changes.count("improved"), changes.count("regressed")
+    if better or worse:
+        words = text("compare.subsets_about", n=len(changes), improved=better, regressed=worse)
+    else:
+        words = text("compare.subsets_alike", n=len(changes))
     shown = {name: named[name] for name in subsets_in(now.field, now.state.section)}
     return {
-        "changes": text("compare.subsets_about", n=len(changes), **counts),
+        "changes": words,
         "subsets": {name: part for name, part in shown.items() if part.n},
         "subset_heads": [text(f"compare.head_{name}") for name in _OF_SUBSETS],
     }

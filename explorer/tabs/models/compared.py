@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,8 @@ from explorer.stats.uncertainty import strata_by
 from explorer.tabs.models.scene import Compared, subsets_in
 from scoring.benchmark import section_of
 
-Difference = Literal["improved", "regressed", "higher", "lower", "same"]
-"""Of a against b: significant at 5 % after the correction, else by the count alone."""
-DIFFERENCES: tuple[Difference, ...] = get_args(Difference)
+Difference = Literal["improved", "regressed", "unclear", "same"]
+"""Of a against b: significant at 5 % after the correction, not significant, or none at all."""
 MOST_POINTS = 3_000
 
 
@@ -60,9 +59,7 @@ def change_of(part: DuelPart) -> Difference:
     """What became of some pairs from b to a."""
     if part.better:
         return "improved" if part.better == "a" else "regressed"
-    if not part.difference:
-        return "same"
-    return "higher" if part.difference > 0 else "lower"
+    return "unclear" if part.difference else "same"
 
 
 def first_duel(now: Compared) -> Duel:

@@ -120,10 +120,9 @@ def test_two_models_are_compared_in_numbers(tab: ModelsTab, on_results: Stores) 
         assert name in shown.table
 
 
-def test_what_is_corrected_is_said_and_an_equal_score_not_called_unchanged(
-    tab: ModelsTab,
-) -> None:
+def test_what_is_said_of_a_difference_follows_the_corrected_test(tab: ModelsTab) -> None:
     body = opened(tab, f"a={A}&b={B}").table
+    assert "not significant" in body and "can a difference be told" in body
     assert body.count("for this section alone: ") == body.count("corrected for all sections") == 4
     assert "unchanged" not in body and "= same score" in body
 

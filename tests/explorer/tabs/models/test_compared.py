@@ -55,7 +55,7 @@ def part(only_a: int, only_b: int) -> DuelPart:
 def test_a_change_is_told_from_chance() -> None:
     parts = part(9, 0), part(0, 9), part(2, 1), part(1, 2), part(2, 2)
     changes = [change_of(each) for each in parts]
-    assert changes == ["improved", "regressed", "higher", "lower", "same"]
+    assert changes == ["improved", "regressed", "unclear", "unclear", "same"]
 
 
 def test_two_models_are_compared_on_the_pairs_that_both_have() -> None:
