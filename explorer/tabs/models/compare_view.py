@@ -48,6 +48,7 @@ from scoring.errors import KnownError
 _MOST_LISTED = 400
 _MOST_OFFERED = 60
 """Models that can be ticked, beside those that are."""
+_MOST_BUTTONS = 12
 _OF_TWO = ("models", "pairs", "difference", "interval", "p", "first", "second")
 _OF_SUBSETS = (
     "subset", "pairs", "a", "b", "a_minus_b", "interval", "only_a", "only_b", "p", "change",
@@ -185,7 +186,7 @@ def _ensembles(now: Compared) -> str:
     """The members to choose from, and what they come to together."""
     state, offered = now.state, with_rewards(now.field)
     if len(offered) < LEAST_MEMBERS:
-        return note(text("compare.few_rewards", n=len(offered)))
+        return _no_rewards(text("compare.few_rewards", n=len(offered)))
     said, said_css, found = "", "", {"found": None}
     if len(state.members) < LEAST_MEMBERS:
         said = text("compare.pick_members", most=MOST_MEMBERS)
@@ -261,7 +262,7 @@ _WORDS = {"compare": _table, "agreement": _likeness, "ensembles": _ensembles}
 def compared_shown(words: gr.HTML, plot: gr.Plot, now: Compared) -> Filling:
     """The panel that a state asks for; nothing where it asks for a model first."""
     hidden = gr.update(visible=False)
-    if not now.state.a and now.state.panel != "ensembles":
+    if not now.state.a and now.state.panel in ("compare", "agreement"):
         return {words: "", plot: hidden}
     if now.state.panel != "scatter":
         return {words: _WORDS[now.state.panel](now), plot: hidden}
@@ -274,13 +275,32 @@ def compared_shown(words: gr.HTML, plot: gr.Plot, now: Compared) -> Filling:
     return {words: said, plot: gr.update(value=figure, visible=True)}
 
 
+def _no_margins(now: Compared) -> str:
+    """Why no two models have rewards, and those that could be chosen."""
+    state, field = now.state, now.field
+    rewarded = with_rewards(field)
+    if len(rewarded) < 2:
+        if not field.matrix.models:
+            return ""  # the head says so
+        return _no_rewards(text("compare.scatter_few", n=len(rewarded)))
+    without = [each for each in state.named[:2] if not field.has_rewards(each)]
+    if without:
+        said = text("compare.scatter_missing", models=", ".join(without))
+    else:
+        said = text("compare.scatter_majority" if state.a else "compare.scatter_choose")
+    offered = [each for each in now.sought(rewarded) if each not in state.named]
+    letter = "b" if state.a and state.a not in without else "a"
+    return _no_rewards(said, offered[:_MOST_BUTTONS], letter)
+
+
+def _no_rewards(said: str, offered: Sequence[str] = (), letter: str = "") -> str:
+    return render("tabs/models/no_rewards.html", said=said, offered=offered, letter=letter)
+
+
 def _margins_words(now: Compared, found: MarginPoints | None) -> str:
     """What is drawn, or why nothing is. found: of the scene."""
-    if now.state.b == MAJORITY:
-        return note(text("compare.scatter_majority"))
     if found is None:
-        without = [each for each in now.state.named[:2] if not now.field.has_rewards(each)]
-        return note(text("compare.scatter_missing", models=", ".join(without)))
+        return _no_margins(now)
     if not found.n:
         return note(text("compare.scatter_none"))
     html = note(text("compare.scatter_about"))

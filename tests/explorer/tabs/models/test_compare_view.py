@@ -165,9 +165,17 @@ def test_margins_are_drawn_where_both_models_have_rewards(tab: ModelsTab) -> Non
     assert shown.plot["visible"] and sum(len(trace.x) for trace in figure.data) == 188
     key = figure.data[0].customdata[0]
     assert acted(tab, shown.seen, "goto", value=key).seen.reading.key == key
-    for link, words in ((f"a={A}&b={PLAIN}", PLAIN), (f"a={A}", "majority")):
+    for link, words, letter, model in (
+        (f"a={A}&b={PLAIN}", PLAIN, "b", B), (f"a={PLAIN}&b={B}", PLAIN, "a", A),
+        (f"a={A}", "majority", "b", B), ("", "two models", "a", A),
+    ):  # fmt: skip
         empty = opened(tab, f"{link}&part=scatter")
         assert not empty.plot["visible"] and words in empty.table
+        read = HtmlReading(empty.table, TAGS)
+        assert set(read.attributes["button", "data-act"]) == {letter}
+        assert json.dumps({"value": model}) in read.attributes["button", "data-sent"]
+    few = opened(tab, "a=org/elsewhere&part=scatter").table
+    assert "for these pairs: 0" in few and "?tab=score" in few
 
 
 def test_agreement_lists_all_others_and_leads_to_them(tab: ModelsTab) -> None:
