@@ -9,6 +9,7 @@ from scoring.benchmark import section_of
 from scoring.errors import counted
 from scoring.interval import Interval
 from scoring.record import Run
+from scoring.spec import is_ties
 from scoring.summary import Summary, summarise
 from scoring.ties import TiesScore
 
@@ -49,16 +50,20 @@ def report_json(
 ) -> dict[str, Any]:
     """The same as plain values; shares are 0 to 1, None where nothing counts."""
     summary = summarise(run.rows(), run.facts.family)
+    subsets = {
+        subset: {"accuracy": tally.accuracy, "interval": tally.interval, **tally.counts}
+        for subset, tally in summary.subsets.items()
+    }
+    if summary.ties is not None:  # a composite, no share of the rows that are counted beside it
+        for name in filter(is_ties, subsets):
+            subsets[name] |= {"accuracy": summary.ties.score, "interval": None}
     return {
         "score": summary.score,
         "interval": summary.interval,
         "tie_counts": summary.total.tie,
         "whole_benchmark": summary.whole,
         "sections": summary.sections,
-        "subsets": {
-            subset: {"accuracy": tally.accuracy, "interval": tally.interval, **tally.counts}
-            for subset, tally in summary.subsets.items()
-        },
+        "subsets": subsets,
         **({"ties": asdict(summary.ties)} if summary.ties else {}),
         "total": {"accuracy": summary.total.accuracy, **summary.total.counts},
         "truncated": summary.truncated,

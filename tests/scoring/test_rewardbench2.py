@@ -73,6 +73,8 @@ def test_a_file_is_scored_as_an_independent_computation_has_it(
     told = json.loads(capsys.readouterr().out)
     assert told["score"] == pytest.approx(expected.pop(""), abs=1e-12)
     assert told["sections"] == pytest.approx(expected, abs=1e-12)
+    of_subsets = {name: each["accuracy"] for name, each in told["subsets"].items()}
+    assert of_subsets == told["sections"] and told["subsets"]["Ties"]["interval"] is None
     name = run.facts.model if "/" in run.facts.model else f"local/{run.facts.model}"
     (result,), left_out = read_aggregates(folder)
     assert (result.benchmark, left_out) == ("v2", [])
