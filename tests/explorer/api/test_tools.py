@@ -1,14 +1,10 @@
-"""The endpoints as tools of agents, where `mcp` is installed: JSON that is as it is described."""
+"""The endpoints as tools of agents: JSON that is as it is described."""
 
 import asyncio
 import json
 from typing import Any
 
-import pytest
-
 from tests.explorer.conftest import Serve
-
-pytest.importorskip("mcp", reason="mcp is not installed: agents have no tools")
 
 
 def test_tools_answer_json_and_one_sentence(serve: Serve) -> None:
