@@ -82,7 +82,7 @@ def margins_figure(histogram: MarginHistogram) -> Figure:
         )
     figure.add_vline(x=0)
     figure.update_layout(title={"text": text("figure.margins")}, barmode="stack", bargap=0.05)
-    figure.update_xaxes(title=text("figure.margin"))
+    figure.update_xaxes(title=text("figure.beyond", what=text("figure.margin")))
     return figure
 
 
@@ -102,7 +102,7 @@ def rewards_figure(histogram: RewardHistogram) -> Figure:
             hovertemplate=text("figure.reward_hover", what=text("figure.reward")),
         )
     figure.update_layout(title={"text": text("figure.rewards")})
-    figure.update_xaxes(title=text("figure.reward"))
+    figure.update_xaxes(title=text("figure.beyond", what=text("figure.reward")))
     return figure
 
 

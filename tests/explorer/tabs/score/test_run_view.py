@@ -111,7 +111,16 @@ def test_margins_stand_left_and_right_of_the_line() -> None:
     html = written("margins", margin_histogram(chosen, np.zeros(5), bins=3))
     assert html.count('class="won"') == 2 and html.count('class="lost"') == 2
     assert "2 above 0, 2 not" in html
+    assert "<span>−3.000</span>" in html and "<span>+3.000</span>" in html
     assert written("margins", MarginHistogram((), (), 0, 0, 0, 0.0, 0.0)) == ""
+
+
+def test_the_last_bars_say_that_they_hold_all_that_lies_beyond() -> None:
+    chosen = np.append(np.tile([1.0, -1.0], 200), [50.0, -50.0])
+    html = written("margins", margin_histogram(chosen, np.zeros(402), bins=2))
+    assert "<span>≤ −1.000</span>" in html and "<span>≥ +1.000</span>" in html
+    assert "201 pairs with a margin of −0.500 or less" in html
+    assert "201 pairs with a margin above +0.500" in html
 
 
 def test_the_clearest_failures_lead_to_their_pairs() -> None:
