@@ -159,22 +159,20 @@ class Page:
 
     @guarded
     def bars(self, session: Session, *, is_opening: bool = False) -> Filling:
-        """What both source bars and the menu of pairs say; the timer runs while the Hub is asked.
+        """What is told of the data, and the menu of pairs; the timer runs while the Hub is asked.
 
-        is_opening: whether they say nothing yet; then they tell the best pairs where those on
+        is_opening: whether nothing is told yet; then the best pairs are told of where those on
             screen are not here.
         """
         pairs, boards = self.stores.pairs, self.stores.results
         can_retry = not self.stores.settings.offline
         table = (pairs.get if is_opening else pairs.find)(session.table_id)
-        seen = table, boards.get(session.results_id)
-        bars = self.parts.bar, self.parts.models.bar
         asking = pairs.sources.fetching or boards.sources.fetching
         chosen = {self.parts.chooser.offer: offer_of(table, pairs.sources.best)} if table else {}
+        seen = (pairs.sources, table), (boards.sources, boards.get(session.results_id))
         return {
             **chosen,
-            **sourcebar(bars[0], pairs.sources, seen[0], can_retry),
-            **sourcebar(bars[1], boards.sources, seen[1], can_retry),
+            **sourcebar(self.parts.bar, *seen, can_retry),
             self.parts.timer: gr.Timer(active=asking),
         }
 
@@ -215,7 +213,7 @@ def _lay_out(stores: Stores) -> PageParts:
         gr.HTML(_header() + help_html())
         caption = gr.HTML(elem_id="dataset-caption")
         gr.HTML(render("tools.html"))
-    bar = build_sourcebar(caption, text("source.show_pairs"))
+    bar = build_sourcebar(caption)
     secret = build_signin(settings)
     with gr.Column(elem_id="dataset", elem_classes="popover"):
         chooser = build_chooser(settings)
@@ -233,7 +231,7 @@ def _lay_out(stores: Stores) -> PageParts:
         with tab["try"]:
             trial = build_trial(settings)
         with tab["models"]:
-            models = build_models()
+            models = build_models(bar.results)
         with tab["about"]:
             about = gr.HTML()
     return PageParts(
@@ -322,9 +320,9 @@ def _wire_links(callbacks: Page, page: gr.Blocks) -> None:
 
 
 def _bars(callbacks: Page) -> dict[str, Any]:
-    """The event that shows both source bars anew."""
+    """The event that tells anew of the data on screen."""
     parts = callbacks.parts
-    outputs = components(parts.bar, parts.models.bar, parts.timer, parts.chooser.offer)
+    outputs = components(parts.bar, parts.timer, parts.chooser.offer)
     return {"fn": callbacks.bars, "inputs": parts.session, "outputs": outputs, **EVENT}
 
 
@@ -350,17 +348,16 @@ def _wire_sources(callbacks: Page) -> None:
         js=ADDRESS,
         **EVENT,
     )
-    best = parts.bar.show.click(callbacks.best_pairs, None, parts.chooser.opened, **EVENT)
+    best = parts.bar.pairs.show.click(callbacks.best_pairs, None, parts.chooser.opened, **EVENT)
     turned = [
         each.success(pairs.turn_to, [parts.chooser.opened, *state], parts.pairs.outputs, **EVENT)
         for each in (best, *wire_chooser(parts.chooser, chooser))
     ]
     for each in (followed, *turned):
         each.then(None, parts.pairs.address, None, js=wrote(parts.pairs.part)).then(**bars)
-    newest = parts.models.bar.show.click(callbacks.best_board, parts.session, None, **EVENT)
+    newest = parts.bar.results.show.click(callbacks.best_board, parts.session, None, **EVENT)
     source = BoardSource(callbacks.stores.results, parts.models.source)
     for each in (newest, *wire_boardsource(source, parts.session)):
         each.success(models.show, parts.session, parts.models.outputs, **EVENT).then(**bars)
     parts.timer.tick(**bars)
-    for bar in (parts.bar, parts.models.bar):
-        bar.retry.click(callbacks.retry, **EVENT).then(**bars)
+    parts.bar.retry.click(callbacks.retry, **EVENT).then(**bars)

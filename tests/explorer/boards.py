@@ -4,7 +4,10 @@ import json
 from functools import cache
 from typing import Any
 
+import gradio as gr
+
 from explorer.page import Page
+from explorer.reader.source_view import build_sourcebar
 from explorer.results.board import Board, build_board
 from explorer.results.field import MAJORITY
 from explorer.stores import Stores
@@ -70,7 +73,7 @@ def sent(seen: HtmlReading, act: str) -> list[dict[str, object]]:
 @cache
 def board_parts() -> ModelsParts:
     """The components of the tab, on a page of their own."""
-    return laid_out(build_models)
+    return laid_out(lambda: build_models(build_sourcebar(gr.HTML()).results))
 
 
 def tab_on(stores: Stores) -> ModelsTab:

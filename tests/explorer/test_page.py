@@ -44,11 +44,11 @@ def joined_on(stores: Stores) -> Page:
 
 
 def bars(joined: Page, table_id: Any = "", results_id: Any = None) -> list[Any]:
-    """What both bars say of what a page looks at, and the timer."""
+    """What is told of what a page looks at, and the timer."""
     session = Session(results_id=results_id)
     session.show(PairsState(table_id))
     parts, filling = joined.parts, joined.bars(session)
-    shown = [*components(parts.bar), *components(parts.models.bar), parts.timer]
+    shown = [*components(parts.bar), parts.timer]
     return [filling.get(part, gr.skip()) for part in shown]
 
 
@@ -180,7 +180,7 @@ def test_a_link_fills_its_own_tab_alone(joined: Page) -> None:
 
 
 def test_while_nothing_is_asked_the_timer_rests(joined: Page, stores: Stores) -> None:
-    caption, _, show, retry, board, *_, timer = bars(joined, stores.pairs.sources.best)
+    _, retry, caption, _, show, board, *_, timer = bars(joined, stores.pairs.sources.best)
     assert timer.active is False
     assert "188 pairs" in caption and "models" in board
     assert show["visible"] is retry["visible"] is False
@@ -188,8 +188,8 @@ def test_while_nothing_is_asked_the_timer_rests(joined: Page, stores: Stores) ->
 
 @pytest.mark.parametrize("posted", [None, "gone", 5, ["x"], {}])
 def test_the_bar_of_what_is_not_here_any_more_stays_as_it_is(posted: object, joined: Page) -> None:
-    caption, words, show, retry, board, *_, timer = bars(joined, posted, posted)
-    assert stays(caption) and stays(words) and stays(show) and stays(retry)
+    words, retry, caption, remarks, show, board, *_, timer = bars(joined, posted, posted)
+    assert all(stays(each) for each in (words, retry, caption, remarks, show))
     assert "models" in board and timer.active is False
 
 
@@ -197,7 +197,7 @@ def test_a_page_opened_on_pairs_that_are_not_here_still_leads_to_others(joined: 
     session = Session()
     session.show(PairsState("gone"))
     shown = joined.bars(session, is_opening=True)
-    assert "Demo pairs: 188 pairs" in shown[joined.parts.bar.caption]
+    assert "Demo pairs: 188 pairs" in shown[joined.parts.bar.pairs.caption]
     assert shown[joined.parts.chooser.offer] == "demo", "the menu names the open pairs"
 
 
@@ -216,12 +216,12 @@ def test_what_arrives_is_offered_and_then_shown(home: Path) -> None:
     stores.pairs.sources = sources
     joined = joined_on(replace(stores, settings=replace(stores.settings, offline=False)))
     before = sources.best
-    _, words, show, retry, *_ = bars(joined, before)
+    words, retry, _, _, show, *_ = bars(joined, before)
     assert show["visible"] is False and retry["visible"] is True
     joined.retry()
     sources.wait(PATIENCE)
-    _, words, show, retry, *_ = bars(joined, before)
-    assert "arrived" in words and show["visible"] is True and retry["visible"] is False
+    words, _, _, _, show, *_ = bars(joined, before)
+    assert "arrived" in words and show["visible"] is True
     assert joined.best_pairs() == arrived.id
 
 

@@ -7,7 +7,7 @@ import gradio as gr
 from explorer.core.parts import Part, build_part, components
 from explorer.core.text import text
 from explorer.reader.links import MODELS_TAB
-from explorer.reader.source_view import SourceBarParts, build_sourcebar
+from explorer.reader.source_view import SourceParts
 from explorer.tabs.models.board_html import search_html
 from explorer.tabs.models.charts_view import BoardChartParts, build_chart
 from explorer.tabs.models.exports import BOARD_FORMATS, BoardFormat
@@ -27,7 +27,6 @@ class ModelsParts:
     address: its query string.
     """
 
-    bar: SourceBarParts
     source: BoardSourceParts
     part: Part
     panels: gr.HTML
@@ -58,8 +57,8 @@ class ModelsParts:
         )  # fmt: skip
 
 
-def build_models() -> ModelsParts:
-    """Lay the tab out where it is called."""
+def build_models(results: SourceParts) -> ModelsParts:
+    """Lay the tab out where it is called. results: what tells of them, not laid out yet."""
     with gr.Column(elem_id="results", elem_classes="popover"):
         source = build_boardsource()
     with build_part(MODELS_TAB) as part:
@@ -71,8 +70,8 @@ def build_models() -> ModelsParts:
                 text("board.measure"), variant="primary", size="sm", scale=0, min_width=100,
                 elem_id="measure", visible=False,
             )  # fmt: skip
-            caption = gr.HTML(elem_id="results-caption")
-        bar = build_sourcebar(caption, text("source.show_board"))
+            results.caption.render()
+            results.remarks.render()
         status = gr.HTML(elem_id="measure-status")
         with gr.Row(elem_classes="board-split"):
             table = gr.HTML(elem_id="models-table")
@@ -90,7 +89,7 @@ def build_models() -> ModelsParts:
         plot = gr.Plot(show_label=False, visible=False, elem_classes="pairs-plot")
         reader, pair = gr.HTML(), gr.HTML(elem_classes="reader")
     return ModelsParts(
-        bar, source, part, panels, head, told, measure, status, table, drawer, below, chart,
+        source, part, panels, head, told, measure, status, table, drawer, below, chart,
         exports, file, about, plot, reader, pair, gr.Textbox(visible=False),
         gr.Timer(_REFRESH_SECONDS, active=False),
     )  # fmt: skip

@@ -41,11 +41,19 @@ def sources(
     return Sources(candidates, Hub(offline=False))
 
 
-PARTS = laid_out(lambda: build_sourcebar(gr.HTML(elem_id="dataset-caption"), "Show"))
+PARTS = laid_out(lambda: build_sourcebar(gr.HTML(elem_id="dataset-caption")))
 
 
-def bar_of(sources: Sources[Item], item: Item | None, can_retry: bool) -> Filled:
-    return filled(PARTS, sourcebar(PARTS, sources, item, can_retry))
+def bar_of(
+    sources: Sources[Item],
+    item: Item | None,
+    can_retry: bool,
+    results: Sources[Item] | None = None,
+) -> Filled:
+    """results: those that stand beside the pairs; None where these are the best there could be."""
+    results = results or Sources([Candidate("here", lambda: Item("here"))], Hub(offline=True))
+    seen = results, results.get(None)
+    return filled(PARTS, sourcebar(PARTS, (sources, item), seen, can_retry))
 
 
 def read(bar: Filled) -> HtmlReading:
@@ -54,21 +62,47 @@ def read(bar: Filled) -> HtmlReading:
 
 def test_of_what_is_not_here_any_more_it_says_what_it_said() -> None:
     bar = bar_of(sources(Item("demo")), None, can_retry=True)
-    assert all(stays(value) for value in bar.values())
+    told = {name for name, value in bar.items() if not stays(value)}
+    assert told == {"results.caption", "results.remarks", "results.show"}
+
+
+def test_what_holds_of_pairs_and_results_is_said_once() -> None:
+    item = Item("demo")
+
+    def of(label: str, why: str) -> Sources[Item]:
+        """Sources that have something else than `label`, and why."""
+        return sources(item, label, lambda: absent(why))
+
+    pairs = of("org/pairs", "org/pairs is not here.")
+    both = [of("org/board", "org/board is not here."), of("org/board", "nobody answers")]
+    for each in (pairs, *both):
+        each.fetch()
+        each.wait(PATIENCE)
+    alike, unlike = (
+        read(bar_of(pairs, item, can_retry=True, results=each)).of_class["note"] for each in both
+    )
+    assert alike[0] == "Not shown: org/pairs is not here. The same holds for org/board."
+    assert unlike[:2] == [
+        "Not shown: org/pairs is not here.",
+        "Not shown: org/board: nobody answers",
+    ]
+    assert [len(alike), len(unlike)] == [2, 3], "and when it was asked"
 
 
 def test_what_is_shown_stays_text() -> None:
     item = Item("demo", HOSTILE, (HOSTILE, "second"))
-    seen = read(bar_of(sources(item, HOSTILE), item, can_retry=True))
-    caption = bar_of(sources(item), item, can_retry=True).caption
+    bar = bar_of(sources(item, HOSTILE), item, can_retry=True)
+    seen, caption = read(bar), bar["pairs.caption"]
     assert HtmlReading(caption, {"button", "span"}).words.strip() == HOSTILE
     assert seen.of_class["note"] == [f"Not shown: {HOSTILE}: nobody answers"]
-    assert "2 warnings" in seen.words and seen.words.rstrip().endswith(f"{HOSTILE}second")
+    remarks = HtmlReading(bar["pairs.remarks"], TAGS).words
+    assert "2 warnings" in remarks and remarks.rstrip().endswith(f"{HOSTILE}second")
 
 
 def test_of_many_remarks_the_first_are_shown_and_the_others_counted() -> None:
     item = Item("demo", remarks=tuple(f"[{number}]" for number in range(MOST + 5)))
-    words = read(bar_of(sources(item), item, can_retry=True)).words
+    bar = bar_of(sources(item), item, can_retry=True)
+    words = HtmlReading(bar["pairs.remarks"], TAGS).words
     assert f"{MOST + 5} warnings" in words and words.rstrip().endswith("and 5 more")
     assert f"[{MOST - 1}]" in words and f"[{MOST}]" not in words
 
@@ -89,7 +123,7 @@ def test_after_the_network_failed_one_can_ask_again_where_it_is_of_use() -> None
     asked.fetch()
     asked.wait(PATIENCE)
     bar = bar_of(asked, item, can_retry=True)
-    assert (bar.show["visible"], bar.retry["visible"]) == (False, True)
+    assert (bar["pairs.show"]["visible"], bar.retry["visible"]) == (False, True)
     assert re.search(r"Last checked at \d\d:\d\d:\d\d UTC", read(bar).words)
     assert bar_of(asked, item, can_retry=False).retry["visible"] is False
 
@@ -106,7 +140,7 @@ def test_while_the_network_is_asked_it_is_said_and_nothing_is_offered() -> None:
     try:
         bar = bar_of(asked, item, can_retry=True)
         assert read(bar).of_class["asking"]
-        assert (bar.show["visible"], bar.retry["visible"]) == (False, False)
+        assert (bar["pairs.show"]["visible"], bar.retry["visible"]) == (False, False)
     finally:
         answered.set()
     asked.wait(PATIENCE)
@@ -119,7 +153,7 @@ def test_what_arrived_is_offered_to_who_does_not_look_at_it_yet() -> None:
     asked.wait(PATIENCE)
     bar = bar_of(asked, local, can_retry=True)
     assert read(bar).of_class["arrived"] == [f"Now available: New {HOSTILE}"]
-    assert (bar.show["visible"], bar.retry["visible"]) == (True, False)
-    assert bar_of(asked, remote, can_retry=True).show["visible"] is False
+    assert (bar["pairs.show"]["visible"], bar.retry["visible"]) == (True, False)
+    assert bar_of(asked, remote, can_retry=True)["pairs.show"]["visible"] is False
     elsewhere = bar_of(asked, Item("uploaded"), can_retry=True)
-    assert elsewhere.show["visible"] is False
+    assert elsewhere["pairs.show"]["visible"] is False
