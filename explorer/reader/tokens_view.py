@@ -20,6 +20,7 @@ from explorer.results.field import Field
 from explorer.results.fields import Fields
 from explorer.runs.cards import card_of
 from explorer.runs.orders import ModelOrder
+from explorer.runs.progress import Progress
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.probing.side_rewards import SideRewards, TokenRewards, largest_jumps
@@ -86,11 +87,14 @@ def tokens_shown(fields: Fields, session: Session) -> Iterator[tuple[str, Any]]:
 
 
 def tokens_working(
-    steps: Generator[Any, None, TokenRewards],
+    steps: Generator[Progress, None, TokenRewards],
 ) -> Generator[tuple[str, Any], None, TokenRewards]:
     """What is shown until the rewards are there, which it returns."""
-    working = note(text("tokens.working")), gr.skip()
-    return (yield from shown_as(steps, lambda _: working))
+
+    def words(now: Progress) -> str:
+        return text("tokens.waiting", n=now.ahead) if now.ahead else text("tokens.working")
+
+    return (yield from shown_as(steps, lambda now: (note(words(now)), gr.skip())))
 
 
 def tokens_plot(rewards: TokenRewards) -> Any:

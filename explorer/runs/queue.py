@@ -22,11 +22,12 @@ class Queue:
         self._changed = threading.Condition()
         self._turns: list[Turn] = []
 
-    def join(self, owner: str, address: str = "") -> "Turn":
+    def join(self, owner: str, address: str = "", *, is_short: bool = False) -> "Turn":
         """The last place in the queue, to be used as a context: at its end, the place is free.
 
         owner: who has at most `MOST_OF_ONE` places; "" where nobody is told apart.
         address: where they come from, with at most `MOST_OF_ADDRESS`; "" likewise.
+        is_short: whether it is for a pair and not for a run.
 
         Raises:
             KnownError: the queue is full, or the owner stands in it often enough.
@@ -38,37 +39,39 @@ class Queue:
                 raise KnownError(text("queue.yours", n=MOST_OF_ONE))
             if address and sum(each.address == address for each in self._turns) >= MOST_OF_ADDRESS:
                 raise KnownError(text("queue.yours", n=MOST_OF_ADDRESS))
-            turn = Turn(self, owner, address)
+            turn = Turn(self, owner, address, is_short=is_short)
             self._turns.append(turn)
             return turn
 
     def first(self, owner: str, seconds: float, address: str = "") -> "Turn":
         """A turn that has come, for what is too short to be waited for.
 
-        seconds: how long it is waited for all the same.
+        seconds: how long it is waited for all the same; longer for what is short and the owner's.
 
         Raises:
             KnownError: others are served then still.
         """
-        turn = self.join(owner, address)
-        if not turn.wait(seconds):
-            turn.leave()
-            raise KnownError(text("queue.busy"))
+        turn = self.join(owner, address, is_short=True)
+        while not turn.wait(seconds):
+            if not turn.is_after_own():
+                turn.leave()
+                raise KnownError(text("queue.busy"))
         return turn
 
 
 class Turn:
     """One place in the queue.
 
-    owner: whose it is. address: where they come from.
+    owner: whose it is. address: where they come from. is_short: whether it is for a pair.
     seconds: how long it will take from now on, as far as one can say; None where one cannot.
     """
 
-    def __init__(self, queue: Queue, owner: str, address: str) -> None:
+    def __init__(self, queue: Queue, owner: str, address: str, *, is_short: bool) -> None:
         self._queue = queue
         self._came: float | None = None
         self.owner = owner
         self.address = address
+        self.is_short = is_short
         self.seconds: float | None = None
 
     @property
@@ -81,10 +84,13 @@ class Turn:
 
         0 people when it is one's turn; None seconds where one of them cannot say.
         """
-        with self._queue._changed:
-            before = self._queue._turns[: self._queue._turns.index(self)]
+        before = self._before()
         known = [each.seconds for each in before if each.seconds is not None]
         return len(before), sum(known) if len(known) == len(before) else None
+
+    def is_after_own(self) -> bool:
+        """Whether all that is served before is short and its owner's."""
+        return all(each.is_short and each.owner == self.owner for each in self._before())
 
     def wait(self, seconds: float) -> bool:
         """Wait until the turn has come, or for so long; whether it has come."""
@@ -102,6 +108,10 @@ class Turn:
             if self in self._queue._turns:
                 self._queue._turns.remove(self)
                 self._queue._changed.notify_all()
+
+    def _before(self) -> "list[Turn]":
+        with self._queue._changed:
+            return self._queue._turns[: self._queue._turns.index(self)]
 
     def __enter__(self) -> Self:
         return self

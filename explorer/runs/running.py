@@ -191,12 +191,13 @@ class Runs:
     def token_rewards(
         self, visitor: Visitor, order: ModelOrder, pair: Pair
     ) -> Generator[Progress, None, TokenRewards]:
-        """A pair's rewards token by token, telling how far the loading is.
+        """A pair's rewards token by token, in turn, telling who is served before and how far the
+        loading is.
 
         Raises:
-            KnownError: others score, the model cannot be had, or it has none.
+            KnownError: the model cannot be had, or it has none.
         """
-        with self.scorers.brief(visitor) as turn:
+        with self.scorers.turn(visitor, is_short=True) as turn:
             progress = Progress("loading", 1)
             model = yield from self.scorers.ready(visitor, order, turn, progress)
             return (yield from shown_as(model.token_rewards(pair), lambda _: progress))

@@ -21,9 +21,9 @@ from scoring.limits import Step
 _POLL_SECONDS = 0.4
 """Between two looks at how far the queue, or a loading, is."""
 LEAST_SECONDS = 3.0
-"""That a turn in the queue counts for, however short: what it leaves on the disk stays there."""
+"""That a run's turn counts for, however short: what it leaves on the disk stays there."""
 BRIEF_SECONDS = 1.0
-"""How long what is short waits for its turn."""
+"""How long what is short waits for others' turns to end."""
 
 
 class Scorers:
@@ -35,19 +35,23 @@ class Scorers:
         self._queue = Queue()
 
     @contextmanager
-    def turn(self, visitor: Visitor) -> Iterator[Turn]:
+    def turn(self, visitor: Visitor, *, is_short: bool = False) -> Iterator[Turn]:
         """A place in the queue, until the end of the context.
+
+        is_short: whether it is for a pair and not for a run; nothing of it stays on the disk.
 
         Raises:
             KnownError: the queue is full, or the visitor has no seconds left in this hour.
         """
         self.quotas.check(visitor)
-        with self._queue.join(visitor.owner or visitor.session, visitor.address) as turn:
+        owner = visitor.owner or visitor.session
+        with self._queue.join(owner, visitor.address, is_short=is_short) as turn:
             try:
                 yield turn
             finally:
                 if turn.lasted:
-                    self.quotas.spend(visitor, max(LEAST_SECONDS, turn.lasted))
+                    least = 0.0 if is_short else LEAST_SECONDS
+                    self.quotas.spend(visitor, max(least, turn.lasted))
 
     def ready(
         self,

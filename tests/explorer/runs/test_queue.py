@@ -1,6 +1,7 @@
 """The queue before the device: first come, first served, and nobody fills it alone."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -72,3 +73,17 @@ def test_what_is_short_does_not_wait_long() -> None:
         queue.first("b", 0.01)
     with queue.first("b", 0.01) as turn:
         assert turn.ahead()[0] == 0
+
+
+def test_what_is_short_waits_for_what_is_short_and_the_owners_own() -> None:
+    queue = Queue()
+    own = queue.join("a", is_short=True)
+    with ThreadPoolExecutor(1) as pool:
+        second = pool.submit(queue.first, "a", 0.01)
+        with pytest.raises(TimeoutError):
+            second.result(0.2)
+        own.leave()
+        with second.result(PATIENCE) as turn:
+            assert turn.wait(0)
+    with queue.join("a"), pytest.raises(KnownError, match="busy"):
+        queue.first("a", 0.01)

@@ -336,3 +336,20 @@ def test_token_rewards_end_with_the_reward(tab: TrialTab, me: Session, pressed: 
         list(tab.tokens(me, "longer", *TEXTS))
     with pytest.raises(gr.Error, match="is empty"):
         list(tab.tokens(me, "demo", "p", "", "r"))
+
+
+def test_token_rewards_and_rewards_of_a_page_wait_for_each_other(
+    tab: TrialTab, me: Session, pressed: Filled
+) -> None:
+    tokens = steps_of(tab, tab.tokens(me, "demo", *TEXTS))
+    with tab.runs.scorers.brief(me.visitor):
+        assert "1 ahead of you in the queue" in next(tokens)["tokens.words"]
+    assert "Loading" in next(tokens)["tokens.words"]
+    with ThreadPoolExecutor(1) as pool:
+        typed = pool.submit(lambda: [*tab.typed(me, "demo", TEXTS[0], "Typed.", TEXTS[2])])
+        with pytest.raises(TimeoutError):
+            typed.result(2 * BRIEF_SECONDS)
+        *_, done = tokens
+        *_, shown = steps_of(tab, iter(typed.result(PATIENCE)))
+    assert done["tokens.plot"]["visible"] is True and "wrong" not in shown.status
+    assert trial_of(me).is_whole and trial_of(me).pair.chosen == "Typed."
