@@ -1,6 +1,6 @@
 // What is pressed in HTML that the server wrote becomes an event of its part's relay, one at a time.
 (() => {
-  const WAIT = 60000, AGAIN = 2000, TOGETHER = 100;
+  const WAIT = 60000, AGAIN = 2000, TOGETHER = 100, STUCK = 3;
   const REVIEW = "review", PRESSES = "rewardbench-explorer-presses", NOTE = "#review-note textarea";
   const REVIEWS = "rewardbench-explorer-reviews";
   const kept = new Map();
@@ -9,10 +9,12 @@
   // answer that came after the other's would undo it.
   let order = 0;
   const queue = (part, act, sent) => { part.explorerQueue.push({ act, sent, order: order++ }); };
+  // Presses that are refused again and again wait for better times, and nothing waits for them.
+  const isStuck = (part) => part.explorerSent?.refusals >= STUCK;
   const relays = () => [...document.querySelectorAll(".relayed")];
   const isHeld = (part) => relays().some((other) => other !== part
     && (part.id === "go" || other.id === "go")
-    && (other.explorerSent || other.explorerQueue?.[0]?.order < part.explorerQueue[0].order));
+    && !isStuck(other) && (other.explorerSent || other.explorerQueue?.[0]?.order < part.explorerQueue[0].order));
   const advance = (part) => {
     if (part.explorerSent || !part.explorerQueue?.length || isHeld(part)) return;
     const act = part.explorerSent = part.explorerQueue.shift();
@@ -32,7 +34,7 @@
 
   // A line below the header says that something pressed is being answered; what a timer asks is not.
   const showBusy = () => {
-    const asked = [...document.querySelectorAll(".relayed")].some((part) => part.explorerSent && part.explorerAct !== "again");
+    const asked = [...document.querySelectorAll(".relayed")].some((part) => part.explorerSent && !isStuck(part) && part.explorerAct !== "again");
     document.documentElement.toggleAttribute("data-busy", asked);
   };
 
@@ -345,9 +347,16 @@
     "open", "goto", "random", "panel", "model", "against", "cell", "slices", "a", "b", "add", "swap", "close", "ticked",
   ]);
   const going = () => pending(document.getElementById("go"));
+  // In a review the pair on screen is the review's.
+  const addressOf = (id) => {
+    const query = addresses.get(id), place = new URLSearchParams(addresses.get(REVIEW));
+    if (!place.get("key") || id !== "pairs" || new URLSearchParams(query).get("panel") !== REVIEW) return query;
+    const others = query.split("&").filter((each) => !each.startsWith("pair="));
+    return [...others, `pair=${encodeURIComponent(place.get("key")).replaceAll("%3A", ":")}`].join("&");
+  };
   const write = (anew = false) => {
     if (going().some((act) => act.sent.back)) return;
-    const parts = [tab === "pairs" ? "" : `tab=${tab}`, addresses.get(tab)];
+    const parts = [tab === "pairs" ? "" : `tab=${tab}`, addressOf(tab)];
     const query = parts.filter(Boolean).join("&");
     const address = query ? `?${query}` : location.pathname;
     try {
@@ -418,6 +427,7 @@
     addresses.set(id, query);
     if (!(part?.explorerQueue || []).some((act) => act.act === "search")) fill(id, query);
     if (id === tab && anew !== null) write(anew);
+    if (id === REVIEW && tab === "pairs") write();
     return [];
   };
   // On narrow screens one pane of the Pairs tab is in view.
@@ -471,7 +481,10 @@
     const part = document.getElementById(id);
     if (!part) return [];
     if (part.explorerSent && isPress(part.explorerSent)) {
-      setTimeout(() => part.explorerSend(part.explorerSent), AGAIN);
+      const act = part.explorerSent;
+      act.refusals = (act.refusals ?? 0) + 1;
+      setTimeout(() => part.explorerSend(act), AGAIN * Math.min(act.refusals, 15));
+      if (isStuck(part)) { relays().forEach(advance); showBusy(); }
       return [];
     }
     for (const box of part.querySelectorAll(".facet input[type=checkbox]")) box.checked = box.hasAttribute("checked");
@@ -505,12 +518,15 @@
     figure._fullLayout._modeBar.buttons.flat().find((button) => button.name === "toImage").click(figure);
     figure.layout.paper_bgcolor = ground;
   });
+  // Of a review that has begun, what is sent to others is the pair on screen.
+  const linkedSearch = () => new URLSearchParams(addresses.get(REVIEW)).get("key")
+    ? location.search.replace(`&panel=${REVIEW}`, "") : location.search;
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");
     if (!button) return;
     const base = button.dataset.copy;
     const from = base !== "link" && document.querySelector(base);
-    const words = base === "link" ? (button.dataset.base || location.origin + location.pathname) + location.search
+    const words = base === "link" ? (button.dataset.base || location.origin + location.pathname) + linkedSearch()
       : (from?.rows ? cells(from) : from?.textContent) || "";
     await copy(words);
     const said = button.textContent;
@@ -522,7 +538,8 @@
 
   const act = (id, name, sent) => { send(document.getElementById(id), name, sent); return []; };
   const idle = async (id, inputs) => {
-    while (pending(document.getElementById(id)).length) await new Promise((go) => setTimeout(go, 50));
+    const part = document.getElementById(id);
+    while (pending(part).length && !isStuck(part)) await new Promise((go) => setTimeout(go, 50));
     return inputs;
   };
 

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e.conftest import (
     begin_review,
+    copied_link,
     open_app,
     open_tab,
     pair,
@@ -166,6 +167,45 @@ def test_a_reload_keeps_marks_that_were_answered_and_those_that_were_not(
     expect(progress).to_have_text("5 of 12 marked: 3 to keep, 1 to drop, 1 unsure")
     keys = [each["key"].partition(":")[2] for each in decisions_of(leaving)]
     assert keys == ["0", "1", "2", "5", "6"], "the pairs that were meant"
+
+
+def test_presses_that_are_refused_hold_nothing_else_up_and_count_later(
+    server: Server, leaving: Page
+) -> None:
+    progress = begin(leaving, server.address)
+    press_at_once(leaving, "1")
+    expect(progress).to_contain_text("1 of 12 marked")
+    leaving.route(
+        "**/queue/join*",
+        lambda route: (
+            route.fulfill(status=500)
+            if '"press"' in (route.request.post_data or "")
+            else route.continue_()
+        ),
+    )
+    press_at_once(leaving, "23")
+    expect(leaving.locator(".review-waiting")).to_have_text("2 not saved yet")
+    assert [each["verdict"] for each in decisions_of(leaving)] == ["keep"], "what is saved"
+    leaving.locator("#header a[data-go]", has_text="About").click()
+    expect(leaving.locator(".data-card")).to_be_visible()
+    leaving.go_back()
+    expect(progress).to_contain_text("1 of 12 marked")
+    leaving.unroute("**/queue/join*")
+    expect(progress).to_have_text("3 of 12 marked: 1 to keep, 1 to drop, 1 unsure")
+    expect(leaving.locator(".review-waiting")).to_be_hidden()
+
+
+def test_the_link_of_a_review_is_to_the_pair_on_screen(server: Server, page: Page) -> None:
+    begin(page, server.address)
+    page.keyboard.press("1")
+    expect(page.locator(".review-place")).to_contain_text("Pair 2 of 12")
+    key = pair(page).get_attribute("data-key")
+    assert key is not None
+    page.wait_for_url(lambda url: f"pair={key}" in url and "panel=review" in url)
+    other = page.context.new_page()
+    open_app(other, copied_link(page, "pairs"))
+    expect(pair(other)).to_have_attribute("data-key", key)
+    other.close()
 
 
 def test_a_note_is_saved_when_its_field_is_left(server: Server, leaving: Page) -> None:

@@ -122,10 +122,22 @@ class ReviewTab:
 
     @guarded
     def act(self, event: gr.EventData, session: Session, kept: object) -> Filling:
-        """What is shown after one act."""
+        """What is shown after one act. Where presses are refused, that is answered, or they would
+        come again.
+        """
         name, sent = act_of(event)
         if name not in REVIEW_ACTS:
             raise KnownError(f"There is no act {shown(name)}.")
+        try:
+            return self._done(name, sent, session, kept)
+        except Exception as error:
+            if name != "press":
+                raise
+            asked = sent.get("presses")
+            lost = not_counted(len(asked) if isinstance(asked, list) else 0)
+            return {self.parts.told: told_html([explained(error), lost])}
+
+    def _done(self, name: str, sent: Sent, session: Session, kept: object) -> Filling:
         table, theirs = self.library.get(session.table_id), session.seen(Colleague).decisions
         source, listed = table.id, session.seen(PairsState).listed_link
         if name in _IN_PLACE:
@@ -195,16 +207,11 @@ class ReviewTab:
         return self._opened(stay.table, onward(review, keys, None), stay)
 
     def press(self, sent: Sent, stay: Stay) -> Filling:
-        """Count presses. Where they are refused, that is answered, or they would come again."""
-        asked = sent.get("presses")
-        try:
-            table, review, place = self._here(sent, stay)
-            rows = stay.rows_of(place.subset)
-            now = pressed(table, review, place, asked, time.time(), listed=rows)
-            return self._opened(table, now, stay)
-        except Exception as error:
-            lost = not_counted(len(asked) if isinstance(asked, list) else 0)
-            return {self.parts.told: told_html([explained(error), lost])}
+        """Count presses."""
+        table, review, place = self._here(sent, stay)
+        rows = stay.rows_of(place.subset)
+        now = pressed(table, review, place, sent.get("presses"), time.time(), listed=rows)
+        return self._opened(table, now, stay)
 
     def differ(self, sent: Sent, stay: Stay) -> Filling:
         """Open a pair on which the colleague disagrees."""
