@@ -76,16 +76,14 @@ class ScoreTab:
 
     def open(self, query_string: object, session: Session) -> Filling:
         """What a link asks for; a run that is not here any more is told."""
-        state = decode_score(query_string)
-        said = ""
+        state, wrong = decode_score(query_string), ""
         if state.run_id:
             try:
                 self.runs.store.open(state.run_id, session.visitor)
             except KnownError as error:
-                said, state = note(str(error), "wrong"), state.of("")
+                wrong, state = str(error), state.of("")
         session.show(state)
-        filled = self._shown(session)
-        return filled | {self.parts.panels: said + self._panels(session)}
+        return self._shown(session, wrong=wrong)
 
     def turn_back(self, session: Session) -> Filling:
         """After the tab was opened: the list, or the run where it went on elsewhere."""
@@ -277,10 +275,18 @@ class ScoreTab:
             return nothing_new()
         return self._of_run(session, live)
 
-    def _shown(self, session: Session, seen: LiveRun | Run | None = None) -> Filling:
-        """All that the state says. seen: the run to report of; None for the one looked at."""
+    def _shown(
+        self, session: Session, seen: LiveRun | Run | None = None, wrong: str = ""
+    ) -> Filling:
+        """All that the state says.
+
+        seen: the run to report of; None for the one looked at. wrong: why there is none to show.
+        """
         parts, panel = self.parts, session.seen(ScoreState).panel
-        filled = self._listed(session) if panel == "runs" else self._of_run(session, seen)
+        if panel == "runs":
+            filled = self._listed(session, wrong)
+        else:
+            filled = self._none(session, wrong) if wrong else self._of_run(session, seen)
         columns = {each: gr.update(visible=name == panel) for name, each in parts.columns.items()}
         return {**filled, **columns, parts.panels: self._panels(session)}
 
@@ -292,8 +298,11 @@ class ScoreTab:
         try:
             return self._reported(seen or self._looked_at(session), session)
         except KnownError as error:
-            report = self.parts.report
-            return {report.status: note(str(error), "wrong"), report.timer: gr.update(active=False)}
+            return self._none(session, str(error))
+
+    def _none(self, session: Session, why: str) -> Filling:
+        """In place of a report, why there is none."""
+        return self._reported(None, session) | {self.parts.report.status: note(why, "wrong")}
 
     def _reported(self, seen: LiveRun | Run | None, session: Session) -> Filling:
         """The report of a run, whether it goes on or is stored; None for none."""
@@ -316,19 +325,20 @@ class ScoreTab:
     def _latest(self, session: Session) -> str:
         """The runs that began last, beside the report of one of them."""
         who, state = session.visitor, session.seen(ScoreState)
+        watched = session.seen(Followed).live_id
         return render(
             "tabs/score/latest.html",
             now=runs_scene(self.runs.store, who, open_id=state.run_id, search=state.search),
             search=state.search,
-            waiting=self._waiting(who),
+            waiting=[live for live in self._waiting(who) if live.id != watched],
             query=lambda run: SCORE_LINK.encode(ScoreState(run_id=run.id)),
         )
 
     def _waiting(self, who: Visitor) -> list[LiveRun]:
         return [live for live in self.runs.live.of(who) if live.run_id is None]
 
-    def _listed(self, session: Session) -> Filling:
-        """The list of runs, and the one that is open."""
+    def _listed(self, session: Session, wrong: str = "") -> Filling:
+        """The list of runs, and the one that is open. wrong: why the one asked for is not."""
         who, state = session.visitor, session.seen(ScoreState)
         now = runs_scene(self.runs.store, who, state.page, state.run_id)
         state = replace(state, page=now.page).of(now.open.run.id if now.open else "")
@@ -337,6 +347,7 @@ class ScoreTab:
         listed = render(
             "tabs/score/runs.html",
             now=now,
+            wrong=wrong,
             waiting=self._waiting(who),
             kept=self.settings.runs_last,
             facts=now.open and run_facts(now.open.run),

@@ -283,6 +283,10 @@ def test_runs_under_way_are_watched_from_here(
     for html, watched in ((shown.listed, live.id), (shown.opened, running.id)):
         [before, _] = html.split("Watch live")
         assert watched in before.rpartition("<button")[2]
+    for seen_id, is_told in ((running.id, True), (live.id, False)):
+        beside = acted(tab, me, "report", id=seen_id)["report.latest"]
+        assert ("is waiting for its turn" in beside) is is_told
+    acted(tab, me, "panel", value="runs")
     stream.close()
     assert live.ended.wait(PATIENCE)
     shown = shown_to(tab, me)

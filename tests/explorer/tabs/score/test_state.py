@@ -79,7 +79,11 @@ def test_a_link_to_a_run_that_is_not_here_says_so(
 ) -> None:
     for run_id in ("gone", "../..", "\ud800", "<img src=x>"):
         shown = opened(tab, f"?tab=score&panel={panel}&run={run_id}")
-        assert "no such run" in shown.panels and "<img" not in shown.panels
+        told = shown["runs.listed" if panel == "runs" else "report.status"]
+        assert "no such run" in told and "<img" not in told
+        assert shown[f"columns.{panel}"]["visible"] and "no such run" not in shown.panels
+        # Not of another run, whatever was shown before.
+        assert panel == "runs" or shown["report.cards"] == ""
         assert "run=" not in shown.address
 
 
