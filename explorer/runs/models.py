@@ -6,7 +6,7 @@ holds the warm model and scores with it. With another model comes another worker
 
 import threading
 import time
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Hashable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -154,11 +154,13 @@ class ModelStore:
         Raises:
             KnownError: there is none, it is not allowed, or no reward model.
         """
-        period = time.monotonic() // SAME_SECONDS
-        asked = (replace(order, settings=RunSettings()), visitor.token, period)
         return self._previews.get_or_create(
-            asked, lambda: result_of(self._looked(visitor, order)).preview
+            _previewed(visitor, order), lambda: result_of(self._looked(visitor, order)).preview
         )
+
+    def is_previewed(self, visitor: Visitor, order: ModelOrder) -> bool:
+        """Whether `preview` answers at once."""
+        return _previewed(visitor, order) in self._previews
 
     def device(self) -> Device:
         """Where models are computed here, and what is free there."""
@@ -307,6 +309,11 @@ class _Known:
 def _of_model(spec: ModelSpec, settings: RunSettings) -> RunSettings:
     """The settings that a scorer in memory depends on: the seed is that of a rule alone."""
     return settings if spec.family in BASELINES else replace(settings, seed=RunSettings().seed)
+
+
+def _previewed(visitor: Visitor, order: ModelOrder) -> Hashable:
+    """What one preview is of."""
+    return replace(order, settings=RunSettings()), visitor.token, time.monotonic() // SAME_SECONDS
 
 
 def _asked(visitor: Visitor, order: ModelOrder) -> Asked:

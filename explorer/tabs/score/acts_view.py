@@ -55,7 +55,7 @@ from explorer.tabs.score.state import (
     run_line,
     runs_scene,
 )
-from explorer.tabs.score.view import ScoreParts, panels_html, ways
+from explorer.tabs.score.view import ScoreParts, looking_html, panels_html, ways
 from scoring.errors import KnownError
 from scoring.record import Run
 
@@ -180,19 +180,24 @@ class ScoreTab:
         return filled | {choice.selected: selected_html(selection)}
 
     @guarded
-    def describe(self, posted: Posted) -> str:
-        """The card of the model: what it is, whether it fits, how long it will take."""
+    def describe(self, posted: Posted) -> Iterator[str]:
+        """The card of the model: what it is, whether it fits, how long it will take.
+
+        Before it, that the model is looked at, where it was not.
+        """
         try:
             selection = self.chosen(posted)
         except KnownError:
             selection = None
-        parts, visitor = self.parts.order, posted[self.session].visitor
+        parts, models = self.parts.order, self.runs.scorers.models
+        visitor = posted[self.session].visitor
         try:
-            seen = forecast(self.runs, visitor, parts.order(posted), selection)
+            order = parts.order(posted)
+            if not models.is_previewed(visitor, order):
+                yield looking_html()
+            yield model_card_html(forecast(self.runs, visitor, order, selection))
         except KnownError as error:
-            size = known_size(posted[parts.model], self.runs.scorers.models.device())
-            return note(str(error), "wrong") + size
-        return model_card_html(seen)
+            yield note(str(error), "wrong") + known_size(posted[parts.model], models.device())
 
     @guarded
     def show_way(self, which: object, session: Session) -> Filling:

@@ -148,7 +148,7 @@ def _drawn(
 
 
 def sections_html(name: str, summary: Summary, intervals: RunIntervals) -> str:
-    """Accuracy of each section and, below it, of its subsets, which open their pairs.
+    """Each section's weighted mean and, below it, its subsets' accuracies, which open their pairs.
 
     name: what the run is called among models.
     """

@@ -203,6 +203,11 @@ def panels_html(state: ScoreState, link_base: str) -> str:
     return segments + part("copy_button", text("filter.copy_link"), "link", link_base)
 
 
+def looking_html() -> str:
+    """In place of a model's card, while it is looked at."""
+    return part("looking", of="tabs/score/run.html")
+
+
 def build_score(settings: Settings) -> ScoreParts:
     """Lay the tab out where it is called."""
     with build_part(TAB) as part:
@@ -217,7 +222,7 @@ def build_score(settings: Settings) -> ScoreParts:
             with gr.Column(scale=1, min_width=0, elem_classes="form-pane"):
                 with gr.Group():
                     model = build_model(settings, "model")
-                card = gr.HTML(elem_id="model-card")
+                card = gr.HTML(looking_html(), elem_id="model-card")
                 choice = _build_choice(settings)
                 sure = _build_sure()
                 order = _build_order(settings, model, card)

@@ -362,6 +362,13 @@ def test_template_and_tokenizer_of_a_run_are_kept_and_shown(
     assert "<dt>Tokenizer of</dt><dd>demo</dd>" in card
 
 
+def test_while_a_model_is_looked_at_its_card_says_so(score: ScoreTab) -> None:
+    held = posted(score, Session(), **ALL_PAIRS)
+    looking, card = score.describe(held)
+    assert "Looking at the model" in looking and "longer" in card
+    assert [*score.describe({**held, score.parts.choice.per_subset: 2})] == [card]
+
+
 def test_the_last_run_of_this_person_is_shown_again(score: ScoreTab, stores: Stores) -> None:
     me, she = Visitor("browser:me"), Visitor("browser:she")
     order = ModelOrder.of({"model": "longer"})
