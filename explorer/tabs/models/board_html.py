@@ -35,6 +35,7 @@ from explorer.tabs.models.state import (
     TIES,
     ModelsState,
     type_of,
+    type_words,
 )
 from scoring.interval import wilson
 from scoring.record import Run
@@ -43,6 +44,8 @@ from scoring.results.files import LeftOut
 if TYPE_CHECKING:
     import pandas as pd
 
+_MANY_COLUMNS = 12
+"""From which on a board is scrolled sideways, and its scores are drawn in little room."""
 _MOST_APART = 20
 """Runs of other pairs that are written below a board; the Score tab lists them all."""
 _part = partial(part, of="tabs/models/controls.html")
@@ -96,8 +99,10 @@ def board_html(
         facts=[each for each in columns if each in FACTS[:3]],
         pins=state.pins,
         heading=column_words,
-        axis=_axis([line.row for line in lines]) if "score" in scores else (),
+        axis=_axis([line.row for line in lines], len(columns)) if "score" in scores else (),
         measured=any(line.group for line in lines),
+        widest=_widest_ends([line.row for line in lines]) if by == "score" else 0,
+        type_words=type_words,
         unknown=text("board.unknown"),
         total=len(board.table),
         left_out=len(rows) - MOST_BOARD_ROWS,
@@ -154,11 +159,18 @@ def _apart(name: str, run: Run) -> dict[str, Any]:
     return {"name": name, "n_pairs": run.n_scored, "accuracy": accuracy, "query": query}
 
 
-def _axis(listed: Sequence[BoardRow]) -> Sequence[int]:
-    """The marks that scores are drawn between, in percent."""
+def _widest_ends(listed: Sequence[BoardRow]) -> int:
+    """Characters of the longest interval of a rank; 0 where there is none."""
+    ends = [(row["best_rank"], row["worst_rank"]) for row in listed]
+    return max((len(f"{best}–{worst}") for best, worst in ends if best is not None), default=0)
+
+
+def _axis(listed: Sequence[BoardRow], n_columns: int) -> Sequence[int]:
+    """The marks that scores are drawn between, in percent, fewer where room is little."""
     ends = [row["score_low"] or row["score"] for row in listed if row["score"] is not None]
     low = int(10 * min(ends)) * 10 if ends else 0
-    return range(low, 101, 10 if low >= 20 else 20) if ends else ()
+    step = 10 if low >= 20 and n_columns <= _MANY_COLUMNS else 20
+    return range(low - low % step, 101, step) if ends else ()
 
 
 def _cell(row: BoardRow, column: str, digits: int) -> tuple[str, str]:
@@ -287,6 +299,7 @@ def drawer_html(now: Ranked, link_base: str = "") -> str:
     return render(
         "tabs/models/drawer.html",
         row=row,
+        type_words=type_words,
         digits=state.digits,
         link_base=link_base,
         n_ranked=len(rivals(board.table)),

@@ -159,6 +159,16 @@ def type_of(model_type: str | None) -> ModelType:
     return next((each for each in MODEL_TYPES if each == model_type), "unknown")
 
 
+def type_words(model_type: str | None) -> str:
+    """What it is called on screen: its kind, or a file's own word that is of no kind; "" for none.
+
+    >>> type_words("Generative RM"), type_words("Other"), type_words(None)
+    ('Generative', 'Other', '')
+    """
+    kind = type_of(model_type)
+    return kind if kind != "unknown" else model_type or ""
+
+
 def move(state: ModelsState, act: str, sent: Mapping[str, Any]) -> ModelsState:
     """The state after an act that is no step of reading.
 

@@ -183,6 +183,9 @@ def test_scores_are_drawn_on_one_axis_with_their_intervals() -> None:
     assert (marks[:2], marks[-3:]) == ("20", "100") and a == b == ""
     drawn = seen(board).attributes["bdi", "style"]
     assert drawn == ["left:87.5%", "left:12.5%"]
+    assert marks == "2030405060708090100"
+    narrow, *_ = seen(board, ModelsState(table="subsets")).of_class["whisker"]
+    assert narrow == "20406080100"
 
 
 def test_intervals_stand_in_brackets_where_they_are_unpaired() -> None:
@@ -196,6 +199,7 @@ def test_intervals_stand_in_brackets_where_they_are_unpaired() -> None:
     sure = finished(measure(matrix, RULES["v1"], ranked=bare.comparable, replicates=50))
     board = build_board(NOTHING, "v1", outcomes=matrix).measured(sure)
     assert len(intervals(board)) == 2 * 6  # with those of ranks
+    assert "--ends:3" in seen(board).attributes["div", "style"]
     assert all(re.fullmatch(r"[\d.]+–[\d.]+", each) for each in intervals(board))
     assert seen(board).of_class["group"] == ["Tie group", "1", "2"]
 
