@@ -3,7 +3,7 @@
 Stored outcomes are win, loss, tie and missing. What a tie is worth is said when they are counted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from scoring.benchmark import (
@@ -123,24 +123,24 @@ class Summary:
         """
         if self.v2 and is_ties(section):
             return None
-        names = [section] if self.v2 else SECTIONS[section]
-        return self._interval_of(self.sections[section], names)
+        return self._interval_of(self.sections[section], [section])
 
     @property
     def interval(self) -> Interval | None:
         """The same of the score; None where there is none."""
         known = [name for name, score in self.sections.items() if score is not None]
-        return self._interval_of(self.score, known if self.v2 else self.subsets)
+        return self._interval_of(self.score, known)
 
-    def _interval_of(self, mean: float | None, names: Iterable[str]) -> Interval | None:
-        """Of a mean over these subsets, of which those count that have pairs that do."""
+    def _interval_of(self, mean: float | None, sections: Sequence[str]) -> Interval | None:
+        """Of a mean over these sections, of which those subsets count that have pairs that do."""
         if mean is None:
             return None
-        tallies = self.section_tallies if self.v2 else self.subsets
-        counted = [name for name in names if name in tallies and (self.v2 or tallies[name].n)]
-        equal = dict.fromkeys(counted, 1 / max(1, len(counted)))
-        shares = equal if self.v2 else score_shares(counted)
-        parts = [(share, tallies[name].n) for name, share in shares.items()]
+        if self.v2:
+            parts = [(1 / len(sections), self.section_tallies[name].n) for name in sections]
+        else:
+            tallies = {name: tally for name, tally in self.subsets.items() if tally.n}
+            names = [name for section in sections for name in SECTIONS[section] if name in tallies]
+            parts = [(share, tallies[name].n) for name, share in score_shares(names).items()]
         return weighted_wilson(min(max(mean, 0.0), 1.0), parts)
 
 
@@ -164,19 +164,16 @@ def summarise(scored: Iterable[ScoredPair], family: str) -> Summary:
         if is_ties(pair.subset):
             of_ties.append(TiesRow(pair.id, pair.n_chosen, pair.all_rewards))
     subsets = {subset: subsets[subset] for subset in subsets_in_order(subsets)}
-    if is_v2(tuple(subsets)):
+    v2 = is_v2(tuple(subsets))
+    ties: TiesScore | None = None
+    if v2:
         section_tallies = {name: subsets[each] for name, each in v2_names(subsets).items()}
-        ties = ties_score(of_ties) if of_ties else None
         sections = {name: tally.accuracy for name, tally in section_tallies.items()}
-        if ties is not None:
+        if of_ties:
+            ties = ties_score(of_ties)
             sections["Ties"] = ties.score
-        score = overall_score(sections)
-        about = (truncated, several, several_tied)
-        return Summary(total, subsets, sections, section_tallies, score, *about, True, ties)
-    accuracies = {
-        name: tally.accuracy for name, tally in subsets.items() if tally.accuracy is not None
-    }
-    sections = section_scores(accuracies)
-    score = overall_score(sections)
-    about = (truncated, several, several_tied)
-    return Summary(total, subsets, sections, section_tallies, score, *about)
+    else:
+        known = {name: each.accuracy for name, each in subsets.items() if each.accuracy is not None}
+        sections = section_scores(known)
+    about = (overall_score(sections), truncated, several, several_tied, v2, ties)
+    return Summary(total, subsets, sections, section_tallies, *about)
