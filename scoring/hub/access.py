@@ -367,14 +367,14 @@ class Hub:
             raise KnownError(f"The Hub could not give {hub_id}: {first_line(error)}") from error
 
 
-def first_line(error: BaseException, limit: int = 200) -> str:
+def first_line(error: BaseException) -> str:
     """The first line of an error's text, or its type where it has none.
 
     >>> first_line(ValueError("no such file" + chr(10) + "stack ..."))
     'no such file'
     """
     text = str(error).strip()
-    return text.splitlines()[0][:limit] if text else type(error).__name__
+    return text.splitlines()[0][:200] if text else type(error).__name__
 
 
 def _probe() -> str | None:

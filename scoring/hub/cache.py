@@ -105,11 +105,11 @@ def watched(cache: Path, size: int, tell: Tell) -> Iterator[None]:
         yield
         return
     blobs = cache / "blobs"
-    before, done = _bytes_in(blobs), threading.Event()
+    before, done = bytes_in(blobs), threading.Event()
 
     def watch() -> None:
         while not done.wait(_EVERY_SECONDS):
-            came = max(0, _bytes_in(blobs) - before)
+            came = max(0, bytes_in(blobs) - before)
             tell(Step("fetching", came if came > size + SPARE_BYTES else min(size, came), size))
 
     tell(Step("fetching", 0, size))
@@ -123,10 +123,10 @@ def watched(cache: Path, size: int, tell: Tell) -> Iterator[None]:
     tell(Step("fetching", size, size))
 
 
-def _bytes_in(folder: Path) -> int:
-    """Bytes of its files, those that are still being written included."""
+def bytes_in(folder: Path) -> int:
+    """Bytes of all files in a folder, those still being written included; links are none."""
     total = 0
-    for path in folder.glob("*"):
+    for path in folder.rglob("*"):
         with suppress(OSError):  # it was renamed since
-            total += path.stat().st_size
+            total += path.lstat().st_size if path.is_file() and not path.is_symlink() else 0
     return total

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from scoring.errors import KnownError
-from scoring.hub.cache import FETCHED, cache_folder, remove_cached
+from scoring.hub.cache import FETCHED, bytes_in, cache_folder, remove_cached
 
 RECENT_SECONDS = 60.0
 """For how long what was asked for is taken to be in use."""
@@ -88,7 +88,7 @@ class Room:
             return
         used = {mark.parent: _used(mark) for mark in cache.glob(f"models--*/{FETCHED}")}
         used = {folder: at for folder, at in used.items() if folder.name not in self._kept}
-        sizes = {folder: _bytes_of(folder) for folder in used}
+        sizes = {folder: bytes_in(folder) for folder in used}
         over = sum(sizes.values()) + size - most
         for folder in sorted(used, key=lambda each: used[each]):
             if over > 0 and not self._in_use(folder, used[folder]):
@@ -123,12 +123,3 @@ def _used(mark: Path) -> float:
         return mark.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _bytes_of(folder: Path) -> int:
-    """Bytes of all files in a folder; the cache's links are none."""
-    total = 0
-    for path in folder.rglob("*"):
-        with suppress(OSError):  # it was renamed since
-            total += path.lstat().st_size if path.is_file() and not path.is_symlink() else 0
-    return total
