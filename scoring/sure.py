@@ -350,11 +350,6 @@ class Watch:
                 self._look()
         return self.now
 
-    @property
-    def is_sure(self) -> bool:
-        """Whether the interval is as narrow as asked."""
-        return self.now.is_enough
-
     def _look(self) -> None:
         look = self.now.look + 1
         alpha = ALPHA / max(1, len(self._looks) - 1)

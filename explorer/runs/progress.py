@@ -29,7 +29,6 @@ class Progress:
         together, None where that is not known.
     step: what the loading is at; None where it does not say.
     sure: how sure the number is that the run is to be sure of; None where it is of none.
-    is_sure: whether that is sure enough; the run ends then.
     """
 
     stage: Stage
@@ -42,7 +41,11 @@ class Progress:
     wait_seconds: float | None = None
     step: Step | None = None
     sure: SureInterval | None = None
-    is_sure: bool = False
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether that is sure enough; the run ends then."""
+        return self.sure is not None and self.sure.is_enough
 
     @property
     def rate(self) -> float | None:

@@ -258,9 +258,7 @@ class Runs:
                 turn.seconds = progress.seconds_left
                 if self.scorers.used_up(visitor, turn):
                     progress = replace(progress, message=text("score.used_up"))
-                if watch is None:
-                    return progress
-                return replace(progress, sure=watch.add(newly), is_sure=watch.is_sure)
+                return replace(progress, sure=watch.add(newly)) if watch else progress
 
             with nullcontext() if former else locked(folder):
                 if former is None:

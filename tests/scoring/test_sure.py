@@ -197,10 +197,11 @@ def test_it_ends_without_width_at_what_the_report_says(family: str) -> None:
         rule = SureRule(number, 0.05)  # type: ignore[arg-type]
         watch = Watch(subsets, 3, rule, total.total.tie)
         for row in reversed(rows):
-            assert not watch.is_sure or watch.now.n
+            assert not watch.now.is_enough or watch.now.n
             watch.add([row])
         assert watch.now.low == watch.now.estimate == watch.now.high == expected
-        assert watch.is_sure and watch.now.look == watch.now.looks and watch.now.following is None
+        assert watch.now.is_enough and watch.now.following is None
+        assert watch.now.look == watch.now.looks
 
 
 def test_between_looks_nothing_changes_and_before_the_first_nothing_is_said() -> None:
