@@ -1,6 +1,6 @@
 """Sequence classifiers: the reward is the score of a whole conversation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,18 +9,20 @@ import torch
 from scoring.engine.attention import sent
 from scoring.engine.formatting import Prepared
 from scoring.engine.forward import running
-from scoring.engine.proof import Rewards
 from scoring.engine.scorer import Traits
 from scoring.errors import KnownError
 from scoring.families import label_weights
-from scoring.families.local import CHECK_PAIRS, LocalModel
+from scoring.families.local import CHECK_PAIRS, LocalModel, OneModel
 from scoring.models.heads import HeadedModel, builder_of
 from scoring.models.loading import Loaded, load
 from scoring.spec import ModelSpec, Pair, RunSettings
 
 
-class Classifier:
-    """`AutoModelForSequenceClassification`: one label, or several with a declared reading."""
+class Classifier(OneModel):
+    """`AutoModelForSequenceClassification`: one label, or several with a declared reading.
+
+    The reward is the score at the last token of each side.
+    """
 
     def __init__(
         self, spec: ModelSpec, settings: RunSettings, loaded: Loaded | None = None
@@ -58,24 +60,12 @@ class Classifier:
         """What its numbers rest on."""
         return self._local.traits(self._reading, self.formatter)
 
-    def expect(self, tokens: int) -> None:
-        """Compile where so many tokens repay it."""
-        self._local.expect(tokens)
-
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """Both conversations of each pair as tokens."""
         prepared = self.formatter.prepare(pairs)
         if self._skipped is None:
             return prepared
         return [self._without_padding(pair) for pair in prepared]
-
-    def begin(self, pack: Sequence[Prepared]) -> Callable[[], Rewards]:
-        """As of `Scorer`."""
-        return self._local.begin(pack)
-
-    def rewards(self, pack: Sequence[Prepared]) -> Rewards:
-        """The score at the last token of each side."""
-        return self._local(pack)
 
     def read(self, rows: torch.Tensor, pairs: Sequence[Prepared]) -> torch.Tensor:
         """Rewards from the last hidden states, or from logits where the head is not apart."""

@@ -1,6 +1,6 @@
 """Generative models of this machine as judges, read by probabilities and never by sampling."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,11 +8,10 @@ import torch
 
 from scoring.engine.attention import sent
 from scoring.engine.formatting import Conversation, Prepared, Tokenizer, joined_pairs
-from scoring.engine.proof import Rewards
 from scoring.engine.scorer import Traits
 from scoring.engine.vocabulary import Vocabulary, check_vocabulary
 from scoring.errors import KnownError
-from scoring.families.local import CHECK_PAIRS, LocalModel
+from scoring.families.local import CHECK_PAIRS, LocalModel, OneModel
 from scoring.families.prompts import (
     LABELS,
     LEAST_TOKENS,
@@ -27,7 +26,7 @@ from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
 
 
-class Judge:
+class Judge(OneModel):
     """Families judge (which of two is better) and rater (how good is each, 1 to 10).
 
     A judge is asked in both orders. The reward of a response is the mean, over the orders, of the
@@ -92,10 +91,6 @@ class Judge:
         )
         return self._local.traits(reading, self._formatter, self._template)
 
-    def expect(self, tokens: int) -> None:
-        """Compile where so many tokens repay it."""
-        self._local.expect(tokens)
-
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """What the judge is asked: both orders, or both responses."""
         asked: list[Conversation] = []
@@ -124,14 +119,6 @@ class Judge:
             )
             for pair in prepared
         ]
-
-    def begin(self, pack: Sequence[Prepared]) -> Callable[[], Rewards]:
-        """As of `Scorer`."""
-        return self._local.begin(pack)
-
-    def rewards(self, pack: Sequence[Prepared]) -> Rewards:
-        """Probabilities, 0 to 1, or ratings, 1 to 10."""
-        return self._local(pack)
 
     def read(self, rows: torch.Tensor, _: Sequence[Prepared]) -> torch.Tensor:
         """Rewards from the hidden states at the end of each question, or from logits there."""

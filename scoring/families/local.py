@@ -36,6 +36,24 @@ class LocalFamily(Protocol):
         ...
 
 
+class OneModel:
+    """What families have in common that read all from one model of this machine."""
+
+    _local: "LocalModel"
+
+    def expect(self, tokens: int) -> None:
+        """Compile where so many tokens repay it."""
+        self._local.expect(tokens)
+
+    def begin(self, pack: Sequence[Prepared]) -> Callable[[], Rewards]:
+        """As of `Scorer`."""
+        return self._local.begin(pack)
+
+    def rewards(self, pack: Sequence[Prepared]) -> Rewards:
+        """As of `Scorer`; what they mean says the family."""
+        return self._local(pack)
+
+
 class LocalModel:
     """A loaded model with the path that its sequences take."""
 
