@@ -192,45 +192,31 @@ def _card(
     return lines
 
 
+_CROISSANT = (
+    "citeAs column extract field fileObject fileProperty fileSet format includes isLiveDataset "
+    "jsonPath key md5 parentField path recordSet references regex repeated replace separator "
+    "source subField transform"
+)
+_CONTEXT: dict[str, object] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "dct": "http://purl.org/dc/terms/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    **{name: f"cr:{name}" for name in _CROISSANT.split()},
+}
+"""Of Croissant 1.0, as its specification has it."""
+
+
 def _croissant(splits: dict[str, list[Built]], files: dict[str, Path]) -> dict[str, object]:
     """The dataset in Croissant 1.0, https://docs.mlcommons.org/croissant/docs/croissant-spec.html."""
     card = data_card()
     return {
-        "@context": {
-            "@language": "en",
-            "@vocab": "https://schema.org/",
-            "citeAs": "cr:citeAs",
-            "column": "cr:column",
-            "conformsTo": "dct:conformsTo",
-            "cr": "http://mlcommons.org/croissant/",
-            "data": {"@id": "cr:data", "@type": "@json"},
-            "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-            "dct": "http://purl.org/dc/terms/",
-            "examples": {"@id": "cr:examples", "@type": "@json"},
-            "extract": "cr:extract",
-            "field": "cr:field",
-            "fileObject": "cr:fileObject",
-            "fileProperty": "cr:fileProperty",
-            "fileSet": "cr:fileSet",
-            "format": "cr:format",
-            "includes": "cr:includes",
-            "isLiveDataset": "cr:isLiveDataset",
-            "jsonPath": "cr:jsonPath",
-            "key": "cr:key",
-            "md5": "cr:md5",
-            "parentField": "cr:parentField",
-            "path": "cr:path",
-            "recordSet": "cr:recordSet",
-            "references": "cr:references",
-            "regex": "cr:regex",
-            "repeated": "cr:repeated",
-            "replace": "cr:replace",
-            "sc": "https://schema.org/",
-            "separator": "cr:separator",
-            "source": "cr:source",
-            "subField": "cr:subField",
-            "transform": "cr:transform",
-        },
+        "@context": dict(sorted(_CONTEXT.items())),
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": "reward-bench-rebuilt",
@@ -239,38 +225,41 @@ def _croissant(splits: dict[str, list[Built]], files: dict[str, Path]) -> dict[s
         "url": card.dataset_url,
         "citeAs": card.citation,
         "version": "1.0.0",
-        "distribution": [
-            {
-                "@type": "cr:FileObject",
-                "@id": f"{name}.parquet",
-                "name": f"{name}.parquet",
-                "contentUrl": f"data/{name}.parquet",
-                "contentSize": f"{path.stat().st_size} B",
-                "encodingFormat": "application/x-parquet",
-                "sha256": _sha256(path),
-            }
-            for name, path in files.items()
-        ],
-        "recordSet": [
-            {
-                "@type": "cr:RecordSet",
-                "@id": name,
-                "name": name,
-                "description": f"{len(pairs):,} pairs",
-                "field": [
-                    {
-                        "@type": "cr:Field",
-                        "@id": f"{name}/{column.name}",
-                        "name": column.name,
-                        "dataType": "sc:Integer" if column.name == "id" else "sc:Text",
-                        "source": {
-                            "fileObject": {"@id": f"{name}.parquet"},
-                            "extract": {"column": column.name},
-                        },
-                    }
-                    for column in SCHEMA
-                ],
-            }
-            for name, pairs in splits.items()
-        ],
+        "distribution": [_file_object(name, path) for name, path in files.items()],
+        "recordSet": [_record_set(name, len(pairs)) for name, pairs in splits.items()],
+    }
+
+
+def _file_object(name: str, path: Path) -> dict[str, object]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": f"{name}.parquet",
+        "name": f"{name}.parquet",
+        "contentUrl": f"data/{name}.parquet",
+        "contentSize": f"{path.stat().st_size} B",
+        "encodingFormat": "application/x-parquet",
+        "sha256": _sha256(path),
+    }
+
+
+def _record_set(name: str, n_pairs: int) -> dict[str, object]:
+    fields = [
+        {
+            "@type": "cr:Field",
+            "@id": f"{name}/{column}",
+            "name": column,
+            "dataType": "sc:Integer" if column == "id" else "sc:Text",
+            "source": {
+                "fileObject": {"@id": f"{name}.parquet"},
+                "extract": {"column": column},
+            },
+        }
+        for column in SCHEMA.names
+    ]
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "description": f"{n_pairs:,} pairs",
+        "field": fields,
     }
