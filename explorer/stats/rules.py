@@ -49,7 +49,6 @@ class Rule:
     sections: section -> subset -> weight in the section's mean.
     weights: section -> weight in the mean that is the score.
     pairs: subset -> pairs (of RewardBench 2, rows) that the benchmark has of it.
-    sources: where upstream does the same: file and lines, or the thread that changed it.
     missing: what a section is of which no subset is known: left out of the score, or 0.
         A subset that is not known is left out of its section in either case.
     zero_is_missing: sections that were not measured where they are exactly 0.
@@ -59,7 +58,6 @@ class Rule:
     sections: Mapping[str, Mapping[str, int]]
     weights: Mapping[str, int]
     pairs: Mapping[str, int]
-    sources: tuple[str, ...]
     missing: Literal["left out", "zero"] = "left out"
     zero_is_missing: frozenset[str] = frozenset()
 
@@ -94,59 +92,54 @@ def _plain(subsets: Iterable[str]) -> dict[str, int]:
     return dict.fromkeys(subsets, 1)
 
 
-_SECTION_LINES = ("rewardbench/utils.py:75-91", "rewardbench/constants.py:42-66")
-_PRIOR_LINES = ("analysis/get_benchmark_results.py:95-133",)
-
+# rewardbench/utils.py:75-91, rewardbench/constants.py:42-66
 V1 = Rule(
     name="v1",
     sections=_four_sections(WEIGHTS),
     weights=_plain(SECTIONS),
     pairs={subset: COUNTS[subset] for subset in SUBSETS},
-    sources=_SECTION_LINES,
 )
+# analysis/get_benchmark_results.py:95-133, as of the other rules with prior sets
 V1_PRIOR = Rule(
     name="v1_prior",
     sections={**V1.sections, PRIOR: _plain(PRIOR_SCORED)},
     weights={**dict.fromkeys(SECTIONS, 2), PRIOR: 1},
     pairs={**V1.pairs, **{subset: PRIOR_PAIRS[subset] for subset in PRIOR_SCORED}},
-    sources=(*_SECTION_LINES, *_PRIOR_LINES),
     # Seven allenai/*-RM-RB2 rows of the board state 0.0, and are scored as if they had none.
     zero_is_missing=frozenset({PRIOR}),
 )
+# Threads #87 and #105 of upstream
 V1_PRIOR_FULL = replace(
     V1_PRIOR,
     name="v1_prior_full",
     weights=_plain(V1_PRIOR.sections),
-    sources=(*_SECTION_LINES, "#87", "#105"),
 )
 V1_UPSTREAM = replace(V1, name="v1_upstream", missing="zero")
-PAPER = replace(
+PAPER = replace(  # until #175
     V1_PRIOR,
     name="paper",
     sections={**V1_PRIOR.sections, **_four_sections(_SWAPPED_WEIGHTS)},
-    sources=(*V1_PRIOR.sources, "#175"),
 )
 PRIOR_ALONE = Rule(
     name="prior",
     sections={PRIOR: _plain(PRIOR_SCORED)},
     weights={PRIOR: 1},
     pairs={subset: PRIOR_PAIRS[subset] for subset in PRIOR_SCORED},
-    sources=_PRIOR_LINES,
     zero_is_missing=frozenset({PRIOR}),
 )
+# analysis/utils.py:44-156
 PRIOR_ALL = replace(
     PRIOR_ALONE,
     name="prior_all",
     sections={PRIOR: _plain(PRIOR_PAIRS)},
     pairs=PRIOR_PAIRS,
-    sources=("analysis/utils.py:44-156",),
 )
+# rewardbench/utils.py:569-572 and 1010-1108
 V2 = Rule(
     name="v2",
     sections={subset: {subset: 1} for subset in V2_PAIRS},
     weights=_plain(V2_PAIRS),
     pairs=V2_PAIRS,
-    sources=("rewardbench/utils.py:569-572", "rewardbench/utils.py:1010-1108"),
 )
 
 RULES: dict[RuleName, Rule] = {
