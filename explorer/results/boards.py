@@ -20,9 +20,9 @@ from explorer.results.own import outcomes_of
 from explorer.results.published import Results
 from explorer.results.sources import Source
 from explorer.runs.store import SeenRuns
+from explorer.stats.aggregate import composites
 from explorer.stats.matrix import OutcomeMatrix, Outcomes
 from explorer.stats.rules import RULES, RuleName
-from explorer.stats.ties import composites
 from explorer.stats.uncertainty import Uncertainties
 from scoring.errors import KnownError
 from scoring.hub.access import first_line

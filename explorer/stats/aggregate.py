@@ -13,8 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.facets import Coded
+from explorer.stats.matrix import Outcomes
 from explorer.stats.rules import Rule
 from scoring.benchmark import weighted_mean
+from scoring.spec import is_ties
+from scoring.ties import TiesRow, ties_score
 
 _Outcomes = NDArray[np.floating[Any]]
 """0 to 1 (1 a win), NaN where missing; the last axis is pairs."""
@@ -115,6 +118,33 @@ def accuracies_of(
         name: Counted(total / n if n else None, n, wins, there - wins - losses, losses, gone)
         for name, total, n, wins, losses, there, gone in columns
     }
+
+
+def composites(found: Outcomes, missing: Missing = "left out") -> dict[str, dict[str, Counted]]:
+    """Model -> subset -> its composite, of the models whose files have scores and ids.
+
+    That is RewardBench 2's Ties: wins are accurate rows, but the accuracy is the composite. Ids of
+    Ties say which prompt a row is of, and unlike those of other subsets no stored one is known to
+    be wrong.
+    """
+    counted: dict[str, dict[str, Counted]] = {}
+    for result in found.results:
+        order, scores, correct = result.order, result.scores, result.num_correct
+        if scores is None or correct is None or order.ids is None:
+            continue
+        of_ties = np.array([is_ties(name) for name in order.names], np.bool_)[order.codes]
+        ties = ties_score(
+            (
+                TiesRow(order.ids[row], int(correct[row]), scores.row(row).tolist())
+                for row in np.flatnonzero(of_ties).tolist()
+            ),
+            missing,
+        )
+        if ties.score is not None:
+            n, hits, misses = ties.n_tied + ties.n_ref, ties.accurate, ties.inaccurate
+            composite = Counted(ties.score, n, hits, 0, misses, ties.missing)
+            counted.setdefault(result.model, {"Ties": composite})
+    return counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ import numpy as np
 
 from explorer.results.cache import OutcomeCache
 from explorer.results.sources import FolderSource
+from explorer.stats.aggregate import composites
 from explorer.stats.matrix import Outcomes
-from explorer.stats.ties import composites
 from scoring.results.order import PairOrder
 from scoring.results.pairs import PairResults, Ragged
 from tests.explorer.board_data import finished
