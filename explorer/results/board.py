@@ -14,6 +14,7 @@ from explorer.runs.model_list import marks_of, size_of
 from explorer.stats.aggregate import Aggregated, Counted, Missing, Ties, accuracies_of, aggregate
 from explorer.stats.matrix import OutcomeMatrix, of_models
 from explorer.stats.rules import PRIOR, PRIOR_PAIRS, RULES, Rule, RuleName
+from explorer.stats.strata import DECIMALS
 from explorer.stats.uncertainty import COMPOSITES, Uncertainty, intervals, subsets_by
 from scoring.interval import wilson
 from scoring.results.accuracies import Benchmark
@@ -21,8 +22,6 @@ from scoring.results.accuracies import Benchmark
 if TYPE_CHECKING:
     import pandas as pd
 
-_DECIMALS = 12
-"""Scores that differ by less are equal: what is left is rounding."""
 _ENOUGH = 0.9
 """What part of each section's pairs must have outcomes for a model to be ranked by them."""
 _SAME = 1e-4
@@ -119,8 +118,8 @@ class Board:
         if column == "score":
             known = self.table["rank"].dropna()
             return dict(zip(known.index, known.astype(int).to_list(), strict=True))
-        among = np.sort(rivals(self.table)[column].dropna().round(_DECIMALS))
-        values = self.table.loc[self.table["rank"].notna(), column].dropna().round(_DECIMALS)
+        among = np.sort(rivals(self.table)[column].dropna().round(DECIMALS))
+        values = self.table.loc[self.table["rank"].notna(), column].dropna().round(DECIMALS)
         ranks = 1 + len(among) - np.searchsorted(among, values, side="right")
         return dict(zip(values.index, ranks.tolist(), strict=True))
 
@@ -195,7 +194,7 @@ def build_board(
     results: the accuracies; prior sets join by the model's name. outcomes: of each pair, of the
     rule's benchmark; of models without accuracies, too. own: names of the person's own models.
     opened: those of them whose rows of RewardBench 2 can be opened; of RewardBench, all can.
-    composites: model -> subset -> score, where outcomes tell it; see `explorer.stats.ties`.
+    composites: model -> subset -> score, where outcomes tell it.
     """
     rule = RULES[rule_name]
     benchmark = benchmark_of(rule)
@@ -297,7 +296,7 @@ def _ranked(rows: Sequence[BoardRow], rule: Rule) -> "pd.DataFrame":
     accuracies = _accuracies(aggregate(rule, {}, {}), {})
     table = frame_of(rows, [*kinds, "size", "score", *accuracies], kinds)
     # Whole before others, then by what is left of the score without rounding, then by name.
-    table = table.assign(part=table["rank"].isna(), rounded=table["score"].round(_DECIMALS))
+    table = table.assign(part=table["rank"].isna(), rounded=table["score"].round(DECIMALS))
     order = ["part", "rounded", "model"]
     table = table.sort_values(order, ascending=[True, False, True], ignore_index=True)
     among = np.sort(rivals(table)["rounded"])

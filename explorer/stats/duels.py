@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from explorer.stats.difficulty import difficulty
-from explorer.stats.paired import PairedTest, holm, paired_test
+from explorer.stats.paired import ALPHA, PairedTest, holm, paired_test
 from explorer.stats.rules import Rule
 from explorer.stats.strata import (
     Floats,
@@ -24,7 +24,6 @@ from scoring.results.order import PairOrder
 Cell = Literal["both", "only_a", "only_b", "neither"]
 """Who wins a pair: the outcome is exactly 1. A half, as judges give, is no win."""
 CELLS: tuple[Cell, ...] = get_args(Cell)
-ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True)

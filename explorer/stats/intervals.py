@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from explorer.stats.strata import (
+    DECIMALS,
     Floats,
     Strata,
     Whole,
@@ -26,8 +27,6 @@ from scoring.interval import Interval, weighted_wilson, wilson
 REPLICATES = 10_000
 """Ends of 95 % intervals then vary by some 3 % of a standard error from seed to seed."""
 _ENDS = (0.025, 0.975)
-_DECIMALS = 12
-"""Scores that differ by less are equal: what is left is rounding."""
 _CHUNK = 2_000_000
 """Weights that are held at once."""
 
@@ -157,7 +156,7 @@ def ranks(scores: Floats) -> Whole:
     """
     import pandas as pd
 
-    rows = pd.DataFrame(np.round(np.atleast_2d(scores), _DECIMALS))
+    rows = pd.DataFrame(np.round(np.atleast_2d(scores), DECIMALS))
     placed = rows.rank(axis=1, method="min", ascending=False).fillna(0).to_numpy(np.intp)
     found: Whole = placed.reshape(scores.shape)
     return found

@@ -22,6 +22,8 @@ from explorer.stats.strata import (
 )
 from scoring.interval import Z_95
 
+ALPHA = 0.05
+"""At which a difference is called significant."""
 MOST_EXACT = 20
 """Clusters in which two models differ, up to which the test is exact."""
 _NOTHING = 1e-12

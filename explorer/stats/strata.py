@@ -17,6 +17,8 @@ from explorer.data.facets import Coded
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.intp]
+DECIMALS = 12
+"""Scores that differ by less are equal: what is left is rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,11 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from explorer.stats.paired import holm, paired_p_values
-from explorer.stats.strata import Floats, Strata, checked_outcomes, score_models
-
-ALPHA = 0.05
-_DECIMALS = 12
+from explorer.stats.paired import ALPHA, holm, paired_p_values
+from explorer.stats.strata import DECIMALS, Floats, Strata, checked_outcomes, score_models
 
 
 def tie_groups(outcomes: ArrayLike, groups: Strata) -> tuple[tuple[int, ...], ...]:
@@ -39,7 +36,7 @@ def tie_groups(outcomes: ArrayLike, groups: Strata) -> tuple[tuple[int, ...], ..
     """
     matrix = checked_outcomes(outcomes, groups)
     scores = score_models(matrix, groups)
-    order = np.argsort(-np.round(scores, _DECIMALS), kind="stable")
+    order = np.argsort(-np.round(scores, DECIMALS), kind="stable")
     order = order[~np.isnan(scores[order])]
     p_values = _p_values(matrix[order], groups)
     found, unplaced = [], np.arange(len(order))
