@@ -6,7 +6,7 @@ Arguments come from anybody and are checked here: Gradio does not.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import gradio as gr
 import numpy as np
@@ -30,7 +30,7 @@ from scoring.errors import KnownError, shown
 MOST_COUNTED = 100
 """Names of a facet whose pairs are counted: those with the most."""
 Sort = Literal["", "chosen", "-chosen", "rejected", "-rejected", "difference", "-difference"]
-_SORTS = ("", "chosen", "-chosen", "rejected", "-rejected", "difference", "-difference")
+_SORTS: tuple[Sort, ...] = get_args(Sort)
 
 
 @dataclass(frozen=True)

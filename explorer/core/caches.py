@@ -29,13 +29,6 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-class _Lock:
-    """A lock that can be forgotten."""
-
-    def __init__(self) -> None:
-        self.lock = RLock()
-
-
 class LruCache(MutableMapping[Hashable, T]):
     """A mapping that drops what was not used for longest. Callable from any thread.
 
@@ -50,7 +43,7 @@ class LruCache(MutableMapping[Hashable, T]):
         self._most, self._size_of = most, size_of
         self._lock = RLock()
         self._values: OrderedDict[Hashable, T] = OrderedDict()  # not used for longest first
-        self._creating: WeakValueDictionary[Hashable, _Lock] = WeakValueDictionary()
+        self._creating: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
         self._size = 0.0
 
     def get_or_create(self, key: Hashable, create: Callable[[], T]) -> T:
@@ -71,8 +64,8 @@ class LruCache(MutableMapping[Hashable, T]):
         with self._lock:
             if key in self:
                 return self[key]
-            creating = self._creating.setdefault(key, _Lock())
-        with creating.lock:
+            creating = self._creating.setdefault(key, RLock())
+        with creating:
             return self.get_or_create(key, create)
 
     def setdefault(self, key: Hashable, default: T) -> T:

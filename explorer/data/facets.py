@@ -49,7 +49,6 @@ _SPELLINGS = {
     for short in shorts.split()
 } | {name.lower(): name for name in ("HTML", "CSS", "SQL", "JSON", "PHP")}
 Marker = Literal["fence", "list", "heading", "bold", "table", "refusal", "apology"]
-MARKERS: tuple[Marker, ...] = get_args(Marker)
 
 _SAYS_NO = (
     "(?:I[’']?m|I am) (?:very |so |really )?sorry",

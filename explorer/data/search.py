@@ -20,6 +20,7 @@ from explorer.core.validation import repaired
 from explorer.data.facets import Mask, bytes_of_each
 from scoring.errors import KnownError, shown
 from scoring.hub.access import first_line
+from scoring.results.files import printable
 
 Where = Literal["all", "prompt", "chosen", "rejected"]
 PLACES: tuple[Where, ...] = get_args(Where)
@@ -149,8 +150,8 @@ def matching_names(names: Sequence[str], search: str) -> list[bool]:
     alternatives = [part.split() for part in search.split(",") if part.strip()]
     if not alternatives:
         return [True] * len(names)
-    texts = [name.encode("utf-8", "replace").decode("utf-8") for name in names]
-    array = pa.array([*texts, ""], pa.large_string())  # an empty one refuses no expression
+    texts = [*map(printable, names), ""]  # an empty one refuses no expression
+    array = pa.array(texts, pa.large_string())
     way_out = "Spaces and commas stand between expressions."
     found = {
         word: _found(array, f"(?:{word})", word, way_out)

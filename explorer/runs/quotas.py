@@ -8,7 +8,7 @@ from math import ceil
 
 from explorer.core.settings import Settings
 from explorer.runs.visitors import Visitor
-from scoring.errors import KnownError
+from scoring.errors import KnownError, counted
 
 HOUR = 3600.0
 MINUTE = 60.0
@@ -51,10 +51,10 @@ class Quotas:
         with self._lock:
             waits = [self._wait(*each) for each in self._shares(visitor)]
         if max(waits) > 0:
-            minutes = ceil(max(waits) / MINUTE)
+            minutes = counted(ceil(max(waits) / MINUTE), "minute", "minutes")
             raise KnownError(
                 f"Your {self._most:,.0f} s of scoring in an hour are used up. "
-                f"Try again in {minutes} minute{'s' * (minutes != 1)}."
+                f"Try again in {minutes}."
             )
 
     def spend(self, visitor: Visitor, seconds: float) -> None:

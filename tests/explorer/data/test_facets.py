@@ -1,5 +1,5 @@
 import re
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from explorer.data.datacard import length_category, subset_card
 from explorer.data.facets import (
     FACETS,
-    MARKERS,
     NONE,
     Coded,
     Facet,
@@ -253,7 +252,7 @@ def only(table: PairTable, marker: Marker) -> list[list[bool]]:
     return [side.tolist() for side in table.markers[marker]]
 
 
-@pytest.mark.parametrize("marker", MARKERS)
+@pytest.mark.parametrize("marker", get_args(Marker))
 def test_each_is_found_where_it_is_and_nowhere_else(marker: Marker) -> None:
     have, lack = HAVE[marker], LACK[marker]
     texts = [*have, *lack]
@@ -270,7 +269,7 @@ def test_each_is_found_where_it_is_and_nowhere_else(marker: Marker) -> None:
 def test_they_are_found_once_for_a_table() -> None:
     table = small_table(row(), row(chosen="- a"))
     assert table.markers is table.markers
-    assert list(table.markers) == list(MARKERS)
+    assert list(table.markers) == list(get_args(Marker))
 
 
 def test_refusals_are_where_the_benchmark_has_them(real: PairTable) -> None:
