@@ -20,7 +20,7 @@ from explorer.stats.paired import PairedTest, paired_test
 from explorer.stats.rules import V1
 from explorer.stats.strata import Floats, Whole, one_stratum, score_models
 from explorer.stats.uncertainty import strata_by
-from scoring.errors import KnownError, counted
+from scoring.errors import KnownError
 
 Way = Literal["mean", "worst", "mean_minus_std"]
 """How members' rewards of a response become one: upstream's Mean, Worst (the least of them) and
@@ -129,7 +129,6 @@ def with_ensemble(field: Field, name: str, way: Way, members: Sequence[str]) -> 
         models=(*matrix.models, name),
         model_types=(*matrix.model_types, "Ensemble"),
         files=(*matrix.files, ""),
-        how=(*matrix.how, "position"),
         outcomes=np.vstack([matrix.outcomes, joined.outcomes.astype(np.float32)]),
         chosen=np.vstack([matrix.chosen, joined.chosen.astype(np.float32)]),
         rejected=np.vstack([matrix.rejected, joined.rejected.astype(np.float32)]),
@@ -221,10 +220,9 @@ def normalised(chosen: NDArray[np.floating], rejected: NDArray[np.floating]) -> 
     without = int((known.sum(axis=(1, 2)) == 0).sum())
     if without:
         raise KnownError(
-            "An ensemble is made of rewards, and "
-            f"{counted(without, f'of {len(both)} models has', f'of {len(both)} models have')} none "
-            "here. "
-            "Choose models with a chosen and a rejected reward of each pair."
+            f"An ensemble is made of rewards, and {without:,} of {len(both)} models "
+            f"{'has' if without == 1 else 'have'} none here. Choose models with a chosen and a "
+            "rejected reward of each pair."
         )
     both = np.where(known, both, np.nan)
     mean = np.nanmean(both, axis=(1, 2), keepdims=True)

@@ -17,12 +17,12 @@ from scoring.benchmark import COUNTS
 from scoring.errors import KnownError, counted
 from scoring.results.accuracies import Benchmark, is_v2
 from scoring.results.files import LeftOut, twice
-from scoring.results.order import Alignment, How, PairOrder, Singles, align
+from scoring.results.order import Alignment, PairOrder, Singles, align
 from scoring.results.pairs import PairResults
 
 Hashes = Callable[[], Sequence[str]] | None
 _BY_PAIR = ("outcomes", "held", "known_equal", "chosen", "rejected")
-_BY_MODEL = ("model_types", "files", "how")
+_BY_MODEL = ("model_types", "files")
 """The arrays of a matrix that have a column for each pair, and what it has of each model."""
 FIRST_IDS: dict[str, int] = {
     "hep-python": 3692,
@@ -91,7 +91,6 @@ class OutcomeMatrix:
     held: whether the model's file has the pair at all, be its outcome missing or not.
     known_equal: whether both scores are known and equal.
     chosen, rejected: rewards, NaN where there are none.
-    how: what each model's pairs were recognised by.
     left_out: files that are not in it and why, and what is missing of those that are.
     """
 
@@ -104,7 +103,6 @@ class OutcomeMatrix:
     known_equal: Mask
     chosen: Singles
     rejected: Singles
-    how: tuple[How, ...]
     left_out: tuple[LeftOut, ...] = ()
 
     @property
@@ -207,7 +205,6 @@ def outcome_matrix(
         known_equal=equal,
         chosen=chosen,
         rejected=rejected,
-        how=tuple(how.how for _, _, how in rows),
         left_out=tuple(sorted(left_out, key=lambda item: item.file)),
     )
 
@@ -273,21 +270,15 @@ def _notes(file: str, result: PairResults, how: Alignment) -> list[LeftOut]:
     """What of a file that is used is missing or not."""
     said = list(result.notes)
     if how.unmatched:
-        said.append(
-            counted(how.unmatched, "of its outcomes is", "of its outcomes are")
-            + " of none of these pairs"
-        )
+        n = counted(how.unmatched, "of its outcomes is", "of its outcomes are")
+        said.append(f"{n} of none of these pairs")
     if how.missing:
-        said.append(
-            f"{how.missing:,} of "
-            + counted(len(how.rows), "pair has", "pairs have")
-            + " no outcome"
-        )
+        pairs = counted(len(how.rows), "pair has", "pairs have")
+        said.append(f"{how.missing:,} of {pairs} no outcome")
     empty = int(np.isnan(result.results).sum())
     if empty:
-        said.append(
-            counted(empty, "of its outcomes is", "of its outcomes are") + " missing, not lost"
-        )
+        n = counted(empty, "of its outcomes is", "of its outcomes are")
+        said.append(f"{n} missing, not lost")
     return [LeftOut(file, text, whole=False) for text in said]
 
 

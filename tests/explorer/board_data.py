@@ -108,7 +108,6 @@ def matrix_of(
         known_equal=np.zeros(values.shape, np.bool_) if equal is None else equal,
         chosen=nothing,
         rejected=nothing,
-        how=tuple("position" for _ in outcomes),
     )
 
 
@@ -143,7 +142,6 @@ def repeated(matrix: OutcomeMatrix, n_models: int) -> OutcomeMatrix:
         known_equal=matrix.known_equal[rows],
         chosen=matrix.chosen[rows],
         rejected=matrix.rejected[rows],
-        how=tuple(matrix.how[row] for row in rows),
     )
 
 

@@ -5,7 +5,6 @@ import numpy as np
 from explorer.results.field import Field
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from scoring.errors import KnownError
-from scoring.results.order import How
 from tests.explorer.tables import row, small_table
 
 NAN = float("nan")
@@ -47,10 +46,9 @@ def _field(
 ) -> Field:
     table = small_table(*pairs)
     rejected = np.where(np.isnan(chosen), NAN, 0.0).astype(np.float32)
-    how: list[How] = ["position" for _ in models]
     matrix = OutcomeMatrix(
         tuple(models), (None,) * len(models), tuple(models), order_of(table),
         outcomes, ~np.isnan(outcomes), np.zeros(outcomes.shape, np.bool_),
-        chosen.astype(np.float32), rejected, tuple(how),
+        chosen.astype(np.float32), rejected,
     )  # fmt: skip
     return Field(table, matrix, {}, (models[0],))

@@ -37,7 +37,7 @@ def small_field(*, has_texts: bool = True) -> Field:
     held[2, 4:], equal[0, 7] = False, True
     matrix = OutcomeMatrix(
         (MODEL, "b", "half"), ("DPO", None, None), ("1", "2", "3"), order_of(table),
-        np.array([first, *others], np.float32), held, equal, chosen, rejected, ("position",) * 3,
+        np.array([first, *others], np.float32), held, equal, chosen, rejected,
     )  # fmt: skip
     field = Field(table, matrix, {}, ("key",))
     return field if has_texts else replace(field, table=_textless(matrix.pairs), has_texts=False)

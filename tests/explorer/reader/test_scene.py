@@ -39,7 +39,7 @@ def field() -> Field:
     equal[0, 7] = True
     matrix = OutcomeMatrix(
         ("a", "b", "half"), ("DPO", None, None), ("1", "2", "3"), order_of(table),
-        outcomes, held, equal, chosen, rejected, ("position",) * 3,
+        outcomes, held, equal, chosen, rejected,
     )  # fmt: skip
     return Field(table, matrix, {}, ("key",))
 

@@ -458,7 +458,6 @@ def test_models_are_rows_and_pairs_columns(tmp_path: Path, cache: OutcomeCache) 
                                            [False] * 4]  # fmt: skip
     assert matrix.chosen[0].tolist() == [1, 2, 3, 4]
     assert np.isnan(matrix.chosen[2]).all()
-    assert matrix.how == ("position", "subset and id", "position")
     assert [str(item) for item in matrix.left_out] == [
         "eval-set-scores/b.json: 1 of its outcomes is missing, not lost"
     ]
@@ -551,5 +550,4 @@ def test_outcomes_without_ids_and_order_find_the_real_pairs_by_their_texts(
     )
     found = finished(cache, put(tmp_path, {"m.json": content.encode()})).found
     matrix = outcome_matrix(found, order_of(real), lambda: real.hashes)
-    assert matrix.how == ("text",)
     assert np.flatnonzero(matrix.outcomes[0] == 1).tolist() == sorted(rows)

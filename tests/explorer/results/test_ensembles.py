@@ -170,7 +170,7 @@ def field() -> Field:
     outcomes[2] = [1, 0, 1, 0]
     matrix = OutcomeMatrix(
         ("a", "b", "bare"), ("DPO", None, None), ("1", "2", "3"), order_of(TABLE), outcomes,
-        np.ones((3, 4), np.bool_), np.zeros((3, 4), np.bool_), CHOSEN, REJECTED, ("position",) * 3,
+        np.ones((3, 4), np.bool_), np.zeros((3, 4), np.bool_), CHOSEN, REJECTED,
     )  # fmt: skip
     return Field(TABLE, matrix, {}, ("key",))
 

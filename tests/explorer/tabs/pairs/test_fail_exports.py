@@ -84,7 +84,7 @@ def test_a_conversation_and_further_responses_are_told_as_trl_has_them(tmp_path:
     nothing = np.zeros((1, 1), np.float32)
     matrix = OutcomeMatrix(
         ("m",), (None,), ("1",), order_of(table), nothing, nothing == 0, nothing != 0,
-        nothing * np.nan, nothing * np.nan, ("position",),
+        nothing * np.nan, nothing * np.nan,
     )  # fmt: skip
     rows = json_rows(written(shown_of("m", field=Field(table, matrix, {}, ())), "jsonl", tmp_path))
     assert [each["prompt"] for each in rows] == [turns] * 2
@@ -199,7 +199,6 @@ def test_long_texts_are_cut_in_the_report_alone(tmp_path: Path) -> None:
     one = OutcomeMatrix(
         ("m",), (None,), ("1",), order_of(table), matrix.outcomes[:1, 3:4], matrix.held[:1, 3:4],
         matrix.known_equal[:1, 3:4], matrix.chosen[:1, 3:4], matrix.rejected[:1, 3:4],
-        ("position",),
     )  # fmt: skip
     now = shown_of("m", field=Field(table, one, {}, ()))
     words, inside = blocks(written(now, "md", tmp_path).read_text("utf-8"))

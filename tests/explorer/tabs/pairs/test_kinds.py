@@ -13,7 +13,6 @@ from explorer.stats.matrix import OutcomeMatrix, order_of
 from explorer.tabs.pairs.fail_report import report_lines
 from explorer.tabs.pairs.notes import PairNotes
 from explorer.tabs.pairs.slices import slices_html
-from scoring.results.order import How
 
 
 def shown_of(table: PairTable, n_others: int) -> Scene:
@@ -25,10 +24,9 @@ def shown_of(table: PairTable, n_others: int) -> Scene:
     wins[0] &= table.lengths("difference", "chars") >= 0
     unknown = np.full(shape, np.nan, np.float32)
     everything = np.ones(shape, np.bool_)
-    how: list[How] = ["position"] * len(models)
     matrix = OutcomeMatrix(
         models, (None,) * len(models), models, order_of(table), wins.astype(np.float32),
-        everything, ~everything, unknown, unknown, tuple(how),
+        everything, ~everything, unknown, unknown,
     )  # fmt: skip
     state = replace(PairsState().of(models[0]), panel="kinds")
     return scene(state, SeenPairs(table, Field(table, matrix, {}, ("key",))))
