@@ -228,6 +228,7 @@ def test_the_real_models_are_measured_without_a_press_opened_and_compared(
     page.get_by_role("checkbox", name="Compare Skywork/Skywork-Reward-Llama-3.1-8B with").click()
     expect(page.get_by_test_id("compare-cell").first).to_be_visible()
     expect(page).to_have_url(re.compile("a=nicolinho/QRM-Gemma-2-27B&b=Skywork/"))
+    expect(page.locator("#models-table")).to_contain_text("they still share a tie group")
 
     page.get_by_test_id("compare-cell").nth(1).get_by_role("link").click()
     expect(page).to_have_url(re.compile("cell=only_a"))

@@ -34,6 +34,7 @@ from explorer.tabs.models.board_html import (
     drawer_html,
     panels_html,
     rule_html,
+    share_group,
     short_board_html,
 )
 from explorer.tabs.models.charts_view import chart_shown
@@ -205,7 +206,7 @@ class ModelsTab:
             return address | self._ranked_shown(now, session, dropped)
         if dropped:
             session.show(LeftOut(state.named, dropped))
-        left = session.seen(LeftOut)
+        left, beside = session.seen(LeftOut), self._beside(now, session)
         read: Filling = {
             parts.reader_bar: differing_html(now),
             parts.pair: differing_pair_html(now),
@@ -225,15 +226,18 @@ class ModelsTab:
             parts.status: "",
             parts.below: gr.Column(visible=False),
             parts.about: "",
-            parts.drawer: self._short_board(now, session),
-            **compared_shown(parts.table, parts.plot, now),
-        }
+            parts.drawer: short_board_html(beside, state.named) if beside else "",
+            **compared_shown(
+                parts.table, parts.plot, now,
+                tied=beside is not None and share_group(beside.board, state.a, state.b),
+            ),
+        }  # fmt: skip
 
-    def _short_board(self, now: Compared, session: Session) -> str:
+    def _beside(self, now: Compared, session: Session) -> Ranked | None:
+        """The board that is listed beside a comparison; None where none is."""
         if now.state.panel == "ensembles" or (now.state.panel == "agreement" and now.state.a):
-            return ""
-        by_score = replace(now.state, sort="", ascending=False)
-        return short_board_html(self._ranked(session, by_score), now.state.named)
+            return None
+        return self._ranked(session, replace(now.state, sort="", ascending=False))
 
     def _progress_shown(self, now: Ranked) -> Filling:
         """How far the measuring of the board is, or why it failed, and a button to try again."""

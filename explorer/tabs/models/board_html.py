@@ -295,7 +295,8 @@ def drawer_html(now: Ranked, link_base: str = "") -> str:
     failures, beside = _onwards(board, row)
     counts = counted.counts
     n_pairs = sum(each.n for each in counts.values())
-    tied = board.table["tie_group"] == (row["tie_group"] or 0)
+    tied = board.table[board.table["tie_group"].eq(row["tie_group"] or 0).fillna(value=False)]
+    same = [*board.rule.sections] == [*board.subsets]
     return render(
         "tabs/models/drawer.html",
         row=row,
@@ -305,10 +306,9 @@ def drawer_html(now: Ranked, link_base: str = "") -> str:
         n_ranked=len(rivals(board.table)),
         lost=_lost(*counts.values()) if failures else None,
         n_pairs=n_pairs,
-        ties=board.table.index[tied.fillna(value=False)]
-        .drop(row["model"], errors="ignore")
-        .to_list(),
-        sections=[_measure(board, row, name) for name in board.rule.sections],
+        ties=tied.index.drop(row["model"], errors="ignore").to_list(),
+        is_narrower=_is_narrower(row, tied["rank"]),
+        sections=[] if same else [_measure(board, row, name) for name in board.rule.sections],
         lengths=[] if lengths is None else _by_length(lengths),
         length_about="" if lengths is None else _length_words(lengths),
         subsets=[_measure(board, row, name, failures) for name in board.subsets],
@@ -317,9 +317,24 @@ def drawer_html(now: Ranked, link_base: str = "") -> str:
         rule=board.rule,
         wins=_wins,
         failures=failures,
+        may_open=row["opens"] or now.unread > 0,
         beside=beside,
         both=compare_query(row["model"], beside),
     )
+
+
+def _is_narrower(row: BoardRow, ranks: "pd.Series[int]") -> bool:
+    """Whether a rank's interval leaves out a rank of its tie group."""
+    known = ranks.dropna()
+    if row["best_rank"] is None or not len(known):
+        return False
+    return bool(row["best_rank"] > known.min() or row["worst_rank"] < known.max())
+
+
+def share_group(board: Board, a: str, b: str) -> bool:
+    """Whether two models are in one tie group of a board."""
+    one, other = (board.rows[each]["tie_group"] if each in board.rows else None for each in (a, b))
+    return one is not None and one == other
 
 
 def _bias_of(now: Ranked, model: str) -> LengthBias | None:

@@ -124,7 +124,7 @@ def _has_reader(now: Compared) -> bool:
     return bool(now.state.a) and now.state.panel in ("compare", "scatter")
 
 
-def _table(now: Compared) -> str:
+def _table(now: Compared, *, tied: bool) -> str:
     """Who wins more, where, and how sure that is; every count leads to its pairs."""
     found = first_duel(now)
     if not found.all_pairs.n:
@@ -137,6 +137,7 @@ def _table(now: Compared) -> str:
         chosen_section=now.state.section,
         query=partial(compared_query, now),
         change_of=change_of,
+        tied=tied,
         **_subsets(now, found),
     )
 
@@ -256,14 +257,19 @@ def _likeness(now: Compared) -> str:
     )
 
 
-_WORDS = {"compare": _table, "agreement": _likeness, "ensembles": _ensembles}
+_WORDS = {"agreement": _likeness, "ensembles": _ensembles}
 
 
-def compared_shown(words: gr.HTML, plot: gr.Plot, now: Compared) -> Filling:
-    """The panel that a state asks for; nothing where it asks for a model first."""
+def compared_shown(words: gr.HTML, plot: gr.Plot, now: Compared, *, tied: bool = False) -> Filling:
+    """The panel that a state asks for; nothing where it asks for a model first.
+
+    tied: whether the two are in one tie group of their board.
+    """
     hidden = gr.update(visible=False)
     if not now.state.a and now.state.panel in ("compare", "agreement"):
         return {words: "", plot: hidden}
+    if now.state.panel == "compare":
+        return {words: _table(now, tied=tied), plot: hidden}
     if now.state.panel != "scatter":
         return {words: _WORDS[now.state.panel](now), plot: hidden}
     found = margin_points(now)

@@ -24,6 +24,7 @@ from explorer.tabs.models.board_html import (
     panels_html,
     rule_html,
     search_html,
+    share_group,
 )
 from explorer.tabs.models.scene import MOST_BOARD_ROWS, Ranked, shown_rows
 from explorer.tabs.models.state import (
@@ -477,6 +478,22 @@ def test_the_drawer_says_where_a_model_stands_and_leads_on() -> None:
     ends = [f"{100 * row[f'Chat_{end}']:.1f}" for end in ("low", "high")]
     assert f"{ends[0]} to {ends[1]}" in words
     assert sent(reading(html), "ticked") == [{"value": "alike"}]
+    assert text("drawer.no_pairs") not in html
+
+
+def test_a_rank_interval_is_explained_where_it_is_narrower_than_the_tie_group() -> None:
+    board = build_board(results_of({"best": 0.9, "alike": 0.8, "last": 0.2}), "v1")
+    told = {}
+    for first, last in ((1, 2), (1, 3), (2, 2), (1, 1)):
+        table = board.table.assign(tie_group=[1, 1, 2], best_rank=first, worst_rank=last)
+        tied = replace(board, table=table)
+        words = reading(drawer_of(tied, "alike")).words
+        told[first, last] = text("drawer.ties_about") in words
+    assert told == {(1, 2): False, (1, 3): False, (2, 2): True, (1, 1): True}
+    assert share_group(tied, "best", "alike") and not share_group(tied, "best", "last")
+    assert not share_group(board, "best", "alike") and not share_group(tied, "best", "gone")
+    assert text("drawer.no_pairs") in words
+    assert text("drawer.no_pairs") not in drawer_of(tied, "alike", unread=1)
 
 
 def test_beside_a_drawer_columns_give_way() -> None:

@@ -1,8 +1,10 @@
+from html import unescape
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from explorer.core.text import text
 from explorer.data.table import PairTable
 from explorer.reader.scene import SeenPairs
 from explorer.reader.scene import scene as pairs_scene
@@ -12,6 +14,7 @@ from explorer.stats.duels import CELLS, DuelPart, duel
 from explorer.stats.paired import PairedTest, paired_test
 from explorer.stats.rules import V1
 from explorer.stats.strata import Floats, Strata
+from explorer.tabs.models.compare_view import compared_shown
 from explorer.tabs.models.compared import (
     MOST_POINTS,
     change_of,
@@ -28,10 +31,11 @@ from explorer.tabs.models.state import ModelsState
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
 from scoring.results.order import PairOrder
 from tests.explorer.board_data import matrix_of, real_results
-from tests.explorer.boards import comparing
+from tests.explorer.boards import board_parts, comparing
 from tests.explorer.rival_fields import HOSTILE, rivals
 from tests.explorer.tables import benchmark_table
 
+THIRD = "LxzGordon/URM-LLaMa-3.1-8B"
 ALL = comparing("org/a", "org/b", (HOSTILE, "half"))
 
 
@@ -56,6 +60,15 @@ def test_a_change_is_told_from_chance() -> None:
     parts = part(9, 0), part(0, 9), part(2, 1), part(1, 2), part(2, 2)
     changes = [change_of(each) for each in parts]
     assert changes == ["improved", "regressed", "unclear", "unclear", "same"]
+
+
+def test_a_tie_group_is_told_of_two_that_their_own_test_tells_apart(whole: Field) -> None:
+    best, second = "nicolinho/QRM-Gemma-2-27B", "Skywork/Skywork-Reward-Llama-3.1-8B-v0.2"
+    parts, words = board_parts(), text("compare.tied")
+    for a, b, tied in ((best, second, True), (best, second, False), (second, THIRD, True)):
+        now = compared(comparing(a, b), whole)
+        shown = compared_shown(parts.table, parts.plot, now, tied=tied)[parts.table]
+        assert (words in unescape(shown)) == (tied and a == best)
 
 
 def test_two_models_are_compared_on_the_pairs_that_both_have() -> None:
