@@ -2,6 +2,7 @@
 
 import argparse
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -113,6 +114,10 @@ def _as_published(parser: argparse.ArgumentParser, said: dict[str, Any]) -> None
         said["family"] = said["family"] or "logprob-mean"
 
 
+_Add = Callable[..., object]
+"""Adds an argument to a group."""
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m scoring",
@@ -123,19 +128,22 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    what = parser.add_argument_group("what is scored").add_argument
-    model = parser.add_argument_group("the model").add_argument
-    how = parser.add_argument_group("how").add_argument
-    results = parser.add_argument_group("results").add_argument
-    defaults = RunSettings()
-    what(
+    _add_pairs(parser.add_argument_group("what is scored").add_argument)
+    _add_model(parser.add_argument_group("the model").add_argument)
+    _add_settings(parser.add_argument_group("how").add_argument)
+    _add_results(parser.add_argument_group("results").add_argument)
+    return parser
+
+
+def _add_pairs(add: _Add) -> None:
+    add(
         "--pairs",
         default="",
         metavar="PATH_OR_HUB",
         help="a .parquet, .jsonl, .json or .csv file; a Hub dataset org/name[:split][@revision]; "
         "or demo",
     )
-    what(
+    add(
         "--subset",
         action="append",
         default=[],
@@ -143,150 +151,157 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="only this subset; may be given several times",
     )
-    what("--per-subset", type=_positive, metavar="N", help="the first N of each subset")
-    what(
+    add("--per-subset", type=_positive, metavar="N", help="the first N of each subset")
+    add(
         "--limit", type=_positive, metavar="N", help="the first N of what is selected, in its order"
     )
-    what(
+    add(
         "--best-of",
         action="store_true",
         help="rank all responses of each prompt, none of which is right: lists of them, TRL's "
         "formats, or messages alone; writes best-of-n/ as upstream's run_bon.py does",
     )
-    model(
+
+
+def _add_model(add: _Add) -> None:
+    add(
         "--model",
         default="",
         metavar="ID_OR_PATH",
         help="a Hub id org/name[@revision], a folder, demo, or a baseline: random, longer, shorter",
     )
-    model("--family", choices=FAMILIES, help="how it scores; else what its config says")
-    model(
-        "--ref-model", default="", metavar="ID_OR_PATH", help="what a DPO policy is compared with"
-    )
-    model(
+    add("--family", choices=FAMILIES, help="how it scores; else what its config says")
+    add("--ref-model", default="", metavar="ID_OR_PATH", help="what a DPO policy is compared with")
+    add(
         "--tokenizer",
         default="",
         metavar="ID_OR_PATH",
         help="a model or a folder whose tokenizer is taken; else the model's own",
     )
-    model(
+    add(
         "--url",
         default="",
         help="of the server that runs the model: OpenAI-compatible for judge and rater (its key "
         "from OPENAI_API_KEY), vLLM for served",
     )
-    model("--label", type=int, metavar="I", help="which of several labels is the reward")
-    model(
+    add("--label", type=int, metavar="I", help="which of several labels is the reward")
+    add(
         "--label-weights",
         type=_weights,
         metavar="W,W,…",
         help="what each label weighs in the reward",
     )
-    model(
+    add(
         "--trust-remote-code",
         action="store_true",
         dest="own_code",
         help="run Python that comes with the model",
     )
-    model("--offline", action="store_true", help="do not ask the Hub")
-    model(
+    add("--offline", action="store_true", help="do not ask the Hub")
+    add(
         "--reproduce",
         default="",
         metavar="ORG/MODEL",
         help="score with the settings that upstream published for this model, then say how far its "
         "published results are reproduced; --model may be a copy of it, --pairs and --dtype others",
     )
-    model(
+    add(
         "--published",
         default=RESULTS,
         metavar="DIR_OR_DATASET",
         help=f"with --reproduce: where its results are published (default: {RESULTS})",
     )
-    how(
+
+
+def _add_settings(add: _Add) -> None:
+    defaults = RunSettings()
+    add(
         "--dtype",
         choices=get_args(Dtype),
         default="auto",
         help="auto: bfloat16 on CUDA where the card has it, else float32",
     )
-    how("--device", default="auto", help="auto, cpu, cuda[:N], mps, or spread (over all GPUs)")
-    how(
+    add("--device", default="auto", help="auto, cpu, cuda[:N], mps, or spread (over all GPUs)")
+    add(
         "--max-length",
         type=_positive,
         metavar="TOKENS",
         help="where a conversation is cut; else the model's own limit, at most 16,384",
     )
-    how(
+    add(
         "--chat-template",
         default="",
         metavar="NAME",
         help="the template that writes conversations, as upstream names it (tulu, oasst_pythia, "
         "raw, ...; an unknown name says which are known); else the tokenizer's own",
     )
-    how("--truncation-side", choices=("left", "right"), default="left")
-    how(
+    add("--truncation-side", choices=("left", "right"), default="left")
+    add(
         "--budget",
         type=_positive,
         metavar="TOKENS",
         help="tokens computed at once; else one or two seconds of work. No score depends on it",
     )
-    how(
+    add(
         "--compile",
         choices=("auto", "on", "off"),
         default="auto",
         help="compile decoder layers; auto: where the job is long enough to repay it",
     )
-    how("--seed", type=int, default=0, help="of the order in which pairs are scored")
-    how("--beta", type=_above_zero, default=defaults.beta, help="of DPO rewards")
-    how(
+    add("--seed", type=int, default=0, help="of the order in which pairs are scored")
+    add("--beta", type=_above_zero, default=defaults.beta, help="of DPO rewards")
+    add(
         "--parallel",
         type=_positive,
         default=defaults.parallel,
         metavar="N",
         help="requests that a server gets at once",
     )
-    how(
+    add(
         "--judge-prompt",
         choices=get_args(JudgePrompt),
         default=defaults.judge_prompt,
         help="what a judge or rater is asked: ours, read by probabilities, or one of upstream's, "
         "for a written verdict or rating (upstream: the one for the model's name)",
     )
-    how(
+    add(
         "--max-tokens",
         type=_positive,
         metavar="N",
         help="tokens of a written answer; models that think first need thousands",
     )
-    how(
+    add(
         "--temperature",
         type=_at_least_zero,
         default=defaults.temperature,
         help="of written answers; 0 takes the likeliest word each time",
     )
-    how(
+    add(
         "--upstream-compatible",
         action="store_true",
         help="tokens as upstream's run_rm.py makes them, special tokens twice where it does so",
     )
-    results(
+
+
+def _add_results(add: _Add) -> None:
+    add(
         "--out",
         required=True,
         type=_folder,
         metavar="DIR",
         help="where the run is kept; made if need be",
     )
-    results(
+    add(
         "--resume", action="store_true", help="go on with the run in DIR; begin it if there is none"
     )
-    results("--name", type=_name, metavar="ORG/MODEL", help="what result files call the model")
-    results(
+    add("--name", type=_name, metavar="ORG/MODEL", help="what result files call the model")
+    add(
         "--upload", default="", metavar="ORG/DATASET", help="send the result files to a Hub dataset"
     )
-    results(
+    add(
         "--dry-run", action="store_true", help="with --upload: say what would be sent, send nothing"
     )
-    results("--json", action="store_true", help="print the summary as JSON")
-    return parser
+    add("--json", action="store_true", help="print the summary as JSON")
 
 
 def _positive(text: str) -> int:

@@ -116,14 +116,9 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
         KnownError: weights or tokenizer are missing, broken, of another kind, or too large.
     """
     device = _device(settings)
-    dtype = _dtype(settings, device)
-    apart = spec.tokenizer
-    if apart is None:
+    if spec.tokenizer is None:
         check_tokenizer((path.name for path in Path(spec.folder).glob("*")), spec.name)
-    builder = getattr(transformers, auto_class) if isinstance(auto_class, str) else auto_class
-    common = {"local_files_only": True, "trust_remote_code": spec.own_code}
-    placed = {"device_map": "auto"} if settings.device == "spread" else {}
-    if placed:
+    if settings.device == "spread":
         try:
             import accelerate  # noqa: F401
         except ImportError as error:
@@ -132,22 +127,7 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
             ) from error
     try:
         check_indexes(Path(spec.folder), spec.name)
-        _check_shape(spec, builder)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(
-            (apart or spec).folder,
-            local_files_only=True,
-            trust_remote_code=spec.own_code and apart is None,
-        )
-        model, info = builder.from_pretrained(
-            spec.folder,
-            **common,
-            **placed,
-            dtype=dtype,
-            output_loading_info=True,
-            ignore_mismatched_sizes=True,  # they are told below
-        )
-        if not placed:
-            model = model.to(device)
+        model, tokenizer, info = _built(spec, settings, auto_class, device)
     except (KnownError, MemoryError):
         raise
     except torch.OutOfMemoryError as error:
@@ -158,26 +138,56 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
     except Exception as error:  # a stranger's folder makes these libraries raise anything
         logger.info("loading %s failed", spec.name, exc_info=True)
         raise KnownError(f"{spec.name} could not be loaded: {first_line(error)}") from error
-    if info["mismatched_keys"]:
-        tensor, there, asked = min(info["mismatched_keys"])
-        raise KnownError(
-            f"{spec.name} could not be loaded: its {tensor} is of {by(there)}, and its config says "
-            f"{by(asked)}."
-        )
-    if info["missing_keys"]:
-        raise KnownError(
-            f"{spec.name} is not a whole reward model: its weights lack "
-            f"{', '.join(sorted(info['missing_keys'])[:3])}, so its scores would be random."
-        )
-    limit = tokenizer.model_max_length
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < _LEAST_TOKENS:
-        raise KnownError(f"{spec.name} could not be loaded: its tokenizer allows {limit!r} tokens.")
+    _check_loaded(spec.name, tokenizer, info)
     config = model.config.get_text_config()
     if config.pad_token_id is None:
         config.pad_token_id = tokenizer.pad_token_id
     known = (f"{model.base_model_prefix}.", "lm_head.")
     left_out = sorted(name for name in info["unexpected_keys"] if not name.startswith(known))
     return Loaded(spec, model.eval().requires_grad_(False), tokenizer, tuple(left_out))
+
+
+def _built(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str) -> Any:
+    """Model, tokenizer, and what transformers tells of the loading."""
+    builder = getattr(transformers, auto_class) if isinstance(auto_class, str) else auto_class
+    _check_shape(spec, builder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(
+        (spec.tokenizer or spec).folder,
+        local_files_only=True,
+        trust_remote_code=spec.own_code and spec.tokenizer is None,
+    )
+    is_spread = settings.device == "spread"
+    model, info = builder.from_pretrained(
+        spec.folder,
+        local_files_only=True,
+        trust_remote_code=spec.own_code,
+        dtype=_dtype(settings, device),
+        output_loading_info=True,
+        ignore_mismatched_sizes=True,  # they are told later
+        **({"device_map": "auto"} if is_spread else {}),
+    )
+    return model if is_spread else model.to(device), tokenizer, info
+
+
+def _check_loaded(name: str, tokenizer: Any, info: dict[str, Any]) -> None:
+    """
+    Raises:
+        KnownError: the weights do not fit the config or lack some, or the tokenizer has no limit.
+    """
+    if info["mismatched_keys"]:
+        tensor, there, asked = min(info["mismatched_keys"])
+        raise KnownError(
+            f"{name} could not be loaded: its {tensor} is of {by(there)}, and its config says "
+            f"{by(asked)}."
+        )
+    if info["missing_keys"]:
+        raise KnownError(
+            f"{name} is not a whole reward model: its weights lack "
+            f"{', '.join(sorted(info['missing_keys'])[:3])}, so its scores would be random."
+        )
+    limit = tokenizer.model_max_length
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < _LEAST_TOKENS:
+        raise KnownError(f"{name} could not be loaded: its tokenizer allows {limit!r} tokens.")
 
 
 def _positions(model: Any) -> int:
