@@ -7,14 +7,14 @@ import sys
 import threading
 from typing import NoReturn
 
-from scoring.arguments import parse
-from scoring.best_of import as_best_of, best_of_json
+from scoring.command.arguments import parse
+from scoring.command.best_of import as_best_of, best_of_json
+from scoring.command.report import as_table, report_json
+from scoring.command.reproducing import as_json, as_lines
 from scoring.engine.compiled import keep_in
 from scoring.errors import KnownError
 from scoring.paths import COMPILED, HOME, typed_path
 from scoring.record import has_run
-from scoring.report import as_table, report_json
-from scoring.reproducing import as_json, as_lines
 
 
 def _interrupt(*_: object) -> NoReturn:
@@ -26,8 +26,8 @@ def main(given: list[str] | None = None) -> int:
     arguments = parse(given)
     keep_in(typed_path(os.environ.get("EXPLORER_HOME") or HOME) / COMPILED)
     try:
-        from scoring.command import execute
-        from scoring.processes import Processes
+        from scoring.command.execution import execute
+        from scoring.command.processes import Processes
 
         processes = Processes.join()
         if processes.n == 1 and threading.current_thread() is threading.main_thread():

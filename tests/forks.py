@@ -13,7 +13,11 @@ from tests.conftest import PATIENCE
 
 CONTEXT = get_context("forkserver")
 CONTEXT.set_forkserver_preload(
-    ["scoring.command", "scoring.families.classifier", "transformers.models.qwen3.modeling_qwen3"]
+    [
+        "scoring.command.execution",
+        "scoring.families.classifier",
+        "transformers.models.qwen3.modeling_qwen3",
+    ]
 )
 LAUNCHED = ("WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 """What a launcher of several processes tells each."""

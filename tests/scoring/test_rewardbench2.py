@@ -21,7 +21,7 @@ from scoring.run import make_job, score
 from scoring.spec import ModelSpec, Pair, ScoredPair, decisive
 from scoring.summary import summarise
 from tests.rewardbench2 import expected_scores, made_up_rows, write_rows
-from tests.scoring.test_command import ON_CPU
+from tests.scoring.command.test_execution import ON_CPU
 from tests.scoring.test_run import Reading
 
 ROWS = made_up_rows()

@@ -18,9 +18,9 @@ from explorer.tabs.models.scene import compared
 from explorer.tabs.pairs.fail_report import scores_of
 from explorer.tabs.score.published_check import check_pairs, check_run, published_html
 from explorer.tabs.score.run_view import sections_html
+from scoring.command.report import as_table, report_json
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
-from scoring.report import as_table, report_json
 from scoring.results.accuracies import read_aggregates
 from scoring.results.exports import write_results
 from scoring.results.pairs import PairResults, read_pair_results

@@ -15,9 +15,9 @@ from typing import NoReturn
 
 import pytest
 
-from scoring import command
 from scoring.__main__ import main
 from scoring.benchmark import section_of
+from scoring.command import execution
 from scoring.record import Run, locked
 from scoring.results.accuracies import read_aggregates
 from scoring.spec import Pair
@@ -187,7 +187,7 @@ def test_ctrl_c_while_the_model_is_loaded_does_not_speak_of_a_run_to_go_on_with(
     def interrupted(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "open_scorer", interrupted)
+    monkeypatch.setattr(execution, "open_scorer", interrupted)
     assert main([*DEMO, "--out", str(tmp_path / "run")]) == 130
     assert not (tmp_path / "run").exists()
     assert "--resume" not in capsys.readouterr().err

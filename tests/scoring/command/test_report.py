@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from scoring.benchmark import COUNTS, SECTIONS
+from scoring.command.report import as_table, report_json
 from scoring.interval import wilson
 from scoring.record import Run
-from scoring.report import as_table, report_json
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise
 

@@ -8,9 +8,9 @@ from shutil import copytree
 import pytest
 
 from scoring.__main__ import main
+from scoring.command.reproducing import as_json, compare, find_published
 from scoring.hub.access import Hub
 from scoring.record import Run
-from scoring.reproducing import as_json, compare, find_published
 
 NAME = "OpenAssistant/reward-model-deberta-v3-large-v2"
 ON_CPU = ("--device", "cpu", "--dtype", "float32", "--limit", "24", "--offline")

@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from scoring.__main__ import main
+from scoring.command.processes import Processes
 from scoring.errors import KnownError
-from scoring.processes import Processes
 from scoring.record import Run
 from tests.conftest import PATIENCE, ROOT
 from tests.forks import LAUNCHED, Fork, command_line, environment

@@ -11,8 +11,10 @@ from typing import Literal
 
 from tqdm import tqdm
 
-from scoring.arguments import Arguments
-from scoring.best_of import write_best_of
+from scoring.command.arguments import Arguments
+from scoring.command.best_of import write_best_of
+from scoring.command.processes import Processes
+from scoring.command.reproducing import compare, find_published
 from scoring.engine.packing import share_out
 from scoring.engine.scorer import Scorer, facts
 from scoring.engine.templates import named_template
@@ -23,9 +25,7 @@ from scoring.models.finding import ModelPolicy, locate
 from scoring.pairs.candidates import candidate_rows
 from scoring.pairs.opening import Pairs, RowsReader, as_pairs, fetch_pairs, read_pairs
 from scoring.paths import is_file, is_folder, typed_path
-from scoring.processes import Processes
 from scoring.record import Run, Status, has_run, locked, resume
-from scoring.reproducing import compare, find_published
 from scoring.results.exports import ALL_PAIRS, check_upload, result_name, upload, write_results
 from scoring.results.reproduction import PublishedCheck
 from scoring.run import Job, make_job, score
@@ -34,7 +34,7 @@ from scoring.summary import Tally, tie_worth
 
 LOG_SECONDS = 30.0
 """Between two lines of a log."""
-_DEMO = Path(__file__).resolve().parent.parent / "assets" / "demo"
+_DEMO = Path(__file__).resolve().parents[2] / "assets" / "demo"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.arguments import Arguments, _parser, parse
+from scoring.command.arguments import Arguments, _parser, parse
 from scoring.results.reproduction import RESULTS
 from scoring.spec import FAMILIES, RunSettings
 
