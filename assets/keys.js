@@ -51,6 +51,11 @@
     1: ".review-keep", 2: ".review-drop", 3: ".review-unsure", u: ".review-undo", n: ".review-skip",
   };
 
+  // Gradio opens a menu at any key, at Tab after it was left.
+  window.addEventListener("keydown", (event) => {
+    if (event.key === "Tab" && event.target.matches?.("[role=combobox]")) event.stopPropagation();
+  }, true);
+
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const field = event.target.closest("input, textarea, select, [contenteditable=true]");

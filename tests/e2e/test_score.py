@@ -66,6 +66,10 @@ def test_before_a_run_the_model_says_what_it_takes(demo_app: str, page: Page) ->
     expect(card).to_contain_text("3.8 million")
     expect(card).to_contain_text("free")
     picture(page, "score-before")
+    page.locator("#model input").fill("longer")
+    page.keyboard.press("Tab")
+    expect(card).to_contain_text("longer")
+    expect(page.locator("[role=listbox]:visible")).to_have_count(0)
 
 
 def test_a_pair_of_ones_own_is_typed_scored_and_read(demo_app: str, page: Page) -> None:

@@ -238,7 +238,7 @@ def build_score(settings: Settings) -> ScoreParts:
                 status = gr.HTML(note(text("score.idle")), elem_id="status")
                 cards = gr.HTML()
                 with gr.Row(equal_height=False):
-                    sections = gr.HTML(min_width=360)
+                    sections = gr.HTML(min_width=360, elem_id="by-section")
                     with gr.Column(min_width=360):
                         margins = gr.HTML(elem_id="margins")
                         rows = gr.HTML(elem_id="scored")

@@ -491,6 +491,13 @@ def test_the_end_of_a_run_is_shown_whatever_was_pressed_before_it(
     assert one.seen(Followed) == Followed()
 
 
+def test_why_a_run_was_refused_can_be_dismissed(score: ScoreTab, one: Session) -> None:
+    last = scored(score, one, **ALL_PAIRS)
+    refused = scored(score, one, model="longer", which="keys", keys="gone:1")
+    assert "Not scored" in refused.status and 'data-act="close"' in refused.status
+    assert told(score, score.act(act("close"), one)).status == last.status
+
+
 def test_a_page_that_is_left_does_not_end_its_run(
     score: ScoreTab, stores: Stores, one: Session, two: Session, busy: Callable[[], None]
 ) -> None:
