@@ -10,7 +10,7 @@ from scoring.hub.access import Hub, first_line
 SEARCH_SECONDS = 4.0
 """How long the Hub may take to begin an answer; it is asked once for each kind."""
 LONGEST_SEARCH = 100
-MOST_FOUND = 100
+MOST_FOUND = 20
 _KINDS: tuple[dict[str, str], ...] = (
     {"pipeline_tag": "text-classification"},
     {"filter": "reward-model"},
@@ -38,49 +38,42 @@ class HubSearch:
     reason: str = ""
 
 
-def search_models(
-    words: object, hub: Hub, *, token: str | Literal[False] = False, limit: int = 20
-) -> HubSearch:
+def search_models(words: object, hub: Hub, *, token: str | Literal[False] = False) -> HubSearch:
     """Models on the Hub that may be reward models.
 
     Args:
         words: that the names hold; "" for the most downloaded of all.
         hub: decides whether the network is used.
         token: the visitor's own; False sends none.
-        limit: models at most, 1 to `MOST_FOUND`.
 
     Raises:
-        KnownError: no text is searched for, or too long a one, or `limit` is out of range.
+        KnownError: no text is searched for, or too long a one.
     """
     if not isinstance(words, str) or len(words) > LONGEST_SEARCH:
         raise KnownError(
             f"Models are searched for with at most {LONGEST_SEARCH} characters of text, not "
             f"{shown(words)}."
         )
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_FOUND:
-        raise KnownError(f"{shown(limit)} models cannot be listed; 1 to {MOST_FOUND} are allowed.")
     if not hub.reachable():
         return HubSearch(reason=hub.reason or "the Hub was not asked")
     found: dict[str, HubModel] = {}
     try:
         for kind in _KINDS:
-            found.update((model.id, model) for model in _listed(words.strip(), kind, token, limit))
+            found.update((model.id, model) for model in _listed(words.strip(), kind, token))
     except Exception as error:  # the client lets its transport's errors through
         return HubSearch(reason=f"the Hub could not be searched: {first_line(error)}")
     models = sorted(found.values(), key=lambda model: (-model.downloads, model.id))
-    return HubSearch(tuple(models[:limit]))
+    return HubSearch(tuple(models[:MOST_FOUND]))
 
 
-def _listed(
-    words: str, kind: dict[str, str], token: str | Literal[False], limit: int
-) -> list[HubModel]:
+def _listed(words: str, kind: dict[str, str], token: str | Literal[False]) -> list[HubModel]:
     """One question to the Hub; its client's own listing asks again for half a minute."""
     from huggingface_hub import constants, get_session
     from huggingface_hub.utils import build_hf_headers, hf_raise_for_status
 
     answer: Any = get_session().get(
         f"{constants.ENDPOINT}/api/models",
-        params={"search": words, "sort": "downloads", "limit": limit, **kind},
+        params={"search": words, "sort": "downloads", "limit": MOST_FOUND, **kind},
         headers=build_hf_headers(token=token),
         timeout=SEARCH_SECONDS,
     )

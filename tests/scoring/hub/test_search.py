@@ -33,7 +33,9 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServe
         yield server
 
 
-def test_reward_models_are_found_by_their_names(server: HubServer) -> None:
+def test_reward_models_are_found_by_their_names(
+    server: HubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = search_models(" rm ", Hub())
     assert found == HubSearch(
         (
@@ -43,8 +45,9 @@ def test_reward_models_are_found_by_their_names(server: HubServer) -> None:
         )
     )
     assert {request.authorization for request in server.requests} == {None}
-    assert [each.id for each in search_models("", Hub(), limit=1).models] == ["org/other"]
     assert search_models("nothing", Hub()) == HubSearch()
+    monkeypatch.setattr("scoring.hub.search.MOST_FOUND", 1)
+    assert [each.id for each in search_models("", Hub()).models] == ["org/other"]
 
 
 def test_the_visitors_token_is_sent_and_no_other(server: HubServer) -> None:
@@ -80,10 +83,7 @@ def test_an_error_of_the_hub_is_told(server: HubServer, monkeypatch: pytest.Monk
     assert "404" in found.reason
 
 
-@pytest.mark.parametrize(
-    ("words", "limit"),
-    [(None, 20), (5, 20), ("x" * 101, 20), ("rm", 0), ("rm", 101), ("rm", True), ("rm", "9")],
-)
-def test_what_cannot_be_searched_for_is_refused(words: Any, limit: Any) -> None:
+@pytest.mark.parametrize("words", [None, 5, "x" * 101])
+def test_what_cannot_be_searched_for_is_refused(words: Any) -> None:
     with pytest.raises(KnownError):
-        search_models(words, Hub(offline=True), limit=limit)
+        search_models(words, Hub(offline=True))
